@@ -34,9 +34,8 @@ from admiral.models.verifiers import open_configured_verifier
 from admiral.retrieval.proving import build_judge
 from admiral.storage.bundled_names import verifier_directory
 from proofs.logic.operators import Verdict
-from proofs.verifier.label_names import LABELS
 from proofs.verifier.open_verifier import open_verifier
-from proofs.verifier.reading import Sentence
+from proofs.verifier.reading import LABELS, Sentence
 from training.data.evidence_corpora import Corpus, holds_gold, sentence_of, with_documents
 from training.data.inference_examples import read_inference_examples
 from training.verification.verifier_loss import calibration_error, roc_area

@@ -15,20 +15,24 @@ from proofs.judges.judgement import Judgement
 from proofs.lexicons.lexicon import (
     BuiltinLexicon,
     Lexicon,
+    PairLexicon,
     SpanLexicon,
     WordLexicon,
     default_lexicon,
 )
-from proofs.lexicons.word_lists import PairLexicon
-from proofs.logic.composition import Relation, compose, join
-from proofs.logic.notation import ProofError, ProofSyntaxError
-from proofs.logic.operators import SUFFICIENCY_OPERATORS, NatOp, Verdict
-from proofs.logic.proof import Proof, ProofFileError, ProofStep, read_proofs
+from proofs.logic.operators import SUFFICIENCY_OPERATORS, NatOp, Relation, Verdict, compose, join
+from proofs.logic.proof import (
+    Proof,
+    ProofError,
+    ProofFileError,
+    ProofStep,
+    ProofSyntaxError,
+    read_proofs,
+)
 
 if TYPE_CHECKING:
     from proofs.generation.generator import ProofGenerator, ScoredProof
-    from proofs.generation.proof_grammar import ProofGrammar
-    from proofs.generation.targets import target_ids
+    from proofs.generation.proof_grammar import ProofGrammar, target_ids
     from proofs.judges.classifier import ClassifierJudge
     from proofs.judges.generated import GeneratedProofJudge
 
@@ -73,7 +77,7 @@ _LAZY = {
     "ProofGenerator": "proofs.generation.generator",
     "ProofGrammar": "proofs.generation.proof_grammar",
     "ScoredProof": "proofs.generation.generator",
-    "target_ids": "proofs.generation.targets",
+    "target_ids": "proofs.generation.proof_grammar",
 }
 
 

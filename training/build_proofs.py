@@ -23,7 +23,7 @@ from admiral.kb.kb_paths import check_outside_folders
 from admiral.models.verifiers import open_named_verifier
 from admiral.storage.output_paths import check_distinct_paths, check_output_path
 from proofs import Verdict
-from proofs.judges.verified import VerifiedJudge
+from proofs.judges.verifier_judge import VerifierJudge
 from proofs.verifier.reading import Verifier
 from training.command_options import (
     documents_option,
@@ -55,7 +55,7 @@ def confirmed_proofs(
 ) -> Iterator[ProveSample]:
     """Yield a proof of each example whose label the verifier predicts."""
     # Evidence counts as sufficient if NOT ENOUGH INFO is not the most probable verdict.
-    verified = VerifiedJudge(verifier)
+    verified = VerifierJudge(verifier)
     remaining = iter(examples)
     while batch := list(islice(remaining, _BATCH_SIZE)):
         judgements = verified.judge([one.claim for one in batch], [one.evidence for one in batch])

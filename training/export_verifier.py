@@ -21,19 +21,18 @@ from admiral.models.checkpoint_sums import SUMS, write_sums
 from admiral.requirements import check_extra
 from admiral.storage.atomic_directories import staging
 from admiral.storage.atomic_files import as_os_errors
-from proofs.verifier.evidence_input import EvidenceEncoder
-from proofs.verifier.evidence_model import EvidenceModel, read_model
-from proofs.verifier.evidence_verifier import EvidenceVerifier
+from proofs.verifier.evidence_model import EvidenceModel, TorchBackend, read_model
+from proofs.verifier.evidence_verifier import EvidenceEncoder, EvidenceVerifier
 from proofs.verifier.exported_verifier import (
+    INPUTS,
     ONNX_FILE,
+    OUTPUTS,
     SETTINGS_FILE,
     TOKENIZER_FILE,
     open_export,
     settings_json,
 )
 from proofs.verifier.label_scales import read_calibration
-from proofs.verifier.onnx_backend import INPUTS, OUTPUTS
-from proofs.verifier.torch_backend import TorchBackend
 
 _CARD = "README.md"
 _FILES = {ONNX_FILE, TOKENIZER_FILE, SETTINGS_FILE, _CARD, SUMS}

@@ -1,6 +1,7 @@
 """Fit linear weights and small networks of named features.
 
-The networks are those of `proofs.judges.network`, on items that have several rows of features each.
+The networks are those of `proofs.judges.fitted_weights`, on items that have several rows of
+features each.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits as log_loss
 from torch.nn.utils.rnn import pad_sequence
 
 from admiral.citations.citation_weights import FeatureWeight
-from proofs.judges.network import HiddenUnit
+from proofs.judges.fitted_weights import HiddenUnit
 
 _CONSTANT = 1e-9
 _ITERATIONS = 200

@@ -42,16 +42,15 @@ from admiral.storage.atomic_files import write_atomically
 from admiral.storage.bundled_names import is_bundled
 from admiral.storage.output_paths import check_distinct_paths, check_output_path
 from proofs.generation.generator import ProofGenerator
-from proofs.judges.calibrated import FEATURES, Weights
+from proofs.judges.calibrated import FEATURES, FeatureExtractor, ProofFeatures, Weights
 from proofs.judges.classifier import pooled_states
+from proofs.judges.fitted_weights import LinearScore, sigmoid
 from proofs.judges.generated import (
     STEP_DECISION,
     STEP_DECISION_FEATURES,
     StepDecision,
     step_decision_features,
 )
-from proofs.judges.linear_score import LinearScore, sigmoid
-from proofs.judges.proof_features import FeatureExtractor, ProofFeatures
 from proofs.lexicons.lexicon import default_lexicon
 from training.command_options import held_out_option, seed_option
 from training.data.claim_sources import Source, is_held_out, sample_claims

@@ -22,7 +22,7 @@ from admiral.citations.citation_records import (
 )
 from admiral.io.judgement_page import page_head
 from admiral.library.source_records import Passage
-from proofs.logic.proof_html import escaped
+from proofs.logic.wording import escaped
 
 STYLE = """
 :root { color-scheme: light dark; --line: #c9c9c9; --dim: #595959; --soft: #f4f4f4;

@@ -17,7 +17,7 @@ from typing import Any
 
 from admiral.citations.missing_spans import MissingWords
 from admiral.errors import AdmiralError
-from proofs.judges.weight_files import bad_field, fields, number, read_weights
+from proofs.judges.fitted_weights import bad_field, fields, number, read_weights
 
 _STEPS = 100
 _FIELDS = ("slope", "intercept", "reference", "quantiles")

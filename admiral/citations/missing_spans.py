@@ -14,7 +14,7 @@ from typing import Any
 from admiral.citations.verifiers.coverage_verifier import passage_stems, text_stems
 from admiral.library.source_records import Passage
 from proofs.drafting.chunking import chunk
-from proofs.judges.weight_files import fields, number, numbers
+from proofs.judges.fitted_weights import fields, number, numbers
 from proofs.logic.words import has_content, word_spans
 
 #: The features of a word. Each is explained where it is computed.

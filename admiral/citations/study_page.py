@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from admiral.citations.audit_page import claim_html
 from admiral.citations.study_items import StudyItem, study_name
 from admiral.io.judgement_page import page_head
-from proofs.logic.proof_html import escaped
+from proofs.logic.wording import escaped
 
 _CHOICES = (
     ("first", "the first source"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from admiral.graph.neighbourhood import Neighbour, Neighbourhood
-from proofs.logic.proof_html import escaped_text
+from proofs.logic.wording import escaped_text
 
 #: Rules for the pictures, to be part of a page's style sheet.
 STYLE = """

@@ -22,8 +22,8 @@ from admiral.graph.neighbourhood import NeighbourhoodFinder
 from admiral.io.judgement_page import page_head
 from admiral.io.text_rendering import STOPPED, probability_note
 from proofs import Verdict
-from proofs.logic import proof_html
-from proofs.logic.proof_html import escaped
+from proofs.logic.wording import STYLE as PROOF_STYLE
+from proofs.logic.wording import escaped
 
 STYLE = """
 :root { color-scheme: light dark; --line: #d0d0d0; --dim: #5c5c5c; --soft: #f3f3f3;
@@ -167,7 +167,7 @@ def report_page(
     """
     digest = base64.b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
-    yield page_head("Report", proof_html.STYLE + STYLE + PICTURE_STYLE, policy)
+    yield page_head("Report", PROOF_STYLE + STYLE + PICTURE_STYLE, policy)
     yield f"<h1>Report: {escaped(title)}</h1>\n"
     yield "".join(f"<p>{escaped(note)}</p>\n" for note in notes)
     yield from _summary(cases)

@@ -13,7 +13,7 @@ from admiral.records import (
     probabilities_json,
 )
 from proofs import Judgement
-from proofs.judges.claim_form import form_warning
+from proofs.judges.judgement import form_warning
 
 
 def document_record(document: Document) -> dict[str, Any]:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from admiral.io.text_rendering import sufficiency_statement, verdict_statement
 from proofs import Judgement
-from proofs.judges.claim_form import form_warning
-from proofs.logic.proof_html import escaped
+from proofs.judges.judgement import form_warning
+from proofs.logic.wording import escaped
 
 # Nothing but the page's own style sheets: texts and titles are of untrusted corpora.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"

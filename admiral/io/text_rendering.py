@@ -10,7 +10,7 @@ import click
 
 from admiral.records import Hop, RetrievalResult
 from proofs import Judgement, Proof, Verdict
-from proofs.judges.claim_form import form_warning
+from proofs.judges.judgement import form_warning
 from proofs.verifier.reading import Comparison
 
 STOPPED = {

@@ -13,7 +13,7 @@ from admiral.errors import AdmiralError
 from admiral.models.devices import choose_device
 from admiral.storage.bundled_names import verifier_directory
 from proofs.verifier.chat_verifier import DEFAULT_ADDRESS, ChatSettings, ChatVerifier
-from proofs.verifier.exact_verifier import ExactVerifier
+from proofs.verifier.exact.exact_comparison import ExactVerifier
 from proofs.verifier.open_verifier import OPENAI, open_verifier
 from proofs.verifier.reading import Reading, Sentence, Verifier, VerifierError
 

@@ -19,8 +19,7 @@ from admiral.errors import AdmiralError
 from admiral.records import DocumentSet, Hop, Proximity, RankedDocument, ScoredTitle
 from admiral.retrieval.evidence import z_scores
 from admiral.retrieval.state import HopRecord, SearchState
-from proofs.judges.network import HiddenUnit, network_score, read_units
-from proofs.judges.weight_files import read_weights
+from proofs.judges.fitted_weights import HiddenUnit, network_score, read_units, read_weights
 
 #: The constant of reciprocal rank fusion, ``1 / (constant + rank)`` (Cormack et al. 2009). They use
 #: 60 for long lists; the lists of a hop are short, and their first ranks matter.
@@ -273,7 +272,7 @@ RERANKED_DOCUMENTS = 50
 
 @dataclass(frozen=True, slots=True)
 class NetworkDocumentScorer:
-    """A network of tanh units over the features of a document; see `proofs.judges.network`.
+    """A network of tanh units over the features of a document; see `proofs.judges.fitted_weights`.
 
     The score is the weighted sum of the outputs of the hidden units.
     """

@@ -22,7 +22,7 @@ from proofs.judges.basic import AlwaysSufficient, LexicalJudge, NeverSufficient
 from proofs.judges.calibrated import CalibratedJudge, Weights
 from proofs.judges.classifier import ClassifierJudge
 from proofs.judges.generated import STEP_DECISION, GeneratedProofJudge, StepDecision
-from proofs.judges.verified import VerifiedJudge
+from proofs.judges.verifier_judge import VerifierJudge
 
 # Judges that read the checkpoint.
 MODEL_JUDGES = ("generated", "classifier")
@@ -42,7 +42,7 @@ def build_judge(checkpoint: Checkpoint | None, config: RetrievalConfig) -> Suffi
             if not config.verifier:
                 return CalibratedJudge(judge_weights(config), lexicon)
             verifier = open_configured_verifier(config)
-            return VerifiedJudge(verifier, lexicon, stop_at=config.stop_at)
+            return VerifierJudge(verifier, lexicon, stop_at=config.stop_at)
     assert checkpoint is not None
     if config.judge == "classifier":
         head = load_sufficiency_head(checkpoint.path, 2 * checkpoint.model.hidden_size)

@@ -9,7 +9,7 @@ from admiral.protocols import DocumentScorer, Stages
 from admiral.records import RankedDocument, RetrievalResult
 from admiral.retrieval.document_ranking import document_features, rank_documents
 from admiral.retrieval.state import SearchState
-from proofs.judges.claim_form import form_warning
+from proofs.judges.judgement import form_warning
 from trie import SafeTokenizer
 
 # Number of characters of the unread part of a claim that a warning quotes.

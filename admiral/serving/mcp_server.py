@@ -35,7 +35,7 @@ from admiral.serving.mcp_records import (
 )
 from admiral.serving.request_models import MAX_HOPS, Text
 from admiral.serving.validation_problems import plain_problem
-from proofs.judges.claim_form import form_warning
+from proofs.judges.judgement import form_warning
 
 if TYPE_CHECKING:
     from admiral.serving.service import Service

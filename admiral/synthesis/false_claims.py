@@ -14,7 +14,7 @@ from admiral.synthesis.english_words import MONTHS, OPPOSITES, SIBLING_GROUPS
 from admiral.synthesis.parsed_documents import ParsedCorpus
 from admiral.synthesis.profiles import Profile
 from admiral.synthesis.slots import is_list_page
-from proofs.lexicons.nations import NATIONALITIES
+from proofs.lexicons.values import NATIONALITIES
 
 _YEAR = re.compile(r"(?<![\w-])(?:1[0-9]{3}|20[0-2][0-9])(?![\w%-])")
 _NUMBER = re.compile(

@@ -16,7 +16,7 @@ from proofs.drafting.span_alignment import Aligner
 from proofs.lexicons.lexicon import SpanLexicon, default_lexicon
 from proofs.lexicons.values import value
 from proofs.logic.operators import SUFFICIENCY_OPERATORS, NatOp, Verdict, verdict
-from proofs.logic.proof import MAX_STEPS, Proof
+from proofs.logic.proof import Proof
 from proofs.logic.words import locate_spans, split_words
 
 if TYPE_CHECKING:  # it needs torch, which lexical annotation does not
@@ -35,14 +35,11 @@ def annotate(
     withheld: Sequence[tuple[str, str]] = (),
     lexicon: SpanLexicon | None = None,
     similarity: ContextualSimilarity | None = None,
-    max_steps: int = MAX_STEPS,
 ) -> Proof:
     """Return a proof that agrees with the label of the evidence.
 
     Parameters
     ----------
-    claim
-        The claim.
     evidence
         Pairs of title and sentence.
     sufficient
@@ -58,8 +55,6 @@ def annotate(
     similarity
         Compares words in context by a model's encoder; without it, spans are aligned by the lexicon
         alone.
-    max_steps
-        Most steps of the proof.
 
     Raises
     ------
@@ -67,7 +62,7 @@ def annotate(
         If the claim has no words, or if sufficient evidence has nothing to quote.
     """
     lexicon = lexicon or default_lexicon()
-    steps = _without_entailment(draft_steps(claim, evidence, lexicon, max_steps, similarity))
+    steps = _without_entailment(draft_steps(claim, evidence, lexicon, similarity))
     if not sufficient:
         aligner = Aligner(withheld, lexicon, claim, similarity)
         return to_proof(_insufficient(_without_withheld(claim, steps, aligner)))
@@ -85,7 +80,6 @@ def _without_entailment(steps: list[DraftStep]) -> list[DraftStep]:
 
 
 def _without_withheld(claim: str, steps: list[DraftStep], withheld: Aligner) -> list[DraftStep]:
-    """Make the steps independent whose spans are more similar to the withheld sentences."""
     spans = locate_spans(claim, (step.claim for step in steps))
     for at, (step, (start, _)) in enumerate(zip(steps, spans, strict=True)):
         alignment = withheld.align(step.claim, start=start)
@@ -103,7 +97,6 @@ def _insufficient(steps: list[DraftStep]) -> list[DraftStep]:
 
 
 def _sufficient(steps: list[DraftStep], refuted: bool | None) -> list[DraftStep]:
-    """Leave no step independent, and make the verdict agree with `refuted` if it is known."""
     independent = [i for i, s in enumerate(steps) if s.operator is NatOp.INDEPENDENCE]
     for at in independent:
         steps = _with_operator(steps, at, NatOp.EQUIVALENCE)

@@ -64,8 +64,6 @@ def chunk(claim: str, *, max_words: int = 7, max_chunks: int = 16) -> list[tuple
 
     Parameters
     ----------
-    claim
-        Any text.
     max_words
         Longest chunk; exceeded only if `max_chunks` requires it.
     max_chunks
@@ -101,7 +99,6 @@ def chunk(claim: str, *, max_words: int = 7, max_chunks: int = 16) -> list[tuple
 
 
 def _begins_chunk(tokens: list[_Token], at: int, group: list[_Token]) -> bool:
-    """Return whether the word at `at` begins a new chunk after the words of `group`."""
     token, before = tokens[at], tokens[at - 1]
     following = tokens[at + 1] if at + 1 < len(tokens) else None
     if before.ends_clause:
@@ -131,7 +128,6 @@ def _begins_chunk(tokens: list[_Token], at: int, group: list[_Token]) -> bool:
 
 
 def _name_continues(tokens: list[_Token], at: int) -> bool:
-    """Return whether the connectors that begin at `at` are followed by a capitalised word."""
     while at < len(tokens) and tokens[at].norm in _CONNECTORS and not tokens[at].is_capitalised:
         at += 1
     return at < len(tokens) and tokens[at].is_capitalised
@@ -167,7 +163,6 @@ def _has_negation(group: list[_Token]) -> bool:
 
 
 def _split(group: list[_Token], max_words: int) -> list[list[_Token]]:
-    """Split a group that is too long, outside names if possible."""
     parts, begin = [], 0
     while len(group) - begin > max_words:
         end = _split_point(group, begin, max_words)
@@ -177,7 +172,6 @@ def _split(group: list[_Token], max_words: int) -> list[list[_Token]]:
 
 
 def _split_point(group: list[_Token], begin: int, max_words: int) -> int:
-    """Return the end of the part of a group that begins at word `begin`."""
     rest = len(group) - begin
     shortest = max(1, rest - max_words) if rest <= 2 * max_words else max_words // 2 or 1
 

@@ -6,15 +6,36 @@ performer" and "is an American singer" are close.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from proofs.drafting.encoder_states import encode_batches
 from proofs.logic.words import split_words
 from trie import SafeTokenizer, Seq2Seq
+
+_BATCH_SIZE = 16
+
+
+def encode_batches(
+    model: Seq2Seq, inputs: Sequence[Sequence[int]]
+) -> Iterator[tuple[list[int], Tensor, Tensor]]:
+    """Yield the positions of each batch of inputs with its encoder states and mask.
+
+    Inputs of similar length share a batch, since padding costs as much as text.
+
+    Yields
+    ------
+    hidden, mask
+        As returned by `Seq2Seq.run_encoder`.
+    """
+    order = sorted(range(len(inputs)), key=lambda at: len(inputs[at]))
+    for begin in range(0, len(order), _BATCH_SIZE):
+        positions = order[begin : begin + _BATCH_SIZE]
+        hidden, mask = model.run_encoder([inputs[at] for at in positions])
+        yield positions, hidden, mask
+
 
 # Cosines are rescaled from [low, high] to [0, max]. The maximum is below 1, the similarity of equal
 # words.
@@ -29,8 +50,6 @@ class ContextualSimilarity:
     ----------
     model
         A seq2seq model, whose encoder is used. Words beyond its longest input are similar to none.
-    tokens
-        Its tokenizer.
     """
 
     def __init__(self, model: Seq2Seq, tokens: SafeTokenizer) -> None:
@@ -68,17 +87,7 @@ class ContextualSimilarity:
 
 
 def _pool_words(text: str, offsets: Sequence[tuple[int, int]], states: Tensor) -> Tensor:
-    """Return a unit vector for each word: the mean of the unit vectors of its tokens.
-
-    Parameters
-    ----------
-    text
-        The text.
-    offsets
-        The characters ``[start, end)`` of each token.
-    states
-        The encoder states, (tokens, width).
-    """
+    """Return a unit vector for each word: the mean of the unit vectors of its tokens."""
     words = torch.tensor([(word.start, word.end) for word in split_words(text)]).reshape(-1, 2, 1)
     tokens = torch.tensor(offsets).reshape(-1, 2)
     begins, ends = tokens[:, 0], tokens[:, 1]

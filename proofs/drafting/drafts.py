@@ -15,9 +15,8 @@ from proofs.drafting.chunking import chunk
 from proofs.drafting.span_alignment import Aligner, Alignment
 from proofs.lexicons.lexicon import SpanLexicon, default_lexicon
 from proofs.lexicons.values import value
-from proofs.logic.notation import ProofError
 from proofs.logic.operators import NatOp
-from proofs.logic.proof import MAX_STEPS, Proof, ProofStep
+from proofs.logic.proof import MAX_STEPS, Proof, ProofError, ProofStep
 from proofs.logic.words import locate_spans, split_words
 
 if TYPE_CHECKING:  # it needs torch, which lexical drafts do not
@@ -35,24 +34,13 @@ class AnnotationError(ProofError):
 
 @dataclass(frozen=True, slots=True)
 class DraftStep:
-    """A step of a draft, which keeps its alignment even if its operator is independence.
-
-    Attributes
-    ----------
-    claim
-        The claim span.
-    alignment
-        The evidence span, or None if nothing can be quoted.
-    operator
-        The relation between the two.
-    unquoted
-        Whether an independent step must not quote its aligned span, since the step was made
-        independent against what the span says.
-    """
+    """A step of a draft, which keeps its alignment even if its operator is independence."""
 
     claim: str
-    alignment: Alignment | None
+    alignment: Alignment | None  # the evidence span, or None if nothing can be quoted
     operator: NatOp
+    # Whether an independent step must not quote its aligned span, since the step was made
+    # independent against what the span says.
     unquoted: bool = False
 
     @property
@@ -74,21 +62,12 @@ def draft_steps(
     claim: str,
     evidence: Sequence[tuple[str, str]],
     lexicon: SpanLexicon,
-    max_steps: int,
     similarity: ContextualSimilarity | None = None,
 ) -> list[DraftStep]:
     """Chunk the claim, align the chunks with the evidence and assign operators.
 
     Parameters
     ----------
-    claim
-        The claim.
-    evidence
-        Pairs of title and sentence.
-    lexicon
-        Relates words and spans.
-    max_steps
-        Most steps of the draft.
     similarity
         Compares words in context; without it, spans are aligned by the lexicon alone.
 
@@ -97,7 +76,7 @@ def draft_steps(
     AnnotationError
         If the claim has no words.
     """
-    places = chunk(claim, max_chunks=max_steps)
+    places = chunk(claim, max_chunks=MAX_STEPS)
     spans = [claim[start:end] for start, end in places]
     if not spans:
         raise AnnotationError(f"claim {claim!r} has no words")
@@ -172,7 +151,6 @@ def merge_unquotable(claim: str, steps: Sequence[DraftStep]) -> list[DraftStep]:
 
 
 def _step_texts(claim: str, steps: Sequence[DraftStep]) -> list[str]:
-    """Return the claim's text from the end of the previous step to the end of each step."""
     ends = [0, *(end for _, end in locate_spans(claim, (step.claim for step in steps)))]
     return [claim[begin:end] for begin, end in pairwise(ends)]
 
@@ -182,24 +160,19 @@ def lexical_proof(
     evidence: Sequence[tuple[str, str]],
     *,
     lexicon: SpanLexicon | None = None,
-    max_steps: int = MAX_STEPS,
 ) -> Proof:
     """Return the proof that words alone suggest, without a label for the evidence.
 
     Parameters
     ----------
-    claim
-        The claim.
     evidence
         Pairs of title and sentence.
     lexicon
         Relates words and spans; the built-in lexicon by default.
-    max_steps
-        Most steps of the proof.
 
     Raises
     ------
     AnnotationError
         If the claim has no words.
     """
-    return to_proof(draft_steps(claim, evidence, lexicon or default_lexicon(), max_steps))
+    return to_proof(draft_steps(claim, evidence, lexicon or default_lexicon()))

@@ -1,6 +1,9 @@
 """Span alignment: the evidence span that is most similar to a claim span (paper, section 3.2).
 
-A sentence is read together with its title, so a span may be quoted from either.
+A sentence is read together with its title, so a span may be quoted from either. "An English
+writer", quoted from "was not an English writer", says the opposite of its sentence. A quotation is
+therefore widened backwards, across words such as articles and auxiliaries, to the negation or
+quantifier that applies to it. Any other word and any punctuation stop the search.
 """
 
 from __future__ import annotations
@@ -11,15 +14,71 @@ from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING
 
-from proofs.drafting.span_widening import is_quantified, widen_to_operator, widen_to_phrases
-from proofs.lexicons.lexicon import SpanLexicon
+from proofs.lexicons.lexicon import Phrases, SpanLexicon
+from proofs.lexicons.quantifiers import QUANTIFIER_WORDS, Quantifier, amount, quantifier
 from proofs.lexicons.values import value
 from proofs.logic.operators import NatOp
 from proofs.logic.quotable_spans import QuotableText, quotable_texts
-from proofs.logic.words import Word, split_words
+from proofs.logic.words import NEGATIONS, Word, split_words, word_list
 
 if TYPE_CHECKING:  # it needs torch, which lexical alignment does not
     from proofs.drafting.contextual_similarity import ContextualSimilarity
+
+
+# Words that may stand between a negation or quantifier and its phrase. Conjunctions and subjects
+# are not among them, since they begin another clause.
+_BETWEEN = word_list(
+    "a an the any of in on at to from by for with as even ever yet his her its their this these "
+    "is are was were be been being am has have had do does did will would can could may might must "
+    "shall should"
+)
+_SKIPPED = NEGATIONS | QUANTIFIER_WORDS | _BETWEEN
+
+
+def is_quantified(norms: Sequence[str]) -> bool:
+    """Return whether normalised words have a quantifier or a number to compare evidence with."""
+    return quantifier(norms)[0] is not None or amount(norms)[0] is not None
+
+
+def widen_to_operator(text: QuotableText, first: int, last: int, quantified: bool) -> int:
+    """Return the first word of a quotation widened to the negation or quantifier before it.
+
+    Parameters
+    ----------
+    first, last
+        The words of the quotation. The widened quotation may be quoted, too.
+    quantified
+        Whether to widen it to quantifiers as well as negations.
+    """
+    begin = first
+    for at in range(first - 1, -1, -1):
+        norm = text.words[at].norm
+        if last not in text.span_ends(at) or norm not in _SKIPPED:
+            break
+        if norm in NEGATIONS or (
+            quantified and _quantifier(text, at, last) != _quantifier(text, begin, last)
+        ):
+            begin = at
+    return begin
+
+
+def widen_to_phrases(
+    phrases: Phrases, text: QuotableText, first: int, last: int
+) -> tuple[int, int]:
+    """Return the words of a quotation widened so that it splits no phrase.
+
+    The quotation stays as it is if the widened one may not be quoted.
+    """
+    begin, end = first, last
+    for start, stop, _ in phrases.find([word.norm for word in text.words]):
+        if start <= last and first < stop:
+            begin, end = min(begin, start), max(end, stop - 1)
+    return (begin, end) if end in text.span_ends(begin) else (first, last)
+
+
+def _quantifier(text: QuotableText, first: int, last: int) -> Quantifier | None:
+    return quantifier([word.norm for word in text.words[first : last + 1] if word.norm])[0]
+
 
 #: Longer claim spans are not aligned: no quotation says as much, and comparing them takes long.
 MAX_SPAN_WORDS = 64
@@ -41,22 +100,13 @@ _UNMATCHED_PENALTY, _LENGTH_PENALTY, _SAME_TITLE_BONUS = 0.02, 0.002, 0.05
 
 @dataclass(frozen=True, slots=True)
 class Alignment:
-    """An evidence span and its similarity to a claim span.
+    """An evidence span and its similarity to a claim span."""
 
-    Attributes
-    ----------
-    span
-        The quoted text: at most seven words, not stop words alone, including a negation or
-        quantifier that applies to it.
-    title
-        The title of the document that it is quoted from.
-    similarity
-        From 0 (no word in common) to 1 (every word).
-    """
-
+    # The quoted text: at most seven words, not stop words alone, including a negation or quantifier
+    # that applies to it.
     span: str
-    title: str
-    similarity: float
+    title: str  # the title of the document that it is quoted from
+    similarity: float  # from 0 (no word in common) to 1 (every word)
 
 
 class Aligner:
@@ -64,10 +114,6 @@ class Aligner:
 
     Parameters
     ----------
-    evidence
-        Pairs of title and sentence.
-    lexicon
-        Relates words.
     claim
         The claim whose spans are aligned; needed for `similarity` only.
     similarity
@@ -98,8 +144,6 @@ class Aligner:
 
         Parameters
         ----------
-        span
-            The claim span.
         preferred_title
             The title to prefer among spans of nearly equal similarity: that of the previous step.
         start
@@ -151,7 +195,6 @@ class Aligner:
         ]
 
     def _dissimilar(self, preferred_title: str | None) -> Alignment | None:
-        """Return the first quotable span, from the preferred document if possible."""
         for text in sorted(self._texts, key=lambda t: t.title != preferred_title):
             for first, word in enumerate(text.words):
                 if word.is_content:
@@ -163,20 +206,7 @@ class Aligner:
 def _candidates(
     text: QuotableText, words: list[Word], weights: list[float], matrix: list[list[float]]
 ) -> list[tuple[int, int, float, float]]:
-    """Return (first word, last word, similarity, rank) of the evidence spans to choose from.
-
-    The similarity is the weighted mean, over the words of the claim span, of the highest similarity
-    to a word of the evidence span.
-
-    Parameters
-    ----------
-    text
-        The evidence text.
-    words, weights
-        The words of the claim span and their weights.
-    matrix
-        Similarities of shape (words of the text, words of the claim span).
-    """
+    """Return (first word, last word, similarity, rank) of the evidence spans to choose from."""
     total = sum(weights)
     # Stop words in common say nothing, unless the claim span has no other words.
     informative = [at for at, word in enumerate(words) if word.is_content]
@@ -236,7 +266,6 @@ def lexical_similarities(
 
 
 def _similarity(lexicon: SpanLexicon, claim: Word, evidence: Word) -> float:
-    """Return the similarity of two words, from 0 to 1."""
     claimed, stated = claim.norm, evidence.norm
     if claimed == stated:
         return 1.0
@@ -249,12 +278,10 @@ def _similarity(lexicon: SpanLexicon, claim: Word, evidence: Word) -> float:
 
 
 def _single_words(words: Sequence[Word]) -> list[tuple[int, int, str]]:
-    """Return the content words in the form that `Phrases.find` returns."""
     return [(at, at + 1, word.norm) for at, word in enumerate(words) if word.is_content]
 
 
 def _have_same_prefix(left: str, right: str) -> bool:
-    """Return whether two words share five letters and more than half of the longer word."""
     length = 0
     for a, b in zip(left, right, strict=False):
         if a != b:

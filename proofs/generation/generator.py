@@ -9,9 +9,8 @@ import torch
 
 from proofs.generation.proof_grammar import ProofGrammar, missing_proof_marks
 from proofs.generation.source_input import encode_source
-from proofs.logic.notation import ProofError
 from proofs.logic.operators import SUFFICIENCY_OPERATORS, NatOp
-from proofs.logic.proof import MAX_STEPS, Proof
+from proofs.logic.proof import Proof, ProofError
 from trie import Hypothesis, SafeTokenizer, Seq2Seq, beam_search
 
 
@@ -50,29 +49,19 @@ class ProofGenerator:
     ----------
     model
         A seq2seq model trained to prove.
-    tokens
-        Its tokenizer.
     beam_size
         Number of beams; 5 in the paper (appendix A.2).
     max_length
         Most tokens of a proof. A long claim may take 64 more than twice its own tokens instead, and
         no proof takes more than the model can decode.
-    max_steps
-        Most steps of a proof.
-    operators
-        The operators to allow.
     stop_at_independence
         Whether a proof ends at the first step that the evidence does not cover. This is faster when
         only the sufficiency of the evidence is of interest.
-    batch_size
-        Number of claims that are decoded together.
 
     Attributes
     ----------
     max_evidence
         Most sentences of evidence that the tokenizer has identifiers for.
-    stop_at_independence
-        As given.
 
     Raises
     ------
@@ -87,32 +76,24 @@ class ProofGenerator:
         *,
         beam_size: int = 5,
         max_length: int = 256,
-        max_steps: int = MAX_STEPS,
         operators: Sequence[NatOp] = SUFFICIENCY_OPERATORS,
         stop_at_independence: bool = False,
         batch_size: int = 8,
     ) -> None:
-        if min(beam_size, max_length, max_steps, batch_size) < 1:
-            raise ValueError("beam_size, max_length, max_steps and batch_size must be at least 1")
+        if min(beam_size, max_length, batch_size) < 1:
+            raise ValueError("beam_size, max_length and batch_size must be at least 1")
         if missing := missing_proof_marks(tokens, operators):
             raise ValueError(f"the vocabulary has no token for {' '.join(missing)}")
         self._model, self._tokens = model, tokens
         self.max_evidence = tokens.max_identifiers
         self._beam_size, self._max_length, self._batch_size = beam_size, max_length, batch_size
-        self._max_steps, self._operators = max_steps, tuple(operators)
+        self._operators = tuple(operators)
         self.stop_at_independence = stop_at_independence
 
     def generate(
         self, claims: Sequence[str], evidence: Sequence[Sequence[tuple[str, str]]]
     ) -> list[list[ScoredProof]]:
         """Return up to `beam_size` proofs for each claim, best first.
-
-        Parameters
-        ----------
-        claims
-            The claims.
-        evidence
-            For each claim, pairs of title and sentence.
 
         Returns
         -------
@@ -137,11 +118,6 @@ class ProofGenerator:
         costs probability. What the model says of the steps of a covering proof shows better whether
         the evidence covers the claim.
 
-        Parameters
-        ----------
-        claims, evidence
-            As in `generate`.
-
         Returns
         -------
         list
@@ -160,7 +136,6 @@ class ProofGenerator:
         *,
         quote_always: bool,
     ) -> Iterator[list[_Input]]:
-        """Yield batches of the claims that a proof can be decoded of."""
         inputs: list[_Input] = []
         for at, (claim, texts) in enumerate(zip(claims, evidence, strict=True)):
             grammar = self._grammar(claim, texts, quote_always)
@@ -180,7 +155,6 @@ class ProofGenerator:
         )
 
     def _measured(self, one: _Input, tokens: list[int]) -> CoveringProof:
-        """Return a decoded proof with the probabilities of its steps."""
         rows = torch.tensor([[[self._model.start, *tokens[:-1]]]])
         with self._model.inference_context():
             logits = self._model.step(self._model.encode([one.ids]), self._model.new_cache(), rows)
@@ -203,7 +177,6 @@ class ProofGenerator:
     def _grammar(
         self, claim: str, evidence: Sequence[tuple[str, str]], quote_always: bool
     ) -> ProofGrammar | None:
-        """Return the grammar of a claim's proofs, or None if no proof of it can be decoded."""
         max_length = max(self._max_length, 2 * len(self._tokens.encode(claim)) + 64)
         try:
             return ProofGrammar(
@@ -211,7 +184,6 @@ class ProofGenerator:
                 claim,
                 evidence,
                 max_length=min(max_length, self._model.max_target),
-                max_steps=self._max_steps,
                 operators=self._operators,
                 stop_at_independence=self.stop_at_independence and not quote_always,
                 quote_always=quote_always,
@@ -221,8 +193,6 @@ class ProofGenerator:
 
 
 class _Input(NamedTuple):
-    """A claim in a batch: its position, the grammar of its proofs and its encoder input."""
-
     at: int
     grammar: ProofGrammar
     ids: list[int]

@@ -11,11 +11,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
-from proofs.generation.quotations import Quotations
-from proofs.generation.word_units import claim_units
-from proofs.logic.notation import ProofError
+from proofs.generation.quotations import Quotations, claim_units
 from proofs.logic.operators import SUFFICIENCY_OPERATORS, NatOp
-from proofs.logic.proof import MAX_STEPS, Proof, ProofStep
+from proofs.logic.proof import MAX_STEPS, Proof, ProofError, ProofStep
+from proofs.logic.words import locate_spans
 from trie import (
     Alternatives,
     Automaton,
@@ -52,22 +51,12 @@ def missing_proof_marks(
 
 
 class StepSpan(NamedTuple):
-    """The position of a step: its units of the claim and its tokens in the proof.
+    """The position of a step: its units of the claim and its tokens in the proof."""
 
-    Attributes
-    ----------
-    first, end
-        The claim's units ``[first, end)``.
-    quotation
-        Position of the bracket that opens the quotation.
-    operator
-        Position of the operator.
-    """
-
-    first: int
+    first: int  # the claim's units ``[first, end)``
     end: int
-    quotation: int
-    operator: int
+    quotation: int  # position of the bracket that opens the quotation
+    operator: int  # position of the operator
 
 
 class ProofGrammar(GrammarConstraint):
@@ -75,10 +64,6 @@ class ProofGrammar(GrammarConstraint):
 
     Parameters
     ----------
-    tokens
-        The tokenizer of the model that decodes.
-    claim, evidence
-        The claim and its evidence, pairs of title and sentence.
     max_length
         Most tokens of a proof, including the end token. When they run short, the grammar forces the
         proof to end with the rest of the claim as one uncovered span.
@@ -96,14 +81,10 @@ class ProofGrammar(GrammarConstraint):
 
     Attributes
     ----------
-    max_length
-        As given.
     units
         The claim's tokens, divided into units at which spans begin and end.
     characters
         The characters ``[start, end)`` of each unit of the claim.
-    quotations
-        The evidence spans that may be quoted.
 
     Raises
     ------
@@ -206,7 +187,6 @@ class ProofGrammar(GrammarConstraint):
         return self._mark("{"), claim_span, Deferred(self._after_claim_span, (spare, step + 1))
 
     def _after_claim_span(self, spare: int, step: int, at: int) -> Grammar:
-        """Declare what follows a claim span that ends at token `at`: a quotation or none."""
         spare -= _STEP_MARKS if at < self._claim_length else 0
         alternatives: list[Grammar] = []
         quotable = self.quotations.segment
@@ -221,18 +201,80 @@ class ProofGrammar(GrammarConstraint):
     def _after_quotation(
         self, spans: BoundedTrieSequence, spare: int, step: int, at: int, node: int
     ) -> Grammar:
-        """Declare what follows a quotation, which ends at a node of the trie, and its bracket."""
         return self._one_operator(self._operators, spare - spans.trie.depth(node), step, at)
 
     def _one_operator(self, operators: Collection[int], spare: int, step: int, at: int) -> Grammar:
-        """Declare one of the given operators, as tokens, and what follows it."""
         return TokenSet(operators), Deferred(self._after_operator, (spare, step, at))
 
     def _after_operator(self, spare: int, step: int, at: int, operator: int) -> Grammar:
-        """Declare what follows an operator: another step or the end."""
         independent = self._operators[operator] is NatOp.INDEPENDENCE
         ends = at == self._claim_length or (independent and self._stop_at_independence)
         return () if ends else self._steps_from(spare, step, at)
 
     def _mark(self, mark: str) -> FixedTokens:
         return FixedTokens((self._marks[mark],))
+
+
+def target_ids(
+    tokens: SafeTokenizer,
+    proof: Proof,
+    claim: str,
+    evidence: Sequence[tuple[str, str]],
+    *,
+    max_length: int = 512,
+) -> list[int]:
+    """Return the tokens of a proof, with the end token and without a start token.
+
+    Spans are cut only at token borders: a step whose claim span ends inside a token is extended to
+    the end of the token, and a step without a token of its own is merged with the previous step,
+    which is independent if either is.
+
+    Parameters
+    ----------
+    proof, claim, evidence
+        A proof that is valid for the claim and the evidence, pairs of title and sentence.
+    max_length
+        Most tokens that the model decodes.
+
+    Raises
+    ------
+    ProofError
+        If the proof does not fit the claim, the evidence or `max_length`.
+    """
+    proof.validate(claim, evidence)
+    grammar = ProofGrammar(tokens, claim, evidence, max_length=max_length, operators=tuple(NatOp))
+    marks = {symbol: tokens.single_token(symbol) for symbol in "{}[]"}
+    cuts = grammar.units.cuts
+    ids: list[int] = []
+    for begin, end, step in _align_to_units(proof, claim, grammar):
+        claim_span = grammar.units.ids[cuts[begin] : cuts[end]]
+        ids += [marks["{"], *claim_span, marks["}"], marks["["]]
+        quoted = grammar.quotations.token_ids(step.evidence) if step.evidence else []
+        if not quoted and step.operator is not NatOp.INDEPENDENCE:
+            raise ProofError(f"nothing in the evidence can be quoted for {step.claim!r}")
+        ids += [*quoted, marks["]"], tokens.single_token(step.operator.value)]
+    ids.append(tokens.eos)
+    grammar.proof(ids)  # raises if a limit of the grammar is exceeded
+    return ids
+
+
+def _align_to_units(
+    proof: Proof, claim: str, grammar: ProofGrammar
+) -> list[tuple[int, int, ProofStep]]:
+    aligned: list[tuple[int, int, ProofStep]] = []
+    spans = locate_spans(claim, (step.claim for step in proof.steps))
+    for step, (_, span_end) in zip(proof.steps, spans, strict=True):
+        end = 1 + next(u for u, (_, stop) in enumerate(grammar.characters) if stop >= span_end)
+        begin = aligned[-1][1] if aligned else 0
+        if end > begin:
+            aligned.append((begin, end, step))
+        else:
+            first, last, previous = aligned[-1]
+            aligned[-1] = first, last, _merge_steps(previous, step)
+    return aligned
+
+
+def _merge_steps(previous: ProofStep, step: ProofStep) -> ProofStep:
+    if NatOp.INDEPENDENCE in (previous.operator, step.operator):
+        return ProofStep(previous.claim, "", NatOp.INDEPENDENCE)
+    return step if previous.operator is NatOp.EQUIVALENCE else previous

@@ -1,12 +1,94 @@
-"""The spans of the evidence that a proof may quote, as token sequences for the proof grammar."""
+"""Where spans may begin and end in tokens, and the spans of the evidence that a proof may quote."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 
-from proofs.generation.word_units import evidence_units
-from proofs.logic.quotable_spans import quotable_texts
+from proofs.logic.quotable_spans import QuotableText, quotable_texts
+from proofs.logic.words import word_spans
 from trie import BoundedTrieSequence, SafeTokenizer, TokenTrie
+
+
+@dataclass(frozen=True, slots=True)
+class WordUnits:
+    """The tokens of a text, divided into units: the smallest spans of both words and tokens.
+
+    A unit is usually a word. It is longer if a token spans two words, or if a word has no token of
+    its own, such as a lone control character.
+    """
+
+    ids: tuple[int, ...]
+    # Positions in `ids`, ascending: unit ``u`` has the tokens ``[cuts[u], cuts[u + 1])``.
+    cuts: tuple[int, ...]
+    # The first and last (inclusive) character span that each unit covers.
+    spans: tuple[tuple[int, int], ...]
+
+
+def divide_tokens(
+    tokens: SafeTokenizer,
+    text: str,
+    spans: Sequence[tuple[int, int]],
+    never_first: Collection[int] = (),
+) -> WordUnits:
+    """Divide the tokens of a text at the borders of character spans.
+
+    Parameters
+    ----------
+    spans
+        Characters ``[start, end)`` in order, not overlapping, with only white space between them.
+    never_first
+        SafeTokenizer with which no unit except the first may begin.
+    """
+    ids, offsets = tokens.encode_with_offsets(text)
+    if not spans:
+        return WordUnits((), (0,), ())
+    owner = _span_of_character(text, spans)
+    # For each span, the last token that touches it or an earlier one, and the first that touches
+    # it or a later one. A border between spans is a border between tokens if these do not cross.
+    last = [-1] * len(spans)
+    first = [len(ids)] * len(spans)
+    for position, (start, end) in enumerate(offsets):
+        for span in {owner[c] for c in range(start, min(end, len(owner)))} - {-1}:
+            last[span] = max(last[span], position)
+            first[span] = min(first[span], position)
+    for span in range(1, len(spans)):
+        last[span] = max(last[span], last[span - 1])
+    for span in range(len(spans) - 2, -1, -1):
+        first[span] = min(first[span], first[span + 1])
+    cuts, begins = [0], [0]
+    for span in range(1, len(spans)):
+        cut = last[span - 1] + 1
+        if cuts[-1] < cut <= first[span] < len(ids) and ids[cut] not in never_first:
+            cuts.append(cut)
+            begins.append(span)
+    ends = [begin - 1 for begin in begins[1:]] + [len(spans) - 1]
+    return WordUnits(tuple(ids), (*cuts, len(ids)), tuple(zip(begins, ends, strict=True)))
+
+
+def claim_units(
+    tokens: SafeTokenizer, claim: str, closing: int
+) -> tuple[WordUnits, list[tuple[int, int]]]:
+    """Return the units of a claim and the characters ``[start, end)`` of each.
+
+    No unit begins with the token `closing`, which would end the claim span before it.
+    """
+    words = word_spans(claim)
+    units = divide_tokens(tokens, claim, words, (closing,))
+    return units, [(words[a][0], words[b][1]) for a, b in units.spans]
+
+
+def evidence_units(tokens: SafeTokenizer, text: QuotableText) -> WordUnits:
+    """Return the units of an evidence text; their spans are numbers of words of `text`."""
+    return divide_tokens(tokens, text.text, [(word.start, word.end) for word in text.words])
+
+
+def _span_of_character(text: str, spans: Sequence[tuple[int, int]]) -> list[int]:
+    """Return the number of the span of each character, -1 for white space between spans."""
+    owner = [-1] * len(text)
+    for number, (start, end) in enumerate(spans):
+        owner[start:end] = [number] * (end - start)
+    return owner
 
 
 class Quotations:
@@ -16,17 +98,11 @@ class Quotations:
 
     Parameters
     ----------
-    tokens
-        The tokenizer.
-    evidence
-        Pairs of title and sentence.
     closing
         The token of ``]``, which no quotation may contain.
 
     Attributes
     ----------
-    texts
-        The titles and sentences.
     segment
         The quotations as a segment of a grammar, or None if nothing can be quoted.
     """

@@ -17,15 +17,7 @@ from trie.model.safe_tokenizer import SafeTokenizer
 
 @dataclass(frozen=True, slots=True)
 class SourceInput:
-    """An encoder input.
-
-    Attributes
-    ----------
-    ids
-        The token ids.
-    truncated
-        Whether text was cut to fit the model.
-    """
+    """An encoder input."""
 
     ids: list[int]
     truncated: bool
@@ -44,21 +36,8 @@ def encode_claim(
 
     Parameters
     ----------
-    tokens
-        The tokenizer.
-    task
-        The name of the task token.
-    claim
-        The claim.
-    max_length
-        Most ids.
     hop
         The number of identifiers that the output has before its title; None for other tasks.
-
-    Returns
-    -------
-    ids : list of int
-    truncated : bool
     """
     head = tokens.input_head
     task_token = tokens.task(task)
@@ -100,16 +79,6 @@ def encode_source(
 
     Parameters
     ----------
-    tokens
-        The tokenizer.
-    task
-        The name of the task token.
-    claim
-        The claim.
-    evidence
-        Pairs of title and sentence.
-    max_length
-        Most ids.
     hop
         The number of identifiers that the output has before its title; None for other tasks.
     """

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from proofs.drafting.drafts import lexical_proof
 from proofs.judges.judgement import Evidence, Judgement, uncovered
 from proofs.lexicons.lexicon import SpanLexicon, default_lexicon
-from proofs.logic.proof import MAX_STEPS
 
 
 class NeverSufficient:
@@ -37,13 +36,10 @@ class LexicalJudge:
     ----------
     lexicon
         Relates words and spans; the built-in lexicon by default.
-    max_steps
-        Most steps of a proof.
     """
 
-    def __init__(self, lexicon: SpanLexicon | None = None, *, max_steps: int = MAX_STEPS) -> None:
+    def __init__(self, lexicon: SpanLexicon | None = None) -> None:
         self._lexicon = lexicon or default_lexicon()
-        self._max_steps = max_steps
 
     def judge(self, claims: Sequence[str], evidence: Sequence[Evidence]) -> list[Judgement]:
         """Return the lexical proof of each claim and the decision that follows from it."""
@@ -52,5 +48,5 @@ class LexicalJudge:
     def _judge(self, claim: str, evidence: Evidence) -> Judgement:
         if not claim.split() or not evidence:
             return uncovered(claim)
-        proof = lexical_proof(claim, evidence, lexicon=self._lexicon, max_steps=self._max_steps)
+        proof = lexical_proof(claim, evidence, lexicon=self._lexicon)
         return Judgement(proof.sufficient, proof)

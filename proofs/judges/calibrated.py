@@ -1,7 +1,7 @@
 """The calibrated judge: a lexical proof whose independent steps are chosen by a fitted score.
 
-A small network (`proofs.judges.network`) scores each step by its own features
-(`proofs.judges.proof_features`) and those of the claim (`proofs.judges.claim_features`); a higher
+A small network (`proofs.judges.fitted_weights`) scores each step by its own features
+(`proofs.judges.calibrated`) and those of the claim (`proofs.judges.claim_features`); a higher
 score means that the step is covered less. If any score exceeds the threshold, the step with the
 highest score is independent, together with the steps above the threshold that words alone leave
 uncovered. Otherwise the evidence suffices. The proof is therefore the decision itself, not a
@@ -14,7 +14,6 @@ the score of a claim (`training.judges`). They can be read in `proofs/data/calib
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
@@ -22,18 +21,136 @@ from pathlib import Path
 
 from proofs.drafting.drafts import (
     RELATED_SIMILARITY,
+    DraftStep,
     default_operator,
+    draft_steps,
     merge_unquotable,
     to_proof,
 )
-from proofs.judges.claim_features import CLAIM_FEATURES
+from proofs.drafting.span_alignment import MAX_SPAN_WORDS
+from proofs.judges.claim_features import CLAIM_FEATURES, DocumentLinks, claim_features
+from proofs.judges.fitted_weights import HiddenUnit, network_score, number, read_units, read_weights
 from proofs.judges.judgement import Evidence, Judgement, uncovered
-from proofs.judges.network import HiddenUnit, network_score, read_units
-from proofs.judges.proof_features import STEP_FEATURES, FeatureExtractor, ProofFeatures
-from proofs.judges.weight_files import number, read_weights
 from proofs.lexicons.lexicon import SpanLexicon, default_lexicon, is_bare_negation
+from proofs.lexicons.values import value
 from proofs.logic.operators import REFUTING_OPERATORS, NatOp
-from proofs.logic.proof import MAX_STEPS, Proof
+from proofs.logic.proof import Proof
+from proofs.logic.words import split_words
+
+#: The features in the order of the fitted weights. Each is explained where it is computed.
+STEP_FEATURES = (
+    "similarity",
+    "coverage",
+    "linked_coverage",
+    "names",
+    "values",
+    "others",
+    "unlinked_names",
+    "independent",
+    "refuting",
+    "unreached",
+)
+
+# From this coverage on, a word counts as covered.
+_COVERED = 0.6
+# The coverage of a word by a different word, by their relation.
+_RELATION_COVERAGE = {NatOp.EQUIVALENCE: 0.9, NatOp.NEGATION: 0.5, NatOp.ALTERNATION: 0.3}
+
+
+@dataclass(frozen=True, slots=True)
+class ProofFeatures:
+    """The drafted steps of a claim's proof with their features."""
+
+    drafts: tuple[DraftStep, ...]
+    claim: tuple[float, ...]  # the values of `proofs.judges.claim_features.CLAIM_FEATURES`
+    steps: tuple[tuple[float, ...], ...]
+    named: frozenset[str] = frozenset()
+
+
+class FeatureExtractor:
+    """Drafts the proofs of claims and computes their features."""
+
+    def __init__(self, lexicon: SpanLexicon) -> None:
+        self._lexicon = lexicon
+
+    def extract(self, claim: str, evidence: Sequence[tuple[str, str]]) -> ProofFeatures:
+        """Return the features of a claim and its evidence, pairs of title and sentence.
+
+        Raises
+        ------
+        AnnotationError
+            If the claim has no words.
+        """
+        drafts = draft_steps(claim, evidence, self._lexicon)
+        links = DocumentLinks.find(claim, evidence)
+        phrases = self._lexicon.phrases
+        vocabularies = [
+            {norm for norm in words if norm} | {phrase for _, _, phrase in phrases.find(words)}
+            for words in links.words
+        ]
+        vocabulary = set[str]().union(*vocabularies)
+        linked = set[str]().union(*(vocabularies[at] for at in links.relevant))
+        reached = {links.titles[at] for at in links.reached}
+        rows = [self._step_features(step, vocabulary, linked, reached) for step in drafts]
+        named = frozenset(
+            title for title, is_named in zip(links.titles, links.named, strict=True) if is_named
+        )
+        totals = claim_features(claim, evidence, links, drafts)
+        return ProofFeatures(tuple(drafts), totals, tuple(rows), named)
+
+    def _step_features(
+        self, step: DraftStep, vocabulary: set[str], linked: set[str], reached: set[str]
+    ) -> tuple[float, ...]:
+        """Return the values of `STEP_FEATURES`."""
+        # Longer steps are not aligned; bound the time that they take here, too.
+        all_words = split_words(step.claim)[:MAX_SPAN_WORDS]
+        words = [word for word in all_words if word.is_content]
+        phrases = self._lexicon.phrases.find([word.norm for word in all_words])
+        # A word may be covered by itself or as part of a phrase.
+        wordings = [
+            [word.norm, *(phrase for first, end, phrase in phrases if first <= at < end)]
+            for at, word in enumerate(all_words)
+            if word.is_content
+        ]
+        coverage = [max(self._coverage(w, vocabulary) for w in norms) for norms in wordings]
+        by_linked = [max(self._coverage(w, linked) for w in norms) for norms in wordings]
+        is_value = [value(word.norm) is not None for word in words]
+        is_name = [step.claim[word.start].isupper() for word in words]
+        kinds = list(zip(is_name, is_value, strict=True))
+        lost = [kind for kind, cover in zip(kinds, coverage, strict=True) if cover < _COVERED]
+        values = {
+            "similarity": step.similarity,
+            # The mean coverage of the content words, by all documents and by the linked ones.
+            "coverage": _mean(coverage),
+            "linked_coverage": _mean(by_linked),
+            # Content words that no document covers: names, values and others.
+            "names": sum(name for name, _ in lost),
+            "values": sum(valued for _, valued in lost),
+            "others": sum(not name and not valued for name, valued in lost),
+            # Names that no linked document covers.
+            "unlinked_names": sum(
+                cover < _COVERED and name for cover, name in zip(by_linked, is_name, strict=True)
+            ),
+            "independent": step.operator is NatOp.INDEPENDENCE,
+            "refuting": step.operator in REFUTING_OPERATORS,
+            # Whether the quotation is from a document that links do not reach.
+            "unreached": step.alignment is None or step.alignment.title not in reached,
+        }
+        return tuple(float(values[name]) for name in STEP_FEATURES)
+
+    def _coverage(self, norm: str, vocabulary: set[str]) -> float:
+        if norm in vocabulary:
+            return 1.0
+        relations = {self._lexicon.word_relation(norm, other) for other in vocabulary}
+        return max(
+            (_RELATION_COVERAGE.get(r, 0.0) for r in relations if r is not None), default=0.0
+        )
+
+
+def _mean(values: Sequence[float]) -> float:
+    """Return the mean, or 1 for no values: a step of stop words alone is covered."""
+    return sum(values) / len(values) if values else 1.0
+
 
 # From this similarity on, a step is covered nearly verbatim.
 _VERBATIM = 0.9
@@ -45,18 +162,10 @@ WEIGHTS = Path(__file__).parents[1] / "data" / "calibrated.json"
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """The weights of the network that scores steps, and the threshold of its scores.
+    """The weights of the network that scores steps, and the threshold of its scores."""
 
-    Attributes
-    ----------
-    units
-        Hidden units, with a weight for each of `FEATURES`.
-    threshold
-        Evidence is insufficient if a step has a higher score.
-    """
-
-    units: tuple[HiddenUnit, ...]
-    threshold: float
+    units: tuple[HiddenUnit, ...]  # hidden units, with a weight for each of `FEATURES`
+    threshold: float  # evidence is insufficient if a step has a higher score
 
     @classmethod
     def read(cls, path: Path) -> Weights:
@@ -90,35 +199,6 @@ class Weights:
         ]
 
 
-@dataclass(frozen=True, slots=True)
-class ScoredDraft:
-    """The drafted steps of a proof with their scores.
-
-    Attributes
-    ----------
-    features
-        The drafted steps with their features.
-    scores
-        The score of each step.
-    verbatim
-        Whether one document covers every step nearly verbatim (`covered_by_one_document`).
-    """
-
-    features: ProofFeatures
-    scores: tuple[float, ...]
-    verbatim: bool
-
-    @classmethod
-    def of(cls, features: ProofFeatures, weights: Weights) -> ScoredDraft:
-        """Return drafted steps with their scores by the given weights."""
-        return cls(features, tuple(weights.scores(features)), covered_by_one_document(features))
-
-    @property
-    def highest(self) -> float:
-        """The highest score, that of the step that is covered least."""
-        return max(self.scores)
-
-
 class CalibratedJudge:
     """Judges by a lexical proof whose steps are independent if their score says so.
 
@@ -128,70 +208,45 @@ class CalibratedJudge:
         Fitted weights; those of `WEIGHTS` by default.
     lexicon
         Relates words and spans; the built-in lexicon by default.
-    max_steps
-        Most steps of a proof.
     """
 
     def __init__(
         self,
         weights: Weights | None = None,
         lexicon: SpanLexicon | None = None,
-        *,
-        max_steps: int = MAX_STEPS,
     ) -> None:
         self._weights = weights or Weights.bundled()
         self._lexicon = lexicon or default_lexicon()
-        self._extractor = FeatureExtractor(self._lexicon, max_steps=max_steps)
+        self._extractor = FeatureExtractor(self._lexicon)
 
     def judge(self, claims: Sequence[str], evidence: Sequence[Evidence]) -> list[Judgement]:
         """Return the scored proof of each claim and the decision that follows from it."""
         return [self._judge(c, texts) for c, texts in zip(claims, evidence, strict=True)]
 
-    def _judge(self, claim: str, evidence: Evidence) -> Judgement:
-        draft = self.draft(claim, evidence)
-        return uncovered(claim) if draft is None else self.write(claim, draft)
-
-    def draft(self, claim: str, evidence: Evidence) -> ScoredDraft | None:
-        """Return the scored steps of a claim; None without words or evidence."""
+    def highest_score(self, claim: str, evidence: Evidence) -> float | None:
+        """Return the score of the step that is covered least; None without words or evidence."""
         if not claim.split() or not evidence:
             return None
-        return ScoredDraft.of(self._extractor.extract(claim, evidence), self._weights)
+        return max(self._weights.scores(self._extractor.extract(claim, evidence)))
 
-    def write(self, claim: str, draft: ScoredDraft, *, sufficient: bool | None = None) -> Judgement:
-        """Return the proof of a claim and the decision that follows from it.
-
-        Parameters
-        ----------
-        claim
-            The claim.
-        draft
-            Its scored steps.
-        sufficient
-            The decision; None leaves it to the scores. Evidence with nothing to quote for a part of
-            the claim is insufficient nevertheless.
-        """
-        if draft.verbatim and sufficient is not False:
-            proof = to_proof(draft.features.drafts)
+    def _judge(self, claim: str, evidence: Evidence) -> Judgement:
+        if not claim.split() or not evidence:
+            return uncovered(claim)
+        features = self._extractor.extract(claim, evidence)
+        if covered_by_one_document(features):
+            proof = to_proof(features.drafts)
         else:
-            proof = self._scored_proof(claim, draft, self._threshold(draft, sufficient))
+            proof = self._scored_proof(claim, features)
         return Judgement(proof.sufficient, proof)
 
-    def _threshold(self, draft: ScoredDraft, sufficient: bool | None) -> float:
-        """Return the threshold of scores, shifted to the other side of the highest if necessary."""
-        own = self._weights.threshold
-        if sufficient is None:
-            return own
-        if sufficient:
-            return max(own, draft.highest)
-        return min(own, math.nextafter(draft.highest, -math.inf))
-
-    def _scored_proof(self, claim: str, draft: ScoredDraft, threshold: float) -> Proof:
-        steps = []
-        for step, score in zip(draft.features.drafts, draft.scores, strict=True):
+    def _scored_proof(self, claim: str, features: ProofFeatures) -> Proof:
+        steps, scores = [], self._weights.scores(features)
+        highest = max(scores)
+        for step, score in zip(features.drafts, scores, strict=True):
             independent = step.operator is NatOp.INDEPENDENCE
             # A claim that lacks something raises the scores of all its steps. So besides the
             # highest, only steps that words alone leave uncovered, too, become independent.
-            decides = score > threshold and (independent or score == draft.highest)
+            decides = score > self._weights.threshold and (independent or score == highest)
             # A lone "is not" would negate the step that it is merged with, but what it negates is
             # stated elsewhere in the claim.
             bare_negation = step.similarity < RELATED_SIMILARITY and is_bare_negation(step.claim)

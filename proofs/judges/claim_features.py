@@ -6,13 +6,181 @@ claim needs, how the documents of the evidence are linked, and which words of th
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 
 from proofs.drafting.drafts import DraftStep
-from proofs.judges.claim_wording import ClaimWording
-from proofs.judges.document_links import DocumentLinks
-from proofs.logic.words import split_words
+from proofs.logic.words import Word, split_words, word_list
+
+_SHARING = word_list("both also same common and")
+_CONTRAST = word_list("not other another different more older younger than before after")
+_RELATIVE = word_list("who whose which that where")
+_NAME_CONNECTORS = word_list("of the de von van la")
+_SENTENCE_ENDS = frozenset(".!?")
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimWording:
+    """Counts of a claim's words."""
+
+    sharing: int  # words that compare things as alike, such as "both"
+    contrast: int  # words that set things apart, such as "another"
+    relative: int  # relative pronouns and adverbs, such as "whose"
+    definite: int  # definite descriptions: "the" before a word in lower case
+    sentences: int  # sentence ends: final marks before a space or the end
+    # The normalised words of each name: successive words that begin in upper case, including
+    # numbers after the first.
+    names: tuple[tuple[str, ...], ...]
+
+    @classmethod
+    def count(cls, claim: str) -> ClaimWording:
+        """Count the words of a claim."""
+        tokens = split_words(claim)
+        words = [word for word in tokens if word.norm]
+        norms = [word.norm for word in words]
+        return cls(
+            sum(norm in _SHARING for norm in norms),
+            sum(norm in _CONTRAST for norm in norms),
+            sum(norm in _RELATIVE for norm in norms),
+            sum(
+                word.norm == "the" and claim[after.start].islower()
+                for word, after in pairwise(words)
+            ),
+            sum(
+                not token.norm
+                and claim[token.start] in _SENTENCE_ENDS
+                and claim[token.end : token.end + 1] in ("", " ")
+                for token in tokens
+            ),
+            tuple(_names(claim, tokens)),
+        )
+
+
+def _names(claim: str, tokens: list[Word]) -> list[tuple[str, ...]]:
+    names: list[tuple[str, ...]] = []
+    name: list[str] = []
+    connectors: list[str] = []  # part of the name only if it continues after them
+    for word in [*tokens, Word(0, 0, 0, "")]:
+        initial = claim[word.start : word.end][:1]
+        # Names begin in upper case; numbers and caseless scripts may only continue them.
+        begins = initial.isupper() and word.is_content
+        if begins or (name and word.norm and not initial.islower()):
+            name += [*connectors, word.norm]
+            connectors = []
+        elif name and word.norm in _NAME_CONNECTORS:
+            connectors.append(word.norm)
+        else:
+            if name:
+                names.append(tuple(name))
+            name, connectors = [], []
+    return names
+
+
+_QUALIFIER = re.compile(r"\s\([^()]*\)$")
+_BREAK = ""  # a boundary between texts, which matches no word
+# Words before a title that the claim mentions only to describe something else, as in "the director
+# of Chinatown" and "the song from Chinatown".
+_DESCRIBING = word_list(
+    "of in from by at on with for to featuring directed created wrote writer starring behind "
+    "called named"
+)
+
+
+@dataclass(frozen=True)  # no slots, since cached_property needs __dict__
+class DocumentLinks:
+    """The documents of the evidence as a graph."""
+
+    titles: tuple[str, ...]
+    # For each document, the normalised words of its title and sentences.
+    words: tuple[tuple[str, ...], ...]
+    named: tuple[bool, ...]  # for each document, whether the claim contains its title
+    # For each document, whether its title follows a preposition or the like in the claim, and so
+    # probably describes another document.
+    describing: tuple[bool, ...]
+    naming: tuple[frozenset[int], ...]  # for each document, the documents that its sentences name
+    # For each document, the normalised words of its title without the parenthesis.
+    names: tuple[tuple[str, ...], ...]
+
+    @classmethod
+    def find(cls, claim: str, evidence: Sequence[tuple[str, str]]) -> DocumentLinks:
+        """Find the links in a claim and its evidence, pairs of title and sentence."""
+        sentences: dict[str, list[str]] = {}
+        for title, sentence in evidence:
+            sentences.setdefault(title, []).append(sentence)
+        titles = tuple(sentences)
+        names = [_norms(_QUALIFIER.sub("", title)) for title in titles]
+        bodies = [
+            tuple(norm for sentence in sentences[title] for norm in (*_norms(sentence), _BREAK))
+            for title in titles
+        ]
+        words = _norms(claim)
+        mentions = [_occurrences(words, name) for name in names]
+        return cls(
+            titles,
+            tuple((*_norms(t), _BREAK, *body) for t, body in zip(titles, bodies, strict=True)),
+            tuple(map(bool, mentions)),
+            tuple(any(at and words[at - 1] in _DESCRIBING for at in places) for places in mentions),
+            tuple(
+                frozenset(o for o, name in enumerate(names) if o != at and _occurrences(body, name))
+                for at, body in enumerate(bodies)
+            ),
+            tuple(names),
+        )
+
+    @cached_property
+    def neighbours(self) -> tuple[frozenset[int], ...]:
+        """For each document, the documents that it names or that name it."""
+        return tuple(
+            named | {other for other, its_named in enumerate(self.naming) if at in its_named}
+            for at, named in enumerate(self.naming)
+        )
+
+    @property
+    def relevant(self) -> frozenset[int]:
+        """The documents that the claim names or that have a link."""
+        return frozenset(
+            at for at in range(len(self.titles)) if self.named[at] or self.neighbours[at]
+        )
+
+    @property
+    def reached(self) -> frozenset[int]:
+        """The documents that the claim names and all that links lead to from there."""
+        named = {at for at, is_named in enumerate(self.named) if is_named}
+        return frozenset(named.union(*(self._component(at) for at in named)))
+
+    @property
+    def largest(self) -> int:
+        """The size of the largest connected component; 0 without evidence."""
+        return max((len(self._component(at)) for at in range(len(self.titles))), default=0)
+
+    def has_title_like(self, name: Sequence[str]) -> bool:
+        """Return whether a title contains a name, given by its normalised words, or vice versa."""
+        return any(_occurrences(title, name) or _occurrences(name, title) for title in self.names)
+
+    def _component(self, start: int) -> frozenset[int]:
+        component, frontier = {start}, [start]
+        while frontier:
+            new = self.neighbours[frontier.pop()] - component
+            component |= new
+            frontier.extend(new)
+        return frozenset(component)
+
+
+def _norms(text: str) -> tuple[str, ...]:
+    return tuple(word.norm for word in split_words(text) if word.norm)
+
+
+def _occurrences(words: Sequence[str], name: Sequence[str]) -> list[int]:
+    size = len(name)
+    return [
+        at
+        for at in range(len(words) - size + 1 if size else 0)
+        if words[at] == name[0] and tuple(words[at : at + size]) == tuple(name)
+    ]
+
 
 #: The features in the order of the fitted weights. Each is explained where it is computed.
 CLAIM_FEATURES = (
@@ -63,12 +231,6 @@ def claim_features(
 
     Parameters
     ----------
-    claim
-        The claim.
-    evidence
-        Pairs of title and sentence.
-    links
-        The links of the claim and its evidence.
     steps
         The drafted steps of the claim's proof; at least one.
     """
@@ -84,7 +246,6 @@ def claim_features(
 def _wording_features(
     claim: str, links: DocumentLinks, steps: Sequence[DraftStep]
 ) -> dict[str, float]:
-    """Return the features of the claim's wording; see `ClaimWording`."""
     wording = ClaimWording.count(claim)
     return {
         "words": len(claim.split()) / 10,
@@ -101,7 +262,6 @@ def _wording_features(
 
 
 def _mention_features(links: DocumentLinks) -> dict[str, float]:
-    """Return the features of the documents' titles in the claim."""
     describing = [at for at, describes in enumerate(links.describing) if describes]
     return {
         "documents": len(links.titles),
@@ -118,7 +278,6 @@ def _mention_features(links: DocumentLinks) -> dict[str, float]:
 
 
 def _link_features(evidence: Sequence[tuple[str, str]], links: DocumentLinks) -> dict[str, float]:
-    """Return the features of the graph of documents."""
     named, naming, neighbours = links.named, links.naming, links.neighbours
     pairs = [(a, b) for a, near in enumerate(neighbours) for b in near if a < b]
     reached = {links.titles[at] for at in links.reached}
@@ -153,7 +312,6 @@ def _link_features(evidence: Sequence[tuple[str, str]], links: DocumentLinks) ->
 def _coverage_features(
     claim: str, links: DocumentLinks, steps: Sequence[DraftStep]
 ) -> dict[str, float]:
-    """Return the features of the claim's words in the documents."""
     weakest, second, *_ = [*sorted(step.similarity for step in steps), 1.0]
     coverage = WordCoverage.find(claim, links.words)
     exclusive, relevant = coverage.exclusive(), links.relevant
@@ -173,14 +331,9 @@ def _coverage_features(
 
 @dataclass(frozen=True, slots=True)
 class WordCoverage:
-    """The documents in which each content word of a claim occurs, compared by spelling.
+    """The documents in which each content word of a claim occurs, compared by spelling."""
 
-    Attributes
-    ----------
-    documents
-        For each content word of the claim, the documents that contain it.
-    """
-
+    # For each content word of the claim, the documents that contain it.
     documents: tuple[frozenset[int], ...]
 
     @classmethod

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import torch
 
-from proofs.drafting.encoder_states import encode_batches
+from proofs.drafting.contextual_similarity import encode_batches
 from proofs.generation.source_input import encode_source
 from proofs.judges.judgement import Evidence, Judgement
 from trie import SafeTokenizer, Seq2Seq
@@ -19,8 +19,6 @@ class ClassifierJudge:
     ----------
     model
         A seq2seq model, whose encoder is used.
-    tokens
-        Its tokenizer.
     weight, bias
         The head: tensors of shape (2 * width,) and (). Evidence is sufficient if the logit is
         positive.
@@ -65,12 +63,8 @@ def pooled_states(
     ----------
     model
         A seq2seq model.
-    tokens
-        Its tokenizer.
     claims
         The claims; at least one.
-    evidence
-        The evidence of each claim.
 
     Returns
     -------

@@ -15,9 +15,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from proofs.generation.generator import CoveringProof, ProofGenerator
+from proofs.judges.fitted_weights import (
+    LinearScore,
+    bad_field,
+    log_odds,
+    number,
+    read_weights,
+    sigmoid,
+)
 from proofs.judges.judgement import Evidence, Judgement, uncovered
-from proofs.judges.linear_score import LinearScore, log_odds, sigmoid
-from proofs.judges.weight_files import bad_field, number, read_weights
 from proofs.logic.operators import NatOp
 from proofs.logic.proof import Proof, ProofStep
 
@@ -36,18 +42,10 @@ STEP_DECISION_FEATURES = (
 
 @dataclass(frozen=True, slots=True)
 class StepDecision:
-    """The probability that evidence is sufficient, and from which one it counts as such.
+    """The probability that evidence is sufficient, and from which one it counts as such."""
 
-    Attributes
-    ----------
-    log_odds
-        The log-odds of sufficiency, from `STEP_DECISION_FEATURES`.
-    threshold
-        Evidence counts as sufficient from this probability on.
-    """
-
-    log_odds: LinearScore
-    threshold: float
+    log_odds: LinearScore  # the log-odds of sufficiency, from `STEP_DECISION_FEATURES`
+    threshold: float  # evidence counts as sufficient from this probability on
 
     @classmethod
     def read(cls, path: Path) -> StepDecision:

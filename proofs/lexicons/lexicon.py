@@ -7,18 +7,54 @@ ordinals, nationalities), quantifiers and negations are built in.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import chain
+from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from proofs.lexicons import quantifiers
-from proofs.lexicons.phrases import Phrases
 from proofs.lexicons.quantifiers import Amounts, Share
 from proofs.lexicons.values import excludes, is_year_of, merge_values, same_value, value
 from proofs.lexicons.wordnet import open_wordnet
-from proofs.logic.composition import compose
-from proofs.logic.operators import NatOp
-from proofs.logic.words import NEGATIONS, is_content, split_words, stems, word_list
+from proofs.logic.operators import NatOp, compose
+from proofs.logic.words import NEGATIONS, is_content, normalise, split_words, stems, word_list
+
+
+class Phrases:
+    """Finds known phrases in a sequence of words.
+
+    Parameters
+    ----------
+    known
+        Phrases of normalised words, separated by single spaces.
+    """
+
+    def __init__(self, known: Iterable[str]) -> None:
+        self._known = frozenset(known)
+        self._longest = max((phrase.count(" ") + 1 for phrase in self._known), default=0)
+
+    def find(self, norms: Sequence[str]) -> list[tuple[int, int, str]]:
+        """Return (first word, end, phrase) for the longest phrase that begins at each word."""
+        places = []
+        for at in range(len(norms) if self._known else 0):
+            for end in range(min(at + self._longest, len(norms)), at + 1, -1):
+                text = " ".join(norms[at:end])
+                if text in self._known:
+                    places.append((at, end, text))
+                    break
+        return places
+
+    def merge(self, norms: Sequence[str]) -> list[str]:
+        """Return the words with each phrase joined into one word."""
+        words, at = [], 0
+        for first, end, text in self.find(norms):
+            if first >= at:
+                words += [*norms[at:first], text]
+                at = end
+        return [*words, *norms[at:]]
+
 
 # The relation of a word to a span is the first of these that holds for any word of the span.
 _PREFERENCE = (
@@ -87,18 +123,6 @@ class SpanLexicon:
     number of negation words in a span is a negation that is composed with the rest. If only
     quantifiers differ, they decide. If any content word of the claim has no relation to the
     evidence, the relation of the spans is unknown.
-
-    Parameters
-    ----------
-    sources
-        Word lexicons, in order of precedence.
-
-    Attributes
-    ----------
-    sources
-        The word lexicons.
-    phrases
-        The phrases that they know.
     """
 
     def __init__(self, sources: Sequence[WordLexicon]) -> None:
@@ -155,7 +179,6 @@ class SpanLexicon:
         return shared and _is_negated(claim) != _is_negated(evidence)
 
     def _content_relation(self, claim: Sequence[str], evidence: Sequence[str]) -> NatOp | None:
-        """Return the relation of two spans without regard to quantifiers."""
         claim_words, evidence_words = _content(claim), _content(evidence)
         if not claim_words or not evidence_words:
             return None
@@ -169,7 +192,6 @@ class SpanLexicon:
         return None if operator is NatOp.INDEPENDENCE else operator
 
     def _best_relation(self, word: str, evidence: Sequence[str]) -> NatOp | None:
-        """Return the relation of a claim word to the evidence word that matches it best."""
         relations = {self.word_relation(word, other) for other in evidence}
         return next((r for r in _PREFERENCE if r in relations), None)
 
@@ -187,7 +209,6 @@ def is_bare_negation(span: str) -> bool:
 
 
 def _combine(relations: Iterable[NatOp]) -> NatOp:
-    """Return the relation of two phrases, given the relations of their words."""
     distinct = set(relations)
     for operator in (NatOp.ALTERNATION, NatOp.NEGATION):
         if operator in distinct:
@@ -200,7 +221,6 @@ def _norms(span: str) -> list[str]:
 
 
 def _content(norms: Sequence[str]) -> list[str]:
-    """Return the content words except negations."""
     return [n for n in norms if is_content(n) and n not in NEGATIONS]
 
 
@@ -213,3 +233,72 @@ def _is_negated(norms: Sequence[str]) -> int:
     """Return 1 if a span has an odd number of negation words, otherwise 0."""
     pairs = zip(norms, [*norms[1:], ""], strict=False)
     return sum(norm in NEGATIONS and after not in _FOCUS_WORDS for norm, after in pairs) % 2
+
+
+@dataclass(frozen=True)
+class PairLexicon:
+    """Word pairs with one symmetric relation, read from a file.
+
+    Each line holds two or more words; the first is paired with each of the others. Words are
+    separated by tabs or, in lines without tabs, by spaces. A language prefix such as ``en_`` is
+    dropped, and ``_`` stands for a space. Lines that begin with ``#`` are comments. Entries with
+    spaces are `phrases`, which span lexicons look up as one word.
+
+    Attributes
+    ----------
+    pairs
+        The words that each first word of a line is paired with.
+    """
+
+    operator: NatOp
+    pairs: Mapping[str, frozenset[str]] = field(repr=False)
+
+    @classmethod
+    def read(cls, path: str | Path, operator: NatOp) -> PairLexicon:
+        """Read a word list.
+
+        Raises
+        ------
+        ValueError
+            If a line has fewer than two words or is not UTF-8, with the file and the line; or if
+            the operator is not symmetric.
+        OSError
+            If the file cannot be read.
+        """
+        if operator not in (NatOp.EQUIVALENCE, NatOp.NEGATION, NatOp.ALTERNATION):
+            raise ValueError(f"operator {operator.value} is not the same in both directions")
+        pairs: defaultdict[str, set[str]] = defaultdict(set)
+        with Path(path).open("rb") as lines:
+            for number, line in enumerate(lines, 1):
+                try:
+                    text = line.decode("utf-8").strip(" \t\r\n")
+                except UnicodeDecodeError as error:
+                    raise ValueError(f"{path}:{number}: not UTF-8 ({error.reason})") from None
+                if not text or text.startswith("#"):
+                    continue
+                first, *others = _fields(text)
+                if not others:
+                    raise ValueError(f"{path}:{number}: expected two words or more: {text!r}")
+                if first:  # punctuation normalises to nothing
+                    pairs[first].update(filter(None, others))
+        return cls(operator, {first: frozenset(others) for first, others in pairs.items()})
+
+    @property
+    def phrases(self) -> frozenset[str]:
+        """The entries of more than one word."""
+        entries = {*self.pairs, *chain.from_iterable(self.pairs.values())}
+        return frozenset(entry for entry in entries if " " in entry)
+
+    def word_relation(self, claim: str, evidence: str) -> NatOp | None:
+        """Return the relation of the list if the pair is in it, in either order."""
+        listed = evidence in self.pairs.get(claim, ()) or claim in self.pairs.get(evidence, ())
+        return self.operator if listed else None
+
+
+def _fields(text: str) -> list[str]:
+    """Return the normalised entries of a line; punctuation becomes an empty entry."""
+    # Not str.split() alone: Python treats some control characters of real lists as white space.
+    parts = text.split("\t" if "\t" in text else " ")
+    bare = [part[3:] if part[:2].isalpha() and part[2:3] == "_" else part for part in parts if part]
+    words = [map(normalise, part.replace("_", " ").split()) for part in bare]
+    return [" ".join(filter(None, entry)) for entry in words]

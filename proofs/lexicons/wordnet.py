@@ -19,33 +19,21 @@ SENSES = 1
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """The names of a word's synsets, their hypernyms, direct hypernyms and antonyms."""
-
     senses: frozenset[str]
     ancestors: frozenset[str]
-    parents: frozenset[str]
     antonyms: frozenset[str]
 
 
 class WordNetLexicon:
-    """Synonyms, antonyms, hypernyms and co-hyponyms of WordNet.
+    """Synonyms, antonyms and hypernyms of WordNet.
 
     A shared sense is equivalence and an antonym is negation. Evidence with a hyponym of the claim's
-    word entails it, and vice versa. Co-hyponyms, different children of one parent, may exclude each
-    other.
-
-    Parameters
-    ----------
-    reader
-        NLTK's WordNet corpus reader.
-    co_hyponyms
-        Whether co-hyponyms exclude each other. Often they do not ("singer", "actor"), and proofs
-        with this rule decide less well.
+    word entails it, and vice versa. Co-hyponyms, children of one parent, do not exclude each other:
+    often both are true ("singer", "actor").
     """
 
-    def __init__(self, reader: Any, *, co_hyponyms: bool = False) -> None:
+    def __init__(self, reader: Any) -> None:
         self._reader = reader
-        self._co_hyponyms = co_hyponyms
         self._entry = lru_cache(maxsize=50_000)(self._look_up)
         self._lock = Lock()  # NLTK's reader seeks in files that all threads share
 
@@ -60,10 +48,9 @@ class WordNetLexicon:
             return NatOp.NEGATION
         forward = bool(claimed.senses & stated.ancestors)
         reverse = bool(stated.senses & claimed.ancestors)
-        if forward != reverse:
-            return NatOp.FORWARD if forward else NatOp.REVERSE
-        siblings = self._co_hyponyms and claimed.parents & stated.parents
-        return NatOp.ALTERNATION if siblings else None
+        if forward == reverse:
+            return None
+        return NatOp.FORWARD if forward else NatOp.REVERSE
 
     def _look_up(self, word: str) -> _Entry | None:
         with self._lock:
@@ -75,11 +62,9 @@ class WordNetLexicon:
             return None
         ancestors = [a for s in synsets for a in s.closure(_hypernyms)]
         antonyms = [a for s in synsets for lemma in s.lemmas() for a in lemma.antonyms()]
-        parents = _hypernyms(synsets[0]) if synsets[0].pos() == "n" else []
         return _Entry(
             frozenset(s.name() for s in synsets),
             frozenset(s.name() for s in ancestors),
-            frozenset(s.name() for s in parents),
             frozenset(lemma.synset().name() for lemma in antonyms),
         )
 

@@ -21,20 +21,10 @@ _MAX_SPAN_CHARACTERS = 120
 
 @dataclass(frozen=True, slots=True)
 class QuotableText:
-    """A title or sentence of the evidence.
+    """A title or sentence of the evidence."""
 
-    Attributes
-    ----------
-    text
-        The text, cut at white space if it is too long to be a sentence.
-    title
-        The title of the document that the text belongs to.
-    words
-        The words of the text.
-    """
-
-    text: str
-    title: str
+    text: str  # the text, cut at white space if it is too long to be a sentence
+    title: str  # the title of the document that the text belongs to
     words: tuple[Word, ...]
 
     @classmethod
@@ -73,13 +63,7 @@ class QuotableText:
 
 
 def quotable_texts(evidence: Iterable[tuple[str, str]]) -> list[QuotableText]:
-    """Return the distinct texts of the evidence, each title before its document's sentences.
-
-    Parameters
-    ----------
-    evidence
-        Pairs of title and sentence.
-    """
+    """Return the distinct texts of the evidence, each title before its document's sentences."""
     titles: dict[str, str] = {}
     for title, sentence in evidence:
         titles.setdefault(title, title)

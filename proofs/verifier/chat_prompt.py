@@ -14,9 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from proofs.verifier.encodable_text import encodable
-from proofs.verifier.label_names import LABELS
-from proofs.verifier.reading import Sentence, certain_of
+from proofs.verifier.reading import LABELS, Sentence, certain_of, encodable
 
 #: Characters that are read of a claim, and of all its evidence with titles.
 MAX_CLAIM, MAX_EVIDENCE = 20_000, 100_000
@@ -98,8 +96,6 @@ def parse_reply(text: str, count: int) -> tuple[np.ndarray, np.ndarray]:
     ----------
     text
         The reply. Text around the JSON, such as a fence, is left out.
-    count
-        Number of sentences.
 
     Raises
     ------

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -29,7 +32,73 @@ from proofs.verifier.reading import (
     VerifierError,
     nothing_known,
 )
-from proofs.verifier.reply_cache import ReplyCache, reply_key
+
+# Seconds that a process waits while another one writes.
+_PATIENCE = 30.0
+
+
+class ReplyCache:
+    """Keeps the reply to each question; several threads and processes may share a file.
+
+    Parameters
+    ----------
+    path
+        The file, which is created with its folder if it does not exist.
+
+    Raises
+    ------
+    VerifierError
+        If it cannot be used.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._lock = path, threading.Lock()
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._database = sqlite3.connect(path, timeout=_PATIENCE, check_same_thread=False)
+            with self._database as database:
+                database.execute(
+                    "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, reply TEXT NOT NULL)"
+                )
+        except (OSError, sqlite3.Error) as error:
+            raise self._unusable(error) from None
+
+    def get(self, key: str) -> str | None:
+        """Return the reply to the question with a key, if it is there."""
+        try:
+            with self._lock:
+                row = self._database.execute(
+                    "SELECT reply FROM replies WHERE key = ?", (key,)
+                ).fetchone()
+        except sqlite3.Error as error:
+            raise self._unusable(error) from None
+        return str(row[0]) if row else None
+
+    def put(self, key: str, reply: str) -> None:
+        """Keep the reply to the question with a key."""
+        try:
+            with self._lock, self._database as database:
+                database.execute("INSERT OR REPLACE INTO replies VALUES (?, ?)", (key, reply))
+        except sqlite3.Error as error:
+            raise self._unusable(error) from None
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._database.close()
+
+    def _unusable(self, error: Exception) -> VerifierError:
+        return VerifierError(
+            f"{self._path}: cannot be used as a cache of replies ({error}); delete it or give "
+            "another file"
+        )
+
+
+def reply_key(address: str, model: str, messages: Sequence[dict[str, str]]) -> str:
+    """Return the key of a question to a model at an address."""
+    question = json.dumps([address, model, list(messages)])
+    return hashlib.sha256(question.encode("ascii")).hexdigest()
+
 
 DEFAULT_ADDRESS = "https://api.openai.com/v1"
 # How often a question is asked if the replies are no answers.
@@ -53,8 +122,6 @@ class ChatSettings:
 
     Attributes
     ----------
-    model
-        Name of the model at the endpoint.
     api_key
         The key, or any text for a server without keys.
     base_url
@@ -63,8 +130,6 @@ class ChatSettings:
         Seconds after which a request has failed.
     retries
         How often a failed request is repeated, with growing pauses.
-    threads
-        Number of requests at the same time.
     cache
         File of earlier replies; None for none.
     prices
@@ -83,34 +148,17 @@ class ChatSettings:
 
 @dataclass(frozen=True, slots=True)
 class ChatUsage:
-    """Usage of a chat model so far.
+    """Usage of a chat model so far."""
 
-    Attributes
-    ----------
-    requests
-        Number of replies from the server.
-    cached
-        Number of replies from the cache.
-    prompt_tokens, completion_tokens
-        Tokens of questions and of replies, as the server counts them.
-    cost
-        Their price; None if no prices are known.
-    """
-
-    requests: int = 0
-    cached: int = 0
-    prompt_tokens: int = 0
+    requests: int = 0  # replies from the server
+    cached: int = 0  # replies from the cache
+    prompt_tokens: int = 0  # tokens of questions and of replies, as the server counts them
     completion_tokens: int = 0
-    cost: float | None = None
+    cost: float | None = None  # their price; None if no prices are known
 
 
 class ChatVerifier:
     """Reads claims with their evidence by asking a chat model.
-
-    Parameters
-    ----------
-    settings
-        Which model is asked, and how.
 
     Raises
     ------
@@ -212,7 +260,6 @@ class ChatVerifier:
         )
 
     def _complete(self, messages: list[dict[str, str]]) -> str:
-        """Return the model's reply, in the safest format that the server accepts."""
         for number in range(self._format, len(_FORMATS)):
             last = number == len(_FORMATS) - 1
             with self._explained():
@@ -234,7 +281,6 @@ class ChatVerifier:
         raise AssertionError("the last format returns or raises")
 
     def _text(self, completion: Any) -> str:
-        """Return the text of a reply, whose form nobody has checked."""
         usage = getattr(completion, "usage", None)
         self._count(
             requests=1,

@@ -15,21 +15,31 @@ import numpy as np
 import torch
 from tokenizers import Tokenizer
 
-from proofs.verifier.encodable_text import encodable
-from proofs.verifier.evidence_batches import classifier_inputs, length_batches, pad_inputs
-from proofs.verifier.evidence_text import evidence_text, sentence_text
-from proofs.verifier.label_names import LABELS
 from proofs.verifier.label_scales import Calibration, Scale, read_calibration
-from proofs.verifier.reading import NEUTRAL, Reading, Sentence, VerifierError, nothing_known
-from proofs.verifier.sequence_classifier import SequenceClassifier, read_sequence_classifier
+from proofs.verifier.reading import (
+    LABELS,
+    NEUTRAL,
+    Reading,
+    Sentence,
+    VerifierError,
+    encodable,
+    evidence_text,
+    nothing_known,
+    sentence_text,
+)
+from proofs.verifier.sequence_classifier import (
+    SequenceClassifier,
+    classifier_inputs,
+    length_batches,
+    pad_inputs,
+    read_sequence_classifier,
+)
 
 _BATCH_TOKENS = 4096
 
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """Token ids and segments of a text with a claim, and whether the text is cut."""
-
     ids: list[int]
     segments: list[int]
     is_cut: bool
@@ -40,15 +50,6 @@ class ClassifierVerifier:
 
     It computes in 32 bits, in which readings depend on other claims by rounding errors only. A
     classifier that tells support from everything else never says that evidence contradicts.
-
-    Parameters
-    ----------
-    classifier
-        The classifier, which this object takes over.
-    calibration
-        How its outputs become probabilities.
-    device
-        A device of torch.
     """
 
     def __init__(
@@ -112,7 +113,6 @@ class ClassifierVerifier:
     def _whole(
         self, claim: str, evidence: list[Sentence], alone: list[_Pair], sentences: np.ndarray
     ) -> _Pair:
-        """Return the evidence with the claim, or as many of its best sentences as fit."""
         if len(evidence) == 1:
             return alone[0]
         whole = self._pair(claim, evidence_text(evidence))
@@ -131,7 +131,6 @@ class ClassifierVerifier:
         return whole
 
     def _cut(self, claim: str) -> tuple[str, bool]:
-        """Return a claim without what exceeds half an input, and whether there was any."""
         offsets = self._bare.encode(claim, add_special_tokens=False).offsets
         most = self._classifier.max_length // 2
         return (claim[: offsets[most - 1][1]], True) if len(offsets) > most else (claim, False)

@@ -16,9 +16,20 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, PreTrainedModel
 
-from proofs.verifier.evidence_batches import classifier_inputs
-from proofs.verifier.label_names import LABELS, label_columns
-from proofs.verifier.weight_checks import check_finite, explained
+from proofs.verifier.evidence_verifier import (
+    EvidenceEncoder,
+    EvidenceInput,
+    EvidenceVerifier,
+    Scores,
+)
+from proofs.verifier.label_scales import read_calibration
+from proofs.verifier.reading import LABELS
+from proofs.verifier.sequence_classifier import (
+    check_finite,
+    classifier_inputs,
+    explained,
+    label_columns,
+)
 from trie.model.quiet_transformers import quiet_transformers
 
 HEADS = "evidence_heads.safetensors"
@@ -76,8 +87,6 @@ def new_model(encoder: Path, seed: int) -> tuple[EvidenceModel, Any]:
     ----------
     encoder
         Directory of the encoder in the Hugging Face format, with safetensors.
-    seed
-        Seed of the heads.
 
     Raises
     ------
@@ -130,12 +139,6 @@ def write_model(
 
     Parameters
     ----------
-    out
-        The directory.
-    model, tokenizer
-        What to write.
-    dtype
-        Number format of the weights.
     max_length
         Maximum number of tokens of an input.
     """
@@ -158,3 +161,35 @@ def write_model(
     settings = out / "tokenizer_config.json"
     content = json.loads(settings.read_text(encoding="utf-8")) | {"model_max_length": max_length}
     settings.write_text(json.dumps(content, indent=2, sort_keys=True) + "\n")
+
+
+class TorchBackend:
+    """Runs a model with torch, on the device of the model."""
+
+    def __init__(self, model: EvidenceModel) -> None:
+        self._model = model
+        self._device = next(model.parameters()).device
+
+    @torch.inference_mode()
+    def __call__(self, item: EvidenceInput) -> Scores:
+        """Return the logits (see `Backend`)."""
+        ids = torch.tensor([item.ids], device=self._device)
+        segments = torch.tensor([item.segments], device=self._device)
+        outputs = self._model(ids, torch.ones_like(ids), segments)
+        whole, sentences, tokens = (o[0].float().cpu().numpy() for o in outputs)
+        return whole, sentences, tokens
+
+
+def open_checkpoint(directory: Path, device: str = "cpu") -> EvidenceVerifier:
+    """Open a trained verifier.
+
+    Raises
+    ------
+    ValueError
+        If a file is missing, damaged, or has other content; with the file and the remedy.
+    """
+    model, tokenizer = read_model(directory)
+    backend = TorchBackend(model.to(device))
+    positions = model.classifier.config.max_position_embeddings
+    encoder = EvidenceEncoder.of(tokenizer, min(tokenizer.model_max_length, positions))
+    return EvidenceVerifier(backend, encoder, read_calibration(directory))

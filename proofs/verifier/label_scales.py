@@ -16,8 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from proofs.verifier.label_names import LABELS
-from proofs.verifier.reading import NEUTRAL, Sentence
+from proofs.verifier.reading import LABELS, NEUTRAL, Sentence
 
 #: Name of the file in the directory of a verifier.
 CALIBRATION = "calibration.json"
@@ -28,18 +27,10 @@ _REMEDY = "fit it anew with training.calibration, or delete the file"
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """How the logits for one kind of evidence become probabilities.
+    """How the logits for one kind of evidence become probabilities."""
 
-    Attributes
-    ----------
-    temperature
-        What they are divided by.
-    neutral
-        What is then added to the logit of neutral for the evidence as a whole.
-    """
-
-    temperature: float = 1.0
-    neutral: float = 0.0
+    temperature: float = 1.0  # what logits are divided by
+    neutral: float = 0.0  # what is then added to the logit of neutral for the evidence as a whole
 
     def probabilities(self, logits: np.ndarray, *, whole: bool = True) -> np.ndarray:
         """Return the probabilities of `LABELS` for logits, both (..., 3)."""
@@ -53,21 +44,11 @@ class Scale:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """A scale for each kind of evidence.
-
-    Attributes
-    ----------
-    sentence
-        That of one sentence.
-    document
-        That of several sentences of one document.
-    documents
-        That of sentences of several documents.
-    """
+    """A scale for each kind of evidence."""
 
     sentence: Scale = Scale()
-    document: Scale = Scale()
-    documents: Scale = Scale()
+    document: Scale = Scale()  # of several sentences of one document
+    documents: Scale = Scale()  # of sentences of several documents
 
     def of(self, evidence: Sequence[Sentence]) -> Scale:
         """Return the scale of evidence, pairs of title and sentence."""
@@ -93,10 +74,6 @@ def parse_calibration(record: Any, where: str, remedy: str) -> Calibration:
     ----------
     record
         The record, with a field for each kind of evidence.
-    where
-        Where it is from, for errors.
-    remedy
-        What to do about errors.
 
     Raises
     ------

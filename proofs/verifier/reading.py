@@ -1,15 +1,21 @@
-"""What a verifier says of a claim and its evidence, whichever verifier it is."""
+"""What verifiers read and say: sentences of evidence, labels, and readings of a claim."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
 
-from proofs.verifier.label_names import LABELS
 
+def encodable(text: str) -> str:
+    """Return the text with ``?`` in place of lone surrogates, which have no UTF-8."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+#: What evidence can do to a claim, in the order of all probabilities of the verifier.
+LABELS = ("entailment", "neutral", "contradiction")
 #: A sentence of evidence: the title of its document, which may be empty, and its text.
 Sentence = tuple[str, str]
 NEUTRAL = LABELS.index("neutral")
@@ -95,3 +101,25 @@ class Verifier(Protocol):
     def read(self, claims: Sequence[str], evidences: Sequence[Sequence[Sentence]]) -> list[Reading]:
         """Return what the sentences of evidence of each claim do to it."""
         ...
+
+
+def sentence_text(sentence: Sentence) -> str:
+    """Return a sentence with the title of its document before it, if there is one."""
+    title, text = sentence
+    return f"{title}: {text}" if title else text
+
+
+def document_texts(sentences: Iterable[Sentence]) -> list[str]:
+    """Return the text of each document of evidence: its title, then its sentences.
+
+    Documents are in the order of their first sentence.
+    """
+    documents: dict[str, list[str]] = {}
+    for title, text in sentences:
+        documents.setdefault(title, []).append(text)
+    return [sentence_text((title, " ".join(texts))) for title, texts in documents.items()]
+
+
+def evidence_text(sentences: Iterable[Sentence]) -> str:
+    """Return evidence as one text (see `document_texts`)."""
+    return " ".join(document_texts(sentences))

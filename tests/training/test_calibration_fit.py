@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from proofs.verifier.label_names import LABELS
 from proofs.verifier.label_scales import Scale
+from proofs.verifier.reading import LABELS
 from training.calibration import fit_scale, scaled
 from training.data.examples import NOT_ENTAILMENT
 from training.verification.example_batches import POSSIBLE

@@ -14,12 +14,16 @@ import pytest
 import torch
 from click.testing import CliRunner
 
-from proofs.verifier.evidence_input import EvidenceEncoder
-from proofs.verifier.evidence_model import new_model, read_model, write_model
-from proofs.verifier.exported_verifier import ONNX_FILE, open_export
-from proofs.verifier.onnx_backend import OnnxBackend
+from proofs.verifier.evidence_model import (
+    TorchBackend,
+    new_model,
+    open_checkpoint,
+    read_model,
+    write_model,
+)
+from proofs.verifier.evidence_verifier import EvidenceEncoder
+from proofs.verifier.exported_verifier import ONNX_FILE, OnnxBackend, open_export
 from proofs.verifier.reading import VerifierError
-from proofs.verifier.torch_backend import TorchBackend, open_checkpoint
 from tests.proofs.verifier.tiny_classifier import write_classifier_directory
 from training.export_verifier import main
 

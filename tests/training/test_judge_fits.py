@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proofs.drafting.drafts import DraftStep
+from proofs.judges.calibrated import STEP_FEATURES, ProofFeatures
 from proofs.judges.claim_features import CLAIM_FEATURES
-from proofs.judges.proof_features import STEP_FEATURES, ProofFeatures
 from proofs.logic.operators import NatOp
 from training.feature_fits import fit_linear_head
 from training.judges import fit_step_scorer, threshold_at_recall

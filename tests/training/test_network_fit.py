@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from proofs.judges.network import network_score
+from proofs.judges.fitted_weights import network_score
 from training.feature_fits import FitSettings, fit_network, row_mask
 
 SETTINGS = FitSettings(units=4, iterations=200, learning_rate=0.05, ridge=1e-4)

@@ -12,7 +12,7 @@ from admiral.errors import AdmiralError, RecordError
 from admiral.io.streams import json_objects
 from admiral.kb.corpus.sentence_splitter import split_sentences
 from admiral.retrieval.mentions import base_title
-from proofs.verifier.label_names import LABELS
+from proofs.verifier.reading import LABELS
 from training.data.evidence_corpora import Corpus
 from training.data.evidence_examples import closest_sentences
 from training.data.examples import NON_COMMERCIAL, Example, parse_example

@@ -13,9 +13,9 @@ import torch
 from torch import Tensor
 
 from admiral.errors import AdmiralError
-from proofs.verifier.evidence_batches import pad_inputs, padded_positions
-from proofs.verifier.evidence_input import EvidenceEncoder
-from proofs.verifier.label_names import LABELS
+from proofs.verifier.evidence_verifier import EvidenceEncoder
+from proofs.verifier.reading import LABELS
+from proofs.verifier.sequence_classifier import pad_inputs, padded_positions
 from training.data.examples import (
     NOT_ENTAILMENT,
     RELEVANT,

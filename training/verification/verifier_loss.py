@@ -13,10 +13,10 @@ import torch
 from accelerate import Accelerator
 from torch import Tensor, nn
 
-from proofs.verifier.evidence_batches import length_batches
-from proofs.verifier.evidence_input import EvidenceEncoder
 from proofs.verifier.evidence_model import EvidenceModel
-from proofs.verifier.label_names import LABELS
+from proofs.verifier.evidence_verifier import EvidenceEncoder
+from proofs.verifier.reading import LABELS
+from proofs.verifier.sequence_classifier import length_batches
 from training.data.examples import NOT_ENTAILMENT
 from training.loop.batch_loading import moved
 from training.verification.example_batches import UNKNOWN, Counts, ExampleBatch, ExampleSet, collate

@@ -13,8 +13,8 @@ from huggingface_hub import ModelCardData
 
 import admiral
 from admiral.errors import AdmiralError
-from proofs.verifier.evidence_input import EvidenceEncoder
 from proofs.verifier.evidence_model import HEADS, new_model, read_model, write_model
+from proofs.verifier.evidence_verifier import EvidenceEncoder
 from training.data.examples import NON_COMMERCIAL, summary_by_source
 from training.loop.loop_settings import values_of
 from training.loop.optimisation import parameter_groups

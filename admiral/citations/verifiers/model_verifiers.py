@@ -22,9 +22,8 @@ from admiral.kb.corpus.sentence_splitter import split_sentences
 from admiral.library.source_records import Passage
 from admiral.retrieval.mean_pooling import MAX_TOKENS, MeanPoolingEncoder
 from proofs.judges.calibrated import CalibratedJudge
-from proofs.judges.linear_score import log_odds
-from proofs.verifier.label_names import LABELS
-from proofs.verifier.reading import Verifier
+from proofs.judges.fitted_weights import log_odds
+from proofs.verifier.reading import LABELS, Verifier
 
 #: Tokens of a claim in context: the room without the special tokens.
 CLAIM_TOKENS = MAX_TOKENS - 2
@@ -186,8 +185,8 @@ class ProofVerifier:
 
     def _score(self, claim: str, passage: Passage) -> float:
         evidence = [(passage.title, text) for text in split_sentences(passage.text)]
-        draft = self._judge.draft(claim, evidence)
-        return _LOWEST_PROOF if draft is None else max(-draft.highest, _LOWEST_PROOF)
+        highest = self._judge.highest_score(claim, evidence)
+        return _LOWEST_PROOF if highest is None else max(-highest, _LOWEST_PROOF)
 
 
 _ENTAILED = LABELS.index("entailment")

@@ -76,19 +76,11 @@ _MAX_CELLS = 4096
 
 @dataclass(frozen=True, slots=True)
 class Alignment:
-    """The items of a clause that the items of a claim are aligned with.
-
-    Attributes
-    ----------
-    claim, clause
-        What is aligned.
-    places
-        The item of the clause for each item of the claim, increasing.
-    """
+    """The items of a clause that the items of a claim are aligned with."""
 
     claim: Clause
     clause: Clause
-    places: tuple[int, ...]
+    places: tuple[int, ...]  # the item of the clause for each item of the claim, increasing
 
     @property
     def pairs(self) -> list[tuple[Item, Item]]:
@@ -252,7 +244,6 @@ def _same_roles(alignment: Alignment) -> bool:
 
 
 def _is_apart(item: Item, inserted: Item, previous: Item) -> bool:
-    """Return whether an inserted word does not belong to the word before it."""
     return not item.before or _is_adverb(inserted) or previous.value is not None
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import takewhile
 
 from proofs.logic.words import word_list
@@ -26,7 +26,7 @@ from proofs.verifier.exact.relations import (
 )
 from proofs.verifier.exact.stated_values import Value, age, decide
 from proofs.verifier.exact.statements import Clause, Item, clauses, read_clause, sentences
-from proofs.verifier.reading import Comparison, Sentence
+from proofs.verifier.reading import Comparison, Reading, Sentence, Verifier, certain_of
 
 ENTAILMENT, CONTRADICTION = "entailment", "contradiction"
 _MAX_CHARACTERS = 1000
@@ -47,35 +47,10 @@ _COMPUTED = _WORDS_OF_AGE | {"before", "after"}
 _MOST_INSERTED = {CONTRADICTION: 3, ENTAILMENT: 4}
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """The effect of two compared values on a claim.
-
-    Attributes
-    ----------
-    label
-        ``entailment`` or ``contradiction``.
-    claimed, stated
-        The words that were compared.
-    reason
-        What was compared and what follows.
-    """
-
-    label: str
-    claimed: str
-    stated: str
-    reason: str
-
-
 def compare(claim: str, evidence: Sequence[Sentence]) -> Comparison | None:
-    """Return the values that decide a claim, or None where they do not decide or disagree.
+    """Return the values that decide a claim of one sentence.
 
-    Parameters
-    ----------
-    claim
-        The claim, one sentence.
-    evidence
-        Sentences with the titles of their documents.
+    None where nothing decides, or where sentences disagree.
     """
     if len(claim) > _MAX_CHARACTERS or len(sentences(claim.strip())) != 1:
         return None
@@ -90,14 +65,11 @@ def compare(claim: str, evidence: Sequence[Sentence]) -> Comparison | None:
     for number, finding in _findings(asserted, found):
         if best is not None and best.label != finding.label:
             return None
-        best = best or Comparison(
-            finding.label, finding.claimed, finding.stated, number, finding.reason
-        )
+        best = best or replace(finding, sentence=number)
     return best
 
 
-def _findings(claim: Clause, found: dict[int, list[Clause]]) -> Iterator[tuple[int, Finding]]:
-    """Yield what decides a claim, with the number of the sentence."""
+def _findings(claim: Clause, found: dict[int, list[Clause]]) -> Iterator[tuple[int, Comparison]]:
     active = canonical(claim)
     exchanged = with_roles_exchanged(active)
     kin = kinship(claim)
@@ -122,15 +94,14 @@ def _findings(claim: Clause, found: dict[int, list[Clause]]) -> Iterator[tuple[i
         yield min(found), finding
 
 
-def _by_roles(claim: Clause, exchanged: Clause, clause: Clause) -> Finding | None:
-    """Return a contradiction if a clause states a claim with subject and object exchanged."""
+def _by_roles(claim: Clause, exchanged: Clause, clause: Clause) -> Comparison | None:
     finding = _by_words(exchanged, clause)
     if finding is None or finding.label != ENTAILMENT:
         return None
     return _different(_text(claim.items), _text(exchanged.items))
 
 
-def _by_kinship(claimed: Kinship, clause: Clause) -> Finding | None:
+def _by_kinship(claimed: Kinship, clause: Clause) -> Comparison | None:
     stated = kinship(clause)
     label = decide_kinship(claimed, stated) if stated is not None else None
     if stated is None or label is None:
@@ -139,8 +110,7 @@ def _by_kinship(claimed: Kinship, clause: Clause) -> Finding | None:
     return _equal(*words) if label == ENTAILMENT else _different(*words)
 
 
-def _by_age(claim: Clause, stated: Sequence[Clause]) -> Finding | None:
-    """Return what the dates of a life say of a claimed age at death."""
+def _by_age(claim: Clause, stated: Sequence[Clause]) -> Comparison | None:
     words = {item.norm for item in claim.items}
     told = [item for item in claim.items if item.value is not None]
     if len(told) != 1 or words.isdisjoint(("died", "lived")):
@@ -168,8 +138,7 @@ def _by_age(claim: Clause, stated: Sequence[Clause]) -> Finding | None:
     return None
 
 
-def _by_dates(claim: Clause, stated: Sequence[Clause]) -> Finding | None:
-    """Return what the dates of two events say of their claimed order."""
+def _by_dates(claim: Clause, stated: Sequence[Clause]) -> Comparison | None:
     items = claim.items
     norms = [item.norm for item in items]
     if "before" not in norms or any(item.is_negation or item.value for item in items):
@@ -207,8 +176,7 @@ def _may_decide(claim: Clause, title: str, text: str) -> bool:
     return missing <= 1
 
 
-def _by_words(claim: Clause, clause: Clause) -> Finding | None:
-    """Return what an alignment of a claim with a clause decides."""
+def _by_words(claim: Clause, clause: Clause) -> Comparison | None:
     plain_claim, claim_negations = _without_negations(claim)
     plain_clause, clause_negations = _without_negations(clause)
     if not plain_claim.items or not plain_clause.items:
@@ -219,7 +187,7 @@ def _by_words(claim: Clause, clause: Clause) -> Finding | None:
     flipped = _flipped(alignment, claim_negations, clause_negations)
     if flipped is None:
         return None
-    findings: list[Finding] = []
+    findings: list[Comparison] = []
     for place, (item, other) in enumerate(alignment.pairs):
         if item.value is not None and other.value is not None:
             finding = _by_value(alignment, place)
@@ -261,7 +229,6 @@ def _differ_in_one_item(alignment: Alignment) -> bool:
 
 
 def _without_negations(clause: Clause) -> tuple[Clause, list[tuple[int, str]]]:
-    """Return a clause without its negations, and these with the item that follows each."""
     kept: list[Item] = []
     negations: list[tuple[int, str]] = []
     before: tuple[str, ...] = ()
@@ -310,7 +277,7 @@ def _flipped(
 
 def _negated(
     alignment: Alignment, claim: list[tuple[int, str]], clause: list[tuple[int, str]]
-) -> Finding:
+) -> Comparison:
     if claim:
         ((at, negation),) = claim
         words = alignment.claim.items[at].text
@@ -322,8 +289,7 @@ def _negated(
     return _different(claimed, f"{negation} {words}")
 
 
-def _by_value(alignment: Alignment, number: int) -> Finding | None:
-    """Return what the values do that a claim and a clause have in the same slot, if they do."""
+def _by_value(alignment: Alignment, number: int) -> Comparison | None:
     item, other = alignment.pairs[number]
     if item.value is None or other.value is None:
         return None
@@ -371,7 +337,6 @@ def _same_slot(alignment: Alignment, number: int, kind: str) -> bool:
 
 
 def _has_noun(items: Sequence[Item], at: int) -> bool:
-    """Return whether a word follows a value without anything that would part them."""
     if at + 1 == len(items):
         return False
     following = items[at + 1]
@@ -386,21 +351,55 @@ def _phrase(clause: Clause, at: int) -> str:
     return item.text
 
 
-def _equal(claimed: str, stated: str) -> Finding:
+def _equal(claimed: str, stated: str) -> Comparison:
     reason = (
         f"The claim and the evidence both say {stated}."
         if claimed == stated
         else f"The claim says {claimed}, which agrees with the evidence: {stated}."
     )
-    return Finding(ENTAILMENT, claimed, stated, reason)
+    return Comparison(ENTAILMENT, claimed, stated, 0, reason)
 
 
-def _different(claimed: str, stated: str) -> Finding:
+def _different(claimed: str, stated: str) -> Comparison:
     reason = f"The claim says {claimed}, the evidence says {stated}."
-    return Finding(CONTRADICTION, claimed, stated, reason)
+    return Comparison(CONTRADICTION, claimed, stated, 0, reason)
 
 
-def _same_words(alignment: Alignment) -> Finding:
+def _same_words(alignment: Alignment) -> Comparison:
     claimed = " ".join(item.text for item in alignment.claim.items)
     stated = " ".join(other.text for _, other in alignment.pairs)
-    return Finding(ENTAILMENT, claimed, stated, "The evidence says this in the same words.")
+    return Comparison(ENTAILMENT, claimed, stated, 0, "The evidence says this in the same words.")
+
+
+# Of 100 comparisons on training pairs, about so many agreed with the label.
+_CERTAINTY = 0.96
+
+
+class ExactVerifier:
+    """Reads claims by a verifier, except where `compare` decides them.
+
+    Parameters
+    ----------
+    verifier
+        Reads the claims that are not decided by comparison.
+    """
+
+    def __init__(self, verifier: Verifier) -> None:
+        self._verifier = verifier
+
+    def read(self, claims: Sequence[str], evidences: Sequence[Sequence[Sentence]]) -> list[Reading]:
+        """Return what the evidence of each claim does to it."""
+        readings = self._verifier.read(claims, evidences)
+        return [
+            _decided(reading, compare(claim, evidence))
+            for reading, claim, evidence in zip(readings, claims, evidences, strict=True)
+        ]
+
+
+def _decided(reading: Reading, comparison: Comparison | None) -> Reading:
+    if comparison is None:
+        return reading
+    row = certain_of(comparison.label, _CERTAINTY)
+    sentences = reading.sentences.copy()
+    sentences[comparison.sentence] = row
+    return replace(reading, labels=row, sentences=sentences, comparisons=(comparison,))

@@ -162,26 +162,13 @@ def _earlier_first(clause: Clause) -> Clause:
 
 @dataclass(frozen=True, slots=True)
 class Kinship:
-    """A statement of kinship: who is related to whom, and how.
+    """A statement of kinship: who is related to whom, and how."""
 
-    Attributes
-    ----------
-    group
-        The relation, independent of direction: ``parent`` for fathers and daughters alike.
-    direction
-        1 if the first person is the elder, -1 if the second is, 0 if the relation is mutual.
-    gender
-        That of the first person: ``m``, ``f``, or ``n`` if the noun does not tell.
-    first, second
-        The stemmed names of a person, and those of each relative.
-    noun
-        The noun.
-    """
-
-    group: str
+    group: str  # the relation, independent of direction: ``parent`` for fathers and daughters alike
+    # 1 if the first person is the elder, -1 if the second is, 0 if the relation is mutual.
     direction: int
-    gender: str
-    first: frozenset[str]
+    gender: str  # that of the first person: ``m``, ``f``, or ``n`` if the noun does not tell
+    first: frozenset[str]  # the stemmed names of a person, and those of each relative
     second: tuple[frozenset[str], ...]
     noun: str
 
@@ -260,7 +247,6 @@ def _same_person(first: frozenset[str], second: frozenset[str]) -> bool:
 
 
 def _names(items: Sequence[Item], at: int) -> tuple[frozenset[str] | None, int]:
-    """Return the stems of the name that begins at an item, if one does, and where it ends."""
     end = at
     while end < len(items) and items[end].is_name and (end == at or not items[end].before):
         end += 1
@@ -268,7 +254,6 @@ def _names(items: Sequence[Item], at: int) -> tuple[frozenset[str] | None, int]:
 
 
 def _persons(items: Sequence[Item], at: int) -> Iterator[frozenset[str]]:
-    """Yield the names that follow, joined by "and", after words that describe them."""
     while at < len(items):
         begin = at
         while at < len(items) and not items[at].is_name:

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
-from proofs.lexicons.number_words import (
+from proofs.lexicons.quantifiers import Amounts, Bound
+from proofs.lexicons.values import (
     DECADE,
     MONTHS,
     ORDINAL,
@@ -19,7 +20,6 @@ from proofs.lexicons.number_words import (
     TENS,
     YEAR,
 )
-from proofs.lexicons.quantifiers import Amounts, Bound
 from proofs.logic.words import word_list
 
 _INFINITY = math.inf
@@ -103,35 +103,18 @@ _DAYS_OF_YEAR, _DAYS_OF_MONTH = 372, 31  # twelve months of 31 days: enough to o
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A value of a text.
+    """A value of a text."""
 
-    Attributes
-    ----------
-    kind
-        What values are comparable: ``number``, ``date``, ``day`` (of a month), ``rank``,
-        ``currency`` or ``%``, or else the dimension of the unit.
-    sure
-        Amounts of which the value speaks in any reading, or None if it is vague.
-    possible
-        Amounts of which it may speak.
-    start, end
-        The tokens ``[start, end)`` that state it.
-    unit
-        The unit, or else an empty text.
-    round_to
-        The place of the last digit that is not zero (2.1 million: 100,000).
-    bounded
-        Whether it is a range or a bound rather than one amount.
-    """
-
+    # What values are comparable: ``number``, ``date``, ``day`` (of a month), ``rank``, ``currency``
+    # or ``%``, or else the dimension of the unit.
     kind: str
-    sure: Amounts | None
-    possible: Amounts
-    start: int
+    sure: Amounts | None  # amounts of which the value speaks in any reading, or None if it is vague
+    possible: Amounts  # amounts of which it may speak
+    start: int  # the tokens ``[start, end)`` that state it
     end: int
-    unit: str = ""
-    round_to: float = 0.0
-    bounded: bool = False
+    unit: str = ""  # the unit, or else an empty text
+    round_to: float = 0.0  # the place of the last digit that is not zero (2.1 million: 100,000)
+    bounded: bool = False  # whether it is a range or a bound rather than one amount
 
     @property
     def point(self) -> float:
@@ -166,15 +149,7 @@ def decide(claimed: Value, stated: Value) -> str | None:
 
 
 def find_values(words: Sequence[str], tokens: Sequence[str]) -> list[Value]:
-    """Return the values of a text in order.
-
-    Parameters
-    ----------
-    words
-        The tokens in lower case.
-    tokens
-        The tokens as written.
-    """
+    """Return the values of a text in order, given its tokens in lower case and as written."""
     values: list[Value] = []
     at = 0
     while at < len(words):
@@ -263,7 +238,6 @@ def span_in_years(dates: Value) -> Value | None:
 
 @cache
 def _unit(name: str) -> tuple[str, float]:
-    """Return the dimension of a unit and its size in base units."""
     quantity = _registry()(_PINT_NAMES.get(name, name)).to_base_units()
     return str(quantity.dimensionality), float(quantity.magnitude)
 
@@ -321,7 +295,6 @@ def _may_begin(word: str) -> bool:
 
 
 def _read(words: Sequence[str], tokens: Sequence[str], at: int) -> Value | None:
-    """Return the value that begins at a token, without modifiers, or None."""
     if words[at] in ("between", "from"):
         return _read_range(words, tokens, at)
     return (
@@ -458,7 +431,6 @@ def _read_era(words: Sequence[str], at: int) -> Value | None:
 
 
 def _rank(words: Sequence[str], at: int) -> tuple[int, int] | None:
-    """Return the number of an ordinal and where it ends, or None."""
     if words[at] in ORDINALS:
         return ORDINALS[words[at]], at + 1
     if match := ORDINAL.fullmatch(words[at]):
@@ -479,7 +451,6 @@ def _read_rank(words: Sequence[str], at: int) -> Value | None:
 
 
 def _read_amount(words: Sequence[str], tokens: Sequence[str], at: int) -> Value | None:
-    """Return the number at a token, with the currency before it and the unit after it, or None."""
     begin, kind, unit = at, "number", ""
     if words[at] in _CURRENCIES:
         kind = unit = _CURRENCIES[words[at]]

@@ -67,26 +67,13 @@ _NOUNS_FOR_SUBJECT = word_list(
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A content word or a value of a clause.
-
-    Attributes
-    ----------
-    text
-        The words as written.
-    norm
-        The normalised word; empty for values.
-    stems
-        The stems of the word.
-    value
-        The value, or None for words.
-    before
-        The function words and punctuation marks, normalised, since the previous item.
-    """
+    """A content word or a value of a clause."""
 
     text: str
-    norm: str
+    norm: str  # the normalised word; empty for values
     stems: frozenset[str]
-    value: Value | None
+    value: Value | None  # the value, or None for words
+    # The function words and punctuation marks, normalised, since the previous item.
     before: tuple[str, ...]
 
     @property
@@ -110,21 +97,12 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A sentence, or a part of one that could be a sentence.
-
-    Attributes
-    ----------
-    items
-        Its words and values.
-    subject_end
-        The number of leading items that name the subject and come from the title.
-    tail
-        The words and punctuation after the last item.
-    """
+    """A sentence, or a part of one that could be a sentence."""
 
     items: tuple[Item, ...]
+    # The number of leading items that name the subject and come from the title.
     subject_end: int = 0
-    tail: tuple[str, ...] = ()
+    tail: tuple[str, ...] = ()  # the words and punctuation after the last item
 
 
 @lru_cache(maxsize=4096)

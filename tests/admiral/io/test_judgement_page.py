@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from admiral.io.judgement_page import judgement_page
 from proofs import Judgement, LexicalJudge
-from proofs.judges.claim_form import form_warning
+from proofs.judges.judgement import form_warning
 from tests.admiral.results import COMPARED, VERDICTS
 
 VOID = {"meta", "input"}

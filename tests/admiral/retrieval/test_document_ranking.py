@@ -32,7 +32,7 @@ from admiral.retrieval.document_ranking import (
     rank_documents,
 )
 from admiral.retrieval.state import SearchState
-from proofs.judges.network import HiddenUnit
+from proofs.judges.fitted_weights import HiddenUnit
 
 TITLES = st.text("abcdef", min_size=1, max_size=1)
 SETS = st.lists(

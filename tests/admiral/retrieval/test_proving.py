@@ -16,7 +16,7 @@ from admiral.models.heads import SUFFICIENCY_HEAD
 from admiral.retrieval.proving import build_judge, open_lexicon
 from proofs import NatOp, NeverSufficient
 from proofs.judges.calibrated import WEIGHTS, Weights
-from proofs.judges.verified import VerifiedJudge
+from proofs.judges.verifier_judge import VerifierJudge
 from tests.proofs.verifier.tiny_classifier import write_classifier_directory
 
 CLAIM = "Ada Lovelace was born in London in 1815."
@@ -75,7 +75,7 @@ def test_a_verifier_adds_probabilities(
     folder = write_classifier_directory(tmp_path / "model")
     settings = replace(system.config, judge="calibrated", verifier=str(folder))
     judge = build_judge(checkpoint, settings)
-    assert isinstance(judge, VerifiedJudge)
+    assert isinstance(judge, VerifierJudge)
     (judgement,) = judge.judge([CLAIM], [EVIDENCE])
     assert judgement.probability is not None
     assert judgement.verdicts is not None

@@ -10,14 +10,15 @@ from hypothesis import strategies as st
 from proofs import NatOp, default_lexicon
 from proofs.judges.calibrated import (
     FEATURES,
+    STEP_FEATURES,
     WEIGHTS,
     CalibratedJudge,
+    FeatureExtractor,
     Weights,
     covered_by_one_document,
 )
 from proofs.judges.claim_features import CLAIM_FEATURES
-from proofs.judges.network import HiddenUnit
-from proofs.judges.proof_features import STEP_FEATURES, FeatureExtractor
+from proofs.judges.fitted_weights import HiddenUnit
 from tests.proofs.hostile_texts import claims, evidence
 
 CLAIM = "The lighthouse at Port Merrow was built by an Irish engineer."

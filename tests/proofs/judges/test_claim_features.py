@@ -1,12 +1,22 @@
-"""Features of a claim with its evidence, counted by hand."""
+"""Features of a claim with its evidence: wording, links of documents, and counts by hand."""
+
+from __future__ import annotations
+
+import itertools
+import re
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from proofs import default_lexicon
 from proofs.drafting.drafts import draft_steps
-from proofs.judges.claim_features import CLAIM_FEATURES, WordCoverage, claim_features
-from proofs.judges.document_links import DocumentLinks
+from proofs.judges.claim_features import (
+    CLAIM_FEATURES,
+    ClaimWording,
+    DocumentLinks,
+    WordCoverage,
+    claim_features,
+)
 from proofs.logic.words import split_words
 from tests.proofs.hostile_texts import claims, evidence
 
@@ -105,3 +115,82 @@ def test_word_coverage_equals_brute_force(
     }
     counts = [sum(at in places for places in holders) for at in range(len(documents))]
     assert coverage.largest_share == (max(counts, default=0) / len(norms) if norms else 0)
+
+
+def test_counts_of_an_example() -> None:
+    wording = ClaimWording.count(
+        "The director of The Hurt Locker, who was born in California, is not the older sister of "
+        "Ada Quill. Both also acted."
+    )
+    assert (wording.sharing, wording.contrast, wording.relative) == (2, 2, 1)
+    assert (wording.definite, wording.sentences) == (2, 2)
+    assert wording.names == (("hurt", "locker"), ("california",), ("ada", "quill"))
+
+
+def test_names_continue_over_connectors_and_end_with_the_sentence() -> None:
+    assert ClaimWording.count("He saw the Bay of Bengal. Ada sang.").names == (
+        ("bay", "of", "bengal"),
+        ("ada",),
+    )
+    assert ClaimWording.count("In 1990 the Bank of").names == (("bank",),)
+    assert ClaimWording.count("").names == ()
+    assert ClaimWording.count("and 1990").names == ()
+
+
+@given(claims)
+def test_names_occur_in_the_claim(claim: str) -> None:
+    wording = ClaimWording.count(claim)
+    norms = [word.norm for word in split_words(claim) if word.norm]
+    for name in wording.names:
+        starts = range(len(norms) - len(name) + 1)
+        assert any(tuple(norms[at : at + len(name)]) == name for at in starts)
+    assert wording.relative == len(
+        [norm for norm in norms if re.fullmatch("who|whose|which|that|where", norm)]
+    )
+
+
+BRIDGE = ("Port Merrow Lighthouse (Ireland)", "It was built by Ada Quill.")
+PERSON = ("Ada Quill", "An engineer from Cork.")
+CITY = ("Cork", "A city in Ireland.")
+OTHER = ("Corkscrew", "A tool.")
+LINKED_CLAIM = "Port Merrow Lighthouse was built by an engineer from Cork."
+
+
+def test_links_form_a_chain_from_the_claim() -> None:
+    links = DocumentLinks.find(
+        LINKED_CLAIM, [BRIDGE, PERSON, CITY, OTHER, (BRIDGE[0], "It is white.")]
+    )
+    assert links.titles == tuple(title for title, _ in (BRIDGE, PERSON, CITY, OTHER))
+    assert links.named == (True, False, True, False)
+    assert [sorted(n) for n in links.neighbours] == [[1], [0, 2], [1], []]
+    assert [sorted(n) for n in links.naming] == [[1], [2], [], []]
+    assert links.largest == 3
+    assert links.relevant == links.reached == {0, 1, 2}
+    broken = DocumentLinks.find("Ada built it.", [BRIDGE, CITY])
+    assert broken.naming == (frozenset(),) * 2
+    assert broken.reached == frozenset()
+    assert broken.largest == 1
+    assert DocumentLinks.find(LINKED_CLAIM, []).largest == 0
+
+
+titles = st.lists(st.sampled_from(["Ada", "Quill", "Cork", "of", "(x)"]), max_size=4).map(" ".join)
+
+
+@given(titles, st.lists(st.tuples(titles, titles), max_size=5))
+def test_components_equal_transitive_closure(claim: str, texts: list[tuple[str, str]]) -> None:
+    links = DocumentLinks.find(claim, texts)
+    count = len(links.titles)
+    linked = {(a, b) for a in range(count) for b in links.neighbours[a]}
+    assert all((b, a) in linked and a != b for a, b in linked)
+    for _ in range(count):
+        linked |= {(a, d) for (a, b), (c, d) in itertools.product(linked, linked) if b == c}
+    named = {at for at in range(count) if links.named[at]}
+    assert links.reached == named | {b for a, b in linked if a in named}
+    sizes = [len({b for a, b in linked if a == at} | {at}) for at in range(count)]
+    assert links.largest == max(sizes, default=0)
+
+
+@given(claims, evidence)
+def test_links_of_hostile_texts_are_consistent(claim: str, texts: list[tuple[str, str]]) -> None:
+    links = DocumentLinks.find(claim, texts)
+    assert links.reached <= links.relevant <= set(range(len(links.titles)))

@@ -7,8 +7,8 @@ import pytest
 
 from proofs import NatOp, Proof, ProofStep
 from proofs.generation.generator import CoveringProof
+from proofs.judges.fitted_weights import LinearScore
 from proofs.judges.generated import STEP_DECISION_FEATURES, StepDecision, step_decision_features
-from proofs.judges.linear_score import LinearScore
 
 STEPS = (
     ProofStep("The lighthouse", "The lighthouse", NatOp.EQUIVALENCE),

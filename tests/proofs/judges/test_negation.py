@@ -29,7 +29,7 @@ def steps(judge: CalibratedJudge | LexicalJudge, claim: str, sentence: str) -> d
         ("Ada Quill is not in Paris.", "Ada Quill is in Paris.",
          "is not in Paris.", "is in Paris", "!"),
         ("Ada Quill never built a tower.", "Ada Quill built a tower.",
-         "Ada Quill never built a tower.", "Ada Quill built a tower", "!"),
+         "never built a tower.", "built a tower", "!"),
         ("Ada Quill was not an old Irish engineer.", "Ada Quill was an Irish engineer.",
          "was not an old Irish engineer.", "was an Irish engineer", "!"),
         # The evidence is negated.

@@ -75,15 +75,12 @@ def test_relations(
 
 
 def test_relations_have_converses(database: Path, search_path: Path) -> None:
-    reader = opened(database, search_path)._reader
-    for lexicon in (WordNetLexicon(reader), WordNetLexicon(reader, co_hyponyms=True)):
-        for left in WORDS:
-            assert lexicon.word_relation(left, left) is NatOp.EQUIVALENCE
-            for right in WORDS:
-                forth, back = lexicon.word_relation(left, right), lexicon.word_relation(right, left)
-                assert back == CONVERSE.get(forth, forth)
-    assert lexicon.word_relation("comedian", "singer") is NatOp.ALTERNATION
-    assert lexicon.word_relation("city", "person") is None
+    lexicon = opened(database, search_path)
+    for left in WORDS:
+        assert lexicon.word_relation(left, left) is NatOp.EQUIVALENCE
+        for right in WORDS:
+            forth, back = lexicon.word_relation(left, right), lexicon.word_relation(right, left)
+            assert back == CONVERSE.get(forth, forth)
 
 
 def test_proofs_use_six_operators_and_annotations_four(database: Path, search_path: Path) -> None:

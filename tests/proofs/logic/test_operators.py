@@ -1,9 +1,16 @@
-"""The sufficiency rule and the verdict automaton, compared with the published table."""
+"""The sufficiency rule, the verdict automaton and the join of relations, as published."""
 
+from __future__ import annotations
+
+from functools import lru_cache
+from itertools import product
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proofs.logic.operators import NatOp, Verdict, is_sufficient, transition, verdict
+from proofs import NatOp, Relation, Verdict, compose, join
+from proofs.logic.operators import is_sufficient, transition, verdict
 
 OPERATORS = st.lists(st.sampled_from(NatOp))
 # The table of the design, row by row, columns as in the string.
@@ -49,3 +56,95 @@ def test_every_operator_has_a_phrase() -> None:
     assert NatOp.ALTERNATION.phrase == "contradicts"
     assert NatOp.INDEPENDENCE.phrase == "is not covered by the evidence"
     assert len({o.phrase for o in NatOp}) == len(NatOp)
+
+
+BASIC = list(Relation)
+CONVERSE = {Relation.FORWARD: Relation.REVERSE, Relation.REVERSE: Relation.FORWARD}
+relations = st.integers(1, Relation.ANY.value).map(Relation)
+
+
+def relation_of(x: int, y: int, everything: int) -> Relation:
+    """Return the basic relation of two sets, given as bits, by definition."""
+    if x == y:
+        return Relation.EQUIVALENCE
+    if x & y in (x, y):
+        return Relation.FORWARD if x & y == x else Relation.REVERSE
+    disjoint, exhaustive = not x & y, x | y == everything
+    if disjoint:
+        return Relation.NEGATION if exhaustive else Relation.ALTERNATION
+    return Relation.COVER if exhaustive else Relation.INDEPENDENCE
+
+
+@lru_cache
+def joins_of_sets(size: int) -> dict[tuple[Relation, Relation], Relation]:
+    """Return all joins that occur for the non-trivial subsets of a universe of `size` elements."""
+    everything = 2**size - 1
+    sets = range(1, everything)
+    relation = {(x, y): relation_of(x, y, everything) for x in sets for y in sets}
+    joins: dict[tuple[Relation, Relation], Relation] = {}
+    for x, y, z in product(sets, repeat=3):
+        pair = relation[x, y], relation[y, z]
+        joins[pair] = joins.get(pair, Relation(0)) | relation[x, z]
+    return joins
+
+
+@pytest.mark.parametrize("size", range(2, 6))
+def test_join_contains_all_relations_of_small_sets(size: int) -> None:
+    for (left, right), relations_of_pair in joins_of_sets(size).items():
+        assert relations_of_pair in join(left, right)
+
+
+def test_join_equals_relations_of_sets() -> None:
+    assert joins_of_sets(5) == {pair: join(*pair) for pair in product(BASIC, repeat=2)}
+
+
+def test_join_is_associative_with_equivalence_as_identity() -> None:
+    for left in BASIC:
+        assert join(Relation.EQUIVALENCE, left) == left == join(left, Relation.EQUIVALENCE)
+    for a, b, c in product(BASIC, repeat=3):
+        assert join(join(a, b), c) == join(a, join(b, c))
+
+
+@given(relations, relations, relations)
+def test_join_is_monotonic_and_distributes_over_union(
+    left: Relation, right: Relation, more: Relation
+) -> None:
+    assert join(left, right) in join(left | more, right)
+    assert join(left, right) in join(left, right | more)
+    assert join(left | more, right) == join(left, right) | join(more, right)
+
+
+def test_converse_of_join_is_join_of_converses() -> None:
+    def converse(relation: Relation) -> Relation:
+        result = Relation(0)
+        for basic in relation:
+            result |= CONVERSE.get(basic, basic)
+        return result
+
+    for left, right in product(BASIC, repeat=2):
+        assert converse(join(left, right)) == join(converse(right), converse(left))
+
+
+def test_verdict_automaton_agrees_with_join() -> None:
+    supports = Relation.EQUIVALENCE | Relation.FORWARD
+    refutes = Relation.NEGATION | Relation.ALTERNATION
+    for length in range(6):
+        for operators in product(NatOp, repeat=length):
+            relation = compose(operators)
+            expected = Verdict.NOT_ENOUGH_INFO
+            if relation in supports:
+                expected = Verdict.SUPPORTS
+            elif relation in refutes:
+                expected = Verdict.REFUTES
+            assert verdict(operators) is expected
+
+
+def test_relations_without_operator_are_independence() -> None:
+    for operator in NatOp:
+        assert compose([operator]).operator is operator
+    assert compose([]).operator is NatOp.EQUIVALENCE
+    assert compose([NatOp.NEGATION, NatOp.NEGATION]).operator is NatOp.EQUIVALENCE
+    assert compose([NatOp.NEGATION, NatOp.FORWARD]) == Relation.COVER
+    assert Relation.COVER.operator is NatOp.INDEPENDENCE
+    assert compose([NatOp.ALTERNATION, NatOp.ALTERNATION]).operator is NatOp.INDEPENDENCE
+    assert compose([NatOp.EQUIVALENCE, NatOp.INDEPENDENCE]) == Relation.ANY

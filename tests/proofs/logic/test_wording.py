@@ -1,9 +1,17 @@
-"""Steps in words: quoted documents, and the words that contradict each other."""
+"""Proofs in words: quoted documents, contradicting words, tables in HTML, and questions."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from proofs import Proof, ProofStep, lexical_proof
 from proofs.logic.operators import NatOp
-from proofs.logic.wording import cited_steps, contrasting_words, steps_in_words
+from proofs.logic.wording import cited_steps, contrasting_words, question, steps_in_words
+from tests.proofs.hostile_texts import claims, evidence
 
 EVIDENCE = [
     ("Ada Quill", "Ada Quill was born in 1873."),
@@ -69,3 +77,96 @@ def test_sentences() -> None:
         '"in Rome" is not covered by the evidence',
     ]
     assert next(steps_in_words(steps)) == '"Bo Lind" says the same as "Bo Lind"'
+
+
+QUOTED_FROM = [
+    ("Ada Quill", "Ada Quill was born in 1873."),
+    ("Bo Lind", "Bo Lind was born in 1873."),
+]
+
+
+class Cells(HTMLParser):
+    """Collects the text of the cells of a table, row by row."""
+
+    def __init__(self, fragment: str) -> None:
+        super().__init__()
+        self.rows: list[list[str]] = []
+        self.feed(fragment)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        assert tag in {"style", "table", "tr", "th", "td", "bdi", "cite", "br"}
+        if tag == "tr":
+            self.rows.append([])
+        elif tag == "td":
+            self.rows[-1].append("")
+
+    def handle_data(self, data: str) -> None:
+        if self.rows and self.rows[-1]:
+            self.rows[-1][-1] += data.removesuffix("\n")
+
+
+def test_rows_show_steps_and_titles() -> None:
+    proof = Proof(
+        (
+            ProofStep("Bo & Lind", "Bo Lind", NatOp.EQUIVALENCE),
+            ProofStep("born in 1874", "born in 1873.", NatOp.ALTERNATION),
+            ProofStep("in <b>", "", NatOp.INDEPENDENCE),
+            ProofStep("in Rome", "Ada Quill", NatOp.INDEPENDENCE),
+        )
+    )
+    assert Cells(proof.to_html(QUOTED_FROM)).rows[1:] == [
+        ["“Bo & Lind”", "says the same as", "“Bo Lind” Bo Lind"],
+        [
+            "“born in 1874”",
+            "contradicts",
+            "“born in 1873.” Bo Lindthe claim says “1874”, the evidence “1873”",
+        ],
+        ["“in <b>”", "is not covered by the evidence", ""],
+        ["“in Rome”", "is not covered by the evidence", "closest: “Ada Quill” Ada Quill"],
+    ]
+    assert "<cite>" not in proof.to_html()
+
+
+@given(claims, evidence)
+def test_any_text_gives_one_row_per_step(claim: str, texts: list[tuple[str, str]]) -> None:
+    proof = lexical_proof(claim, texts)
+    fragment = proof.to_html(texts)
+    fragment.encode("utf-8")
+    assert [len(row) for row in Cells(fragment).rows] == [0] + [3] * len(proof.steps)
+
+
+@pytest.mark.parametrize(
+    ("before", "span", "expected"),
+    [
+        ("It was hosted", "by a Belgian comedian", "Which Belgian comedian?"),
+        ("", "A film that Bo Lind starred", None),  # something follows
+        ("", "A songwriter", "Which songwriter?"),
+        ("She sang", "for a band that Bo Lind founded", None),
+        ("She sang", "for a band that toured Peru", "Which band that toured Peru?"),
+        ("Bo was born", "on 3 May 1874.", "When?"),
+        ("Bo was born", "in May", "When?"),
+        ("She met", "the author of Rain of Glass,", "Who is the author of Rain of Glass?"),
+        ("It stands in", "the capital of Peru", "What is the capital of Peru?"),
+        ("She met", 'the author of "Rain', None),  # cut within a title
+        ("She met", "the author of a novel", None),
+        ("Bo Lind", "is a Belgian comedian", None),
+        ("Bo Lind is", "a Belgian comedian", None),  # that he is one is in question, not which
+        ("She won", "a lot of prizes", None),
+        ("It is", "in a the house", None),
+        ("It lasted", "for a long time", None),
+        ("She played", "with May", None),
+        ("It lies in", "the south of Peru", None),
+        ("Bo", "died", None),
+        ("", "Bo Lind", None),
+        ("", "...", None),
+    ],
+)
+def test_questions(before: str, span: str, expected: str | None) -> None:
+    assert question(before, span) == expected
+
+
+@given(st.text(), st.text(min_size=1))
+def test_any_span_has_a_question_or_none(before: str, span: str) -> None:
+    asked = question(before, span)
+    assert asked is None or asked.endswith("?")

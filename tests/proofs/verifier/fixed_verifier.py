@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from proofs.verifier.label_names import LABELS
-from proofs.verifier.reading import Reading, Sentence
+from proofs.verifier.reading import LABELS, Reading, Sentence
 
 Probabilities = Sequence[float]
 

@@ -9,10 +9,10 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from proofs.verifier.evidence_batches import pad_inputs
-from proofs.verifier.evidence_input import EvidenceEncoder
 from proofs.verifier.evidence_model import HEADS, EvidenceModel, new_model, read_model, write_model
-from proofs.verifier.label_names import LABELS
+from proofs.verifier.evidence_verifier import EvidenceEncoder
+from proofs.verifier.reading import LABELS
+from proofs.verifier.sequence_classifier import pad_inputs
 from tests.proofs.verifier.tiny_classifier import write_classifier_directory
 
 

@@ -12,10 +12,9 @@ import torch
 
 from proofs.verifier.chat_verifier import ChatSettings, ChatVerifier
 from proofs.verifier.classifier_verifier import ClassifierVerifier
-from proofs.verifier.custom_verifier import CustomVerifier
 from proofs.verifier.evidence_model import new_model, write_model
 from proofs.verifier.evidence_verifier import EvidenceVerifier
-from proofs.verifier.open_verifier import open_verifier
+from proofs.verifier.open_verifier import CustomVerifier, open_verifier
 from proofs.verifier.reading import VerifierError
 from tests.proofs.verifier.tiny_classifier import write_classifier_directory
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError, RecordError
-from proofs.verifier.label_names import LABELS
+from proofs.verifier.reading import LABELS
 from training.data.examples import (
     EXAMPLE_LABELS,
     NOT_ENTAILMENT,

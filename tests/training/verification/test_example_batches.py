@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from transformers import AutoTokenizer
 
 from admiral.errors import AdmiralError
-from proofs.verifier.evidence_input import EvidenceEncoder
+from proofs.verifier.evidence_verifier import EvidenceEncoder
 from tests.proofs.verifier.tiny_classifier import write_classifier_directory
 from training.data.examples import Example, write_examples
 from training.verification.example_batches import (

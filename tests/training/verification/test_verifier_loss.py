@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
-from proofs.verifier.evidence_input import EvidenceEncoder
 from proofs.verifier.evidence_model import new_model
+from proofs.verifier.evidence_verifier import EvidenceEncoder
 from tests.proofs.verifier.tiny_classifier import write_classifier_directory
 from training.data.examples import Example, write_examples
 from training.verification.example_batches import (

@@ -12,10 +12,10 @@ from click.testing import CliRunner
 
 from admiral.errors import AdmiralError
 from admiral.storage.declared_settings import settings_tables
-from proofs.verifier.evidence_batches import pad_inputs
-from proofs.verifier.evidence_input import EvidenceEncoder
 from proofs.verifier.evidence_model import HEADS, read_model
-from proofs.verifier.label_names import LABELS
+from proofs.verifier.evidence_verifier import EvidenceEncoder
+from proofs.verifier.reading import LABELS
+from proofs.verifier.sequence_classifier import pad_inputs
 from tests.proofs.verifier.tiny_classifier import write_classifier_directory
 from tests.training.tiny import (
     SHORT_RUN,

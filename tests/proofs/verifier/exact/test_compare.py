@@ -8,7 +8,7 @@ import sys
 import pytest
 from hypothesis import given
 
-from proofs.verifier.exact import compare
+from proofs.verifier.exact.exact_comparison import compare
 from tests.proofs.hostile_texts import claims, evidence
 
 TRUE, FALSE = "entailment", "contradiction"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proofs.verifier.exact import compare
+from proofs.verifier.exact.exact_comparison import compare
 from proofs.verifier.exact.stated_values import Value, decide
 from proofs.verifier.exact.statements import read_clause
 from tests.proofs.spelled_numbers import spelled

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proofs import CalibratedJudge, NatOp, Verdict
-from proofs.judges.judgement import Judgement
-from proofs.judges.verified import VerifiedJudge
+from proofs.judges.judgement import Judgement, form_warning
+from proofs.judges.verifier_judge import VerifierJudge
 from proofs.verifier.reading import Comparison, Reading, Sentence
 from tests.proofs.hostile_texts import claims, evidence
 from tests.proofs.verifier.fixed_verifier import FixedVerifier
@@ -25,7 +25,7 @@ SURE, UNSURE, WRONG = (0.8, 0.15, 0.05), (0.1, 0.7, 0.2), (0.1, 0.2, 0.7)
 
 
 def judged(labels: Sequence[float], *, stop_at: float = 0.5, claim: str = CLAIM) -> Judgement:
-    judge = VerifiedJudge(FixedVerifier(labels), stop_at=stop_at)
+    judge = VerifierJudge(FixedVerifier(labels), stop_at=stop_at)
     (judgement,) = judge.judge([claim], [FULL])
     return judgement
 
@@ -52,7 +52,7 @@ def test_evidence_is_sufficient_from_the_probability_on() -> None:
 def test_the_proof_refutes_if_the_verifier_does() -> None:
     """The words that the evidence says otherwise contradict it, whatever the rules say."""
     italy = [(0.9, 0.1, 0.0)] * 5 + [(0.1, 0.1, 0.8)]
-    judge = VerifiedJudge(FixedVerifier(WRONG, italy))
+    judge = VerifierJudge(FixedVerifier(WRONG, italy))
     (judgement,) = judge.judge([CLAIM], [FULL])
     assert judgement.proof is not None
     assert judgement.proof.verdict() is Verdict.REFUTES
@@ -93,7 +93,7 @@ def test_a_denied_span_is_set_against_the_words_that_deny_it(
 ) -> None:
     """Not against the same words, which may stand elsewhere in the evidence."""
     words = [(0.9, 0.1, 0.0)] * (len(claim.split()) - 1) + [(0.1, 0.1, 0.8)]
-    judge = VerifiedJudge(FixedVerifier(WRONG, words))
+    judge = VerifierJudge(FixedVerifier(WRONG, words))
     (judgement,) = judge.judge([claim], [texts])
     assert judgement.proof is not None
     judgement.proof.validate(claim, texts)
@@ -104,7 +104,7 @@ def test_a_denied_span_is_set_against_the_words_that_deny_it(
 def test_spans_that_the_verifier_leaves_open_are_missing() -> None:
     claim, texts = "Ada was born in Kallby in 1815.", [("Ada", "Ada was born in Kallby.")]
     words = [(0.9, 0.1, 0.0)] * 5 + [(0.1, 0.6, 0.3)] * 2
-    (judgement,) = VerifiedJudge(FixedVerifier(UNSURE, words)).judge([claim], [texts])
+    (judgement,) = VerifierJudge(FixedVerifier(UNSURE, words)).judge([claim], [texts])
     assert judgement.missing == ("in 1815.",)
 
 
@@ -120,7 +120,7 @@ def test_compared_values_are_quoted() -> None:
         ) -> list[Reading]:
             return [reading for _ in claims]
 
-    (judgement,) = VerifiedJudge(Comparing()).judge([claim], [texts])
+    (judgement,) = VerifierJudge(Comparing()).judge([claim], [texts])
     assert judgement.proof is not None
     (step,) = [s for s in judgement.proof.steps if s.operator is NatOp.ALTERNATION]
     assert "five" in step.claim
@@ -132,7 +132,7 @@ def test_the_proof_supports_if_the_verifier_does() -> None:
     alone = CalibratedJudge().judge([CLAIM], [denied])[0]
     assert alone.proof is not None
     assert alone.proof.verdict() is Verdict.REFUTES
-    judge = VerifiedJudge(FixedVerifier(SURE))
+    judge = VerifierJudge(FixedVerifier(SURE))
     (judgement,) = judge.judge([CLAIM], [denied])
     assert judgement.proof is not None
     assert judgement.proof.verdict() is Verdict.SUPPORTS
@@ -149,7 +149,7 @@ def test_comparisons_are_kept() -> None:
                 replace(one, comparisons=(compared,)) for one in super().read(claims, evidences)
             ]
 
-    (judgement,) = VerifiedJudge(Comparing(WRONG)).judge([CLAIM], [FULL])
+    (judgement,) = VerifierJudge(Comparing(WRONG)).judge([CLAIM], [FULL])
     assert judgement.comparisons == (compared,)
 
 
@@ -159,7 +159,7 @@ def test_without_words_or_evidence_nothing_is_read() -> None:
         assert texts
         return SURE
 
-    judge = VerifiedJudge(FixedVerifier(fails))
+    judge = VerifierJudge(FixedVerifier(fails))
     given = [(CLAIM, FULL), ("  ", FULL), (CLAIM, []), (CLAIM, PART)]
     together = judge.judge([c for c, _ in given], [texts for _, texts in given])
     for (claim, texts), judgement in zip(given, together, strict=True):
@@ -182,9 +182,12 @@ def test_proof_agrees_with_the_decision(
     claim: str, texts: list[tuple[str, str]], stop_at: float, weights: list[float]
 ) -> None:
     labels = [weight / sum(weights) for weight in weights]
-    judge = VerifiedJudge(FixedVerifier(labels), stop_at=stop_at)
+    judge = VerifierJudge(FixedVerifier(labels), stop_at=stop_at)
     (judgement,) = judge.judge([claim], [texts])
-    assert judgement.proof is not None
+    if judgement.proof is None:
+        assert texts
+        assert form_warning(claim) is not None
+        return
     judgement.proof.validate(claim, texts)
     assert judgement.sufficient == judgement.proof.sufficient
     if texts:
@@ -197,8 +200,8 @@ def test_proof_agrees_with_the_decision(
 
 def test_evidence_without_a_word_of_the_claim_says_nothing() -> None:
     """Whatever the verifier takes it for."""
-    judge = VerifiedJudge(FixedVerifier(SURE))
-    for claim, texts in (("Dogs bark.", [("Rain", "It rained.")]), ("Nothing", FULL)):
+    judge = VerifierJudge(FixedVerifier(SURE))
+    for claim, texts in (("Dogs bark.", [("Rain", "It rained.")]), ("Nothing rhymes.", FULL)):
         (judgement,) = judge.judge([claim], [texts])
         assert judgement.verdict is Verdict.NOT_ENOUGH_INFO
         assert (judgement.sufficient, judgement.probability) == (False, 0.0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from proofs.verifier.evidence_text import evidence_text
+from proofs.verifier.reading import evidence_text
 
 
 def test_evidence_is_grouped_by_document() -> None:

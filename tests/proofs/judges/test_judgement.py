@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from proofs.judges.claim_form import form_warning
-from proofs.judges.verified import VerifiedJudge
+from proofs.judges.judgement import form_warning
+from proofs.judges.verifier_judge import VerifierJudge
 from tests.proofs.verifier.fixed_verifier import FixedVerifier
 
 
@@ -23,7 +23,7 @@ from tests.proofs.verifier.fixed_verifier import FixedVerifier
 )
 def test_what_states_nothing_is_named(text: str, says: str) -> None:
     assert says in (form_warning(text) or "")
-    (judgement,) = VerifiedJudge(FixedVerifier((0.9, 0.05, 0.05))).judge(
+    (judgement,) = VerifierJudge(FixedVerifier((0.9, 0.05, 0.05))).judge(
         [text], [[("Ada", f"Ada wrote of this: {text}")]]
     )
     assert (judgement.verdict, judgement.proof, judgement.verdicts) == (None, None, None)

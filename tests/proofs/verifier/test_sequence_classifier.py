@@ -1,10 +1,18 @@
-"""Labels of other pair classifiers: those that can be mapped, and those that are refused."""
+"""Labels of other pair classifiers, and batches of their inputs."""
 
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from proofs.verifier.label_names import label_columns, support_columns
+from proofs.verifier.sequence_classifier import (
+    label_columns,
+    length_batches,
+    pad_inputs,
+    padded_positions,
+    support_columns,
+)
 
 
 @pytest.mark.parametrize(
@@ -57,3 +65,25 @@ def test_unclear_outputs_are_refused(names: tuple[str, ...]) -> None:
     with pytest.raises(ValueError, match=r"^x/config\.json: field 'id2label'") as caught:
         support_columns(dict(enumerate(names)), "x/config.json")
     assert all(repr(name) in str(caught.value) for name in names)
+
+
+@given(st.lists(st.integers(1, 40), max_size=30), st.integers(1, 100))
+def test_batches_hold_every_input_once_and_fit(lengths: list[int], budget: int) -> None:
+    batches = length_batches(lengths, budget)
+    assert sorted(at for batch in batches for at in batch) == list(range(len(lengths)))
+    for batch in batches:
+        cost = len(batch) * max(lengths[at] for at in batch)
+        assert cost <= budget or len(batch) == 1
+
+
+def test_inputs_are_padded() -> None:
+    ids, mask, segments = pad_inputs([[7, 8], [5, 6, 9]], [[0, 1], [0, 1, 1]], 4)
+    assert ids.tolist() == [[7, 8, 4], [5, 6, 9]]
+    assert mask.tolist() == [[1, 1, 0], [1, 1, 1]]
+    assert segments.tolist() == [[0, 1, 0], [0, 1, 1]]
+
+
+def test_positions_are_padded() -> None:
+    positions, missing = padded_positions([[], [3, 5]])
+    assert positions.tolist() == [[0, 0], [3, 5]]
+    assert missing.tolist() == [[True, True], [False, False]]

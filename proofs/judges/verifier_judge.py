@@ -18,12 +18,11 @@ import numpy as np
 from proofs.drafting.chunking import chunk
 from proofs.drafting.drafts import DraftStep, draft_steps, merge_unquotable, to_proof
 from proofs.drafting.span_alignment import Aligner, Alignment
-from proofs.judges.claim_form import form_warning
-from proofs.judges.judgement import Evidence, Judgement, uncovered, verdict_of
+from proofs.judges.judgement import Evidence, Judgement, form_warning, uncovered, verdict_of
 from proofs.lexicons.lexicon import SpanLexicon, default_lexicon
 from proofs.lexicons.values import value
 from proofs.logic.operators import REFUTING_OPERATORS, NatOp, Verdict
-from proofs.logic.proof import MAX_EVIDENCE_WORDS, MAX_STEPS, Proof, ProofStep
+from proofs.logic.proof import MAX_EVIDENCE_WORDS, Proof, ProofStep
 from proofs.logic.words import (
     NEGATIONS,
     has_content,
@@ -33,8 +32,7 @@ from proofs.logic.words import (
     stems,
     word_spans,
 )
-from proofs.verifier.label_names import LABELS
-from proofs.verifier.reading import NEUTRAL, NOTHING_KNOWN, Comparison, Reading, Verifier
+from proofs.verifier.reading import LABELS, NEUTRAL, NOTHING_KNOWN, Comparison, Reading, Verifier
 
 _CONTRADICTION = LABELS.index("contradiction")
 # What joins a quotation to the words before it.
@@ -47,19 +45,15 @@ _COLUMNS = {
 }
 
 
-class VerifiedJudge:
+class VerifierJudge:
     """Judges by a verifier, and writes the proof for its decision.
 
     Parameters
     ----------
-    verifier
-        Reads claims with their evidence.
     lexicon
         Relates words and spans; the built-in lexicon by default.
     stop_at
         Evidence is sufficient if it decides the claim, either way, at least this probably.
-    max_steps
-        Most steps of a proof.
     """
 
     def __init__(
@@ -68,10 +62,9 @@ class VerifiedJudge:
         lexicon: SpanLexicon | None = None,
         *,
         stop_at: float = 0.5,
-        max_steps: int = MAX_STEPS,
     ) -> None:
         self._verifier, self._lexicon = verifier, lexicon or default_lexicon()
-        self._stop_at, self._max_steps = stop_at, max_steps
+        self._stop_at = stop_at
 
     def judge(self, claims: Sequence[str], evidence: Sequence[Evidence]) -> list[Judgement]:
         """Return the probabilities of each claim's verdicts, the decision and its proof.
@@ -103,7 +96,7 @@ class VerifiedJudge:
 
     def _proof(self, claim: str, evidence: Evidence, reading: Reading, verdict: Verdict) -> Proof:
         telling = telling_sentences(evidence, reading)
-        steps = draft_steps(claim, telling, self._lexicon, self._max_steps)
+        steps = draft_steps(claim, telling, self._lexicon)
         labels = _span_labels(claim, steps, reading)
         if verdict is Verdict.NOT_ENOUGH_INFO:
             return to_proof(merge_unquotable(claim, _open(steps, labels)))
@@ -123,7 +116,6 @@ class VerifiedJudge:
     def _opposing(
         self, steps: Sequence[DraftStep], at: int, evidence: Evidence, reading: Reading
     ) -> Alignment:
-        """Return the words of the evidence that a span of a refuted claim is set against."""
         for comparison in reading.comparisons:
             title, text = evidence[comparison.sentence]
             if comparison.stated in text and _is_quotable(comparison.stated):
@@ -142,15 +134,7 @@ class VerifiedJudge:
         return aligned or Alignment("", title, 0.0)
 
     def _opposition(self, span: str, piece: str, before: str, previous: str) -> float:
-        """Return how well a piece of the evidence stands where a span of the claim does.
-
-        Parameters
-        ----------
-        span, piece
-            The two.
-        before, previous
-            What precedes them.
-        """
+        """Return how well a piece of the evidence stands where a span of the claim does."""
         claimed, stated = _content_stems(span), _content_stems(piece)
         if not stated or (claimed <= stated and _is_negated(span) == _is_negated(piece)):
             return 0.0  # it says the same
@@ -212,7 +196,6 @@ def _open(steps: Sequence[DraftStep], labels: np.ndarray) -> list[DraftStep]:
 def _refuted_span(
     claim: str, steps: Sequence[DraftStep], labels: np.ndarray, comparisons: Sequence[Comparison]
 ) -> int:
-    """Return the number of the span that the evidence most probably denies."""
     for comparison in comparisons:
         place = claim.find(comparison.claimed)
         if place >= 0:
@@ -238,14 +221,12 @@ def _against(step: DraftStep, opposing: Alignment) -> DraftStep:
 
 
 def _whole(claim: str, evidence: Evidence, verdict: Verdict) -> Proof:
-    """Return a proof of one step, for a claim of which no span can be quoted for a part."""
     texts = [part.strip() for one in evidence for part in reversed(one) if part.strip()]
     operator = NatOp.EQUIVALENCE if verdict is Verdict.SUPPORTS else NatOp.ALTERNATION
     return Proof((ProofStep(claim.strip(), texts[0], operator),))
 
 
 def _kind(span: str) -> tuple[bool, bool]:
-    """Return whether a span has a number or date, and a name."""
     words = [word for word in split_words(span) if word.is_content]
     names = any(span[word.start].isupper() for word in words)
     return any(value(word.norm) is not None for word in words), names
