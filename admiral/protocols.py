@@ -223,7 +223,7 @@ class TitleScorer(Protocol):
 
 
 class DocumentScorer(Protocol):
-    """Stage 5: score documents by their features (`retrieval.document_scorer`), a claim a call."""
+    """Stage 5: score documents by their `FEATURES` (`admiral.retrieval.document_ranking`)."""
 
     def score(self, features: Sequence[float]) -> float:
         """Return the relevance of a document; higher is more relevant."""
