@@ -23,6 +23,7 @@ from proofs.lexicons.lexicon import SpanLexicon, default_lexicon
 from proofs.lexicons.values import value
 from proofs.logic.operators import REFUTING_OPERATORS, NatOp, Verdict
 from proofs.logic.proof import MAX_EVIDENCE_WORDS, Proof, ProofStep
+from proofs.logic.quotable_spans import QuotableText
 from proofs.logic.words import (
     NEGATIONS,
     has_content,
@@ -221,9 +222,17 @@ def _against(step: DraftStep, opposing: Alignment) -> DraftStep:
 
 
 def _whole(claim: str, evidence: Evidence, verdict: Verdict) -> Proof:
-    texts = [part.strip() for one in evidence for part in reversed(one) if part.strip()]
     operator = NatOp.EQUIVALENCE if verdict is Verdict.SUPPORTS else NatOp.ALTERNATION
-    return Proof((ProofStep(claim.strip(), texts[0], operator),))
+    return Proof((ProofStep(claim.strip(), _first_quotation(evidence), operator),))
+
+
+def _first_quotation(evidence: Evidence) -> str:
+    parts = [part for one in evidence for part in reversed(one)]
+    for text in (QuotableText.from_text(part, "") for part in parts):
+        for first in range(len(text.words)):
+            for last in reversed(list(text.span_ends(first))):
+                return text.quote(first, last)
+    return next(part.strip() for part in parts if part.strip())
 
 
 def _kind(span: str) -> tuple[bool, bool]:

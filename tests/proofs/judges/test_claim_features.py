@@ -30,7 +30,7 @@ words = st.sampled_from(["ada", "quill", "cork", "rain", "the"])
 
 
 def features(claim: str, texts: list[tuple[str, str]]) -> dict[str, float]:
-    steps = draft_steps(claim, texts, default_lexicon(), 16)
+    steps = draft_steps(claim, texts, default_lexicon())
     values = claim_features(claim, texts, DocumentLinks.find(claim, texts), steps)
     return dict(zip(CLAIM_FEATURES, values, strict=True))
 
