@@ -19,10 +19,10 @@ from admiral.errors import AdmiralError, RecordError
 from admiral.io.matching_form import MATCHING_FORM
 from admiral.kb.bm25.parameters import common_text_form
 from admiral.kb.corpus.corpora import Corpora, RecordPositions
+from admiral.kb.corpus.duplicates import TitleSet
 from admiral.kb.corpus.file_reports import DUPLICATES, GIVEN_TWICE, FileReports
-from admiral.kb.corpus.files.distinct_titles import distinct_titles
+from admiral.kb.corpus.files.document_titles import distinct_titles
 from admiral.kb.corpus.readers import Record
-from admiral.kb.corpus.title_set import TitleSet
 from admiral.kb.store.contents import BM25, DOCUMENTS, REMOVED, Contents
 from admiral.kb.store.document_store import DocumentStore
 from admiral.kb.store.document_writer import DocumentWriter, document_counts

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 
 from admiral.kb.corpus.files.extraction import TextBuilder
 from admiral.kb.corpus.files.html_files import add_fragment
-from admiral.kb.corpus.files.html_parsing import parse_html, walk
+from admiral.kb.corpus.files.html_parsing import is_unseen, parse_html, walk
 from admiral.kb.corpus.files.html_tables import is_layout
-from admiral.kb.corpus.files.html_visibility import is_unseen
 from admiral.kb.corpus.files.raised_text import SCRIPT_MARKS, on_one_line
 
 if TYPE_CHECKING:

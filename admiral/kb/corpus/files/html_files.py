@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from admiral.io.text_encodings import decode_page
 from admiral.kb.corpus.files.extraction import TextBuilder, has_content, one_line
 from admiral.kb.corpus.files.html_blocks import HtmlPage
-from admiral.kb.corpus.files.html_parsing import parse_html
-from admiral.kb.corpus.files.html_visibility import is_unseen
+from admiral.kb.corpus.files.html_parsing import is_unseen, parse_html
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode

@@ -18,12 +18,12 @@ from admiral.kb.corpus.files.office_packages import (
     core_title,
     local_name,
     main_part,
+    open_archive,
     parsed,
     relationships,
 )
 from admiral.kb.corpus.files.raised_text import Position, joined_text
 from admiral.kb.corpus.files.table_grids import MOST_COLUMNS, GridCell, add_grid
-from admiral.kb.corpus.files.zip_archives import open_archive
 
 _OFF = ("0", "false")
 _ON = ("1", "true")

@@ -12,17 +12,20 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from admiral.kb.corpus.files.extraction import TextBuilder, has_content, one_line
-from admiral.kb.corpus.files.office_packages import Element, attribute, child, local_name
-from admiral.kb.corpus.files.raised_text import Position, joined_text
-from admiral.kb.corpus.files.word_package import (
+from admiral.kb.corpus.files.office_packages import (
+    Element,
     Style,
     WordPackage,
+    attribute,
+    child,
     is_numbered,
     is_on,
+    local_name,
+    open_archive,
     outline_level,
     raised_or_lowered,
 )
-from admiral.kb.corpus.files.zip_archives import open_archive
+from admiral.kb.corpus.files.raised_text import Position, joined_text
 from proofs.logic.words import word_list
 
 # Their content is a part of the text around them.
