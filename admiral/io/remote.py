@@ -141,11 +141,6 @@ Place: TypeAlias = Path | RemotePath
 def corpus_path(path: str | Path) -> Place:
     """Return a local path, or the remote path of a URL.
 
-    Parameters
-    ----------
-    path
-        A path or URL.
-
     Raises
     ------
     AdmiralError

@@ -36,11 +36,6 @@ class DamagedArchiveError(AdmiralError):
 def open_binary(path: Place) -> Iterator[IO[bytes]]:
     """Open a file for reading, and decompress it if its first bytes are those of an archive.
 
-    Parameters
-    ----------
-    path
-        The file.
-
     Raises
     ------
     AdmiralError
@@ -221,10 +216,6 @@ def parse_object(
 
     Parameters
     ----------
-    line
-        The line.
-    where
-        File and line, for messages.
     example
         A correct line, for messages.
 

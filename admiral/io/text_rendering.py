@@ -32,8 +32,6 @@ def printable(text: str, limit: int | None = None) -> str:
 
     Parameters
     ----------
-    text
-        The text.
     limit
         Maximum number of characters; longer texts are truncated.
     """
@@ -85,12 +83,8 @@ def render_result(result: RetrievalResult, *, colour: bool = False, width: int =
 
     Parameters
     ----------
-    result
-        Result for one claim.
     colour
         Whether to use the bold and dim type of terminals.
-    width
-        Number of columns.
     """
     lines = [*_wrapped(_bold("Claim: ", colour) + printable(result.claim.text), "", width)]
     for hop in result.hops:
@@ -125,14 +119,10 @@ def render_judgement(
 
     Parameters
     ----------
-    claim
-        The claim.
     evidence
         (title, sentence) pairs.
     judgement
         Judgement of the claim against the evidence.
-    colour, width
-        As in `render_result`.
     """
     lines = [*_wrapped(_bold("Claim: ", colour) + printable(claim), "", width), ""]
     lines.append(_bold("Evidence", colour))
@@ -204,7 +194,6 @@ def _comparison_lines(comparisons: Sequence[Comparison], indent: str, width: int
 def _verdict_lines(
     verdict: Verdict | None, verdicts: Mapping[Verdict, float] | None, width: int
 ) -> list[str]:
-    """Return the lines of a verdict; none without a proof."""
     if verdict is None:
         return []
     return _wrapped(verdict_statement(verdict.value, verdicts), "", width)

@@ -66,8 +66,6 @@ def trec_lines(records: Iterable[Mapping[str, Any]], tag: str = "admiral") -> It
 
     Parameters
     ----------
-    records
-        Result records.
     tag
         Name of the run, the last column.
     """
@@ -80,13 +78,6 @@ def trec_lines(records: Iterable[Mapping[str, Any]], tag: str = "admiral") -> It
 
 def write_trec(records: Iterable[Mapping[str, Any]], path: Path, tag: str = "admiral") -> None:
     """Write a run file, atomically.
-
-    Parameters
-    ----------
-    records, tag
-        As in `trec_lines`.
-    path
-        The file.
 
     Raises
     ------

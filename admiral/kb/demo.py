@@ -13,8 +13,7 @@ from admiral.errors import AdmiralError
 from admiral.kb.bm25 import check_backend
 from admiral.kb.build import build
 from admiral.kb.kb_paths import checked_kb_path
-from admiral.kb.store.manifest import read_manifest
-from admiral.kb.store.manifest_records import FORMAT_VERSION
+from admiral.kb.store.manifest import FORMAT_VERSION, read_manifest
 from admiral.storage.bundled_names import DEMO
 from admiral.storage.checksums import check_files
 from admiral.storage.locks import WriterLock

@@ -36,8 +36,6 @@ def check_outside_folders(output: Path, *folders: str) -> None:
 
     Parameters
     ----------
-    output
-        File to be written.
     folders
         Names or directories of the knowledge bases and checkpoints in use. The members of a joined
         knowledge base count too.

@@ -16,14 +16,13 @@ from admiral.io.matching_form import matching_form
 from admiral.io.text_cleaning import clean_prefix, clean_title
 from admiral.kb.bm25 import TEXT_WEIGHT, TITLE_WEIGHT, RowIndex, analysis, open_bm25
 from admiral.kb.bm25.parameters import clean_query
-from admiral.kb.embeddings.sentence_encoder import SentenceEncoder
-from admiral.kb.joined.duplicate_titles import open_contents
+from admiral.kb.embeddings import SentenceEncoder
+from admiral.kb.joined import open_contents
 from admiral.kb.kb_paths import checked_kb_path
 from admiral.kb.store.collection import Collection, open_with
-from admiral.kb.store.contents import BM25, Contents
+from admiral.kb.store.contents import BM25, Contents, StoredVectors
 from admiral.kb.store.index_building import NO_BM25
 from admiral.kb.store.member_manifests import read_combined_manifest
-from admiral.kb.store.stored_vectors import StoredVectors
 from admiral.kb.store.title_tries import title_trie
 from admiral.records import Document, ScoredTitle
 
@@ -45,7 +44,7 @@ class KnowledgeBase:
     """Documents, titles and their indexes, memory-mapped and shared between processes.
 
     Use :meth:`open` to open one. It is a context manager, lookups may run in several threads, and
-    it satisfies the ``Bm25Index`` protocol. A joined knowledge base (`admiral.kb.joined.joining`)
+    it satisfies the ``Bm25Index`` protocol. A joined knowledge base (`admiral.kb.joined`)
     behaves as if its members had been built together.
 
     An open knowledge base is a snapshot: changes made by `admiral.kb.add`, `remove` and `compact`
@@ -81,8 +80,6 @@ class KnowledgeBase:
 
         Parameters
         ----------
-        path
-            Directory of the knowledge base.
         bm25
             Required backend of the BM25 index; None accepts any.
         title_weight, text_weight
@@ -270,8 +267,6 @@ class KnowledgeBase:
 
         Parameters
         ----------
-        query
-            As for `search`.
         titles
             Titles of documents, each once; UnknownTitleError for another.
         count

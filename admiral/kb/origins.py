@@ -15,8 +15,6 @@ def with_origins(result: RetrievalResult, kb: KnowledgeBase) -> RetrievalResult:
 
     Parameters
     ----------
-    result
-        The result of one claim.
     kb
         The knowledge base that it was retrieved from. Documents that were neither read from files
         nor have ids have no origin, so the result stays as it is.

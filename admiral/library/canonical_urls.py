@@ -100,7 +100,6 @@ def _archived_page(parts: _Parts) -> _Parts | None:
 
 
 def _split(url: str) -> _Parts | None:
-    """Return the normalised parts of a URL of the web; None for others."""
     url = _IGNORED.sub("", url).strip("".join(map(chr, range(33))) + "\x7f\xa0")
     if match := re.match(r"(?:https?:)?//", url, re.IGNORECASE):
         has_scheme, rest = True, url[match.end() :]

@@ -75,8 +75,6 @@ def is_copy(text: str, context: str) -> bool:
 
     Parameters
     ----------
-    text
-        Text of a source.
     context
         A claim with what stands around it on its page. One of fewer than 27 words is too short to
         tell.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from tokenizers import Tokenizer
 
-from admiral.kb.embeddings.sentence_encoder import EncoderIdentity
+from admiral.kb.embeddings import EncoderIdentity
 from admiral.reranking.encoder_inputs import batch_by_length
 from admiral.storage.checksums import describe_file
 from trie.model.low_precision import convert_linears_to_bfloat16, linear_group_type

@@ -9,7 +9,7 @@ from itertools import chain
 
 import torch
 
-from admiral.kb.embeddings.sentence_encoder import embedded_text
+from admiral.kb.embeddings import embedded_text
 from admiral.protocols import SentenceVectors
 from admiral.records import Document, Sentence
 from admiral.reranking.mean_pooling import MAX_TOKENS, MeanPoolingEncoder

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from admiral.kb import KnowledgeBase
 from admiral.kb.bm25 import analysis
-from admiral.kb.store.index_texts import LONGEST_WHOLE
+from admiral.kb.store.index_building import LONGEST_WHOLE
 from admiral.records import Document, Sentence
 from admiral.reranking.long_documents import SentenceSelection, share_characters
 

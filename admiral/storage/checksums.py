@@ -44,8 +44,6 @@ def check_files(directory: Path, files: Mapping[str, FileEntry], rebuild: str = 
 
     Parameters
     ----------
-    directory
-        The directory.
     files
         The expected entries, by path relative to `directory`.
     rebuild

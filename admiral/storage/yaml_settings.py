@@ -55,8 +55,6 @@ def build_settings(
 
     Parameters
     ----------
-    kind, problems
-        As in `read_settings`.
     items
         (origin, key, value), of which later ones take precedence. The origin, such as a file name,
         is for error messages.

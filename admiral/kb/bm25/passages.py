@@ -29,8 +29,6 @@ class Passages:
 
     Parameters
     ----------
-    documents
-        Number of rows.
     later
         Row and first sentence of each passage that is not the first of its document, ascending:
         int64, (passages - documents, 2).
@@ -145,7 +143,6 @@ class PassageRecorder:
 
 
 def _read(directory: Path, settings: IndexSettings) -> npt.NDArray[np.int64]:
-    """Read and check the file of one index."""
     try:
         later = open_array(directory / FILE, mapped=False)
     except (OSError, ValueError) as error:

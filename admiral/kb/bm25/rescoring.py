@@ -116,8 +116,6 @@ def bm25_scores(
         Term frequency and document length of each posting, (postings,).
     idf, mean_length
         Collection statistics; scalars or (postings,).
-    saturation
-        Parameters of BM25.
 
     Returns
     -------

@@ -123,11 +123,6 @@ class Corpora:
     def records(self, progress: bool) -> Iterator[Record]:
         """Yield the records.
 
-        Parameters
-        ----------
-        progress
-            Whether to report progress on standard error.
-
         Raises
         ------
         AdmiralError

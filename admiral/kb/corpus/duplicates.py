@@ -21,8 +21,7 @@ from admiral.kb.corpus.corpora import Corpora, RecordPositions
 from admiral.kb.corpus.file_reports import DUPLICATES, GIVEN_TWICE, FileReports
 from admiral.kb.corpus.files.document_titles import distinct_titles
 from admiral.kb.corpus.readers import Record
-from admiral.kb.store.document_store import DocumentStore
-from admiral.kb.store.document_writer import DocumentWriter, document_size
+from admiral.kb.store.document_store import DocumentStore, DocumentWriter, document_size
 from admiral.records import Document
 
 
@@ -99,8 +98,6 @@ class UniqueTitleWriter:
 
     Parameters
     ----------
-    directory
-        Directory of the new knowledge base.
     on_duplicate
         One of `POLICIES`.
 
@@ -201,7 +198,6 @@ class UniqueTitleWriter:
         writer.append(document)
 
     def _unused_title(self, title: str, row: int) -> str:
-        """Return the first unused of ``title (2)``, ``title (3)``..., and reserve it for `row`."""
         # Start after the last number given to this title; else many duplicates take quadratic time.
         number = self._last_numbers.get(title, 1)
         while True:

@@ -105,8 +105,6 @@ def split_lines(file: Place, size: int) -> list[tuple[int, int]]:
 
     Parameters
     ----------
-    file
-        The file.
     size
         Approximate size of a range in bytes, at least one.
 

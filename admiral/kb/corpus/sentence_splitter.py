@@ -200,8 +200,6 @@ def bounded_spans(text: str, begin: int, end: int, longest: int) -> Iterator[tup
 
     Parameters
     ----------
-    text
-        The text.
     begin, end
         Offsets of the sentence, which neither begins nor ends with white space.
     longest

@@ -28,8 +28,6 @@ def write_titles(directory: Path, titles: Callable[[], Iterator[str]]) -> None:
 
     Parameters
     ----------
-    directory
-        Existing directory for the files.
     titles
         Returns an iterator of the titles in the order of rows. It is called several times.
     """

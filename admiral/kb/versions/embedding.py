@@ -10,13 +10,14 @@ from itertools import chain, repeat
 from pathlib import Path
 
 from admiral.io.progress import track_documents
-from admiral.kb.embeddings.embedding_files import EMBEDDINGS, write_embeddings
-from admiral.kb.embeddings.sentence_encoder import (
+from admiral.kb.embeddings import (
+    EMBEDDINGS,
     EncoderIdentity,
     QuantisedSentences,
     SentenceEncoder,
     embed_documents,
     no_vectors,
+    write_embeddings,
 )
 from admiral.kb.kb_paths import checked_kb_path
 from admiral.kb.store.contents import DOCUMENTS, Contents
@@ -32,16 +33,8 @@ class EmbeddingReport:
 
     Attributes
     ----------
-    path
-        Directory of the knowledge base.
-    encoder
-        Name of the encoder.
     sentences
         Number of sentences with stored vectors now.
-    bytes
-        Size of the embeddings on disk.
-    seconds
-        Time taken, in seconds.
     """
 
     path: Path
@@ -66,8 +59,6 @@ def embed(
         The encoder; rerankers use the vectors only with this one.
     wait
         Whether to wait for another writer instead of raising an error.
-    progress
-        Whether to report progress on standard error.
 
     Raises
     ------
@@ -127,19 +118,7 @@ def _documents(
 def embed_new_segment(
     directory: Path, encoder: SentenceEncoder, documents: int, progress: bool
 ) -> None:
-    """Embed all documents of a segment that no manifest lists yet.
-
-    Parameters
-    ----------
-    directory
-        Directory of the segment.
-    encoder
-        The encoder.
-    documents
-        Number of documents.
-    progress
-        Whether to report progress on standard error.
-    """
+    """Embed all documents of a segment that no manifest lists yet."""
     store, none = DocumentStore(directory / DOCUMENTS), no_vectors(encoder.identity.width)
     try:
         pairs = ((document, none) for document in store)
@@ -157,8 +136,6 @@ def keep_embeddings(
 
     Parameters
     ----------
-    directory
-        Directory of the new segment.
     contents
         Contents of the version before.
     rows

@@ -19,20 +19,22 @@ from typing import Any
 
 from admiral.errors import AdmiralError
 from admiral.kb.aliases.alias_index import FOLDER as ALIASES
-from admiral.kb.embeddings.embedding_files import EMBEDDINGS
+from admiral.kb.embeddings import EMBEDDINGS
+from admiral.kb.store.collection import Snapshot, try_exclusive_lock
 from admiral.kb.store.contents import BM25, DOCUMENTS
-from admiral.kb.store.file_modes import copy_permissions
-from admiral.kb.store.manifest import NAME, read_manifest, replace_manifest
-from admiral.kb.store.manifest_records import (
+from admiral.kb.store.manifest import (
     KNOWLEDGE_BASE,
+    NAME,
     SEGMENTS,
     BaseSegment,
     CollectionKind,
     DeltaSegment,
     Manifest,
+    copy_permissions,
+    read_manifest,
+    replace_manifest,
     split_segment,
 )
-from admiral.kb.store.snapshot import Snapshot, try_exclusive_lock
 from admiral.kb.store.title_index import FORMS, KEYS, ROWS, TRIE
 from admiral.kb.store.title_tries import FOLDER as TRIES
 from admiral.storage.atomic_directories import exclusive_access, sync_tree
@@ -122,8 +124,6 @@ def transaction(
 
     Parameters
     ----------
-    kb
-        Directory of the knowledge base.
     wait
         Whether to wait for another writer instead of raising an error.
     kind

@@ -116,5 +116,4 @@ def _xml(archive: ZipFile, name: str) -> ElementTree.Element:
 
 
 def _elements(root: ElementTree.Element, name: str) -> list[ElementTree.Element]:
-    """Return all elements of a local name, in any namespace."""
     return [node for node in root.iter() if str(node.tag).rpartition("}")[2] == name]

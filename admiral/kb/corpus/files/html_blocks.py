@@ -121,7 +121,6 @@ def _is_marked_as_code(node: LexborNode) -> bool:
 
 
 def _is_prose(paragraph: str) -> bool:
-    """Return whether a paragraph is sentences."""
     return (
         _is_text(paragraph)
         and bool(_ENDS_SENTENCE.search(paragraph))
@@ -163,8 +162,6 @@ class HtmlPage:
 
     Parameters
     ----------
-    text
-        Receives the blocks.
     title
         Title of the page, which tells its own header from that of its site.
     is_content

@@ -23,10 +23,6 @@ def add_html(source: str, text: TextBuilder, *, is_xml: bool = False) -> None:
 
     Parameters
     ----------
-    source
-        The page.
-    text
-        Receives the text.
     is_xml
         Whether it is a chapter of a book: XHTML, all of which is content.
     """

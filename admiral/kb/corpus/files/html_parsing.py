@@ -51,8 +51,6 @@ def parse_html(source: str, *, is_xml: bool = False) -> LexborHTMLParser:
 
     Parameters
     ----------
-    source
-        The page.
     is_xml
         Whether it is XHTML even if it does not say so, as in EPUB books.
 
@@ -85,8 +83,6 @@ def walk(
 
     Parameters
     ----------
-    root
-        The root.
     enter
         Called before what is in a node, with the node. It returns False to pass over that, and
         otherwise what to give to `leave`, or True if that is not needed.

@@ -236,7 +236,6 @@ def _rewrite(children: list[Token], before: Sequence[Token]) -> None:
 
 
 def _without_attributes(heading: str) -> str:
-    """Return a heading without the attributes after it: ``{#id .class}``."""
     text = heading.rstrip()
     start = text.rfind("{")
     if start >= 0 and text.endswith("}") and _ATTRIBUTES.fullmatch(text, start):

@@ -32,8 +32,6 @@ def open_archive(data: bytes, is_read: tuple[str, ...]) -> zipfile.ZipFile:
 
     Parameters
     ----------
-    data
-        The bytes of the archive.
     is_read
         Suffixes of the members that are read as text, to which `LONGEST_MEMBER` applies.
 
@@ -108,10 +106,6 @@ class WordPackage:
 
     Attributes
     ----------
-    body
-        The body.
-    title
-        Title in the metadata.
     notes
         The paragraphs of notes, by the name of the mark in the text and their ids.
     """

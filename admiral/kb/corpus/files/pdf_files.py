@@ -36,11 +36,6 @@ class LineJoiner:
 
     A hyphen at a line end belongs to a compound if the text has that compound elsewhere, or if both
     parts are common words and the whole is none.
-
-    Parameters
-    ----------
-    lines
-        All lines of the text.
     """
 
     def __init__(self, lines: Iterable[str]) -> None:
@@ -359,7 +354,6 @@ def _body_size(pages: Sequence[Sequence[Line]]) -> float:
 
 
 def _first_heading(lines: Sequence[Line], size: float) -> str:
-    """Return the first line, with the lines of the same font below it if it is a heading."""
     first = lines[0]
     title = first.text
     if _is_heading(first, size):
@@ -372,7 +366,6 @@ def _first_heading(lines: Sequence[Line], size: float) -> str:
 
 
 def _is_heading(line: Line, size: float) -> bool:
-    """Return whether a line has the font of a heading."""
     return line.size > _LARGER * size > 0 or (
         line.bold and line.size >= size and not ENDS_SENTENCE.search(line.text)
     )
@@ -417,7 +410,6 @@ def _paragraphs(pages: Sequence[list[Line]], size: float) -> Iterator[_Paragraph
 
 
 def _ends_block(line: Line, longest: int) -> bool:
-    """Return whether a short line ends its paragraph."""
     return bool(ENDS_SENTENCE.search(line.text)) or _starts_section(line, longest)
 
 

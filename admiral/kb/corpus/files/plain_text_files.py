@@ -52,7 +52,6 @@ def add_rendered_manual(lines: Sequence[str], text: TextBuilder) -> None:
 
 
 def _begins_new(paragraph: Sequence[str], indent: int) -> bool:
-    """Return whether a line that is indented less than the one before begins a paragraph."""
     before = len(paragraph[-1]) - len(paragraph[-1].lstrip())
     return indent < before and indent <= _MARGIN
 
@@ -152,8 +151,6 @@ def _is_wrapped(number: int, latest: int, before: str, ahead: Sequence[str]) -> 
     ----------
     number
         The number at the beginning of the line.
-    latest
-        Number of the item before.
     before, ahead
         The line before, and some lines after it.
     """

@@ -228,7 +228,6 @@ def _by_column(row: Sequence[_Cell]) -> list[_Cell]:
 
 
 def _heads(header: Sequence[str], row: Sequence[_Cell]) -> list[str]:
-    """Return the heads of the columns of each cell."""
     heads: list[str] = []
     column = 0
     for cell in row:
@@ -273,7 +272,6 @@ def _blocks(parent: Element) -> Iterator[Element]:
 
 
 def _shown_content(control: Element) -> Element | None:
-    """Return the content of a control; None for a placeholder or a table of contents."""
     properties = child(control, "sdtPr")
     gallery = attribute(child(properties, "docPartObj", "docPartGallery")) or ""
     if is_on(properties, "showingPlcHdr") or gallery == "Table of Contents":
@@ -311,7 +309,6 @@ def _symbol(element: Element) -> str:
 
 
 def _formula(element: Element) -> str:
-    """Return a formula on one line."""
     name = local_name(element)
     if name == "t":
         return element.text or ""

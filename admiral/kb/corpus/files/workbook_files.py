@@ -281,8 +281,6 @@ class _Layout(NamedTuple):
         The hidden columns, from 1, in order.
     merged
         Last row and last column of merged cells, by their first row and column.
-    has_cells
-        Whether there is a value.
     """
 
     hidden: list[int]

@@ -105,8 +105,6 @@ def corpus_files(path: Place, format: str, patterns: FilePatterns) -> ChosenFile
 
     Parameters
     ----------
-    path, format
-        As for `read_corpus`.
     patterns
         Which files of the format ``files`` to read.
     """

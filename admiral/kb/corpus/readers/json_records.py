@@ -16,10 +16,9 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from admiral.errors import AdmiralError, RecordError
-from admiral.io.fever_titles import fever_title, unescape_fever
 from admiral.io.remote import Place
 from admiral.io.streams import open_binary
-from admiral.io.text_cleaning import wikipedia_title, without_markup
+from admiral.io.text_cleaning import fever_title, unescape_fever, wikipedia_title, without_markup
 from admiral.kb.corpus.files.extraction import one_line
 from admiral.kb.corpus.readers.corpus_records import (
     SKIP_BAD_REMEDY,

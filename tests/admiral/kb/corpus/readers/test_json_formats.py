@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral.errors import RecordError
-from admiral.io.fever_titles import fever_title
+from admiral.io.text_cleaning import fever_title
 from admiral.kb.corpus.readers.json_records import (
     _HREF,
     parse_beir,
