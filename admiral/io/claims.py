@@ -85,12 +85,8 @@ def read_claims(path: Path, skip: Skip | None = None) -> Iterator[Claim]:
 
     Each line is an object with the field ``claim`` (text) and optionally ``id`` or ``uid`` (text or
     an integer); without these, the line number is the id. Lines may also be BEIR's queries, with
-    the fields ``_id`` and ``text``. Other fields and blank lines are ignored.
-
-    Parameters
-    ----------
-    skip
-        Called for each bad line, which is then skipped; by default, its error is raised.
+    the fields ``_id`` and ``text``. Other fields and blank lines are ignored. `skip` is called for
+    each bad line, which is then skipped; by default, its error is raised.
 
     Raises
     ------
@@ -115,12 +111,7 @@ def stream_claims(
 
     If the first line that is not blank begins with ``{``, the stream is JSON Lines as in
     `read_claims`. In any other stream, each line is a claim as plain text, whose id is the line
-    number, or a JSON object as in `read_claims`.
-
-    Parameters
-    ----------
-    name
-        Name of the stream, for messages.
+    number, or a JSON object as in `read_claims`. `name` is that of the stream, for messages.
 
     Raises
     ------
@@ -227,11 +218,6 @@ def _is_object(text: str) -> bool:
 
 def claim_text(record: dict[str, Any], where: str, field: str = "claim") -> str:
     """Return the claim of a JSON record.
-
-    Parameters
-    ----------
-    field
-        Field of the claim.
 
     Raises
     ------

@@ -130,10 +130,7 @@ def render_search(
 ) -> str:
     """Render ranked documents with their scores, each with a sentence and its number.
 
-    Parameters
-    ----------
-    found
-        The documents, best first, and a sentence of each.
+    The documents come best first, each with a sentence of it.
     """
     lines = []
     for rank, (scored, sentence) in enumerate(found, 1):
@@ -149,13 +146,7 @@ def render_search(
 def render_sentences(
     sentences: Iterable[Sentence], *, colour: bool = False, width: int = 100
 ) -> str:
-    """Render sentences of several documents, each below its title, with their numbers.
-
-    Parameters
-    ----------
-    sentences
-        The sentences, in the order of rendering.
-    """
+    """Render sentences of several documents, each below its title, with their numbers."""
     lines = []
     for sentence in sentences:
         lines.append(_dim(f"  {printable(sentence.title)}", colour))

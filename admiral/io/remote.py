@@ -16,10 +16,7 @@ _BUFFER = 1 << 20  # large, because each request to a remote storage takes long
 class RemotePath:
     """A file or folder at a URL.
 
-    Parameters
-    ----------
-    url
-        Any URL of fsspec, such as ``s3://bucket/corpus`` or ``zip://a.jsonl::/data/a.zip``.
+    `url` is any of fsspec, such as ``s3://bucket/corpus`` or ``zip://a.jsonl::/data/a.zip``.
 
     Raises
     ------

@@ -153,12 +153,7 @@ def numbered_lines(path: Place) -> Iterator[tuple[int, bytes] | RecordError]:
     """Yield (line number, line) for every line that is not blank, counting from 1.
 
     A line longer than `LONGEST_RECORD` is yielded as a `RecordError`, and so is the end of a
-    compressed file that is cut off after a whole line.
-
-    Parameters
-    ----------
-    path
-        The file, which may be compressed.
+    compressed file that is cut off after a whole line. The file may be compressed.
 
     Raises
     ------
@@ -214,10 +209,7 @@ def parse_object(
 ) -> dict[str, Any]:
     """Return the JSON object on a line in UTF-8.
 
-    Parameters
-    ----------
-    example
-        A correct line, for messages.
+    `example` is a correct line, for messages.
 
     Raises
     ------

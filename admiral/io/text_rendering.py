@@ -28,12 +28,7 @@ def printable(text: str, limit: int | None = None) -> str:
     """Return a text on one line that is safe to print on a terminal.
 
     White space becomes single spaces. Control characters, characters that change the direction of
-    writing, and lone surrogates are escaped.
-
-    Parameters
-    ----------
-    limit
-        Maximum number of characters; longer texts are truncated.
+    writing, and lone surrogates are escaped. Texts of more than `limit` characters are truncated.
     """
     if limit is not None and len(text) > limit:
         text = text[:limit].rstrip() + "…"
@@ -81,10 +76,7 @@ def verdict_statement(label: str, verdicts: Mapping[Verdict, float] | None) -> s
 def render_result(result: RetrievalResult, *, colour: bool = False, width: int = 100) -> str:
     """Render hops, evidence, proofs, the reason for stopping, the verdict and the ranking.
 
-    Parameters
-    ----------
-    colour
-        Whether to use the bold and dim type of terminals.
+    With `colour`, the bold and dim type of terminals is used.
     """
     lines = [*_wrapped(_bold("Claim: ", colour) + printable(result.claim.text), "", width)]
     for hop in result.hops:

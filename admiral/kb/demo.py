@@ -30,12 +30,7 @@ def demo_kb(bm25: str | None = None) -> Path:
     """Return the directory of the demo knowledge base, which is built on first use.
 
     It is built once for each corpus content, format version and backend. Several processes may call
-    this at the same time.
-
-    Parameters
-    ----------
-    bm25
-        Backend of the BM25 index; None for that of `default_backend`.
+    this at the same time. Without `bm25`, the backend is that of `default_backend`.
     """
     backend = bm25 or default_backend()
     with as_file(files("admiral") / "data" / "demo" / "documents.jsonl") as corpus:

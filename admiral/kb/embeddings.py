@@ -22,8 +22,8 @@ from typing import IO, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from admiral.errors import AdmiralError
 from admiral.records import Document
+from admiral.storage.checksums import damaged_error
 from trie.npy_files import open_array
 
 _LARGEST = 127
@@ -32,15 +32,8 @@ _LARGEST = 127
 def quantise(vectors: np.ndarray) -> np.ndarray:
     """Round vectors to eight bits.
 
-    Parameters
-    ----------
-    vectors
-        Floats, (vectors, width), finite. Zero vectors stay zero.
-
-    Returns
-    -------
-    numpy.ndarray
-        int8, (vectors, width).
+    The vectors are finite floats, (vectors, width). Zero vectors stay zero. Return int8, (vectors,
+    width).
     """
     largest = np.abs(vectors).max(axis=1, keepdims=True, initial=0.0)
     scaled = np.divide(vectors * _LARGEST, largest, out=np.zeros_like(vectors), where=largest > 0)
@@ -130,10 +123,7 @@ def embed_documents(
 ) -> Iterator[QuantisedSentences]:
     """Yield the quantised vectors of the sentences of each document.
 
-    Parameters
-    ----------
-    documents
-        Documents with the vectors that they have already. Those without any are encoded.
+    Documents come with the vectors that they have already. Those without any are encoded.
     """
     batch: list[tuple[Document, QuantisedSentences]] = []
     missing = 0
@@ -236,10 +226,7 @@ def _write_header(file: IO[bytes], dtype: type[np.generic], shape: tuple[int, ..
 class StoredEmbeddings:
     """The sentence embeddings of a segment, by row.
 
-    Parameters
-    ----------
-    folder
-        Folder that `write_embeddings` wrote.
+    `write_embeddings` wrote `folder`.
 
     Attributes
     ----------
@@ -257,13 +244,13 @@ class StoredEmbeddings:
         try:
             value = json.loads((folder / _ENCODER).read_bytes())
             if value.pop("version") != _FORMAT_VERSION:
-                raise self._damaged(f"{_ENCODER} has an unknown version")
+                raise damaged_error(self._folder, f"{_ENCODER} has an unknown version")
             self.encoder = EncoderIdentity(**value)
             self._vectors = np.asarray(open_array(folder / _VECTORS))
             self._checksums = np.asarray(open_array(folder / _CHECKSUMS))
             self._starts = np.asarray(open_array(folder / _STARTS))
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise self._damaged(error) from error
+            raise damaged_error(self._folder, error) from error
         arrays = (self._vectors, self._checksums, self._starts)
         if [a.dtype for a in arrays] != [np.int8, np.uint32, np.int64] or not (
             self._starts.ndim == 1
@@ -271,7 +258,7 @@ class StoredEmbeddings:
             and self._checksums.shape == (self._starts[-1],)
             and self._vectors.shape == (self._starts[-1], self.encoder.width)
         ):
-            raise self._damaged("its files do not fit together")
+            raise damaged_error(self._folder, "its files do not fit together")
 
     def __len__(self) -> int:
         """Return the number of vectors."""
@@ -310,9 +297,3 @@ class StoredEmbeddings:
         if len(stored) and stored.checksums.tolist() != list(map(text_checksum, texts)):
             return f"{self._folder}: row {row}: its vectors are those of other sentences"
         return ""
-
-    def _damaged(self, reason: object) -> AdmiralError:
-        return AdmiralError(
-            f"{self._folder}: damaged ({reason}). Run `admiral verify`, then build the knowledge "
-            "base again with `admiral index`."
-        )

@@ -74,10 +74,7 @@ class DuplicateTitles:
 def open_contents(collection: Collection) -> tuple[Contents, dict[str, int]]:
     """Open the contents of a collection, hide duplicates, and count the rest.
 
-    Returns
-    -------
-    dict
-        Numbers of ``documents``, ``sentences`` and ``links``.
+    The counts are of ``documents``, ``sentences`` and ``links``.
 
     Raises
     ------

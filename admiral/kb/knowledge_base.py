@@ -8,7 +8,6 @@ import threading
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from admiral.errors import AdmiralError
@@ -234,17 +233,14 @@ class KnowledgeBase:
     def search(self, queries: Sequence[str], k: int) -> list[list[ScoredTitle]]:
         """Return the top `k` titles for each query by BM25, best first.
 
+        Ties are broken by row.
+
         Parameters
         ----------
         queries
             Any strings; a query without terms has no results.
         k
             Maximum number of titles per query, at least 1.
-
-        Returns
-        -------
-        list of list of ScoredTitle
-            Titles and scores for each query. Ties are broken by row.
 
         Raises
         ------
@@ -265,18 +261,15 @@ class KnowledgeBase:
     ) -> list[list[tuple[int, int | None]]]:
         """Return the best passages of each document by BM25, best first.
 
+        Return the first sentence and the end of each passage, None for the end of the document. A
+        document that is not split, or has no BM25 index, is one passage.
+
         Parameters
         ----------
         titles
             Titles of documents, each once; UnknownTitleError for another.
         count
             Maximum number of passages of a document.
-
-        Returns
-        -------
-        list of list
-            For each title, the first sentence and the end of each passage, None for the end of the
-            document. A document that is not split, or has no BM25 index, is one passage.
         """
         rows = [self._known_row(title) for title in titles]
         if self._collection.manifest.bm25 == NO_BM25:
@@ -348,12 +341,7 @@ class KnowledgeBase:
     def __enter__(self) -> KnowledgeBase:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     @property

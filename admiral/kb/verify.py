@@ -36,12 +36,8 @@ logger = logging.getLogger(__name__)
 def verify(path: str | Path, *, progress: bool = False) -> list[str]:
     """Check a knowledge base, and all members of a joined one.
 
-    The graph has a check of its own, `admiral.graph.graph_problems`.
-
-    Returns
-    -------
-    list of str
-        One message per problem; empty if the knowledge base is intact.
+    The graph has a check of its own, `admiral.graph.graph_problems`. Return one message per
+    problem; none if the knowledge base is intact.
 
     Raises
     ------

@@ -48,10 +48,7 @@ class _Parts(NamedTuple):
 def canonical(url: str) -> str:
     """Return the canonical form of a URL, or the URL without outer white space if not of the web.
 
-    Parameters
-    ----------
-    url
-        A URL with or without a scheme; any string is allowed.
+    Any string is allowed; a URL may have no scheme.
     """
     parts = _unwrapped(url)
     return _joined(parts) if parts else url.strip()

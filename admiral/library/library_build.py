@@ -20,7 +20,7 @@ from admiral.library.segment_writer import (
     LibrarySettings,
     SegmentWriter,
     clean_source,
-    embed_segment,
+    embed_new_sources,
     write_source_indexes,
 )
 from admiral.library.source_records import Source
@@ -105,7 +105,7 @@ def build_library(
             raise AdmiralError(f"{target}: no source given. Check the files and their format")
         write_source_indexes(folder, settings, progress)
         if encoder is not None:
-            embed_segment(folder, encoder, progress)
+            embed_new_sources(folder, encoder, progress)
         counts = {"documents": writer.sources, "passages": writer.passages}
         manifest = write_manifest(folder, counts, asdict(settings), LIBRARY)
         if is_library(target):

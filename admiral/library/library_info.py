@@ -90,10 +90,7 @@ def describe_library(path: str | Path) -> LibraryInfo:
 def library_problems(path: str | Path, *, progress: bool = False) -> list[str]:
     """Check a library thoroughly.
 
-    Returns
-    -------
-    list of str
-        One message per problem; empty if the library is intact.
+    Return one message per problem; none if the library is intact.
 
     Raises
     ------

@@ -20,18 +20,14 @@ from admiral.errors import AdmiralError
 from admiral.io.progress import track_documents
 from admiral.kb.corpus.corpora import check_choice
 from admiral.kb.embeddings import (
-    EMBEDDINGS,
     EncoderIdentity,
     QuantisedSentences,
     SentenceEncoder,
-    embed_documents,
     no_vectors,
-    write_embeddings,
 )
 from admiral.kb.store.contents import REMOVED
-from admiral.kb.store.index_building import new_folder
 from admiral.kb.store.manifest import BaseSegment, DeltaSegment
-from admiral.kb.versions.embedding import keep_embeddings
+from admiral.kb.versions.embedding import embed_segment, keep_embeddings
 from admiral.kb.versions.transaction import Transaction, transaction
 from admiral.library.canonical_urls import canonical
 from admiral.library.library_build import DistinctSources
@@ -132,9 +128,7 @@ def embed_passages(
                 continue
             embedded += table.passages - (len(stored) if known and stored is not None else 0)
             documents = _with_vectors(contents, number, encoder.identity)
-            tracked = track_documents(documents, "embedding", total=len(table), enabled=progress)
-            folder = new_folder(str(segment.folder / EMBEDDINGS))
-            write_embeddings(folder, encoder.identity, embed_documents(tracked, encoder))
+            folder, _ = embed_segment(segment.folder, encoder, documents, len(table), progress)
             folders[segment.folder.relative_to(change.snapshot.path).as_posix()] = folder
         if folders:
             change.publish_embeddings(folders)
@@ -268,10 +262,7 @@ def compact_library(
 ) -> LibraryChange:
     """Merge all changes into a new base segment; without changes, do nothing.
 
-    Parameters
-    ----------
-    wait
-        Whether to wait for another writer instead of raising an error.
+    With `wait`, it waits for another writer instead of raising an error.
 
     Raises
     ------

@@ -11,7 +11,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
@@ -96,10 +95,7 @@ class DenseIndex:
     def search_vectors(self, queries: Floats, k: int) -> list[list[tuple[int, float]]]:
         """Return the numbers and cosines of the `k` best passages for each unit vector.
 
-        Parameters
-        ----------
-        queries
-            Unit vectors, (queries, width).
+        `queries` are (queries, width).
         """
         check_depth(k)
         high, low = _split(queries)
@@ -171,10 +167,7 @@ class Library:
     def open(cls, path: str | Path, *, threads: int = 0) -> Library:
         """Open a library.
 
-        Parameters
-        ----------
-        threads
-            Number of processors that Java assumes, 0 for at most four; only for Lucene.
+        Java assumes `threads` processors, at most four for 0; only for Lucene.
 
         Raises
         ------
@@ -275,10 +268,5 @@ class Library:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()

@@ -14,17 +14,14 @@ from admiral.io.progress import track_documents
 from admiral.io.text_cleaning import clean_text, clean_title
 from admiral.kb.bm25 import Saturation, build_bm25, merge_bm25
 from admiral.kb.embeddings import (
-    EMBEDDINGS,
     QuantisedSentences,
     SentenceEncoder,
-    embed_documents,
     no_vectors,
-    write_embeddings,
 )
 from admiral.kb.store.contents import BM25, DOCUMENTS
 from admiral.kb.store.document_store import DocumentStore, DocumentWriter
-from admiral.kb.store.index_building import new_folder
 from admiral.kb.store.title_index import write_titles
+from admiral.kb.versions.embedding import embed_segment
 from admiral.library.canonical_urls import canonical
 from admiral.library.passage_windows import windows
 from admiral.library.segment_files import SourceTable, SourceTableWriter, Spans
@@ -160,18 +157,12 @@ def passages_as_document(table: SourceTable, row: int, text: str) -> Document:
     return Document(title, tuple(text[start:end] for start, end in table.spans(row)))
 
 
-def embed_segment(folder: Path, encoder: SentenceEncoder, progress: bool) -> None:
+def embed_new_sources(folder: Path, encoder: SentenceEncoder, progress: bool) -> None:
     """Embed all passages of a segment that no manifest lists yet."""
     store, table = DocumentStore(folder / DOCUMENTS), SourceTable(folder)
     try:
-        documents = track_documents(
-            _documents(store, table, encoder.identity.width),
-            "embedding",
-            total=len(table),
-            enabled=progress,
-        )
-        vectors = embed_documents(documents, encoder)
-        write_embeddings(new_folder(str(folder / EMBEDDINGS)), encoder.identity, vectors)
+        documents = _documents(store, table, encoder.identity.width)
+        embed_segment(folder, encoder, documents, len(table), progress)
     finally:
         store.close()
 

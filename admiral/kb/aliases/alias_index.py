@@ -23,9 +23,9 @@ from typing import NamedTuple
 import marisa_trie
 import numpy as np
 
-from admiral.errors import AdmiralError
 from admiral.kb.aliases.document_aliases import LONGEST_ALIAS, document_aliases
 from admiral.records import Document
+from admiral.storage.checksums import damaged_error
 from trie.npy_files import open_array
 
 _WORDS, _DOCUMENTS = "words.marisa", "word-documents.npy"
@@ -39,10 +39,7 @@ _WORD = re.compile(r"\w+(?:[-.&]\w+)*")
 class WordCounter:
     """Count words while documents are indexed.
 
-    Parameters
-    ----------
-    documents
-        Number of documents that will be added.
+    `documents` will be added in all.
     """
 
     def __init__(self, documents: int) -> None:
@@ -70,10 +67,7 @@ class WordCounter:
 class WordCounts:
     """Numbers of documents that contain a word, memory-mapped.
 
-    Parameters
-    ----------
-    folder
-        Folder in which `WordCounter` wrote.
+    `WordCounter` wrote in `folder`.
 
     Raises
     ------
@@ -139,10 +133,7 @@ def write_aliases(directory: Path, documents: Iterable[Document], count: int) ->
 class AliasIndex:
     """Aliases of a directory, and the words that are common in its documents.
 
-    Parameters
-    ----------
-    directory
-        Directory in which `write_aliases` wrote.
+    `write_aliases` wrote in `directory`.
 
     Attributes
     ----------
@@ -166,14 +157,14 @@ class AliasIndex:
             self.words = WordCounts(self._folder)
             self.begins_with = lru_cache(_CACHED_WORDS)(partial(_begins_with, self._names))
         except (RuntimeError, OSError, ValueError) as error:
-            raise self._damaged(error) from error
+            raise damaged_error(self._folder, error) from error
         if (
             self._starts.shape != (len(self._names) + 1,)
             or self._starts.dtype != np.dtype(np.int64)
             or self._rows.dtype != np.dtype(np.uint32)
             or self._rows.shape != (self._starts[-1],)
         ):
-            raise self._damaged("its files do not fit together")
+            raise damaged_error(self._folder, "its files do not fit together")
 
     def __len__(self) -> int:
         return len(self._names)
@@ -185,10 +176,7 @@ class AliasIndex:
     def beginnings(self, text: str) -> list[str]:
         """Return the aliases that a text begins with, shortest first.
 
-        Parameters
-        ----------
-        text
-            A text without lone surrogates.
+        Lone surrogates are not allowed.
         """
         return list(self._names.prefixes(text[:LONGEST_ALIAS]))
 
@@ -211,12 +199,6 @@ class AliasIndex:
         if not (ascending | first).all() or (len(rows) and rows.max() >= documents):
             return f"{self._folder / _ROWS}: not rows of the documents in ascending order"
         return self.words.problem(documents)
-
-    def _damaged(self, reason: object) -> AdmiralError:
-        return AdmiralError(
-            f"{self._folder}: damaged ({reason}). Run `admiral verify`, then build the knowledge "
-            "base again with `admiral index`."
-        )
 
 
 def _begins_with(names: marisa_trie.Trie, word: str) -> bool:
@@ -265,10 +247,7 @@ class SegmentAliases:
     def beginnings(self, text: str) -> list[tuple[str, list[int]]]:
         """Return the aliases that a text begins with, longest first, with the rows that they name.
 
-        Parameters
-        ----------
-        text
-            A text without lone surrogates.
+        Lone surrogates are not allowed.
         """
         names = {name for segment in self._segments for name in segment.aliases.beginnings(text)}
         if not names:  # as for most texts

@@ -10,7 +10,6 @@ from dataclasses import replace
 from hashlib import blake2b
 from itertools import chain
 from pathlib import Path
-from types import TracebackType
 from typing import IO, TypeVar
 
 import numpy as np
@@ -96,10 +95,7 @@ _BY_PATH = ("auto", "rename")
 class UniqueTitleWriter:
     """Write corpora into ``documents/`` of a directory, so that every title occurs once.
 
-    Parameters
-    ----------
-    on_duplicate
-        One of `POLICIES`.
+    `on_duplicate` is one of `POLICIES`.
 
     Attributes
     ----------
@@ -258,12 +254,7 @@ class _DeferredMerges:
     def __enter__(self) -> _DeferredMerges:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._file.close()
         self._path.unlink()
 

@@ -110,11 +110,6 @@ def split_long_sentences(document: Document) -> tuple[Document, int]:
 
     The links of a sentence stay with its first part.
 
-    Parameters
-    ----------
-    document
-        A cleaned document.
-
     Returns
     -------
     Document

@@ -206,10 +206,7 @@ class Collection:
     def open(cls, path: Path, kind: CollectionKind = KNOWLEDGE_BASE) -> Collection:
         """Open the current snapshots.
 
-        Parameters
-        ----------
-        kind
-            What the directory should hold; only knowledge bases are joined.
+        Only knowledge bases are joined, not other kinds.
 
         Raises
         ------

@@ -147,10 +147,7 @@ class Contents:
     def hide(self, rows: np.ndarray) -> None:
         """Treat rows as removed because an earlier member has documents of the same titles.
 
-        Parameters
-        ----------
-        rows
-            Rows to hide, int64, ascending. Call this once, before any lookup.
+        `rows` are int64, ascending. Call this once, before any lookup.
         """
         self.hidden, self.removed = rows, np.union1d(self.removed, rows)
         np.frombuffer(self._is_live, dtype=np.uint8)[rows] = 0
@@ -284,17 +281,14 @@ def _inconsistent_error(snapshot: Snapshot) -> AdmiralError:
 def read_removed(path: Path, rows: int) -> np.ndarray:
     """Read the removed rows of a base segment.
 
+    Return int64, ascending.
+
     Parameters
     ----------
     path
         Path of ``removed.npy``.
     rows
         Number of rows of the base segment.
-
-    Returns
-    -------
-    numpy.ndarray
-        Removed rows, int64, ascending.
 
     Raises
     ------
@@ -314,10 +308,7 @@ def read_removed(path: Path, rows: int) -> np.ndarray:
 class StoredVectors:
     """Unit vectors of the sentences of a knowledge base, as an encoder made them.
 
-    Parameters
-    ----------
-    encoder
-        The encoder. The vectors of others are not used.
+    The vectors of other encoders are not used.
     """
 
     def __init__(self, contents: Contents, encoder: EncoderIdentity) -> None:

@@ -18,7 +18,6 @@ from contextlib import ExitStack
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -26,6 +25,7 @@ import pyarrow as pa
 
 from admiral.errors import AdmiralError
 from admiral.records import Document
+from admiral.storage.checksums import damaged_error
 from trie.npy_files import open_array
 
 SCHEMA = pa.schema(
@@ -111,12 +111,7 @@ class DocumentWriter:
     def __enter__(self) -> DocumentWriter:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
         try:
             if error is None:
                 self._flush()
@@ -175,10 +170,7 @@ _CACHED_BATCHES = 64
 class DocumentStore:
     """Documents of a directory by row; safe to share between threads.
 
-    Parameters
-    ----------
-    directory
-        Directory that `DocumentWriter` wrote.
+    `DocumentWriter` wrote `directory`.
 
     Raises
     ------
@@ -204,14 +196,14 @@ class DocumentStore:
             self._optional = {name: self._open_optional(name) for name in self._optional_maps}
             self._rows = open_array(directory / ROWS)
         except (pa.ArrowException, OSError, ValueError) as error:
-            raise self._damaged(error) from error
+            raise damaged_error(self._path, error) from error
         if not self._reader.schema.equals(SCHEMA):
-            raise self._damaged("unexpected columns")
+            raise damaged_error(self._path, "unexpected columns")
         if self._rows.shape != (self.batches + 1,) or self._rows.dtype != np.int64:
-            raise self._damaged(f"{ROWS} does not fit")
+            raise damaged_error(self._path, f"{ROWS} does not fit")
         for name, reader in self._optional.items():
             if reader.num_record_batches != self.batches:
-                raise self._damaged(f"{name} does not fit")
+                raise damaged_error(self._path, f"{name} does not fit")
         self._batch = lru_cache(_CACHED_BATCHES)(self._read_batch)
 
     @property
@@ -301,16 +293,10 @@ class DocumentStore:
                 raise AdmiralError(
                     f"{self._path}: the knowledge base was closed. Open it again."
                 ) from error
-            raise self._damaged(error) from error
+            raise damaged_error(self._path, error) from error
         if batch.num_rows != self._rows[number + 1] - self._rows[number]:
-            raise self._damaged(f"batch {number} has {batch.num_rows} documents")
+            raise damaged_error(self._path, f"batch {number} has {batch.num_rows} documents")
         return batch
-
-    def _damaged(self, reason: object) -> AdmiralError:
-        return AdmiralError(
-            f"{self._path}: damaged ({reason}). Run `admiral verify`, then build the knowledge "
-            "base again with `admiral index`."
-        )
 
 
 def _document(batches: list[pa.RecordBatch], offset: int) -> Document:

@@ -219,11 +219,6 @@ def replace_manifest(
 def read_manifest(directory: Path, kind: CollectionKind = KNOWLEDGE_BASE) -> Manifest:
     """Read and check the manifest of a knowledge base that holds documents itself.
 
-    Parameters
-    ----------
-    kind
-        What the directory should hold.
-
     Raises
     ------
     AdmiralError

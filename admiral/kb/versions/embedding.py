@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import chain, repeat
@@ -77,15 +77,11 @@ def embed(
             if stored is not None and _is_complete(contents, number, encoder.identity):
                 sentences += len(stored)
                 continue
-            folder = new_folder(str(segment.folder / EMBEDDINGS))
-            documents = track_documents(
-                _documents(contents, number, encoder.identity),
-                "embedding",
-                total=segment.documents,
-                enabled=progress,
+            documents = _documents(contents, number, encoder.identity)
+            folder, count = embed_segment(
+                segment.folder, encoder, documents, segment.documents, progress
             )
-            vectors = embed_documents(documents, encoder)
-            sentences += write_embeddings(folder, encoder.identity, vectors)
+            sentences += count
             folders[segment.folder.relative_to(change.snapshot.path).as_posix()] = folder
         if folders:
             change.publish_embeddings(folders)
@@ -115,6 +111,22 @@ def _documents(
             yield Document("", ()), no_vectors(encoder.width)
 
 
+def embed_segment(
+    directory: Path,
+    encoder: SentenceEncoder,
+    documents: Iterable[tuple[Document, QuantisedSentences]],
+    total: int,
+    progress: bool,
+) -> tuple[Path, int]:
+    """Write the vectors of a segment into a new folder; return the folder and their number.
+
+    Documents come with the vectors that they have already. Those without any are encoded.
+    """
+    tracked = track_documents(documents, "embedding", total=total, enabled=progress)
+    folder = new_folder(str(directory / EMBEDDINGS))
+    return folder, write_embeddings(folder, encoder.identity, embed_documents(tracked, encoder))
+
+
 def embed_new_segment(
     directory: Path, encoder: SentenceEncoder, documents: int, progress: bool
 ) -> None:
@@ -122,9 +134,7 @@ def embed_new_segment(
     store, none = DocumentStore(directory / DOCUMENTS), no_vectors(encoder.identity.width)
     try:
         pairs = ((document, none) for document in store)
-        tracked = track_documents(pairs, "embedding", total=documents, enabled=progress)
-        folder = new_folder(str(directory / EMBEDDINGS))
-        write_embeddings(folder, encoder.identity, embed_documents(tracked, encoder))
+        embed_segment(directory, encoder, pairs, documents, progress)
     finally:
         store.close()
 

@@ -90,10 +90,7 @@ class Transaction:
     def publish_embeddings(self, folders: Mapping[str, Path]) -> None:
         """Replace the manifest by one that lists new embeddings, in place of older ones.
 
-        Parameters
-        ----------
-        folders
-            The folder of the embeddings of each changed segment, by the path of the segment.
+        `folders` has that of each changed segment, by the path of the segment.
         """
         kb, manifest = self.snapshot.path, self.manifest
         old = {n for n in manifest.embedding_files if split_segment(n)[0] in folders}

@@ -190,12 +190,8 @@ def remove(
 def compact(kb_path: str | Path, *, wait: bool = False, progress: bool = True) -> UpdateReport:
     """Merge all changes into a new base segment, with new row numbers.
 
-    It takes the time and the disk space of a build. Without changes it does nothing.
-
-    Parameters
-    ----------
-    wait
-        Whether to wait for another writer instead of raising an error.
+    It takes the time and the disk space of a build. Without changes it does nothing. With `wait`,
+    it waits for another writer instead of raising an error.
 
     Raises
     ------

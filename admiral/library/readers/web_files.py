@@ -94,10 +94,8 @@ LONGEST_PAGE = 20 * 2**20  # bytes
 def read_html_file(path: Path, url: str) -> Source | RecordError:
     """Return the source of an HTML file, or the error for one that does not name its URL.
 
-    Parameters
-    ----------
-    url
-        URL of the page if it does not name it itself (``<link rel="canonical">``); may be empty.
+    `url`, which may be empty, is that of a page that does not name its own (``<link
+    rel="canonical">``).
     """
     with open_binary(path) as file:
         page = file.read(LONGEST_PAGE + 1)

@@ -21,10 +21,7 @@ def read_html(data: bytes, text: TextBuilder) -> None:
 def add_html(source: str, text: TextBuilder, *, is_xml: bool = False) -> None:
     """Add the text of a page, without what stands around its content.
 
-    Parameters
-    ----------
-    is_xml
-        Whether it is a chapter of a book: XHTML, all of which is content.
+    All of a chapter of a book, which `is_xml`, is content.
     """
     tree = parse_html(source, is_xml=is_xml)
     element = tree.css_first("head > title")

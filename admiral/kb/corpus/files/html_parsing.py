@@ -47,12 +47,8 @@ _SHADOW = re.compile(r"\bshadowroot(?:mode)?\s*=", re.IGNORECASE)
 def parse_html(source: str, *, is_xml: bool = False) -> LexborHTMLParser:
     """Return the tree of a page.
 
-    XHTML is parsed as XML, where ``<title/>`` is a whole element, or else as HTML.
-
-    Parameters
-    ----------
-    is_xml
-        Whether it is XHTML even if it does not say so, as in EPUB books.
+    XHTML is parsed as XML, where ``<title/>`` is a whole element, or else as HTML. `is_xml` says so
+    even if the page does not, as in EPUB books.
 
     Raises
     ------

@@ -30,10 +30,7 @@ _OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 def open_archive(data: bytes, is_read: tuple[str, ...]) -> zipfile.ZipFile:
     """Open an archive after checking the sizes of its members.
 
-    Parameters
-    ----------
-    is_read
-        Suffixes of the members that are read as text, to which `LONGEST_MEMBER` applies.
+    `LONGEST_MEMBER` applies to members whose suffixes are in `is_read`, which are read as text.
 
     Raises
     ------

@@ -103,10 +103,7 @@ def read_corpus_file(file: Place, format: str) -> Iterator[RecordOrError | Skipp
 def corpus_files(path: Place, format: str, patterns: FilePatterns) -> ChosenFiles:
     """Return the files of a corpus in reading order; each of them can be read as a corpus.
 
-    Parameters
-    ----------
-    patterns
-        Which files of the format ``files`` to read.
+    `patterns` choose files of the format ``files``.
     """
     if format == "files":
         return choose_files(path, patterns)
@@ -131,11 +128,6 @@ def detect_format(path: Place) -> str:
     """Detect the format of a corpus from its file names and first records.
 
     A folder holds documents (``files``), unless its first data file is a corpus of another format.
-
-    Returns
-    -------
-    str
-        One of FORMATS.
 
     Raises
     ------

@@ -57,10 +57,7 @@ class Record:
     def placed(self, file: str) -> Record:
         """Return the record with its file and line in its document, unless that names a source.
 
-        Parameters
-        ----------
-        file
-            `source_of` the path of the record.
+        `file` is `source_of` the path of the record.
         """
         if self.document.source:
             return self
