@@ -14,7 +14,7 @@ import torch
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
 from admiral.graph import graph_to_use
-from admiral.io.prefetch import ReadyStream
+from admiral.io.claims import ReadyStream
 from admiral.io.text_cleaning import clean_text
 from admiral.kb import KnowledgeBase, locate
 from admiral.kb.origins import with_origins

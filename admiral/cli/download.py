@@ -11,7 +11,7 @@ import click
 from tqdm import tqdm
 
 from admiral.download.addresses import DATA_SETS
-from admiral.io.terminal import stderr_is_terminal
+from admiral.io.progress import stderr_is_terminal
 
 _SECONDS_BETWEEN_LINES = 15.0
 

@@ -18,7 +18,7 @@ def print_ranking(
     documents: tuple[ScoredTitle, ...], sentences: tuple[Sentence, ...], as_json: bool
 ) -> None:
     """Print a ranking of documents and of sentences."""
-    from admiral.io.document_records import ranking_record
+    from admiral.io.document_rendering import ranking_record
     from admiral.io.text_rendering import printable
     from admiral.storage.atomic_files import encode_record
 
@@ -33,7 +33,7 @@ def print_ranking(
 
 def print_set(summary: dict[str, object], sentences: list[Sentence], as_json: bool) -> None:
     """Print the sentences of a set and its size."""
-    from admiral.io.document_records import set_record
+    from admiral.io.document_rendering import set_record
     from admiral.io.text_rendering import printable
     from admiral.storage.atomic_files import encode_record
 
@@ -49,7 +49,7 @@ def print_set(summary: dict[str, object], sentences: list[Sentence], as_json: bo
 
 def print_connections(found: Connections, as_json: bool) -> None:
     """Print the paths between two documents."""
-    from admiral.io.document_records import graph_sentence
+    from admiral.io.document_rendering import graph_sentence
     from admiral.io.text_rendering import printable
     from admiral.storage.atomic_files import encode_record
 

@@ -20,7 +20,7 @@ from admiral.cli.options import checked_text
 from admiral.errors import AdmiralError
 
 if TYPE_CHECKING:
-    from admiral.kb.embeddings.sentence_encoder import SentenceEncoder
+    from admiral.kb.embeddings import SentenceEncoder
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

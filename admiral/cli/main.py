@@ -14,7 +14,7 @@ import admiral
 from admiral.cli.help_examples import INTERRUPTED, epilog
 from admiral.cli.verbosity import is_verbose, set_up_logging, verbose_option
 from admiral.errors import AdmiralError
-from admiral.io.terminal import EXIT_INTERRUPTED
+from admiral.io.progress import EXIT_INTERRUPTED
 
 # Command -> module of its function `<command>_command`, imported when the command or the list of
 # commands is needed. Heavy packages are imported inside the functions.

@@ -133,7 +133,7 @@ def _keep_files_apart(
     folders: Sequence[str],
 ) -> None:
     """Refuse outputs that are inputs, that lie in an input folder, or that are the same file."""
-    from admiral.io.result_companions import companion_paths
+    from admiral.io.result_writer import companion_paths
 
     written = [output, *companion_paths(output)] if output is not None else []
     for path in written:

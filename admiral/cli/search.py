@@ -37,8 +37,7 @@ def search_command(words: tuple[str, ...], kb: str, count: int, as_json: bool) -
     No model is loaded. Each document is shown with its score and the number and text of the
     sentence that matches best. As with grep, the exit status is 1 if no document matches.
     """
-    from admiral.io.document_records import search_record
-    from admiral.io.document_rendering import render_search
+    from admiral.io.document_rendering import render_search, search_record
     from admiral.kb import KnowledgeBase, locate
     from admiral.kb.matching_sentences import best_sentences
     from admiral.storage.atomic_files import encode_record

@@ -43,8 +43,7 @@ def show_command(title: str, kb: str, source: bool, as_json: bool) -> None:
     Its sentences are numbered from 0, as `sentence_id` in results. If there is no such document,
     similar titles are suggested.
     """
-    from admiral.io.document_records import document_record
-    from admiral.io.document_rendering import render_document
+    from admiral.io.document_rendering import document_record, render_document
     from admiral.kb import KnowledgeBase, UnknownTitleError, locate
     from admiral.kb.origins import origin_of
     from admiral.storage.atomic_files import encode_record

@@ -77,8 +77,7 @@ def synthesize_command(
     own text instead of naming them. Records have the format of HoVer. The same seed gives the same
     claims.
     """
-    from admiral.io.result_companions import companion_paths
-    from admiral.io.result_writer import ResumableWriter
+    from admiral.io.result_writer import ResumableWriter, companion_paths
     from admiral.kb import KnowledgeBase, locate
     from admiral.retrieval.provenance import identity
     from admiral.synthesis import SynthesisSettings, Synthesizer

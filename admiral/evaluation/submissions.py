@@ -13,7 +13,7 @@ from typing import Any
 from admiral.errors import AdmiralError
 from admiral.evaluation.fever import MAX_SENTENCES
 from admiral.evaluation.predictions import Prediction
-from admiral.io.fever_titles import fever_identifier
+from admiral.io.text_cleaning import fever_identifier
 from admiral.storage.atomic_files import encode_record, write_atomically
 from proofs import Verdict
 

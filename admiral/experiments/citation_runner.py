@@ -35,7 +35,7 @@ from admiral.experiments.machine import describe_environment
 from admiral.io.claims import evenly_spaced
 from admiral.io.progress import track_claims
 from admiral.io.result_writer import ResumableWriter
-from admiral.kb.embeddings.sentence_encoder import SentenceEncoder
+from admiral.kb.embeddings import SentenceEncoder
 from admiral.library import Library, build_library
 from admiral.library.canonical_urls import canonical
 from admiral.library.readers import SourceFiles

@@ -25,9 +25,8 @@ from typing import Any
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
 from admiral.experiments.machine import describe_environment, peak_memory
-from admiral.io.progress import track_claims
+from admiral.io.progress import EXIT_INTERRUPTED, track_claims
 from admiral.io.result_writer import ResumableWriter
-from admiral.io.terminal import EXIT_INTERRUPTED
 from admiral.kb import KnowledgeBase, build, locate
 from admiral.kb.demo import default_backend
 from admiral.protocols import FirstStage, MentionFinder

@@ -14,8 +14,7 @@ from typing import Any
 
 from admiral.errors import RecordError
 from admiral.gold.gold_claims import EvidenceSet
-from admiral.io.fever_titles import fever_title
-from admiral.io.text_cleaning import clean_title
+from admiral.io.text_cleaning import clean_title, fever_title
 
 Parser = Callable[[dict[str, Any], str], tuple[list[EvidenceSet], int]]
 

@@ -1,20 +1,73 @@
-"""Read claims from JSON Lines files and from standard input."""
+"""Read claims from JSON Lines files and from standard input, slow streams ahead in a thread."""
 
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from io import BufferedReader, FileIO
 from itertools import chain
 from pathlib import Path
-from typing import Any, TypeVar
+from queue import Queue
+from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 from admiral.errors import AdmiralError, RecordError
-from admiral.io.prefetch import Prefetch
 from admiral.io.text_cleaning import clean_text
 from admiral.records import Claim
 
 T = TypeVar("T")
+
+
+@runtime_checkable
+class ReadyStream(Protocol):
+    """A stream that knows whether its next item is available without waiting."""
+
+    def ready(self) -> bool:
+        """Return whether the next item, the end or an error is available without waiting."""
+        ...
+
+
+class Prefetch(Iterator[T], Generic[T]):
+    """Iterate over a stream that a thread reads ahead.
+
+    Unlike other iterators it knows whether the next item is available without waiting. The thread
+    starts at once and ends with the stream, or with the process.
+
+    Parameters
+    ----------
+    stream
+        The stream. An error that it raises is raised after the items before it.
+    max_items
+        Number of items that may be read ahead.
+    """
+
+    def __init__(self, stream: Iterable[T], max_items: int = 1024) -> None:
+        self._queue: Queue[tuple[T] | BaseException] = Queue(max_items)
+        threading.Thread(
+            target=self._read, args=(stream,), name="admiral-prefetch", daemon=True
+        ).start()
+
+    def ready(self) -> bool:
+        """Return whether the next item, the end or an error is available without waiting."""
+        return not self._queue.empty()
+
+    def __next__(self) -> T:
+        item = self._queue.get()
+        if isinstance(item, BaseException):
+            self._queue.put(item)  # the next call raises it again
+            raise item
+        return item[0]
+
+    def _read(self, stream: Iterable[T]) -> None:
+        try:
+            for item in stream:
+                self._queue.put((item,))
+        except BaseException as error:  # also SystemExit: otherwise the reader would wait forever
+            self._queue.put(error)
+        else:
+            self._queue.put(StopIteration())
+
+
 #: Receives the error of each bad record, which is then left out.
 Skip = Callable[[RecordError], None]
 
@@ -32,14 +85,8 @@ def read_claims(path: Path, skip: Skip | None = None) -> Iterator[Claim]:
 
     Each line is an object with the field ``claim`` (text) and optionally ``id`` or ``uid`` (text or
     an integer); without these, the line number is the id. Lines may also be BEIR's queries, with
-    the fields ``_id`` and ``text``. Other fields and blank lines are ignored.
-
-    Parameters
-    ----------
-    path
-        The file.
-    skip
-        Called for each bad line, which is then skipped; by default, its error is raised.
+    the fields ``_id`` and ``text``. Other fields and blank lines are ignored. `skip` is called for
+    each bad line, which is then skipped; by default, its error is raised.
 
     Raises
     ------
@@ -64,16 +111,7 @@ def stream_claims(
 
     If the first line that is not blank begins with ``{``, the stream is JSON Lines as in
     `read_claims`. In any other stream, each line is a claim as plain text, whose id is the line
-    number, or a JSON object as in `read_claims`.
-
-    Parameters
-    ----------
-    stream
-        The lines.
-    name
-        Name of the stream, for messages.
-    skip
-        As in `read_claims`.
+    number, or a JSON object as in `read_claims`. `name` is that of the stream, for messages.
 
     Raises
     ------
@@ -181,15 +219,6 @@ def _is_object(text: str) -> bool:
 def claim_text(record: dict[str, Any], where: str, field: str = "claim") -> str:
     """Return the claim of a JSON record.
 
-    Parameters
-    ----------
-    record
-        The record.
-    where
-        File and line, for messages.
-    field
-        Field of the claim.
-
     Raises
     ------
     RecordError
@@ -215,10 +244,6 @@ def claim_id(
 
     Parameters
     ----------
-    record
-        The record.
-    where
-        File and line, for messages.
     number
         Number of the line.
     fields

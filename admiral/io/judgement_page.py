@@ -45,8 +45,6 @@ def judgement_page(claim: str, evidence: Sequence[tuple[str, str]], judgement: J
 
     Parameters
     ----------
-    claim
-        The claim.
     evidence
         (title, sentence) pairs.
     judgement

@@ -6,13 +6,18 @@ import logging
 import sys
 import time
 from collections.abc import Iterable, Iterator
-from types import TracebackType
 from typing import Self, TypeVar
 
 import click
 from tqdm import tqdm
 
-from admiral.io.terminal import stderr_is_terminal
+EXIT_INTERRUPTED = 130  # what shells report for a program stopped by Ctrl-C
+
+
+def stderr_is_terminal() -> bool:
+    """Return whether standard error is a terminal and not a file, a pipe or closed."""
+    return sys.stderr is not None and sys.stderr.isatty()
+
 
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
@@ -33,8 +38,6 @@ def track_claims(items: Iterable[T], *, done: int, total: int, quiet: bool = Fal
         Number of claims that an earlier run finished.
     total
         Number of all claims, including those.
-    quiet
-        Report nothing.
     """
     if quiet:
         yield from items
@@ -54,19 +57,7 @@ def track_claims(items: Iterable[T], *, done: int, total: int, quiet: bool = Fal
 def track_documents(
     items: Iterable[T], label: str, *, total: int | None = None, enabled: bool = True
 ) -> Iterator[T]:
-    """Yield items, one for each document, and report how many there have been.
-
-    Parameters
-    ----------
-    items
-        The items.
-    label
-        What is being done to them.
-    total
-        Their number, if known.
-    enabled
-        Whether to report anything.
-    """
+    """Yield items, one for each document, and report how many there have been."""
     if not enabled:
         yield from items
     elif stderr_is_terminal():
@@ -84,11 +75,6 @@ class StatusLine:
     """One line on a terminal that says what is being done; elsewhere, nothing is shown.
 
     It is a context manager that erases the line at the end.
-
-    Parameters
-    ----------
-    enabled
-        Whether to show anything.
     """
 
     def __init__(self, *, enabled: bool = True) -> None:
@@ -109,11 +95,6 @@ class StatusLine:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._line is not None:
             self._line.close()

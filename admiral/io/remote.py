@@ -16,10 +16,7 @@ _BUFFER = 1 << 20  # large, because each request to a remote storage takes long
 class RemotePath:
     """A file or folder at a URL.
 
-    Parameters
-    ----------
-    url
-        Any URL of fsspec, such as ``s3://bucket/corpus`` or ``zip://a.jsonl::/data/a.zip``.
+    `url` is any of fsspec, such as ``s3://bucket/corpus`` or ``zip://a.jsonl::/data/a.zip``.
 
     Raises
     ------
@@ -140,11 +137,6 @@ Place: TypeAlias = Path | RemotePath
 
 def corpus_path(path: str | Path) -> Place:
     """Return a local path, or the remote path of a URL.
-
-    Parameters
-    ----------
-    path
-        A path or URL.
 
     Raises
     ------

@@ -36,11 +36,6 @@ class DamagedArchiveError(AdmiralError):
 def open_binary(path: Place) -> Iterator[IO[bytes]]:
     """Open a file for reading, and decompress it if its first bytes are those of an archive.
 
-    Parameters
-    ----------
-    path
-        The file.
-
     Raises
     ------
     AdmiralError
@@ -158,12 +153,7 @@ def numbered_lines(path: Place) -> Iterator[tuple[int, bytes] | RecordError]:
     """Yield (line number, line) for every line that is not blank, counting from 1.
 
     A line longer than `LONGEST_RECORD` is yielded as a `RecordError`, and so is the end of a
-    compressed file that is cut off after a whole line.
-
-    Parameters
-    ----------
-    path
-        The file, which may be compressed.
+    compressed file that is cut off after a whole line. The file may be compressed.
 
     Raises
     ------
@@ -219,14 +209,7 @@ def parse_object(
 ) -> dict[str, Any]:
     """Return the JSON object on a line in UTF-8.
 
-    Parameters
-    ----------
-    line
-        The line.
-    where
-        File and line, for messages.
-    example
-        A correct line, for messages.
+    `example` is a correct line, for messages.
 
     Raises
     ------

@@ -44,8 +44,6 @@ def decode_page(data: bytes, label: str = "", notes: list[str] | None = None) ->
 
     Parameters
     ----------
-    data
-        The page.
     label
         Name of the encoding by the server that sent it, if any. A byte order mark is above it, and
         it is above what the page says.
@@ -69,12 +67,7 @@ def decode_page(data: bytes, label: str = "", notes: list[str] | None = None) ->
 def decode_text(data: bytes, notes: list[str] | None = None) -> str:
     """Decode a text without a declaration: UTF-8, UTF-16 or windows-1252.
 
-    Parameters
-    ----------
-    data
-        The text.
-    notes
-        Receives a line if the encoding was guessed, or did not fit.
+    `notes` receives a line if the encoding was guessed, or did not fit.
 
     Raises
     ------

@@ -28,14 +28,7 @@ def printable(text: str, limit: int | None = None) -> str:
     """Return a text on one line that is safe to print on a terminal.
 
     White space becomes single spaces. Control characters, characters that change the direction of
-    writing, and lone surrogates are escaped.
-
-    Parameters
-    ----------
-    text
-        The text.
-    limit
-        Maximum number of characters; longer texts are truncated.
+    writing, and lone surrogates are escaped. Texts of more than `limit` characters are truncated.
     """
     if limit is not None and len(text) > limit:
         text = text[:limit].rstrip() + "…"
@@ -83,14 +76,7 @@ def verdict_statement(label: str, verdicts: Mapping[Verdict, float] | None) -> s
 def render_result(result: RetrievalResult, *, colour: bool = False, width: int = 100) -> str:
     """Render hops, evidence, proofs, the reason for stopping, the verdict and the ranking.
 
-    Parameters
-    ----------
-    result
-        Result for one claim.
-    colour
-        Whether to use the bold and dim type of terminals.
-    width
-        Number of columns.
+    With `colour`, the bold and dim type of terminals is used.
     """
     lines = [*_wrapped(_bold("Claim: ", colour) + printable(result.claim.text), "", width)]
     for hop in result.hops:
@@ -125,14 +111,10 @@ def render_judgement(
 
     Parameters
     ----------
-    claim
-        The claim.
     evidence
         (title, sentence) pairs.
     judgement
         Judgement of the claim against the evidence.
-    colour, width
-        As in `render_result`.
     """
     lines = [*_wrapped(_bold("Claim: ", colour) + printable(claim), "", width), ""]
     lines.append(_bold("Evidence", colour))
@@ -204,7 +186,6 @@ def _comparison_lines(comparisons: Sequence[Comparison], indent: str, width: int
 def _verdict_lines(
     verdict: Verdict | None, verdicts: Mapping[Verdict, float] | None, width: int
 ) -> list[str]:
-    """Return the lines of a verdict; none without a proof."""
     if verdict is None:
         return []
     return _wrapped(verdict_statement(verdict.value, verdicts), "", width)

@@ -60,16 +60,9 @@ def unescape_id(column: str) -> str:
 def trec_lines(records: Iterable[Mapping[str, Any]], tag: str = "admiral") -> Iterator[str]:
     """Yield the lines of a run.
 
-    The score column counts down from the number of documents to 1: evaluation tools sort by it,
-    and the scores in the records come from different hops and are not comparable. White space and
-    ``%`` in a query id are written as ``%XX``.
-
-    Parameters
-    ----------
-    records
-        Result records.
-    tag
-        Name of the run, the last column.
+    The score column counts down from the number of documents to 1: evaluation tools sort by it, and
+    the scores in the records come from different hops and are not comparable. White space and ``%``
+    in a query id are written as ``%XX``. `tag` is the name of the run, the last column.
     """
     for record in records:
         query, documents = _UNSAFE_IN_ID.sub(_hex, str(record["id"])), record["documents"]
@@ -80,13 +73,6 @@ def trec_lines(records: Iterable[Mapping[str, Any]], tag: str = "admiral") -> It
 
 def write_trec(records: Iterable[Mapping[str, Any]], path: Path, tag: str = "admiral") -> None:
     """Write a run file, atomically.
-
-    Parameters
-    ----------
-    records, tag
-        As in `trec_lines`.
-    path
-        The file.
 
     Raises
     ------

@@ -4,7 +4,7 @@ from admiral.kb.build import BuildReport, build
 from admiral.kb.corpus.corpora import read_titles
 from admiral.kb.demo import demo_kb, locate
 from admiral.kb.info import KbInfo, info
-from admiral.kb.joined.joining import JoinReport, join
+from admiral.kb.joined import JoinReport, join
 from admiral.kb.knowledge_base import KnowledgeBase, UnknownTitleError
 from admiral.kb.verify import verify
 from admiral.kb.versions.embedding import EmbeddingReport, embed

@@ -14,11 +14,10 @@ from admiral.kb.corpus.duplicates import POLICIES, UniqueTitleWriter
 from admiral.kb.corpus.file_reports import check_report_path
 from admiral.kb.corpus.readers import FilePatterns
 from admiral.kb.corpus.sharded_corpora import ShardedCorpora
-from admiral.kb.embeddings.sentence_encoder import SentenceEncoder
+from admiral.kb.embeddings import SentenceEncoder
 from admiral.kb.kb_paths import checked_kb_path
-from admiral.kb.store.file_modes import copy_permissions
 from admiral.kb.store.index_building import NO_BM25, SHARDS, BuildWorkers, write_indexes
-from admiral.kb.store.manifest import is_knowledge_base, write_manifest
+from admiral.kb.store.manifest import copy_permissions, is_knowledge_base, write_manifest
 from admiral.kb.versions.embedding import embed_new_segment
 from admiral.storage.atomic_directories import staging
 
@@ -29,8 +28,6 @@ class BuildReport:
 
     Attributes
     ----------
-    path
-        Directory of the knowledge base.
     documents, sentences, links
         Numbers in the knowledge base.
     bad
@@ -102,10 +99,6 @@ def build(
     include, exclude
         Patterns as in ``.gitignore`` for the files of folders of documents: which to read, if there
         are any, and which not to read.
-    overwrite
-        Whether to replace an existing knowledge base.
-    progress
-        Whether to report progress on standard error.
     workers
         Workers that read and index shards; None does everything in this process.
     encoder

@@ -13,8 +13,7 @@ from admiral.errors import AdmiralError
 from admiral.kb.bm25 import check_backend
 from admiral.kb.build import build
 from admiral.kb.kb_paths import checked_kb_path
-from admiral.kb.store.manifest import read_manifest
-from admiral.kb.store.manifest_records import FORMAT_VERSION
+from admiral.kb.store.manifest import FORMAT_VERSION, read_manifest
 from admiral.storage.bundled_names import DEMO
 from admiral.storage.checksums import check_files
 from admiral.storage.locks import WriterLock
@@ -31,12 +30,7 @@ def demo_kb(bm25: str | None = None) -> Path:
     """Return the directory of the demo knowledge base, which is built on first use.
 
     It is built once for each corpus content, format version and backend. Several processes may call
-    this at the same time.
-
-    Parameters
-    ----------
-    bm25
-        Backend of the BM25 index; None for that of `default_backend`.
+    this at the same time. Without `bm25`, the backend is that of `default_backend`.
     """
     backend = bm25 or default_backend()
     with as_file(files("admiral") / "data" / "demo" / "documents.jsonl") as corpus:

@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from admiral.kb.bm25.passages import Passages
-from admiral.kb.joined.duplicate_titles import NAME as DUPLICATES
-from admiral.kb.joined.duplicate_titles import open_contents
+from admiral.kb.joined import NAME as DUPLICATES
+from admiral.kb.joined import open_contents
 from admiral.kb.store.collection import Collection, read_with
 from admiral.kb.store.contents import BM25, Contents
 from admiral.kb.store.index_building import NO_BM25
-from admiral.kb.store.manifest import NAME
-from admiral.kb.store.manifest_records import JOINED_VERSION, split_segment
+from admiral.kb.store.manifest import JOINED_VERSION, NAME, split_segment
 from admiral.kb.store.title_tries import FOLDER, is_trie_of
 
 
@@ -25,10 +24,6 @@ class KbInfo:
 
     Attributes
     ----------
-    path
-        Directory of the knowledge base.
-    version
-        Format version.
     counts
         Numbers of ``documents``, ``sentences`` and ``links``.
     added, removed
@@ -47,8 +42,6 @@ class KbInfo:
         Number of sentences with stored embeddings, with those of removed documents, by encoder.
     tries
         Fingerprints of the tokenizers that have a stored trie.
-    settings
-        Settings of the build.
     """
 
     path: str

@@ -34,13 +34,8 @@ def checked_kb_path(path: str | Path) -> Path:
 def check_outside_folders(output: Path, *folders: str) -> None:
     """Raise `AdmiralError` if an output file would lie in a knowledge base or a checkpoint.
 
-    Parameters
-    ----------
-    output
-        File to be written.
-    folders
-        Names or directories of the knowledge bases and checkpoints in use. The members of a joined
-        knowledge base count too.
+    `folders` are names or directories of the knowledge bases and checkpoints in use. The members of
+    a joined knowledge base count too.
     """
     for name in folders:
         if is_bundled(name) or not os.path.isdir(name):

@@ -8,7 +8,6 @@ import threading
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from admiral.errors import AdmiralError
@@ -16,14 +15,13 @@ from admiral.io.matching_form import matching_form
 from admiral.io.text_cleaning import clean_prefix, clean_title
 from admiral.kb.bm25 import TEXT_WEIGHT, TITLE_WEIGHT, RowIndex, analysis, open_bm25
 from admiral.kb.bm25.parameters import clean_query
-from admiral.kb.embeddings.sentence_encoder import SentenceEncoder
-from admiral.kb.joined.duplicate_titles import open_contents
+from admiral.kb.embeddings import SentenceEncoder
+from admiral.kb.joined import open_contents
 from admiral.kb.kb_paths import checked_kb_path
 from admiral.kb.store.collection import Collection, open_with
-from admiral.kb.store.contents import BM25, Contents
+from admiral.kb.store.contents import BM25, Contents, StoredVectors
 from admiral.kb.store.index_building import NO_BM25
 from admiral.kb.store.member_manifests import read_combined_manifest
-from admiral.kb.store.stored_vectors import StoredVectors
 from admiral.kb.store.title_tries import title_trie
 from admiral.records import Document, ScoredTitle
 
@@ -45,7 +43,7 @@ class KnowledgeBase:
     """Documents, titles and their indexes, memory-mapped and shared between processes.
 
     Use :meth:`open` to open one. It is a context manager, lookups may run in several threads, and
-    it satisfies the ``Bm25Index`` protocol. A joined knowledge base (`admiral.kb.joined.joining`)
+    it satisfies the ``Bm25Index`` protocol. A joined knowledge base (`admiral.kb.joined`)
     behaves as if its members had been built together.
 
     An open knowledge base is a snapshot: changes made by `admiral.kb.add`, `remove` and `compact`
@@ -81,8 +79,6 @@ class KnowledgeBase:
 
         Parameters
         ----------
-        path
-            Directory of the knowledge base.
         bm25
             Required backend of the BM25 index; None accepts any.
         title_weight, text_weight
@@ -237,17 +233,14 @@ class KnowledgeBase:
     def search(self, queries: Sequence[str], k: int) -> list[list[ScoredTitle]]:
         """Return the top `k` titles for each query by BM25, best first.
 
+        Ties are broken by row.
+
         Parameters
         ----------
         queries
             Any strings; a query without terms has no results.
         k
             Maximum number of titles per query, at least 1.
-
-        Returns
-        -------
-        list of list of ScoredTitle
-            Titles and scores for each query. Ties are broken by row.
 
         Raises
         ------
@@ -268,20 +261,15 @@ class KnowledgeBase:
     ) -> list[list[tuple[int, int | None]]]:
         """Return the best passages of each document by BM25, best first.
 
+        Return the first sentence and the end of each passage, None for the end of the document. A
+        document that is not split, or has no BM25 index, is one passage.
+
         Parameters
         ----------
-        query
-            As for `search`.
         titles
             Titles of documents, each once; UnknownTitleError for another.
         count
             Maximum number of passages of a document.
-
-        Returns
-        -------
-        list of list
-            For each title, the first sentence and the end of each passage, None for the end of the
-            document. A document that is not split, or has no BM25 index, is one passage.
         """
         rows = [self._known_row(title) for title in titles]
         if self._collection.manifest.bm25 == NO_BM25:
@@ -353,12 +341,7 @@ class KnowledgeBase:
     def __enter__(self) -> KnowledgeBase:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     @property

@@ -16,13 +16,6 @@ def best_sentences(query: str, documents: Sequence[Document]) -> list[Sentence |
 
     Rare words count more, by how many of the documents' sentences contain them. The first of equal
     sentences is returned.
-
-    Parameters
-    ----------
-    query
-        The words.
-    documents
-        The documents.
     """
 
     def terms(text: str) -> list[str]:

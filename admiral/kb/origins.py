@@ -13,13 +13,8 @@ from admiral.records import SECTION_SEPARATOR, Document, RetrievalResult, Senten
 def with_origins(result: RetrievalResult, kb: KnowledgeBase) -> RetrievalResult:
     """Return a result with the origins of its documents and sentences.
 
-    Parameters
-    ----------
-    result
-        The result of one claim.
-    kb
-        The knowledge base that it was retrieved from. Documents that were neither read from files
-        nor have ids have no origin, so the result stays as it is.
+    Documents that were neither read from files nor have ids have no origin, so the result stays as
+    it is.
     """
     if not kb.has_origins:
         return result

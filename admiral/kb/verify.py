@@ -15,16 +15,15 @@ from admiral.kb.aliases.alias_index import FOLDER as ALIASES
 from admiral.kb.aliases.alias_index import AliasIndex
 from admiral.kb.bm25 import check_backend, open_bm25
 from admiral.kb.bm25.passages import Passages
-from admiral.kb.embeddings.embedding_files import StoredEmbeddings
-from admiral.kb.joined.duplicate_titles import NAME as DUPLICATES
-from admiral.kb.joined.duplicate_titles import find_duplicates
-from admiral.kb.store.collection import Collection, read_with
+from admiral.kb.embeddings import StoredEmbeddings
+from admiral.kb.joined import NAME as DUPLICATES
+from admiral.kb.joined import find_duplicates
+from admiral.kb.store.collection import Collection, Snapshot, read_with
 from admiral.kb.store.contents import BM25, DOCUMENTS, GRAPH, REMOVED, Contents, read_removed
 from admiral.kb.store.document_store import DocumentStore
 from admiral.kb.store.index_building import NO_BM25
 from admiral.kb.store.manifest import NAME
 from admiral.kb.store.member_manifests import read_join
-from admiral.kb.store.snapshot import Snapshot
 from admiral.kb.store.title_index import TitleIndex
 from admiral.kb.store.title_tries import FOLDER, trie_problems
 from admiral.kb.versions.transaction import leftovers
@@ -37,19 +36,8 @@ logger = logging.getLogger(__name__)
 def verify(path: str | Path, *, progress: bool = False) -> list[str]:
     """Check a knowledge base, and all members of a joined one.
 
-    The graph has a check of its own, `admiral.graph.graph_problems`.
-
-    Parameters
-    ----------
-    path
-        Directory of the knowledge base.
-    progress
-        Whether to report progress on standard error.
-
-    Returns
-    -------
-    list of str
-        One message per problem; empty if the knowledge base is intact.
+    The graph has a check of its own, `admiral.graph.graph_problems`. Return one message per
+    problem; none if the knowledge base is intact.
 
     Raises
     ------

@@ -6,11 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from admiral.library.library_build import LibraryReport, build_library
-    from admiral.library.library_change import LibraryChange
     from admiral.library.library_info import LibraryInfo, describe_library, library_problems
-    from admiral.library.library_update import add_sources, compact_library, remove_sources
+    from admiral.library.library_update import (
+        LibraryChange,
+        add_sources,
+        compact_library,
+        embed_passages,
+        remove_sources,
+    )
     from admiral.library.open_library import Library
-    from admiral.library.passage_embedding import embed_passages
     from admiral.library.source_filters import SourceFilter
     from admiral.library.source_records import Passage, ScoredPassage, Source
 
@@ -35,7 +39,7 @@ __all__ = [
 # The modules of public names, imported on first use: `admiral --help` must not wait for them.
 _MODULES = {
     "Library": "open_library",
-    "LibraryChange": "library_change",
+    "LibraryChange": "library_update",
     "LibraryInfo": "library_info",
     "LibraryReport": "library_build",
     "Passage": "source_records",
@@ -46,7 +50,7 @@ _MODULES = {
     "build_library": "library_build",
     "compact_library": "library_update",
     "describe_library": "library_info",
-    "embed_passages": "passage_embedding",
+    "embed_passages": "library_update",
     "library_problems": "library_info",
     "remove_sources": "library_update",
 }

@@ -48,10 +48,7 @@ class _Parts(NamedTuple):
 def canonical(url: str) -> str:
     """Return the canonical form of a URL, or the URL without outer white space if not of the web.
 
-    Parameters
-    ----------
-    url
-        A URL with or without a scheme; any string is allowed.
+    Any string is allowed; a URL may have no scheme.
     """
     parts = _unwrapped(url)
     return _joined(parts) if parts else url.strip()
@@ -100,7 +97,6 @@ def _archived_page(parts: _Parts) -> _Parts | None:
 
 
 def _split(url: str) -> _Parts | None:
-    """Return the normalised parts of a URL of the web; None for others."""
     url = _IGNORED.sub("", url).strip("".join(map(chr, range(33))) + "\x7f\xa0")
     if match := re.match(r"(?:https?:)?//", url, re.IGNORECASE):
         has_scheme, rest = True, url[match.end() :]

@@ -11,17 +11,16 @@ from admiral.errors import AdmiralError
 from admiral.io.progress import track_documents
 from admiral.kb.bm25 import check_backend
 from admiral.kb.corpus.corpora import check_choice
-from admiral.kb.embeddings.sentence_encoder import SentenceEncoder
-from admiral.kb.store.file_modes import copy_permissions
-from admiral.kb.store.manifest import write_manifest
+from admiral.kb.embeddings import SentenceEncoder
+from admiral.kb.store.manifest import copy_permissions, write_manifest
 from admiral.library.canonical_urls import canonical, names_source
-from admiral.library.library_kind import LIBRARY, checked_library_path, is_library
-from admiral.library.passage_vectors import embed_segment
+from admiral.library.library_contents import LIBRARY, checked_library_path, is_library
 from admiral.library.passage_windows import check_window
 from admiral.library.segment_writer import (
     LibrarySettings,
     SegmentWriter,
     clean_source,
+    embed_new_sources,
     write_source_indexes,
 )
 from admiral.library.source_records import Source
@@ -36,8 +35,6 @@ class LibraryReport:
 
     Attributes
     ----------
-    path
-        Directory of the library.
     sources, passages
         Numbers in the library.
     empty
@@ -75,8 +72,6 @@ def build_library(
 
     Parameters
     ----------
-    path
-        Directory to create.
     sources
         Read once and in order.
     words, stride
@@ -84,16 +79,10 @@ def build_library(
         `admiral.library.passage_windows`.
     bm25
         BM25 backend, ``bm25s`` or ``lucene``.
-    k1, b
-        Parameters of BM25.
     encoder
         Encoder whose vectors of all passages are stored; None stores none.
     on_duplicate
         Whether a source whose canonical URL has occurred before is left out (``skip``) or an error.
-    overwrite
-        Whether to replace an existing library.
-    progress
-        Whether to report progress on standard error.
 
     Raises
     ------
@@ -116,7 +105,7 @@ def build_library(
             raise AdmiralError(f"{target}: no source given. Check the files and their format")
         write_source_indexes(folder, settings, progress)
         if encoder is not None:
-            embed_segment(folder, encoder, progress)
+            embed_new_sources(folder, encoder, progress)
         counts = {"documents": writer.sources, "passages": writer.passages}
         manifest = write_manifest(folder, counts, asdict(settings), LIBRARY)
         if is_library(target):

@@ -6,18 +6,49 @@ are numbered in the same order, including those of removed sources.
 
 from __future__ import annotations
 
+import os
 from bisect import bisect_right
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from admiral.errors import AdmiralError
+from admiral.kb.store.collection import Snapshot
 from admiral.kb.store.contents import Contents
-from admiral.kb.store.snapshot import Snapshot
-from admiral.library.library_kind import LIBRARY
-from admiral.library.segment_files import SourceTable
+from admiral.kb.store.manifest import CollectionKind, is_collection
+from admiral.library.segment_files import SOURCES, SourceTable
 from admiral.library.source_records import Passage, Source
+
+LIBRARY = CollectionKind(
+    "admiral-library", "library", "admiral library build SOURCES --library PATH", (SOURCES,)
+)
+
+
+def is_library(directory: Path) -> bool:
+    """Return whether a directory holds a library, of any version and in any state."""
+    return is_collection(directory, LIBRARY)
+
+
+def checked_library_path(path: str | Path) -> Path:
+    """Return the absolute path of a library, so that it stays the same if the process moves.
+
+    Raises
+    ------
+    AdmiralError
+        If the path is empty, which `Path` would take for the current folder, or is not UTF-8, which
+        Arrow cannot open.
+    """
+    if not os.fspath(path):
+        raise AdmiralError("the path of the library is empty. Name a directory.")
+    try:
+        os.path.realpath(path).encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise AdmiralError(
+            f"{str(path)!r}: the path of a library must be UTF-8. Choose another name."
+        ) from error
+    return Path(path).absolute()
 
 
 class LibraryContents:

@@ -12,14 +12,13 @@ from admiral.errors import AdmiralError
 from admiral.io.progress import track_documents
 from admiral.kb.bm25 import open_bm25
 from admiral.kb.bm25.passages import Passages
+from admiral.kb.store.collection import Snapshot
 from admiral.kb.store.contents import BM25
-from admiral.kb.store.manifest_records import split_segment
-from admiral.kb.store.snapshot import Snapshot
+from admiral.kb.store.manifest import split_segment
 from admiral.kb.verify import file_problems
 from admiral.library.canonical_urls import canonical
-from admiral.library.library_contents import LibraryContents
-from admiral.library.library_kind import LIBRARY, checked_library_path
-from admiral.library.passage_vectors import passages_as_document
+from admiral.library.library_contents import LIBRARY, LibraryContents, checked_library_path
+from admiral.library.segment_writer import passages_as_document
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +27,6 @@ class LibraryInfo:
 
     Attributes
     ----------
-    path
-        Directory of the library.
     sources, passages, empty
         Numbers of sources, of their passages, and of sources without text.
     added, removed
@@ -38,8 +35,6 @@ class LibraryInfo:
         Number of passages with stored vectors, with those of removed sources, by encoder.
     sizes
         Bytes on disk of each kind of file and, under ``total``, of all.
-    settings
-        Settings of the build.
     """
 
     path: str
@@ -95,17 +90,7 @@ def describe_library(path: str | Path) -> LibraryInfo:
 def library_problems(path: str | Path, *, progress: bool = False) -> list[str]:
     """Check a library thoroughly.
 
-    Parameters
-    ----------
-    path
-        Directory of the library.
-    progress
-        Whether to report progress on standard error.
-
-    Returns
-    -------
-    list of str
-        One message per problem; empty if the library is intact.
+    Return one message per problem; none if the library is intact.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Add sources to a library, remove them, and compact it, while others read it.
+"""Add sources to a library, remove them, embed and compact it, while others read it.
 
 As in a knowledge base, a change writes a new delta segment with all changes since the base segment
 was written, and readers see the old version or the new one (`admiral.kb.versions`).
@@ -9,6 +9,8 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
@@ -17,16 +19,132 @@ import numpy as np
 from admiral.errors import AdmiralError
 from admiral.io.progress import track_documents
 from admiral.kb.corpus.corpora import check_choice
+from admiral.kb.embeddings import (
+    EncoderIdentity,
+    QuantisedSentences,
+    SentenceEncoder,
+    no_vectors,
+)
 from admiral.kb.store.contents import REMOVED
-from admiral.kb.store.manifest_records import BaseSegment, DeltaSegment
-from admiral.kb.versions.embedding import keep_embeddings
-from admiral.kb.versions.transaction import Transaction
+from admiral.kb.store.manifest import BaseSegment, DeltaSegment
+from admiral.kb.versions.embedding import embed_segment, keep_embeddings
+from admiral.kb.versions.transaction import Transaction, transaction
 from admiral.library.canonical_urls import canonical
 from admiral.library.library_build import DistinctSources
-from admiral.library.library_change import LibraryChange, changing_library, report_change
-from admiral.library.library_contents import LibraryContents
-from admiral.library.segment_writer import LibrarySettings, SegmentWriter, write_source_indexes
+from admiral.library.library_contents import LIBRARY, LibraryContents, checked_library_path
+from admiral.library.segment_writer import (
+    LibrarySettings,
+    SegmentWriter,
+    passages_as_document,
+    write_source_indexes,
+)
 from admiral.library.source_records import Source
+from admiral.records import Document
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryChange:
+    """Report of a change.
+
+    Attributes
+    ----------
+    sources, passages
+        Numbers after the change.
+    added, replaced, removed
+        Numbers of sources with a new URL, with a known URL, and removed.
+    skipped
+        Number of sources left out because another one has the same URL.
+    missing
+        Number of URLs to remove that the library does not have.
+    embedded
+        Number of passages that were embedded.
+    pending
+        Number of sources added and removed since the last build or compaction.
+    """
+
+    path: Path
+    sources: int
+    passages: int
+    added: int = 0
+    replaced: int = 0
+    removed: int = 0
+    skipped: int = 0
+    missing: int = 0
+    embedded: int = 0
+    pending: int = 0
+    seconds: float = 0.0
+
+
+@contextmanager
+def changing_library(path: str | Path, wait: bool) -> Iterator[tuple[Transaction, LibraryContents]]:
+    """Give this process exclusive write access to a library."""
+    with (
+        transaction(checked_library_path(path), wait, LIBRARY) as change,
+        closing(LibraryContents(change.snapshot)) as contents,
+    ):
+        yield change, contents
+
+
+def report_change(
+    path: str | Path, change: Transaction, began: float, **counts: int
+) -> LibraryChange:
+    """Return the report of a change that began at a monotonic time, with some counts."""
+    manifest, delta = change.manifest, change.manifest.delta
+    return LibraryChange(
+        Path(path),
+        manifest.documents,
+        manifest.counts["passages"],
+        pending=delta.documents + delta.removed if delta else 0,
+        seconds=time.monotonic() - began,
+        **counts,
+    )
+
+
+def embed_passages(
+    path: str | Path, encoder: SentenceEncoder, *, wait: bool = False, progress: bool = False
+) -> LibraryChange:
+    """Store the vectors of all passages, and keep those that this encoder made before.
+
+    Parameters
+    ----------
+    encoder
+        The encoder; a library is searched with the same one.
+    wait
+        Whether to wait for another writer instead of raising an error.
+
+    Raises
+    ------
+    AdmiralError
+        If the library cannot be changed; it is then unchanged.
+    """
+    began = time.monotonic()
+    folders: dict[str, Path] = {}
+    embedded = 0
+    with changing_library(path, wait) as (change, contents):
+        for number, segment in enumerate(contents.contents.segments):
+            stored, table = contents.contents.embeddings[number], contents.tables[number]
+            known = stored is not None and stored.encoder == encoder.identity
+            if known and stored is not None and len(stored) == table.passages:
+                continue
+            embedded += table.passages - (len(stored) if known and stored is not None else 0)
+            documents = _with_vectors(contents, number, encoder.identity)
+            folder, _ = embed_segment(segment.folder, encoder, documents, len(table), progress)
+            folders[segment.folder.relative_to(change.snapshot.path).as_posix()] = folder
+        if folders:
+            change.publish_embeddings(folders)
+    return report_change(path, change, began, embedded=embedded)
+
+
+def _with_vectors(
+    contents: LibraryContents, number: int, encoder: EncoderIdentity
+) -> Iterator[tuple[Document, QuantisedSentences]]:
+    """Yield the passages of each source of a segment with their stored vectors, if any."""
+    table, live = contents.tables[number], contents.contents
+    for row, document in enumerate(live.stores[number]):
+        whole = live.segments[number].first + row
+        stored = live.embedded(whole, encoder) if whole in live else no_vectors(encoder.width)
+        yield passages_as_document(table, row, document.sentences[0]), stored
+
 
 KNOWN = ("replace", "skip", "error")
 
@@ -45,8 +163,6 @@ def add_sources(
 
     Parameters
     ----------
-    path
-        Directory of the library.
     sources
         Read once. Of several with one canonical URL, the first counts.
     on_duplicate
@@ -54,8 +170,6 @@ def add_sources(
         one (``replace``), is left out (``skip``), or is an error (``error``).
     wait
         Whether to wait for another writer instead of raising an error.
-    progress
-        Whether to report progress on standard error.
 
     Raises
     ------
@@ -107,16 +221,12 @@ def remove_sources(
 
     Parameters
     ----------
-    path
-        Directory of the library.
     urls
         URLs of the sources, in any form.
     ignore_missing
         Whether to count URLs that the library does not have instead of raising an error.
     wait
         Whether to wait for another writer instead of raising an error.
-    progress
-        Whether to report progress on standard error.
 
     Raises
     ------
@@ -152,14 +262,7 @@ def compact_library(
 ) -> LibraryChange:
     """Merge all changes into a new base segment; without changes, do nothing.
 
-    Parameters
-    ----------
-    path
-        Directory of the library.
-    wait
-        Whether to wait for another writer instead of raising an error.
-    progress
-        Whether to report progress on standard error.
+    With `wait`, it waits for another writer instead of raising an error.
 
     Raises
     ------
@@ -226,7 +329,6 @@ def _write_segment(
     new: Iterator[Source],
     progress: bool,
 ) -> SegmentWriter:
-    """Write the segment of a change: old sources, then new ones."""
     settings = LibrarySettings.of(change.manifest.settings)
     old = ((contents.source(row), contents.spans(row)) for row in rows)
     with SegmentWriter(change.folder, settings) as writer:

@@ -1,24 +1,141 @@
-"""Open a library and search it."""
+"""Open a library and search it, by BM25 or by vectors.
+
+Vectors are searched exactly, in blocks, through a memory map. Stored components are integers of
+eight bits. A query is rounded to 15 bits and split in two parts,
+so that every product and sum is an integer that float32 holds exactly: the result does not depend
+on the size of the blocks or on the order in which a BLAS library adds up.
+"""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
 
 from admiral.errors import AdmiralError
 from admiral.kb.bm25 import open_bm25
-from admiral.kb.embeddings.sentence_encoder import SentenceEncoder
+from admiral.kb.bm25.parameters import check_depth
+from admiral.kb.embeddings import SentenceEncoder
 from admiral.kb.store.collection import Collection, open_with
 from admiral.kb.store.contents import BM25
 from admiral.kb.store.manifest import read_manifest
 from admiral.library.canonical_urls import canonical
-from admiral.library.library_contents import LibraryContents
-from admiral.library.library_kind import LIBRARY, checked_library_path
-from admiral.library.passage_search import DenseIndex
+from admiral.library.library_contents import LIBRARY, LibraryContents, checked_library_path
 from admiral.library.source_records import Passage, ScoredPassage, Source
+
+BLOCK_PASSAGES = 16_384
+_LOW, _SCALE = 128, 2**14
+
+Floats = npt.NDArray[np.float32]
+
+
+class DenseIndex:
+    """The vectors of the passages of a library, for one encoder.
+
+    Parameters
+    ----------
+    path
+        Directory of the library, for messages.
+    block
+        Number of passages that are compared with the queries together.
+
+    Raises
+    ------
+    AdmiralError
+        If a passage has no vector of this encoder.
+    """
+
+    def __init__(
+        self,
+        contents: LibraryContents,
+        encoder: SentenceEncoder,
+        path: Path,
+        block: int = BLOCK_PASSAGES,
+    ) -> None:
+        self._contents, self._encoder, self._block = contents, encoder, block
+        self._segments: list[npt.NDArray[np.int8]] = []
+        for stored, table in zip(contents.contents.embeddings, contents.tables, strict=True):
+            if table.passages == 0:
+                self._segments.append(np.empty((0, encoder.identity.width), np.int8))
+            elif stored is None or stored.encoder != encoder.identity:
+                raise AdmiralError(
+                    f"{path}: has no vectors of {encoder.identity.name}. Add them with `admiral "
+                    "library embed`"
+                )
+            elif len(stored) != table.passages:
+                raise AdmiralError(
+                    f"{path}: passages were added after the others were embedded. Embed them with "
+                    "`admiral library embed`"
+                )
+            else:
+                self._segments.append(stored.vectors)
+        self._live = np.ones(contents.firsts[-1], np.bool_)
+        self._live[contents.removed_passages()] = False
+
+    def search(self, queries: Sequence[str], k: int) -> list[list[ScoredPassage]]:
+        """Return the `k` passages with the highest cosine for each query, best first.
+
+        Equal scores are in the order of the library.
+
+        Raises
+        ------
+        AdmiralError
+            If `k` is less than one.
+        """
+        vectors = np.asarray(self._encoder.unit_vectors(queries), np.float32)
+        return [
+            [ScoredPassage(self._contents.passage(number), score) for number, score in found]
+            for found in self.search_vectors(vectors, k)
+        ]
+
+    def search_vectors(self, queries: Floats, k: int) -> list[list[tuple[int, float]]]:
+        """Return the numbers and cosines of the `k` best passages for each unit vector.
+
+        `queries` are (queries, width).
+        """
+        check_depth(k)
+        high, low = _split(queries)
+        numbers = np.empty((len(queries), 0), np.int64)
+        scores = np.empty((len(queries), 0), np.float64)
+        for first, block in self.blocks():
+            vectors = block.astype(np.float32)
+            norms = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))
+            products = (high @ vectors.T).astype(np.float64) * _LOW + low @ vectors.T
+            products /= _SCALE * np.where(norms > 0, norms, 1.0)
+            products[:, ~self._live[first : first + len(block)]] = -np.inf
+            rows = np.broadcast_to(np.arange(first, first + len(block)), products.shape)
+            numbers = np.concatenate([numbers, rows], axis=1)
+            scores = np.concatenate([scores, products], axis=1)
+            numbers, scores = _best(numbers, scores, k)
+        return [
+            [(n, s) for n, s in zip(*pair, strict=True) if s > -np.inf]
+            for pair in zip(numbers.tolist(), scores.tolist(), strict=True)
+        ]
+
+    def blocks(self) -> Iterator[tuple[int, npt.NDArray[np.int8]]]:
+        """Yield the number of the first passage and the vectors of each block."""
+        for start, vectors in zip(self._contents.firsts, self._segments, strict=False):
+            for offset in range(0, len(vectors), self._block):
+                yield start + offset, vectors[offset : offset + self._block]
+
+
+def _split(queries: Floats) -> tuple[Floats, Floats]:
+    """Return the upper and the lower part of queries that are rounded to integers."""
+    rounded = np.rint(queries.astype(np.float64) * _SCALE)
+    high = np.rint(rounded / _LOW)
+    return high.astype(np.float32), (rounded - high * _LOW).astype(np.float32)
+
+
+def _best(
+    numbers: npt.NDArray[np.int64], scores: npt.NDArray[np.float64], k: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+    """Keep the `k` best of each row, best first, equal scores in the order of numbers."""
+    order = np.lexsort((numbers, -scores), axis=-1)[:, :k]
+    return np.take_along_axis(numbers, order, 1), np.take_along_axis(scores, order, 1)
 
 
 class Library:
@@ -50,12 +167,7 @@ class Library:
     def open(cls, path: str | Path, *, threads: int = 0) -> Library:
         """Open a library.
 
-        Parameters
-        ----------
-        path
-            Directory of the library.
-        threads
-            Number of processors that Java assumes, 0 for at most four; only for Lucene.
+        Java assumes `threads` processors, at most four for 0; only for Lucene.
 
         Raises
         ------
@@ -156,10 +268,5 @@ class Library:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()

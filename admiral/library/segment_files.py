@@ -31,11 +31,6 @@ Spans = Sequence[tuple[int, int]]
 class SourceTableWriter:
     """Append the metadata and the passages of sources to a new folder.
 
-    Parameters
-    ----------
-    segment
-        Directory of the segment.
-
     Attributes
     ----------
     sources, passages
@@ -88,11 +83,6 @@ class SourceTableWriter:
 
 class SourceTable:
     """The metadata and the passages of the sources of a segment, by row, memory-mapped.
-
-    Parameters
-    ----------
-    segment
-        Directory of the segment.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Write a segment of a library: texts, metadata, passages, canonical URLs and BM25."""
+"""Write a segment of a library: texts, metadata, passages, canonical URLs, BM25 and vectors."""
 
 from __future__ import annotations
 
@@ -13,10 +13,15 @@ from typing import Any, Self
 from admiral.io.progress import track_documents
 from admiral.io.text_cleaning import clean_text, clean_title
 from admiral.kb.bm25 import Saturation, build_bm25, merge_bm25
+from admiral.kb.embeddings import (
+    QuantisedSentences,
+    SentenceEncoder,
+    no_vectors,
+)
 from admiral.kb.store.contents import BM25, DOCUMENTS
-from admiral.kb.store.document_store import DocumentStore
-from admiral.kb.store.document_writer import DocumentWriter
+from admiral.kb.store.document_store import DocumentStore, DocumentWriter
 from admiral.kb.store.title_index import write_titles
+from admiral.kb.versions.embedding import embed_segment
 from admiral.library.canonical_urls import canonical
 from admiral.library.passage_windows import windows
 from admiral.library.segment_files import SourceTable, SourceTableWriter, Spans
@@ -36,8 +41,6 @@ class LibrarySettings:
     ----------
     words, stride
         Number of words in a passage, and from one passage to the next.
-    bm25
-        Backend of the BM25 index.
     k1, b
         Parameters of BM25. The defaults are those of SIDE (Pyserini's).
     """
@@ -68,15 +71,7 @@ def clean_source(source: Source) -> Source:
 
 
 class SegmentWriter:
-    """Append cleaned sources to a new segment; a context manager.
-
-    Parameters
-    ----------
-    folder
-        Existing directory of the segment.
-    settings
-        Settings of the library.
-    """
+    """Append cleaned sources to a new segment; a context manager."""
 
     def __init__(self, folder: Path, settings: LibrarySettings) -> None:
         self._folder, self._settings = folder, settings
@@ -117,17 +112,7 @@ class SegmentWriter:
 
 
 def write_source_indexes(folder: Path, settings: LibrarySettings, progress: bool) -> None:
-    """Write the indexes of a segment whose sources are complete.
-
-    Parameters
-    ----------
-    folder
-        Directory of the segment.
-    settings
-        Settings of the library.
-    progress
-        Whether to report progress on standard error.
-    """
+    """Write the indexes of a segment whose sources are complete."""
     store, table = DocumentStore(folder / DOCUMENTS), SourceTable(folder)
     try:
         write_titles(folder, store.titles)
@@ -164,3 +149,27 @@ def _write_bm25(
     merge_bm25(settings.bm25, shards, directory)
     for shard in shards:
         shutil.rmtree(shard)
+
+
+def passages_as_document(table: SourceTable, row: int, text: str) -> Document:
+    """Return the passages of a source as the sentences of a document, for an encoder."""
+    _, title = table.url_and_title(row)
+    return Document(title, tuple(text[start:end] for start, end in table.spans(row)))
+
+
+def embed_new_sources(folder: Path, encoder: SentenceEncoder, progress: bool) -> None:
+    """Embed all passages of a segment that no manifest lists yet."""
+    store, table = DocumentStore(folder / DOCUMENTS), SourceTable(folder)
+    try:
+        documents = _documents(store, table, encoder.identity.width)
+        embed_segment(folder, encoder, documents, len(table), progress)
+    finally:
+        store.close()
+
+
+def _documents(
+    store: DocumentStore, table: SourceTable, width: int
+) -> Iterator[tuple[Document, QuantisedSentences]]:
+    for row, document in enumerate(store):
+        (text,) = document.sentences
+        yield passages_as_document(table, row, text), no_vectors(width)

@@ -73,13 +73,8 @@ def shingles(text: str) -> set[tuple[str, ...]]:
 def is_copy(text: str, context: str) -> bool:
     """Return whether a text holds at least half of a context word for word.
 
-    Parameters
-    ----------
-    text
-        Text of a source.
-    context
-        A claim with what stands around it on its page. One of fewer than 27 words is too short to
-        tell.
+    The context is a claim with what stands around it on its page. One of fewer than 27 words is too
+    short to tell.
     """
     parts = shingles(context)
     if len(parts) < _LEAST_SHINGLES:

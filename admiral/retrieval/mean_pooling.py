@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from tokenizers import Tokenizer
 
-from admiral.kb.embeddings.sentence_encoder import EncoderIdentity
+from admiral.kb.embeddings import EncoderIdentity
 from admiral.storage.checksums import describe_file
 from trie.model.low_precision import convert_linears_to_bfloat16, linear_group_type
 from trie.model.packed_encoder import EncoderLayer, LinearGroup, packed_encoder_states, pad_batch

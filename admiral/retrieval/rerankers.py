@@ -12,7 +12,7 @@ import torch
 
 from admiral.kb.bm25 import analysis
 from admiral.kb.bm25.bm25s_build import import_bm25s
-from admiral.kb.embeddings.sentence_encoder import embedded_text
+from admiral.kb.embeddings import embedded_text
 from admiral.protocols import SentenceReranker, SentenceVectors, claim_limits
 from admiral.records import Document, Sentence
 from admiral.retrieval.evidence import non_blank_sentences, with_scores, z_scores

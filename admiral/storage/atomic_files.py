@@ -1,28 +1,131 @@
-"""Write files atomically, with errors that name the file and the remedy."""
+"""Write files atomically: readers find the old file or the new one as a whole, whatever fails.
+
+A file is written next to its final place as ``NAME.new.partial``, forced to the disk and renamed.
+Errors name the file and the remedy.
+"""
 
 from __future__ import annotations
 
+import fcntl
 import json
+import logging
+import os
+import stat
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
 from admiral.errors import AdmiralError
-from admiral.storage import file_replacing
-from admiral.storage.file_replacing import publish_file, replacing_path, sync_path
 from admiral.storage.output_paths import resolve_output_path
 
-__all__ = [
-    "as_os_errors",
-    "encode_record",
-    "explain_write_errors",
-    "publish_file",
-    "replacing",
-    "replacing_path",
-    "sync_path",
-    "write_atomically",
-]
+logger = logging.getLogger(__name__)
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[IO[bytes]]:
+    """Open a new file that replaces `path` when the block ends without an error.
+
+    A concurrent writer of the same `path` waits (if the file system supports locks), and overwrites
+    the partial file of a killed one, so that at most one partial file exists. The file that a
+    symbolic link leads to is replaced, the link stays. Permissions are kept.
+
+    Raises
+    ------
+    AdmiralError
+        If `path` exists and is not a regular file.
+    OSError
+        If writing fails. The old file is unchanged and the partial file is removed.
+    """
+    path = resolve_output_path(path)
+    temporary = partial_path(path)
+    with _open_locked(temporary) as file, replacing_path(path):
+        yield file
+        file.flush()
+
+
+@contextmanager
+def replacing_path(path: Path) -> Iterator[Path]:
+    """Yield the path of a new file that replaces `path` when the block ends without an error.
+
+    This is for libraries that open the file themselves; the caller keeps other writers away.
+
+    Raises
+    ------
+    OSError
+        If writing fails. The old file is unchanged and the partial file is removed.
+    """
+    temporary = partial_path(path)
+    try:
+        yield temporary
+        _rename(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    # Outside the `try`: by now, the partial file may be another writer's.
+    sync_path(path.parent)
+
+
+def partial_path(path: Path) -> Path:
+    """Return the temporary name of a file while it is written."""
+    return path.with_name(f"{path.name}.new.partial")
+
+
+def publish_file(temporary: Path, path: Path) -> None:
+    """Force a complete file to the disk and rename it to `path`, keeping the permissions there."""
+    _rename(temporary, path)
+    sync_path(path.parent)
+
+
+def sync_path(path: Path) -> None:
+    """Force a file, or the entries of a directory, to the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _rename(temporary: Path, path: Path) -> None:
+    descriptor = os.open(temporary, os.O_RDONLY)
+    try:
+        with suppress(FileNotFoundError):  # there is no old file
+            mode = stat.S_IMODE(path.stat().st_mode)
+            if mode != stat.S_IMODE(os.fstat(descriptor).st_mode):
+                os.fchmod(descriptor, mode)
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    temporary.replace(path)
+
+
+def _open_locked(temporary: Path) -> IO[bytes]:
+    """Open a file that no other process is writing, and empty it."""
+    while True:
+        file = temporary.open("ab")  # does not truncate what another process is writing
+        try:
+            _lock(file, temporary)
+            # Another writer may have renamed or removed the file before the lock was acquired.
+            if os.path.samestat(os.fstat(file.fileno()), os.stat(temporary)):
+                file.truncate(0)
+                return file
+        except FileNotFoundError:
+            pass
+        except BaseException:
+            file.close()
+            raise
+        file.close()
+
+
+def _lock(file: IO[bytes], temporary: Path) -> None:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        logger.warning("%s: another process is writing it; waiting", temporary)
+        fcntl.flock(file, fcntl.LOCK_EX)
+    except OSError:
+        pass  # the file system has no locks
+
 
 # Legal inside JSON strings, but many readers take these characters for line breaks.
 _LINE_BREAKS = {ord(char): f"\\u{ord(char):04x}" for char in "\x85\u2028\u2029"}
@@ -35,24 +138,6 @@ def encode_record(record: Mapping[str, Any]) -> bytes:
     """
     text = json.dumps(record, ensure_ascii=False, allow_nan=False).translate(_LINE_BREAKS)
     return text.encode("utf-8", "backslashreplace") + b"\n"
-
-
-@contextmanager
-def replacing(path: Path) -> Iterator[IO[bytes]]:
-    """Open a new file that replaces `path` when the block ends without an error.
-
-    Works as `admiral.storage.file_replacing.replacing`, and follows symbolic links: the file that a
-    link leads to is replaced, the link stays.
-
-    Raises
-    ------
-    AdmiralError
-        If `path` exists and is not a regular file.
-    OSError
-        If writing fails. The old file is unchanged and the partial file is removed.
-    """
-    with file_replacing.replacing(resolve_output_path(path)) as file:
-        yield file
 
 
 def write_atomically(path: Path, chunks: Iterable[bytes]) -> None:

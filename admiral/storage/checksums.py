@@ -35,6 +35,14 @@ def describe_files(directory: Path) -> dict[str, FileEntry]:
     return {file.relative_to(directory).as_posix(): describe_file(file) for file in files}
 
 
+def damaged_error(path: Path, reason: object) -> AdmiralError:
+    """Return the error for a damaged file or folder of a knowledge base."""
+    return AdmiralError(
+        f"{path}: damaged ({reason}). Run `admiral verify`, then build the knowledge base again "
+        "with `admiral index`."
+    )
+
+
 def check_files(directory: Path, files: Mapping[str, FileEntry], rebuild: str = REBUILD) -> None:
     """Check that the files of a directory are there, readable and of the expected size.
 
@@ -44,8 +52,6 @@ def check_files(directory: Path, files: Mapping[str, FileEntry], rebuild: str = 
 
     Parameters
     ----------
-    directory
-        The directory.
     files
         The expected entries, by path relative to `directory`.
     rebuild

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 
 from filelock import FileLock, Timeout
 
@@ -62,10 +61,5 @@ class WriterLock:
     def __enter__(self) -> None:
         self.acquire()
 
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.release()

@@ -53,13 +53,8 @@ def build_settings(
 ) -> T:
     """Build and validate settings from a list of values.
 
-    Parameters
-    ----------
-    kind, problems
-        As in `read_settings`.
-    items
-        (origin, key, value), of which later ones take precedence. The origin, such as a file name,
-        is for error messages.
+    `items` are (origin, key, value), of which later ones take precedence. The origin, such as a
+    file name, is for error messages.
 
     Raises
     ------

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from admiral.kb.corpus.title_set import TitleSet
+from admiral.kb.corpus.duplicates import TitleSet
 from admiral.synthesis.descriptions import Describer
 from admiral.synthesis.false_claims import Falsifier
 from admiral.synthesis.parsed_documents import DocumentSource, ParsedCorpus

@@ -18,7 +18,7 @@ import pytest
 import torch
 
 from admiral import Admiral, AdmiralError, Claim
-from admiral.io.prefetch import Prefetch
+from admiral.io.claims import Prefetch
 from admiral.protocols import Stages
 from admiral.records import Document, Sentence
 from proofs import Judgement

@@ -25,9 +25,8 @@ from typing import Any
 from admiral.errors import AdmiralError, RecordError
 from admiral.gold import FORMATS as GOLD_FORMATS
 from admiral.gold import GoldClaim, Label, read_gold
-from admiral.io.fever_titles import fever_title
 from admiral.io.streams import json_objects, open_binary
-from admiral.io.text_cleaning import clean_title
+from admiral.io.text_cleaning import clean_title, fever_title
 from admiral.records import Document
 from admiral.retrieval.mentions import base_title
 from training.data.evidence_corpora import Corpus

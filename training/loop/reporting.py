@@ -16,7 +16,7 @@ from accelerate.tracking import get_available_trackers
 from tqdm import tqdm
 
 from admiral.errors import AdmiralError, first_line
-from admiral.io.terminal import stderr_is_terminal
+from admiral.io.progress import stderr_is_terminal
 from training.loop.loop_settings import LoopSettings
 from training.loop.run_files import RunOutput
 

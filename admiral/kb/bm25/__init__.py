@@ -17,7 +17,7 @@ import numpy as np
 from admiral.errors import AdmiralError
 from admiral.io.matching_form import MATCHING_FORM
 from admiral.io.progress import track_documents
-from admiral.kb.bm25 import bm25s_build, bm25s_index, jvm, lucene_build, lucene_index
+from admiral.kb.bm25 import bm25s_build, bm25s_index, jvm, lucene_index
 from admiral.kb.bm25.parameters import (
     DEFAULT,
     K1,
@@ -86,10 +86,6 @@ def build_bm25(
         passages, each with its first sentence: (0, text), (30, text)...
     directory
         Directory to create; it must not exist or be empty. It is removed if the build fails.
-    progress
-        Whether to report progress on standard error.
-    saturation
-        Parameters of BM25.
     text_form
         Form of the texts; an addition to an index needs that of the index.
 
@@ -102,7 +98,7 @@ def build_bm25(
 
     def built() -> Passages:
         if backend == lucene_index.BACKEND:  # applies the parameters when it searches
-            lucene_build.build(recorder.entries(), directory, text_form)
+            lucene_index.build(recorder.entries(), directory, text_form)
         else:
             bm25s_build.build(recorder.entries(), directory, saturation, text_form)
         return recorder.passages
@@ -118,8 +114,6 @@ def merge_bm25(backend: str, parts: Sequence[Path], directory: Path) -> None:
 
     Parameters
     ----------
-    backend
-        Backend that wrote the indexes.
     parts
         Directories that `build_bm25` wrote.
     directory
@@ -130,7 +124,7 @@ def merge_bm25(backend: str, parts: Sequence[Path], directory: Path) -> None:
     AdmiralError
         If the backend cannot run here, an index is missing or damaged, or none can be written.
     """
-    merge = lucene_build.merge if backend == lucene_index.BACKEND else bm25s_build.merge
+    merge = lucene_index.merge if backend == lucene_index.BACKEND else bm25s_build.merge
     passages, saturation = Passages.open(*parts), common_saturation(parts)
 
     def merged() -> Passages:
@@ -149,7 +143,6 @@ def _write(
     saturation: Saturation,
     text_form: int,
 ) -> None:
-    """Write an index into a new directory by `write`, which returns its passages."""
     check_backend(backend)
     if directory.exists() and any(directory.iterdir()):
         raise AdmiralError(f"{directory}: is not empty. Choose a new folder for the BM25 index.")
@@ -176,8 +169,6 @@ def open_bm25(
 
     Parameters
     ----------
-    backend
-        Backend that wrote the indexes.
     directories
         At least one directory; the rows of each follow those of the previous one.
     removed

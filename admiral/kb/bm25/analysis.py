@@ -37,10 +37,7 @@ _stem = Stemmer.Stemmer("porter").stemWord
 def terms(text: str) -> list[str]:
     """Return the index terms of `text` in order, with repetitions.
 
-    Parameters
-    ----------
-    text
-        Any string; lone surrogates are not letters.
+    Lone surrogates are not letters.
     """
     result: list[str] = []
     # Words contain no white space, and most chunks between white space repeat.

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from admiral.errors import AdmiralError
 from admiral.kb.bm25 import analysis
-from admiral.kb.bm25.bm25s_files import LENGTHS, VOCABULARY, IndexFiles
+from admiral.kb.bm25.bm25s_index import LENGTHS, VOCABULARY, IndexFiles
 from admiral.kb.bm25.parameters import FIELDS, Saturation, clean_index_text, common_saturation
 from admiral.kb.bm25.passages import Entry
 from admiral.kb.bm25.rescoring import FieldStatistics, bm25_scores, term_frequencies
@@ -73,11 +73,6 @@ def build(entries: Iterable[Entry], directory: Path, saturation: Saturation, tex
 
     It takes four bytes of memory per token of the corpus, and about 40 per posting of one field.
 
-    Returns
-    -------
-    int
-        Number of passages.
-
     Raises
     ------
     AdmiralError
@@ -128,11 +123,6 @@ def merge(directories: Sequence[Path], directory: Path) -> int:
 
     It takes eight bytes of memory per posting of one field, and about 60 per posting of one part.
 
-    Returns
-    -------
-    int
-        Number of passages.
-
     Raises
     ------
     AdmiralError
@@ -182,8 +172,6 @@ def _merge_field(
         Each index, and the new column of each of its columns.
     columns, documents
         Numbers of terms and documents of the merged index.
-    saturation
-        Parameters of BM25.
 
     Returns
     -------

@@ -81,11 +81,8 @@ def check_available() -> None:
 def start(threads: int = 0) -> None:
     """Start the virtual machine unless it is running.
 
-    Parameters
-    ----------
-    threads
-        Number of processors that Java assumes for its compiler threads; 0 for at most four. It has
-        no effect once the machine is running.
+    Java assumes `threads` processors for its compiler threads, at most four for 0; this has no
+    effect once the machine is running.
 
     Raises
     ------
@@ -160,12 +157,8 @@ def java(failure: str) -> Iterator[None]:
     """Give this thread exclusive use of Java, and turn Java exceptions into `AdmiralError`.
 
     Java objects must be released by the thread that created them, so threads other than the main
-    one are detached at the end.
-
-    Parameters
-    ----------
-    failure
-        Start of the error message, such as ``my-kb/bm25: cannot be opened``.
+    one are detached at the end. `failure` begins the error message, such as ``my-kb/bm25: cannot be
+    opened``.
     """
     with _lock:
         start()

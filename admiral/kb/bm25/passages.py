@@ -27,13 +27,8 @@ Rows = npt.NDArray[np.int64]
 class Passages:
     """Numbers of the passages of one or more indexes.
 
-    Parameters
-    ----------
-    documents
-        Number of rows.
-    later
-        Row and first sentence of each passage that is not the first of its document, ascending:
-        int64, (passages - documents, 2).
+    `later` holds the row and the first sentence of each passage that is not the first of its
+    document, ascending: int64, (passages - documents, 2).
     """
 
     def __init__(self, documents: int, later: npt.NDArray[np.int64]) -> None:
@@ -94,10 +89,7 @@ class Passages:
     def save(self, directory: Path) -> int | None:
         """Write the file, unless no document has several passages.
 
-        Returns
-        -------
-        int or None
-            Number of passages; None if there is no file.
+        Return the number of passages; None if there is no file.
         """
         if not len(self._later):
             return None
@@ -116,10 +108,7 @@ class Entry(NamedTuple):
 class PassageRecorder:
     """Turn documents into the entries of an index, and note their passages.
 
-    Parameters
-    ----------
-    documents
-        (title, text) pairs, read once.
+    `documents` are (title, text) pairs, read once.
     """
 
     def __init__(self, documents: Iterable[tuple[str, Text]]) -> None:
@@ -145,7 +134,6 @@ class PassageRecorder:
 
 
 def _read(directory: Path, settings: IndexSettings) -> npt.NDArray[np.int64]:
-    """Read and check the file of one index."""
     try:
         later = open_array(directory / FILE, mapped=False)
     except (OSError, ValueError) as error:

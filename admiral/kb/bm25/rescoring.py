@@ -82,6 +82,8 @@ def term_frequencies(
 ) -> npt.NDArray[np.float32]:
     """Invert `bm25_scores`: recover the term frequencies from scores.
 
+    They are float32, (postings,).
+
     Parameters
     ----------
     scores, lengths
@@ -90,11 +92,6 @@ def term_frequencies(
         Statistics that the scores were computed with; scalars or (postings,).
     saturation
         Parameters that the scores were computed with.
-
-    Returns
-    -------
-    numpy.ndarray
-        Term frequencies, float32, (postings,).
     """
     saturations = scores / np.asarray(idf, dtype=np.float64)
     norms = length_norms(lengths, mean_length, saturation)
@@ -110,19 +107,14 @@ def bm25_scores(
 ) -> npt.NDArray[np.float32]:
     """Return BM25 scores as bm25s computes them (Lucene's variant): ``idf * tf / (norm + tf)``.
 
+    They are float32, (postings,).
+
     Parameters
     ----------
     frequencies, lengths
         Term frequency and document length of each posting, (postings,).
     idf, mean_length
         Collection statistics; scalars or (postings,).
-    saturation
-        Parameters of BM25.
-
-    Returns
-    -------
-    numpy.ndarray
-        Scores, float32, (postings,).
     """
     norms = length_norms(lengths, mean_length, saturation)
     saturations = frequencies / (norms + frequencies)

@@ -21,7 +21,6 @@ from admiral.kb.corpus.file_reports import (
     skipped_report,
 )
 from admiral.kb.corpus.files.folder_walk import UNKNOWN
-from admiral.kb.corpus.long_sentences import LONGEST_GIVEN_SENTENCE
 from admiral.kb.corpus.readers import (
     ALL_FILES,
     FORMATS,
@@ -32,6 +31,7 @@ from admiral.kb.corpus.readers import (
     detect_format,
 )
 from admiral.kb.corpus.readers.corpus_records import source_of
+from admiral.kb.corpus.sentence_splitter import LONGEST_GIVEN_SENTENCE
 
 logger = logging.getLogger(__name__)
 
@@ -122,11 +122,6 @@ class Corpora:
 
     def records(self, progress: bool) -> Iterator[Record]:
         """Yield the records.
-
-        Parameters
-        ----------
-        progress
-            Whether to report progress on standard error.
 
         Raises
         ------

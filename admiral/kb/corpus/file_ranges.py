@@ -103,18 +103,9 @@ def file_size(file: Place) -> int:
 def split_lines(file: Place, size: int) -> list[tuple[int, int]]:
     """Split a file into consecutive ranges of whole lines.
 
-    Parameters
-    ----------
-    file
-        The file.
-    size
-        Approximate size of a range in bytes, at least one.
-
-    Returns
-    -------
-    list
-        (first, end) of each range, in bytes. It is empty for a file that can only be read from the
-        start, because it is compressed or its storage cannot seek.
+    `size` is the approximate size of a range in bytes, at least one. Return (first, end) of each
+    range, in bytes: none for a file that can only be read from the start, because it is compressed
+    or its storage cannot seek.
 
     Raises
     ------

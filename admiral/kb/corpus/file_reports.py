@@ -159,10 +159,7 @@ def reported_records(
 class FileReports:
     """The reports of all files of a build or of an addition, in the order of reading.
 
-    Parameters
-    ----------
-    kept
-        Whether they are kept, for `lines`; otherwise every method does nothing.
+    Unless they are `kept`, for `lines`, every method does nothing.
     """
 
     def __init__(self, kept: bool) -> None:

@@ -22,8 +22,7 @@ from admiral.kb.corpus.readers import (
     Record,
 )
 from admiral.kb.store.contents import DOCUMENTS
-from admiral.kb.store.document_store import DocumentStore
-from admiral.kb.store.document_writer import DocumentWriter
+from admiral.kb.store.document_store import DocumentStore, DocumentWriter
 from admiral.kb.store.index_building import SHARDS, BuildWorkers, new_folder
 
 _POSITIONS = "places.npy"
@@ -58,8 +57,6 @@ class ReadReport(NamedTuple):
 
     Attributes
     ----------
-    directory
-        Folder of the documents.
     lines
         Number of lines of each range; 0 for whole files.
     files
@@ -96,8 +93,6 @@ class ShardedCorpora(Corpora):
 
     Parameters
     ----------
-    corpora, format, skip_bad, patterns, strict, reported
-        As for `Corpora`.
     directory
         Directory below which workers write documents.
     workers
@@ -150,7 +145,6 @@ class ShardedCorpora(Corpora):
 
 
 def _records(job: ReadJob, report: ReadReport, lines: Counter[str]) -> Iterator[Record]:
-    """Yield the records of a job; `lines` counts the lines of earlier ranges of each file."""
     files, before = [corpus_path(file.file) for file in job.files], []
     for file, count in zip(job.files, report.lines, strict=True):
         if not file.first:  # start again, as the corpora may contain a file twice

@@ -9,7 +9,7 @@ from __future__ import annotations
 import heapq
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, compress
+from itertools import chain, compress, groupby
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -17,18 +17,20 @@ import numpy as np
 
 from admiral.errors import AdmiralError
 from admiral.kb.aliases.alias_index import FOLDER as ALIASES
-from admiral.kb.aliases.alias_index import AliasIndex
-from admiral.kb.aliases.segment_aliases import SegmentAliases, SegmentIndex
-from admiral.kb.embeddings.embedding_files import StoredEmbeddings
-from admiral.kb.embeddings.sentence_encoder import (
+from admiral.kb.aliases.alias_index import AliasIndex, SegmentAliases, SegmentIndex
+from admiral.kb.embeddings import (
     EncoderIdentity,
     QuantisedSentences,
+    StoredEmbeddings,
+    dequantise,
+    embedded_text,
     no_vectors,
+    text_checksum,
 )
+from admiral.kb.store.collection import Snapshot
 from admiral.kb.store.document_store import DocumentStore
-from admiral.kb.store.snapshot import Snapshot
 from admiral.kb.store.title_index import TitleIndex
-from admiral.records import Document
+from admiral.records import Document, Sentence
 from admiral.storage.checksums import REBUILD
 from trie.npy_files import open_array
 
@@ -46,8 +48,6 @@ class Segment(NamedTuple):
         Number of the snapshot that the segment belongs to.
     is_base
         Whether it is the base segment of that snapshot, rather than its delta segment.
-    folder
-        Directory of the segment.
     first, documents
         First row and number of rows.
     embeddings
@@ -77,8 +77,6 @@ class Contents:
         Removed and hidden rows, int64, ascending.
     hidden
         Rows passed to `hide`, int64, ascending.
-    aliases
-        Aliases of the documents.
     embeddings
         Sentence embeddings of each segment; None for a segment that has none.
 
@@ -140,7 +138,6 @@ class Contents:
         return removed
 
     def _open_aliases(self) -> list[SegmentIndex]:
-        """Open the aliases of all segments that have them."""
         return [
             SegmentIndex(AliasIndex(segment.folder), segment.first, segment.documents)
             for segment in self.segments
@@ -150,10 +147,7 @@ class Contents:
     def hide(self, rows: np.ndarray) -> None:
         """Treat rows as removed because an earlier member has documents of the same titles.
 
-        Parameters
-        ----------
-        rows
-            Rows to hide, int64, ascending. Call this once, before any lookup.
+        `rows` are int64, ascending. Call this once, before any lookup.
         """
         self.hidden, self.removed = rows, np.union1d(self.removed, rows)
         np.frombuffer(self._is_live, dtype=np.uint8)[rows] = 0
@@ -249,7 +243,6 @@ class Contents:
         return completions[0] if len(completions) == 1 else heapq.merge(*completions)
 
     def _complete(self, number: int, prefix: str) -> Iterator[tuple[str, int]]:
-        """Yield the completions of one segment."""
         first, completions = self.segments[number].first, self.indexes[number].complete(prefix)
         if first:
             completions = ((title, row + first) for title, row in completions)
@@ -288,17 +281,14 @@ def _inconsistent_error(snapshot: Snapshot) -> AdmiralError:
 def read_removed(path: Path, rows: int) -> np.ndarray:
     """Read the removed rows of a base segment.
 
+    Return int64, ascending.
+
     Parameters
     ----------
     path
         Path of ``removed.npy``.
     rows
         Number of rows of the base segment.
-
-    Returns
-    -------
-    numpy.ndarray
-        Removed rows, int64, ascending.
 
     Raises
     ------
@@ -313,3 +303,33 @@ def read_removed(path: Path, rows: int) -> np.ndarray:
     if not valid or not removed.size or removed[0] < 0 or removed[-1] >= rows:
         raise AdmiralError(f"{path}: damaged (not rows of the base in ascending order). {REBUILD}")
     return removed
+
+
+class StoredVectors:
+    """Unit vectors of the sentences of a knowledge base, as an encoder made them.
+
+    The vectors of other encoders are not used.
+    """
+
+    def __init__(self, contents: Contents, encoder: EncoderIdentity) -> None:
+        self._contents, self._encoder = contents, encoder
+
+    def unit_vectors(self, sentences: Sequence[Sentence]) -> np.ndarray:
+        """Return the vectors of sentences, float32, (sentences, width).
+
+        The vector is zero where none is stored for a sentence with this title, index and text.
+        """
+        quantised = np.zeros((len(sentences), self._encoder.width), np.int8)
+        by_title = groupby(enumerate(sentences), key=lambda pair: pair[1].title)
+        for title, group in by_title:
+            row = self._contents.row(title)
+            if row is None:
+                continue
+            stored = self._contents.embedded(row, self._encoder)
+            for position, sentence in group:
+                if sentence.index >= len(stored):
+                    continue
+                text = embedded_text(title, sentence.text)
+                if stored.checksums[sentence.index] == text_checksum(text):
+                    quantised[position] = stored.vectors[sentence.index]
+        return dequantise(quantised)

@@ -5,14 +5,17 @@ With `BuildWorkers`, a build is split into shards. Workers first parse corpus fi
 documents in corpus order, resolves duplicate titles and writes them. Finally, workers index ranges
 of rows, and the BM25 indexes are merged under the statistics of all documents. The result does not
 depend on the workers. Workers exchange files, so all of them must see the knowledge base directory.
+
+BM25 indexes long documents by passages. A text begins with the headings of its sections, since no
+sentence has them.
 """
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,10 +24,74 @@ import numpy as np
 from admiral.io.matching_form import MATCHING_FORM
 from admiral.kb.aliases.alias_index import write_aliases
 from admiral.kb.bm25 import build_bm25, merge_bm25
+from admiral.kb.bm25.passages import Text
 from admiral.kb.store.contents import BM25, DOCUMENTS
 from admiral.kb.store.document_store import DocumentStore
-from admiral.kb.store.index_texts import index_texts
 from admiral.kb.store.title_index import write_titles
+from admiral.records import SECTION_SEPARATOR, Document
+
+# Longer documents are split into passages.
+LONGEST_WHOLE = 40  # sentences
+LONGEST_PASSAGE = 32  # sentences
+
+
+def index_texts(documents: Iterable[Document], *, passages: bool) -> Iterator[tuple[str, Text]]:
+    """Yield the title and the text of each document.
+
+    Parameters
+    ----------
+    documents
+        Read once and in order.
+    passages
+        Whether to split documents of more than `LONGEST_WHOLE` sentences. The text of these is a
+        list of passages, each with the number of its first sentence.
+    """
+    for document in documents:
+        count = len(document.sentences)
+        if not passages or count <= LONGEST_WHOLE:
+            yield document.title, _text(document, 0, count)
+            continue
+        bounds = [*passage_starts(document), count]
+        spans = pairwise(bounds)
+        yield document.title, [(start, _text(document, start, end)) for start, end in spans]
+
+
+def passage_starts(document: Document) -> list[int]:
+    """Return the first sentence of each passage of a document, ascending from 0.
+
+    A passage holds as many whole sections as fit into `LONGEST_PASSAGE` sentences. Longer sections
+    are split into passages of about equal length.
+    """
+    starts = [0]
+    end = 0
+    for length in _section_lengths(document):
+        parts = -(-length // LONGEST_PASSAGE)
+        for part in range(parts):
+            part_length = length * (part + 1) // parts - length * part // parts
+            if end + part_length - starts[-1] > LONGEST_PASSAGE:
+                starts.append(end)
+            end += part_length
+    return starts
+
+
+def _section_lengths(document: Document) -> Iterator[int]:
+    """Yield the number of sentences of each section, in order."""
+    if not document.sections:
+        yield len(document.sentences)
+        return
+    for _, sentences in groupby(document.sections):
+        yield sum(1 for _ in sentences)
+
+
+def _text(document: Document, start: int, end: int) -> str:
+    headings = dict.fromkeys(
+        heading
+        for section in dict.fromkeys(document.sections[start:end])
+        for heading in section.split(SECTION_SEPARATOR)
+        if heading
+    )
+    return " ".join((*headings, *document.sentences[start:end]))
+
 
 NO_BM25 = "none"
 SHARDS = "shards"
@@ -80,8 +147,6 @@ def write_indexes(
         Directory of the documents; the indexes are written beside them.
     bm25
         BM25 backend, or ``none`` to build no BM25 index.
-    progress
-        Whether to report progress on standard error.
     workers
         Workers that build the BM25 index in shards. None builds it in this process.
     passages
@@ -103,7 +168,6 @@ def write_indexes(
 
 
 def _index_in_shards(directory: Path, backend: str, workers: BuildWorkers, passages: bool) -> None:
-    """Build ``bm25/`` for the documents of a directory from the indexes of shards."""
     store = DocumentStore(directory / DOCUMENTS)
     # Each shard starts at the first batch at or after a multiple of `workers.rows`.
     rows = np.arange(0, len(store), workers.rows)

@@ -19,14 +19,15 @@ from typing import Any
 from admiral.errors import AdmiralError
 from admiral.kb.store.manifest import (
     FORMAT,
+    JOINED_VERSION,
     NAME,
+    Manifest,
     digest_of,
     is_knowledge_base,
     read_manifest,
     read_value,
     write_with_digest,
 )
-from admiral.kb.store.manifest_records import JOINED_VERSION, Manifest
 
 POLICIES = ("error", "skip")
 _REMEDY = "Join the members again with `admiral join --overwrite`."
@@ -108,8 +109,6 @@ class CombinedManifest:
 
     Attributes
     ----------
-    path
-        Directory of the knowledge base.
     join
         Its manifest if it is a joined one; None if it holds documents itself.
     manifests

@@ -14,8 +14,8 @@ from pathlib import Path
 import marisa_trie
 import numpy as np
 
-from admiral.errors import AdmiralError
 from admiral.io.matching_form import matching_form
+from admiral.storage.checksums import damaged_error
 from trie.npy_files import open_array
 
 TRIE, ROWS, KEYS = "titles.marisa", "titles-rows.npy", "titles-keys.npy"
@@ -26,12 +26,7 @@ _ROW = "<I"
 def write_titles(directory: Path, titles: Callable[[], Iterator[str]]) -> None:
     """Write the index of distinct titles.
 
-    Parameters
-    ----------
-    directory
-        Existing directory for the files.
-    titles
-        Returns an iterator of the titles in the order of rows. It is called several times.
+    `titles` returns an iterator of them in the order of rows, and is called several times.
     """
     # In label order, completions come in alphabetical order without a sort.
     trie = marisa_trie.Trie(titles(), order=marisa_trie.LABEL_ORDER)
@@ -53,10 +48,7 @@ def write_titles(directory: Path, titles: Callable[[], Iterator[str]]) -> None:
 class TitleIndex:
     """Titles of a directory by row, and rows by title.
 
-    Parameters
-    ----------
-    directory
-        Directory of the files that `write_titles` wrote.
+    `write_titles` wrote in `directory`.
 
     Raises
     ------
@@ -75,12 +67,12 @@ class TitleIndex:
             if (directory / FORMS).is_file():
                 self._forms.mmap(str(directory / FORMS))
         except (RuntimeError, OSError, ValueError) as error:
-            raise self._damaged(error) from error
+            raise damaged_error(self._path, error) from error
         shapes = {self._rows.shape, self._keys.shape}
         if shapes != {(len(self._trie),)} or {self._rows.dtype, self._keys.dtype} != {
             np.dtype(np.uint32)
         }:
-            raise self._damaged("its files do not fit together")
+            raise damaged_error(self._path, "its files do not fit together")
 
     def __len__(self) -> int:
         return len(self._trie)
@@ -111,7 +103,7 @@ class TitleIndex:
         try:
             return str(self._trie.restore_key(int(self._keys[row])))
         except (KeyError, OverflowError, UnicodeDecodeError) as error:
-            raise self._damaged(error) from error
+            raise damaged_error(self._path, error) from error
 
     def complete(self, prefix: str) -> Iterator[tuple[str, int]]:
         """Yield the titles that begin with `prefix` and their rows, in code point order."""
@@ -119,10 +111,4 @@ class TitleIndex:
             for title, key in self._trie.iteritems(prefix):
                 yield title, int(self._rows[key])
         except UnicodeDecodeError as error:
-            raise self._damaged(error) from error
-
-    def _damaged(self, reason: object) -> AdmiralError:
-        return AdmiralError(
-            f"{self._path}: damaged ({reason}). Run `admiral verify`, then build the knowledge "
-            "base again with `admiral index`."
-        )
+            raise damaged_error(self._path, error) from error

@@ -108,7 +108,6 @@ def _load_trie(directory: Path, digest: str, tokens: SafeTokenizer) -> TokenTrie
 
 
 def _open_trie(place: Path, digest: str, tokens: SafeTokenizer) -> TokenTrie | None:
-    """Open the trie in a folder; None unless it is that of this digest and tokenizer."""
     from trie import TokenTrie
 
     if not is_trie_of(place, digest, tokens.fingerprint):
@@ -160,8 +159,6 @@ def is_trie_of(directory: Path, digest: str | None, fingerprint: str | None = No
 
     Parameters
     ----------
-    directory
-        Folder of the trie.
     digest
         Digest of the base segments; None accepts any.
     fingerprint

@@ -19,15 +19,14 @@ from admiral.errors import AdmiralError, RecordError
 from admiral.io.matching_form import MATCHING_FORM
 from admiral.kb.bm25.parameters import common_text_form
 from admiral.kb.corpus.corpora import Corpora, RecordPositions
+from admiral.kb.corpus.duplicates import TitleSet
 from admiral.kb.corpus.file_reports import DUPLICATES, GIVEN_TWICE, FileReports
-from admiral.kb.corpus.files.distinct_titles import distinct_titles
+from admiral.kb.corpus.files.document_titles import distinct_titles
 from admiral.kb.corpus.readers import Record
-from admiral.kb.corpus.title_set import TitleSet
 from admiral.kb.store.contents import BM25, DOCUMENTS, REMOVED, Contents
-from admiral.kb.store.document_store import DocumentStore
-from admiral.kb.store.document_writer import DocumentWriter, document_counts
+from admiral.kb.store.document_store import DocumentStore, DocumentWriter, document_counts
 from admiral.kb.store.index_building import NO_BM25, write_indexes
-from admiral.kb.store.manifest_records import DeltaSegment
+from admiral.kb.store.manifest import DeltaSegment
 from admiral.kb.versions.embedding import keep_embeddings
 from admiral.kb.versions.transaction import Transaction
 from admiral.records import Document
@@ -41,8 +40,6 @@ class Additions:
 
     Parameters
     ----------
-    directory
-        Directory to create.
     contents
         The contents of the knowledge base.
     on_duplicate
@@ -205,7 +202,6 @@ class Additions:
         return dict(zip(numbers, titles, strict=True))
 
     def _other_source(self, title: str) -> str | None:
-        """Return the source of the document that has a title already, or None."""
         row = self._contents.row(title)
         if row is not None and row not in self.replaced:
             return self._contents.document(row).source
@@ -234,8 +230,6 @@ def write_delta(
         Documents to add, if any.
     settings
         Settings for the new manifest.
-    progress
-        Whether to report progress on standard error.
 
     Raises
     ------

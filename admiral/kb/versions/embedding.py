@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import chain, repeat
 from pathlib import Path
 
 from admiral.io.progress import track_documents
-from admiral.kb.embeddings.embedding_files import EMBEDDINGS, write_embeddings
-from admiral.kb.embeddings.sentence_encoder import (
+from admiral.kb.embeddings import (
+    EMBEDDINGS,
     EncoderIdentity,
     QuantisedSentences,
     SentenceEncoder,
     embed_documents,
     no_vectors,
+    write_embeddings,
 )
 from admiral.kb.kb_paths import checked_kb_path
 from admiral.kb.store.contents import DOCUMENTS, Contents
@@ -32,16 +33,8 @@ class EmbeddingReport:
 
     Attributes
     ----------
-    path
-        Directory of the knowledge base.
-    encoder
-        Name of the encoder.
     sentences
         Number of sentences with stored vectors now.
-    bytes
-        Size of the embeddings on disk.
-    seconds
-        Time taken, in seconds.
     """
 
     path: Path
@@ -66,8 +59,6 @@ def embed(
         The encoder; rerankers use the vectors only with this one.
     wait
         Whether to wait for another writer instead of raising an error.
-    progress
-        Whether to report progress on standard error.
 
     Raises
     ------
@@ -86,15 +77,11 @@ def embed(
             if stored is not None and _is_complete(contents, number, encoder.identity):
                 sentences += len(stored)
                 continue
-            folder = new_folder(str(segment.folder / EMBEDDINGS))
-            documents = track_documents(
-                _documents(contents, number, encoder.identity),
-                "embedding",
-                total=segment.documents,
-                enabled=progress,
+            documents = _documents(contents, number, encoder.identity)
+            folder, count = embed_segment(
+                segment.folder, encoder, documents, segment.documents, progress
             )
-            vectors = embed_documents(documents, encoder)
-            sentences += write_embeddings(folder, encoder.identity, vectors)
+            sentences += count
             folders[segment.folder.relative_to(change.snapshot.path).as_posix()] = folder
         if folders:
             change.publish_embeddings(folders)
@@ -124,28 +111,30 @@ def _documents(
             yield Document("", ()), no_vectors(encoder.width)
 
 
+def embed_segment(
+    directory: Path,
+    encoder: SentenceEncoder,
+    documents: Iterable[tuple[Document, QuantisedSentences]],
+    total: int,
+    progress: bool,
+) -> tuple[Path, int]:
+    """Write the vectors of a segment into a new folder; return the folder and their number.
+
+    Documents come with the vectors that they have already. Those without any are encoded.
+    """
+    tracked = track_documents(documents, "embedding", total=total, enabled=progress)
+    folder = new_folder(str(directory / EMBEDDINGS))
+    return folder, write_embeddings(folder, encoder.identity, embed_documents(tracked, encoder))
+
+
 def embed_new_segment(
     directory: Path, encoder: SentenceEncoder, documents: int, progress: bool
 ) -> None:
-    """Embed all documents of a segment that no manifest lists yet.
-
-    Parameters
-    ----------
-    directory
-        Directory of the segment.
-    encoder
-        The encoder.
-    documents
-        Number of documents.
-    progress
-        Whether to report progress on standard error.
-    """
+    """Embed all documents of a segment that no manifest lists yet."""
     store, none = DocumentStore(directory / DOCUMENTS), no_vectors(encoder.identity.width)
     try:
         pairs = ((document, none) for document in store)
-        tracked = track_documents(pairs, "embedding", total=documents, enabled=progress)
-        folder = new_folder(str(directory / EMBEDDINGS))
-        write_embeddings(folder, encoder.identity, embed_documents(tracked, encoder))
+        embed_segment(directory, encoder, pairs, documents, progress)
     finally:
         store.close()
 
@@ -157,8 +146,6 @@ def keep_embeddings(
 
     Parameters
     ----------
-    directory
-        Directory of the new segment.
     contents
         Contents of the version before.
     rows

@@ -19,20 +19,22 @@ from typing import Any
 
 from admiral.errors import AdmiralError
 from admiral.kb.aliases.alias_index import FOLDER as ALIASES
-from admiral.kb.embeddings.embedding_files import EMBEDDINGS
+from admiral.kb.embeddings import EMBEDDINGS
+from admiral.kb.store.collection import Snapshot, try_exclusive_lock
 from admiral.kb.store.contents import BM25, DOCUMENTS
-from admiral.kb.store.file_modes import copy_permissions
-from admiral.kb.store.manifest import NAME, read_manifest, replace_manifest
-from admiral.kb.store.manifest_records import (
+from admiral.kb.store.manifest import (
     KNOWLEDGE_BASE,
+    NAME,
     SEGMENTS,
     BaseSegment,
     CollectionKind,
     DeltaSegment,
     Manifest,
+    copy_permissions,
+    read_manifest,
+    replace_manifest,
     split_segment,
 )
-from admiral.kb.store.snapshot import Snapshot, try_exclusive_lock
 from admiral.kb.store.title_index import FORMS, KEYS, ROWS, TRIE
 from admiral.kb.store.title_tries import FOLDER as TRIES
 from admiral.storage.atomic_directories import exclusive_access, sync_tree
@@ -88,10 +90,7 @@ class Transaction:
     def publish_embeddings(self, folders: Mapping[str, Path]) -> None:
         """Replace the manifest by one that lists new embeddings, in place of older ones.
 
-        Parameters
-        ----------
-        folders
-            The folder of the embeddings of each changed segment, by the path of the segment.
+        `folders` has that of each changed segment, by the path of the segment.
         """
         kb, manifest = self.snapshot.path, self.manifest
         old = {n for n in manifest.embedding_files if split_segment(n)[0] in folders}
@@ -122,8 +121,6 @@ def transaction(
 
     Parameters
     ----------
-    kb
-        Directory of the knowledge base.
     wait
         Whether to wait for another writer instead of raising an error.
     kind

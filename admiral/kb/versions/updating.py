@@ -7,7 +7,7 @@ since the last build or compaction, and a search reads at most two indexes. Repl
 removes it and adds another. Rows of the base stay the same; rows of the delta, which follow, may
 shift. `compact` writes a new base of the remaining documents.
 
-See `admiral.kb.store.snapshot` and `admiral.kb.versions.transaction` for concurrent access.
+See `admiral.kb.store.collection` and `admiral.kb.versions.transaction` for concurrent access.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from admiral.kb.corpus.corpora import Corpora, check_choice
 from admiral.kb.corpus.file_reports import check_report_path
 from admiral.kb.kb_paths import checked_kb_path
 from admiral.kb.store.contents import BM25, DOCUMENTS, Contents
-from admiral.kb.store.document_writer import DocumentWriter
+from admiral.kb.store.document_store import DocumentWriter
 from admiral.kb.store.index_building import NO_BM25, write_indexes
-from admiral.kb.store.manifest_records import BaseSegment
+from admiral.kb.store.manifest import BaseSegment
 from admiral.kb.versions.delta import POLICIES, Additions, write_delta
 from admiral.kb.versions.embedding import keep_embeddings
 from admiral.kb.versions.transaction import Transaction, transaction
@@ -41,8 +41,6 @@ class UpdateReport:
 
     Attributes
     ----------
-    path
-        Directory of the knowledge base.
     documents
         Number of documents after the change.
     added, replaced, removed
@@ -56,8 +54,6 @@ class UpdateReport:
     pending
         Number of documents added and removed since the last build or compaction, which `compact`
         would merge.
-    seconds
-        Time taken, in seconds.
     """
 
     path: Path
@@ -90,8 +86,6 @@ def add(
     ----------
     corpora
         Files or folders, or URLs (see `admiral.io.remote`).
-    kb_path
-        Directory of the knowledge base.
     format
         One of ``admiral.kb.corpus.readers.FORMATS`` for all corpora, or ``auto``.
     on_duplicate
@@ -103,8 +97,6 @@ def add(
         Whether to raise an error for the first damaged file of a folder of documents.
     wait
         Whether to wait for another writer instead of raising an error.
-    progress
-        Whether to report progress on standard error.
     report
         File to write, with a line of JSON on what became of each input file, as of
         `build`.
@@ -160,14 +152,10 @@ def remove(
     ----------
     titles
         Titles of the documents, or one title. Repeated titles count once.
-    kb_path
-        Directory of the knowledge base.
     ignore_missing
         Whether to count titles that the knowledge base does not have instead of raising an error.
     wait
         Whether to wait for another writer instead of raising an error.
-    progress
-        Whether to report progress on standard error.
 
     Raises
     ------
@@ -202,16 +190,8 @@ def remove(
 def compact(kb_path: str | Path, *, wait: bool = False, progress: bool = True) -> UpdateReport:
     """Merge all changes into a new base segment, with new row numbers.
 
-    It takes the time and the disk space of a build. Without changes it does nothing.
-
-    Parameters
-    ----------
-    kb_path
-        Directory of the knowledge base.
-    wait
-        Whether to wait for another writer instead of raising an error.
-    progress
-        Whether to report progress on standard error.
+    It takes the time and the disk space of a build. Without changes it does nothing. With `wait`,
+    it waits for another writer instead of raising an error.
 
     Raises
     ------

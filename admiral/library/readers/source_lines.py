@@ -9,7 +9,7 @@ from typing import Any
 
 from admiral.errors import RecordError
 from admiral.io.streams import json_objects
-from admiral.kb.corpus.readers.nested_text import nested_paragraphs
+from admiral.kb.corpus.readers.json_records import nested_paragraphs
 from admiral.library.canonical_urls import canonical, names_source
 from admiral.library.readers.web_files import html_source
 from admiral.library.source_records import Source

@@ -62,7 +62,6 @@ class _WholeBlocks:
 
 
 def _next_record(archive: ArchiveIterator) -> Any | None:
-    """Return the next record with the headers of its page; None at the end."""
     record = next(archive, None)
     if record is not None:
         uri = record.rec_headers.get_header("WARC-Target-URI") or ""
@@ -85,7 +84,6 @@ def _read_to_end(record: Any) -> None:
 
 
 def _sources(path: Path, record: Any) -> Iterator[Source | RecordError]:
-    """Yield the page of a record, if it is one."""
     headers = record.rec_headers
     http = record.http_headers
     url = headers.get_header("WARC-Target-URI") or ""

@@ -1,18 +1,91 @@
-"""Read a source from a web page in HTML, of which only the article is kept, or from plain text."""
+"""Read a source from a web page in HTML, of which only the article is kept, or from plain text.
+
+What a reader does not see is removed first. Raised numbers are written on the line (``10^6``), and
+rows of tables become sentences, as in a folder of documents.
+"""
 
 from __future__ import annotations
 
+import html
 import logging
+import re
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from admiral.errors import RecordError
 from admiral.io.streams import open_binary
 from admiral.io.text_encodings import decode_page, decode_text
-from admiral.kb.corpus.files.extraction import UnreadableFileError
+from admiral.kb.corpus.files.extraction import TextBuilder, UnreadableFileError
+from admiral.kb.corpus.files.html_files import add_fragment
+from admiral.kb.corpus.files.html_parsing import is_unseen, parse_html, walk
+from admiral.kb.corpus.files.html_tables import is_layout
+from admiral.kb.corpus.files.raised_text import SCRIPT_MARKS, on_one_line
 from admiral.library.canonical_urls import is_web
-from admiral.library.readers.seen_pages import seen_page
 from admiral.library.source_records import Source
+
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborNode
+
+# Scripts may hold the metadata of the page.
+_KEPT = frozenset(("script", "noscript", "head"))
+# Stands for a table, which becomes paragraphs once the page is a string again.
+_TABLE = re.compile("\ufdd7(\\d+)\ufdd7")
+
+
+def seen_page(source: str) -> str:
+    """Return an HTML page with only the text that its reader sees.
+
+    Raises
+    ------
+    UnreadableFileError
+        If elements are nested too deeply.
+    """
+    tree = parse_html(source.replace("\ufdd7", ""))
+    if tree.body is None:
+        return source
+    tables: list[str] = []
+    for node, change in _changes(tree.body):
+        if change == "table":
+            node.replace_with(f"\ufdd7{len(tables)}\ufdd7")
+            tables.append(_paragraphs(node.html or ""))
+        elif change in SCRIPT_MARKS:
+            before, after = SCRIPT_MARKS[change]
+            node.insert_before(before)
+            node.insert_after(after)
+            node.unwrap()
+        else:
+            node.decompose()
+    page = on_one_line(tree.html or "")
+    return _TABLE.sub(lambda match: tables[int(match[1])], page)
+
+
+def _changes(body: LexborNode) -> list[tuple[LexborNode, str]]:
+    """Return what to change below a node: tables, raised and lowered text, and what is unseen."""
+    found: list[tuple[LexborNode, str]] = []
+
+    def enter(node: LexborNode) -> bool:
+        tag = node.tag or "-"
+        if tag[0] in "-!" or tag in _KEPT:
+            return False
+        attributes = node.attributes
+        if is_unseen(node, tag, attributes):
+            found.append((node, "unseen"))
+            return False
+        is_table = tag == "table" and not is_layout(node, attributes.get("role"))
+        if is_table or tag in SCRIPT_MARKS:
+            found.append((node, tag))
+        return not is_table
+
+    walk(body, enter, lambda *_: None)
+    return found
+
+
+def _paragraphs(table: str) -> str:
+    text = TextBuilder()
+    add_fragment(table, text)
+    return "".join(f"<p>{html.escape(s.text, quote=False)}</p>" for s in text.sentences())
+
 
 # A larger page is data rather than an article.
 LONGEST_PAGE = 20 * 2**20  # bytes
@@ -21,12 +94,8 @@ LONGEST_PAGE = 20 * 2**20  # bytes
 def read_html_file(path: Path, url: str) -> Source | RecordError:
     """Return the source of an HTML file, or the error for one that does not name its URL.
 
-    Parameters
-    ----------
-    path
-        The file.
-    url
-        URL of the page if it does not name it itself (``<link rel="canonical">``); may be empty.
+    `url`, which may be empty, is that of a page that does not name its own (``<link
+    rel="canonical">``).
     """
     with open_binary(path) as file:
         page = file.read(LONGEST_PAGE + 1)
@@ -45,8 +114,6 @@ def html_source(page: bytes, url: str = "", encoding: str = "") -> Source:
 
     Parameters
     ----------
-    page
-        The page as it was served.
     url
         Its URL; empty to use the one that the page names.
     encoding

@@ -15,7 +15,7 @@ from admiral.cli.show import show_command
 from admiral.errors import AdmiralError
 from admiral.io.document_rendering import render_document
 from admiral.kb import KnowledgeBase, add, build, compact
-from admiral.kb.store import document_writer
+from admiral.kb.store import document_store
 from admiral.kb.store.index_building import BuildWorkers
 from admiral.records import Document
 from tests.admiral.kb.corpus.files.test_pdf_files import pdf, shown
@@ -185,7 +185,7 @@ def test_a_knowledge_base_without_places(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:  # as earlier releases write it
-        patch.delitem(document_writer.OPTIONAL_FILES, document_writer.PLACES)
+        patch.delitem(document_store.OPTIONAL_FILES, document_store.PLACES)
         build(folder / "corpus.jsonl", tmp_path / "kb", bm25="none", progress=False)
     done = show(tmp_path / "kb", "NBC", "--source")
     assert done.output.splitlines()[1].startswith("source unknown: ")

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from admiral.evaluation.predictions import read_predictions
 from admiral.evaluation.tasks import EVALUATION_TASKS, evaluate, read_task_claims
-from admiral.io.fever_titles import fever_title
+from admiral.io.text_cleaning import fever_title
 
 # One claim: what the scorer takes.
 Instance = dict[str, Any]

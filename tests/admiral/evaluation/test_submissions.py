@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from admiral import AdmiralError
 from admiral.evaluation.predictions import Prediction
 from admiral.evaluation.submissions import write_submission
-from admiral.io.fever_titles import fever_identifier, fever_title
+from admiral.io.text_cleaning import fever_identifier, fever_title
 from proofs import Verdict
 from tests.admiral.evaluation.small_runs import answer
 

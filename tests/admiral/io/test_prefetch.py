@@ -8,7 +8,7 @@ from queue import Queue
 
 import pytest
 
-from admiral.io.prefetch import Prefetch
+from admiral.io.claims import Prefetch
 
 
 def wait_until_ready(stream: Prefetch[int]) -> None:

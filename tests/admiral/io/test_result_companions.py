@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError
 from admiral.io.claims import read_claims
-from admiral.io.result_companions import check_settings, write_settings
-from admiral.io.result_writer import ResumableWriter
+from admiral.io.result_writer import ResumableWriter, check_settings, write_settings
 from admiral.io.text_cleaning import clean_text
 from admiral.records import Claim
 from admiral.storage.atomic_files import encode_record

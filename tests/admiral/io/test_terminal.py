@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from admiral.io.progress import track_claims, track_documents
-from admiral.io.terminal import stderr_is_terminal
+from admiral.io.progress import stderr_is_terminal, track_claims, track_documents
 
 
 def test_a_closed_standard_error_is_not_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -100,7 +100,7 @@ def test_damage_is_not_mistaken_for_a_replacement(
 ) -> None:
     build(birds, tmp_path / "kb", bm25="none", progress=False)
     (tmp_path / "kb" / "titles-rows.npy").write_bytes(b"\x93NUMPY")
-    monkeypatch.setattr("admiral.kb.store.snapshot.ATTEMPTS", 1)  # no retries
+    monkeypatch.setattr("admiral.kb.store.collection.ATTEMPTS", 1)  # no retries
     with pytest.raises(AdmiralError, match="where the manifest says"):
         KnowledgeBase.open(tmp_path / "kb")
 

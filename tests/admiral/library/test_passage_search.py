@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from admiral.kb.embeddings.quantisation import quantise
-from admiral.kb.embeddings.sentence_encoder import EncoderIdentity
+from admiral.kb.embeddings import EncoderIdentity, quantise
 from admiral.library import Library, Source, build_library, embed_passages, remove_sources
-from admiral.library.passage_search import DenseIndex
+from admiral.library.open_library import DenseIndex
 from tests.admiral.kb.embeddings.fake_encoder import FakeEncoder
 
 

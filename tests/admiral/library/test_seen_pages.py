@@ -7,8 +7,7 @@ import pytest
 
 from admiral.errors import RecordError
 from admiral.library.readers import SourceFiles
-from admiral.library.readers.seen_pages import seen_page
-from admiral.library.readers.web_files import html_source
+from admiral.library.readers.web_files import html_source, seen_page
 
 FILLER = (
     "The lighthouse of Orne was built by the people of the village, who carried the stones up the "

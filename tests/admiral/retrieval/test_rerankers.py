@@ -13,8 +13,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import AutoModel, AutoTokenizer
 
-from admiral.kb.embeddings.quantisation import dequantise, quantise
-from admiral.kb.embeddings.sentence_encoder import EncoderIdentity
+from admiral.kb.embeddings import EncoderIdentity, dequantise, quantise
 from admiral.records import Document, Sentence
 from admiral.requirements import MINILM, minilm_directory
 from admiral.retrieval import rerankers

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from admiral.storage.file_replacing import replacing, replacing_path
+from admiral.storage.atomic_files import replacing, replacing_path
 
 
 def write(path: Path, text: str) -> None:
@@ -86,7 +86,7 @@ def test_the_next_writer_replaces_what_a_killed_one_left(tmp_path: Path) -> None
     code = f"""
 import os, signal
 from pathlib import Path
-from admiral.storage.file_replacing import replacing
+from admiral.storage.atomic_files import replacing
 with replacing(Path({str(path)!r})) as file:
     file.write(b"half of something longer")
     file.flush()

@@ -1,10 +1,18 @@
-"""Choose the title of a file among its headings, its metadata and its name."""
+"""Choose the title of a file among its headings, its metadata and its name; tell equal ones apart.
+
+Documents with equal titles are told apart by what differs in the paths of their files,
+``requests/README`` and ``flask/README``, ``mount(8) (de)`` and ``mount(8) (fr)``: never by a
+number, which would say nothing about the document and depend on the order of reading.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
 
+from admiral.errors import AdmiralError
 from admiral.kb.corpus.files.file_types import manual_name, stem
 
 _LONGEST_TITLE = 200  # characters; a longer one is a paragraph that looks like a title
@@ -80,3 +88,136 @@ def title_from_name(name: str) -> str:
     A manual page is called as `man` calls it, such as ``mount(8)``.
     """
     return manual_name(name) or stem(name).replace("_", " ").strip() or name
+
+
+# What is tried until a title is unique: the title itself, what differs in the paths, the whole
+# path after the title, and the path alone, which no other file has.
+_OWN, _DIFFERENCE, _WHOLE_PATH, _PATH_ONLY = range(4)
+
+
+def _no_other(title: str) -> str | None:
+    return None
+
+
+def distinct_titles(
+    documents: Sequence[tuple[str, str]], other: Callable[[str], str | None] = _no_other
+) -> list[str]:
+    """Return a title for each document, all of them different.
+
+    The titles depend on the documents only, not on their order.
+
+    Parameters
+    ----------
+    documents
+        The title and the source of each document; sources are different.
+    other
+        Returns the source of another document that has a title already ("" if it has none), or None
+        if the title is free.
+
+    Raises
+    ------
+    AdmiralError
+        If another document has a path as its title.
+    """
+    levels = [_OWN] * len(documents)
+    titles = [title for title, _ in documents]
+    while True:
+        groups: dict[str, list[int]] = defaultdict(list)
+        for number, title in enumerate(titles):
+            # Titles in two Unicode forms look the same, but their paths lead to two files.
+            exact = levels[number] == _PATH_ONLY
+            groups[title if exact else unicodedata.normalize("NFC", title)].append(number)
+        crowded = [
+            number
+            for members in groups.values()
+            if len(members) > 1 or other(titles[members[0]]) is not None
+            for number in members
+        ]
+        if not crowded:
+            return titles
+        raised = [number for number in crowded if levels[number] < _PATH_ONLY]
+        if not raised:
+            raise AdmiralError(
+                f"{documents[crowded[0]][1]}: another document has this path as its title. Give "
+                "one of them another title."
+            )
+        clashes: dict[str, list[int]] = defaultdict(list)
+        for number in raised:
+            levels[number] += 1
+            if levels[number] == _DIFFERENCE:
+                clashes[unicodedata.normalize("NFC", documents[number][0])].append(number)
+            else:
+                titles[number] = _longer_title(*documents[number], levels[number])
+        for title, members in clashes.items():
+            sources = [documents[number][1] for number in members]
+            renamed = _with_differences(title, [*sources, *filter(None, [other(title)])])
+            for number, new in zip(members, renamed, strict=False):
+                titles[number] = new
+
+
+def _longer_title(title: str, source: str, level: int) -> str:
+    path = _printable(source)
+    return f"{title} ({path})" if level == _WHOLE_PATH else path
+
+
+def _with_differences(title: str, sources: Sequence[str]) -> list[str]:
+    """Return one title with what differs in each source; equal if nothing short does."""
+    paths = [tuple(filter(None, re.split(r"[/\\]", source))) for source in sources]
+    folders = _shortest_differences([path[:-1] for path in paths])
+    names = [path[-1] if path else "" for path in paths]
+    stems = list(map(title_from_name, names))
+    in_folder = Counter(folders)
+    of_stem = Counter(zip(folders, stems, strict=True))
+    renamed = []
+    for folder, name, short in zip(folders, names, stems, strict=True):
+        # Files of one folder differ in their names, or only in the suffixes of these.
+        label = () if in_folder[folder] == 1 else (short if of_stem[folder, short] == 1 else name,)
+        if manual_name(name):  # pages of one name have different files, which `man` goes by
+            page = "".join(label) or title
+            new = f"{page} ({'/'.join(folder)})" if folder else page
+        elif title == short:
+            new = "/".join((*folder, *(label or (title,))))
+        else:
+            difference = "/".join((*folder, *label))
+            new = f"{title} ({difference})" if difference else title
+        renamed.append(_printable(new))
+    return renamed
+
+
+def _shortest_differences(paths: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """Return of each path the shortest beginning that no other one has, without what all share.
+
+    Equal paths have equal differences.
+    """
+    distinct = set(paths)
+    first = _shared(distinct)
+    last = _shared({path[first:][::-1] for path in distinct})
+    middles = {path: path[first : len(path) - last] for path in distinct}
+    counts = Counter(
+        middle[:length] for middle in middles.values() for length in range(1, len(middle) + 1)
+    )
+    return [_shortest_beginning(middles[path], counts) for path in paths]
+
+
+def _shortest_beginning(
+    middle: tuple[str, ...], counts: Counter[tuple[str, ...]]
+) -> tuple[str, ...]:
+    beginnings = (middle[:length] for length in range(1, len(middle) + 1))
+    return next((one for one in beginnings if counts[one] == 1), middle)
+
+
+def _shared(paths: Iterable[tuple[str, ...]]) -> int:
+    """Return how many first parts all paths share."""
+    lowest, highest = min(paths), max(paths)
+    for position, (one, other) in enumerate(zip(lowest, highest, strict=False)):
+        if one != other:
+            return position
+    return min(len(lowest), len(highest))
+
+
+def _printable(text: str) -> str:
+    """Return a text as titles are stored; different texts stay different."""
+    escaped = "".join(
+        char if char.isprintable() and char != "\\" else ascii(char)[1:-1] for char in text
+    )
+    return re.sub(r"^\s|\s$", r"\\x20", escaped)

@@ -12,7 +12,7 @@ from zipfile import ZipFile
 from admiral.io.text_encodings import decode_page
 from admiral.kb.corpus.files.extraction import TOO_LONG, TextBuilder, UnreadableFileError
 from admiral.kb.corpus.files.html_files import add_html
-from admiral.kb.corpus.files.zip_archives import open_archive
+from admiral.kb.corpus.files.office_packages import open_archive
 
 _CONTAINER = "META-INF/container.xml"
 _ENCRYPTION = "META-INF/encryption.xml"
@@ -116,5 +116,4 @@ def _xml(archive: ZipFile, name: str) -> ElementTree.Element:
 
 
 def _elements(root: ElementTree.Element, name: str) -> list[ElementTree.Element]:
-    """Return all elements of a local name, in any namespace."""
     return [node for node in root.iter() if str(node.tag).rpartition("}")[2] == name]

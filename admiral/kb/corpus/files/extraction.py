@@ -110,8 +110,6 @@ class TextBuilder:
         ----------
         level
             Counts from 1 for the outermost.
-        text
-            Name of the section.
         is_title
             Whether it may be the title of the file if it is the first, unlike a number of a page.
         """

@@ -64,7 +64,7 @@ _BY_SUFFIX = {
     ".pdf": FileType("PDF", "pdf_files", "read_pdf", 128 * _MIB, part="page"),
     ".docx": FileType("DOCX", "word_files", "read_docx", 128 * _MIB),
     ".epub": FileType("EPUB", "epub_files", "read_epub", 128 * _MIB),
-    ".ipynb": FileType("notebook", "notebooks", "read_notebook", 64 * _MIB),
+    ".ipynb": FileType("notebook", "markdown_files", "read_notebook", 64 * _MIB),
     ".csv": FileType("CSV", "delimited_files", "read_csv", 64 * _MIB),
     ".tsv": FileType("TSV", "delimited_files", "read_tsv", 64 * _MIB),
     ".xlsx": _XLSX,

@@ -1,4 +1,8 @@
-"""Turn the elements of an HTML page into headings, paragraphs, list items and rows of tables."""
+"""Turn the elements of an HTML page into headings, paragraphs, list items and rows of tables.
+
+Formulas of MathML become their TeX source, or else ``a^2 + b_1``. Prose in ``<pre>``, as in mail
+archives and old standards, is told from code.
+"""
 
 from __future__ import annotations
 
@@ -7,23 +11,130 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from admiral.kb.corpus.files.extraction import TextBuilder, has_content, one_line
-from admiral.kb.corpus.files.html_math import formula_text, tex_text
-from admiral.kb.corpus.files.html_parsing import walk
-from admiral.kb.corpus.files.html_tables import TableRows, is_layout
-from admiral.kb.corpus.files.html_visibility import (
+from admiral.kb.corpus.files.html_parsing import (
     Attributes,
     is_furniture,
     is_note,
     is_unseen,
     joins_digits,
     unseen_kind,
+    walk,
 )
-from admiral.kb.corpus.files.preformatted_text import preformatted_paragraphs
+from admiral.kb.corpus.files.html_tables import TableRows, is_layout
 from admiral.kb.corpus.files.raised_text import SCRIPT_MARKS, on_one_line
 from proofs.logic.words import word_list
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
+
+_DEEPEST = 100
+_JOINTS = {"msup": "^", "msub": "_", "mfrac": "/", "mover": "^", "munder": "_", "mroot": "^1/"}
+_STYLE = re.compile(r"\{\\(?:display|text)style\s*(.*)\}", re.DOTALL)
+_STYLE_ALONE = re.compile(r"\\(?:display|text)style\b\s*")
+_SHORT_SCRIPT = re.compile(r"([\^_])\{(\w+)\}")
+
+
+def formula_text(math: LexborNode) -> str:
+    """Return the text of an element ``math``."""
+    source = math.css_first("annotation[encoding*=tex i]")
+    if source is not None:
+        return tex_text(source.text())
+    return " ".join(_text(math, 0).split())
+
+
+def tex_text(source: str) -> str:
+    """Return TeX without what only says how it is set."""
+    source = source.strip()
+    if match := _STYLE.fullmatch(source):
+        source = match[1]
+    return _SHORT_SCRIPT.sub(r"\1\2", " ".join(_STYLE_ALONE.sub("", source).split()))
+
+
+def _text(node: LexborNode, depth: int) -> str:
+    if depth > _DEEPEST:
+        return node.text()
+    parts = []
+    for child in node.iter(include_text=True):
+        if child.tag == "-text":
+            parts.append((child.text_content or "").strip())
+        elif child.tag not in ("annotation", "annotation-xml"):
+            parts.append(_text(child, depth + 1))
+    tag = node.tag or ""
+    if tag in _JOINTS and len(parts) == 2:
+        return _JOINTS[tag].join(map(_grouped, parts))
+    if tag in ("msubsup", "munderover") and len(parts) == 3:
+        base, low, high = map(_grouped, parts)
+        return f"{base}_{low}^{high}"
+    if tag == "msqrt":
+        return f"√({''.join(parts)})"
+    if tag == "mtr":
+        return " ".join(parts) + "; "
+    # Two numbers side by side are two numbers.
+    joined = ""
+    for part in parts:
+        joined += (" " if joined[-1:].isdigit() and part[:1].isdigit() else "") + part
+    return joined
+
+
+def _grouped(text: str) -> str:
+    return text if len(text) < 2 or text.isalnum() else f"({text})"
+
+
+_CODE_CLASSES = re.compile(
+    r"\b(?:highlight|codehilite|sourcecode|literal-block|programlisting|prettyprint|brush|"
+    r"language-|lang-|code\b|syntax|shell|console|terminal|screen\b)",
+    re.IGNORECASE,
+)
+_PARENTS = 3
+_BLANK_LINES = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
+_SIGNS = re.compile(r"[{}<>=;|\\$@#_~^`]|\w\(|::|->")
+_MANY_SIGNS = 0.02  # of all characters
+_ENDS_SENTENCE = re.compile(r"(?:[a-z]{2}|\d)[.!?:][\"”’)]*(?=\s|\Z)")
+_WORDS = re.compile(r"[^\W\d_]{2,}")
+_FEWEST_WORDS = 4
+_WIDE_GAPS = re.compile(r"\S {3,}\S")
+_QUOTED_LINE = re.compile(r"^[ \t]*>[> \t]*", re.MULTILINE)
+
+
+def preformatted_paragraphs(node: LexborNode) -> list[str]:
+    """Return the paragraphs of prose in an element ``pre``, of which code has none."""
+    if _is_marked_as_code(node):
+        return []
+    text = _QUOTED_LINE.sub("", node.text().replace("\r\n", "\n"))
+    paragraphs = [part for part in _BLANK_LINES.split(text) if part.strip()]
+    if not _ENDS_SENTENCE.search(text) or not any(map(_is_prose, paragraphs)):
+        return []
+    return [paragraph for paragraph in paragraphs if _is_text(paragraph)]
+
+
+def _is_marked_as_code(node: LexborNode) -> bool:
+    if node.css_first("code, samp, kbd, span[class]") is not None:
+        return True
+    above: LexborNode | None = node
+    for _ in range(_PARENTS):
+        if above is None:
+            return False
+        if _CODE_CLASSES.search(above.attributes.get("class") or ""):
+            return True
+        above = above.parent
+    return False
+
+
+def _is_prose(paragraph: str) -> bool:
+    return (
+        _is_text(paragraph)
+        and bool(_ENDS_SENTENCE.search(paragraph))
+        and len(_WORDS.findall(paragraph)) >= _FEWEST_WORDS
+    )
+
+
+def _is_text(paragraph: str) -> bool:
+    """Return whether a paragraph of a page with prose is text rather than code or a drawing."""
+    signs = len(_SIGNS.findall(paragraph))
+    lines = paragraph.strip().split("\n")
+    gaps = sum(bool(_WIDE_GAPS.search(line)) for line in lines)
+    return signs <= 1 + _MANY_SIGNS * len(paragraph) and gaps <= len(lines) // 2
+
 
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _BLOCKS = word_list(
@@ -51,8 +162,6 @@ class HtmlPage:
 
     Parameters
     ----------
-    text
-        Receives the blocks.
     title
         Title of the page, which tells its own header from that of its site.
     is_content

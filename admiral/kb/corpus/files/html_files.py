@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from admiral.io.text_encodings import decode_page
 from admiral.kb.corpus.files.extraction import TextBuilder, has_content, one_line
 from admiral.kb.corpus.files.html_blocks import HtmlPage
-from admiral.kb.corpus.files.html_parsing import parse_html
-from admiral.kb.corpus.files.html_visibility import is_unseen
+from admiral.kb.corpus.files.html_parsing import is_unseen, parse_html
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -22,14 +21,7 @@ def read_html(data: bytes, text: TextBuilder) -> None:
 def add_html(source: str, text: TextBuilder, *, is_xml: bool = False) -> None:
     """Add the text of a page, without what stands around its content.
 
-    Parameters
-    ----------
-    source
-        The page.
-    text
-        Receives the text.
-    is_xml
-        Whether it is a chapter of a book: XHTML, all of which is content.
+    All of a chapter of a book, which `is_xml`, is content.
     """
     tree = parse_html(source, is_xml=is_xml)
     element = tree.css_first("head > title")

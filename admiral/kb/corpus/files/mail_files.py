@@ -138,7 +138,6 @@ def _is_text(part: Message) -> bool:
 
 
 def _is_picture_of_text(part: Message) -> bool:
-    """Return whether a part is a picture that stands in the text."""
     is_inline = part.get_content_disposition() != "attachment"
     return part.get_content_maintype() == "image" and is_inline and "Content-ID" in part
 

@@ -1,26 +1,147 @@
 """Read Markdown: CommonMark with tables, notes and the extensions that its readers see.
 
-It is made HTML, as for a browser, and read as such. So HTML within it follows the same rules.
+It is made HTML, as for a browser, and read as such. So HTML within it follows the same rules. What
+extensions add to it is rewritten as plain Markdown before, line by line: admonitions and tabs
+(``!!! note``, ``=== "Tab"``), containers (``:::note``), directives of MyST, lists of attributes
+(``{: .wide}``), definitions of abbreviations, comments and marked changes. Notebooks are read for
+their Markdown cells; code cells and outputs are left out.
 """
 
 from __future__ import annotations
 
 import html
+import json
 import re
-from collections.abc import Sequence
+import tomllib
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
 
+import yaml
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from admiral.io.text_encodings import decode_text
 from admiral.kb.corpus.files.extraction import TextBuilder
-from admiral.kb.corpus.files.front_matter import split_front_matter
 from admiral.kb.corpus.files.html_files import add_fragment
-from admiral.kb.corpus.files.markdown_dialects import plain_markdown
 from admiral.kb.corpus.files.raised_text import LOWERED, LOWERED_END, RAISED, RAISED_END
 from proofs.logic.words import word_list
+
+_FENCED = re.compile(
+    r"(?:(---)[ \t]*\n(.*?)^(?:---|\.\.\.)|(\+\+\+)[ \t]*\n(.*?)^\+\+\+)[ \t]*(?:\n|\Z)",
+    re.DOTALL | re.MULTILINE,
+)
+_LONGEST = 1 << 16  # characters
+_KEY = re.compile(r"""(["']?)[A-Za-z_][\w. -]*\1[:=](?:\s|$)|[A-Za-z_][\w.-]* *=""")
+
+
+def split_front_matter(source: str) -> tuple[str, str]:
+    """Return the title that front matter gives, or an empty string, and the text after it.
+
+    What stands between two rules is text, unless it begins with a key.
+    """
+    match = _FENCED.match(source[:_LONGEST])
+    if match is None:
+        return "", source
+    matter = match[2] if match[1] else match[4]
+    lines = (line.strip() for line in matter.split("\n"))
+    first = next((line for line in lines if line and not line.startswith("#")), None)
+    if first is not None and not _KEY.match(first):
+        return "", source
+    return _title(matter, is_yaml=bool(match[1])), source[match.end() :]
+
+
+def _title(matter: str, *, is_yaml: bool) -> str:
+    """Return the field ``title`` as it is written: 1984 is a title too."""
+    try:
+        # The base loader makes strings of all values, and no other objects.
+        values = yaml.load(matter, yaml.BaseLoader) if is_yaml else tomllib.loads(matter)
+    except (yaml.YAMLError, ValueError, RecursionError):
+        # Many are not quite YAML: "title: Lamps: a guide".
+        for line in matter.split("\n"):
+            key, _, value = line.partition(":")
+            if key.lower() == "title":
+                return value.strip().strip("\"'")
+        return ""
+    if not isinstance(values, dict):
+        return ""
+    title = next((v for k, v in values.items() if str(k).lower() == "title"), "")
+    return "" if isinstance(title, dict | list | bool) else str(title)
+
+
+_FENCE = re.compile(r"\s*(?:[-*+>]\s+)*(`{3,}|~{3,})([^`]*)$")
+_INDENTED = re.compile(r"( *)(?:(?:!!!|\?\?\?\+?)[ \t]+[A-Za-z][^\"']*|===[!+]?[ \t]+(?=[\"']))")
+_CONTAINER = re.compile(r":{3,}[ \t]*(?:\{[^{}]*\}|[\w.-]+)?")
+_DIRECTIVE = re.compile(
+    r"\{(?:admonition|attention|caution|danger|dropdown|epigraph|error|hint|important|margin|note|"
+    r"seealso|sidebar|tip|topic|warning)\}\s*(.*)"
+)
+_OPTION = re.compile(r"\s*:[\w-]+:(?:\s|$)")
+_NOT_SHOWN = re.compile(
+    r"\s*(?:\{:[^{}]*\}|\*\[[^\[\]]+\]:.*|\[(?:toc|\[(?:toc|_toc_)\])\]|\\(?:newpage|pagebreak))\s*$",
+    re.IGNORECASE,
+)
+# CriticMarkup: deletions, remarks, replacements, insertions and highlights; comments of Obsidian.
+_CHANGES = (
+    (re.compile(r"\{--.{0,2000}?--\}|\{>>.{0,2000}?<<\}", re.DOTALL), ""),
+    (re.compile(r"\{~~[^~]*~>([^~]*)~~\}"), r"\1"),
+    (re.compile(r"\{(\+\+|==)(.{0,2000}?)\1\}", re.DOTALL), r"\2"),
+    (re.compile(r"(?<!\w)%%[^%]{1,2000}%%(?!\w)"), ""),
+)
+# What any of these lines begins with.
+_SPECIAL = frozenset("`~!?=:{*[\\-+>")
+_STEP = 4  # columns
+
+
+def plain_markdown(source: str) -> str:
+    """Return Markdown without what CommonMark, its tables and its footnotes do not know."""
+    lines = "\n".join(_lines(source.split("\n")))
+    for pattern, text in _CHANGES:
+        lines = pattern.sub(text, lines)
+    return lines
+
+
+def _lines(lines: list[str]) -> Iterator[str]:
+    inner: list[int] = []  # columns where the text of open admonitions begins
+    directives: list[str] = []  # fences of open directives
+    fence = ""
+    in_options = False
+    for line in lines:
+        if inner:
+            line = line.expandtabs(_STEP)
+            indent = len(line) - len(line.lstrip())
+            while inner and line.strip() and not fence and indent < inner[-1]:
+                inner.pop()
+            line = line[min(_STEP * len(inner), indent) :] if line.strip() else ""
+        elif not fence and not in_options and line.lstrip()[:1] not in _SPECIAL:
+            yield line
+            continue
+        mark = _FENCE.match(line)
+        if in_options and _OPTION.match(line):
+            continue
+        in_options = False
+        if fence:
+            if mark and mark[1].startswith(fence) and not mark[2].strip():
+                fence = ""
+            yield line
+        elif mark and directives and mark[1] == directives[-1] and not mark[2].strip():
+            directives.pop()
+            yield ""
+        elif mark and (directive := _DIRECTIVE.match(mark[2].strip())):
+            directives.append(mark[1])
+            in_options = True
+            yield from ("", directive[1], "")
+        elif mark:
+            fence = mark[1]
+            yield line
+        elif match := _INDENTED.match(line):
+            inner.append(len(match[1]) + _STEP * (len(inner) + 1))
+            yield from ("", match[1] + line[match.end() :].strip(" \t\"'"), "")
+        elif match := _CONTAINER.match(line.lstrip()):
+            yield from ("", line.lstrip()[match.end() :].strip(" \t:[]"), "")
+        elif not _NOT_SHOWN.match(line):
+            yield line
+
 
 _WIKI_LINK = re.compile(r"!?\[\[([^\[\]|]*)(?:\|([^\[\]|]*))?\]\]")
 # In the text of a line, once code, links and formulas have been found.
@@ -115,7 +236,6 @@ def _rewrite(children: list[Token], before: Sequence[Token]) -> None:
 
 
 def _without_attributes(heading: str) -> str:
-    """Return a heading without the attributes after it: ``{#id .class}``."""
     text = heading.rstrip()
     start = text.rfind("{")
     if start >= 0 and text.endswith("}") and _ATTRIBUTES.fullmatch(text, start):
@@ -142,3 +262,21 @@ def _with_text_tags(source: str, ended: set[str]) -> str:
 
 def _with_line_feeds(source: str) -> str:
     return source.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def read_notebook(data: bytes, text: TextBuilder) -> None:
+    """Read a notebook of format version 3 or 4."""
+    notebook = json.loads(decode_text(data, text.notes))
+    sheets = notebook.get("worksheets", [notebook])
+    metadata = notebook.get("metadata", {})
+    text.propose_title(metadata.get("title") or metadata.get("name"))
+    for sheet in sheets:
+        for cell in sheet["cells"]:
+            source = cell.get("source", "")
+            source = source if isinstance(source, str) else "".join(source)
+            if cell["cell_type"] == "markdown":
+                add_markdown(source, text)
+            elif cell["cell_type"] == "heading":  # of version 3
+                text.heading(int(cell["level"]), source)
+            elif source:
+                text.left_out["code"] += 1

@@ -16,6 +16,7 @@ from admiral.kb.corpus.files.office_packages import (
     child,
     children,
     local_name,
+    open_archive,
     parsed,
 )
 from admiral.kb.corpus.files.raised_text import Position, joined_text
@@ -26,7 +27,6 @@ from admiral.kb.corpus.files.table_grids import (
     add_grid,
     visible_cells,
 )
-from admiral.kb.corpus.files.zip_archives import open_archive
 from proofs.logic.words import word_list
 
 _MANIFEST = "META-INF/manifest.xml"

@@ -235,7 +235,6 @@ class _Reader:
             self._layout_word(word, number)
 
     def _begins_destination(self, word: str, is_starred: bool) -> bool:
-        """Return whether a word at the beginning of a group says what the group is."""
         state = self._state
         if word == "fldrslt":
             if not state.destination and self._instruction.startswith("TOC"):
@@ -337,7 +336,6 @@ class _Reader:
             state.flow.pieces.append((written, state.position))
 
     def _end_style(self, level: int) -> None:
-        """Note the level of the headings in a style."""
         name, self._style_name = one_line(self._style_name).rstrip(";").lower(), ""
         if match := _HEADING.match(name):
             level = int(match[1])

@@ -18,12 +18,12 @@ from admiral.kb.corpus.files.office_packages import (
     core_title,
     local_name,
     main_part,
+    open_archive,
     parsed,
     relationships,
 )
 from admiral.kb.corpus.files.raised_text import Position, joined_text
 from admiral.kb.corpus.files.table_grids import MOST_COLUMNS, GridCell, add_grid
-from admiral.kb.corpus.files.zip_archives import open_archive
 
 _OFF = ("0", "false")
 _ON = ("1", "true")
@@ -86,7 +86,6 @@ class _Slide:
                 self._add_diagram(attribute(content, "dm") or "")
 
     def _add_paragraphs(self, shape: Element) -> None:
-        """Add the paragraphs of a shape, of which several are a list."""
         paragraphs = [each for each in children(shape, "txBody") if local_name(each) == "p"]
         written = [line for each in paragraphs if (line := _paragraph(each).strip())]
         if len(written) > 1:
@@ -125,7 +124,6 @@ def _shapes(parent: Element | None) -> Iterator[Element]:
 
 
 def _own_properties(shape: Element, name: str) -> Element | None:
-    """Return an element of the properties of a shape, which each kind of shape names otherwise."""
     for each in shape:
         if local_name(each).startswith("nv") and (found := child(each, name)) is not None:
             return found
@@ -133,13 +131,11 @@ def _own_properties(shape: Element, name: str) -> Element | None:
 
 
 def _placeholder(shape: Element) -> str | None:
-    """Return the kind of a placeholder; None for another shape."""
     found = child(_own_properties(shape, "nvPr"), "ph")
     return None if found is None else attribute(found, "type") or "obj"
 
 
 def _rows(table: Element) -> Iterator[list[GridCell]]:
-    """Yield the rows of a table; a cell is repeated in the rows that it is merged with."""
     above: dict[int, str] = {}
     for row in table:
         if local_name(row) != "tr":

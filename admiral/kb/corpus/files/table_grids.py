@@ -88,8 +88,6 @@ def add_grid(rows: Iterable[Row], text: TextBuilder, level: int = 1) -> None:
     ----------
     rows
         The cells of each row from the first column on.
-    text
-        Receives the sentences.
     level
         Level of the headings that lines above tables become.
     """

@@ -12,17 +12,20 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from admiral.kb.corpus.files.extraction import TextBuilder, has_content, one_line
-from admiral.kb.corpus.files.office_packages import Element, attribute, child, local_name
-from admiral.kb.corpus.files.raised_text import Position, joined_text
-from admiral.kb.corpus.files.word_package import (
+from admiral.kb.corpus.files.office_packages import (
+    Element,
     Style,
     WordPackage,
+    attribute,
+    child,
     is_numbered,
     is_on,
+    local_name,
+    open_archive,
     outline_level,
     raised_or_lowered,
 )
-from admiral.kb.corpus.files.zip_archives import open_archive
+from admiral.kb.corpus.files.raised_text import Position, joined_text
 from proofs.logic.words import word_list
 
 # Their content is a part of the text around them.
@@ -225,7 +228,6 @@ def _by_column(row: Sequence[_Cell]) -> list[_Cell]:
 
 
 def _heads(header: Sequence[str], row: Sequence[_Cell]) -> list[str]:
-    """Return the heads of the columns of each cell."""
     heads: list[str] = []
     column = 0
     for cell in row:
@@ -270,7 +272,6 @@ def _blocks(parent: Element) -> Iterator[Element]:
 
 
 def _shown_content(control: Element) -> Element | None:
-    """Return the content of a control; None for a placeholder or a table of contents."""
     properties = child(control, "sdtPr")
     gallery = attribute(child(properties, "docPartObj", "docPartGallery")) or ""
     if is_on(properties, "showingPlcHdr") or gallery == "Table of Contents":
@@ -308,7 +309,6 @@ def _symbol(element: Element) -> str:
 
 
 def _formula(element: Element) -> str:
-    """Return a formula on one line."""
     name = local_name(element)
     if name == "t":
         return element.text or ""

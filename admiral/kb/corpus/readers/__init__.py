@@ -1,14 +1,14 @@
 """Read corpora in any of the supported formats, and detect the format of a corpus.
 
 A reader turns a file or a folder into a stream of records. A bad record is yielded as a RecordError
-rather than raised, so that the caller can skip it. To add a format, write a module with a parser
-for one JSON record or a reader of files, and list it in `FORMATS`.
+rather than raised, so that the caller can skip it. To add a format, write a parser of one
+JSON record in `json_records`, or a module with a reader of files, and list it in `FORMATS`.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path, PurePosixPath
@@ -25,7 +25,6 @@ from admiral.kb.corpus.files.folder_walk import (
     FilePatterns,
     choose_files,
 )
-from admiral.kb.corpus.readers.beir import parse_beir
 from admiral.kb.corpus.readers.corpus_records import (
     Record,
     RecordOrError,
@@ -35,14 +34,18 @@ from admiral.kb.corpus.readers.corpus_records import (
     read_json,
 )
 from admiral.kb.corpus.readers.document_files import read_file
-from admiral.kb.corpus.readers.fever_pages import parse_fever
 from admiral.kb.corpus.readers.feverous_database import MAGIC, read_feverous
-from admiral.kb.corpus.readers.hipporag import array_objects, begins_with_array
-from admiral.kb.corpus.readers.hotpotqa import parse_hotpotqa
-from admiral.kb.corpus.readers.jsonl import parse_jsonl, parse_wiki_jsonl
-from admiral.kb.corpus.readers.kilt import parse_kilt
-from admiral.kb.corpus.readers.nested_text import CONTENT_FIELDS
-from admiral.kb.corpus.readers.unknown_format import unknown_format_error
+from admiral.kb.corpus.readers.json_records import (
+    CONTENT_FIELDS,
+    array_objects,
+    begins_with_array,
+    parse_beir,
+    parse_fever,
+    parse_hotpotqa,
+    parse_jsonl,
+    parse_kilt,
+    parse_wiki_jsonl,
+)
 
 __all__ = [
     "ALL_FILES",
@@ -100,12 +103,7 @@ def read_corpus_file(file: Place, format: str) -> Iterator[RecordOrError | Skipp
 def corpus_files(path: Place, format: str, patterns: FilePatterns) -> ChosenFiles:
     """Return the files of a corpus in reading order; each of them can be read as a corpus.
 
-    Parameters
-    ----------
-    path, format
-        As for `read_corpus`.
-    patterns
-        Which files of the format ``files`` to read.
+    `patterns` choose files of the format ``files``.
     """
     if format == "files":
         return choose_files(path, patterns)
@@ -130,11 +128,6 @@ def detect_format(path: Place) -> str:
     """Detect the format of a corpus from its file names and first records.
 
     A folder holds documents (``files``), unless its first data file is a corpus of another format.
-
-    Returns
-    -------
-    str
-        One of FORMATS.
 
     Raises
     ------
@@ -213,3 +206,33 @@ def _is_flat(text: list[Any]) -> bool:
     """Return whether a text is sentences or paragraphs of sentences, without sections."""
     members = (each for part in text for each in (part if isinstance(part, list) else [part]))
     return not any(isinstance(member, dict) for member in members)
+
+
+_MAX_FIELDS = 8
+_TEXT_FIELDS = ("text", "sentences")
+
+
+def unknown_format_error(
+    file: Place,
+    records: Iterable[tuple[int, dict[str, Any]] | RecordError],
+    formats: Sequence[str],
+) -> AdmiralError:
+    """Return the error for a file whose first records match no format: it names the cause."""
+    unknown = f"{file}: its first records match no known format"
+    remedy = f"Name the format with --format ({', '.join(formats)})."
+    errors = []
+    for item in records:
+        if isinstance(item, RecordError):
+            errors.append(item)
+            continue
+        number, record = item
+        if "title" in record and not any(field in record for field in _TEXT_FIELDS):
+            cause = f"that of line {number} has a title, but neither {' nor '.join(_TEXT_FIELDS)}"
+        else:
+            fields = ", ".join(map(repr, list(record)[:_MAX_FIELDS])) or "none"
+            cause = f"the fields of line {number} are {fields}"
+        return AdmiralError(f"{unknown}: {cause}. {remedy}")
+    if errors:
+        first = errors[0]
+        return RecordError(first.where, first.field, first.problem, first.remedy)
+    return AdmiralError(f"{file}: is empty. Give a file with a document on each line.")

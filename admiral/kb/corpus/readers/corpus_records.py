@@ -14,7 +14,7 @@ from admiral.io.remote import Place, RemotePath
 from admiral.io.streams import json_objects
 from admiral.io.text_cleaning import LONGEST_TITLE, clean_document, clean_title
 from admiral.kb.corpus.files.file_types import file_type
-from admiral.kb.corpus.long_sentences import split_long_sentences
+from admiral.kb.corpus.sentence_splitter import split_long_sentences
 from admiral.records import Document
 
 SKIP_BAD_REMEDY = "Correct it, or skip bad records with --skip-bad."
@@ -57,10 +57,7 @@ class Record:
     def placed(self, file: str) -> Record:
         """Return the record with its file and line in its document, unless that names a source.
 
-        Parameters
-        ----------
-        file
-            `source_of` the path of the record.
+        `file` is `source_of` the path of the record.
         """
         if self.document.source:
             return self

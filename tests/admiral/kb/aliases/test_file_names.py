@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from admiral.kb.aliases.document_aliases import document_aliases
-from admiral.kb.aliases.file_names import spellings
+from admiral.kb.aliases.document_aliases import document_aliases, spellings
 from admiral.records import Document
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral.kb import KnowledgeBase, build
-from admiral.kb.corpus.long_sentences import LONGEST_GIVEN_SENTENCE, split_long_sentences
+from admiral.kb.corpus.sentence_splitter import LONGEST_GIVEN_SENTENCE, split_long_sentences
 from admiral.records import Document
 
 _words = st.lists(st.sampled_from(["curl", "x" * 3000, "日本"]), min_size=1, max_size=9)

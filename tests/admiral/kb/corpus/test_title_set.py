@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from admiral.kb.corpus.title_set import TitleSet
+from admiral.kb.corpus.duplicates import TitleSet
 
 
 @given(st.lists(st.text(max_size=3)))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from admiral.kb.embeddings.sentence_encoder import EncoderIdentity
+from admiral.kb.embeddings import EncoderIdentity
 
 WIDTH = 8
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from admiral.kb.embeddings.quantisation import dequantise, quantise
+from admiral.kb.embeddings import dequantise, quantise
 
 _component = st.floats(-1, 1, width=32).filter(lambda x: x == 0 or abs(x) > 1e-6)
 _vectors = st.integers(1, 6).flatmap(

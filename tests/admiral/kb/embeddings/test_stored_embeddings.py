@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, add, build, compact, embed, info, join, remove, verify
-from admiral.kb.embeddings.quantisation import dequantise, quantise
+from admiral.kb.embeddings import dequantise, quantise
 from admiral.kb.store.manifest import read_manifest, replace_manifest
 from admiral.records import Document, Sentence
 from admiral.storage.checksums import describe_file
@@ -128,7 +128,7 @@ def test_vectors_follow_their_sentences_at_length(
 def test_many_sentences_are_encoded_in_parts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("admiral.kb.embeddings.sentence_encoder._BATCH_SENTENCES", 3)
+    monkeypatch.setattr("admiral.kb.embeddings._BATCH_SENTENCES", 3)
     sizes = []
 
     class Counting(FakeEncoder):

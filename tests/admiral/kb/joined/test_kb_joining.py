@@ -401,7 +401,7 @@ def test_duplicates_are_cached(
     kept = kb / "duplicates.json"
     whole = kept.read_bytes()
     with monkeypatch.context() as patch:
-        patch.setattr("admiral.kb.joined.duplicate_titles.find_duplicates", None)
+        patch.setattr("admiral.kb.joined.find_duplicates", None)
         assert titles(kb) == ["Bird", "Seed", "tit"]
     for damaged in (b"", b"[]", whole.replace(b'"rows": [', b'"rows": [0,'), whole[:-9]):
         kept.write_bytes(damaged)
@@ -423,7 +423,7 @@ def test_a_read_only_join_uses_the_user_cache(
     kept = {path.name for path in (tmp_path / "cache" / "admiral").iterdir()}
     assert kept == {"joins", "tries"}
     with monkeypatch.context() as patch:
-        patch.setattr("admiral.kb.joined.duplicate_titles.find_duplicates", None)
+        patch.setattr("admiral.kb.joined.find_duplicates", None)
         assert titles(kb) == ["Bird", "Seed", "tit"]
     # The cache of newer versions replaces that of older ones.
     add(tmp_path / "corpus.jsonl", shards[0], progress=False)

@@ -8,9 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError
-from admiral.kb.store import document_writer as module
-from admiral.kb.store.document_store import DocumentStore
-from admiral.kb.store.document_writer import DocumentWriter
+from admiral.kb.store import document_store as module
+from admiral.kb.store.document_store import DocumentStore, DocumentWriter
 from admiral.records import Document
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral.kb import KnowledgeBase, build, info
-from admiral.kb.store.index_texts import (
+from admiral.kb.store.index_building import (
     LONGEST_PASSAGE,
     LONGEST_WHOLE,
     index_texts,

@@ -22,8 +22,8 @@ from tqdm import tqdm
 
 from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, add, build, compact, embed, remove, verify
+from admiral.kb.store.collection import Snapshot
 from admiral.kb.store.manifest import NAME, read_manifest
-from admiral.kb.store.snapshot import Snapshot
 from admiral.records import Sentence
 from tests.admiral.failing_calls import FAULTS, Failing, full_disk, marked_faults
 from tests.admiral.kb.embeddings.fake_encoder import FakeEncoder
@@ -328,7 +328,7 @@ def test_a_file_system_without_locks(
     with monkeypatch.context() as patch:
         # Only the locks of readers; writers use another library.
         locks = SimpleNamespace(flock=none, LOCK_SH=1, LOCK_EX=2, LOCK_NB=4)
-        patch.setattr("admiral.kb.store.snapshot.fcntl", locks)
+        patch.setattr("admiral.kb.store.collection.fcntl", locks)
         compact(kb, progress=False)
         assert contents(kb) == before
         assert verify(kb) == []
@@ -362,6 +362,6 @@ def test_an_unreadable_segment(updated: Path, monkeypatch: pytest.MonkeyPatch) -
     def refused(_: Path) -> int:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("admiral.kb.store.snapshot._lock_shared", refused)
+    monkeypatch.setattr("admiral.kb.store.collection._lock_shared", refused)
     with pytest.raises(AdmiralError, match=r"cannot be opened \(Permission denied\)\. Check its"):
         KnowledgeBase.open(updated)

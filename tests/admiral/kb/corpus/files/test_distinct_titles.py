@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError
 from admiral.io.text_cleaning import clean_title
-from admiral.kb.corpus.files.distinct_titles import distinct_titles
+from admiral.kb.corpus.files.document_titles import distinct_titles
 
 
 @pytest.mark.parametrize(

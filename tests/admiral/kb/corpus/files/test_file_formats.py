@@ -12,15 +12,14 @@ from hypothesis import strategies as st
 from pypdf import PdfWriter
 from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
 
-from admiral.kb.corpus.files import extraction, zip_archives
+from admiral.kb.corpus.files import extraction, office_packages
 from admiral.kb.corpus.files.document_titles import choose_title
 from admiral.kb.corpus.files.epub_files import read_epub
 from admiral.kb.corpus.files.extraction import TextBuilder, UnreadableFileError
 from admiral.kb.corpus.files.file_types import file_type, stem
 from admiral.kb.corpus.files.html_files import read_html
 from admiral.kb.corpus.files.manual_pages import read_manual_page
-from admiral.kb.corpus.files.markdown_files import read_markdown
-from admiral.kb.corpus.files.notebooks import read_notebook
+from admiral.kb.corpus.files.markdown_files import read_markdown, read_notebook
 from admiral.kb.corpus.files.package_metadata import read_package_metadata
 from admiral.kb.corpus.files.pdf_files import read_pdf
 from admiral.kb.corpus.files.plain_text_files import read_plain_text
@@ -221,10 +220,10 @@ def test_archives_have_bounds_and_no_entities(monkeypatch: pytest.MonkeyPatch) -
         extract(read_epub, epub('<!DOCTYPE x [<!ENTITY a "aaaa">]>'))
     bomb = epub(chapter="a" * 3_000_000)
     assert len(bomb) < 20_000
-    monkeypatch.setattr(zip_archives, "LONGEST_MEMBER", 2_000_000)
+    monkeypatch.setattr(office_packages, "LONGEST_MEMBER", 2_000_000)
     with pytest.raises(UnreadableFileError, match="too long"):
         extract(read_epub, bomb)
-    monkeypatch.setattr(zip_archives, "LONGEST_ARCHIVE", 1000)
+    monkeypatch.setattr(office_packages, "LONGEST_ARCHIVE", 1000)
     with pytest.raises(UnreadableFileError, match="too long"):
         extract(read_docx, word())
     monkeypatch.setattr(extraction, "LONGEST_TEXT", 10)

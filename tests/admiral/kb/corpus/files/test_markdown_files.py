@@ -5,8 +5,7 @@ import json
 import pytest
 
 from admiral.kb.corpus.files.extraction import TextBuilder
-from admiral.kb.corpus.files.markdown_files import read_markdown
-from admiral.kb.corpus.files.notebooks import read_notebook
+from admiral.kb.corpus.files.markdown_files import read_markdown, read_notebook
 
 
 def extract(source: str | bytes) -> tuple[list[str], list[tuple[str, str]]]:

@@ -9,8 +9,7 @@ from pypdf.errors import DependencyError
 from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
 
 from admiral.kb.corpus.files.extraction import TextBuilder, UnreadableFileError
-from admiral.kb.corpus.files.line_ends import LineJoiner
-from admiral.kb.corpus.files.pdf_files import read_pdf
+from admiral.kb.corpus.files.pdf_files import LineJoiner, read_pdf
 
 LONG = "A line of the text that is as long as the lines of this page are, or longer."
 

@@ -14,8 +14,7 @@ from openpyxl.cell.rich_text import CellRichText, TextBlock
 from openpyxl.cell.text import InlineFont
 
 from admiral.kb.corpus.files.extraction import TextBuilder, UnreadableFileError
-from admiral.kb.corpus.files.number_formats import shown_number
-from admiral.kb.corpus.files.workbook_files import read_xlsx
+from admiral.kb.corpus.files.workbook_files import read_xlsx, shown_number
 
 Workbook = openpyxl.Workbook
 

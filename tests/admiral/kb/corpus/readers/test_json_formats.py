@@ -10,12 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral.errors import RecordError
-from admiral.io.fever_titles import fever_title
-from admiral.kb.corpus.readers.beir import parse_beir
-from admiral.kb.corpus.readers.fever_pages import parse_fever
-from admiral.kb.corpus.readers.hotpotqa import _HREF, parse_hotpotqa
-from admiral.kb.corpus.readers.jsonl import parse_jsonl, parse_wiki_jsonl
-from admiral.kb.corpus.readers.kilt import parse_kilt
+from admiral.io.text_cleaning import fever_title
+from admiral.kb.corpus.readers.json_records import (
+    _HREF,
+    parse_beir,
+    parse_fever,
+    parse_hotpotqa,
+    parse_jsonl,
+    parse_kilt,
+    parse_wiki_jsonl,
+)
 from admiral.records import Document
 
 

@@ -20,10 +20,10 @@ from admiral.kb.corpus.readers import (
     Record,
     RecordOrError,
     detect_format,
-    hipporag,
+    json_records,
     read_corpus,
 )
-from admiral.kb.corpus.readers.hipporag import array_objects
+from admiral.kb.corpus.readers.json_records import array_objects
 from admiral.records import Document
 
 
@@ -352,7 +352,7 @@ def test_an_array_is_limited_and_in_utf8(tmp_path: Path, monkeypatch: pytest.Mon
     path.write_bytes(b'[\n{"title": "\xff"}]')
     with pytest.raises(AdmiralError, match=r"c\.json:2: not UTF-8"):
         detect_format(path)
-    monkeypatch.setattr(hipporag, "LARGEST_ARRAY", 2**20)
+    monkeypatch.setattr(json_records, "LARGEST_ARRAY", 2**20)
     path.write_text("[" + " " * 2**20 + "]")
     with pytest.raises(AdmiralError, match=r"larger than 1 MiB. Write it as JSON Lines"):
         list(read_corpus(path, "hipporag"))

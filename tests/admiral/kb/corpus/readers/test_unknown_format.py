@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from admiral.io.streams import json_objects
-from admiral.kb.corpus.readers.unknown_format import unknown_format_error
+from admiral.kb.corpus.readers import unknown_format_error
 
 UNKNOWN = ": its first records match no known format: "
 

@@ -1,6 +1,7 @@
-"""Find and hide titles that several members of a joined knowledge base have.
+"""Join knowledge bases into one that is searched as a whole; the members stay where they are.
 
-Of the documents with such a title, that of the first member is kept; the others are hidden, as if
+Of the documents with a title that several members have, that of the first is kept; the others are
+hidden, as if
 they were removed. Because members change independently, titles are compared whenever a new
 combination of versions is opened. The result is cached in ``duplicates.json``, or in the user's
 cache if the knowledge base is read-only, with the digest of these versions.
@@ -12,20 +13,40 @@ import hashlib
 import json
 import logging
 import os
+import time
 from array import array
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from admiral.errors import AdmiralError
+from admiral.kb.bm25 import check_updatable
+from admiral.kb.corpus.corpora import check_choice
+from admiral.kb.kb_paths import checked_kb_path
 from admiral.kb.store.collection import Collection
-from admiral.kb.store.contents import Contents
-from admiral.kb.store.document_writer import document_counts
-from admiral.kb.store.manifest import digest_of, write_with_digest
+from admiral.kb.store.contents import BM25, Contents
+from admiral.kb.store.document_store import document_counts
+from admiral.kb.store.index_building import NO_BM25
+from admiral.kb.store.manifest import (
+    copy_permissions,
+    digest_of,
+    is_knowledge_base,
+    read_manifest,
+    write_with_digest,
+)
+from admiral.kb.store.member_manifests import (
+    POLICIES,
+    JoinManifest,
+    member_name,
+    read_join,
+    write_join,
+)
 from admiral.kb.store.title_tries import user_cache
+from admiral.storage.atomic_directories import staging
 
 logger = logging.getLogger(__name__)
 
@@ -53,12 +74,7 @@ class DuplicateTitles:
 def open_contents(collection: Collection) -> tuple[Contents, dict[str, int]]:
     """Open the contents of a collection, hide duplicates, and count the rest.
 
-    Returns
-    -------
-    Contents
-        The open contents.
-    dict
-        Numbers of ``documents``, ``sentences`` and ``links``.
+    The counts are of ``documents``, ``sentences`` and ``links``.
 
     Raises
     ------
@@ -176,3 +192,99 @@ def write_duplicates(path: Path, digest: str, duplicates: DuplicateTitles) -> No
     """Cache the duplicates of the versions with this digest."""
     body = {"collection": digest, "rows": duplicates.rows.tolist(), "counts": duplicates.counts}
     write_with_digest(path, body)
+
+
+@dataclass(frozen=True, slots=True)
+class JoinReport:
+    """Report of a join.
+
+    Attributes
+    ----------
+    documents
+        Number of documents, without hidden ones.
+    hidden
+        Number of documents hidden because an earlier member has a document of the same title.
+    """
+
+    path: Path
+    members: int
+    documents: int
+    hidden: int
+    seconds: float
+
+
+def join(
+    members: Sequence[str | Path] | str | Path,
+    path: str | Path,
+    *,
+    on_duplicate: str = "error",
+    overwrite: bool = False,
+) -> JoinReport:
+    """Join knowledge bases into one that is searched as a whole.
+
+    The members stay where they are. Their rows follow each other, and BM25 uses the statistics of
+    all documents. Opening the joined knowledge base opens the current versions of the members, with
+    all documents added or removed since.
+
+    Parameters
+    ----------
+    members
+        One or more knowledge bases with the same BM25 backend, none of them joined itself.
+    path
+        Directory to create; it takes a few kilobytes.
+    on_duplicate
+        Policy for a title that several members have, now or later: ``error``, or ``skip`` to keep
+        the document of the first of them.
+
+    Raises
+    ------
+    AdmiralError
+        If the members cannot be joined or `path` cannot be written; nothing has changed then.
+    """
+    began = time.monotonic()
+    check_choice("on_duplicate", on_duplicate, POLICIES)
+    given = [members] if isinstance(members, str | Path) else members
+    target, paths = checked_kb_path(path), [checked_kb_path(member) for member in given]
+    if not paths:
+        raise AdmiralError("no knowledge base given. Name at least one to be joined.")
+    _check_members(paths, target)
+    manifest = JoinManifest(tuple(member_name(member, target) for member in paths), on_duplicate)
+    with staging(target, overwrite=overwrite, owned=is_knowledge_base) as directory:
+        with closing(Collection(target, manifest)) as collection, collection.unchanged():
+            _check_bm25(collection)
+            with closing(Contents(collection.snapshots)) as contents:
+                duplicates = find_duplicates(collection, contents)
+        write_duplicates(directory / NAME, collection.manifest.digest, duplicates)
+        write_join(directory, manifest)
+        if is_knowledge_base(target):
+            copy_permissions(directory, target)
+    hidden = len(duplicates.rows)
+    documents = collection.manifest.counts["documents"] - hidden
+    return JoinReport(target, len(paths), documents, hidden, time.monotonic() - began)
+
+
+def _check_members(members: Sequence[Path], target: Path) -> None:
+    """Raise `AdmiralError` for members that are joined, repeated, or overlap with the target."""
+    home = Path(os.path.realpath(target))
+    seen: dict[str, Path] = {}
+    for member in members:
+        joined = read_join(member)
+        if joined is not None:
+            names = " ".join(map(str, joined.paths(member)))
+            raise AdmiralError(f"{member}: joins others itself. Name its members instead: {names}")
+        read_manifest(member)
+        place = os.path.realpath(member)
+        if place in seen:
+            raise AdmiralError(f"{member}: is named twice (as {seen[place]}). Name it once.")
+        seen[place] = member
+        if home.is_relative_to(place) or Path(place).is_relative_to(home):
+            raise AdmiralError(
+                f"{target}: would contain its member {member} or lie in it. Choose another path."
+            )
+
+
+def _check_bm25(collection: Collection) -> None:
+    """Raise `AdmiralError` if the BM25 indexes cannot be searched together."""
+    if (backend := collection.manifest.bm25) != NO_BM25:
+        for snapshot in collection.snapshots:
+            check_updatable(backend, snapshot.base / BM25)

@@ -1,31 +1,171 @@
-"""Read and write the sentence embeddings of a segment: memory-mapped arrays.
+"""Embed the sentences of documents, and store their vectors: memory-mapped arrays of a segment.
 
 ``vectors.npy`` holds the quantised vectors of the sentences of all documents, one after the other,
 and ``checksums.npy`` the CRC-32 of the text of each. Those of row `n` are ``starts[n]`` to
 ``starts[n + 1]`` of ``starts.npy``: none, or as many as the document has sentences.
 ``encoder.json`` names the encoder.
+
+Vectors have eight bits per component. Each has its own scale, so that its largest component becomes
+127. The scale is not stored: a unit vector follows from its direction.
 """
 
 from __future__ import annotations
 
 import json
+import zlib
 from array import array
-from collections.abc import Iterable
-from dataclasses import asdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from admiral.errors import AdmiralError
-from admiral.kb.embeddings.sentence_encoder import (
-    EncoderIdentity,
-    QuantisedSentences,
-    embedded_text,
-    text_checksum,
-)
 from admiral.records import Document
+from admiral.storage.checksums import damaged_error
 from trie.npy_files import open_array
+
+_LARGEST = 127
+
+
+def quantise(vectors: np.ndarray) -> np.ndarray:
+    """Round vectors to eight bits.
+
+    The vectors are finite floats, (vectors, width). Zero vectors stay zero. Return int8, (vectors,
+    width).
+    """
+    largest = np.abs(vectors).max(axis=1, keepdims=True, initial=0.0)
+    scaled = np.divide(vectors * _LARGEST, largest, out=np.zeros_like(vectors), where=largest > 0)
+    rounded: np.ndarray = np.rint(scaled).astype(np.int8)
+    return rounded
+
+
+def dequantise(quantised: np.ndarray) -> np.ndarray:
+    """Return the unit vectors, float32, of vectors that were quantised; zero vectors stay zero."""
+    vectors = quantised.astype(np.float32)
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    np.divide(vectors, norms, out=vectors, where=norms > 0)
+    return vectors
+
+
+# Sentences that are encoded together, and held in memory as floats.
+_BATCH_SENTENCES = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class EncoderIdentity:
+    """The identity of an encoder: only vectors of the same encoder can be compared.
+
+    Attributes
+    ----------
+    name
+        Name of the model, for people.
+    fingerprint
+        SHA-256 of the model and of how it is used.
+    width
+        Number of components of a vector.
+    """
+
+    name: str
+    fingerprint: str
+    width: int
+
+
+class SentenceEncoder(Protocol):
+    """An encoder of texts."""
+
+    @property
+    def identity(self) -> EncoderIdentity:
+        """The identity of the encoder."""
+        ...
+
+    def unit_vectors(self, texts: Sequence[str]) -> ArrayLike:
+        """Return the unit vectors of texts, float32, (texts, width)."""
+        ...
+
+
+class QuantisedSentences(NamedTuple):
+    """The stored vectors of a document's sentences; none, or one for each sentence.
+
+    Attributes
+    ----------
+    vectors
+        int8, (sentences, width); zero for blank sentences.
+    checksums
+        CRC-32 of the texts that the vectors are of: uint32, (sentences,).
+    """
+
+    vectors: np.ndarray
+    checksums: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.checksums)
+
+
+def no_vectors(width: int) -> QuantisedSentences:
+    """Return the value for a document whose sentences have no stored vectors."""
+    return QuantisedSentences(np.empty((0, width), np.int8), np.empty(0, np.uint32))
+
+
+def embedded_text(title: str, sentence: str) -> str:
+    """Return the text that stands for a sentence when it is embedded."""
+    return f"{title}: {sentence}"
+
+
+def text_checksum(text: str) -> int:
+    """Return the CRC-32 of a text, by which a vector is known to be that of the text."""
+    return zlib.crc32(text.encode("utf-8", "surrogatepass"))
+
+
+def embed_documents(
+    documents: Iterable[tuple[Document, QuantisedSentences]], encoder: SentenceEncoder
+) -> Iterator[QuantisedSentences]:
+    """Yield the quantised vectors of the sentences of each document.
+
+    Documents come with the vectors that they have already. Those without any are encoded.
+    """
+    batch: list[tuple[Document, QuantisedSentences]] = []
+    missing = 0
+    for document, stored in documents:
+        batch.append((document, stored))
+        missing += 0 if len(stored) else len(document.sentences)
+        if missing >= _BATCH_SENTENCES:
+            yield from _embed_batch(batch, encoder)
+            batch, missing = [], 0
+    yield from _embed_batch(batch, encoder)
+
+
+def _embed_batch(
+    batch: Sequence[tuple[Document, QuantisedSentences]], encoder: SentenceEncoder
+) -> Iterator[QuantisedSentences]:
+    width = encoder.identity.width
+    texts = [
+        embedded_text(document.title, sentence)
+        for document, stored in batch
+        if not len(stored)
+        for sentence in document.sentences
+        if sentence.strip()
+    ]
+    parts = [no_vectors(width).vectors]
+    for first in range(0, len(texts), _BATCH_SENTENCES):
+        vectors = encoder.unit_vectors(texts[first : first + _BATCH_SENTENCES])
+        parts.append(quantise(np.asarray(vectors)))
+    encoded = iter(np.concatenate(parts))
+    for document, stored in batch:
+        yield stored if len(stored) else _align(document, encoded, width)
+
+
+def _align(document: Document, encoded: Iterator[np.ndarray], width: int) -> QuantisedSentences:
+    """Return a vector for each sentence of a document, given those of sentences with text."""
+    vectors = np.zeros((len(document.sentences), width), np.int8)
+    checksums = np.zeros(len(document.sentences), np.uint32)
+    for number, sentence in enumerate(document.sentences):
+        checksums[number] = text_checksum(embedded_text(document.title, sentence))
+        if sentence.strip():
+            vectors[number] = next(encoded)
+    return QuantisedSentences(vectors, checksums)
+
 
 #: Folder, in the directory of a segment, of folders with random names: a later set of embeddings
 #: gets a new one, because files never change once a manifest lists them.
@@ -86,10 +226,7 @@ def _write_header(file: IO[bytes], dtype: type[np.generic], shape: tuple[int, ..
 class StoredEmbeddings:
     """The sentence embeddings of a segment, by row.
 
-    Parameters
-    ----------
-    folder
-        Folder that `write_embeddings` wrote.
+    `write_embeddings` wrote `folder`.
 
     Attributes
     ----------
@@ -107,13 +244,13 @@ class StoredEmbeddings:
         try:
             value = json.loads((folder / _ENCODER).read_bytes())
             if value.pop("version") != _FORMAT_VERSION:
-                raise self._damaged(f"{_ENCODER} has an unknown version")
+                raise damaged_error(self._folder, f"{_ENCODER} has an unknown version")
             self.encoder = EncoderIdentity(**value)
             self._vectors = np.asarray(open_array(folder / _VECTORS))
             self._checksums = np.asarray(open_array(folder / _CHECKSUMS))
             self._starts = np.asarray(open_array(folder / _STARTS))
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise self._damaged(error) from error
+            raise damaged_error(self._folder, error) from error
         arrays = (self._vectors, self._checksums, self._starts)
         if [a.dtype for a in arrays] != [np.int8, np.uint32, np.int64] or not (
             self._starts.ndim == 1
@@ -121,7 +258,7 @@ class StoredEmbeddings:
             and self._checksums.shape == (self._starts[-1],)
             and self._vectors.shape == (self._starts[-1], self.encoder.width)
         ):
-            raise self._damaged("its files do not fit together")
+            raise damaged_error(self._folder, "its files do not fit together")
 
     def __len__(self) -> int:
         """Return the number of vectors."""
@@ -160,9 +297,3 @@ class StoredEmbeddings:
         if len(stored) and stored.checksums.tolist() != list(map(text_checksum, texts)):
             return f"{self._folder}: row {row}: its vectors are those of other sentences"
         return ""
-
-    def _damaged(self, reason: object) -> AdmiralError:
-        return AdmiralError(
-            f"{self._folder}: damaged ({reason}). Run `admiral verify`, then build the knowledge "
-            "base again with `admiral index`."
-        )

@@ -1,1 +1,0 @@
-"""Embeddings of the sentences of a knowledge base, stored in eight bits."""
