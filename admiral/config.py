@@ -210,7 +210,7 @@ class RetrievalConfig:
         "0.15,0.60, to log what its answers cost.",
     )
     stop_at: float = setting(
-        0.5,
+        0.7,
         "Probability from which the evidence counts as sufficient, that is, supports or refutes "
         "the claim; needs a verifier.",
         bounds=(0, 1),

@@ -121,18 +121,20 @@ class VerifierJudge:
             title, text = evidence[comparison.sentence]
             if comparison.stated in text and _is_quotable(comparison.stated):
                 return Alignment(comparison.stated, title, 1.0)
-        title, text = evidence[int(np.argmax(reading.sentences[:, _CONTRADICTION]))]
+        denials = reading.sentences[:, _CONTRADICTION]
         span, before = steps[at].claim, steps[at - 1].claim if at else ""
-        pieces = [_JOINING.sub("", text[begin:end]).strip(" ,.;:") for begin, end in chunk(text)]
-        best, highest = "", 0.0
-        for piece, previous in zip(pieces, ["", *pieces], strict=False):
-            score = self._opposition(span, piece, before, previous)
-            if score > highest and _is_quotable(piece):
-                best, highest = piece, score
-        if best:
-            return Alignment(best, title, 1.0)
-        aligned = Aligner([(title, text)], self._lexicon).align(span) or steps[at].alignment
-        return aligned or Alignment("", title, 0.0)
+        best, highest = Alignment("", "", 0.0), 0.0
+        for (title, text), denial in zip(evidence, denials / (denials.max() or 1.0), strict=True):
+            pieces = [_JOINING.sub("", text[b:e]).strip(" ,.;:") for b, e in chunk(text)]
+            for piece, previous in zip(pieces, ["", *pieces], strict=False):
+                score = self._opposition(span, piece, before, previous)
+                if score and score + denial > highest and _is_quotable(piece):
+                    best, highest = Alignment(piece, title, 1.0), score + denial
+        if best.span:
+            return best
+        closest = evidence[int(np.argmax(denials))]
+        aligned = Aligner([closest], self._lexicon).align(span) or steps[at].alignment
+        return aligned or Alignment("", closest[0], 0.0)
 
     def _opposition(self, span: str, piece: str, before: str, previous: str) -> float:
         """Return how well a piece of the evidence stands where a span of the claim does."""
@@ -140,10 +142,10 @@ class VerifierJudge:
         if not stated or (claimed <= stated and _is_negated(span) == _is_negated(piece)):
             return 0.0  # it says the same
         first, other = (text.split()[0].lower() for text in (span, piece))
+        follows_the_same = bool(_content_stems(before) & _content_stems(previous))
         return (
-            3.0 * bool(_content_stems(before) & _content_stems(previous))
-            + 1.5 * (self._lexicon.relation(span, piece) in REFUTING_OPERATORS)
-            + 1.0 * (_kind(span) == _kind(piece))
+            2.5 * (self._lexicon.relation(span, piece) in REFUTING_OPERATORS)
+            + (1.0 + 2.0 * follows_the_same) * (_kind(span) == _kind(piece))
             + 0.5 * (first == other)
             + len(claimed & stated) / max(len(claimed), 1)
         )

@@ -96,7 +96,7 @@ def test_bad_records_and_damaged_files_name_the_url(folder: Path) -> None:
     url = f"file://{folder}/a-b/1.jsonl.gz"
     path = folder / "a-b" / "1.jsonl.gz"
     path.write_bytes(path.read_bytes()[:-12])
-    with pytest.raises(AdmiralError, match=f"{url}: the compressed file is damaged or cut off"):
+    with pytest.raises(AdmiralError, match=f"{url}:3: the compressed file is damaged or cut off"):
         list(Corpora(url, "jsonl", False).records(False))
 
 

@@ -116,7 +116,7 @@ def test_a_modified_manifest(edit: str, kb_path: Path) -> None:
 
 def test_truncated_and_missing_files(kb_path: Path) -> None:
     files = [p for p in kb_path.rglob("*") if p.is_file() and p.name != "manifest.json"]
-    assert len(files) == 11
+    assert len(files) == 12
     for file in files:
         whole = file.read_bytes()
         for changed in (whole[:-1], whole + b"x", b""):
