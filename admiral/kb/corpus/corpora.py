@@ -185,7 +185,9 @@ class Corpora:
         reasons = [f"{count:,} {reason}" for reason, count in self.skipped.most_common()]
         shown = ", ".join(suffix for suffix, _ in self._unknown.most_common(_SUFFIXES_SHOWN))
         more = ", ..." if len(self._unknown) > _SUFFIXES_SHOWN else ""
-        line = f"{self.skipped.total():,} files were skipped: {'; '.join(reasons)}"
+        total = self.skipped.total()
+        files = "1 file was" if total == 1 else f"{total:,} files were"
+        line = f"{files} skipped: {'; '.join(reasons)}"
         return line.replace(UNKNOWN, f"{UNKNOWN} ({shown}{more})")
 
 

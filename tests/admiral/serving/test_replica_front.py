@@ -148,9 +148,15 @@ def test_an_accepted_request_waits_for_a_place(
 
 
 def test_a_client_that_leaves_frees_the_place(client: httpx.Client, replica: Replica) -> None:
-    with client.stream("POST", "/v1/retrieve/stream", json={"claim": EMMY, "hops": 3}) as response:
-        next(response.iter_lines())
-        assert service(replica).queue(None).taken == 1
+    body = {"claim": EMMY, "hops": 3}
+    caught = False
+    for _ in range(5):  # on a busy machine, the claim may be done before its first line is here
+        with client.stream("POST", "/v1/retrieve/stream", json=body) as response:
+            next(response.iter_lines())
+            caught = service(replica).queue(None).taken == 1
+        if caught:
+            break
+    assert caught
     end = time.monotonic() + 10
     while service(replica).queue(None).taken:
         assert time.monotonic() < end
