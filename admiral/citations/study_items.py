@@ -329,7 +329,7 @@ def sign_test(wins: int, losses: int) -> SignTest:
     count = wins + losses
 
     def at_least(successes: int) -> float:
-        ways, term = 0, 1  # the number of outcomes with so many wins, from all wins downwards
+        ways, term = 0, 1  # term: outcomes with `number` wins, counted down from all
         for number in range(count, successes - 1, -1):
             ways += term
             term = term * number // (count - number + 1)

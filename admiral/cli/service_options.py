@@ -87,8 +87,9 @@ def _options(port: int) -> tuple[Callable[..., Any], ...]:
             "hosts",
             multiple=True,
             metavar="NAME",
-            help="Name that requests may call this machine by, besides --host, its own name and "
-            "its addresses, and whose pages may use the service; repeatable. '*' for any.",
+            help="Further host name to accept in requests, and as the origin of pages that use "
+            "the service, besides --host, the machine's own name and its addresses; repeatable. "
+            "'*' accepts any.",
         ),
         click.option("--no-auth", is_flag=True, help="Serve other machines without API keys."),
         click.option(

@@ -71,8 +71,8 @@ class AccessMiddleware:
     api_keys
         Keys of which requests must give one, as ``Authorization: Bearer KEY``; none for no check.
     hosts
-        Names that requests may call this machine by, besides its addresses; None for any. A page
-        that a browser has from elsewhere could otherwise make its name point here.
+        Host names to accept in requests, besides the machine's addresses; None accepts any.
+        Otherwise a page from elsewhere could point its own name here (DNS rebinding).
     """
 
     def __init__(

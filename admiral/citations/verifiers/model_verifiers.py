@@ -8,6 +8,7 @@ need no training.
 from __future__ import annotations
 
 import threading
+from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -95,28 +96,8 @@ def _encodable(text: str) -> str:
 _LOWEST = -1.0
 
 
-class SimilarityVerifier:
-    """Score passages by the highest cosine of the claim with one of their sentences."""
-
-    def __init__(self, states: SentenceStates, context: ContextForm = "claim") -> None:
-        self._states, self._context = states, context
-
-    def score(
-        self, claims: Sequence[CitedClaim], passages: Sequence[Sequence[Passage]]
-    ) -> list[list[float]]:
-        """Return the similarity of each claim and each of its passages."""
-        scores = []
-        for claim, own in zip(claims, passages, strict=True):
-            query, sentences, states = encoded_texts(self._states, claim, self._context, own)
-            cosines = {text: float(one.vector @ query.vector) for text, one in states.items()}
-            scores.append(
-                [max((cosines[s] for s in texts), default=_LOWEST) for texts in sentences]
-            )
-        return scores
-
-
-class LateInteractionVerifier:
-    """Score passages by the mean over the claim's tokens of their highest cosine with any token."""
+class _StateVerifier(ABC):
+    """Score passages by encoder states of the claim and of their sentences."""
 
     def __init__(self, states: SentenceStates, context: ContextForm = "claim") -> None:
         self._states, self._context = states, context
@@ -125,20 +106,41 @@ class LateInteractionVerifier:
         self, claims: Sequence[CitedClaim], passages: Sequence[Sequence[Passage]]
     ) -> list[list[float]]:
         """Return the score of each passage of each claim."""
-        scores = []
-        for claim, own in zip(claims, passages, strict=True):
-            query, sentences, states = encoded_texts(self._states, claim, self._context, own)
-            tokens = query.tokens.float()
-            # For each sentence, the highest cosine of each token of the claim.
-            best = {
-                text: (tokens @ one.tokens.float().T).amax(1)
-                for text, one in states.items()
-                if len(one.tokens)
-            }
-            scores.append(
-                [_mean_of_best([best[s] for s in texts if s in best]) for texts in sentences]
-            )
-        return scores
+        return [
+            self._scores(*encoded_texts(self._states, claim, self._context, own))
+            for claim, own in zip(claims, passages, strict=True)
+        ]
+
+    @abstractmethod
+    def _scores(
+        self, query: TextStates, sentences: list[list[str]], states: dict[str, TextStates]
+    ) -> list[float]: ...
+
+
+class SimilarityVerifier(_StateVerifier):
+    """Score passages by the highest cosine of the claim with one of their sentences."""
+
+    def _scores(
+        self, query: TextStates, sentences: list[list[str]], states: dict[str, TextStates]
+    ) -> list[float]:
+        cosines = {text: float(one.vector @ query.vector) for text, one in states.items()}
+        return [max((cosines[s] for s in texts), default=_LOWEST) for texts in sentences]
+
+
+class LateInteractionVerifier(_StateVerifier):
+    """Score passages by the mean over the claim's tokens of their highest cosine with any token."""
+
+    def _scores(
+        self, query: TextStates, sentences: list[list[str]], states: dict[str, TextStates]
+    ) -> list[float]:
+        tokens = query.tokens.float()
+        # For each sentence, the highest cosine of each token of the claim.
+        best = {
+            text: (tokens @ one.tokens.float().T).amax(1)
+            for text, one in states.items()
+            if len(one.tokens)
+        }
+        return [_mean_of_best([best[s] for s in texts if s in best]) for texts in sentences]
 
 
 def _mean_of_best(rows: Sequence[torch.Tensor]) -> float:

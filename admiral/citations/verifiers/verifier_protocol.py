@@ -1,4 +1,4 @@
-"""What every verifier does, and a cheap and a close one in turn."""
+"""The interface of citation verifiers, and a cascade of a cheap one and an accurate one."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ GIVEN_TWICE = "the file was given twice"
 
 @dataclass(slots=True)
 class FileReport:
-    """What became of an input file, or of a range of its lines.
+    """The outcome of reading an input file, or a range of its lines.
 
     Attributes
     ----------

@@ -1,6 +1,6 @@
 """Choose the title of a file among its headings, its metadata and its name; tell equal ones apart.
 
-Documents with equal titles are told apart by what differs in the paths of their files,
+Documents with equal titles are distinguished by the parts of their paths that differ,
 ``requests/README`` and ``flask/README``, ``mount(8) (de)`` and ``mount(8) (fr)``: never by a
 number, which would say nothing about the document and depend on the order of reading.
 """

@@ -60,12 +60,12 @@ class ChosenFiles(NamedTuple):
 
     @property
     def skipped(self) -> Counter[str]:
-        """How many files are not read, by reason."""
+        """Number of files that are skipped, by reason."""
         return Counter(reason for _, reason in self.others)
 
     @property
     def unknown(self) -> Counter[str]:
-        """How many files there are of each suffix that is not known."""
+        """Number of files of unknown type, by suffix."""
         names = (uncompressed_name(file.name) for file, why in self.others if why == UNKNOWN)
         return Counter(PurePosixPath(name).suffix or "no suffix" for name in names)
 

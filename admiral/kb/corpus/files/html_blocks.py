@@ -1,7 +1,7 @@
 """Turn the elements of an HTML page into headings, paragraphs, list items and rows of tables.
 
 Formulas of MathML become their TeX source, or else ``a^2 + b_1``. Prose in ``<pre>``, as in mail
-archives and old standards, is told from code.
+archives and old standards, is distinguished from code.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ _CODE_PAGES = {
     **{204: "cp1251", 222: "cp874", 238: "cp1250", 254: "cp437", 255: "cp850"},
 }
 _CHARACTER_SETS = {"mac": "mac_roman", "pc": "cp437", "pca": "cp850"}
-# Groups whose text is not shown, besides those that are marked as unknown to old programs (\*).
+# Groups whose text is not displayed, in addition to those marked as ignorable (\*).
 _LEFT_OUT = word_list(
     "colortbl pict object header headerl headerr headerf footer footerl footerr footerf xe tc tcn "
     "rxe fldinst annotation nonshppict shprslt nonesttables bkmkstart bkmkend template upr"
@@ -103,7 +103,7 @@ class _Flow:
 
 @dataclass(slots=True)
 class _State:
-    """What a group inherits from the one around it."""
+    """Formatting state that a group inherits from its parent."""
 
     flow: _Flow
     destination: str = ""  # "" for text that is shown

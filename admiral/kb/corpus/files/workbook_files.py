@@ -225,7 +225,7 @@ def read_xlsx(data: bytes, text: TextBuilder) -> None:
 
 
 class _Workbook(NamedTuple):
-    """What the sheets of a workbook share.
+    """Data shared by the sheets of a workbook.
 
     Attributes
     ----------
@@ -273,7 +273,7 @@ class _Workbook(NamedTuple):
 
 
 class _Layout(NamedTuple):
-    """What is hidden and what is merged on a sheet.
+    """Hidden columns and merged cells of a sheet.
 
     Attributes
     ----------
