@@ -28,7 +28,7 @@ FILES = {
     "a/lamps.html": PAGE.encode(),
     "b/lamps.html": PAGE.encode(),
     "cafe.txt": "The café is old. It serves tea.".encode("cp1252"),
-    "cut.md.gz": gzip.compress(b"Some text. " * 99)[:-9],
+    "cut.md.gz": gzip.compress(b"Some text. " * 99, mtime=0)[:-9],
     "empty.md": b"",
     "photo.png": b"x",
     "report.docx": word(
