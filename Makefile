@@ -239,10 +239,10 @@ runs/real-examples.jsonl: | runs/hover-367k/manifest.json
 	    --source gold:$(DATA)/fever/claims.train-pages.jsonl $@
 
 runs/world-examples.jsonl: | setup
-	$(EXAMPLES) --worlds 220000 --seed 1 $@
+	$(EXAMPLES) --worlds 520000 --seed 1 $@
 
 runs/twin-examples.jsonl: | runs/hover-367k/manifest.json
-	$(BIN)/python -m training.build_twins --kb runs/hover-367k --documents 25000 $(EXCLUDED) --seed 3 $@
+	$(BIN)/python -m training.build_twins --kb runs/hover-367k --documents 62000 $(EXCLUDED) --seed 3 $@
 
 runs/bridge-claims.jsonl: | runs/hover-367k/manifest.json
 	$(BIN)/admiral synthesize --kb runs/hover-367k --count 16000 --seed 11 --output $@
@@ -250,12 +250,18 @@ runs/bridge-claims.jsonl: | runs/hover-367k/manifest.json
 runs/bridge-examples.jsonl: runs/bridge-claims.jsonl
 	$(EXAMPLES) --kb runs/hover-367k --source gold:$< $(EXCLUDED) $@
 
+runs/selection-examples.jsonl: runs/bridge-claims.jsonl
+	$(EXAMPLES) --kb runs/hover-367k $(EXCLUDED) --hold-out 0.15 --select hover:$(DATA)/hover/claims.train.jsonl \
+	    --select hotpotqa:$(DATA)/hotpotqa/questions.jsonl --select ex-fever:$(DATA)/ex-fever/claims.csv \
+	    --select gold:$< $@
+
 runs/dev-examples.jsonl: | $(HELD_OUT) setup
 	$(EXAMPLES) --split dev --worlds 300 --seed 777 $(foreach p,$(DEV_PAIRS),--nli \
 	    $(DATA)/$(firstword $(subst :, ,$p)).dev.jsonl.gz --limit $(subst :,=,$(notdir $p))) $@
 
 runs/verifier/model.safetensors: runs/bge-small/model.safetensors runs/real-examples.jsonl \
-    runs/world-examples.jsonl runs/twin-examples.jsonl runs/bridge-examples.jsonl runs/dev-examples.jsonl
+    runs/world-examples.jsonl runs/twin-examples.jsonl runs/bridge-examples.jsonl runs/selection-examples.jsonl \
+    runs/dev-examples.jsonl
 	$(BIN)/accelerate launch -m training.verifier --config configs/verifier.yaml
 
 CALIBRATION_PAIRS := nli2/vitaminc:500 nli/fever:500 nli2/fever-train:300 nli2/snli-cad:150 nli2/wanli-part:200 \
@@ -271,7 +277,7 @@ runs/calibration-examples.jsonl: | runs/hover-367k/manifest.json
 verifier: runs/verifier/model.safetensors runs/calibration-examples.jsonl
 	$(BIN)/python -m training.export_verifier runs/verifier runs/verifier-onnx
 	$(BIN)/python -m training.calibration --verifier runs/verifier-onnx --examples runs/calibration-examples.jsonl \
-	    --open 0.1 --limit 500
+	    --open 0.025 --open bare=0.3 --limit 500
 	@echo "Use it: admiral retrieve --set verifier=runs/verifier-onnx ..."
 
 settings: install

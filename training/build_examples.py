@@ -43,6 +43,7 @@ from training.data.inference_examples import (
     surrounded_examples,
     with_titles,
 )
+from training.data.selection_examples import selection_examples
 from training.data.worlds import world_examples
 
 
@@ -83,6 +84,13 @@ from training.data.worlds import world_examples
 @source_option(f"Claims with gold evidence; repeatable. Formats: {', '.join(FORMATS)}.")
 @documents_option
 @click.option(
+    "--select",
+    "selections",
+    multiple=True,
+    metavar="[FORMAT:]FILE",
+    help="Claims with gold evidence to choose sentences for, among hard ones; repeatable.",
+)
+@click.option(
     "--worlds",
     type=click.IntRange(min=0),
     default=0,
@@ -112,6 +120,7 @@ def main(
     name: str,
     sources: tuple[str, ...],
     documents: tuple[Path, ...],
+    selections: tuple[str, ...],
     worlds: int,
     limits: tuple[str, ...],
     exclude: tuple[Path, ...],
@@ -119,13 +128,16 @@ def main(
     seed: int,
 ) -> None:
     """Write examples to OUT (JSON Lines), the same ones for the same seed."""
-    if not nli and not sources and not worlds:
-        raise click.UsageError("There is nothing to build from: give --nli, --source or --worlds.")
+    if not nli and not sources and not selections and not worlds:
+        raise click.UsageError(
+            "There is nothing to build from: give --nli, --source, --select or --worlds."
+        )
     try:
         parsed = [Source.parse(text).without_held_out(hold_out) for text in sources]
         most = dict(map(_parse_limit, limits))
+        to_select = [Source.parse(text).without_held_out(hold_out) for text in selections]
         files = [file for path in nli for file in inference_files(path, split)]
-        inputs = (*files, *(source.path for source in parsed), *documents, *exclude)
+        inputs = (*files, *(source.path for source in (*parsed, *to_select)), *documents, *exclude)
         check_output_path(out)
         check_distinct_paths(out, *inputs)
         check_outside_folders(out, name)
@@ -135,7 +147,7 @@ def main(
         for source in title:
             examples = with_titles(examples, source, seed)
         joined = [new for source in join for new in joined_examples(examples, source, seed)]
-        if parsed or surround:
+        if parsed or to_select or surround:
             with ExitStack() as stack:
                 kb = stack.enter_context(KnowledgeBase.open(locate(name)))
                 corpus = with_documents(kb, documents)
@@ -143,6 +155,8 @@ def main(
                     examples += list(surrounded_examples(examples, source, kb, seed))
                 for claims in parsed:
                     examples += _claim_examples(claims, corpus, excluded, seed)
+                for claims in to_select:
+                    examples += _claim_examples(claims, corpus, excluded, seed, select=True)
         examples += joined
         examples += islice(world_examples(seed), worlds)
         if not examples:
@@ -185,17 +199,21 @@ def _inference_examples(
 
 
 def _claim_examples(
-    source: Source, corpus: Corpus, excluded: set[str], seed: int
+    source: Source, corpus: Corpus, excluded: set[str], seed: int, *, select: bool = False
 ) -> Iterator[Example]:
     """Yield the examples of a file of claims, with the names of folder and file as their source."""
     count = left_out = 0
     path = source.path.resolve()
-    name = f"{path.parent.name}-{path.name.split('.')[0]}"
+    name = f"{path.parent.name}-{path.name.split('.')[0]}" + "-selection" * select
     for count, item in enumerate(source.claims(), start=1):  # noqa: B007
         own: Corpus = PassageCorpus(item.passages) if item.passages else corpus
         rng = random.Random(f"{seed} {item.claim.claim}")
         examples: list[Example] = []
-        if excluded.isdisjoint(item.claim.all_titles):
+        if not excluded.isdisjoint(item.claim.all_titles):
+            pass
+        elif select:
+            examples = list(selection_examples(item.claim, own, name, rng))
+        else:
             examples = list(evidence_examples(item.claim, own, name, rng))
             examples += page_examples(item.claim, own, name, rng)
         left_out += not examples

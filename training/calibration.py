@@ -3,17 +3,17 @@
 Run as ``python -m training.calibration --verifier DIR --examples EXAMPLES``. It takes the time of
 reading the examples once. The examples, which `training.build_examples` writes, should not be those
 that the verifier was trained on, and should leave claims open as often as evidence in use: their
-weights count, and ``--open`` sets the share of open ones. For each kind of evidence (a sentence,
-sentences of one document, and sentences of several) there are two numbers, a temperature and what
-is added to neutral. They are written into the directory of the verifier, an exported or a trained
-one or any Hugging Face sequence classifier.
+weights count, and ``--open`` sets the share of open ones. For each kind of evidence (sentences
+without titles, a sentence with its title, sentences of one document, and sentences of several)
+there are two numbers, a temperature and what is added to neutral. They are written into the
+directory of the verifier, an exported or a trained one or any Hugging Face sequence classifier.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -40,7 +40,7 @@ from proofs.verifier.label_scales import (
 from proofs.verifier.open_verifier import open_verifier
 from proofs.verifier.reading import NEUTRAL, VerifierError
 from training.command_options import limit_option, seed_option
-from training.data.examples import Example, draw_examples, read_examples
+from training.data.examples import UNLABELLED, Example, draw_examples, read_examples
 from training.loop.run_files import markdown_table
 from training.verification.example_batches import POSSIBLE
 from training.verification.verifier_loss import marginal_losses, measure
@@ -100,10 +100,11 @@ _FILE = click.Path(path_type=Path, exists=True)
 )
 @click.option(
     "--open",
-    "share",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    help="Count the sources alike, with this share of open claims in each; by default the weights "
-    "of the examples count.",
+    "shares",
+    metavar="[KIND=]SHARE",
+    multiple=True,
+    help="Count the sources alike, with this share of open claims in each; for a kind of evidence "
+    f"({', '.join(KINDS)}) or for all. Repeatable. By default the weights of the examples count.",
 )
 @limit_option(2000)
 @seed_option
@@ -111,16 +112,17 @@ def main(
     verifier: Path,
     examples: tuple[Path, ...],
     dev: tuple[Path, ...],
-    share: float | None,
+    shares: tuple[str, ...],
     limit: int,
     seed: int,
 ) -> None:
     """Calibrate a verifier, and print its expected calibration error before and after."""
     try:
+        share_of = _parse_shares(shares)
         reader = _open(verifier)
         own = _drawn(examples, limit, seed)
         scores = _logits(reader, own)
-        fitted = _fit(own, scores, share)
+        fitted = _fit(own, scores, share_of)
         if dev:
             own = _drawn(dev, limit, seed)
             scores = _logits(reader, own)
@@ -131,6 +133,24 @@ def main(
     names = ("source", "examples", "accuracy", "calibration error before", "after")
     click.echo("\n".join(markdown_table(names, rows)))
     click.echo(f"{verifier}: calibrated", err=True)
+
+
+def _parse_shares(texts: Sequence[str]) -> dict[str, float]:
+    """Return the share of open claims of each kind of evidence that ``--open`` gives one for."""
+    shares: dict[str, float] = {}
+    for text in sorted(texts, key=lambda text: "=" in text):  # that of a kind replaces that of all
+        kind, _, number = text.rpartition("=")
+        try:
+            share = float(number)
+        except ValueError:
+            share = 0.0
+        if not 0 < share < 1 or (kind and kind not in KINDS):
+            raise AdmiralError(
+                f"--open {text}: is not a share between 0 and 1, such as 0.1, or one of a kind of "
+                f"evidence, such as {KINDS[0]}=0.3; the kinds are {', '.join(KINDS)}"
+            )
+        shares |= {kind: share} if kind else dict.fromkeys(KINDS, share)
+    return shares
 
 
 def _write(directory: Path, calibration: Calibration) -> None:
@@ -144,7 +164,10 @@ def _write(directory: Path, calibration: Calibration) -> None:
 
 
 def _drawn(paths: Sequence[Path], limit: int, seed: int) -> list[Example]:
-    return draw_examples(list(read_examples(paths)), limit, seed)
+    labelled = [one for one in read_examples(paths) if one.label != UNLABELLED]
+    if not labelled:
+        raise AdmiralError(f"{', '.join(map(str, paths))}: no example has a label of the whole")
+    return draw_examples(labelled, limit, seed)
 
 
 def _open(directory: Path) -> EvidenceVerifier | ClassifierVerifier:
@@ -174,7 +197,7 @@ def _kinds(examples: Sequence[Example]) -> np.ndarray:
     return np.array([kind_of_evidence(example.evidence) for example in examples])
 
 
-def _fit(examples: Sequence[Example], logits: Tensor, share: float | None) -> Calibration:
+def _fit(examples: Sequence[Example], logits: Tensor, shares: Mapping[str, float]) -> Calibration:
     """Return the scales of the highest likelihood; neutral ones for kinds without examples."""
     kinds = _kinds(examples)
     labels = torch.tensor([POSSIBLE[example.label] for example in examples])
@@ -183,6 +206,7 @@ def _fit(examples: Sequence[Example], logits: Tensor, share: float | None) -> Ca
         at = np.flatnonzero(kinds == kind).tolist()
         if at:
             own = [examples[number] for number in at]
+            share = shares.get(kind)
             weights = [e.weight for e in own] if share is None else _weights(own, share)
             scale = fit_scale(logits[at], labels[at], torch.tensor(weights, dtype=torch.float64))
             fitted = replace(fitted, **{kind: scale})

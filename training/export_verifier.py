@@ -3,13 +3,19 @@
 Run as ``python -m training.export_verifier runs/verifier OUT``. The weights of linear layers are
 quantised by output channel, activations while the model runs. The written model is compared with
 the trained one. `proofs.verifier.exported_verifier` reads the directory.
+
+Of several verifiers that were trained from the same encoder, the mean of the weights is exported:
+``python -m training.export_verifier runs/first runs/second OUT --weights 2,1``. It errs less on
+claims unlike those of the training than each of them.
 """
 
 from __future__ import annotations
 
+import math
 import re
 import tempfile
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -47,13 +53,14 @@ _TOLERANCE = 0.08
 
 
 @click.command()
-@click.argument("verifier", type=click.Path(path_type=Path, exists=True))
+@click.argument("verifiers", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
 @click.argument("out", type=click.Path(path_type=Path))
-def main(verifier: Path, out: Path) -> None:
-    """Write the verifier in the directory VERIFIER to the directory OUT, replacing an export."""
+@click.option("--weights", default="", help="Weights of several verifiers; by default all alike.")
+def main(verifiers: tuple[Path, ...], out: Path, weights: str) -> None:
+    """Write the verifier in VERIFIERS, or the mean of several, to OUT, replacing an export."""
     try:
         check_extra("training", "training.export_verifier")
-        gap = export(verifier, out)
+        gap = export(verifiers, out, _parse_weights(weights, len(verifiers)))
     except (AdmiralError, ValueError) as error:
         raise click.ClickException(str(error)) from None
     click.echo(
@@ -61,8 +68,28 @@ def main(verifier: Path, out: Path) -> None:
     )
 
 
-def export(verifier: Path, out: Path) -> float:
-    """Write a trained verifier as ONNX of 8 bits, with its tokenizer.
+def _parse_weights(text: str, count: int) -> list[float]:
+    try:
+        weights = [float(part) for part in text.split(",")] if text else [1.0] * count
+    except ValueError:
+        weights = []
+    if len(weights) != count or not all(0 < weight < math.inf for weight in weights):
+        raise AdmiralError(
+            f"--weights {text}: give a positive number for each of the {count} verifiers, such as "
+            f"{','.join(['1'] * count)}"
+        )
+    return weights
+
+
+def export(verifiers: Sequence[Path], out: Path, weights: Sequence[float]) -> float:
+    """Write a trained verifier, or the mean of several, as ONNX of 8 bits, with its tokenizer.
+
+    The tokenizer, the calibration and the card are those of the first one.
+
+    Parameters
+    ----------
+    weights
+        The weight of each verifier in the mean.
 
     Returns
     -------
@@ -76,7 +103,9 @@ def export(verifier: Path, out: Path) -> float:
     ValueError
         If the verifier cannot be read.
     """
+    verifier = verifiers[0]
     model, tokenizer = read_model(verifier)
+    _average(model, verifiers, weights)
     calibration = read_calibration(verifier)
     encoder = EvidenceEncoder.of(tokenizer, tokenizer.model_max_length)
     with staging(out, overwrite=True, owned=_is_export) as folder, as_os_errors():
@@ -94,6 +123,17 @@ def export(verifier: Path, out: Path) -> float:
         if not gap <= _TOLERANCE:
             raise AdmiralError(f"{verifier}: its export gives other probabilities (by {gap:.3f})")
     return gap
+
+
+def _average(model: EvidenceModel, verifiers: Sequence[Path], weights: Sequence[float]) -> None:
+    """Set the weights of a model, those of the first verifier, to the mean of all."""
+    mean = {name: values * weights[0] for name, values in model.state_dict().items()}
+    for directory, weight in zip(verifiers[1:], weights[1:], strict=True):
+        other = read_model(directory)[0].state_dict()
+        if {n: v.shape for n, v in other.items()} != {n: v.shape for n, v in mean.items()}:
+            raise AdmiralError(f"{directory}: is another kind of encoder than {verifiers[0]}")
+        mean = {name: values + weight * other[name] for name, values in mean.items()}
+    model.load_state_dict({name: values / sum(weights) for name, values in mean.items()})
 
 
 def _is_export(path: Path) -> bool:

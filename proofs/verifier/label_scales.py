@@ -46,7 +46,8 @@ class Scale:
 class Calibration:
     """A scale for each kind of evidence."""
 
-    sentence: Scale = Scale()
+    bare: Scale = Scale()  # of sentences without titles
+    sentence: Scale = Scale()  # of a sentence with its title
     document: Scale = Scale()  # of several sentences of one document
     documents: Scale = Scale()  # of sentences of several documents
 
@@ -62,6 +63,8 @@ KINDS = tuple(field.name for field in fields(Calibration))
 
 def kind_of_evidence(evidence: Sequence[Sentence]) -> str:
     """Return which of `KINDS` some evidence is."""
+    if not any(title for title, _ in evidence):
+        return "bare"
     if len(evidence) < 2:
         return "sentence"
     return "document" if len({title for title, _ in evidence}) == 1 else "documents"

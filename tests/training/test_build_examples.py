@@ -55,6 +55,18 @@ def test_held_out_claims_and_excluded_documents_are_left_out(kb_path: str, tmp_p
     done = run(*source, "--exclude", CLAIMS, "--worlds", 5, out)
     assert done.exit_code == 0, done.output
     assert {one.source for one in read_examples([out])} == {"worlds"}
+    select = ("--kb", kb_path, "--select", f"gold:{CLAIMS}")
+    assert run(*select, out).exit_code == 0
+    selection = list(read_examples([out]))
+    assert {(one.source, one.label) for one in selection} == {
+        ("demo-claims-selection", "unlabelled")
+    }
+    assert run(*select, "--hold-out", 0.5, out).exit_code == 0
+    kept = {one.claim for one in read_examples([out])}
+    assert kept == {one.claim for one in selection if not is_held_out(one.claim, 0.5)}
+    done = run(*select, "--exclude", CLAIMS, out)
+    assert done.exit_code == 1
+    assert "no examples are left" in done.output
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from proofs.verifier.label_scales import CALIBRATION, Scale, read_calibration
+from proofs.verifier.label_scales import CALIBRATION, Calibration, Scale, read_calibration
 from tests.proofs.verifier.tiny_classifier import TEXT, write_classifier_directory
 from training.calibration import main
 from training.data.examples import Example, write_examples
@@ -44,16 +44,17 @@ def test_the_temperature_is_written_and_read(folder: Path, examples: Path) -> No
     done = calibrate("--verifier", folder, "--examples", examples)
     assert done.exit_code == 0, done.output
     fitted = read_calibration(folder)
-    assert fitted.sentence != Scale()
-    assert fitted.document == fitted.documents == Scale()  # of which there are no examples
+    assert fitted.bare != Scale()
+    # Of which there are no examples.
+    assert fitted.sentence == fitted.document == fitted.documents == Scale()
     assert f"{folder}: calibrated" in done.output
     assert "| rivers | 16 | " in done.output
     assert "| mean of the sources | 32 | " in done.output
     # Fitted to uncalibrated outputs, so that a second time changes nothing.
     assert calibrate("--verifier", folder, "--examples", examples).exit_code == 0
-    again = read_calibration(folder).sentence
-    assert again.temperature == pytest.approx(fitted.sentence.temperature, rel=1e-2)
-    assert again.neutral == pytest.approx(fitted.sentence.neutral, abs=1e-2)
+    again = read_calibration(folder).bare
+    assert again.temperature == pytest.approx(fitted.bare.temperature, rel=1e-2)
+    assert again.neutral == pytest.approx(fitted.bare.neutral, abs=1e-2)
 
 
 def test_errors_are_measured_on_other_examples(
@@ -71,9 +72,28 @@ def test_fewer_open_claims_make_neutral_less_probable(folder: Path, examples: Pa
     for share in ("0.1", "0.6"):
         done = calibrate("--verifier", folder, "--examples", examples, "--open", share)
         assert done.exit_code == 0, done.output
-        found.append(read_calibration(folder).sentence.neutral)
+        found.append(read_calibration(folder).bare.neutral)
     assert found[0] < found[1] - 1
-    assert calibrate("--verifier", folder, "--examples", examples, "--open", 1).exit_code == 2
+    # The share of a kind of evidence goes before that of all, in any order.
+    shares = ("--open", "bare=0.1", "--open", "0.6")
+    assert calibrate("--verifier", folder, "--examples", examples, *shares).exit_code == 0
+    assert read_calibration(folder).bare.neutral == pytest.approx(found[0], abs=1e-2)
+
+
+@pytest.mark.parametrize("share", ["1", "0", "much", "bare=2", "page=0.5", "bare="])
+def test_a_bad_share_is_refused(folder: Path, examples: Path, share: str) -> None:
+    done = calibrate("--verifier", folder, "--examples", examples, "--open", share)
+    assert done.exit_code == 1
+    assert f"--open {share}: is not a share between 0 and 1" in done.output
+    assert read_calibration(folder) == Calibration()
+
+
+def test_examples_without_a_label_of_the_whole_do_not_count(folder: Path, tmp_path: Path) -> None:
+    path = tmp_path / "unlabelled.jsonl"
+    write_examples(path, [Example("Rome", (("", "Rome"),), "unlabelled", "one", ("relevant",))])
+    done = calibrate("--verifier", folder, "--examples", path)
+    assert done.exit_code == 1
+    assert f"{path}: no example has a label of the whole" in done.output
 
 
 def test_bad_input_is_named_and_nothing_is_written(

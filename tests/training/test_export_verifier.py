@@ -88,6 +88,7 @@ def test_the_files_are_those_that_run_without_torch(folders: tuple[Path, Path]) 
         "max_length": 64,
         "special_tokens": {"start": 2, "separator": 3, "pad": 0, "marker": 4},
         "calibration": {
+            "bare": {"temperature": 1.0, "neutral": 0.0},
             "sentence": {"temperature": 1.0, "neutral": 0.0},
             "document": {"temperature": 2.0, "neutral": 0.0},
             "documents": {"temperature": 1.0, "neutral": 0.0},
@@ -122,7 +123,7 @@ def test_reading_imports_neither_torch_nor_transformers(folders: tuple[Path, Pat
             {"special_tokens": {"start": 2, "separator": 3, "pad": 0, "marker": 10**6}},
             "field 'special_tokens': marker is not a token of the tokenizer",
         ),
-        ({"calibration": 1}, "field 'calibration': expected the fields sentence"),
+        ({"calibration": 1}, "field 'calibration': expected the fields bare, sentence"),
         ({"calibration": {"sentence": None}}, "field 'calibration': field 'sentence': expected"),
         ({"else": 1}, "expected the fields max_length"),
     ],
@@ -199,3 +200,50 @@ def test_other_directories_are_refused(folders: tuple[Path, Path], tmp_path: Pat
     assert done.exit_code == 1
     assert "not a verifier of AdMIRaL" in done.output
     assert not (tmp_path / "out").exists()
+
+
+def test_the_mean_of_several_is_exported(folders: tuple[Path, Path], tmp_path: Path) -> None:
+    first, second = folders[0], tmp_path / "second"
+    model, tokenizer = read_model(first)
+    with torch.no_grad():
+        for values in model.parameters():
+            values.copy_(-values)
+    second.mkdir()
+    write_model(second, model, tokenizer, torch.float32, 64)
+    # One third of the first: its weights twice, and their negatives once.
+    done = CliRunner().invoke(
+        main, [str(first), str(second), str(tmp_path / "mean"), "--weights", "2,1"]
+    )
+    assert done.exit_code == 0, done.output
+    with torch.no_grad():
+        for values in model.parameters():
+            values.copy_(-values / 3)
+    third = tmp_path / "third"
+    third.mkdir()
+    write_model(third, model, tokenizer, torch.float32, 64)
+    (third / "calibration.json").write_text((first / "calibration.json").read_text())
+    done = CliRunner().invoke(main, [str(third), str(tmp_path / "expected")])
+    assert done.exit_code == 0, done.output
+    mean, expected = (open_export(tmp_path / name) for name in ("mean", "expected"))
+    for a, b in zip(mean.read(CLAIMS, EVIDENCE), expected.read(CLAIMS, EVIDENCE), strict=True):
+        np.testing.assert_allclose(a.labels, b.labels, atol=1e-4)
+
+
+@pytest.mark.parametrize("weights", ["1", "1,0", "1,x", "1,1,1", "1,inf"])
+def test_bad_weights_are_refused(folders: tuple[Path, Path], tmp_path: Path, weights: str) -> None:
+    names = [str(folders[0])] * 2
+    done = CliRunner().invoke(main, [*names, str(tmp_path / "out"), "--weights", weights])
+    assert done.exit_code == 1
+    assert f"--weights {weights}: give a positive number for each of the 2 verifiers" in done.output
+    assert not (tmp_path / "out").exists()
+
+
+def test_verifiers_of_other_sizes_have_no_mean(folders: tuple[Path, Path], tmp_path: Path) -> None:
+    start = write_classifier_directory(tmp_path / "start", labels=(), width=8)
+    model, tokenizer = new_model(start, 1)
+    (tmp_path / "small").mkdir()
+    write_model(tmp_path / "small", model, tokenizer, torch.float32, 64)
+    names = [str(folders[0]), str(tmp_path / "small"), str(tmp_path / "out")]
+    done = CliRunner().invoke(main, names)
+    assert done.exit_code == 1
+    assert "is another kind of encoder than" in done.output

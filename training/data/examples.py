@@ -2,7 +2,8 @@
 
 Every example has a label; its sentences, and spans of the claim, may have labels of their own. Two
 labels leave open which of two others holds: `NOT_ENTAILMENT`, for evidence that does not entail the
-claim, and `RELEVANT`, for a sentence that entails a part of the claim or contradicts it.
+claim, and `RELEVANT`, for a sentence that entails a part of the claim or contradicts it. The label
+`UNLABELLED` says nothing; such an example has labels of its sentences.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from proofs.verifier.reading import LABELS
 
 NOT_ENTAILMENT = "not_entailment"
 RELEVANT = "relevant"
+UNLABELLED = "unlabelled"
 EXAMPLE_LABELS = (*LABELS, NOT_ENTAILMENT, RELEVANT)
 #: Data sets whose licences forbid commercial use. Weights that are published are not trained on
 #: them.
@@ -40,7 +42,8 @@ class Example:
     evidence
         Its sentences, pairs of title and text; a title may be empty.
     label
-        What the evidence as a whole does to the claim, one of `LABELS` or `NOT_ENTAILMENT`.
+        What the evidence as a whole does to the claim, one of `LABELS`, `NOT_ENTAILMENT` or
+        `UNLABELLED`.
     source
         Name of the data set.
     sentences
@@ -106,7 +109,7 @@ def parse_example(record: Mapping[str, Any], where: str) -> Example:
     for name in ("claim", "label", "source"):
         if not isinstance(record.get(name), str):
             raise refuse(name, "is missing" if name not in record else "is not a text")
-    if record["label"] not in (*LABELS, NOT_ENTAILMENT):
+    if record["label"] not in (*LABELS, NOT_ENTAILMENT, UNLABELLED):
         raise refuse("label", f"{record['label']!r} is none of {', '.join(LABELS)}")
     try:
         evidence = tuple((str(title), str(text)) for title, text in record["evidence"])

@@ -19,6 +19,7 @@ from proofs.verifier.sequence_classifier import pad_inputs, padded_positions
 from training.data.examples import (
     NOT_ENTAILMENT,
     RELEVANT,
+    UNLABELLED,
     Example,
     check_weights,
     draw_examples,
@@ -32,8 +33,8 @@ _LENGTH_STEP = 16  # lengths that count as equal
 _LARGEST_GROUP = 8
 #: The labels that are possible, a bit each in the order of `LABELS`.
 POSSIBLE = {name: 1 << at for at, name in enumerate(LABELS)}
-POSSIBLE |= {NOT_ENTAILMENT: 0b110, RELEVANT: 0b101}
 UNKNOWN = 0b111
+POSSIBLE |= {NOT_ENTAILMENT: 0b110, RELEVANT: 0b101, UNLABELLED: UNKNOWN}
 
 
 @dataclass(frozen=True, slots=True)

@@ -227,15 +227,16 @@ class ExampleEvaluator:
         ``loss`` is the mean loss of the labels and ``score`` the mean of the macro-F1 of the
         sources. The others are ``SOURCE/METRIC``: those of `measure`; ``pairs``, the share of
         groups of several examples that are right throughout; and ``sentences`` and ``tokens``, the
-        share of known labels of sentences and of tokens of the claim that are right.
+        share of known labels of sentences and of tokens of the claim that are right. Sources whose
+        examples have no label of the whole have only these two.
         """
         table = torch.from_numpy(self._table(module))
         probabilities = table[:, :3].softmax(1).numpy()
         labels = torch.tensor([item.label for item in self._dev.items])
-        losses = marginal_losses(table[:, :3], labels)
+        losses = marginal_losses(table[:, :3], labels)[labels != UNKNOWN]
         by_source = {name: self._measured(name, probabilities, table) for name in self.sources}
         values = {
-            "score": float(np.mean([each["macro_f1"] for each in by_source.values()])),
+            "score": float(np.mean([m["macro_f1"] for m in by_source.values() if "macro_f1" in m])),
             "loss": float(losses.mean()),
         }
         for name in (*METRICS, "pairs", "sentences", "tokens"):
@@ -249,9 +250,12 @@ class ExampleEvaluator:
     def _measured(self, source: str, probabilities: np.ndarray, table: Tensor) -> dict[str, float]:
         dev = self._dev
         at = [n for n, example in enumerate(dev.examples) if example.source == source]
-        values = measure([dev.examples[n].label for n in at], probabilities[at])
+        labelled = [n for n in at if dev.items[n].label != UNKNOWN]
+        values = {}
+        if labelled:
+            values = measure([dev.examples[n].label for n in labelled], probabilities[labelled])
         groups: defaultdict[str, list[bool]] = defaultdict(list)
-        for n in at:
+        for n in labelled:
             is_right = bool(dev.items[n].label >> int(probabilities[n].argmax()) & 1)
             if dev.examples[n].group:
                 groups[dev.examples[n].group].append(is_right)

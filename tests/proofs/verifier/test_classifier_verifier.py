@@ -156,7 +156,7 @@ def test_one_or_two_outputs_tell_support(tmp_path: Path, labels: tuple[str, ...]
 
 def test_the_calibration_is_that_of_the_kind_of_evidence(folder: Path, tmp_path: Path) -> None:
     copied = shutil.copytree(folder, tmp_path / "copied")
-    (copied / "calibration.json").write_text('{"sentence": {"temperature": 2.0}}')
+    (copied / "calibration.json").write_text('{"bare": {"temperature": 2.0}}')
     one, other = ClassifierVerifier.open(folder), ClassifierVerifier.open(copied)
     plain, warm = (v.read(CLAIMS[:2], EVIDENCES[:2]) for v in (one, other))
     np.testing.assert_allclose(warm[0].labels, plain[0].labels)

@@ -29,7 +29,7 @@ def folder(tmp_path: Path) -> Path:
 def test_logits_are_scaled(folder: Path, temperature: float, neutral: float) -> None:
     """Neutral is shifted for the whole alone."""
     (plain,) = ClassifierVerifier.open(folder).read([CLAIM], [EVIDENCE])
-    fitted = Calibration(sentence=Scale(temperature, neutral), documents=Scale(5.0))
+    fitted = Calibration(bare=Scale(temperature, neutral), documents=Scale(5.0))
     (folder / CALIBRATION).write_text(calibration_json(fitted))
     assert read_calibration(folder) == fitted
     (found,) = ClassifierVerifier.open(folder).read([CLAIM], [EVIDENCE])
@@ -41,11 +41,11 @@ def test_logits_are_scaled(folder: Path, temperature: float, neutral: float) -> 
 
 
 def test_the_kind_of_evidence_decides() -> None:
-    scales = [Scale(2.0), Scale(3.0), Scale(4.0)]
-    one, other = ("Rome", "It is old."), ("Oslo", "It is cold.")
-    kinds = [[], [one], [one, one], [one, other, one]]
+    scales = [Scale(1.5), Scale(2.0), Scale(3.0), Scale(4.0)]
+    one, other, bare = ("Rome", "It is old."), ("Oslo", "It is cold."), ("", "It is big.")
+    kinds = [[], [bare], [bare, bare], [one], [one, one], [one, bare], [one, other, one]]
     found = [Calibration(*scales).of(evidence).temperature for evidence in kinds]
-    assert found == [2, 2, 3, 4]
+    assert found == [1.5, 1.5, 1.5, 2, 3, 4, 4]
 
 
 def test_what_a_file_lacks_changes_nothing(folder: Path) -> None:
@@ -58,7 +58,7 @@ def test_what_a_file_lacks_changes_nothing(folder: Path) -> None:
     ("content", "says"),
     [
         ("{", r"not a file of a calibration .*; fit it anew with training\.calibration, or delete"),
-        ("[2]", "expected the fields sentence, document, documents; fit it anew"),
+        ("[2]", "expected the fields bare, sentence, document, documents; fit it anew"),
         ('{"temperature": 2}', "field 'temperature' is unknown"),
         ('{"sentence": 2}', "field 'sentence': expected the fields temperature, neutral"),
         ('{"sentence": {"bias": 2}}', "field 'sentence': field 'bias' is unknown"),

@@ -20,7 +20,9 @@ TEXT = (
 
 
 def write_classifier_directory(
-    folder: Path, labels: Sequence[str] = ("CONTRADICTION", "NEUTRAL", "ENTAILMENT")
+    folder: Path,
+    labels: Sequence[str] = ("CONTRADICTION", "NEUTRAL", "ENTAILMENT"),
+    width: int = 16,
 ) -> Path:
     """Write a BERT with random weights; without labels, only the encoder."""
     core = Tokenizer(models.WordPiece(unk_token="[UNK]"))
@@ -50,7 +52,7 @@ def write_classifier_directory(
     torch.manual_seed(0)
     config = BertConfig(
         vocab_size=core.get_vocab_size(),
-        hidden_size=16,
+        hidden_size=width,
         num_hidden_layers=1,
         num_attention_heads=2,
         intermediate_size=32,
