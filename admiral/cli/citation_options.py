@@ -44,10 +44,7 @@ def citation_settings_options(command: Command) -> Command:
 def citation_config(path: Path | None, assignments: Sequence[str]) -> CitationConfig:
     """Return the settings of a file and ``key=value`` overrides.
 
-    Raises
-    ------
-    AdmiralError
-        If a setting is invalid, or the encoder of the verifier is not installed.
+    Raises AdmiralError if a setting is invalid, or the encoder of the verifier is not installed.
     """
     from admiral.citations.citation_settings import load_citation_config
     from admiral.requirements import minilm_directory

@@ -20,13 +20,7 @@ _BAD_CLAIMS_SHOWN = 20
 
 
 class SkippedClaims:
-    """Report bad claims, each place once, though a file is read more than once.
-
-    Attributes
-    ----------
-    places
-        Places of the bad claims.
-    """
+    """Report bad claims, each place once, though a file is read more than once."""
 
     def __init__(self) -> None:
         self.places: set[str] = set()
@@ -45,15 +39,10 @@ def claim_source(
 ) -> ClaimSource:
     """Return a function that returns the claims.
 
-    Parameters
-    ----------
-    claim, input_path
-        The claim, or ``-`` for standard input; or the file, for which ``-`` means the same.
-    skip
-        Receives the errors of bad claims; None raises the first.
-    reread
-        Whether the function may be called more than once. Claims that can be read only once are
-        then kept in memory.
+    `claim`, `input_path`: the claim, or ``-`` for standard input; or the file, for which ``-``
+    means the same. `skip`: receives the errors of bad claims; None raises the first. `reread`:
+    whether the function may be called more than once. Claims that can be read only once are then
+    kept in memory.
     """
     from admiral.io.claims import prefetch_claims, read_claims, stream_claims
     from admiral.records import Claim

@@ -103,7 +103,6 @@ def _evaluate_run(
 
 
 def _task_command(task: str) -> click.Command:
-    """Return the command that evaluates a run by the rules of a task."""
 
     @click.command(task, short_help=f"Evaluate a run by the rules of {task}.")
     @click.option("--gold", type=_FILE, help="Claims with gold evidence.")

@@ -102,7 +102,6 @@ def _run_citations(
     quiet: bool,
     report: Callable[[str], None],
 ) -> None:
-    """Run an experiment on citations and print its tables."""
     from admiral.experiments.citation_description import read_citation_experiment
     from admiral.experiments.citation_runner import run_citation_experiment
     from admiral.experiments.experiment_record import RECORD_NAME
@@ -119,7 +118,6 @@ def _run_citations(
 
 @contextmanager
 def _hint_to_resume() -> Iterator[None]:
-    """Say how to continue a run that is interrupted."""
     try:
         yield
     except KeyboardInterrupt:

@@ -36,7 +36,6 @@ _dense = click.option(
 
 
 def _source_options(command: Command) -> Command:
-    """Add the options that say how sources are read."""
     for option in (
         click.option(
             "--format",

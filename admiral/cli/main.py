@@ -108,16 +108,8 @@ def cli() -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line.
 
-    Parameters
-    ----------
-    arguments
-        The arguments; those of the process by default.
-
-    Returns
-    -------
-    int
-        The exit status: 0 for success, 1 for an error, reported in one line on standard error, 2
-        for wrong usage, 130 for Ctrl-C.
+    Returns the exit status: 0 for success, 1 for an error, reported in one line on standard error,
+    2 for wrong usage, 130 for Ctrl-C.
     """
     try:
         status = cli.main(arguments, prog_name="admiral", standalone_mode=False)

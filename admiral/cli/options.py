@@ -99,17 +99,7 @@ def overrides(assignments: tuple[str, ...], flags: Mapping[str, object]) -> list
 def checked_text(text: str, name: str) -> str:
     """Return a text of the command line without outer white space.
 
-    Parameters
-    ----------
-    text
-        The text.
-    name
-        What it is, for messages.
-
-    Raises
-    ------
-    AdmiralError
-        If it is empty or not in the encoding of the terminal.
+    Raises AdmiralError if it is empty or not in the encoding of the terminal.
     """
     try:
         text.encode("utf-8")

@@ -201,7 +201,6 @@ def _write_file(
     trec: Path | None,
     quiet: bool,
 ) -> None:
-    """Write the results of the claims that `output` does not hold yet."""
     from admiral.io.result_writer import ResumableWriter
     from admiral.io.trec import write_trec
     from admiral.retrieval.provenance import recorded_settings

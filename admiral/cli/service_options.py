@@ -29,10 +29,7 @@ _SETTINGS = (
 def service_options(port: int) -> Callable[[Command], Command]:
     """Return a decorator that adds the options; settings are passed as `config`.
 
-    Parameters
-    ----------
-    port
-        Default of ``--port``.
+    `port`: default of ``--port``.
     """
 
     def add(command: Command) -> Command:
@@ -145,10 +142,7 @@ def open_service(
 ) -> Service:
     """Open the knowledge bases of the options.
 
-    Raises
-    ------
-    AdmiralError
-        If one cannot be opened.
+    Raises AdmiralError if one cannot be opened.
     """
     from admiral.serving.kb_names import check_kbs
     from admiral.serving.service import Service, ServiceLimits

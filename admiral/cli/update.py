@@ -20,7 +20,6 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def _options(command: Command) -> Command:
-    """Add the options that the commands share."""
     for option in (
         click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
         click.option("--progress/--no-progress", default=True, help="Show progress."),

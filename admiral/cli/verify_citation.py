@@ -92,14 +92,12 @@ def verify_citation_command(
 def _check_pair(
     config: CitationConfig, claim: str, source_path: Path, page: str
 ) -> Iterator[CitationVerdict]:
-    """Yield the verdict on one claim and the text of one file."""
     from admiral.citations.citer import check_source
 
     yield check_source(checked_text(claim, "the claim"), _read_source(source_path), config, page)
 
 
 def _read_source(path: Path) -> Source:
-    """Return the source of a file of HTML or plain text."""
     from admiral.library.readers.web_files import html_source
     from admiral.library.source_records import Source
 

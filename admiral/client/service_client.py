@@ -25,26 +25,10 @@ OnHop = Callable[[Claim, Hop], object]
 class Client:
     """Retrieve with a service, by the methods of `Admiral`. Several threads may share one object.
 
-    Parameters
-    ----------
-    url
-        Address of `admiral serve`.
-    kb
-        Name of one of its knowledge bases; its first one by default.
-    api_key
-        Key, if the service asks for one.
-    connections
-        How many claims of `retrieve_many` are sent at a time.
-    patience
-        Seconds for which a claim is sent again while the queue of the service is full.
-    transport
-        Another transport of httpx, for proxies and tests.
-
-    Raises
-    ------
-    AdmiralError
-        If `url` is not an address. By all methods: if the service does not answer or reports a
-        problem.
+    `connections`: how many claims of `retrieve_many` are sent at a time. `patience`: seconds for
+    which a claim is sent again while the queue of the service is full. `transport`: another
+    transport of httpx, for proxies and tests. Raises AdmiralError if `url` is not an address. By
+    all methods: if the service does not answer or reports a problem.
     """
 
     def __init__(

@@ -20,15 +20,8 @@ _TASKS_PER_WORKER = 4
 def ray_build_workers(options: ClusterOptions) -> Iterator[BuildWorkers]:
     """Connect to a cluster and yield its workers, for `admiral.kb.build`.
 
-    Parameters
-    ----------
-    options
-        The cluster and its workers.
-
-    Raises
-    ------
-    AdmiralError
-        If Ray is not installed, there is no cluster, or no node has the resources of a worker.
+    Raises AdmiralError if Ray is not installed, there is no cluster, or no node has the resources
+    of a worker.
     """
     with connect_ray(options.address) as ray:
         count = options.workers or _TASKS_PER_WORKER * count_workers(

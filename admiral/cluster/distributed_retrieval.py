@@ -34,25 +34,10 @@ def retrieve_on_cluster(
 
     This uses plain Ray actors, not Ray Data: a driver that submits small chunks one by one knows
     which claims a worker died of, and can yield results in order as soon as they are complete.
-
-    Parameters
-    ----------
-    config
-        Settings. Their paths must lead to the same content on every node.
-    claims
-        The claims, read as needed.
-    options
-        The cluster and its workers.
-    total
-        Number of claims; a small number makes small chunks.
-    opener
-        Opens the pipeline in a worker. Must be importable there.
-
-    Raises
-    ------
-    AdmiralError
-        If Ray is not installed, there is no cluster, no node has the resources of a worker, or a
-        node has no knowledge base or checkpoint or different ones.
+    `config`: settings. Their paths must lead to the same content on every node. `opener`: opens the
+    pipeline in a worker. Must be importable there. Raises AdmiralError if Ray is not installed,
+    there is no cluster, no node has the resources of a worker, or a node has no knowledge base or
+    checkpoint or different ones.
     """
     settings = worker_config(config, options.cpus, options.gpus)
     expected = json.dumps(recorded_settings(settings))

@@ -26,29 +26,18 @@ _SIGACTION_BYTES = 1024  # an upper bound; a struct sigaction has 152 bytes on L
 
 @dataclass(frozen=True, slots=True)
 class ClusterOptions:
-    """The cluster of a run and the resources of its workers.
+    """The cluster of a run and the resources of its workers."""
 
-    Attributes
-    ----------
-    address
-        ``HOST:PORT`` of a cluster, ``auto`` for the one that runs on this machine, or ``local`` to
-        start one on this machine that ends with the run.
-    workers
-        Number of workers; 0 for as many as the cluster can hold at the start.
-    cpus, gpus
-        CPUs and GPUs of each worker. A worker uses as many threads as CPUs. Fractions of a GPU let
-        several workers share it.
-    attempts
-        Number of times that a single claim may fail before it is given up.
-    claim_seconds
-        Time limit for each claim. A worker that exceeds it for its chunk is replaced.
-    """
-
+    # ``HOST:PORT`` of a cluster, ``auto`` for the one that runs on this machine, or ``local`` to
+    # start one on this machine that ends with the run
     address: str = LOCAL
-    workers: int = 0
+    workers: int = 0  # number of workers; 0 for as many as the cluster can hold at the start
+    # cpus, gpus: CPUs and GPUs of each worker. A worker uses as many threads as CPUs. Fractions of
+    # a GPU let several workers share it.
     cpus: int = 1
     gpus: float = 0.0
-    attempts: int = 3
+    attempts: int = 3  # number of times that a single claim may fail before it is given up
+    # time limit for each claim. A worker that exceeds it for its chunk is replaced.
     claim_seconds: float = 300.0
 
     def __post_init__(self) -> None:
@@ -62,17 +51,7 @@ class ClusterOptions:
 def load_ray(module: str = "ray", extra: str = "ray") -> Any:
     """Import Ray or one of its modules, and return it.
 
-    Parameters
-    ----------
-    module
-        The module.
-    extra
-        The extra that installs it.
-
-    Raises
-    ------
-    MissingPackagesError
-        If it is not installed.
+    Raises MissingPackagesError if it is not installed.
     """
     # Ray reads this when it is imported: send no usage statistics.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
@@ -86,12 +65,8 @@ def load_ray(module: str = "ray", extra: str = "ray") -> Any:
 def connect_ray(address: str) -> Iterator[Any]:
     """Yield the Ray package, connected to a cluster for the time of the block.
 
-    If this process is already connected, that connection is used and stays open.
-
-    Raises
-    ------
-    AdmiralError
-        If Ray is not installed, or there is no cluster at the address.
+    If this process is already connected, that connection is used and stays open. Raises
+    AdmiralError if Ray is not installed, or there is no cluster at the address.
     """
     ray = load_ray()
     if ray.is_initialized():
@@ -118,17 +93,7 @@ def connect_ray(address: str) -> Iterator[Any]:
 def count_workers(ray: Any, cpus: int, gpus: float) -> int:
     """Return how many workers the nodes of the cluster can hold.
 
-    Parameters
-    ----------
-    ray
-        The package, connected to a cluster.
-    cpus, gpus
-        CPUs and GPUs of each worker.
-
-    Raises
-    ------
-    AdmiralError
-        If no node can hold a worker.
+    Raises AdmiralError if no node can hold a worker.
     """
     nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
     workers = 0

@@ -24,24 +24,12 @@ StartWorker = Callable[[], tuple[Any, Any]]
 
 @dataclass(frozen=True, slots=True)
 class ChunkResult:
-    """The result of a chunk.
-
-    Attributes
-    ----------
-    chunk
-        The chunk.
-    records
-        A record for each claim; empty if the chunk failed.
-    error
-        Why it failed; empty if it succeeded.
-    timed_out
-        Whether it failed because its worker took too long.
-    """
+    """The result of a chunk."""
 
     chunk: Chunk
     records: list[Record]
     error: str = ""
-    timed_out: bool = False
+    timed_out: bool = False  # whether it failed because its worker took too long
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,17 +47,8 @@ class WorkerPool:
     A worker never has more than one chunk, so that the claims it died of are known. It is replaced
     after any failure, because an error may have left its GPU or its memory unusable. The
     replacement of a worker whose node died starts as soon as the cluster has the resources.
-
-    Parameters
-    ----------
-    ray
-        The package, connected to a cluster.
-    start
-        Starts an actor. Returns its handle and the future of `Worker.open`.
-    count
-        Number of workers.
-    claim_seconds
-        Time limit for each claim of a chunk, after which its worker is replaced.
+    `start`: starts an actor. Returns its handle and the future of `Worker.open`. `claim_seconds`:
+    time limit for each claim of a chunk, after which its worker is replaced.
     """
 
     def __init__(self, ray: Any, start: StartWorker, count: int, claim_seconds: float) -> None:
@@ -96,10 +75,7 @@ class WorkerPool:
     def wait(self) -> Iterator[ChunkResult]:
         """Wait for the next event; yield the results of completed chunks.
 
-        Raises
-        ------
-        AdmiralError
-            If a worker cannot open the pipeline, or no worker starts at all.
+        Raises AdmiralError if a worker cannot open the pipeline, or no worker starts at all.
         """
         futures = [*self._busy, *self._starting]
         seconds_left = [task.deadline - time.monotonic() for task in self._busy.values()]

@@ -27,23 +27,12 @@ _FAIRSEQ_FILES = {
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """Summary of a conversion.
-
-    Attributes
-    ----------
-    directory
-        The directory that was written.
-    n_parameters
-        Number of parameters; tied ones count once.
-    vocab_size
-        Number of rows of the embedding.
-    notices
-        Remarks for the user, such as tensors that were left out and values that were assumed.
-    """
+    """Summary of a conversion."""
 
     directory: Path
     n_parameters: int
     vocab_size: int
+    # remarks for the user, such as tensors that were left out and values that were assumed
     notices: tuple[str, ...]
 
 
@@ -51,18 +40,8 @@ class Conversion:
 def atomic_directory(target: Path, *, source: Path, overwrite: bool = False) -> Iterator[Path]:
     """Yield an empty directory that replaces `target` when the block ends without an error.
 
-    Parameters
-    ----------
-    source
-        Input of the conversion, which must not be inside `target`.
-    overwrite
-        Replace an existing `target` if a conversion wrote everything in it.
-
-    Raises
-    ------
-    AdmiralError
-        If `target` exists and `overwrite` is False or it holds other files, or the disk cannot be
-        written.
+    `source`: input of the conversion, which must not be inside `target`. Raises AdmiralError if
+    `target` exists and `overwrite` is False or it holds other files, or the disk cannot be written.
     """
     target = Path(os.path.abspath(target))  # unlike resolve(), does not follow links
     if target.is_symlink() or (target.exists() and not target.is_dir()):
@@ -74,7 +53,6 @@ def atomic_directory(target: Path, *, source: Path, overwrite: bool = False) -> 
 
 
 def _is_conversion(directory: Path) -> bool:
-    """Return whether a conversion wrote everything in a directory."""
     names = {path.name for path in directory.iterdir()}
     if SUMS in names:
         lines = (directory / SUMS).read_text(encoding="utf-8", errors="replace").splitlines()

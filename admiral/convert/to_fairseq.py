@@ -30,18 +30,9 @@ def hf_to_fairseq(source: Path, out: Path, *, overwrite: bool = False) -> Conver
     Writes ``model.pt`` (with ``args`` as a Namespace), ``dict.txt`` and, for a tokenizer with
     GPT-2's byte pairs, ``encoder.json`` and ``vocab.bpe``. Any other tokenizer (such as the
     WordPiece tokenizer of the bundled `mini`) is copied to ``tokenizer/``, and ``dict.txt`` lists
-    its tokens by name. The rows of the embedding are reordered so that fairseq's four specials
-    come first.
-
-    Parameters
-    ----------
-    source
-        Directory with config, safetensors weights and tokenizer.
-
-    Raises
-    ------
-    AdmiralError
-        If a file is missing or damaged, or fairseq cannot represent the model.
+    its tokens by name. The rows of the embedding are reordered so that fairseq's four specials come
+    first. Raises AdmiralError if a file is missing or damaged, or fairseq cannot represent the
+    model.
     """
     if not source.is_dir():
         raise AdmiralError(f"{source}: no such directory. Name a Hugging Face model directory.")

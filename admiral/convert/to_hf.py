@@ -42,27 +42,17 @@ _REJECTED_CLASS = re.compile(r"(?:GLOBAL|global|class)\s+`?([A-Za-z_][\w]*(?:\.\
 
 @dataclass(frozen=True, slots=True)
 class FairseqCheckpoint:
-    """The parts of a checkpoint that define the model.
+    """The parts of a checkpoint that define the model."""
 
-    Attributes
-    ----------
-    settings
-        Training arguments: ``args`` in older files, ``cfg["model"]`` in newer ones; may be empty.
-    weights
-        Tensors under their names in the file.
-    """
-
+    # training arguments: ``args`` in older files, ``cfg["model"]`` in newer ones; may be empty
     settings: Mapping[str, object]
-    weights: dict[str, torch.Tensor]
+    weights: dict[str, torch.Tensor]  # tensors under their names in the file
 
 
 def find_checkpoint(directory: Path, name: str | None = None) -> Path:
     """Return the checkpoint file in `directory`: `name`, or the first of `NAMES` that exists.
 
-    Raises
-    ------
-    AdmiralError
-        If there is no such file.
+    Raises AdmiralError if there is no such file.
     """
     if not directory.is_dir():
         raise AdmiralError(f"{directory}: no such directory. Name the folder that holds model.pt.")
@@ -79,12 +69,8 @@ def read_checkpoint(path: Path) -> FairseqCheckpoint:
     """Read a fairseq checkpoint.
 
     Only tensors, plain containers and `argparse.Namespace` are accepted. A file with any other
-    class is rejected, because creating such an object can run code.
-
-    Raises
-    ------
-    AdmiralError
-        If the file is damaged, needs other classes, or is not a fairseq checkpoint.
+    class is rejected, because creating such an object can run code. Raises AdmiralError if the file
+    is damaged, needs other classes, or is not a fairseq checkpoint.
     """
     state = _load(path)
     fields = _as_mapping(state)
@@ -152,25 +138,13 @@ def fairseq_to_hf(
 ) -> Conversion:
     """Convert a fairseq BART (bart.base, bart.large, GENRE, or one trained from them).
 
-    Parameters
-    ----------
-    source
-        Folder with ``model.pt`` or ``checkpoint_best.pt`` and ``dict.txt`` (or
-        ``dict.source.txt`` and ``dict.target.txt``), and with ``encoder.json`` and ``vocab.bpe``
-        unless `tokenizer` is given.
-    out
-        Directory to write atomically: config, weights (safetensors, in the precision of the
-        checkpoint), tokenizer, generation config and checksums.
-    checkpoint_file
-        Name of the checkpoint file, if it is another one.
-    tokenizer
-        Folder with ``encoder.json`` and ``vocab.bpe``, or with a Hugging Face tokenizer: one with
-        GPT-2's byte pairs (as of any BART), or one whose tokens are named as in the dictionary.
-
-    Raises
-    ------
-    AdmiralError
-        If a file is missing, damaged, of another architecture, or does not match the others.
+    `source`: folder with ``model.pt`` or ``checkpoint_best.pt`` and ``dict.txt`` (or
+    ``dict.source.txt`` and ``dict.target.txt``), and with ``encoder.json`` and ``vocab.bpe`` unless
+    `tokenizer` is given. `out`: directory to write atomically: config, weights (safetensors, in the
+    precision of the checkpoint), tokenizer, generation config and checksums. `tokenizer`: folder
+    with ``encoder.json`` and ``vocab.bpe``, or with a Hugging Face tokenizer: one with GPT-2's byte
+    pairs (as of any BART), or one whose tokens are named as in the dictionary. Raises AdmiralError
+    if a file is missing, damaged, of another architecture, or does not match the others.
     """
     with atomic_directory(out, source=source, overwrite=overwrite) as fresh:
         path = find_checkpoint(source, checkpoint_file)

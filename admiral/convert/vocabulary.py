@@ -13,32 +13,18 @@ from admiral.errors import AdmiralError
 
 @dataclass(frozen=True, slots=True)
 class FairseqVocabulary:
-    """A vocabulary in fairseq's order.
+    """A vocabulary in fairseq's order."""
 
-    Attributes
-    ----------
-    symbols
-        fairseq's symbols, the four specials first.
-    ids
-        The tokenizer's id of each symbol; a permutation of the embedding rows.
-    notices
-        Tokens that were left out.
-    """
-
-    symbols: list[str]
-    ids: list[int]
+    symbols: list[str]  # fairseq's symbols, the four specials first
+    ids: list[int]  # the tokenizer's id of each symbol; a permutation of the embedding rows
     notices: list[str]
 
 
 def special_tokens(tokenizer: PreTrainedTokenizerFast, where: object) -> dict[str, str]:
     """Return the tokenizer's token for each of fairseq's specials, and for the mask if it has one.
 
-    The ``[CLS]`` and ``[SEP]`` tokens of BERT tokenizers count as bos and eos.
-
-    Raises
-    ------
-    AdmiralError
-        If a special token is missing, or one token has two roles.
+    The ``[CLS]`` and ``[SEP]`` tokens of BERT tokenizers count as bos and eos. Raises AdmiralError
+    if a special token is missing, or one token has two roles.
     """
     tokens = (
         tokenizer.bos_token or tokenizer.cls_token,
@@ -69,20 +55,9 @@ def fairseq_order(
     """Return a tokenizer's vocabulary in fairseq's order.
 
     The four specials come first; the other tokens keep their order. Rows without a token become
-    ``madeupword0000`` and so on, like fairseq's own padding.
-
-    Parameters
-    ----------
-    pairs
-        Byte pairs of a GPT-2 tokenizer, whose tokens are then written as GPT-2 ids; None for
-        other tokenizers.
-    rows
-        Number of rows of the embedding.
-
-    Raises
-    ------
-    AdmiralError
-        If the tokenizer has tokens without a row, or with the name of a fairseq special.
+    ``madeupword0000`` and so on, like fairseq's own padding. `pairs`: byte pairs of a GPT-2
+    tokenizer, whose tokens are then written as GPT-2 ids; None for other tokenizers. Raises
+    AdmiralError if the tokenizer has tokens without a row, or with the name of a fairseq special.
     """
     named = {token: special for special, token in special_tokens(tokenizer, where).items()}
     tokens: dict[int, str] = {number: token for token, number in tokenizer.get_vocab().items()}
@@ -136,21 +111,9 @@ def tokenizer_order(
 ) -> list[int]:
     """Return the tokenizer's id of each symbol, by name; the inverse of `fairseq_order`.
 
-    Parameters
-    ----------
-    symbols
-        fairseq's symbols in the order of the embedding rows.
-
-    Returns
-    -------
-    list of int
-        The tokenizer's id of each row, a permutation. Padding symbols without a token get the
-        free ids in order.
-
-    Raises
-    ------
-    AdmiralError
-        If the two vocabularies differ.
+    `symbols`: fairseq's symbols in the order of the embedding rows. Returns the tokenizer's id of
+    each row, a permutation. Padding symbols without a token get the free ids in order. Raises
+    AdmiralError if the two vocabularies differ.
     """
     named = special_tokens(tokenizer, where)
     vocabulary = tokenizer.get_vocab()
@@ -177,12 +140,7 @@ def check_special_ids(
 ) -> None:
     """Check that model config and tokenizer agree on the special tokens.
 
-    Ids that the config does not set are not checked.
-
-    Raises
-    ------
-    AdmiralError
-        If an id differs.
+    Ids that the config does not set are not checked. Raises AdmiralError if an id differs.
     """
     named = special_tokens(tokenizer, where)
     numbers = (config.bos_token_id, config.pad_token_id, config.eos_token_id)

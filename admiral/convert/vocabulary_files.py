@@ -28,10 +28,7 @@ def is_padding(symbol: str) -> bool:
 def find_dictionary(directory: Path) -> Path:
     """Return the dictionary file of a checkpoint folder.
 
-    Raises
-    ------
-    AdmiralError
-        If there is none, or the source and target dictionaries differ.
+    Raises AdmiralError if there is none, or the source and target dictionaries differ.
     """
     if (directory / FILE).is_file():
         return directory / FILE
@@ -52,12 +49,8 @@ def find_dictionary(directory: Path) -> Path:
 def read_dictionary(path: Path) -> list[str]:
     """Return the symbols of a dictionary in the order of their ids, the four specials first.
 
-    Raises
-    ------
-    RecordError
-        For a line without a count, or a duplicate symbol.
-    AdmiralError
-        If the file cannot be read.
+    Raises RecordError for a line without a count, or a duplicate symbol. Raises AdmiralError if the
+    file cannot be read.
     """
     try:
         lines = path.read_text(encoding="utf-8").split("\n")
@@ -93,12 +86,8 @@ def read_dictionary(path: Path) -> list[str]:
 def write_dictionary(path: Path, symbols: Sequence[str]) -> None:
     """Write `symbols`, all with count 1, without the four specials that they begin with.
 
-    Raises
-    ------
-    AdmiralError
-        If a symbol contains a line break.
-    ValueError
-        If the symbols do not begin with the specials, or are not distinct.
+    Raises AdmiralError if a symbol contains a line break. Raises ValueError if the symbols do not
+    begin with the specials, or are not distinct.
     """
     if tuple(symbols[: len(SPECIALS)]) != SPECIALS or len(set(symbols)) != len(symbols):
         raise ValueError("symbols must begin with fairseq's specials and be distinct")
@@ -123,17 +112,9 @@ def byte_alphabet() -> list[str]:
 
 @dataclass(frozen=True)
 class BytePairs:
-    """A byte-pair encoding.
+    """A byte-pair encoding."""
 
-    Attributes
-    ----------
-    merges
-        Pairs of tokens to merge, in the order of their rank.
-    ids
-        Token to GPT-2 id.
-    """
-
-    merges: tuple[tuple[str, str], ...]
+    merges: tuple[tuple[str, str], ...]  # pairs of tokens to merge, in the order of their rank
     ids: Mapping[str, int]
 
     @cached_property
@@ -159,10 +140,7 @@ class BytePairs:
     def read(directory: Path) -> BytePairs:
         """Read ``encoder.json`` and ``vocab.bpe``.
 
-        Raises
-        ------
-        AdmiralError
-            If a file is damaged, or the two do not belong together.
+        Raises AdmiralError if a file is damaged, or the two do not belong together.
         """
         ids = _read_encoder(directory / ENCODER)
         merges = _read_merges(directory / MERGES)

@@ -30,19 +30,10 @@ _CUTS = (1, 5, 20)
 
 @dataclass(frozen=True, slots=True)
 class CitationEvaluation:
-    """The measures of a run.
+    """The measures of a run."""
 
-    Attributes
-    ----------
-    measures
-        Value of each measure by name, with the limits of its 95% interval where it has one; a
-        measure that has no value is None.
-    decisions
-        Number of claims with each label, by decision.
-    not_scored
-        Number of claims without a score.
-    """
-
+    # value of each measure by name, with the limits of its 95% interval where it has one; a measure
+    # that has no value is None
     measures: Mapping[str, tuple[float | None, float | None, float | None]]
     decisions: Mapping[str, Mapping[str, int]]
     not_scored: int
@@ -54,15 +45,8 @@ def evaluate_citations(
 ) -> CitationEvaluation:
     """Evaluate records of verdicts.
 
-    Parameters
-    ----------
-    verdicts
-        The record of each claim by id, as `admiral verify-citation` writes them.
-
-    Raises
-    ------
-    AdmiralError
-        If a claim has no verdict.
+    `verdicts`: the record of each claim by id, as `admiral verify-citation` writes them. Raises
+    AdmiralError if a claim has no verdict.
     """
     for each in gold:
         if each.claim.id not in verdicts:

@@ -35,18 +35,10 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class PairedAuroc:
-    """The difference of the AUROC of two scores of the same claims.
+    """The difference of the AUROC of two scores of the same claims."""
 
-    Attributes
-    ----------
-    difference
-        That of the second score minus that of the first, with its interval.
-    p_value
-        Two-sided p-value of the paired bootstrap.
-    """
-
-    difference: Interval
-    p_value: float
+    difference: Interval  # that of the second score minus that of the first, with its interval
+    p_value: float  # Two-sided p-value of the paired bootstrap
 
 
 def auroc(scores: Sequence[float], positive: Sequence[bool]) -> float:
@@ -134,7 +126,6 @@ def _wins(scores: Floats, positive: NDArray[np.bool_]) -> Floats:
 
 
 def _bootstrap(wins: Floats, positive: NDArray[np.bool_]) -> Floats:
-    """Return the mean of `wins` over resamples of the claims."""
     rng = np.random.default_rng(0)
     samples = np.empty(_RESAMPLES)
     for at in range(_RESAMPLES):

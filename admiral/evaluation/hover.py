@@ -34,10 +34,7 @@ def groups(pairs: Sequence[Pair]) -> list[Group]:
 def measures(paired: PairedClaims, ks: Sequence[int]) -> list[Measure]:
     """Return the measures that the gold file and the run have the data for.
 
-    Raises
-    ------
-    AdmiralError
-        If a claim has alternative evidence sets, which HoVer does not have.
+    Raises AdmiralError if a claim has alternative evidence sets, which HoVer does not have.
     """
     pairs = paired.pairs
     for pair in pairs:

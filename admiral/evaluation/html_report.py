@@ -100,24 +100,14 @@ SentenceLookup = Callable[[str, int], str | None]
 
 @dataclass(frozen=True, slots=True)
 class ReportCase:
-    """One claim of the report.
+    """One claim of the report."""
 
-    Attributes
-    ----------
-    gold
-        The claim with its gold evidence; without any if there is no gold file.
-    trace
-        What the run did for the claim; None if it has no result.
-    outcome
-        Whether the gold documents were found, or where they were lost; None if that is not known,
-        because there is no gold file or the run has only documents.
-    excerpts
-        A sentence of each document of the ranking to show, by title.
-    """
-
-    gold: GoldClaim
+    gold: GoldClaim  # the claim with its gold evidence; without any if there is no gold file
     trace: Trace | None
+    # whether the gold documents were found, or where they were lost; None if that is not known,
+    # because there is no gold file or the run has only documents
     outcome: Outcome | None
+    # a sentence of each document of the ranking to show, by title
     excerpts: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -156,14 +146,9 @@ def report_page(
 ) -> Iterator[str]:
     """Yield the HTML of the report in parts.
 
-    Parameters
-    ----------
-    title
-        Subject of the report, such as the name of the results file.
-    sentence_text
-        Returns a sentence by title and number, or None if it is not known.
-    graph
-        Finds how the documents of a claim are connected; None to leave this out.
+    `title`: subject of the report, such as the name of the results file. `sentence_text`: returns a
+    sentence by title and number, or None if it is not known. `graph`: finds how the documents of a
+    claim are connected; None to leave this out.
     """
     digest = base64.b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"

@@ -15,21 +15,12 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """The value of every claim under one measure.
+    """The value of every claim under one measure."""
 
-    Attributes
-    ----------
-    section
-        Heading that the measure is shown under, such as ``labels``.
-    name
-        Name of the measure, such as ``recall@5``.
-    columns
-        (claims, 1) for a mean over claims, or (claims, 2) for the harmonic mean of two means; NaN
-        for claims that do not count.
-    """
-
-    section: str
+    section: str  # heading that the measure is shown under, such as ``labels``
     name: str
+    # (claims, 1) for a mean over claims, or (claims, 2) for the harmonic mean of two means; NaN for
+    # claims that do not count
     columns: FloatArray
 
     def combine(self, means: FloatArray) -> FloatArray:
@@ -59,18 +50,10 @@ class Measure:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A named group of claims.
-
-    Attributes
-    ----------
-    name
-        Name of the group, such as ``2 hops``.
-    members
-        Boolean mask over all claims, (claims,).
-    """
+    """A named group of claims."""
 
     name: str
-    members: NDArray[np.bool_]
+    members: NDArray[np.bool_]  # boolean mask over all claims, (claims,)
 
 
 def mean_measure(

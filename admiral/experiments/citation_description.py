@@ -47,18 +47,11 @@ class SearchSettings:
 
 @dataclass(frozen=True, slots=True)
 class CitationSystem:
-    """A system to be compared.
-
-    Attributes
-    ----------
-    config
-        The settings with which citations are verified.
-    search
-        For a search without verification, what is searched; otherwise None.
-    """
+    """A system to be compared."""
 
     name: str
-    config: CitationConfig
+    config: CitationConfig  # the settings with which citations are verified
+    # for a search without verification, what is searched; otherwise None
     search: SearchSettings | None = None
 
     @property
@@ -81,24 +74,16 @@ class LibraryRecipe:
 
 @dataclass(frozen=True, slots=True)
 class CitationExperiment:
-    """The description of an experiment on labelled citations.
+    """The description of an experiment on labelled citations."""
 
-    Attributes
-    ----------
-    file, title, limit, seed, overrides, show, paper
-        As of `admiral.experiments.description.Experiment`.
-    reference
-        Name of the system that the others are compared with; empty to compare none.
-    library
-        How the library is built.
-    """
-
+    # file, title, limit, seed, overrides, show, paper: as of
+    # `admiral.experiments.description.Experiment`
     file: Path
     title: str
     claims: Path
     limit: int
     seed: int
-    reference: str
+    reference: str  # name of the system that the others are compared with; empty to compare none
     overrides: tuple[str, ...]
     library: LibraryRecipe
     systems: tuple[CitationSystem, ...]
@@ -116,17 +101,9 @@ def read_citation_experiment(
 ) -> CitationExperiment:
     """Return the checked description of an experiment on citations.
 
-    Parameters
-    ----------
-    path
-        YAML file; ``${data}`` in it is replaced by `data`.
-    overrides
-        ``key=value``: a setting of all systems, or `claims`, `limit` or `seed`.
-
-    Raises
-    ------
-    AdmiralError
-        For an unreadable file, an unknown key or a bad value, naming file, key and remedy.
+    `path`: YAML file; ``${data}`` in it is replaced by `data`. `overrides`: ``key=value``: a
+    setting of all systems, or `claims`, `limit` or `seed`. Raises AdmiralError for an unreadable
+    file, an unknown key or a bad value, naming file, key and remedy.
     """
     content = load_description(path, data, _KEYS)
     check_keys(content, _KEYS, str(path))
@@ -211,5 +188,4 @@ def _systems(
 
 
 def _written(value: object) -> str:
-    """Return a value of YAML as ``key=value`` has it."""
     return str(value).lower() if isinstance(value, bool) else str(value)

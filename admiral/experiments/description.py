@@ -32,17 +32,11 @@ BASELINES = ("bm25", "bm25+mentions", "first-stage")
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """A system to be compared.
-
-    Attributes
-    ----------
-    baseline
-        One of `BASELINES`, or None for the whole method.
-    """
+    """A system to be compared."""
 
     name: str
     config: RetrievalConfig
-    baseline: str | None = None
+    baseline: str | None = None  # one of `BASELINES`, or None for the whole method
 
     @property
     def folder(self) -> str:
@@ -52,13 +46,7 @@ class System:
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeBaseRecipe:
-    """Build instructions for a knowledge base of the experiment.
-
-    Attributes
-    ----------
-    corpora, on_duplicate, format
-        Arguments of `admiral.kb.build`.
-    """
+    """Build instructions for a knowledge base of the experiment."""
 
     path: Path
     corpora: tuple[Path, ...]
@@ -68,39 +56,20 @@ class KnowledgeBaseRecipe:
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """The description of an experiment.
-
-    Attributes
-    ----------
-    task
-        Name of a task in `EXPERIMENT_TASKS`.
-    limit
-        Number of claims, evenly spaced in the file; 0 for all.
-    ks
-        Cut-offs of the ranking; those of the task if empty.
-    reference
-        Name of the system that the others are compared with; empty to compare none.
-    overrides
-        Changes by the command line, as ``key=value``.
-    knowledge_bases
-        Knowledge bases to build, by the name that systems use.
-    groups, show
-        Groups of claims (all if empty) and columns of its table.
-    paper
-        Figures of the paper, as in the file.
-    """
+    """The description of an experiment."""
 
     file: Path
     title: str
     task: str
     claims: Path
-    limit: int
+    limit: int  # number of claims, evenly spaced in the file; 0 for all
     ks: tuple[int, ...]
     seed: int
-    reference: str
+    reference: str  # name of the system that the others are compared with; empty to compare none
     overrides: tuple[str, ...]
     systems: tuple[System, ...]
     knowledge_bases: dict[str, KnowledgeBaseRecipe]
+    # groups, show: groups of claims (all if empty) and columns of its table
     groups: tuple[str, ...]
     show: tuple[str, ...]
     paper: dict[str, Any]
@@ -130,17 +99,9 @@ def read_experiment(
 ) -> Experiment:
     """Return the checked description of an experiment.
 
-    Parameters
-    ----------
-    path
-        YAML file; ``${data}`` in it is replaced by `data`.
-    overrides
-        ``key=value``: a setting of all systems, or `task`, `claims`, `limit` or `seed`.
-
-    Raises
-    ------
-    AdmiralError
-        For an unreadable file, an unknown key or a bad value, naming file, key and remedy.
+    `path`: YAML file; ``${data}`` in it is replaced by `data`. `overrides`: ``key=value``: a
+    setting of all systems, or `task`, `claims`, `limit` or `seed`. Raises AdmiralError for an
+    unreadable file, an unknown key or a bad value, naming file, key and remedy.
     """
     content = load_description(path, data)
     items = [parse_override(override) for override in overrides]

@@ -127,20 +127,11 @@ def stopping_quality(gold: Iterable[GoldClaim], traces: Mapping[str, Trace]) -> 
     """Compare the decisions of the judge at each hop with the gold documents.
 
     Evidence is complete if it has a sentence of every document of one of the gold sets. Claims
-    without gold evidence or without a result do not count.
-
-    Parameters
-    ----------
-    traces
-        Hops of the results, by the id of the claim.
-
-    Returns
-    -------
-    dict
-        ``hops``: their mean number; ``stopped``: number of claims by reason for stopping;
-        ``precision`` and ``recall`` of the decision "insufficient" over all hops (None if
-        undefined); ``decisions``: for each hop, the number of decisions ``sufficient`` and
-        ``insufficient``, and for how many of each the evidence was complete.
+    without gold evidence or without a result do not count. Returns ``hops``: their mean number;
+    ``stopped``: number of claims by reason for stopping; ``precision`` and ``recall`` of the
+    decision "insufficient" over all hops (None if undefined); ``decisions``: for each hop, the
+    number of decisions ``sufficient`` and ``insufficient``, and for how many of each the evidence
+    was complete.
     """
     counts: Counter[tuple[int, bool, bool]] = Counter()
     reasons: Counter[str] = Counter()

@@ -43,16 +43,8 @@ Record = dict[str, Any]
 def run_job(job: Job, measurements: Path) -> None:
     """Do a job.
 
-    Parameters
-    ----------
-    measurements
-        File to write the measurements to. If the job fails, the message is written to a file
-        beside it, with the suffix ``.error``.
-
-    Raises
-    ------
-    AdmiralError
-        If the job fails.
+    `measurements`: file to write the measurements to. If the job fails, the message is written to a
+    file beside it, with the suffix ``.error``. Raises AdmiralError if the job fails.
     """
     try:
         start = time.perf_counter()
@@ -150,10 +142,7 @@ def _rank(
 def run_in_process(job: Job, measurements: Path) -> Record:
     """Do a job in a new process and return its measurements.
 
-    Raises
-    ------
-    AdmiralError
-        If the job fails, with the message of the process.
+    Raises AdmiralError if the job fails, with the message of the process.
     """
     measurements.unlink(missing_ok=True)
     command = [sys.executable, "-m", __name__, str(measurements)]

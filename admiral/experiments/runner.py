@@ -42,25 +42,10 @@ def run_experiment(
 ) -> dict[str, Any]:
     """Run and evaluate all systems, and write ``experiment.json``.
 
-    Parameters
-    ----------
-    out
-        Directory of the run, with a directory in it for each system.
-    resume
-        Continue an existing run. Systems that are complete are only evaluated again.
-    report
-        Called with a message before each step.
-
-    Returns
-    -------
-    dict
-        The content of ``experiment.json``.
-
-    Raises
-    ------
-    AdmiralError
-        If a run exists and neither `resume` nor `overwrite` is set, if it has other settings, or
-        if a system fails.
+    `out`: directory of the run, with a directory in it for each system. `resume`: continue an
+    existing run. Systems that are complete are only evaluated again. Raises AdmiralError if a run
+    exists and neither `resume` nor `overwrite` is set, if it has other settings, or if a system
+    fails.
     """
     if not (resume or overwrite) and out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise AdmiralError(

@@ -12,19 +12,8 @@ from admiral.io.streams import numbered_lines
 def record_lines(path: Path, remedy: str) -> Iterator[tuple[int, bytes]]:
     """Yield (line number from 1, line) for every line that is not blank.
 
-    Parameters
-    ----------
-    path
-        File to read, compressed or not.
-    remedy
-        Advice to give in the error for a line that is too long.
-
-    Raises
-    ------
-    RecordError
-        For a line that is too long.
-    AdmiralError
-        If the file cannot be read, or can be read only once (a pipe or a device).
+    Raises RecordError for a line that is too long. Raises AdmiralError if the file cannot be read,
+    or can be read only once (a pipe or a device).
     """
     if path.exists() and not (path.is_file() or path.is_dir()):
         problem = "is a pipe or a device, which cannot be read more than once"

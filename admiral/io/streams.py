@@ -36,11 +36,8 @@ class DamagedArchiveError(AdmiralError):
 def open_binary(path: Place) -> Iterator[IO[bytes]]:
     """Open a file for reading, and decompress it if its first bytes are those of an archive.
 
-    Raises
-    ------
-    AdmiralError
-        For errors of the file system and for damaged archives, also while reading inside the
-        ``with`` block.
+    Raises AdmiralError for errors of the file system and for damaged archives, also while reading
+    inside the ``with`` block.
     """
     with open_plain(path) as plain:
         magic = plain.read(6)
@@ -153,12 +150,8 @@ def numbered_lines(path: Place) -> Iterator[tuple[int, bytes] | RecordError]:
     """Yield (line number, line) for every line that is not blank, counting from 1.
 
     A line longer than `LONGEST_RECORD` is yielded as a `RecordError`, and so is the end of a
-    compressed file that is cut off after a whole line. The file may be compressed.
-
-    Raises
-    ------
-    AdmiralError
-        As in `open_binary`, or if the file is UTF-16.
+    compressed file that is cut off after a whole line. The file may be compressed. Raises
+    AdmiralError as in `open_binary`, or if the file is UTF-16.
     """
     number = 0
     try:
@@ -209,12 +202,7 @@ def parse_object(
 ) -> dict[str, Any]:
     """Return the JSON object on a line in UTF-8.
 
-    `example` is a correct line, for messages.
-
-    Raises
-    ------
-    RecordError
-        If the line is not such an object.
+    `example` is a correct line, for messages. Raises RecordError if the line is not such an object.
     """
     try:
         value = json.loads(line.decode("utf-8"))

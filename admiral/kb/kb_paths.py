@@ -13,11 +13,8 @@ from admiral.storage.bundled_names import is_bundled
 def checked_kb_path(path: str | Path) -> Path:
     """Return the path of a knowledge base; a relative path stays relative.
 
-    Raises
-    ------
-    AdmiralError
-        If the path is empty, which `Path` would take for the current folder, or its real path is
-        not UTF-8, which Arrow and Java cannot open.
+    Raises AdmiralError if the path is empty, which `Path` would take for the current folder, or its
+    real path is not UTF-8, which Arrow and Java cannot open.
     """
     if not os.fspath(path):
         raise AdmiralError("the path of the knowledge base is empty. Name a directory.")

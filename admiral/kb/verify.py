@@ -37,12 +37,8 @@ def verify(path: str | Path, *, progress: bool = False) -> list[str]:
     """Check a knowledge base, and all members of a joined one.
 
     The graph has a check of its own, `admiral.graph.graph_problems`. Return one message per
-    problem; none if the knowledge base is intact.
-
-    Raises
-    ------
-    AdmiralError
-        If there is no knowledge base, or its manifest cannot be read.
+    problem; none if the knowledge base is intact. Raises AdmiralError if there is no knowledge
+    base, or its manifest cannot be read.
     """
     directory = Path(path)
     join = read_join(directory)
@@ -58,7 +54,6 @@ def verify(path: str | Path, *, progress: bool = False) -> list[str]:
 
 
 def _verify_documents(path: Path, progress: bool) -> list[str]:
-    """Check a knowledge base that holds documents itself."""
     with Snapshot.open(path, check=False) as snapshot:
         problems = file_problems(snapshot)
         # Damaged files are not opened, because a damaged index can crash its library.
@@ -73,7 +68,6 @@ def _verify_documents(path: Path, progress: bool) -> list[str]:
 
 
 def _verify_join(path: Path) -> list[str]:
-    """Check the files of a joined knowledge base whose members are intact."""
     ours = {NAME, DUPLICATES, *(f"{name}.new.partial" for name in (NAME, DUPLICATES)), FOLDER}
     ours.update(file.name for file in _graph_paths(path))
     foreign = sorted(file for file in path.iterdir() if file.name not in ours)
@@ -87,7 +81,6 @@ def _verify_join(path: Path) -> list[str]:
 
 
 def _check_duplicates(collection: Collection) -> None:
-    """Raise `AdmiralError` for duplicate titles that the policy of the join forbids."""
     with closing(Contents(collection.snapshots)) as contents:
         find_duplicates(collection, contents)
 
@@ -123,12 +116,10 @@ def file_problems(snapshot: Snapshot) -> list[str]:
 
 
 def _graph_paths(directory: Path) -> list[Path]:
-    """Return the folder of the graph and what its writer keeps beside it."""
     return [directory / GRAPH, *directory.glob(f".{GRAPH}.*")]
 
 
 def _verify_contents(snapshot: Snapshot, progress: bool) -> list[str]:
-    """Check the arrays and rows of files that match their checksums."""
     base, delta = snapshot.manifest.base, snapshot.manifest.delta
     try:
         removed = np.empty(0, dtype=np.int64)

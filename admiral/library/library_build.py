@@ -31,25 +31,13 @@ DUPLICATES = ("skip", "error")
 
 @dataclass(frozen=True, slots=True)
 class LibraryReport:
-    """Report of the build of a library.
-
-    Attributes
-    ----------
-    sources, passages
-        Numbers in the library.
-    empty
-        Number of sources without text.
-    duplicates
-        Number of sources left out because an earlier one has the same canonical URL.
-    bytes, seconds
-        Size on disk and time taken.
-    """
+    """Report of the build of a library."""
 
     path: Path
     sources: int
     passages: int
     empty: int
-    duplicates: int
+    duplicates: int  # number of sources left out because an earlier one has the same canonical URL
     bytes: int
     seconds: float
 
@@ -70,25 +58,11 @@ def build_library(
 ) -> LibraryReport:
     """Build a library; it appears only once it is complete.
 
-    Parameters
-    ----------
-    sources
-        Read once and in order.
-    words, stride
-        Number of words in a passage, and from one passage to the next; see
-        `admiral.library.passage_windows`.
-    bm25
-        BM25 backend, ``bm25s`` or ``lucene``.
-    encoder
-        Encoder whose vectors of all passages are stored; None stores none.
-    on_duplicate
-        Whether a source whose canonical URL has occurred before is left out (``skip``) or an error.
-
-    Raises
-    ------
-    AdmiralError
-        If there is no source, one has no URL of the web, or the directory cannot be written. An
-        existing library is then unchanged.
+    `words`, `stride`: number of words in a passage, and from one passage to the next; see
+    `admiral.library.passage_windows`. `encoder`: encoder whose vectors of all passages are stored;
+    None stores none. `on_duplicate`: whether a source whose canonical URL has occurred before is
+    left out (``skip``) or an error. Raises AdmiralError if there is no source, one has no URL of
+    the web, or the directory cannot be written. An existing library is then unchanged.
     """
     began = time.monotonic()
     check_window(words, stride)
@@ -124,17 +98,9 @@ def build_library(
 class DistinctSources:
     """Iterate over cleaned sources with different canonical URLs.
 
-    Parameters
-    ----------
-    sources
-        The sources, read once.
-    on_duplicate
-        Whether a source whose canonical URL has occurred before is left out (``skip``) or an error.
-
-    Attributes
-    ----------
-    duplicates, empty
-        Numbers of sources so far that were left out, and that have no text.
+    `on_duplicate`: whether a source whose canonical URL has occurred before is left out (``skip``)
+    or an error. `duplicates`, `empty`: numbers of sources so far that were left out, and that have
+    no text.
     """
 
     def __init__(self, sources: Iterable[Source], on_duplicate: str) -> None:

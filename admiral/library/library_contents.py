@@ -34,11 +34,8 @@ def is_library(directory: Path) -> bool:
 def checked_library_path(path: str | Path) -> Path:
     """Return the absolute path of a library, so that it stays the same if the process moves.
 
-    Raises
-    ------
-    AdmiralError
-        If the path is empty, which `Path` would take for the current folder, or is not UTF-8, which
-        Arrow cannot open.
+    Raises AdmiralError if the path is empty, which `Path` would take for the current folder, or is
+    not UTF-8, which Arrow cannot open.
     """
     if not os.fspath(path):
         raise AdmiralError("the path of the library is empty. Name a directory.")
@@ -54,19 +51,8 @@ def checked_library_path(path: str | Path) -> Path:
 class LibraryContents:
     """Sources and passages of a library.
 
-    Attributes
-    ----------
-    contents
-        Texts, canonical URLs and vectors, by row.
-    tables
-        Metadata and passages of each segment.
-    firsts
-        Number of the first passage of each segment, and of all passages.
-
-    Raises
-    ------
-    AdmiralError
-        If files are damaged or do not fit together.
+    `firsts`: number of the first passage of each segment, and of all passages. Raises AdmiralError
+    if files are damaged or do not fit together.
     """
 
     def __init__(self, snapshot: Snapshot) -> None:

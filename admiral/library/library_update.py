@@ -44,34 +44,19 @@ from admiral.records import Document
 
 @dataclass(frozen=True, slots=True)
 class LibraryChange:
-    """Report of a change.
-
-    Attributes
-    ----------
-    sources, passages
-        Numbers after the change.
-    added, replaced, removed
-        Numbers of sources with a new URL, with a known URL, and removed.
-    skipped
-        Number of sources left out because another one has the same URL.
-    missing
-        Number of URLs to remove that the library does not have.
-    embedded
-        Number of passages that were embedded.
-    pending
-        Number of sources added and removed since the last build or compaction.
-    """
+    """Report of a change."""
 
     path: Path
     sources: int
     passages: int
+    # added, replaced, removed: numbers of sources with a new URL, with a known URL, and removed
     added: int = 0
     replaced: int = 0
     removed: int = 0
     skipped: int = 0
     missing: int = 0
     embedded: int = 0
-    pending: int = 0
+    pending: int = 0  # number of sources added and removed since the last build or compaction
     seconds: float = 0.0
 
 
@@ -105,17 +90,7 @@ def embed_passages(
 ) -> LibraryChange:
     """Store the vectors of all passages, and keep those that this encoder made before.
 
-    Parameters
-    ----------
-    encoder
-        The encoder; a library is searched with the same one.
-    wait
-        Whether to wait for another writer instead of raising an error.
-
-    Raises
-    ------
-    AdmiralError
-        If the library cannot be changed; it is then unchanged.
+    Raises AdmiralError if the library cannot be changed; it is then unchanged.
     """
     began = time.monotonic()
     folders: dict[str, Path] = {}
@@ -159,22 +134,11 @@ def add_sources(
 ) -> LibraryChange:
     """Add sources to a library.
 
-    New passages have no vectors until `embed_passages` is called.
-
-    Parameters
-    ----------
-    sources
-        Read once. Of several with one canonical URL, the first counts.
-    on_duplicate
-        What becomes of a source whose canonical URL is in the library already: it replaces the old
-        one (``replace``), is left out (``skip``), or is an error (``error``).
-    wait
-        Whether to wait for another writer instead of raising an error.
-
-    Raises
-    ------
-    AdmiralError
-        If a source or the library cannot be used; the library is then unchanged.
+    New passages have no vectors until `embed_passages` is called. `sources`: read once. Of several
+    with one canonical URL, the first counts. `on_duplicate`: what becomes of a source whose
+    canonical URL is in the library already: it replaces the old one (``replace``), is left out
+    (``skip``), or is an error (``error``). Raises AdmiralError if a source or the library cannot be
+    used; the library is then unchanged.
     """
     began = time.monotonic()
     check_choice("on_duplicate", on_duplicate, KNOWN)
@@ -219,20 +183,9 @@ def remove_sources(
 ) -> LibraryChange:
     """Remove sources from a library.
 
-    Parameters
-    ----------
-    urls
-        URLs of the sources, in any form.
-    ignore_missing
-        Whether to count URLs that the library does not have instead of raising an error.
-    wait
-        Whether to wait for another writer instead of raising an error.
-
-    Raises
-    ------
-    AdmiralError
-        If a URL is missing, no source would be left, or the library cannot be changed; it is then
-        unchanged.
+    `ignore_missing`: whether to count URLs that the library does not have instead of raising an
+    error. Raises AdmiralError if a URL is missing, no source would be left, or the library cannot
+    be changed; it is then unchanged.
     """
     began = time.monotonic()
     names = list(dict.fromkeys(map(canonical, [urls] if isinstance(urls, str) else urls)))
@@ -262,12 +215,8 @@ def compact_library(
 ) -> LibraryChange:
     """Merge all changes into a new base segment; without changes, do nothing.
 
-    With `wait`, it waits for another writer instead of raising an error.
-
-    Raises
-    ------
-    AdmiralError
-        If the library cannot be changed; it is then unchanged.
+    With `wait`, it waits for another writer instead of raising an error. Raises AdmiralError if the
+    library cannot be changed; it is then unchanged.
     """
     began = time.monotonic()
     with changing_library(path, wait) as (change, contents):

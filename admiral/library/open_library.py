@@ -36,17 +36,8 @@ Floats = npt.NDArray[np.float32]
 class DenseIndex:
     """The vectors of the passages of a library, for one encoder.
 
-    Parameters
-    ----------
-    path
-        Directory of the library, for messages.
-    block
-        Number of passages that are compared with the queries together.
-
-    Raises
-    ------
-    AdmiralError
-        If a passage has no vector of this encoder.
+    `block`: number of passages that are compared with the queries together. Raises AdmiralError if
+    a passage has no vector of this encoder.
     """
 
     def __init__(
@@ -79,12 +70,7 @@ class DenseIndex:
     def search(self, queries: Sequence[str], k: int) -> list[list[ScoredPassage]]:
         """Return the `k` passages with the highest cosine for each query, best first.
 
-        Equal scores are in the order of the library.
-
-        Raises
-        ------
-        AdmiralError
-            If `k` is less than one.
+        Equal scores are in the order of the library. Raises AdmiralError if `k` is less than one.
         """
         vectors = np.asarray(self._encoder.unit_vectors(queries), np.float32)
         return [
@@ -124,7 +110,6 @@ class DenseIndex:
 
 
 def _split(queries: Floats) -> tuple[Floats, Floats]:
-    """Return the upper and the lower part of queries that are rounded to integers."""
     rounded = np.rint(queries.astype(np.float64) * _SCALE)
     high = np.rint(rounded / _LOW)
     return high.astype(np.float32), (rounded - high * _LOW).astype(np.float32)
@@ -167,12 +152,8 @@ class Library:
     def open(cls, path: str | Path, *, threads: int = 0) -> Library:
         """Open a library.
 
-        Java assumes `threads` processors, at most four for 0; only for Lucene.
-
-        Raises
-        ------
-        AdmiralError
-            If there is no library, it cannot be read, or files are missing or truncated.
+        Java assumes `threads` processors, at most four for 0; only for Lucene. Raises AdmiralError
+        if there is no library, it cannot be read, or files are missing or truncated.
         """
         return open_with(
             checked_library_path(path), lambda collection: cls(collection, threads), LIBRARY
@@ -227,12 +208,7 @@ class Library:
         """Return the `k` best passages for each query by BM25 over titles and texts.
 
         Only passages that share a term with the query are returned, equal scores in the order of
-        the library.
-
-        Raises
-        ------
-        AdmiralError
-            If `k` is less than one, or files turn out to be damaged.
+        the library. Raises AdmiralError if `k` is less than one, or files turn out to be damaged.
         """
         contents = self._contents
         return [
@@ -243,10 +219,8 @@ class Library:
     def dense(self, encoder: SentenceEncoder) -> DenseIndex:
         """Return an index of the vectors of an encoder.
 
-        Raises
-        ------
-        AdmiralError
-            If the library does not have the vectors of all passages from this encoder.
+        Raises AdmiralError if the library does not have the vectors of all passages from this
+        encoder.
         """
         return DenseIndex(self._contents, encoder, self.path)
 

@@ -29,13 +29,7 @@ Spans = Sequence[tuple[int, int]]
 
 
 class SourceTableWriter:
-    """Append the metadata and the passages of sources to a new folder.
-
-    Attributes
-    ----------
-    sources, passages
-        Numbers written so far.
-    """
+    """Append the metadata and the passages of sources to a new folder."""
 
     def __init__(self, segment: Path) -> None:
         self._folder = segment / SOURCES
@@ -84,10 +78,7 @@ class SourceTableWriter:
 class SourceTable:
     """The metadata and the passages of the sources of a segment, by row, memory-mapped.
 
-    Raises
-    ------
-    AdmiralError
-        If the files are damaged or do not fit together.
+    Raises AdmiralError if the files are damaged or do not fit together.
     """
 
     def __init__(self, segment: Path) -> None:

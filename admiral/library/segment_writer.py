@@ -35,20 +35,13 @@ _SHARD_PASSAGES = 131_072
 
 @dataclass(frozen=True, slots=True)
 class LibrarySettings:
-    """Settings of a library, which all its segments share.
+    """Settings of a library, which all its segments share."""
 
-    Attributes
-    ----------
-    words, stride
-        Number of words in a passage, and from one passage to the next.
-    k1, b
-        Parameters of BM25. The defaults are those of SIDE (Pyserini's).
-    """
-
+    # words, stride: number of words in a passage, and from one passage to the next
     words: int = 100
     stride: int = 50
     bm25: str = "bm25s"
-    k1: float = 0.9
+    k1: float = 0.9  # k1, b: parameters of BM25. The defaults are those of SIDE (Pyserini's).
     b: float = 0.4
 
     @classmethod

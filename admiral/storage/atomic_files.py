@@ -28,14 +28,9 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
 
     A concurrent writer of the same `path` waits (if the file system supports locks), and overwrites
     the partial file of a killed one, so that at most one partial file exists. The file that a
-    symbolic link leads to is replaced, the link stays. Permissions are kept.
-
-    Raises
-    ------
-    AdmiralError
-        If `path` exists and is not a regular file.
-    OSError
-        If writing fails. The old file is unchanged and the partial file is removed.
+    symbolic link leads to is replaced, the link stays. Permissions are kept. Raises AdmiralError if
+    `path` exists and is not a regular file. Raises OSError if writing fails. The old file is
+    unchanged and the partial file is removed.
     """
     path = resolve_output_path(path)
     temporary = partial_path(path)
@@ -48,12 +43,8 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
 def replacing_path(path: Path) -> Iterator[Path]:
     """Yield the path of a new file that replaces `path` when the block ends without an error.
 
-    This is for libraries that open the file themselves; the caller keeps other writers away.
-
-    Raises
-    ------
-    OSError
-        If writing fails. The old file is unchanged and the partial file is removed.
+    This is for libraries that open the file themselves; the caller keeps other writers away. Raises
+    OSError if writing fails. The old file is unchanged and the partial file is removed.
     """
     temporary = partial_path(path)
     try:
@@ -143,10 +134,8 @@ def encode_record(record: Mapping[str, Any]) -> bytes:
 def write_atomically(path: Path, chunks: Iterable[bytes]) -> None:
     """Write `chunks` to a file that replaces `path`, as `replacing` does.
 
-    Raises
-    ------
-    AdmiralError
-        If writing fails, or `path` is not a regular file. The old file is unchanged.
+    Raises AdmiralError if writing fails, or `path` is not a regular file. The old file is
+    unchanged.
     """
     with explain_write_errors(path), replacing(path) as file:
         file.writelines(chunks)

@@ -13,16 +13,8 @@ from admiral.errors import AdmiralError
 class WriterLock:
     """A lock file; a context manager.
 
-    Parameters
-    ----------
-    lock_file
-        The file that is locked. It exists only while the lock is held.
-    path
-        What the lock protects, for the error message.
-    activity
-        What another process that holds the lock is doing, such as "writing this output".
-    wait
-        Wait for the other process instead of raising an error.
+    `path`: what the lock protects, for the error message. `activity`: what another process that
+    holds the lock is doing, such as "writing this output".
     """
 
     def __init__(self, lock_file: Path, path: Path, activity: str, *, wait: bool = False) -> None:
@@ -32,12 +24,8 @@ class WriterLock:
     def acquire(self) -> None:
         """Acquire the lock.
 
-        Raises
-        ------
-        AdmiralError
-            If another process holds the lock and `wait` is False.
-        OSError
-            If the lock file cannot be created.
+        Raises AdmiralError if another process holds the lock and `wait` is False. Raises OSError if
+        the lock file cannot be created.
         """
         try:
             try:

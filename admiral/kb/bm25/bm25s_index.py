@@ -77,10 +77,7 @@ class _Field:
     def lengths(self) -> npt.NDArray[np.int32]:
         """Number of tokens of each document, (documents,); only rescoring needs it.
 
-        Raises
-        ------
-        AdmiralError
-            If an early release built the index, which did not write lengths.
+        Raises AdmiralError if an early release built the index, which did not write lengths.
         """
         if self._lengths is None:
             raise damaged_index_error(self._directory, f"{LENGTHS} is missing")
@@ -90,17 +87,9 @@ class _Field:
 class IndexFiles:
     """One bm25s index on disk.
 
-    Attributes
-    ----------
-    first, documents
-        First passage and number of passages. Each is a document of its own for BM25.
-    fields
-        Arrays of each field that has any term.
-
-    Raises
-    ------
-    AdmiralError
-        If the index is missing or damaged.
+    `first`, `documents`: first passage and number of passages. Each is a document of its own for
+    BM25. `fields`: arrays of each field that has any term. Raises AdmiralError if the index is
+    missing or damaged.
     """
 
     def __init__(self, directory: Path, first: int = 0) -> None:
@@ -138,14 +127,7 @@ class IndexFiles:
 class CombinedField:
     """One field of several indexes as one collection, without the removed rows.
 
-    Parameters
-    ----------
-    name
-        ``title`` or ``text``.
-    indexes
-        Indexes whose rows follow each other, all with the same parameters of BM25.
-    removed
-        Removed rows, int64, ascending.
+    `indexes`: indexes whose rows follow each other, all with the same parameters of BM25.
     """
 
     def __init__(self, name: str, indexes: Sequence[IndexFiles], removed: np.ndarray) -> None:

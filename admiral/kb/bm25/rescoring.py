@@ -27,18 +27,10 @@ MeanLength = float | Floats
 
 @dataclass(frozen=True, slots=True)
 class FieldStatistics:
-    """Collection statistics of one field, as BM25 uses them.
+    """Collection statistics of one field, as BM25 uses them."""
 
-    Attributes
-    ----------
-    documents
-        Number of documents that have a term in this field; others do not count.
-    tokens
-        Number of tokens of all documents.
-    """
-
-    documents: int
-    tokens: int
+    documents: int  # number of documents that have a term in this field; others do not count
+    tokens: int  # number of tokens of all documents
 
     @classmethod
     def of(cls, lengths: npt.NDArray[np.int32]) -> FieldStatistics:
@@ -82,16 +74,9 @@ def term_frequencies(
 ) -> npt.NDArray[np.float32]:
     """Invert `bm25_scores`: recover the term frequencies from scores.
 
-    They are float32, (postings,).
-
-    Parameters
-    ----------
-    scores, lengths
-        Score and document length of each posting, (postings,).
-    idf, mean_length
-        Statistics that the scores were computed with; scalars or (postings,).
-    saturation
-        Parameters that the scores were computed with.
+    They are float32, (postings,). `scores`, `lengths`: score and document length of each posting,
+    (postings,). `idf`, `mean_length`: statistics that the scores were computed with; scalars or
+    (postings,). `saturation`: parameters that the scores were computed with.
     """
     saturations = scores / np.asarray(idf, dtype=np.float64)
     norms = length_norms(lengths, mean_length, saturation)
@@ -107,14 +92,8 @@ def bm25_scores(
 ) -> npt.NDArray[np.float32]:
     """Return BM25 scores as bm25s computes them (Lucene's variant): ``idf * tf / (norm + tf)``.
 
-    They are float32, (postings,).
-
-    Parameters
-    ----------
-    frequencies, lengths
-        Term frequency and document length of each posting, (postings,).
-    idf, mean_length
-        Collection statistics; scalars or (postings,).
+    They are float32, (postings,). `frequencies`, `lengths`: term frequency and document length of
+    each posting, (postings,). `idf`, `mean_length`: collection statistics; scalars or (postings,).
     """
     norms = length_norms(lengths, mean_length, saturation)
     saturations = frequencies / (norms + frequencies)

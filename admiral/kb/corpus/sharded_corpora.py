@@ -53,18 +53,10 @@ class ReadJob(NamedTuple):
 
 
 class ReadReport(NamedTuple):
-    """Result of a job.
-
-    Attributes
-    ----------
-    lines
-        Number of lines of each range; 0 for whole files.
-    files
-        What became of each file or range.
-    """
+    """Result of a job."""
 
     directory: str
-    lines: tuple[int, ...]
+    lines: tuple[int, ...]  # number of lines of each range; 0 for whole files
     files: tuple[FileReport, ...]
 
 
@@ -89,15 +81,7 @@ def read_shard(job: ReadJob) -> ReadReport:
 
 
 class ShardedCorpora(Corpora):
-    """Corpora that workers read in shards; the records are those of `Corpora`.
-
-    Parameters
-    ----------
-    directory
-        Directory below which workers write documents.
-    workers
-        Workers that read the shards.
-    """
+    """Corpora that workers read in shards; the records are those of `Corpora`."""
 
     def __init__(
         self,

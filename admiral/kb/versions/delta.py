@@ -38,23 +38,13 @@ _REMEDY = "choose --on-duplicate replace or skip"
 class Additions:
     """Documents to add, stored in a temporary directory until all duplicates are known.
 
-    Parameters
-    ----------
-    contents
-        The contents of the knowledge base.
-    on_duplicate
-        Policy for a title that is already in the knowledge base or occurs earlier in the corpora:
-        ``error``, ``replace`` to keep the last document, or ``skip`` to keep the first. Documents
-        of files are duplicates if the file is in the knowledge base already. Otherwise they are
-        told apart by their paths. Likewise, documents with ids are duplicates if their ids are, and
-        are otherwise told apart by them.
-
-    Attributes
-    ----------
-    replaced
-        Rows of the knowledge base whose documents are replaced.
-    skipped
-        Number of records left out because another document with the same title is kept.
+    `on_duplicate`: policy for a title that is already in the knowledge base or occurs earlier in
+    the corpora: ``error``, ``replace`` to keep the last document, or ``skip`` to keep the first.
+    Documents of files are duplicates if the file is in the knowledge base already. Otherwise they
+    are told apart by their paths. Likewise, documents with ids are duplicates if their ids are, and
+    are otherwise told apart by them. `replaced`: rows of the knowledge base whose documents are
+    replaced. `skipped`: number of records left out because another document with the same title is
+    kept.
     """
 
     def __init__(self, directory: Path, contents: Contents, on_duplicate: str) -> None:
@@ -74,10 +64,8 @@ class Additions:
     def read(self, corpora: Corpora, progress: bool) -> None:
         """Read all corpora.
 
-        Raises
-        ------
-        AdmiralError
-            If they hold no document, or a title is duplicate and the policy is ``error``.
+        Raises AdmiralError if they hold no document, or a title is duplicate and the policy is
+        ``error``.
         """
         self._reports = corpora.reports
         with DocumentWriter(self._directory) as writer:
@@ -194,7 +182,6 @@ class Additions:
             shutil.rmtree(self._directory)
 
     def _new_titles(self) -> dict[int, str]:
-        """Return the title of each new file by the number of the addition."""
         documents = [(title, source) for source, (_, title) in self._new_files.items()]
         numbers = (number for number, _ in self._new_files.values())
         titles = distinct_titles(documents, self._other_source)
@@ -218,23 +205,7 @@ def write_delta(
 ) -> None:
     """Publish a version without some rows and with additions.
 
-    Parameters
-    ----------
-    transaction
-        The transaction to publish in.
-    contents
-        Contents of the current version.
-    removed_rows
-        Rows of `contents` to remove.
-    additions
-        Documents to add, if any.
-    settings
-        Settings for the new manifest.
-
-    Raises
-    ------
-    AdmiralError
-        If no document would be left.
+    Raises AdmiralError if no document would be left.
     """
     manifest, folder = transaction.manifest, transaction.folder
     base = manifest.base

@@ -29,13 +29,7 @@ from admiral.records import Document
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingReport:
-    """Report of the embedding of a knowledge base.
-
-    Attributes
-    ----------
-    sentences
-        Number of sentences with stored vectors now.
-    """
+    """Report of the embedding of a knowledge base."""
 
     path: Path
     encoder: str
@@ -49,21 +43,9 @@ def embed(
 ) -> EmbeddingReport:
     """Store the vectors of all sentences of a knowledge base, in eight bits per component.
 
-    Vectors that are stored already are kept, if they are of the same encoder.
-
-    Parameters
-    ----------
-    kb_path
-        Directory of the knowledge base, not of a joined one.
-    encoder
-        The encoder; rerankers use the vectors only with this one.
-    wait
-        Whether to wait for another writer instead of raising an error.
-
-    Raises
-    ------
-    AdmiralError
-        If the knowledge base cannot be changed; it is then unchanged.
+    Vectors that are stored already are kept, if they are of the same encoder. `kb_path`: directory
+    of the knowledge base, not of a joined one. Raises AdmiralError if the knowledge base cannot be
+    changed; it is then unchanged.
     """
     began = time.monotonic()
     with (
@@ -91,7 +73,6 @@ def embed(
 
 
 def _is_complete(contents: Contents, number: int, encoder: EncoderIdentity) -> bool:
-    """Return whether every sentence of a segment that is not removed has a vector."""
     embeddings, store = contents.embeddings[number], contents.stores[number]
     if embeddings is None or embeddings.encoder != encoder:
         return False
@@ -144,14 +125,8 @@ def keep_embeddings(
 ) -> None:
     """Copy the vectors of documents into the directory of a new segment, if they have any.
 
-    Parameters
-    ----------
-    contents
-        Contents of the version before.
-    rows
-        Rows of `contents`; the documents of these come first in the new segment.
-    added
-        Number of further documents, which have no vectors yet.
+    `rows`: rows of `contents`; the documents of these come first in the new segment. `added`:
+    number of further documents, which have no vectors yet.
     """
     encoders = (stored.encoder for stored in contents.embeddings if stored is not None)
     for encoder in dict.fromkeys(encoders):

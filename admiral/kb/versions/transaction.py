@@ -49,14 +49,8 @@ _BUILT = (DOCUMENTS, BM25, ALIASES, TRIE, KEYS, ROWS, FORMS, TRIES, EMBEDDINGS)
 class Transaction:
     """A change in progress.
 
-    Attributes
-    ----------
-    snapshot
-        The version before the change.
-    manifest
-        Manifest of the current version: that of `snapshot` until `publish`.
-    folder
-        Empty folder for the files of the new segment.
+    `manifest`: manifest of the current version: that of `snapshot` until `publish`. `folder`: empty
+    folder for the files of the new segment.
     """
 
     def __init__(self, snapshot: Snapshot, folder: Path) -> None:
@@ -119,18 +113,8 @@ def transaction(
 ) -> Iterator[Transaction]:
     """Give this process exclusive write access to a knowledge base.
 
-    Parameters
-    ----------
-    wait
-        Whether to wait for another writer instead of raising an error.
-    kind
-        What the directory holds.
-
-    Raises
-    ------
-    AdmiralError
-        If there is no knowledge base, another writer is at work, or the disk is full or not
-        writable.
+    Raises AdmiralError if there is no knowledge base, another writer is at work, or the disk is
+    full or not writable.
     """
     read_manifest(kb, kind)  # before anything is written beside a mistyped path
     path = Path(os.path.realpath(kb))

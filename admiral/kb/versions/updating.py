@@ -37,33 +37,19 @@ from admiral.kb.versions.transaction import Transaction, transaction
 
 @dataclass(frozen=True, slots=True)
 class UpdateReport:
-    """Report of a change.
-
-    Attributes
-    ----------
-    documents
-        Number of documents after the change.
-    added, replaced, removed
-        Numbers of documents added with a new title, replaced, and removed.
-    skipped
-        Number of records left out because their title was a duplicate.
-    bad
-        Number of bad records left out by `skip_bad`.
-    missing
-        Number of titles to remove that the knowledge base does not have.
-    pending
-        Number of documents added and removed since the last build or compaction, which `compact`
-        would merge.
-    """
+    """Report of a change."""
 
     path: Path
     documents: int
+    # added, replaced, removed: numbers of documents added with a new title, replaced, and removed
     added: int = 0
     replaced: int = 0
     removed: int = 0
-    skipped: int = 0
-    bad: int = 0
-    missing: int = 0
+    skipped: int = 0  # number of records left out because their title was a duplicate
+    bad: int = 0  # number of bad records left out by `skip_bad`
+    missing: int = 0  # number of titles to remove that the knowledge base does not have
+    # number of documents added and removed since the last build or compaction, which `compact`
+    # would merge
     pending: int = 0
     seconds: float = 0.0
 
@@ -82,29 +68,10 @@ def add(
 ) -> UpdateReport:
     """Add the documents of one or more corpora to a knowledge base.
 
-    Parameters
-    ----------
-    corpora
-        Files or folders, or URLs (see `admiral.io.remote`).
-    format
-        One of ``admiral.kb.corpus.readers.FORMATS`` for all corpora, or ``auto``.
-    on_duplicate
-        Policy for a title that is already in the knowledge base or occurs earlier in the corpora:
-        ``error``, ``replace`` to keep the last document, or ``skip`` to keep the first.
-    skip_bad
-        Whether to count and report bad records instead of raising an error for the first.
-    strict
-        Whether to raise an error for the first damaged file of a folder of documents.
-    wait
-        Whether to wait for another writer instead of raising an error.
-    report
-        File to write, with a line of JSON on what became of each input file, as of
-        `build`.
-
-    Raises
-    ------
-    AdmiralError
-        If the corpora or the knowledge base cannot be used; the knowledge base is then unchanged.
+    `on_duplicate`: policy for a title that is already in the knowledge base or occurs earlier in
+    the corpora: ``error``, ``replace`` to keep the last document, or ``skip`` to keep the first.
+    Raises AdmiralError if the corpora or the knowledge base cannot be used; the knowledge base is
+    then unchanged.
     """
     began = time.monotonic()
     check_choice("on_duplicate", on_duplicate, POLICIES)
@@ -148,20 +115,10 @@ def remove(
 ) -> UpdateReport:
     """Remove documents from a knowledge base.
 
-    Parameters
-    ----------
-    titles
-        Titles of the documents, or one title. Repeated titles count once.
-    ignore_missing
-        Whether to count titles that the knowledge base does not have instead of raising an error.
-    wait
-        Whether to wait for another writer instead of raising an error.
-
-    Raises
-    ------
-    AdmiralError
-        If a title is missing, no document would be left, or the knowledge base cannot be changed;
-        it is then unchanged.
+    `titles`: titles of the documents, or one title. Repeated titles count once. `ignore_missing`:
+    whether to count titles that the knowledge base does not have instead of raising an error.
+    Raises AdmiralError if a title is missing, no document would be left, or the knowledge base
+    cannot be changed; it is then unchanged.
     """
     began = time.monotonic()
     given = [titles] if isinstance(titles, str) else titles
@@ -191,12 +148,8 @@ def compact(kb_path: str | Path, *, wait: bool = False, progress: bool = True) -
     """Merge all changes into a new base segment, with new row numbers.
 
     It takes the time and the disk space of a build. Without changes it does nothing. With `wait`,
-    it waits for another writer instead of raising an error.
-
-    Raises
-    ------
-    AdmiralError
-        If the knowledge base cannot be changed; it is then unchanged.
+    it waits for another writer instead of raising an error. Raises AdmiralError if the knowledge
+    base cannot be changed; it is then unchanged.
     """
     began = time.monotonic()
     with (

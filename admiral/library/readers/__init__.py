@@ -95,28 +95,15 @@ _READERS = {"html": read_html_file, "text": read_text_file, "document": read_doc
 class SourceFiles:
     """Sources of one or more files or folders, read in order.
 
-    Parameters
-    ----------
-    paths
-        Files or folders; of folders, all files of a known suffix are read.
-    format
-        One of `FORMATS` for all files, or ``auto`` to go by their suffixes. Lines of JSON may be
-        pages, or records of WiCE or WAFER, which are told apart by their fields.
-    base_url
-        URL of the folder, for files that do not name their own, as HTML may. A file given by
-        itself lies in its folder.
-    skip_bad
-        Whether to count and report bad records instead of raising an error for the first.
+    - `paths`: files or folders; of folders, all files of a known suffix are read.
+    - `format`: one of `FORMATS` for all files, or ``auto`` to go by their suffixes. Lines of JSON
+      may be pages, or records of WiCE or WAFER, which are told apart by their fields.
+    - `base_url`: URL of the folder, for files that do not name their own, as HTML may. A file given
+      by itself lies in its folder.
+    - `skip_bad`: whether to count and report bad records instead of raising an error for the first.
+    - `bad`: number of bad records skipped so far.
 
-    Attributes
-    ----------
-    bad
-        Number of bad records skipped so far.
-
-    Raises
-    ------
-    AdmiralError
-        If a path does not exist or its format is unknown.
+    Raises AdmiralError if a path does not exist or its format is unknown.
     """
 
     def __init__(

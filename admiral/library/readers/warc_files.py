@@ -75,7 +75,6 @@ def _next_record(archive: ArchiveIterator) -> Any | None:
 
 
 def _read_to_end(record: Any) -> None:
-    """Raise `EOFError` if the file ends within a record."""
     while record.raw_stream.read(_CHUNK):
         pass
     length = record.rec_headers.get_header("Content-Length") or ""
