@@ -28,7 +28,7 @@ from admiral.citations.source_collections import cut_source
 from admiral.citations.source_scorers import PARTS
 from admiral.citations.verifiers.coverage_verifier import CoverageVerifier, TermWeights
 from admiral.citations.wice_records import WICE_LABELS, WiceCitation, read_wice
-from admiral.evaluation.citation_measures import (
+from admiral.evaluation.citation_evaluation import (
     COMPARISONS,
     auroc,
     auroc_interval,

@@ -8,7 +8,9 @@ from pathlib import Path
 import click
 
 from admiral.cli.citation_options import citation_config, citation_settings_options, source_lines
-from admiral.cli.options import checked_text, overrides
+from admiral.cli.options import check_outside_folders, checked_text, overrides
+from admiral.io.progress import track_claims
+from admiral.storage.output_paths import check_distinct_paths, check_page_path
 
 
 @click.command("cite")
@@ -50,3 +52,81 @@ def cite_command(
             click.echo("\n".join(source_lines(f"{rank}.", source)))
     if not sources and not as_json:
         click.echo("no passage of the library shares a word with the statement")
+
+
+_FILE = click.Path(path_type=Path)
+
+
+@click.command("audit")
+@click.argument("page", type=_FILE)
+@click.option("--library", metavar="DIR", required=True, help="Library of sources.")
+@click.option("--output", type=_FILE, required=True, help="HTML page to write.")
+@click.option(
+    "--format",
+    type=click.Choice(("auto", "wikitext", "html")),
+    default="auto",
+    show_default=True,
+    help="Format of the page; auto tells it by its beginning.",
+)
+@click.option("--lists", is_flag=True, help="Also items of lists that are no sentences.")
+@click.option("--quiet", is_flag=True, help="Show no progress.")
+@citation_settings_options
+def audit_command(
+    page: Path,
+    library: str,
+    output: Path,
+    format: str,
+    lists: bool,
+    quiet: bool,
+    config_path: Path | None,
+    assignments: tuple[str, ...],
+    **flags: str | None,
+) -> None:
+    """Check the citations of a page; write an HTML page.
+
+    PAGE is wikitext or HTML of MediaWiki. The statements with the least support come first, each
+    with the passage that supports it best, what the source lacks, and other sources of the library.
+    Sources that cannot be read are listed apart: they are not checked, which is not failing.
+    """
+    from admiral.citations.audit_page import audit_page
+    from admiral.citations.citation_records import missing_everywhere
+    from admiral.citations.citer import Citer
+    from admiral.citations.extract import claims_of_file
+    from admiral.errors import AdmiralError
+    from admiral.evaluation.pairing import count_noun
+    from admiral.library import Library
+    from admiral.storage.atomic_files import write_atomically
+
+    check_distinct_paths(output, page, config_path)
+    check_outside_folders(output, library)
+    check_page_path(output)
+    config = citation_config(config_path, overrides(assignments, flags))
+    claims = list(claims_of_file(page, format=format, lists=lists))  # type: ignore[arg-type]
+    if not claims:
+        raise AdmiralError(
+            f"{page}: holds no statement with a reference. Check the file and --format"
+        )
+    with Citer.open(library, config=config) as citer, Library.open(library) as sources:
+
+        def source_text(url: str) -> str | None:
+            source = sources.source(url)
+            return None if source is None else source.text
+
+        checked = citer.verify_many(claims)
+        verdicts = list(track_claims(checked, done=0, total=len(claims), quiet=quiet))
+        notes = [
+            f"Verifier: {config.verifier}. A low score says where to look first, not that a "
+            "statement is wrong."
+        ]
+        parts = audit_page(claims[0].page or page.name, verdicts, notes, source_text)
+        write_atomically(output, (part.encode("utf-8") for part in parts))
+    flagged = sum(verdict.flagged for verdict in verdicts)
+    incomplete = sum(
+        not verdict.flagged and bool(missing_everywhere(verdict.existing)) for verdict in verdicts
+    )
+    unchecked = sum(verdict.decision == "not_checked" for verdict in verdicts)
+    click.echo(
+        f"{output}: {count_noun(len(verdicts), 'statement')}: {flagged} flagged, {incomplete} "
+        f"others with parts that no source covers, {unchecked} not checked",
+        err=True,
+    )

@@ -56,8 +56,7 @@ def experiment_command(
     if resume and overwrite:
         raise click.UsageError("Give --resume or --overwrite, not both.")
 
-    from admiral.experiments.citation_description import is_citation_experiment
-    from admiral.experiments.description import read_experiment
+    from admiral.experiments.description import is_citation_experiment, read_experiment
     from admiral.experiments.experiment_record import RECORD_NAME
     from admiral.experiments.experiment_tables import aligned, differences, measured, published
     from admiral.experiments.runner import run_experiment
@@ -102,8 +101,8 @@ def _run_citations(
     quiet: bool,
     report: Callable[[str], None],
 ) -> None:
-    from admiral.experiments.citation_description import read_citation_experiment
     from admiral.experiments.citation_runner import run_citation_experiment
+    from admiral.experiments.description import read_citation_experiment
     from admiral.experiments.experiment_record import RECORD_NAME
     from admiral.experiments.experiment_tables import aligned, citation_tables
 

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from admiral.cli.graph_output import (
-    print_connections,
-    print_ranking,
-    print_set,
-)
-from admiral.cli.options import check_outside_folders, checked_text
+from admiral.cli.options import check_outside_folders, checked_text, output_width, use_colour
 from admiral.errors import AdmiralError
 from admiral.storage.output_paths import check_output_path
+
+if TYPE_CHECKING:
+    from admiral.graph import Connections
+    from admiral.records import ScoredTitle, Sentence
+
 
 # The names of `admiral.graph.subgraph.METHODS`, whose import takes too long for --help.
 _RANKED = "pagerank"
@@ -270,3 +272,60 @@ def export_command(output: Path, kb: str, claim: str | None, count: int, format:
     write_network(network, output, format)
     edges = network.number_of_edges()
     click.echo(f"{output}: {len(network):,} documents, {edges:,} pairs that mention each other")
+
+
+def print_ranking(
+    documents: tuple[ScoredTitle, ...], sentences: tuple[Sentence, ...], as_json: bool
+) -> None:
+    """Print a ranking of documents and of sentences."""
+    from admiral.io.text_rendering import printable, ranking_record
+    from admiral.storage.atomic_files import encode_record
+
+    if as_json:
+        sys.stdout.buffer.write(encode_record(ranking_record(documents, sentences)))
+        return
+    for rank, document in enumerate(documents, 1):
+        click.echo(f"{rank:2}. {printable(document.title)} ({document.score:.4f})")
+    click.echo()
+    _print_sentences(sentences)
+
+
+def print_set(summary: dict[str, object], sentences: list[Sentence], as_json: bool) -> None:
+    """Print the sentences of a set and its size."""
+    from admiral.io.text_rendering import printable, set_record
+    from admiral.storage.atomic_files import encode_record
+
+    if as_json:
+        sys.stdout.buffer.write(encode_record(set_record(summary, sentences)))
+        return
+    names = summary["entities"]
+    assert isinstance(names, list)
+    click.echo(f"named: {printable(', '.join(names))}")
+    click.echo(f"sentences: {summary['sentences']:,}, documents: {summary['documents']:,}\n")
+    _print_sentences(sentences)
+
+
+def print_connections(found: Connections, as_json: bool) -> None:
+    """Print the paths between two documents."""
+    from admiral.io.text_rendering import graph_sentence, printable
+    from admiral.storage.atomic_files import encode_record
+
+    if as_json:
+        shown = [
+            {"between": each.between, "sentences": [graph_sentence(s) for s in each.sentences]}
+            for each in found.shown
+        ]
+        record = {"direct": found.direct, "between": found.between, "shown": shown}
+        sys.stdout.buffer.write(encode_record(record))
+        return
+    click.echo(f"sentences with both: {found.direct:,}, documents between: {found.between:,}")
+    for each in found.shown:
+        click.echo(f"\n{'directly' if each.between is None else printable(each.between)}")
+        _print_sentences(each.sentences)
+
+
+def _print_sentences(sentences: tuple[Sentence, ...] | list[Sentence]) -> None:
+    from admiral.io.text_rendering import render_sentences
+
+    text = render_sentences(sentences, colour=use_colour(), width=output_width())
+    click.echo(text, nl=False)

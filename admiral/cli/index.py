@@ -182,7 +182,7 @@ def index_command(
 def _build_workers(cluster: ClusterOptions | None) -> AbstractContextManager[BuildWorkers | None]:
     if cluster is None:
         return nullcontext()
-    from admiral.cluster.build_tasks import ray_build_workers
+    from admiral.cluster.ray_session import ray_build_workers
 
     return ray_build_workers(cluster)
 

@@ -16,6 +16,7 @@ from admiral.cli.options import overrides, setting_options
 if TYPE_CHECKING:
     from admiral.kb import UpdateReport
 
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
@@ -186,3 +187,38 @@ def _show(report: UpdateReport, as_json: bool) -> None:
     for name, count in changes.items():
         if count:
             click.echo(f"{name}: {count:,}")
+
+
+@click.command("join")
+@click.argument("members", metavar="SHARD...", nargs=-1, required=True, type=click.Path())
+@click.option(
+    "--kb", "kb", metavar="PATH", required=True, help="Directory of the joined knowledge base."
+)
+@click.option(
+    "--on-duplicate",
+    default="error",
+    show_default=True,
+    help="Treatment of a title that several members have: error, or skip (the first one counts).",
+)
+@click.option("--overwrite", is_flag=True, help="Replace an existing knowledge base.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def join_command(
+    members: tuple[str, ...], kb: str, on_duplicate: str, overwrite: bool, as_json: bool
+) -> None:
+    """Join knowledge bases, so that they are searched as one.
+
+    Nothing is copied: the members stay where they are. Changes by `admiral add`, `remove` and
+    `compact` to a member take effect when the joined knowledge base is next opened.
+    """
+    from admiral.kb import join
+
+    report = join(members, kb, on_duplicate=on_duplicate, overwrite=overwrite)
+    if as_json:
+        click.echo(json.dumps({**asdict(report), "path": str(report.path)}))
+        return
+    click.echo(
+        f"{report.path}: {report.documents:,} documents of {report.members:,} knowledge bases, "
+        f"in {report.seconds:.1f} s"
+    )
+    if report.hidden:
+        click.echo(f"duplicate titles (skip): {report.hidden:,}")

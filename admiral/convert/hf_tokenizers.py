@@ -9,7 +9,7 @@ from pathlib import Path
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
 
-from admiral.convert.vocabulary_files import MASK, SPECIALS, BytePairs, gpt2_merges, is_padding
+from admiral.convert.vocabulary import MASK, SPECIALS, BytePairs, gpt2_merges, is_padding
 from admiral.errors import AdmiralError
 from trie.model.safe_tokenizer import load_tokenizer
 

@@ -8,7 +8,6 @@ import torch
 
 from admiral.convert.bart_config import to_fairseq_args
 from admiral.convert.hf_tokenizers import extract_byte_pairs, open_tokenizer
-from admiral.convert.output_directory import Conversion, atomic_directory
 from admiral.convert.tensor_names import (
     EMBEDDING,
     check_tensors,
@@ -17,9 +16,15 @@ from admiral.convert.tensor_names import (
     to_hf_names,
     with_tied_copies,
 )
-from admiral.convert.to_hf import OWN_TOKENIZER
-from admiral.convert.vocabulary import check_special_ids, fairseq_order
-from admiral.convert.vocabulary_files import FILE, MASK, PAIR, write_dictionary
+from admiral.convert.to_hf import OWN_TOKENIZER, Conversion, atomic_directory
+from admiral.convert.vocabulary import (
+    FILE,
+    MASK,
+    PAIR,
+    check_special_ids,
+    fairseq_order,
+    write_dictionary,
+)
 from admiral.errors import AdmiralError
 from admiral.models.hf_config import read_config
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +17,6 @@ from transformers import GenerationConfig, PreTrainedTokenizerFast
 
 from admiral.convert.bart_config import to_bart_config
 from admiral.convert.hf_tokenizers import build_tokenizer, extract_byte_pairs, open_tokenizer
-from admiral.convert.output_directory import Conversion, atomic_directory
 from admiral.convert.tensor_names import (
     EMBEDDING,
     WEIGHTS,
@@ -23,17 +24,20 @@ from admiral.convert.tensor_names import (
     to_current_names,
     to_hf_names,
 )
-from admiral.convert.vocabulary import special_tokens, tokenizer_order
-from admiral.convert.vocabulary_files import (
+from admiral.convert.vocabulary import (
     ENCODER,
     MASK,
     MERGES,
     BytePairs,
     find_dictionary,
     read_dictionary,
+    special_tokens,
+    tokenizer_order,
 )
 from admiral.errors import AdmiralError
-from admiral.models.checkpoint_sums import write_sums
+from admiral.models.checkpoint_sums import SUMS, write_sums
+from admiral.storage.atomic_directories import staging
+from admiral.storage.atomic_files import as_os_errors
 
 NAMES = ("model.pt", "checkpoint_best.pt")
 
@@ -213,3 +217,51 @@ def _read_symbols(dictionary: Path, rows: int, checkpoint: Path) -> list[str]:
             "Give the dict.txt that belongs to this checkpoint."
         )
     return symbols
+
+
+# What `hf_to_fairseq` writes. `fairseq_to_hf` lists its files in their checksums.
+_FAIRSEQ_FILES = {
+    "model.pt",
+    "dict.txt",
+    "dict.source.txt",
+    "dict.target.txt",
+    "encoder.json",
+    "vocab.bpe",
+    "tokenizer",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """Summary of a conversion."""
+
+    directory: Path
+    n_parameters: int
+    vocab_size: int
+    # remarks for the user, such as tensors that were left out and values that were assumed
+    notices: tuple[str, ...]
+
+
+@contextmanager
+def atomic_directory(target: Path, *, source: Path, overwrite: bool = False) -> Iterator[Path]:
+    """Yield an empty directory that replaces `target` when the block ends without an error.
+
+    `source`: input of the conversion, which must not be inside `target`. Raises AdmiralError if
+    `target` exists and `overwrite` is False or it holds other files, or the disk cannot be written.
+    """
+    target = Path(os.path.abspath(target))  # unlike resolve(), does not follow links
+    if target.is_symlink() or (target.exists() and not target.is_dir()):
+        raise AdmiralError(f"{target}: exists and is not a directory. Name another output.")
+    if source.resolve().is_relative_to(target.resolve()):
+        raise AdmiralError(f"{target}: holds the input {source}. Name another output.")
+    with staging(target, overwrite=overwrite, owned=_is_conversion) as fresh, as_os_errors():
+        yield fresh
+
+
+def _is_conversion(directory: Path) -> bool:
+    names = {path.name for path in directory.iterdir()}
+    if SUMS in names:
+        lines = (directory / SUMS).read_text(encoding="utf-8", errors="replace").splitlines()
+        listed = {line.partition("  ")[2] for line in lines}
+        return "config.json" in listed and names <= {*listed, SUMS}
+    return {"model.pt", "dict.txt"} <= names <= _FAIRSEQ_FILES

@@ -16,8 +16,7 @@ import httpx
 import admiral
 from admiral.download.addresses import RemoteFile
 from admiral.errors import AdmiralError
-from admiral.storage.atomic_files import explain_write_errors, publish_file
-from admiral.storage.locks import WriterLock
+from admiral.storage.atomic_files import WriterLock, explain_write_errors, publish_file
 
 ProgressCallback = Callable[[int, int | None], None]
 _MAX_WAIT = 60.0

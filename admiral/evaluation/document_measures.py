@@ -11,11 +11,12 @@ from collections.abc import Callable, Mapping, Sequence
 import ir_measures
 import numpy as np
 
-from admiral.evaluation.measures import Measure, mean_measure
-from admiral.evaluation.overlap import (
+from admiral.evaluation.measures import (
+    Measure,
     best_overlap,
     covers_any_set,
     exact_match,
+    mean_measure,
     recall_at_k,
 )
 from admiral.evaluation.pairing import Pair, count_noun

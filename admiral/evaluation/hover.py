@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from admiral.errors import AdmiralError
 from admiral.evaluation.document_measures import evidence_measures, ranking_measures
-from admiral.evaluation.measures import Group, Measure, group_by_hops, mean_measure
-from admiral.evaluation.overlap import multiset_f1
+from admiral.evaluation.measures import Group, Measure, group_by_hops, mean_measure, multiset_f1
 from admiral.evaluation.pairing import Pair, PairedClaims
 from admiral.gold import Label
 from proofs import Verdict

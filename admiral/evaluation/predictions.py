@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 
 from admiral.errors import AdmiralError, RecordError
-from admiral.gold.json_lines import record_lines
 from admiral.io.claims import claim_id
-from admiral.io.streams import parse_object
+from admiral.io.streams import parse_object, record_lines
 from admiral.io.trec import document_column, unescape_id, unescape_title
 from proofs import Proof, ProofError, Verdict
 

@@ -20,10 +20,9 @@ from admiral.citations.wice_records import WICE_LABELS, WiceCitation, read_wice
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
 from admiral.evaluation.bootstrap import confidence_intervals, paired_comparison
-from admiral.evaluation.citation_evaluation import evaluate_citations, verdict_score
-from admiral.evaluation.citation_measures import paired_auroc
+from admiral.evaluation.citation_evaluation import evaluate_citations, paired_auroc, verdict_score
 from admiral.evaluation.measures import Group, Measure
-from admiral.experiments.citation_description import (
+from admiral.experiments.description import (
     CITATIONS,
     CitationExperiment,
     CitationSystem,
@@ -31,7 +30,7 @@ from admiral.experiments.citation_description import (
     SearchSettings,
 )
 from admiral.experiments.experiment_record import FORMAT, RECORD_NAME
-from admiral.experiments.machine import describe_environment
+from admiral.experiments.job_process import describe_environment
 from admiral.io.claims import evenly_spaced
 from admiral.io.progress import track_claims
 from admiral.io.result_writer import ResumableWriter

@@ -10,9 +10,8 @@ from typing import Any
 from admiral.errors import AdmiralError, RecordError
 from admiral.gold import evidence_formats
 from admiral.gold.gold_claims import EvidenceSet, GoldClaim, Label
-from admiral.gold.json_lines import record_lines
 from admiral.io.claims import claim_id, claim_text
-from admiral.io.streams import parse_object
+from admiral.io.streams import parse_object, record_lines
 
 # Format -> its parser, and the fields of which a record must have at least one.
 _PARSERS: dict[str, tuple[evidence_formats.Parser, tuple[str, ...]]] = {

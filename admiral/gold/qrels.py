@@ -7,7 +7,7 @@ from pathlib import Path
 
 from admiral.errors import AdmiralError, RecordError
 from admiral.gold.gold_claims import GoldClaim
-from admiral.gold.json_lines import record_lines
+from admiral.io.streams import record_lines
 from admiral.io.trec import id_column, unescape_id
 
 _REMEDY = "Give qrels as BEIR or TREC have them"

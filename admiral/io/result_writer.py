@@ -24,12 +24,12 @@ from typing import Any, BinaryIO, NamedTuple, Self
 from admiral.errors import AdmiralError
 from admiral.records import Claim
 from admiral.storage.atomic_files import (
+    WriterLock,
     encode_record,
     explain_write_errors,
     publish_file,
     write_atomically,
 )
-from admiral.storage.locks import WriterLock
 from admiral.storage.output_paths import resolve_output_path
 
 FORMAT = 1

@@ -10,6 +10,7 @@ import lzma
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import IO, Any, TypeAlias
 
 import pyarrow as pa
@@ -233,3 +234,18 @@ def _refuse_utf16(path: Place, line: bytes) -> None:
             f"{path}: the file is UTF-16. Convert it to UTF-8, for example with "
             f"`iconv -f utf-16 -t utf-8`."
         )
+
+
+def record_lines(path: Path, remedy: str) -> Iterator[tuple[int, bytes]]:
+    """Yield (line number from 1, line) for every line that is not blank.
+
+    Raises RecordError for a line that is too long. Raises AdmiralError if the file cannot be read,
+    or can be read only once (a pipe or a device).
+    """
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        problem = "is a pipe or a device, which cannot be read more than once"
+        raise AdmiralError(f"{path}: {problem}. Write its content to a file, and give that file")
+    for item in numbered_lines(path):
+        if isinstance(item, RecordError):
+            raise RecordError(item.where, item.field, item.problem, remedy)
+        yield item

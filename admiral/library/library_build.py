@@ -14,9 +14,9 @@ from admiral.kb.corpus.corpora import check_choice
 from admiral.kb.embeddings import SentenceEncoder
 from admiral.kb.store.manifest import copy_permissions, write_manifest
 from admiral.library.canonical_urls import canonical, names_source
-from admiral.library.library_contents import LIBRARY, checked_library_path, is_library
+from admiral.library.open_library import LIBRARY, checked_library_path, is_library
 from admiral.library.passage_windows import check_window
-from admiral.library.segment_writer import (
+from admiral.library.segment_files import (
     LibrarySettings,
     SegmentWriter,
     clean_source,

@@ -17,8 +17,8 @@ from admiral.kb.store.contents import BM25
 from admiral.kb.store.manifest import split_segment
 from admiral.kb.verify import file_problems
 from admiral.library.canonical_urls import canonical
-from admiral.library.library_contents import LIBRARY, LibraryContents, checked_library_path
-from admiral.library.segment_writer import passages_as_document
+from admiral.library.open_library import LIBRARY, LibraryContents, checked_library_path
+from admiral.library.segment_files import passages_as_document
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,8 +31,8 @@ from admiral.kb.versions.embedding import embed_segment, keep_embeddings
 from admiral.kb.versions.transaction import Transaction, transaction
 from admiral.library.canonical_urls import canonical
 from admiral.library.library_build import DistinctSources
-from admiral.library.library_contents import LIBRARY, LibraryContents, checked_library_path
-from admiral.library.segment_writer import (
+from admiral.library.open_library import LIBRARY, LibraryContents, checked_library_path
+from admiral.library.segment_files import (
     LibrarySettings,
     SegmentWriter,
     passages_as_document,

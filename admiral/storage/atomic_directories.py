@@ -20,8 +20,7 @@ from glob import escape
 from pathlib import Path
 
 from admiral.errors import AdmiralError
-from admiral.storage.atomic_files import sync_path
-from admiral.storage.locks import WriterLock
+from admiral.storage.atomic_files import WriterLock, sync_path
 
 logger = logging.getLogger(__name__)
 

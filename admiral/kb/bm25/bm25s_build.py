@@ -15,10 +15,16 @@ import numpy.typing as npt
 
 from admiral.errors import AdmiralError
 from admiral.kb.bm25 import analysis
-from admiral.kb.bm25.bm25s_index import LENGTHS, VOCABULARY, IndexFiles
+from admiral.kb.bm25.bm25s_index import (
+    LENGTHS,
+    VOCABULARY,
+    FieldStatistics,
+    IndexFiles,
+    bm25_scores,
+    term_frequencies,
+)
 from admiral.kb.bm25.parameters import FIELDS, Saturation, clean_index_text, common_saturation
 from admiral.kb.bm25.passages import Entry
-from admiral.kb.bm25.rescoring import FieldStatistics, bm25_scores, term_frequencies
 
 
 def import_bm25s() -> Any:

@@ -17,8 +17,12 @@ from admiral.kb.corpus.files.extraction import TOO_LONG, TextBuilder, Unreadable
 from admiral.kb.corpus.files.file_types import FileType, file_type
 from admiral.library.canonical_urls import is_web
 from admiral.library.readers.source_lines import read_source_lines
-from admiral.library.readers.warc_files import read_warc_file
-from admiral.library.readers.web_files import no_url_error, read_html_file, read_text_file
+from admiral.library.readers.web_files import (
+    no_url_error,
+    read_html_file,
+    read_text_file,
+    read_warc_file,
+)
 from admiral.library.source_records import Source
 
 logger = logging.getLogger(__name__)

@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from admiral.citations.citation_settings import CitationConfig
 from admiral.citations.citer import Citer
 from admiral.citations.extract import claims_of_file
-from admiral.cli.audit import audit_command
+from admiral.cli.cite import audit_command
 from admiral.errors import AdmiralError
 from admiral.library import build_library
 from admiral.library.source_records import Source

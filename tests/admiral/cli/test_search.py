@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from admiral.cli.search import search_command
-from admiral.cli.show import show_command
+from admiral.cli.search import search_command, show_command
 from admiral.errors import AdmiralError
-from admiral.io.document_rendering import render_document
+from admiral.io.text_rendering import render_document
 from admiral.kb import KnowledgeBase, add, build, compact
 from admiral.kb.store import document_store
 from admiral.kb.store.index_building import BuildWorkers

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from admiral.cli.titles import titles_command
+from admiral.cli.search import titles_command
 from admiral.errors import AdmiralError
 from admiral.kb import build
 

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from admiral.cluster.build_tasks import ray_build_workers
-from admiral.cluster.ray_session import ClusterOptions
+from admiral.cluster.ray_session import ClusterOptions, ray_build_workers
 from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, build, verify
 from tests.admiral.kb.corpus.test_sharded_corpora import QUERIES, write

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from admiral.cluster import worker_pool as module
+from admiral.cluster import distributed_retrieval as module
 from admiral.cluster.chunks import Chunk
-from admiral.cluster.worker_pool import WorkerPool
+from admiral.cluster.distributed_retrieval import WorkerPool
 from admiral.records import Claim
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import pre_tokenizers
 
-from admiral.convert.vocabulary_files import BytePairs, byte_alphabet, gpt2_merges
+from admiral.convert.vocabulary import BytePairs, byte_alphabet, gpt2_merges
 
 
 def test_alphabet_is_that_of_the_tokenizers_library() -> None:

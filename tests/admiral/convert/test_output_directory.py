@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from admiral.convert.output_directory import atomic_directory
+from admiral.convert.to_hf import atomic_directory
 from admiral.errors import AdmiralError
 
 SOURCE = Path("elsewhere")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from admiral.evaluation.overlap import (
+from admiral.evaluation.measures import (
     best_overlap,
     exact_match,
     multiset_f1,

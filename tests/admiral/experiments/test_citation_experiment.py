@@ -12,11 +12,11 @@ from click.testing import CliRunner
 from admiral.citations.citation_settings import load_citation_config
 from admiral.cli.experiment import experiment_command
 from admiral.errors import AdmiralError
-from admiral.experiments.citation_description import (
+from admiral.experiments.citation_runner import run_citation_experiment
+from admiral.experiments.description import (
     is_citation_experiment,
     read_citation_experiment,
 )
-from admiral.experiments.citation_runner import run_citation_experiment
 from admiral.experiments.experiment_tables import citation_tables
 from tests.admiral.citations.cited_pages import BRIDGE, HARBOUR
 

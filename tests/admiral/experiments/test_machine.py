@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 
-from admiral.experiments import machine
+from admiral.experiments import job_process as machine
 
 
 def test_versions_and_hardware() -> None:

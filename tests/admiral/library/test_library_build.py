@@ -133,7 +133,7 @@ def test_scores_are_those_of_bm25_over_title_and_passage(
 def test_indexes_in_shards_find_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sources = [Source(f"x.example/{n}", f"Title {n}", f"word{n % 7} and " * 40) for n in range(20)]
     build_library(tmp_path / "whole", sources, words=20, stride=10)
-    monkeypatch.setattr("admiral.library.segment_writer._SHARD_PASSAGES", 9)
+    monkeypatch.setattr("admiral.library.segment_files._SHARD_PASSAGES", 9)
     build_library(tmp_path / "shards", sources, words=20, stride=10)
     queries = ["word3", "title 5", "word1 word2"]
     with Library.open(tmp_path / "whole") as one, Library.open(tmp_path / "shards") as other:

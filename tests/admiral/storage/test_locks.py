@@ -12,7 +12,7 @@ import pytest
 
 from admiral.errors import AdmiralError
 from admiral.storage.atomic_directories import exclusive_access
-from admiral.storage.locks import WriterLock
+from admiral.storage.atomic_files import WriterLock
 
 
 def test_the_error_says_what_the_other_process_is_doing(tmp_path: Path) -> None:

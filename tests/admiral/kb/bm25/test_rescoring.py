@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError
 from admiral.kb.bm25 import K1, B, build_bm25, check_updatable, open_bm25
-from admiral.kb.bm25.rescoring import FieldStatistics, bm25_scores, term_frequencies
+from admiral.kb.bm25.bm25s_index import FieldStatistics, bm25_scores, term_frequencies
 
 WORDS = ["harbour", "lamps", "painted", "painter's", "the", "of", "Zürich", "1973", "x", "singing"]
 Documents = list[tuple[str, str]]
