@@ -136,13 +136,9 @@ def audit_page(
 ) -> Iterator[str]:
     """Yield the HTML of an audit in parts.
 
-    Parameters
-    ----------
-    verdicts
-        The verdicts; statements are shown by the score of their best source, lowest first, and
-        those whose sources were not checked apart.
-    source_text
-        Gives the texts of sources, to show what surrounds a passage.
+    `verdicts`: the verdicts; statements are shown by the score of their best source, lowest first,
+    and those whose sources were not checked apart. `source_text`: gives the texts of sources, to
+    show what surrounds a passage.
     """
     digest = base64.b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
@@ -327,7 +323,6 @@ def _passage(passage: Passage, sentences: Sequence[str], source_text: SourceText
 
 
 def _with_marked(text: str, parts: Sequence[str], css: str) -> str:
-    """Return a text in which the first occurrence of each part has a CSS class."""
     spans: list[tuple[int, int]] = []
     for part in sorted(filter(None, parts), key=len, reverse=True):
         at = text.find(part)

@@ -36,15 +36,8 @@ def claim_record(claim: CitedClaim) -> dict[str, Any]:
 def read_citations(path: Place) -> Iterator[CitedClaim]:
     """Yield the claims of a file of `citations.jsonl`, WAFER or WiCE, recognised by their fields.
 
-    Parameters
-    ----------
-    path
-        JSON Lines, compressed or not.
-
-    Raises
-    ------
-    RecordError
-        For a record without a claim, with a field of another type, or with the id of another.
+    Raises RecordError for a record without a claim, with a field of another type, or with the id of
+    another.
     """
     seen: dict[str, int] = {}
     for item in json_objects(path):
@@ -63,12 +56,7 @@ def read_citations(path: Place) -> Iterator[CitedClaim]:
 def parse_claim(record: Mapping[str, Any], where: str, default_id: str = "") -> CitedClaim:
     """Return the claim of a record.
 
-    Parameters
-    ----------
-    record
-        JSON object of one of the three formats.
-    default_id
-        Id of a record without one.
+    `record`: JSON object of one of the three formats. `default_id`: id of a record without one.
     """
     if "input" in record and "output" in record:
         return _wafer(record, where, default_id)

@@ -157,10 +157,7 @@ class CitationConfig:
     def validate(self) -> None:
         """Check all settings.
 
-        Raises
-        ------
-        AdmiralError
-            Naming the first setting whose value is not allowed.
+        Raises AdmiralError (Naming the first setting whose value is not allowed).
         """
         from admiral.errors import AdmiralError
 
@@ -180,10 +177,7 @@ class CitationConfig:
 def load_citation_config(path: Path | None = None, overrides: Sequence[str] = ()) -> CitationConfig:
     """Return checked settings from a file and ``key=value`` overrides.
 
-    Raises
-    ------
-    AdmiralError
-        As `admiral.config.load_config`.
+    Raises AdmiralError as `admiral.config.load_config`.
     """
     from admiral.storage.yaml_settings import read_settings
 

@@ -39,13 +39,7 @@ WHOLE_WEIGHT = 0.5
 
 
 class VerifierFactory:
-    """Makes verifiers that share a sentence encoder.
-
-    Parameters
-    ----------
-    config
-        Validated settings.
-    """
+    """Makes verifiers that share a sentence encoder."""
 
     def __init__(self, config: CitationConfig, stems: TermWeights) -> None:
         self._config, self._stems = config, stems
@@ -55,10 +49,7 @@ class VerifierFactory:
     def verifier(self, name: str, context: ContextForm = "claim") -> CitationVerifier:
         """Return a verifier by name; all but `coverage` read the best passages only.
 
-        Raises
-        ------
-        AdmiralError
-            If files of it are missing or damaged.
+        Raises AdmiralError if files of it are missing or damaged.
         """
         coverage = CoverageVerifier(self._stems, context)
         if name == "coverage":
@@ -94,10 +85,7 @@ def open_scorer(
 ) -> SourceScorer:
     """Open the verifier of the settings.
 
-    Raises
-    ------
-    AdmiralError
-        If files of it are missing or damaged.
+    Raises AdmiralError if files of it are missing or damaged.
     """
     if config.threads:
         torch.set_num_threads(config.threads)
@@ -122,10 +110,7 @@ def mixed_verifiers(features: Mapping[str, object] | Iterable[str]) -> list[str]
 def open_weights(config: CitationConfig) -> CitationWeights:
     """Return the weights of the settings.
 
-    Raises
-    ------
-    AdmiralError
-        If the file cannot be used.
+    Raises AdmiralError if the file cannot be used.
     """
     if not config.weights:
         return CitationWeights.bundled()

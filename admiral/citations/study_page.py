@@ -86,10 +86,7 @@ keep();
 def study_page(items: Sequence[StudyItem]) -> Iterator[str]:
     """Yield the HTML of a study in parts; it does not say which source is which.
 
-    Parameters
-    ----------
-    items
-        The items, in the order in which they are shown.
+    `items`: the items, in the order in which they are shown.
     """
     digest = base64.b64encode(hashlib.sha256(_SCRIPT.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"

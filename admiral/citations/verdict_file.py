@@ -42,12 +42,8 @@ def verdict_record(verdict: CitationVerdict) -> dict[str, Any]:
 def suggestion_record(rank: int, source: ScoredSource, existing: float | None) -> dict[str, Any]:
     """Return the record of a suggestion.
 
-    Parameters
-    ----------
-    rank
-        Its rank, from 1.
-    existing
-        The score of the existing sources, which the margin refers to; None without one.
+    `rank`: its rank, from 1. `existing`: the score of the existing sources, which the margin refers
+    to; None without one.
     """
     margin = None
     if existing is not None and source.score is not None:
@@ -119,12 +115,8 @@ def recorded_citation_settings(config: CitationConfig, library: str) -> dict[str
 def read_verdicts(path: Path) -> dict[str, dict[str, Any]]:
     """Return the records of a file of verdicts by id.
 
-    Raises
-    ------
-    RecordError
-        For a line that is not a verdict.
-    AdmiralError
-        If the file cannot be read.
+    Raises RecordError for a line that is not a verdict. Raises AdmiralError if the file cannot be
+    read.
     """
     records = {}
     for item in json_objects(path):

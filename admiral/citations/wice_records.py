@@ -25,23 +25,12 @@ _REMEDY = "Give a file of WiCE's claims or sub-claims, unchanged"
 
 @dataclass(frozen=True, slots=True)
 class WiceCitation:
-    """A labelled citation of WiCE.
+    """A labelled citation of WiCE."""
 
-    Attributes
-    ----------
-    claim
-        The claim; it cites `source`.
-    source
-        The cited page. Its text has one line for each of `sentences`.
-    sentences
-        The sentences of the page, without the lines of metadata.
-    gold
-        Alternative sets of positions in `sentences` that support the claim.
-    """
-
-    claim: CitedClaim
-    source: Source
-    sentences: tuple[str, ...]
+    claim: CitedClaim  # the claim; it cites `source`
+    source: Source  # the cited page. Its text has one line for each of `sentences`.
+    sentences: tuple[str, ...]  # the sentences of the page, without the lines of metadata
+    # alternative sets of positions in `sentences` that support the claim
     gold: tuple[frozenset[int], ...]
     label: str
 
@@ -54,12 +43,8 @@ class WiceCitation:
 def read_wice(path: Path) -> list[WiceCitation]:
     """Read the labelled citations of a file of WiCE's claims.
 
-    Raises
-    ------
-    RecordError
-        For a record that is not WiCE's, with file, line and field.
-    AdmiralError
-        If the file cannot be read.
+    Raises RecordError for a record that is not WiCE's, with file, line and field. Raises
+    AdmiralError if the file cannot be read.
     """
     citations = []
     for item in json_objects(path):
@@ -89,10 +74,7 @@ def _citation(record: dict[str, Any], where: str, number: int) -> WiceCitation:
 def page_of(evidence: list[str]) -> tuple[str, tuple[str, ...], dict[int, int]]:
     """Return the title and the sentences of a page, and the new position of each of its lines.
 
-    Parameters
-    ----------
-    evidence
-        The lines of the page, with metadata and with marks of headings.
+    `evidence`: the lines of the page, with metadata and with marks of headings.
     """
     title = ""
     sentences: list[str] = []

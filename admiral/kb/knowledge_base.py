@@ -196,7 +196,7 @@ class KnowledgeBase:
         """Return the aliases that a text begins with, longest first, with the titles they name.
 
         Aliases are other names of documents, such as acronyms. Those that name many documents or
-        are common words are left out (`admiral.kb.aliases`). Lone surrogates are not allowed.
+        are common words are left out (`admiral.kb.alias_index`). Lone surrogates are not allowed.
         """
         found = self._contents.aliases.beginnings(text)
         return [(name, list(map(self.title, rows))) for name, rows in found]

@@ -11,8 +11,8 @@ import numpy as np
 from admiral.errors import AdmiralError
 from admiral.io.progress import track_documents
 from admiral.io.text_cleaning import clean_document
-from admiral.kb.aliases.alias_index import FOLDER as ALIASES
-from admiral.kb.aliases.alias_index import AliasIndex
+from admiral.kb.alias_index import FOLDER as ALIASES
+from admiral.kb.alias_index import AliasIndex
 from admiral.kb.bm25 import check_backend, open_bm25
 from admiral.kb.bm25.passages import Passages
 from admiral.kb.embeddings import StoredEmbeddings
@@ -26,7 +26,7 @@ from admiral.kb.store.manifest import NAME
 from admiral.kb.store.member_manifests import read_join
 from admiral.kb.store.title_index import TitleIndex
 from admiral.kb.store.title_tries import FOLDER, trie_problems
-from admiral.kb.versions.transaction import leftovers
+from admiral.kb.transaction import leftovers
 from admiral.records import Document
 from admiral.storage.checksums import describe_file
 

@@ -1,7 +1,7 @@
 """Add sources to a library, remove them, embed and compact it, while others read it.
 
 As in a knowledge base, a change writes a new delta segment with all changes since the base segment
-was written, and readers see the old version or the new one (`admiral.kb.versions`).
+was written, and readers see the old version or the new one (`admiral.kb.updating`).
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import numpy as np
 from admiral.errors import AdmiralError
 from admiral.io.progress import track_documents
 from admiral.kb.corpus.corpora import check_choice
+from admiral.kb.embedding import embed_segment, keep_embeddings
 from admiral.kb.embeddings import (
     EncoderIdentity,
     QuantisedSentences,
@@ -27,8 +28,7 @@ from admiral.kb.embeddings import (
 )
 from admiral.kb.store.contents import REMOVED
 from admiral.kb.store.manifest import BaseSegment, DeltaSegment
-from admiral.kb.versions.embedding import embed_segment, keep_embeddings
-from admiral.kb.versions.transaction import Transaction, transaction
+from admiral.kb.transaction import Transaction, transaction
 from admiral.library.canonical_urls import canonical
 from admiral.library.library_build import DistinctSources
 from admiral.library.open_library import LIBRARY, LibraryContents, checked_library_path

@@ -50,36 +50,19 @@ _FILES = {
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A loaded checkpoint, ready for inference.
+    """A loaded checkpoint, ready for inference."""
 
-    Attributes
-    ----------
-    path
-        Its directory.
-    model, tokens
-        The model and its tokenizer.
-    head
-        The rerank head; None if the checkpoint has none.
-    """
-
-    path: Path
-    model: Seq2Seq
+    path: Path  # its directory
+    model: Seq2Seq  # model, tokens: the model and its tokenizer
     tokens: SafeTokenizer
-    head: RerankHead | None
+    head: RerankHead | None  # the rerank head; None if the checkpoint has none
 
 
 def locate_checkpoint(name: str | Path) -> Path:
     """Return the directory of a checkpoint.
 
-    Parameters
-    ----------
-    name
-        The name of a bundled checkpoint (``mini``), which takes precedence, or a directory.
-
-    Raises
-    ------
-    AdmiralError
-        If there is no such checkpoint, or it has no safetensors file.
+    `name`: the name of a bundled checkpoint (``mini``), which takes precedence, or a directory.
+    Raises AdmiralError if there is no such checkpoint, or it has no safetensors file.
     """
     path = Path(name)
     if str(name) in MODELS:
@@ -113,11 +96,9 @@ def load_checkpoint(
 ) -> Checkpoint:
     """Load a checkpoint for inference, from local files only.
 
-    Raises
-    ------
-    AdmiralError
-        In the same cases as `load_seq2seq`, if the tokenizer is missing, if the tokenizer or head
-        is damaged or belongs to another model, or if the model does not support the data type.
+    Raises AdmiralError in the same cases as `load_seq2seq`, if the tokenizer is missing, if the
+    tokenizer or head is damaged or belongs to another model, or if the model does not support the
+    data type.
     """
     path = locate_checkpoint(name)
     logger.debug("%s: loading on %s in %s", path, device, dtype)
@@ -141,17 +122,8 @@ def load_checkpoint(
 def load_seq2seq(path: Path, **config: Any) -> PreTrainedModel:
     """Load the model of a checkpoint directory in fp32, from its safetensors file.
 
-    Parameters
-    ----------
-    path
-        The directory.
-    **config
-        Fields that replace those of ``config.json``.
-
-    Raises
-    ------
-    AdmiralError
-        If the model is damaged, has another architecture, or lacks weights.
+    `path`: the directory. `**config`: fields that replace those of ``config.json``. Raises
+    AdmiralError if the model is damaged, has another architecture, or lacks weights.
     """
     model_type = read_seq2seq_config(path).model_type
     try:
@@ -213,14 +185,8 @@ def save_checkpoint(
 ) -> None:
     """Save a checkpoint to a directory; the model itself is not changed.
 
-    Parameters
-    ----------
-    out
-        The directory; created if necessary.
-    model, head, tokenizer
-        The parts of the checkpoint; `head` may be None.
-    dtype
-        Data type of the saved weights.
+    `out`: the directory; created if necessary. `model`, `head`, `tokenizer`: the parts of the
+    checkpoint; `head` may be None. `dtype`: data type of the saved weights.
     """
     out.mkdir(parents=True, exist_ok=True)
     with torch.device("meta"):

@@ -28,10 +28,7 @@ def write_sums(directory: Path) -> None:
 def verify_checkpoint(name: str | Path) -> list[str]:
     """Check the files of a checkpoint against their checksums and return the problems found.
 
-    Raises
-    ------
-    AdmiralError
-        If there is no such checkpoint, or it has no checksums.
+    Raises AdmiralError if there is no such checkpoint, or it has no checksums.
     """
     directory = locate_checkpoint(name)
     path = directory / SUMS

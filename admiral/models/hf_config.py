@@ -17,10 +17,7 @@ ARCHITECTURES = {"bart": "BART", "t5": "T5", "mt5": "mT5", "umt5": "UMT5", "long
 def read_config(directory: Path) -> BartConfig:
     """Read the ``config.json`` of a BART model.
 
-    Raises
-    ------
-    AdmiralError
-        If the file is missing or damaged, or describes another architecture.
+    Raises AdmiralError if the file is missing or damaged, or describes another architecture.
     """
     config: Any = _read(directory, {"bart": "BART"})
     bart: BartConfig = config
@@ -30,10 +27,7 @@ def read_config(directory: Path) -> BartConfig:
 def read_seq2seq_config(directory: Path) -> PreTrainedConfig:
     """Read the ``config.json`` of a model of one of `ARCHITECTURES`.
 
-    Raises
-    ------
-    AdmiralError
-        If the file is missing or damaged, or describes another architecture.
+    Raises AdmiralError if the file is missing or damaged, or describes another architecture.
     """
     return _read(directory, ARCHITECTURES)
 

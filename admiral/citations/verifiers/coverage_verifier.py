@@ -35,14 +35,7 @@ class TermWeights:
     """Inverse document frequencies of stems.
 
     The weight of a stem is ``ln(1 + (N - n + 0.5) / (n + 0.5))`` for `N` texts, `n` of which
-    contain it.
-
-    Parameters
-    ----------
-    frequencies
-        Number of texts that contain each stem.
-    total
-        Number of texts.
+    contain it. `frequencies`: number of texts that contain each stem. `total`: number of texts.
     """
 
     def __init__(self, frequencies: Counter[str], total: int) -> None:
@@ -75,10 +68,7 @@ class TermWeights:
     def coverage(self, claim: Collection[str], text: Collection[str]) -> float:
         """Return the share of the claim's weight that a text contains; 0 for a claim without stems.
 
-        Parameters
-        ----------
-        claim, text
-            Distinct stems.
+        `claim`, `text`: distinct stems.
         """
         total = sum(map(self.weight, claim))
         return sum(self.weight(stem) for stem in claim if stem in text) / total if total else 0.0
@@ -102,12 +92,8 @@ _NO_LIMIT = 1 << 30
 class CoverageVerifier:
     """Score passages by the share of the claim's stems in them, weighted by rarity, from 0 to 1.
 
-    The title of the source is not counted as part of a passage.
-
-    Parameters
-    ----------
-    context
-        Whose words must be covered; those of the claim alone by default.
+    The title of the source is not counted as part of a passage. `context`: whose words must be
+    covered; those of the claim alone by default.
     """
 
     def __init__(self, weights: TermWeights, context: ContextForm = "claim") -> None:
@@ -153,10 +139,7 @@ def lexical_features(
 ) -> dict[str, float]:
     """Return the value of each of `LEXICAL_FEATURES`.
 
-    Parameters
-    ----------
-    best
-        Position of the best passage.
+    `best`: position of the best passage.
     """
     source = frozenset[str]().union(*(passage_stems(passage.text) for passage in passages))
     words = [word for word in split_words(claim.claim) if word.is_content]

@@ -26,11 +26,7 @@ class CascadeVerifier:
     """Score the passages that a cheap verifier ranks best by a close one.
 
     The other passages of a claim get the lowest score of those that the close verifier read.
-
-    Parameters
-    ----------
-    limit
-        Number of passages of each source that `close` reads; 0 for all.
+    `limit`: number of passages of each source that `close` reads; 0 for all.
     """
 
     def __init__(self, cheap: CitationVerifier, close: CitationVerifier, limit: int) -> None:

@@ -16,8 +16,8 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from admiral.errors import AdmiralError
-from admiral.kb.aliases.alias_index import FOLDER as ALIASES
-from admiral.kb.aliases.alias_index import AliasIndex, SegmentAliases, SegmentIndex
+from admiral.kb.alias_index import FOLDER as ALIASES
+from admiral.kb.alias_index import AliasIndex, SegmentAliases, SegmentIndex
 from admiral.kb.embeddings import (
     EncoderIdentity,
     QuantisedSentences,

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from admiral.io.matching_form import MATCHING_FORM
-from admiral.kb.aliases.alias_index import write_aliases
+from admiral.kb.alias_index import write_aliases
 from admiral.kb.bm25 import build_bm25, merge_bm25
 from admiral.kb.bm25.passages import Text
 from admiral.kb.store.contents import BM25, DOCUMENTS

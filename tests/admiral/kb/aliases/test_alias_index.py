@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError
-from admiral.kb.aliases.alias_index import AliasIndex, SegmentAliases, SegmentIndex, write_aliases
-from admiral.kb.aliases.document_aliases import document_aliases
+from admiral.kb.alias_index import AliasIndex, SegmentAliases, SegmentIndex, write_aliases
+from admiral.kb.document_aliases import document_aliases
 from admiral.records import Document
 
 NAMES = ["Big Bird", "Big Bird Two", "Big", "Éa Ea", "New Name", "Other Name", "BBT"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from admiral.kb.aliases.document_aliases import document_aliases, spellings
+from admiral.kb.document_aliases import document_aliases, spellings
 from admiral.records import Document
 
 

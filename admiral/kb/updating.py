@@ -7,7 +7,7 @@ since the last build or compaction, and a search reads at most two indexes. Repl
 removes it and adds another. Rows of the base stay the same; rows of the delta, which follow, may
 shift. `compact` writes a new base of the remaining documents.
 
-See `admiral.kb.store.collection` and `admiral.kb.versions.transaction` for concurrent access.
+See `admiral.kb.store.collection` and `admiral.kb.transaction` for concurrent access.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from admiral.io.text_cleaning import clean_title
 from admiral.kb.bm25 import check_updatable
 from admiral.kb.corpus.corpora import Corpora, check_choice
 from admiral.kb.corpus.file_reports import check_report_path
+from admiral.kb.delta import POLICIES, Additions, write_delta
+from admiral.kb.embedding import keep_embeddings
 from admiral.kb.kb_paths import checked_kb_path
 from admiral.kb.store.contents import BM25, DOCUMENTS, Contents
 from admiral.kb.store.document_store import DocumentWriter
 from admiral.kb.store.index_building import NO_BM25, write_indexes
 from admiral.kb.store.manifest import BaseSegment
-from admiral.kb.versions.delta import POLICIES, Additions, write_delta
-from admiral.kb.versions.embedding import keep_embeddings
-from admiral.kb.versions.transaction import Transaction, transaction
+from admiral.kb.transaction import Transaction, transaction
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,12 +23,12 @@ from admiral.kb.corpus.duplicates import TitleSet
 from admiral.kb.corpus.file_reports import DUPLICATES, GIVEN_TWICE, FileReports
 from admiral.kb.corpus.files.document_titles import distinct_titles
 from admiral.kb.corpus.readers import Record
+from admiral.kb.embedding import keep_embeddings
 from admiral.kb.store.contents import BM25, DOCUMENTS, REMOVED, Contents
 from admiral.kb.store.document_store import DocumentStore, DocumentWriter, document_counts
 from admiral.kb.store.index_building import NO_BM25, write_indexes
 from admiral.kb.store.manifest import DeltaSegment
-from admiral.kb.versions.embedding import keep_embeddings
-from admiral.kb.versions.transaction import Transaction
+from admiral.kb.transaction import Transaction
 from admiral.records import Document
 
 POLICIES = ("error", "replace", "skip")

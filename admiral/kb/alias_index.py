@@ -23,7 +23,7 @@ from typing import NamedTuple
 import marisa_trie
 import numpy as np
 
-from admiral.kb.aliases.document_aliases import LONGEST_ALIAS, document_aliases
+from admiral.kb.document_aliases import LONGEST_ALIAS, document_aliases
 from admiral.records import Document
 from admiral.storage.checksums import damaged_error
 from trie.npy_files import open_array

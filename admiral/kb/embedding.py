@@ -23,7 +23,7 @@ from admiral.kb.kb_paths import checked_kb_path
 from admiral.kb.store.contents import DOCUMENTS, Contents
 from admiral.kb.store.document_store import DocumentStore
 from admiral.kb.store.index_building import new_folder
-from admiral.kb.versions.transaction import transaction
+from admiral.kb.transaction import transaction
 from admiral.records import Document
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from admiral.errors import AdmiralError
-from admiral.kb.aliases.alias_index import FOLDER as ALIASES
+from admiral.kb.alias_index import FOLDER as ALIASES
 from admiral.kb.embeddings import EMBEDDINGS
 from admiral.kb.store.collection import Snapshot, try_exclusive_lock
 from admiral.kb.store.contents import BM25, DOCUMENTS
