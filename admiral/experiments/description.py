@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import yaml
 from omegaconf import DictConfig, OmegaConf
@@ -32,18 +32,26 @@ EXPERIMENT_TASKS: dict[str, Task] = {
 BASELINES = ("bm25", "bm25+mentions", "first-stage")
 
 
+class _Named:
+    __slots__ = ()
+    name: str
+
+    @property
+    def folder(self) -> str:
+        """Name of its directory."""
+        return re.sub(r"[^a-z0-9]+", "-", self.name.lower()).strip("-")
+
+
 @dataclass(frozen=True, slots=True)
-class System:
+class System(_Named):
     """A system to be compared."""
 
     name: str
     config: RetrievalConfig
     baseline: str | None = None  # one of `BASELINES`, or None for the whole method
 
-    @property
-    def folder(self) -> str:
-        """Name of its directory."""
-        return re.sub(r"[^a-z0-9]+", "-", self.name.lower()).strip("-")
+
+AnySystem = TypeVar("AnySystem", bound=_Named)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +120,7 @@ def read_experiment(
     check_keys(content, _KEYS, str(path))
     task = choice_value(content, "task", tuple(EXPERIMENT_TASKS), path)
     recipes = dict(_recipes(content, path, kb_folder))
-    systems = tuple(_systems(content, path, recipes, settings))
+    systems = tuple(_with_folders(_systems(content, path, recipes, settings), path))
     return Experiment(
         file=path,
         title=text_value(content, "title", str(path)),
@@ -203,30 +211,44 @@ def _systems(
     ]
     common = mapping_value(content.get("settings") or {}, path, "settings")
     shared += [(f"{path}: settings", str(key), value) for key, value in common.items()]
-    folders: dict[str, str] = {}
-    systems = list_value(content, "systems", str(path))
-    if not systems:
-        raise AdmiralError(f"{path}: key 'systems': names no system")
-    for index, entry in enumerate(systems):
-        where = f"{path}: systems[{index}]"
-        check_keys(mapping_value(entry, path, f"systems[{index}]"), _SYSTEM_KEYS, where)
+    for entry, where, own in _entries(content, path, _SYSTEM_KEYS):
         baseline = (
             choice_value(entry, "baseline", BASELINES, Path(where)) if "baseline" in entry else None
         )
-        own = mapping_value(entry.get("settings") or {}, path, f"systems[{index}].settings")
         items = [*shared, *((f"{where}.settings", str(k), v) for k, v in own.items()), *overrides]
         config = build_config(items)
         if config.kb in recipes:
             config.kb = str(recipes[config.kb].path)
-        system = System(text_value(entry, "name", where), config, baseline)
+        yield System(text_value(entry, "name", where), config, baseline)
+
+
+def _entries(
+    content: dict[str, Any], path: Path, keys: Sequence[str]
+) -> Iterator[tuple[dict[str, Any], str, dict[str, Any]]]:
+    """Yield the entry of each system, its place, and its own settings."""
+    entries = list_value(content, "systems", str(path))
+    if not entries:
+        raise AdmiralError(f"{path}: key 'systems': names no system")
+    for index, entry in enumerate(entries):
+        key = f"systems[{index}]"
+        check_keys(mapping_value(entry, path, key), keys, f"{path}: {key}")
+        own = mapping_value(entry.get("settings") or {}, path, f"{key}.settings")
+        yield entry, f"{path}: {key}", own
+
+
+def _with_folders(systems: Iterator[AnySystem], path: Path) -> Iterator[AnySystem]:
+    """Yield systems that have folders of their own."""
+    folders: dict[str, str] = {}
+    for index, system in enumerate(systems):
         if not system.folder or system.folder in folders:
             other = folders.get(system.folder, "")
+            where = f"{path}: systems[{index}]"
             raise AdmiralError(f"{where}: key 'name': {system.name!r} is too similar to {other!r}")
         folders[system.folder] = system.name
         yield system
 
 
-def _reference(content: dict[str, Any], systems: Sequence[System], path: Path) -> str:
+def _reference(content: dict[str, Any], systems: Sequence[_Named], path: Path) -> str:
     if "reference" not in content:
         return ""
     return choice_value(content, "reference", tuple(system.name for system in systems), path)
@@ -325,18 +347,13 @@ class SearchSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class CitationSystem:
+class CitationSystem(_Named):
     """A system to be compared."""
 
     name: str
     config: CitationConfig  # the settings with which citations are verified
     # for a search without verification, what is searched; otherwise None
     search: SearchSettings | None = None
-
-    @property
-    def folder(self) -> str:
-        """Name of its directory."""
-        return re.sub(r"[^a-z0-9]+", "-", self.name.lower()).strip("-")
 
 
 @dataclass(frozen=True, slots=True)
@@ -397,8 +414,7 @@ def read_citation_experiment(
             raise AdmiralError(f"{path}: key {key!r}: {file} is missing. Check the path or --data")
     if not sources:
         raise AdmiralError(f"{path}: key 'sources': names no file of pages")
-    systems = tuple(_citation_systems(content, path, shared))
-    names = tuple(system.name for system in systems)
+    systems = tuple(_with_folders(_citation_systems(content, path, shared), path))
     show = list_value(content, "show", where)
     return CitationExperiment(
         file=path,
@@ -406,7 +422,7 @@ def read_citation_experiment(
         claims=claims,
         limit=count_value(content, "limit", where),
         seed=count_value(content, "seed", where),
-        reference=choice_value(content, "reference", names, path) if "reference" in content else "",
+        reference=_reference(content, systems, path),
         overrides=tuple(overrides),
         library=_recipe(content, path, sources),
         systems=systems,
@@ -436,34 +452,21 @@ def _citation_systems(
     content: dict[str, Any], path: Path, shared: Sequence[str]
 ) -> Iterator[CitationSystem]:
     common = mapping_value(content.get("settings") or {}, path, "settings")
-    folders: dict[str, str] = {}
-    entries = list_value(content, "systems", str(path))
-    if not entries:
-        raise AdmiralError(f"{path}: key 'systems': names no system")
-    for index, entry in enumerate(entries):
-        key = f"systems[{index}]"
-        where = f"{path}: {key}"
-        check_keys(mapping_value(entry, path, key), _CITATION_SYSTEM_KEYS, where)
-        own = mapping_value(entry.get("settings") or {}, path, f"{key}.settings")
+    for entry, where, own in _entries(content, path, _CITATION_SYSTEM_KEYS):
         assignments = [f"{k}={_written(v)}" for k, v in {**common, **own}.items()]
         config = load_citation_config(None, [*assignments, *shared])
         search = None
         if "search" in entry:
-            given = mapping_value(entry["search"], path, f"{key}.search")
+            given = mapping_value(
+                entry["search"], path, f"{where.removeprefix(f'{path}: ')}.search"
+            )
             check_keys(given, _SEARCH_KEYS, f"{where}.search")
+            choices = {"index": INDEXES, "query": tuple(QUERY_FORMS)}
             within = Path(f"{where}.search")
             search = SearchSettings(
-                choice_value(given, "index", INDEXES, within) if "index" in given else "bm25",
-                choice_value(given, "query", tuple(QUERY_FORMS), within)
-                if "query" in given
-                else "title",
+                **{key: choice_value(given, key, choices[key], within) for key in given}
             )
-        system = CitationSystem(text_value(entry, "name", where), config, search)
-        if not system.folder or system.folder in folders:
-            other = folders.get(system.folder, "")
-            raise AdmiralError(f"{where}: key 'name': {system.name!r} is too similar to {other!r}")
-        folders[system.folder] = system.name
-        yield system
+        yield CitationSystem(text_value(entry, "name", where), config, search)
 
 
 def _written(value: object) -> str:

