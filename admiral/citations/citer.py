@@ -24,6 +24,7 @@ from admiral.citations.citation_records import (
 )
 from admiral.citations.citation_settings import CitationConfig
 from admiral.citations.citation_weights import ScoreCalibration
+from admiral.citations.coverage_verifier import TermWeights
 from admiral.citations.decide import DecisionRule
 from admiral.citations.open_scorer import open_scorer, open_weights
 from admiral.citations.source_collections import (
@@ -35,7 +36,6 @@ from admiral.citations.source_collections import (
 )
 from admiral.citations.source_judging import REASONS, SourceJudge, source_status
 from admiral.citations.source_search import SourceSearch
-from admiral.citations.verifiers.coverage_verifier import TermWeights
 from admiral.errors import AdmiralError
 from admiral.library import Library
 from admiral.library.canonical_urls import canonical, is_web

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from admiral.citations.verifiers.coverage_verifier import passage_stems, text_stems
+from admiral.citations.coverage_verifier import passage_stems, text_stems
 from admiral.library.source_records import Passage
 from proofs.drafting.chunking import chunk
 from proofs.judges.fitted_weights import fields, number, numbers

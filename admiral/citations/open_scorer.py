@@ -12,20 +12,21 @@ import torch
 from admiral.citations.citation_settings import CitationConfig
 from admiral.citations.citation_weights import CitationWeights
 from admiral.citations.claim_context import ContextForm
-from admiral.citations.source_scorers import PARTS, MixedScorer, PassageAggregator, SourceScorer
-from admiral.citations.verifiers.coverage_verifier import (
+from admiral.citations.coverage_verifier import (
     LEXICAL_FEATURES,
+    CascadeVerifier,
+    CitationVerifier,
     CoverageVerifier,
     TermWeights,
 )
-from admiral.citations.verifiers.model_verifiers import (
+from admiral.citations.model_verifiers import (
     LateInteractionVerifier,
     PairClassifierVerifier,
     ProofVerifier,
     SentenceStates,
     SimilarityVerifier,
 )
-from admiral.citations.verifiers.verifier_protocol import CascadeVerifier, CitationVerifier
+from admiral.citations.source_scorers import PARTS, MixedScorer, PassageAggregator, SourceScorer
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
 from admiral.models.devices import choose_device, choose_dtype

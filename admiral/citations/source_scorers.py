@@ -10,12 +10,12 @@ from typing import Protocol
 
 from admiral.citations.citation_records import CitedClaim, ScoredPart
 from admiral.citations.citation_weights import FeatureWeight
-from admiral.citations.verifiers.coverage_verifier import (
+from admiral.citations.coverage_verifier import (
     LEXICAL_FEATURES,
+    CitationVerifier,
     TermWeights,
     lexical_features,
 )
-from admiral.citations.verifiers.verifier_protocol import CitationVerifier
 from admiral.library.source_records import Passage
 from admiral.synthesis.clauses import LONGEST_SENTENCE, clause_ends
 from proofs.drafting.chunking import chunk

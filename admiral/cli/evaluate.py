@@ -209,8 +209,8 @@ def evaluate_citations_command(gold: Path, predictions: Path, as_json: bool) -> 
     Claims whose source was not checked have no score; they are counted apart and never count as
     flagged.
     """
+    from admiral.citations.citation_file import WICE_LABELS, read_wice
     from admiral.citations.verdict_file import read_verdicts
-    from admiral.citations.wice_records import WICE_LABELS, read_wice
     from admiral.evaluation.citation_evaluation import evaluate_citations
 
     result = evaluate_citations(read_wice(gold), read_verdicts(predictions))

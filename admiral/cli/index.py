@@ -200,8 +200,7 @@ def verify_command(kb: str | None, model: str | None, progress: bool) -> None:
     from admiral.graph import graph_problems
     from admiral.kb import locate, verify
     from admiral.kb.store.member_manifests import read_join
-    from admiral.models.checkpoint import locate_checkpoint
-    from admiral.models.checkpoint_sums import verify_checkpoint
+    from admiral.models.checkpoint import locate_checkpoint, verify_checkpoint
 
     if kb is None and model is None:
         kb, model = "demo", "mini"

@@ -17,7 +17,7 @@ from torch import Tensor
 from transformers import BartConfig, BartForConditionalGeneration
 
 from admiral.errors import AdmiralError
-from admiral.models.hf_config import read_object
+from admiral.models.checkpoint import read_object
 
 WEIGHTS = "model.safetensors"
 _INDEX = "model.safetensors.index.json"

@@ -26,7 +26,7 @@ from admiral.convert.vocabulary import (
     write_dictionary,
 )
 from admiral.errors import AdmiralError
-from admiral.models.hf_config import read_config
+from admiral.models.checkpoint import read_config
 
 
 def hf_to_fairseq(source: Path, out: Path, *, overwrite: bool = False) -> Conversion:

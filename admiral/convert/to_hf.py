@@ -35,7 +35,7 @@ from admiral.convert.vocabulary import (
     tokenizer_order,
 )
 from admiral.errors import AdmiralError
-from admiral.models.checkpoint_sums import SUMS, write_sums
+from admiral.models.checkpoint import SUMS, write_sums
 from admiral.storage.atomic_directories import staging
 from admiral.storage.atomic_files import as_os_errors
 

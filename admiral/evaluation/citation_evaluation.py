@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from admiral.citations.wice_records import WICE_LABELS, WiceCitation
+from admiral.citations.citation_file import WICE_LABELS, WiceCitation
 from admiral.errors import AdmiralError
 from admiral.library.canonical_urls import canonical
 

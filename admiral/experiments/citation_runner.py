@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from admiral.citations.citation_file import WICE_LABELS, WiceCitation, read_wice
 from admiral.citations.citation_records import CitedClaim
 from admiral.citations.citer import Citer
 from admiral.citations.source_search import QUERY_FORMS, SourceSearch
 from admiral.citations.verdict_file import read_verdicts, recorded_citation_settings, verdict_record
-from admiral.citations.wice_records import WICE_LABELS, WiceCitation, read_wice
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
 from admiral.evaluation.bootstrap import confidence_intervals, paired_comparison

@@ -3,10 +3,10 @@
 from admiral.kb.build import BuildReport, build
 from admiral.kb.corpus.corpora import read_titles
 from admiral.kb.demo import demo_kb, locate
-from admiral.kb.embedding import EmbeddingReport, embed
 from admiral.kb.info import KbInfo, info
 from admiral.kb.joined import JoinReport, join
 from admiral.kb.knowledge_base import KnowledgeBase, UnknownTitleError
+from admiral.kb.stored_embeddings import EmbeddingReport, embed
 from admiral.kb.updating import UpdateReport, add, compact, remove
 from admiral.kb.verify import verify
 

@@ -13,8 +13,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from admiral.errors import AdmiralError, RecordError
 from admiral.io.matching_form import MATCHING_FORM
 from admiral.kb.bm25.parameters import common_text_form
@@ -23,11 +21,10 @@ from admiral.kb.corpus.duplicates import TitleSet
 from admiral.kb.corpus.file_reports import DUPLICATES, GIVEN_TWICE, FileReports
 from admiral.kb.corpus.files.document_titles import distinct_titles
 from admiral.kb.corpus.readers import Record
-from admiral.kb.embedding import keep_embeddings
-from admiral.kb.store.contents import BM25, DOCUMENTS, REMOVED, Contents
+from admiral.kb.store.contents import BM25, DOCUMENTS, Contents
 from admiral.kb.store.document_store import DocumentStore, DocumentWriter, document_counts
 from admiral.kb.store.index_building import NO_BM25, write_indexes
-from admiral.kb.store.manifest import DeltaSegment
+from admiral.kb.stored_embeddings import keep_embeddings
 from admiral.kb.transaction import Transaction
 from admiral.records import Document
 
@@ -212,8 +209,6 @@ def write_delta(
     counts = Counter(manifest.counts)
     for row in sorted(removed_rows):
         counts.subtract(document_counts(contents.document(row)))
-    from_base = np.array([row for row in removed_rows if row < base.documents], dtype=np.int64)
-    removed = np.union1d(contents.removed, from_base)
     kept: list[int] = []
     with DocumentWriter(folder / DOCUMENTS) as writer:
         for store in contents.stores[1:]:
@@ -237,8 +232,6 @@ def write_delta(
         keep_embeddings(folder, contents, kept, added=writer.documents - len(kept))
     else:
         shutil.rmtree(folder / DOCUMENTS)
-    if removed.size:
-        np.save(folder / REMOVED, removed, allow_pickle=False)
-    delta = DeltaSegment(transaction.segment, writer.documents, len(removed))
-    is_empty = not delta.documents and not delta.removed
-    transaction.publish(dict(counts), settings, base, None if is_empty else delta)
+    transaction.publish_delta(
+        contents.removed, removed_rows, writer.documents, dict(counts), settings
+    )

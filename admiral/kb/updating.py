@@ -12,10 +12,8 @@ See `admiral.kb.store.collection` and `admiral.kb.transaction` for concurrent ac
 
 from __future__ import annotations
 
-import secrets
 import time
 from collections.abc import Iterable, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,13 +24,12 @@ from admiral.kb.bm25 import check_updatable
 from admiral.kb.corpus.corpora import Corpora, check_choice
 from admiral.kb.corpus.file_reports import check_report_path
 from admiral.kb.delta import POLICIES, Additions, write_delta
-from admiral.kb.embedding import keep_embeddings
 from admiral.kb.kb_paths import checked_kb_path
-from admiral.kb.store.contents import BM25, DOCUMENTS, Contents
+from admiral.kb.store.contents import BM25, DOCUMENTS
 from admiral.kb.store.document_store import DocumentWriter
 from admiral.kb.store.index_building import NO_BM25, write_indexes
-from admiral.kb.store.manifest import BaseSegment
-from admiral.kb.transaction import Transaction, transaction
+from admiral.kb.stored_embeddings import keep_embeddings
+from admiral.kb.transaction import Transaction, changing
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +76,7 @@ def add(
     incoming = Corpora(corpora, format, skip_bad, strict=strict, reported=bool(report))
     if report is not None:
         check_report_path(report, Path(kb_path), incoming.paths)
-    with (
-        transaction(checked_kb_path(kb_path), wait) as change,
-        closing(Contents([change.snapshot])) as contents,
-    ):
+    with changing(checked_kb_path(kb_path), wait) as (change, contents):
         _check_bm25(change)
         additions = Additions(change.folder / "incoming", contents, on_duplicate)
         additions.read(incoming, progress)
@@ -125,10 +119,7 @@ def remove(
     distinct = list(dict.fromkeys(map(clean_title, given)))
     if not distinct:
         raise AdmiralError("no title given. Name at least one document to remove.")
-    with (
-        transaction(checked_kb_path(kb_path), wait) as change,
-        closing(Contents([change.snapshot])) as contents,
-    ):
+    with changing(checked_kb_path(kb_path), wait) as (change, contents):
         _check_bm25(change)
         rows = {title: contents.row(title) for title in distinct}
         missing = [title for title, row in rows.items() if row is None]
@@ -152,10 +143,7 @@ def compact(kb_path: str | Path, *, wait: bool = False, progress: bool = True) -
     base cannot be changed; it is then unchanged.
     """
     began = time.monotonic()
-    with (
-        transaction(checked_kb_path(kb_path), wait) as change,
-        closing(Contents([change.snapshot])) as contents,
-    ):
+    with changing(checked_kb_path(kb_path), wait) as (change, contents):
         manifest = change.manifest
         if manifest.delta is not None:
             _check_bm25(change)
@@ -167,8 +155,7 @@ def compact(kb_path: str | Path, *, wait: bool = False, progress: bool = True) -
                     writer.append(document)
             write_indexes(change.folder, manifest.bm25, progress, passages=manifest.passages)
             keep_embeddings(change.folder, contents, contents.live_rows().tolist())
-            base = BaseSegment(change.segment, writer.documents, secrets.token_hex(32))
-            change.publish(manifest.counts, manifest.settings, base, None)
+            change.publish_base(writer.documents)
     return _report(Path(kb_path), change, began)
 
 

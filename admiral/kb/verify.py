@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -22,7 +23,7 @@ from admiral.kb.store.collection import Collection, Snapshot, read_with
 from admiral.kb.store.contents import BM25, DOCUMENTS, GRAPH, REMOVED, Contents, read_removed
 from admiral.kb.store.document_store import DocumentStore
 from admiral.kb.store.index_building import NO_BM25
-from admiral.kb.store.manifest import NAME
+from admiral.kb.store.manifest import KNOWLEDGE_BASE, NAME, CollectionKind
 from admiral.kb.store.member_manifests import read_join
 from admiral.kb.store.title_index import TitleIndex
 from admiral.kb.store.title_tries import FOLDER, trie_problems
@@ -54,11 +55,25 @@ def verify(path: str | Path, *, progress: bool = False) -> list[str]:
 
 
 def _verify_documents(path: Path, progress: bool) -> list[str]:
-    with Snapshot.open(path, check=False) as snapshot:
+    return snapshot_problems(path, lambda snapshot: _verify_contents(snapshot, progress))
+
+
+def snapshot_problems(
+    path: Path,
+    content_problems: Callable[[Snapshot], list[str]],
+    kind: CollectionKind = KNOWLEDGE_BASE,
+) -> list[str]:
+    """Check the files of a knowledge base or library that holds documents itself, then the rest.
+
+    Damaged files are not opened, because a damaged index can crash its library.
+    """
+    with Snapshot.open(path, check=False, kind=kind) as snapshot:
         problems = file_problems(snapshot)
-        # Damaged files are not opened, because a damaged index can crash its library.
         if not problems:
-            problems += _verify_contents(snapshot, progress)
+            try:
+                problems = content_problems(snapshot)
+            except AdmiralError as error:
+                problems = [str(error)]
         problems += trie_problems(snapshot.base, snapshot.manifest.base.digest)
         if problems and not snapshot.intact:
             raise AdmiralError(
@@ -120,34 +135,30 @@ def _graph_paths(directory: Path) -> list[Path]:
 
 
 def _verify_contents(snapshot: Snapshot, progress: bool) -> list[str]:
+    """Check the arrays and rows of files that match their checksums."""
     base, delta = snapshot.manifest.base, snapshot.manifest.delta
+    removed = np.empty(0, dtype=np.int64)
+    if snapshot.delta is not None and delta and delta.removed:
+        removed = read_removed(snapshot.delta / REMOVED, base.documents)
+    if delta and len(removed) != delta.removed:
+        return [
+            f"{snapshot.delta}: {len(removed)} removed rows where the manifest says {delta.removed}"
+        ]
+    removed_rows = set(removed.tolist())
+    embeddings = snapshot.embeddings(base.path)
+    segments = [_SegmentCheck(snapshot.base, base.documents, removed_rows, embeddings)]
     try:
-        removed = np.empty(0, dtype=np.int64)
-        if snapshot.delta is not None and delta and delta.removed:
-            removed = read_removed(snapshot.delta / REMOVED, base.documents)
-        if delta and len(removed) != delta.removed:
-            return [
-                f"{snapshot.delta}: {len(removed)} removed rows where the manifest says "
-                f"{delta.removed}"
-            ]
-        removed_rows = set(removed.tolist())
-        embeddings = snapshot.embeddings(base.path)
-        segments = [_SegmentCheck(snapshot.base, base.documents, removed_rows, embeddings)]
-        try:
-            if snapshot.delta is not None and delta and delta.documents:
-                embeddings = snapshot.embeddings(delta.path)
-                check = _SegmentCheck(snapshot.delta, delta.documents, set(), embeddings)
-                segments.append(check)
-            problems = [problem for segment in segments for problem in segment.array_problems()]
-            if not problems:
-                problems = _verify_rows(snapshot, segments, progress)
-        finally:
-            for segment in segments:
-                segment.store.close()
-        if snapshot.manifest.bm25 != NO_BM25:
-            problems += _verify_bm25(snapshot, segments, removed)
-    except AdmiralError as error:
-        return [str(error)]
+        if snapshot.delta is not None and delta and delta.documents:
+            embeddings = snapshot.embeddings(delta.path)
+            segments.append(_SegmentCheck(snapshot.delta, delta.documents, set(), embeddings))
+        problems = [problem for segment in segments for problem in segment.array_problems()]
+        if not problems:
+            problems = _verify_rows(snapshot, segments, progress)
+    finally:
+        for segment in segments:
+            segment.store.close()
+    if snapshot.manifest.bm25 != NO_BM25:
+        problems += _verify_bm25(snapshot, segments, removed)
     return problems
 
 

@@ -8,14 +8,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from admiral.errors import AdmiralError
 from admiral.io.progress import track_documents
 from admiral.kb.bm25 import open_bm25
 from admiral.kb.bm25.passages import Passages
 from admiral.kb.store.collection import Snapshot
 from admiral.kb.store.contents import BM25
 from admiral.kb.store.manifest import split_segment
-from admiral.kb.verify import file_problems
+from admiral.kb.verify import snapshot_problems
 from admiral.library.canonical_urls import canonical
 from admiral.library.open_library import LIBRARY, LibraryContents, checked_library_path
 from admiral.library.segment_files import passages_as_document
@@ -79,20 +78,9 @@ def library_problems(path: str | Path, *, progress: bool = False) -> list[str]:
     Return one message per problem; none if the library is intact. Raises AdmiralError if there is
     no library, or its manifest cannot be read.
     """
-    directory = checked_library_path(path)
-    with Snapshot.open(directory, check=False, kind=LIBRARY) as snapshot:
-        problems = file_problems(snapshot)
-        # Damaged files are not opened, because a damaged index can crash its library.
-        if not problems:
-            try:
-                problems = _content_problems(snapshot, progress)
-            except AdmiralError as error:
-                problems = [str(error)]
-        if problems and not snapshot.intact:
-            raise AdmiralError(
-                f"{directory}: was replaced by another build while it was checked. Start again."
-            )
-    return problems
+    return snapshot_problems(
+        checked_library_path(path), lambda snapshot: _content_problems(snapshot, progress), LIBRARY
+    )
 
 
 def _content_problems(snapshot: Snapshot, progress: bool) -> list[str]:

@@ -8,7 +8,6 @@ on the size of the blocks or on the order in which a BLAS library adds up.
 
 from __future__ import annotations
 
-import os
 import threading
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
@@ -22,6 +21,7 @@ from admiral.errors import AdmiralError
 from admiral.kb.bm25 import open_bm25
 from admiral.kb.bm25.parameters import check_depth
 from admiral.kb.embeddings import SentenceEncoder
+from admiral.kb.kb_paths import checked_kb_path
 from admiral.kb.store.collection import Collection, Snapshot, open_with
 from admiral.kb.store.contents import BM25, Contents
 from admiral.kb.store.manifest import CollectionKind, is_collection, read_manifest
@@ -259,20 +259,8 @@ def is_library(directory: Path) -> bool:
 
 
 def checked_library_path(path: str | Path) -> Path:
-    """Return the absolute path of a library, so that it stays the same if the process moves.
-
-    Raises AdmiralError if the path is empty, which `Path` would take for the current folder, or is
-    not UTF-8, which Arrow cannot open.
-    """
-    if not os.fspath(path):
-        raise AdmiralError("the path of the library is empty. Name a directory.")
-    try:
-        os.path.realpath(path).encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise AdmiralError(
-            f"{str(path)!r}: the path of a library must be UTF-8. Choose another name."
-        ) from error
-    return Path(path).absolute()
+    """Return the absolute path of a library, so that it stays the same if the process moves."""
+    return checked_kb_path(path, LIBRARY.noun).absolute()
 
 
 class LibraryContents:

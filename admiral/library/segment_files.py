@@ -24,7 +24,6 @@ from admiral.errors import AdmiralError
 from admiral.io.progress import track_documents
 from admiral.io.text_cleaning import clean_text, clean_title
 from admiral.kb.bm25 import Saturation, build_bm25, merge_bm25
-from admiral.kb.embedding import embed_segment
 from admiral.kb.embeddings import (
     QuantisedSentences,
     SentenceEncoder,
@@ -33,6 +32,7 @@ from admiral.kb.embeddings import (
 from admiral.kb.store.contents import BM25, DOCUMENTS
 from admiral.kb.store.document_store import DocumentStore, DocumentWriter
 from admiral.kb.store.title_index import write_titles
+from admiral.kb.stored_embeddings import embed_segment
 from admiral.library.canonical_urls import canonical
 from admiral.library.passage_windows import windows
 from admiral.library.source_records import Source

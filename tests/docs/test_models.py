@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from admiral.kb import build
-from admiral.models.hf_config import ARCHITECTURES
+from admiral.models.checkpoint import ARCHITECTURES
 from tests.training.tiny import RIVERS, TITLES, write_hub_directory, write_t5_directory
 
 PAGE = Path(__file__).parents[2] / "docs" / "models.md"

@@ -11,9 +11,9 @@ import pytest
 from admiral.citations.citation_records import Citation, CitedClaim, Status
 from admiral.citations.citation_settings import CitationConfig, load_citation_config
 from admiral.citations.citer import Citer, decision_rule
+from admiral.citations.coverage_verifier import TermWeights
 from admiral.citations.source_collections import LoadedSources
 from admiral.citations.verdict_file import verdict_record
-from admiral.citations.verifiers.coverage_verifier import TermWeights
 from admiral.errors import AdmiralError
 from admiral.library import Source, build_library
 from tests.admiral.citations.cited_pages import BRIDGE, CLAIM, HARBOUR, claim

@@ -15,7 +15,7 @@ from transformers import AutoTokenizer, BartForConditionalGeneration
 
 from admiral.convert import fairseq_to_hf
 from admiral.errors import AdmiralError
-from admiral.models.checkpoint_sums import verify_checkpoint
+from admiral.models.checkpoint import verify_checkpoint
 
 CASES = {
     "as bart.large": {},

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from admiral.cli.index import verify_command
 from admiral.errors import AdmiralError
-from admiral.models.checkpoint_sums import SUMS, verify_checkpoint, write_sums
+from admiral.models.checkpoint import SUMS, verify_checkpoint, write_sums
 
 
 @pytest.fixture

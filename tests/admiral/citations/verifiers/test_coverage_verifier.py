@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from admiral.citations.verifiers.coverage_verifier import CoverageVerifier, TermWeights, text_stems
+from admiral.citations.coverage_verifier import CoverageVerifier, TermWeights, text_stems
 from admiral.kb.bm25.analysis import STOP_WORDS, porter
 from tests.admiral.citations.cited_pages import BRIDGE, HARBOUR, claim, passage
 

@@ -8,16 +8,20 @@ from pathlib import Path
 import pytest
 import torch
 
-from admiral.citations.source_scorers import PassageAggregator
-from admiral.citations.verifiers.coverage_verifier import CoverageVerifier, TermWeights
-from admiral.citations.verifiers.model_verifiers import (
+from admiral.citations.coverage_verifier import (
+    CascadeVerifier,
+    CitationVerifier,
+    CoverageVerifier,
+    TermWeights,
+)
+from admiral.citations.model_verifiers import (
     LateInteractionVerifier,
     PairClassifierVerifier,
     ProofVerifier,
     SentenceStates,
     SimilarityVerifier,
 )
-from admiral.citations.verifiers.verifier_protocol import CascadeVerifier, CitationVerifier
+from admiral.citations.source_scorers import PassageAggregator
 from admiral.kb.corpus.sentence_splitter import split_sentences
 from admiral.requirements import MINILM, minilm_directory
 from admiral.retrieval.mean_pooling import MeanPoolingEncoder

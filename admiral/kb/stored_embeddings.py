@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from itertools import chain, repeat
 from pathlib import Path
@@ -23,7 +22,7 @@ from admiral.kb.kb_paths import checked_kb_path
 from admiral.kb.store.contents import DOCUMENTS, Contents
 from admiral.kb.store.document_store import DocumentStore
 from admiral.kb.store.index_building import new_folder
-from admiral.kb.transaction import transaction
+from admiral.kb.transaction import changing
 from admiral.records import Document
 
 
@@ -48,10 +47,7 @@ def embed(
     changed; it is then unchanged.
     """
     began = time.monotonic()
-    with (
-        transaction(checked_kb_path(kb_path), wait) as change,
-        closing(Contents([change.snapshot])) as contents,
-    ):
+    with changing(checked_kb_path(kb_path), wait) as (change, contents):
         folders: dict[str, Path] = {}
         sentences = 0
         for number, segment in enumerate(contents.segments):
