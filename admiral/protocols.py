@@ -17,14 +17,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from admiral.records import (
-    Document,
-    DocumentSet,
-    Proximity,
-    RankedDocument,
-    ScoredTitle,
-    Sentence,
-)
+from admiral.records import Document, DocumentSet, Proximity, RankedDocument, ScoredTitle, Sentence
 from proofs import Judgement
 
 

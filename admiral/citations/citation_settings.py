@@ -9,12 +9,7 @@ from typing import Any
 
 from admiral.citations.claim_context import CONTEXT_FORMS
 from admiral.storage.bundled_names import VERIFIER
-from admiral.storage.declared_settings import (
-    declared_settings,
-    documented,
-    setting,
-    value_problems,
-)
+from admiral.storage.declared_settings import declared_settings, documented, setting, value_problems
 
 _COUNT = (1, 1_000_000)
 _FROM_0 = (0, 1_000_000)
@@ -139,10 +134,7 @@ class CitationConfig:
         affects_results=False,
     )
     threads: int = setting(
-        0,
-        "CPU threads; 0 leaves the number to torch.",
-        bounds=(0, 1024),
-        affects_results=False,
+        0, "CPU threads; 0 leaves the number to torch.", bounds=(0, 1024), affects_results=False
     )
     precision: str = setting(
         "auto",

@@ -267,12 +267,7 @@ class Citer:
                 scored[at].existing[number] = source
         return scored
 
-    def _verdict(
-        self,
-        prepared: _Prepared,
-        scored: _Scored,
-        seconds: float,
-    ) -> CitationVerdict:
+    def _verdict(self, prepared: _Prepared, scored: _Scored, seconds: float) -> CitationVerdict:
         existing, candidates, together = scored.existing, scored.candidates, scored.joint_score()
         own = best_existing_score(existing, together)
         decision = self._rule.decide(

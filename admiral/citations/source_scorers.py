@@ -145,9 +145,7 @@ class PassageAggregator:
 
 
 def score_parts(
-    verifier: CitationVerifier,
-    claims: Sequence[CitedClaim],
-    sources: Sequence[Sequence[Passage]],
+    verifier: CitationVerifier, claims: Sequence[CitedClaim], sources: Sequence[Sequence[Passage]]
 ) -> list[tuple[ScoredPart, ...]]:
     """Return the parts of each claim with the best passage of its source for each of them."""
     texts = [[part.text for part in subclaims(claim.claim)] for claim in claims]

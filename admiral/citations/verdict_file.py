@@ -104,12 +104,7 @@ def recorded_citation_settings(config: CitationConfig, library: str) -> dict[str
     runtime = RetrievalConfig(device=config.device, precision=config.precision)
     settings = config.settings() | {"precision": choose_precision(runtime)}
     files = {key: identity(settings[key]) for key in ("classifier", "weights") if settings[key]}
-    return {
-        **settings,
-        **files,
-        "library": identity(library),
-        "version": admiral.__version__,
-    }
+    return {**settings, **files, "library": identity(library), "version": admiral.__version__}
 
 
 def read_verdicts(path: Path) -> dict[str, dict[str, Any]]:

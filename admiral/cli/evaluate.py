@@ -257,9 +257,7 @@ def evaluate_citations_command(gold: Path, predictions: Path, as_json: bool) -> 
     help="Leave out claims that name fewer documents.",
 )
 @click.option(
-    "--rankings-only",
-    is_flag=True,
-    help="Only the rankings, by PageRank and BM25: faster.",
+    "--rankings-only", is_flag=True, help="Only the rankings, by PageRank and BM25: faster."
 )
 @json_record_option
 def evaluate_graph_command(

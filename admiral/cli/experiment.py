@@ -73,10 +73,7 @@ def experiment_command(
         _run_citations(file, directory, data, assignments, resume, overwrite, quiet, report)
         return
     experiment = read_experiment(
-        file,
-        data=data,
-        kb_folder=kbs or directory.parent / "kbs",
-        overrides=assignments,
+        file, data=data, kb_folder=kbs or directory.parent / "kbs", overrides=assignments
     )
     with _hint_to_resume():
         record = run_experiment(

@@ -44,10 +44,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "admiral extract-citations dump.xml.bz2 --format dump --tagged failed-verification "
         "--output failed.jsonl",
     ),
-    "mcp": (
-        "admiral mcp --kb my-kb",
-        "admiral mcp --kb my-kb --transport http --port 8081",
-    ),
+    "mcp": ("admiral mcp --kb my-kb", "admiral mcp --kb my-kb --transport http --port 8081"),
     "titles": ('admiral titles "Seth" --kb my-kb',),
     "graph": (
         "admiral graph build --kb my-kb",

@@ -128,10 +128,7 @@ def retrieve_command(
 
 
 def _keep_files_apart(
-    output: Path | None,
-    trec: Path | None,
-    inputs: Sequence[Path | None],
-    folders: Sequence[str],
+    output: Path | None, trec: Path | None, inputs: Sequence[Path | None], folders: Sequence[str]
 ) -> None:
     """Refuse outputs that are inputs, that lie in an input folder, or that are the same file."""
     from admiral.io.result_writer import companion_paths
@@ -159,12 +156,7 @@ def _results(
 
 
 def _print_results(
-    config: RetrievalConfig,
-    source: ClaimSource,
-    *,
-    readable: bool,
-    trec: Path | None,
-    quiet: bool,
+    config: RetrievalConfig, source: ClaimSource, *, readable: bool, trec: Path | None, quiet: bool
 ) -> None:
     """Print results as they come, and write them as a TREC run if asked for.
 

@@ -66,11 +66,7 @@ def _options(port: int) -> tuple[Callable[..., Any], ...]:
             "--host", default="127.0.0.1", show_default=True, help="Address to listen on."
         ),
         click.option(
-            "--port",
-            type=click.IntRange(0, 65535),
-            default=port,
-            show_default=True,
-            help="Port.",
+            "--port", type=click.IntRange(0, 65535), default=port, show_default=True, help="Port."
         ),
         click.option(
             "--api-keys",

@@ -158,11 +158,7 @@ def ray_build_workers(options: ClusterOptions) -> Iterator[BuildWorkers]:
 
 
 def _map(
-    ray: Any,
-    options: ClusterOptions,
-    count: int,
-    work: Callable[[Any], Any],
-    jobs: Sequence[Any],
+    ray: Any, options: ClusterOptions, count: int, work: Callable[[Any], Any], jobs: Sequence[Any]
 ) -> Iterator[Any]:
     """Yield the results of the jobs in order; at most `count` of them are submitted at a time."""
     task = ray.remote(_attempt).options(

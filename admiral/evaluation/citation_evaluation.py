@@ -102,9 +102,7 @@ def _ranking(
     }
 
 
-def _decisions(
-    rows: Sequence[tuple[WiceCitation, Mapping[str, Any]]],
-) -> dict[str, dict[str, int]]:
+def _decisions(rows: Sequence[tuple[WiceCitation, Mapping[str, Any]]]) -> dict[str, dict[str, int]]:
     counts: dict[str, dict[str, int]] = {}
     for each, record in rows:
         own = counts.setdefault(str(record["decision"]), dict.fromkeys(WICE_LABELS, 0))

@@ -125,11 +125,7 @@ _MEANINGS = {
 
 
 def classify_outcome(
-    gold_sets: Sequence[Set[str]],
-    trace: Trace | None,
-    *,
-    min_hops: int = 1,
-    dynamic: bool = True,
+    gold_sets: Sequence[Set[str]], trace: Trace | None, *, min_hops: int = 1, dynamic: bool = True
 ) -> Outcome:
     """Return the outcome of a claim: found, or the first stage that lost its gold documents.
 

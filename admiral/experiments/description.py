@@ -101,11 +101,7 @@ _PAPER_KEYS = ("table", "columns", "rows", "note")
 
 
 def read_experiment(
-    path: Path,
-    *,
-    data: Path | None = None,
-    kb_folder: Path,
-    overrides: Sequence[str] = (),
+    path: Path, *, data: Path | None = None, kb_folder: Path, overrides: Sequence[str] = ()
 ) -> Experiment:
     """Return the checked description of an experiment.
 

@@ -332,10 +332,7 @@ def render_sentences(
 def _numbered(number: str, sentence: str, colour: bool, width: int) -> list[str]:
     indent = len(number) + 2
     first, *others = textwrap.wrap(
-        printable(sentence),
-        max(width - indent, 20),
-        break_long_words=False,
-        break_on_hyphens=False,
+        printable(sentence), max(width - indent, 20), break_long_words=False, break_on_hyphens=False
     ) or [""]
     return [f"{_dim(number, colour)}  {first}".rstrip(), *(" " * indent + line for line in others)]
 

@@ -165,10 +165,7 @@ def write_embeddings(
     `documents`: the vectors of each row; read once.
     """
     starts = array("q", [0])
-    with (
-        (folder / _VECTORS).open("wb") as vectors,
-        (folder / _CHECKSUMS).open("wb") as checksums,
-    ):
+    with (folder / _VECTORS).open("wb") as vectors, (folder / _CHECKSUMS).open("wb") as checksums:
         files: list[tuple[IO[bytes], type[np.generic], tuple[int, ...]]] = [
             (vectors, np.int8, (encoder.width,)),
             (checksums, np.uint32, ()),

@@ -13,12 +13,7 @@ from admiral.errors import AdmiralError
 from admiral.io.progress import track_documents
 from admiral.kb.bm25 import check_backend
 from admiral.kb.corpus.corpora import check_choice
-from admiral.kb.embeddings import (
-    EncoderIdentity,
-    QuantisedSentences,
-    SentenceEncoder,
-    no_vectors,
-)
+from admiral.kb.embeddings import EncoderIdentity, QuantisedSentences, SentenceEncoder, no_vectors
 from admiral.kb.store.manifest import copy_permissions, write_manifest
 from admiral.kb.stored_embeddings import embed_segment, keep_embeddings
 from admiral.kb.transaction import Transaction, transaction

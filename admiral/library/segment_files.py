@@ -24,11 +24,7 @@ from admiral.errors import AdmiralError
 from admiral.io.progress import track_documents
 from admiral.io.text_cleaning import clean_text, clean_title
 from admiral.kb.bm25 import Saturation, build_bm25, merge_bm25
-from admiral.kb.embeddings import (
-    QuantisedSentences,
-    SentenceEncoder,
-    no_vectors,
-)
+from admiral.kb.embeddings import QuantisedSentences, SentenceEncoder, no_vectors
 from admiral.kb.store.contents import BM25, DOCUMENTS
 from admiral.kb.store.document_store import DocumentStore, DocumentWriter
 from admiral.kb.store.title_index import write_titles

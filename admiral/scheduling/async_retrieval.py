@@ -10,13 +10,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import (
-    AsyncGenerator,
-    AsyncIterable,
-    Callable,
-    Iterable,
-    Iterator,
-)
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
 from itertools import count
@@ -202,9 +196,7 @@ async def _as_async(claims: Iterable[str | Claim]) -> AsyncGenerator[str | Claim
         yield claim
 
 
-def _collect(
-    stream: Iterator[RetrievalResult],
-) -> tuple[list[RetrievalResult], Exception | None]:
+def _collect(stream: Iterator[RetrievalResult]) -> tuple[list[RetrievalResult], Exception | None]:
     """Return all results of a stream, and the error that ended it, if any."""
     results = []
     try:

@@ -103,10 +103,7 @@ def compose_sentence(
         else:
             link = ", and" if description.is_long else "and"
             parts = [predicate[: slot.start], description.text, link]
-            parts += [
-                second_statement.predicate[: second_slot.start],
-                second_description.text,
-            ]
+            parts += [second_statement.predicate[: second_slot.start], second_description.text]
         return to_sentence(join_parts(_maybe_adverbial(statement, rng), root.name, *parts))
     if rng.random() < _INVERTED_SHARE:
         inverted = _inverted(root, predicate[: slot.start], description.text)
@@ -199,12 +196,7 @@ class TrueClaimWriter:
         return best
 
     def _with_descriptions(
-        self,
-        root: Profile,
-        statement: Statement,
-        slot: Slot,
-        documents: int,
-        rng: random.Random,
+        self, root: Profile, statement: Statement, slot: Slot, documents: int, rng: random.Random
     ) -> TrueClaim | None:
         chosen, budgets = [(statement, slot)], [documents - 1]
         if documents > 2 and not self._corpus.quotes_only and rng.random() < _TWO_SLOTS_SHARE:
@@ -239,12 +231,7 @@ class TrueClaimWriter:
         )
 
     def _with_apposition(
-        self,
-        root: Profile,
-        statement: Statement,
-        slot: Slot,
-        documents: int,
-        rng: random.Random,
+        self, root: Profile, statement: Statement, slot: Slot, documents: int, rng: random.Random
     ) -> TrueClaim | None:
         """Write a claim that names the mentioned document and describes it in an apposition.
 

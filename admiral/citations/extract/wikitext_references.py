@@ -20,12 +20,7 @@ from admiral.citations.extract.citation_templates import (
     without_trailing_punctuation,
 )
 from admiral.citations.extract.marked_blocks import Reference, is_note_group, tag_of
-from admiral.citations.extract.wikitext_nodes import (
-    ExternalLink,
-    Node,
-    Template,
-    plain_text,
-)
+from admiral.citations.extract.wikitext_nodes import ExternalLink, Node, Template, plain_text
 
 _LONGEST_TITLE = 300
 

@@ -187,11 +187,7 @@ def _merge_field(
         posting_lengths = field.lengths[field.indices]
         old_idfs, new_idfs = stored.idfs(counts), idfs[new_columns]
         term_counts = term_frequencies(
-            field.data,
-            posting_lengths,
-            np.repeat(old_idfs, counts),
-            stored.mean_length,
-            saturation,
+            field.data, posting_lengths, np.repeat(old_idfs, counts), stored.mean_length, saturation
         )
         data[places] = bm25_scores(
             term_counts,

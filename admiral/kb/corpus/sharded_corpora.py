@@ -15,12 +15,7 @@ from admiral.io.remote import Place, corpus_path
 from admiral.kb.corpus.corpora import Corpora
 from admiral.kb.corpus.file_ranges import FileRange, file_size, split_lines
 from admiral.kb.corpus.file_reports import FileReport, new_report, reported_records
-from admiral.kb.corpus.readers import (
-    ALL_FILES,
-    WHOLE_FILE_FORMATS,
-    FilePatterns,
-    Record,
-)
+from admiral.kb.corpus.readers import ALL_FILES, WHOLE_FILE_FORMATS, FilePatterns, Record
 from admiral.kb.store.contents import DOCUMENTS
 from admiral.kb.store.document_store import DocumentStore, DocumentWriter
 from admiral.kb.store.index_building import SHARDS, BuildWorkers, new_folder

@@ -44,10 +44,7 @@ ORIGINS_SCHEMA = pa.schema(
 )
 IDS_SCHEMA = pa.schema([pa.field("id", pa.string(), nullable=False)])
 PLACES_SCHEMA = pa.schema(
-    [
-        pa.field("file", pa.string(), nullable=False),
-        pa.field("line", pa.int64(), nullable=False),
-    ]
+    [pa.field("file", pa.string(), nullable=False), pa.field("line", pa.int64(), nullable=False)]
 )
 BATCH_ROWS = 256
 BATCH_BYTES = 256 * 1024

@@ -7,7 +7,6 @@ import subprocess
 from collections.abc import Callable
 from importlib.resources import files
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 
@@ -17,19 +16,19 @@ Admiral = Callable[..., subprocess.CompletedProcess[bytes]]
 QUICK = ("--hops", "1", "--set", "reranker=bm25", "--set", "beam_size=4", "--set", "title_beams=2")
 
 
-def corpus(path: Path, *titles: str) -> Path:
+def corpus(path, *titles):
     path.write_text("".join(json.dumps({"title": t, "text": "It is."}) + "\n" for t in titles))
     return path
 
 
 @pytest.fixture
-def shards(tmp_path: Path) -> list[Path]:
+def shards(tmp_path):
     for name, titles in {"a": ["Bird", "Seed"], "b": ["Nest", "Egg"]}.items():
         build(corpus(tmp_path / "c.jsonl", *titles), tmp_path / name, bm25="none", progress=False)
     return [tmp_path / "a", tmp_path / "b"]
 
 
-def test_from_joining_to_verifying(admiral: Admiral, shards: list[Path], tmp_path: Path) -> None:
+def test_from_joining_to_verifying(admiral, shards, tmp_path):
     kb = tmp_path / "all"
     done = admiral("join", *shards, "--kb", kb)
     assert (done.returncode, done.stderr) == (0, b"")
@@ -74,21 +73,14 @@ def test_from_joining_to_verifying(admiral: Admiral, shards: list[Path], tmp_pat
         (["join", "a", "b", "--kb", "new", "--on-duplicate", "no"], 1, "Choose one of error, skip"),
     ],
 )
-def test_bad_requests(
-    admiral: Admiral,
-    shards: list[Path],
-    tmp_path: Path,
-    arguments: list[str],
-    status: int,
-    message: str,
-) -> None:
+def test_bad_requests(admiral, shards, tmp_path, arguments, status, message):
     done = admiral(*arguments, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (status, b"")
     assert message in done.stderr.decode()
     assert not (tmp_path / "new").exists()
 
 
-def test_the_same_records_as_without_shards(admiral: Admiral, tmp_path: Path) -> None:
+def test_the_same_records_as_without_shards(admiral, tmp_path):
     lines = (files("admiral") / "data" / "demo" / "documents.jsonl").read_bytes().splitlines(True)
     cuts = [0, 100, 350, len(lines)]
     shards = [tmp_path / f"shard{number}" for number in range(3)]

@@ -7,7 +7,6 @@ import shutil
 import signal
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from filelock import FileLock
@@ -30,11 +29,11 @@ from tests.admiral.failing_calls import FAULTS, Failing, full_disk, marked_fault
 from tests.admiral.kb.embeddings.fake_encoder import FakeEncoder
 
 
-def source(name: str, word: str) -> Source:
+def source(name, word):
     return Source(f"https://example.org/{name}", f"On {name}", f"A text about {word}. " * 40)
 
 
-def contents(path: Path) -> Any:
+def contents(path):
     """Return all sources, the results of a search, and which passages have vectors."""
     with Library.open(path) as library:
         sources = sorted(library.sources(), key=lambda each: each.url)
@@ -51,7 +50,7 @@ def contents(path: Path) -> Any:
 
 
 @pytest.fixture(scope="module")
-def updated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def updated(tmp_path_factory):
     """Build a library with a delta segment, so that every kind of change does something."""
     path = tmp_path_factory.mktemp("updated") / "library"
     build_library(path, [source(n, n) for n in ("bird", "seed", "tit")], encoder=FakeEncoder())
@@ -60,15 +59,15 @@ def updated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def _add(path: Path) -> object:
+def _add(path):
     return add_sources(path, [source("egg", "eggs"), source("bird", "hens"), source("nest", "hay")])
 
 
-def _remove(path: Path) -> object:
+def _remove(path):
     return remove_sources(path, ["example.org/bird", "example.org/nest"], ignore_missing=True)
 
 
-def _embed(path: Path) -> object:
+def _embed(path):
     return embed_passages(path, FakeEncoder())
 
 
@@ -80,7 +79,7 @@ CHANGES: dict[str, Callable[[Path], object]] = {
 }
 
 
-def copied(updated: Path, path: Path) -> Path:
+def copied(updated, path):
     shutil.rmtree(path, ignore_errors=True)
     shutil.copytree(updated, path)
     return path
@@ -98,9 +97,7 @@ _CHANGES = st.lists(
 
 @settings(max_examples=8)
 @given(_CHANGES)
-def test_a_changed_library_is_that_of_a_new_build(
-    tmp_path_factory: pytest.TempPathFactory, changes: list[tuple[str, set[int]]]
-) -> None:
+def test_a_changed_library_is_that_of_a_new_build(tmp_path_factory, changes):
     folder = tmp_path_factory.mktemp("changes")
     held = {n: source(str(n), f"old{n}") for n in range(4)}
     build_library(folder / "library", held.values())
@@ -127,7 +124,7 @@ def test_a_changed_library_is_that_of_a_new_build(
     shutil.rmtree(folder)
 
 
-def test_known_urls_are_replaced_skipped_or_refused(updated: Path, tmp_path: Path) -> None:
+def test_known_urls_are_replaced_skipped_or_refused(updated, tmp_path):
     path = copied(updated, tmp_path / "library")
     new = [source("bird", "hens"), source("egg", "eggs"), source("egg", "others")]
     with pytest.raises(AdmiralError, match=r"example\.org/bird"):
@@ -145,7 +142,7 @@ def test_known_urls_are_replaced_skipped_or_refused(updated: Path, tmp_path: Pat
         remove_sources(path, [f"example.org/{n}" for n in ("bird", "tit", "nest", "egg")])
 
 
-def test_vectors_are_kept_and_completed(updated: Path, tmp_path: Path) -> None:
+def test_vectors_are_kept_and_completed(updated, tmp_path):
     path = copied(updated, tmp_path / "library")
     with Library.open(path) as library, pytest.raises(AdmiralError, match="admiral library embed"):
         library.dense(FakeEncoder())
@@ -161,7 +158,7 @@ def test_vectors_are_kept_and_completed(updated: Path, tmp_path: Path) -> None:
         library.dense(FakeEncoder("other"))
 
 
-def test_an_open_library_is_one_version(updated: Path, tmp_path: Path) -> None:
+def test_an_open_library_is_one_version(updated, tmp_path):
     path = copied(updated, tmp_path / "library")
     before = contents(path)
     with Library.open(path) as library:
@@ -176,7 +173,7 @@ def test_an_open_library_is_one_version(updated: Path, tmp_path: Path) -> None:
     assert not (path / "sources").exists()
 
 
-def check_survived(path: Path, change: str, before: Any, after: Any) -> None:
+def check_survived(path, change, before, after):
     """Check that a failed change left the old or the new version, and that it works afterwards."""
     assert contents(path) in (before, after)
     assert library_problems(path) == []
@@ -188,13 +185,8 @@ def check_survived(path: Path, change: str, before: Any, after: Any) -> None:
 @pytest.mark.parametrize(("owner", "name"), marked_faults(), ids=str)
 @pytest.mark.parametrize("change", CHANGES)
 def test_every_failing_call_leaves_the_old_or_the_new_library(
-    change: str,
-    owner: Any,
-    name: str,
-    updated: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    change, owner, name, updated, tmp_path, monkeypatch
+):
     path = copied(updated, tmp_path / "library")
     before = contents(path)
     CHANGES[change](path)
@@ -221,9 +213,7 @@ def test_every_failing_call_leaves_the_old_or_the_new_library(
 @pytest.mark.slow
 @pytest.mark.parametrize(("owner", "name"), FAULTS, ids=str)
 @pytest.mark.parametrize("change", CHANGES)
-def test_killed_at_every_call(
-    change: str, owner: Any, name: str, updated: Path, tmp_path: Path
-) -> None:
+def test_killed_at_every_call(change, owner, name, updated, tmp_path):
     path = copied(updated, tmp_path / "library")
     before = contents(path)
     CHANGES[change](path)
@@ -248,7 +238,7 @@ def test_killed_at_every_call(
         pytest.fail("no end of calls")
 
 
-def test_a_second_writer_is_refused(updated: Path, tmp_path: Path) -> None:
+def test_a_second_writer_is_refused(updated, tmp_path):
     path = copied(updated, tmp_path / "library")
     with FileLock(tmp_path / ".library.lock"):
         for change in CHANGES.values():

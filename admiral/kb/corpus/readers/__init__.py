@@ -209,9 +209,7 @@ _TEXT_FIELDS = ("text", "sentences")
 
 
 def unknown_format_error(
-    file: Place,
-    records: Iterable[tuple[int, dict[str, Any]] | RecordError],
-    formats: Sequence[str],
+    file: Place, records: Iterable[tuple[int, dict[str, Any]] | RecordError], formats: Sequence[str]
 ) -> AdmiralError:
     """Return the error for a file whose first records match no format: it names the cause."""
     unknown = f"{file}: its first records match no known format"

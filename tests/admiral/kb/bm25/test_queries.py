@@ -36,12 +36,6 @@ def test_syntax_is_text(backend, make, query):
         assert bool(results) == ("lamp" in words.split())
 
 
-@pytest.mark.parametrize("query", ["", " ", "\n\t", "the of and", "!?.,", "\x00", "unseenword"])
-def test_queries_without_known_terms_have_no_results(backend, make, query):
-    with make(backend, DOCUMENTS) as index:
-        assert index.search_rows([query, "lamp"], 10)[0] == []
-
-
 def test_surrogates_and_controls_separate_words(backend, make):
     with make(backend, DOCUMENTS) as index:
         plain = index.search_rows(["harbour lamp"], 10)
@@ -58,11 +52,6 @@ def test_an_enormous_query(backend, make, word):
         assert all(len(hits) <= len(documents) for hits in results)
         # Only the first MAX_QUERY_CHARACTERS are searched.
         assert index.search_rows([query[:MAX_QUERY_CHARACTERS] + " harbour"], 10)[0] == results[0]
-
-
-def test_characters_beyond_the_basic_plane(backend, make):
-    with make(backend, [("a \U0001d4d0b", "\U0001f600"), ("c", "d")]) as index:
-        assert [row for row, _ in index.search_rows(["\U0001d4d0b"], 5)[0]] == [0]
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -88,12 +77,6 @@ def shared(tmp_path_factory):
     yield indexes
     for index in indexes.values():
         index.close()
-
-
-@pytest.mark.parametrize("documents", [[], [("", "")], [("the", ""), ("", "\x00")]])
-def test_an_index_without_terms_has_no_results(backend, make, documents):
-    with make(backend, documents) as index:
-        assert index.search_rows(["lamp", ""], 1000) == [[], []]
 
 
 @pytest.mark.parametrize("field", [0, 1])
