@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from admiral.cli.options import check_outside_folders, checked_text, output_width, use_colour
+from admiral.cli.options import (
+    check_outside_folders,
+    checked_text,
+    count_option,
+    kb_option,
+    output_width,
+    print_report,
+    progress_option,
+    use_colour,
+)
 from admiral.errors import AdmiralError
 from admiral.storage.output_paths import check_output_path
 
@@ -22,25 +30,9 @@ if TYPE_CHECKING:
 # The names of `admiral.graph.subgraph.METHODS`, whose import takes too long for --help.
 _RANKED = "pagerank"
 _METHODS = (_RANKED, "graph", "entity", "mention", "entity+mention")
-_MAX_SHOWN = 1_000_000
 _MAX_EXPORTED = 100_000
-_kb = click.option(
-    "--kb",
-    metavar="NAME|DIR",
-    default="demo",
-    show_default=True,
-    help="Knowledge base: a directory, or `demo` for the bundled one.",
-)
 _json = click.option("--json", "as_json", is_flag=True, help="Print JSON records.")
-_count = click.option(
-    "-k",
-    "--k",
-    "count",
-    type=click.IntRange(1, _MAX_SHOWN),
-    default=10,
-    show_default=True,
-    help="Maximum number of results that are printed.",
-)
+_count = count_option("Maximum number of results that are printed.")
 
 
 @click.group("graph")
@@ -53,11 +45,11 @@ def graph_command() -> None:
 
 
 @graph_command.command("build")
-@_kb
+@kb_option
 @click.option(
     "--aliases/--no-aliases", default=True, help="Find aliases as well as titles, or titles only."
 )
-@click.option("--progress/--no-progress", default=True, help="Show progress.")
+@progress_option
 @_json
 def build_command(kb: str, aliases: bool, progress: bool, as_json: bool) -> None:
     """Build the graph of a knowledge base, or replace it."""
@@ -65,19 +57,15 @@ def build_command(kb: str, aliases: bool, progress: bool, as_json: bool) -> None
     from admiral.kb import locate
 
     report = build_graph(locate(kb), aliases=aliases, progress=progress)
-    if as_json:
-        click.echo(json.dumps({**asdict(report), "path": str(report.path)}))
-        return
-    click.echo(
-        f"{report.path}: {report.mentions:,} mentions of {report.entities:,} documents in "
-        f"{report.frames:,} sentences, {report.bytes / 1e6:.1f} MB, in {report.seconds:.1f} s"
+    line = (
+        f"{report.mentions:,} mentions of {report.entities:,} documents in "
+        f"{report.frames:,} sentences, {report.bytes / 1e6:.1f} MB"
     )
-    if report.links:
-        click.echo(f"hyperlinks: {report.links:,}")
+    print_report(report, as_json, line, {"hyperlinks": report.links})
 
 
 @graph_command.command("info")
-@_kb
+@kb_option
 @_json
 def info_command(kb: str, as_json: bool) -> None:
     """Show the counts and the settings of a graph."""
@@ -98,7 +86,7 @@ def info_command(kb: str, as_json: bool) -> None:
 
 @graph_command.command("query")
 @click.argument("claim")
-@_kb
+@kb_option
 @click.option(
     "--method",
     type=click.Choice(_METHODS),
@@ -200,7 +188,7 @@ def query_command(
 @graph_command.command("explain")
 @click.argument("first", metavar="TITLE")
 @click.argument("second", metavar="TITLE")
-@_kb
+@kb_option
 @_count
 @_json
 def explain_command(first: str, second: str, kb: str, count: int, as_json: bool) -> None:
@@ -226,17 +214,9 @@ def explain_command(first: str, second: str, kb: str, count: int, as_json: bool)
 
 @graph_command.command("export")
 @click.argument("output", type=click.Path(path_type=Path))
-@_kb
+@kb_option
 @click.option("--claim", help="Export only the documents that rank best for a claim.")
-@click.option(
-    "-k",
-    "--k",
-    "count",
-    type=click.IntRange(1, _MAX_EXPORTED),
-    default=100,
-    show_default=True,
-    help="Number of these documents.",
-)
+@count_option("Number of these documents.", 100, _MAX_EXPORTED)
 @click.option(
     "--format",
     "format",

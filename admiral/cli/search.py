@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from admiral.cli.options import checked_text, output_width, use_colour
+from admiral.cli.options import checked_text, count_option, kb_option, output_width, use_colour
 from admiral.errors import AdmiralError
 
 if TYPE_CHECKING:
@@ -18,27 +18,10 @@ if TYPE_CHECKING:
     from admiral.kb.origins import Origin
 
 
-_MAX_DOCUMENTS = 1_000_000
-
-
 @click.command("search")
 @click.argument("words", nargs=-1, required=True)
-@click.option(
-    "--kb",
-    metavar="NAME|DIR",
-    default="demo",
-    show_default=True,
-    help="Knowledge base: a directory, or `demo` for the bundled one.",
-)
-@click.option(
-    "-k",
-    "--k",
-    "count",
-    type=click.IntRange(1, _MAX_DOCUMENTS),
-    default=10,
-    show_default=True,
-    help="Maximum number of documents.",
-)
+@kb_option
+@count_option("Maximum number of documents.")
 @click.option("--json", "as_json", is_flag=True, help="Print one record per document.")
 def search_command(words: tuple[str, ...], kb: str, count: int, as_json: bool) -> None:
     """Search documents for WORDS with BM25.
@@ -79,13 +62,7 @@ _COMPARED = 5000
 
 @click.command("show")
 @click.argument("title")
-@click.option(
-    "--kb",
-    metavar="NAME|DIR",
-    default="demo",
-    show_default=True,
-    help="Knowledge base: a directory, or `demo` for the bundled one.",
-)
+@kb_option
 @click.option(
     "--source",
     is_flag=True,
@@ -161,14 +138,7 @@ def _candidates(kb: KnowledgeBase, title: str) -> Iterator[str]:
 
 @click.command("titles")
 @click.argument("prefix", default="")
-@click.option(
-    "--kb",
-    "kb",
-    metavar="PATH",
-    default="demo",
-    show_default=True,
-    help="Knowledge base: a directory, or `demo` for the bundled one.",
-)
+@kb_option
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Maximum number of titles.")
 @click.option(
     "--json", "as_json", is_flag=True, help='Print one record per line: {"title": "...", "row": 0}.'
