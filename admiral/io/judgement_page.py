@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from collections.abc import Sequence
+from importlib import resources
 
 from admiral.io.text_rendering import sufficiency_statement, verdict_statement
 from proofs import Judgement
@@ -15,6 +18,17 @@ STYLE = """
 :root { color-scheme: light dark; }
 body { font-family: sans-serif; line-height: 1.4; max-width: 60em; margin: auto; padding: 1em; }
 """
+
+
+def page_file(name: str) -> str:
+    """Return a style sheet or a script of a page, after a line break."""
+    return "\n" + (resources.files("admiral") / "data" / "pages" / name).read_text("utf-8")
+
+
+def script_policy(script: str) -> str:
+    """Return the content security policy of a page that loads nothing but its own script."""
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
 
 
 def page_head(title: str, style: str = STYLE, policy: str = "") -> str:
