@@ -21,8 +21,8 @@ from admiral.citations.study_items import (
     score_study,
     sign_test,
     study_items,
+    study_page,
 )
-from admiral.citations.study_page import study_page
 from admiral.cli.study import study_command
 from admiral.errors import AdmiralError
 from tests.admiral.io.test_judgement_page import Reader

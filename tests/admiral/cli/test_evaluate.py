@@ -140,10 +140,3 @@ def test_huge_numbers_are_wrong_usage(option, gold, run, tmp_path):
         done = CliRunner().invoke(command, [*arguments, *option])
         assert done.exit_code == 2
         assert f"'{option[0]}'" in done.output
-
-
-def test_the_largest_cut_off_is_allowed(gold, run):
-    arguments = ["fever", "--gold", str(gold), "--predictions", str(run), "--k", "1000000"]
-    done = CliRunner().invoke(evaluate_command, arguments)
-    assert done.exit_code == 0
-    assert "recall@1000000" in done.output

@@ -99,17 +99,6 @@ def test_a_run_that_was_killed_is_resumed(library, citations, tmp_path):
     assert _verdicts(output) == _verdicts(whole)
 
 
-def test_a_library_that_has_changed_is_not_resumed(citations, tmp_path):
-    library, output = tmp_path / "library", tmp_path / "verdicts.jsonl"
-    build_library(library, [BRIDGE, HARBOUR])
-    _run("--library", library, "--input", citations, "--output", output)
-    build_library(library, [BRIDGE], overwrite=True)
-    with pytest.raises(AdmiralError, match="library"):
-        _run("--library", library, "--input", citations, "--output", output)
-    _run("--library", library, "--input", citations, "--output", output, "--overwrite")
-    assert _verdicts(output)[1]["decision"] == "not_checked"
-
-
 @pytest.mark.parametrize(
     ("line", "field"),
     [("{", "JSON"), ('{"id": "9"}', "claim"), ('{"claim": "x", "citations": [1]}', "citations")],

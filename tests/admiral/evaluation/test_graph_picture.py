@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 from hypothesis import given
 from hypothesis import strategies as st
 
-from admiral.evaluation.graph_picture import graph_picture
+from admiral.evaluation.html_report import graph_picture
 from admiral.graph.neighbourhood import MentionEdge, Neighbour, Neighbourhood, Role
 from admiral.records import Sentence
 
