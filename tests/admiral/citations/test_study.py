@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import random
 import re
 
 import pytest
@@ -15,10 +14,8 @@ from hypothesis import strategies as st
 from admiral.citations.citation_records import CitedClaim
 from admiral.citations.study_items import (
     NO_MAJORITY,
-    PREFERENCES,
     fleiss_kappa,
     majority,
-    score_study,
     sign_test,
     study_items,
     study_page,
@@ -146,31 +143,6 @@ def test_majority_needs_more_than_half():
     assert majority({"existing": 2, "suggested": 1}) == "existing"
     assert majority({"existing": 1, "suggested": 1}) == NO_MAJORITY
     assert majority({"existing": 2, "suggested": 1, "neither": 1}) == NO_MAJORITY
-
-
-def simulated(count, copying, seed):
-    """Return the answers of three annotators to many items.
-
-    Each answer is, with probability `copying`, the true preference of the item, and otherwise drawn
-    at random. All preferences are equally likely, so that two annotators agree beyond chance with
-    probability ``copying ** 2``, which is the expected kappa.
-    """
-    generator = random.Random(seed)
-    truths = [generator.choice(PREFERENCES) for _ in range(count)]
-    return [
-        {
-            str(number): truth if generator.random() < copying else generator.choice(PREFERENCES)
-            for number, truth in enumerate(truths)
-        }
-        for _ in range(3)
-    ]
-
-
-@pytest.mark.parametrize("copying", [0.0, 0.45, 0.8, 1.0])
-def test_kappa_of_simulated_annotators_is_known(copying):
-    outcome = score_study(simulated(3000, copying, 5))
-    assert outcome.kappa == pytest.approx(copying**2, abs=0.035)
-    assert (outcome.annotators, outcome.items, outcome.annotations) == (3, 3000, 9000)
 
 
 def run(*arguments):

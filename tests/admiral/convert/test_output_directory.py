@@ -19,22 +19,6 @@ def fill(target, *, overwrite=False):
         (fresh / "inner" / "new").write_text("new")
 
 
-def test_empty_directory_is_replaced(tmp_path):
-    (tmp_path / "out").mkdir()
-    fill(tmp_path / "out")
-    assert (tmp_path / "out/inner/new").exists()
-
-
-@pytest.mark.parametrize("overwrite", [False, True])
-def test_file_is_not_replaced(tmp_path, overwrite):
-    (tmp_path / "out").write_text("mine")
-    with pytest.raises(AdmiralError, match="not a directory"):
-        fill(tmp_path / "out", overwrite=overwrite)
-    with pytest.raises(AdmiralError, match="cannot be written"):
-        fill(tmp_path / "out/below", overwrite=overwrite)
-    assert (tmp_path / "out").read_text() == "mine"
-
-
 FAIRSEQ = ("model.pt", "dict.txt", "dict.source.txt", "dict.target.txt", "tokenizer")
 
 
@@ -81,21 +65,3 @@ def test_input_is_never_replaced(tmp_path, inside):
         ):
             pass
     assert (source / "file").read_text() == "mine"
-
-
-def test_interruption_and_full_disk_leave_nothing(tmp_path, monkeypatch):
-    def interrupt(target):
-        with atomic_directory(target, source=SOURCE) as fresh:
-            (fresh / "part").write_text("part")
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        interrupt(tmp_path / "out")
-
-    def full(_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(AdmiralError, match="No space left on device"):
-        fill(tmp_path / "out")
-    assert list(tmp_path.iterdir()) == []

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral import AdmiralError, RecordError
-from admiral.gold import FORMATS, GoldClaim, Label, evidence_titles, read_gold
+from admiral.gold import FORMATS, Label, read_gold
 
 DEMO = Path(str(resources.files("admiral"))) / "data" / "demo" / "claims.jsonl"
 ADA, ENGINE = "Ada Lovelace", "Analytical Engine"
@@ -107,22 +107,6 @@ def test_label_spellings_of_the_data_sets(tmp_path):
     assert kilt.label is Label.SUPPORTS
 
 
-def test_gold_claim_properties():
-    claim = GoldClaim("1", CLAIM, None, (BOTH, ((ADA, 0), (ADA, 3))))
-    assert claim.titles == (ADA, ENGINE)
-    assert claim.sentences == BOTH
-    assert claim.title_sets == ((ADA, ENGINE), (ADA,))
-    assert claim.hops == 1
-    assert claim.all_titles == (ADA, ENGINE)
-    assert claim.has_alternatives
-    assert (claim.sentence_numbers(ADA), claim.sentence_numbers(ENGINE)) == ((1, 0, 3), (0,))
-    assert not GoldClaim("1", CLAIM, None, (BOTH, ((ENGINE, 2), (ADA, 0)))).has_alternatives
-    empty = GoldClaim("2", CLAIM, None, ())
-    assert (empty.titles, empty.sentences, empty.hops) == ((), (), 0)
-    assert GoldClaim("3", CLAIM, None, (((ADA, None),),)).sentences == ()
-    assert evidence_titles(((ADA, 2), (ENGINE, 0), (ADA, 0))) == (ADA, ENGINE)
-
-
 def test_documents_are_one_set_or_alternatives(tmp_path):
     together = {"claim": CLAIM, "gold": [ADA, ENGINE], "hops": 2, "answer": "1843"}
     (claim,) = read_gold(written(tmp_path / "g.jsonl", together))
@@ -168,14 +152,6 @@ def test_empty_example_of_feverous_is_skipped(tmp_path):
     example = {"id": "", "claim": "", "label": "", "evidence": [{"content": [], "context": {}}]}
     path = written(tmp_path / "feverous.jsonl", example, record("feverous"))
     assert [claim.id for claim in read_gold(path)] == ["8"]
-
-
-def test_reader_is_lazy(tmp_path):
-    path = written(tmp_path / "gold.jsonl", record("pairs"), {"claim": 3})
-    claims = read_gold(path)
-    assert next(claims).id == "p"
-    with pytest.raises(RecordError, match=r"gold\.jsonl:2"):
-        next(claims)
 
 
 @given(st.lists(st.lists(st.tuples(st.sampled_from("ABC"), st.integers(0, 3)), max_size=4)))

@@ -8,10 +8,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
-import numpy as np
-import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -20,7 +17,6 @@ from admiral.errors import AdmiralError, RecordError
 from admiral.io.text_cleaning import clean_text, clean_title
 from admiral.kb import KnowledgeBase, build, verify
 from admiral.records import Document
-from admiral.storage import atomic_directories
 
 Write = Callable[..., Path]
 
@@ -185,116 +181,6 @@ def test_an_empty_corpus_is_an_error(lines, tmp_path):
 def test_unknown_setting_values(options, message, birds, tmp_path):
     with pytest.raises(AdmiralError, match=message):
         build(birds, tmp_path / "kb", **{"bm25": "none", "progress": False, **options})  # type: ignore[arg-type]
-
-
-def test_missing_corpus(tmp_path):
-    for form in ("auto", "jsonl", "files"):
-        with pytest.raises(AdmiralError, match="no such file or folder"):
-            _build(tmp_path / "none", tmp_path / "kb", format=form)
-    with pytest.raises(AdmiralError, match="no corpus"):
-        _build([], tmp_path / "kb")
-
-
-class _FullDisk:
-    """Let a function succeed `n` times, then fail as on a full disk."""
-
-    def __init__(self, original, n):
-        self.original, self.left = original, n
-
-    def __call__(self, *args, **kwargs):
-        self.left -= 1
-        if self.left == -1:
-            raise OSError(28, "No space left on device")
-        return self.original(*args, **kwargs)
-
-
-class _Sink:
-    """An Arrow file whose n-th write fails."""
-
-    def __init__(self, n):
-        self.n, self.made = n, pa.OSFile
-
-    def __call__(self, path, mode):
-        return pa.PythonFile(_Writes(path, self), mode="w")
-
-
-class _Writes:
-    closed = False
-
-    def __init__(self, path, owner):
-        self.file, self.owner = Path(path).open("wb"), owner  # noqa: SIM115
-
-    def write(self, data):
-        self.owner.n -= 1
-        if self.owner.n == -1:
-            raise OSError(28, "No space left on device")
-        return self.file.write(data)
-
-    def flush(self):
-        self.file.flush()
-
-    def close(self):
-        self.closed = True
-        self.file.close()
-
-
-def _faults():
-    return [
-        ("fsync", os, "fsync"),
-        ("rename", os, "rename"),
-        ("save", np, "save"),
-        ("write_bytes", Path, "write_bytes"),
-        ("replace", os, "replace"),
-        ("arrow", pa, "OSFile"),
-    ]
-
-
-@pytest.mark.parametrize(("name", "owner", "attribute"), _faults())
-def test_every_failing_write_keeps_the_old_or_the_new_build(
-    name, owner, attribute, birds, write_jsonl, tmp_path, monkeypatch
-):
-    """If any write, sync or rename fails, the old knowledge base stays and a retry works."""
-    kb = tmp_path / "place" / "kb"
-    _build(write_jsonl([{"title": "Old", "text": "x"}]), kb)
-    if name == "rename":  # like a system that cannot swap directories
-        monkeypatch.setattr(atomic_directories, "swap_directories", lambda one, other: False)
-    replaced = 0
-    for n in range(100):
-        with monkeypatch.context() as patch:
-            original = getattr(owner, attribute)
-            if name == "arrow":
-                fault: Any = _Sink(n)
-                done = lambda f=fault: f.n >= 0  # noqa: E731
-            elif owner is Path:
-                counter = fault = _FullDisk(original, n)
-                fault = lambda *a, _c=counter, **k: _c(*a, **k)  # noqa: E731
-                done = lambda c=counter: c.left >= 0  # noqa: E731
-            else:
-                fault = _FullDisk(original, n)
-                done = lambda f=fault: f.left >= 0  # noqa: E731
-            patch.setattr(owner, attribute, fault)
-            try:
-                _build(birds, kb, overwrite=True)
-            except AdmiralError as error:
-                message = str(error)
-            else:
-                message = ""
-        assert done() if not message else "No space left" in message
-        assert verify(kb) == []
-        titles = [d.title for d in _contents(kb)]
-        hidden = [p.name for p in kb.parent.iterdir() if ".new-" in p.name]
-        assert hidden == []
-        if done():
-            assert titles == ["Great tit", "Bird", "Seed"]
-            break
-        if titles != ["Old"]:
-            replaced += 1
-            # Only the sync of the parent folder may fail after the new build is in place.
-            assert (name, replaced) == ("fsync", 1)
-            _build(write_jsonl([{"title": "Old", "text": "x"}]), kb, overwrite=True)
-    else:
-        pytest.fail("the build made no end of calls")
-    assert n > 0
 
 
 _CHILD = """

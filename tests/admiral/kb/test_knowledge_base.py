@@ -124,14 +124,6 @@ def test_a_damaged_file_is_named(name, birds, tmp_path):
         kb.search(["bird"], 3)
 
 
-def test_an_open_knowledge_base_outlives_its_replacement(kb, kb_path, write_jsonl):
-    other = write_jsonl([{"title": "Other", "text": "x"}])
-    build(other, kb_path, bm25="none", overwrite=True, progress=False)
-    assert kb.document_at(1).title == "Bird"
-    with KnowledgeBase.open(kb_path) as new:
-        assert list(new.titles()) == ["Other"]
-
-
 def test_info(kb_path):
     facts = info(kb_path)
     assert facts.counts == {"documents": 3, "sentences": 5, "links": 3}

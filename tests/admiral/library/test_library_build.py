@@ -183,16 +183,6 @@ def test_a_library_is_not_a_knowledge_base(library, tmp_path):
         build_library(tmp_path / "folder", some_sources(), overwrite=True)
 
 
-def test_a_replaced_library_stays_readable(library):
-    with Library.open(library) as opened:
-        build_library(library, [Source("new.example", "New", "Other text.")], overwrite=True)
-        assert opened.source("towers.example/eiffel") == some_sources()[0]
-        assert opened.search(["Paris"], 1)[0]
-        assert not opened.current
-    with Library.open(library) as opened:
-        assert [source.title for source in opened.sources()] == ["New"]
-
-
 def test_every_damaged_file_is_found(library, tmp_path):
     files = [file for file in library.rglob("*") if file.is_file() and file.stat().st_size]
     assert len(files) > 10

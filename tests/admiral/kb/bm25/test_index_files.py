@@ -40,17 +40,6 @@ def test_no_text_is_stored(backend, tmp_path):
     assert b"running" not in everything
 
 
-def test_a_failed_build_is_removed(backend, tmp_path):
-    def source():
-        yield from DOCUMENTS
-        raise AdmiralError("corpus.jsonl:51: broken")
-
-    with pytest.raises(AdmiralError, match=r"corpus\.jsonl:51"):
-        build_bm25(backend, source(), tmp_path / "bm25")
-    assert list(tmp_path.iterdir()) == []
-    build_bm25(backend, DOCUMENTS, tmp_path / "bm25")  # and the next build works
-
-
 def test_an_interrupted_build_is_removed(backend, tmp_path):
     def source():
         yield DOCUMENTS[0]

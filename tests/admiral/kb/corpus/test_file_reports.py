@@ -163,16 +163,6 @@ def test_a_path_that_cannot_be_written(folder, tmp_path, place):
     assert (folder / "empty.md").read_bytes() == b""
 
 
-def test_a_failed_build_leaves_the_old_report(folder, tmp_path):
-    report = tmp_path / "report.jsonl"
-    report.write_text("old\n")
-    options = ("--bm25", "none", "--strict", "--report", report)
-    done = run(index_command, folder, "--kb", tmp_path / "kb", *options)
-    assert "cut.md.gz" in str(done.exception)
-    assert report.read_text() == "old\n"
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "report.jsonl"]
-
-
 @pytest.mark.parametrize("workers", [None, BuildWorkers(map, bytes=100)])
 def test_a_corpus_that_is_cut_off_keeps_its_whole_records(tmp_path, workers):
     corpus = tmp_path / "corpus.jsonl.gz"

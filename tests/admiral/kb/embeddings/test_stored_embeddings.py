@@ -227,14 +227,3 @@ def test_verify_finds_vectors_that_do_not_fit(kb_path, name, value, message):
     _replace(kb_path, name, value)
     (problem,) = verify(kb_path)
     assert message in problem
-
-
-def test_verify_finds_every_flipped_bit(kb_path):
-    for name in read_manifest(kb_path).embedding_files:
-        path = kb_path / name
-        whole = path.read_bytes()
-        damaged = bytearray(whole)
-        damaged[-1] ^= 1
-        path.write_bytes(damaged)
-        assert verify(kb_path) == [f"{path}: its contents were changed"]
-        path.write_bytes(whole)

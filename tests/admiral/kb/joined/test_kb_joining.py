@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, add, build, compact, info, join, remove, verify
-from admiral.kb.bm25 import BACKENDS
-from admiral.kb.store.member_manifests import JoinManifest, read_join, write_join
+from admiral.kb.store.member_manifests import JoinManifest, write_join
 from admiral.records import Document
 from tests.admiral.kb.versions.test_kb_updating import DOCUMENT, QUERIES, language, view, write
 from trie import RenumberedTrie, TokenTrie
@@ -120,26 +119,6 @@ def test_a_join_equals_one_build_of_all_documents_with_lucene(
     check_joined(shards, [(added, False)] * 4, tokens, "lucene", exact=True)
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_duplicates_are_hidden_by_both_backends(backend, tmp_path, tokens):
-    shards = [
-        [Document("Bird", ("Birds lay eggs.",)), Document("Seed", ("A seed grows.",))],
-        [Document("Bird", ("Other eggs.",)), Document("tit", ("Eggs of tits.",))],
-    ]
-    check_joined(shards, [(0, False), (1, True)], tokens, backend, exact=backend == "bm25s")
-    members = [build_member(tmp_path, shard, backend, (0, False)) for shard in shards]
-    join(members, tmp_path / "all", on_duplicate="skip")
-    with KnowledgeBase.open(tmp_path / "all") as kb:
-        hits = kb.search(["eggs"], 9)[0]
-        assert [(hit.title, kb.row(hit.title)) for hit in sorted(hits, key=lambda h: h.title)] == [
-            ("Bird", 0),
-            ("tit", 3),
-        ]
-        for look in (kb.title, kb.document_at):
-            with pytest.raises(IndexError):
-                look(2)
-
-
 @pytest.fixture
 def shards(tmp_path):
     """Build two small knowledge bases, and write a corpus of another document."""
@@ -230,18 +209,6 @@ def test_a_join_may_be_moved_with_its_members(shards, tmp_path, tokens):
         assert info(place).tries == [tokens.fingerprint]
 
 
-def test_members_elsewhere_are_named_by_absolute_paths(shards, tmp_path, monkeypatch):
-    (tmp_path / "there").mkdir()
-    join(shards, tmp_path / "there" / "all")
-    assert read_join(tmp_path / "there" / "all") == JoinManifest(tuple(map(str, shards)), "error")
-    (tmp_path / "there").rename(tmp_path / "here")
-    assert titles(tmp_path / "here" / "all") == ["Bird", "Seed", "tit"]
-    monkeypatch.chdir(tmp_path / "here")
-    join(["../a", tmp_path / "b"], "both")  # relative, as it was given
-    assert read_join(Path("both")) == JoinManifest(("../../a", str(tmp_path / "b")), "error")
-    assert titles(Path("both")) == ["Bird", "Seed", "tit"]
-
-
 def test_duplicates_are_an_error_that_names_them(shards, tmp_path):
     add(write(tmp_path, [Document("Seed", ("x",))]), shards[1], progress=False)
     message = rf"all: the title 'Seed' is in several members: {shards[0]}, {shards[1]}\. .*remove"
@@ -302,16 +269,6 @@ def test_a_read_only_join_uses_the_user_cache(shards, tmp_path, tokens, monkeypa
     add(tmp_path / "corpus.jsonl", shards[0], progress=False)
     assert titles(kb) == ["Bird", "Seed", "Nest", "tit"]
     assert len(list((tmp_path / "cache" / "admiral" / "joins").iterdir())) == 1
-
-
-def test_a_join_opens_without_any_writable_cache(shards, tmp_path, monkeypatch, caplog):
-    (tmp_path / "file").write_text("in the way")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    join(shards, tmp_path / "all")
-    (tmp_path / "all" / "duplicates.json").unlink()
-    (tmp_path / "all" / "duplicates.json").mkdir()
-    assert titles(tmp_path / "all") == ["Bird", "Seed", "tit"]
-    assert caplog.text.count("cannot be cached") == 2
 
 
 def test_invalid_arguments(shards, tmp_path, birds):

@@ -346,12 +346,3 @@ def test_foreign_files_are_not_removed(updated, tmp_path):
         "segments/notes: does not belong there",
         "titles.txt: does not belong there",
     ]
-
-
-def test_an_unreadable_segment(updated, monkeypatch):
-    def refused(_):
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr("admiral.kb.store.collection._lock_shared", refused)
-    with pytest.raises(AdmiralError, match=r"cannot be opened \(Permission denied\)\. Check its"):
-        KnowledgeBase.open(updated)
