@@ -1,4 +1,4 @@
-"""Changes of a library: the same as a new build. `tests.admiral.kb` has faults and kills of them."""
+"""Changes of a library equal a new build; faults and kills are tested in `tests.admiral.kb`."""
 
 from __future__ import annotations
 
