@@ -83,8 +83,9 @@ def prove_command(
         check_outside_folders(page, config.kb, config.model, config.verifier)
         check_page_path(page)
 
+    from admiral.io.document_rendering import judgement_record
     from admiral.io.judgement_page import judgement_page
-    from admiral.io.text_rendering import judgement_record, render_judgement
+    from admiral.io.text_rendering import render_judgement
     from admiral.storage.atomic_files import write_atomically
 
     if proof_path is not None:

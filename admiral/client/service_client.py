@@ -22,13 +22,8 @@ from urllib.parse import quote
 
 import httpx
 
-from admiral.client.connection import (
-    ClaimStream,
-    Connection,
-    document_from_record,
-    judgement_from_record,
-    seconds_to_wait,
-)
+from admiral.client.connection import ClaimStream, Connection, seconds_to_wait
+from admiral.client.response_records import document_from_record, judgement_from_record
 from admiral.errors import AdmiralError
 from admiral.records import Claim, Document, Hop, RetrievalResult, as_claim, check_claims
 from proofs import Judgement
