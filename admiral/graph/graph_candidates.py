@@ -122,8 +122,12 @@ def graph_to_use(kb: KnowledgeBase, setting: str | bool) -> GraphCandidates | No
     """Open the graph of a knowledge base as the setting `graph` says; None to do without.
 
     With ``auto``, a graph that cannot be used is reported as a warning, and a missing one is not.
-    Raises AdmiralError if the setting is ``true`` and there is no graph, or it is of another
-    version of the knowledge base, or damaged; the message names the command that builds it.
+
+    Raises
+    ------
+    AdmiralError
+        If the setting is ``true`` and there is no graph, or it is of another version of the
+        knowledge base, or damaged; the message names the command that builds it.
     """
     if setting == "false" or (setting == "auto" and not graph_folder(kb.path).exists()):
         return None

@@ -31,25 +31,50 @@ logger = logging.getLogger(__name__)
 
 
 class Incidences(NamedTuple):
-    """Pairs of a requested row or frame and what was found for it."""
+    """Pairs of a requested row or frame and what was found for it.
 
-    requests: np.ndarray  # position in the request, int64, ascending
-    values: np.ndarray  # frames or rows, int64
-    kinds: np.ndarray  # `LINK` for a hyperlink, otherwise the number of readings of the name, uint8
+    Attributes
+    ----------
+    requests
+        Position in the request, int64, ascending.
+    values
+        Frames or rows, int64.
+    kinds
+        `LINK` for a hyperlink, otherwise the number of readings of the name, uint8.
+    """
+
+    requests: np.ndarray
+    values: np.ndarray
+    kinds: np.ndarray
 
 
 class DocumentMentions(NamedTuple):
-    """The mentions in the sentences of a document."""
+    """The mentions in the sentences of a document.
 
-    values: np.ndarray  # values, kinds: rows and kinds as in `Incidences`, sentence by sentence
+    Attributes
+    ----------
+    values, kinds
+        Rows and kinds as in `Incidences`, sentence by sentence.
+    lengths
+        Number of mentions in each sentence, uint32.
+    """
+
+    values: np.ndarray
     kinds: np.ndarray
-    lengths: np.ndarray  # number of mentions in each sentence, uint32
+    lengths: np.ndarray
 
 
 class MentionGraph:
     """Which frames (sentences) mention which entities (documents, by row).
 
     Use :meth:`open`. The arrays are memory-mapped and shared between processes and threads.
+
+    Attributes
+    ----------
+    rows, frames
+        Numbers of rows of the knowledge base, including removed ones, and of sentences.
+    counts, settings
+        Counts and settings of the build.
     """
 
     def __init__(
@@ -80,8 +105,11 @@ class MentionGraph:
     def open(cls, kb: KnowledgeBase) -> Self:
         """Open the graph of an open knowledge base.
 
-        Raises AdmiralError if it has no graph, or one of another version of the knowledge base, or
-        files are damaged.
+        Raises
+        ------
+        AdmiralError
+            If it has no graph, or one of another version of the knowledge base, or files are
+            damaged.
         """
         manifest = read_graph_manifest(kb.path)
         if manifest["knowledge_base"] != kb.digest:
@@ -188,7 +216,11 @@ def graph_problems(kb_path: Path) -> list[str]:
     """Check the graph of a knowledge base thoroughly, if it has one.
 
     A graph of another version of the knowledge base is no damage; it is logged as a warning.
-    Returns one message per problem, with the remedy; empty if there is no graph or it is intact.
+
+    Returns
+    -------
+    list of str
+        One message per problem, with the remedy; empty if there is no graph or it is intact.
     """
     if not graph_folder(kb_path).exists():
         return []

@@ -5,8 +5,16 @@ from __future__ import annotations
 import copy
 import math
 from dataclasses import replace
+from typing import Any
 
-from admiral.records import DocumentSet, Hop, RankedDocument, RetrievalResult, Sentence
+from admiral.records import (
+    Claim,
+    DocumentSet,
+    Hop,
+    RankedDocument,
+    RetrievalResult,
+    Sentence,
+)
 from proofs import NatOp, Proof, ProofStep, Verdict
 from proofs.verifier.reading import Comparison
 
@@ -16,10 +24,13 @@ VERDICTS = {Verdict.SUPPORTS: 0.25, Verdict.REFUTES: 0.625, Verdict.NOT_ENOUGH_I
 COMPARED = (Comparison("contradiction", "five", "six", 0, "Five is not six."),)
 
 
-def result(claim, *, title="Ada Lovelace", seconds=0.25):
+def result(claim: Claim, *, title: str = "Ada Lovelace", seconds: float = 0.25) -> RetrievalResult:
     sentence = Sentence(title, 1, "She wrote the first program.", 3.25)
     open_proof = Proof(
-        (ProofStep("Ada", "", NatOp.INDEPENDENCE), ProofStep("wrote", "wrote", NatOp.EQUIVALENCE))
+        (
+            ProofStep("Ada", "", NatOp.INDEPENDENCE),
+            ProofStep("wrote", "wrote", NatOp.EQUIVALENCE),
+        )
     )
     full_proof = Proof((ProofStep("Ada wrote", "She wrote", NatOp.EQUIVALENCE),))
     hops = (
@@ -41,7 +52,8 @@ def result(claim, *, title="Ada Lovelace", seconds=0.25):
     return RetrievalResult(claim, documents, hops[-1].evidence, hops, "sufficient")
 
 
-def verified_result(claim):
+def verified_result(claim: Claim) -> RetrievalResult:
+    """Return a result with the probabilities of a verifier."""
     plain = result(claim)
     hops = tuple(
         replace(hop, probability=probability, verdicts=VERDICTS, comparisons=compared)
@@ -52,14 +64,15 @@ def verified_result(claim):
     return replace(plain, hops=hops)
 
 
-def without_timings(record):
+def without_timings(record: dict[str, Any]) -> dict[str, Any]:
+    """Return `record` without the only values that two equal runs may disagree on."""
     record = copy.deepcopy(record)
     for hop in record["hops"]:
         del hop["seconds"]
     return record
 
 
-def assert_close(got, want, tolerance=5e-3):
+def assert_close(got: Any, want: Any, tolerance: float = 5e-3) -> None:
     """Compare values of JSON whose scores may differ in their last digits.
 
     Some processors sum products in an order that depends on the batch, which shows in bfloat16.

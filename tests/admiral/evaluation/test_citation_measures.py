@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from admiral.citations.citation_file import WiceCitation
 from admiral.citations.citation_records import Citation, CitedClaim
+from admiral.citations.wice_records import WiceCitation
 from admiral.errors import AdmiralError
 from admiral.evaluation.citation_evaluation import (
     auroc,
@@ -28,7 +28,7 @@ _LABELLED = st.lists(st.tuples(st.integers(0, 5), st.booleans()), min_size=2, ma
 
 
 @given(_LABELLED)
-def test_auroc_counts_pairs(pairs):
+def test_auroc_counts_pairs(pairs: list[tuple[int, bool]]) -> None:
     positives = [score for score, label in pairs if label]
     negatives = [score for score, label in pairs if not label]
     value = auroc([float(score) for score, _ in pairs], [label for _, label in pairs])
@@ -39,7 +39,7 @@ def test_auroc_counts_pairs(pairs):
     assert value == pytest.approx(wins / len(positives) / len(negatives))
 
 
-def test_intervals_hold_the_value_and_pairs_are_compared():
+def test_intervals_hold_the_value_and_pairs_are_compared() -> None:
     labels = [n % 2 == 0 for n in range(60)]
     good = [float(label) + 0.1 * (n % 7) for n, label in enumerate(labels)]
     poor = [float(n % 5) for n in range(60)]
@@ -52,11 +52,11 @@ def test_intervals_hold_the_value_and_pairs_are_compared():
     assert (same.difference.value, same.p_value) == (0, 1)
 
 
-def test_intervals_hold_95_of_100_samples(monkeypatch):
+def test_intervals_hold_95_of_100_samples(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[list[float]] = []
     real = np.percentile
 
-    def percentile(samples, places):
+    def percentile(samples: object, places: list[float]) -> object:
         asked.append(places)
         return real(samples, places)
 
@@ -65,7 +65,7 @@ def test_intervals_hold_95_of_100_samples(monkeypatch):
     assert [high - low for low, high in asked] == [95]
 
 
-def test_precision_at_recall():
+def test_precision_at_recall() -> None:
     bad = [True, False, True, False, False, True, False]
     scores = [float(n) for n in range(7)]
     assert precision_at_recall(scores, bad, 0.15) == 1.0
@@ -76,7 +76,7 @@ def test_precision_at_recall():
 
 
 @given(_LABELLED)
-def test_no_threshold_is_better_than_the_best(pairs):
+def test_no_threshold_is_better_than_the_best(pairs: list[tuple[int, bool]]) -> None:
     scores, labels = [float(s) for s, _ in pairs], [label for _, label in pairs]
     if len(set(labels)) < 2:
         return
@@ -86,7 +86,7 @@ def test_no_threshold_is_better_than_the_best(pairs):
         assert balanced_accuracy([s >= cut for s in scores], labels) <= value + 1e-9
 
 
-def _record(score, decision):
+def _record(score: float | None, decision: str) -> dict[str, object]:
     return {
         "decision": decision,
         "flagged": decision in ("flag", "replace"),
@@ -95,12 +95,12 @@ def _record(score, decision):
     }
 
 
-def _gold(id, label):
+def _gold(id: str, label: str) -> WiceCitation:
     claim = CitedClaim(id, "A claim.", citations=(Citation(f"wice:{id}"),))
     return WiceCitation(claim, Source(f"wice:{id}", "", "text"), ("text",), (), label)
 
 
-def test_unread_sources_count_in_no_measure():
+def test_unread_sources_count_in_no_measure() -> None:
     gold = [_gold("1", "supported"), _gold("2", "not_supported"), _gold("3", "not_supported")]
     verdicts = {
         "1": _record(1.0, "keep"),

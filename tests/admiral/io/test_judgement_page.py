@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from admiral.io.judgement_page import judgement_page
 from proofs import Judgement, LexicalJudge
 from proofs.judges.judgement import form_warning
+from tests.admiral.results import COMPARED, VERDICTS
 
 VOID = {"meta", "input"}
 
@@ -17,7 +18,7 @@ VOID = {"meta", "input"}
 class Reader(HTMLParser):
     """Collects the tags, which must be closed in order, and the text."""
 
-    def __init__(self, page):
+    def __init__(self, page: str) -> None:
         super().__init__()
         self.open: list[str] = []
         self.tags: list[str] = []
@@ -26,30 +27,30 @@ class Reader(HTMLParser):
         self.close()
         assert not self.open
 
-    def handle_starttag(self, tag, attrs):
+    def handle_starttag(self, tag: str, attrs: object) -> None:
         self.tags.append(tag)
         if tag not in VOID:
             self.open.append(tag)
 
-    def handle_endtag(self, tag):
+    def handle_endtag(self, tag: str) -> None:
         assert self.open.pop() == tag
 
-    def handle_data(self, data):
+    def handle_data(self, data: str) -> None:
         self.text += data
 
 
-def tags(claim, evidence):
+def tags(claim: str, evidence: list[tuple[str, str]]) -> list[str]:
     return Reader(judgement_page(claim, evidence, Judgement(False, None))).tags
 
 
 @given(st.text(), st.text(min_size=1), st.text())
-def test_texts_are_escaped(claim, title, sentence):
+def test_texts_are_escaped(claim: str, title: str, sentence: str) -> None:
     page = judgement_page(claim, [(title, sentence)], Judgement(True, None))
     page.encode("utf-8")
     assert Reader(page).tags == tags("Why?" if form_warning(claim) else "c", [("t", "s")])
 
 
-def test_a_page_shows_claim_evidence_proof_and_conclusions():
+def test_a_page_shows_claim_evidence_proof_and_conclusions() -> None:
     claim = "Ada <i>Quill</i> was born in 1873 in Rome."
     evidence = [("Ada & Co", "Ada <i>Quill</i> (born 1873) was shy."), ("", "It rained.")]
     (judgement,) = LexicalJudge().judge([claim], [evidence])
@@ -64,3 +65,12 @@ def test_a_page_shows_claim_evidence_proof_and_conclusions():
         assert text in page.text
     assert "Not covered by the evidence: “in Rome.”" in page.text
     assert "The evidence is not sufficient." in page.text
+
+
+def test_a_page_shows_probabilities() -> None:
+    page = Reader(
+        judgement_page("c", [("t", "s")], Judgement(True, None, 0.75, VERDICTS, COMPARED))
+    )
+    assert "The evidence is sufficient (probability 0.75)." in page.text
+    assert "Verdict: REFUTES (SUPPORTS 0.25, REFUTES 0.62," in page.text
+    assert "Decided by comparison: Five is not six." in page.text
