@@ -1,4 +1,8 @@
-"""Claims in context as JSON Lines: `citations.jsonl`, and records of WAFER and WiCE."""
+"""Claims in context as JSON Lines: `citations.jsonl`, and records of WAFER and WiCE.
+
+WiCE (Kamoi et al., 2023) has the text of the cited page and no URLs; its sources have names instead
+(`admiral.library.readers.source_lines.wice_url`).
+"""
 
 from __future__ import annotations
 

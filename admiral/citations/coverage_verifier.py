@@ -1,6 +1,7 @@
 """Verify by counting words: the weighted share of the claim's stems that a passage contains.
 
-It needs no training and is the baseline that other verifiers have to beat.
+It needs no training and is the baseline that other verifiers have to beat. `CitationVerifier` is
+the interface of all of them.
 """
 
 from __future__ import annotations

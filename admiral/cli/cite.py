@@ -1,4 +1,4 @@
-"""``admiral cite``: suggest sources for a statement."""
+"""``admiral cite`` and ``admiral audit``: sources of a statement, and of a whole page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``admiral search``: the documents that BM25 finds for some words."""
+"""``admiral search``, ``show`` and ``titles``: look into a knowledge base."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``admiral add``, ``remove``, ``compact`` and ``embed``: change a knowledge base."""
+"""``admiral add``, ``remove``, ``compact`` and ``embed``: change a knowledge base; ``join`` some."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The client for programs without an event loop."""
+"""The clients for programs without an event loop, and with one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Retrieval on a cluster: every worker runs the pipeline; results keep the order of the claims."""
+"""Retrieval on a cluster: a pool of workers, each with the pipeline; results keep their order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Connect to a Ray cluster, or start one on this machine, and count the workers it can hold."""
+"""Connect to a Ray cluster, or start one on this machine, also to build a knowledge base there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mapping between the rows of a fairseq embedding and the ids of a Hugging Face tokenizer."""
+"""The vocabulary files of fairseq, and how its rows map to the ids of a Hugging Face tokenizer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Measures as per-claim values, averaged over groups of claims."""
+"""Measures as per-claim values, averaged over groups of claims; overlaps with gold documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The description of an experiment, read from its file. Unknown keys are errors."""
+"""The description of an experiment, of either kind, read from its file. Unknown keys are errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Build a library from sources, in constant memory but for the index, and atomically."""
+"""Build a library, add sources to it, remove them, embed and compact it, while others read it.
+
+A build takes constant memory but for the index. As in a knowledge base, a change writes a new delta
+segment with all changes since the base segment was written, and readers see the old version or the
+new one (`admiral.kb.updating`).
+"""
 
 from __future__ import annotations
 

@@ -266,7 +266,8 @@ def checked_library_path(path: str | Path) -> Path:
 class LibraryContents:
     """Sources and passages of a library.
 
-    `firsts`: number of the first passage of each segment, and of all passages. Raises AdmiralError
+    Its rows are those of its base segment, then those of its delta segment. Its passages are
+    numbered in the same order, including those of removed sources. `firsts`: number of the first passage of each segment, and of all passages. Raises AdmiralError
     if files are damaged or do not fit together.
     """
 

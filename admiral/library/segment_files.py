@@ -1,4 +1,4 @@
-"""The files of a segment of a library that a knowledge base does not have.
+"""Write and read the files of a segment of a library.
 
 ``sources/sources.arrow`` holds the metadata of the sources, ``sources/spans.npy`` the offsets of
 all passages in the texts of their sources, and ``sources/starts.npy`` where those of each source

@@ -2,6 +2,7 @@
 
 A checkpoint is a directory in the Hugging Face format, with additional files for the heads. The
 directory of a plain model works as retriever and prover. Weights are only read from safetensors.
+Loading checks names and shapes, but not for a flipped bit; ``SHA256SUMS`` has the checksums.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Write files atomically: readers find the old file or the new one as a whole, whatever fails.
 
 A file is written next to its final place as ``NAME.new.partial``, forced to the disk and renamed.
-Errors name the file and the remedy.
+A lock file keeps other writers of a path away. Errors name the file and the remedy.
 """
 
 from __future__ import annotations

@@ -7,6 +7,13 @@
 
 In the format of bm25s, each passage is a document. As in Lucene, document frequencies and mean
 lengths count only those whose field has a token. Unlike Lucene's, lengths are exact.
+
+bm25s stores final scores. When documents are added or removed, mean lengths and document
+frequencies change, and all scores with them. Given the document lengths, the old statistics are
+known: each stored score can be inverted to the term frequency, from which the new score follows,
+bit for bit the one that a new index would hold. (Scores have 32 bits. A term frequency above 1,700
+in one document may be recovered with a small error; the new score, then almost equal to the idf,
+differs in its last bit at most.)
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Read a source from a web page in HTML, of which only the article is kept, or from plain text.
+"""Read sources from web pages in HTML, of which only the article is kept, from WARC and plain text.
 
 What a reader does not see is removed first. Raised numbers are written on the line (``10^6``), and
 rows of tables become sentences, as in a folder of documents.
