@@ -1,4 +1,4 @@
-"""``admiral add``, ``remove``, ``compact`` and ``embed``: change a knowledge base; ``join`` some."""
+"""``admiral add``, ``remove``, ``compact`` and ``embed`` change a knowledge base; ``join``."""
 
 from __future__ import annotations
 

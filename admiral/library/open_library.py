@@ -267,8 +267,9 @@ class LibraryContents:
     """Sources and passages of a library.
 
     Its rows are those of its base segment, then those of its delta segment. Its passages are
-    numbered in the same order, including those of removed sources. `firsts`: number of the first passage of each segment, and of all passages. Raises AdmiralError
-    if files are damaged or do not fit together.
+    numbered in the same order, including those of removed sources. `firsts`: number of the first
+    passage of each segment, and of all passages. Raises AdmiralError if files are damaged or do not
+    fit together.
     """
 
     def __init__(self, snapshot: Snapshot) -> None:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from admiral.citations.citation_file import WiceCitation
 from admiral.citations.citation_records import Citation, CitedClaim
-from admiral.citations.wice_records import WiceCitation
 from admiral.errors import AdmiralError
 from admiral.evaluation.citation_evaluation import (
     auroc,
