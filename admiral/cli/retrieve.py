@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from admiral.cli.cluster import cluster_options
+from admiral.cli.main import is_verbose
 from admiral.cli.options import (
     check_outside_folders,
     checked_text,
@@ -20,7 +21,6 @@ from admiral.cli.options import (
     setting_options,
     use_colour,
 )
-from admiral.cli.verbosity import is_verbose
 from admiral.errors import AdmiralError, RecordError
 from admiral.io.progress import StatusLine, track_claims
 from admiral.storage.output_paths import check_distinct_paths, check_output_path

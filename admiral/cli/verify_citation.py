@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from admiral.cli.citation_options import citation_config, citation_settings_options, verdict_lines
+from admiral.cli.cite import citation_config, citation_settings_options, verdict_lines
 from admiral.cli.options import check_outside_folders, checked_text, overrides
 from admiral.errors import AdmiralError
 from admiral.io.progress import track_claims

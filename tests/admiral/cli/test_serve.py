@@ -11,7 +11,7 @@ from collections.abc import Callable
 import httpx
 import pytest
 
-from admiral.cli.service_options import check_port
+from admiral.cli.serve import check_port
 from admiral.errors import AdmiralError
 
 Admiral = Callable[..., subprocess.CompletedProcess[bytes]]
