@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import admiral
-from admiral.citations.citation_records import CitationVerdict, JointScore, ScoredSource
+from admiral.citations.citation_records import (
+    CitationVerdict,
+    CitedClaim,
+    JointScore,
+    ScoredSource,
+)
 from admiral.citations.citation_settings import CitationConfig
+from admiral.citations.citer import Citer
 from admiral.config import RetrievalConfig
 from admiral.errors import RecordError
+from admiral.io.progress import track_claims
+from admiral.io.result_writer import ResumableWriter
 from admiral.io.streams import json_objects
 from admiral.library.source_records import Passage
 from admiral.models.devices import choose_precision
+from admiral.records import Claim
 from admiral.retrieval.provenance import identity
 
 _DIGITS = 6
@@ -128,3 +138,33 @@ def read_verdicts(path: Path) -> dict[str, dict[str, Any]]:
 def any_flagged(path: Path) -> bool:
     """Return whether a file of verdicts flags a claim."""
     return any(record["flagged"] for record in read_verdicts(path).values())
+
+
+def write_verdicts(
+    output: Path,
+    library: str | Path,
+    config: CitationConfig,
+    claims: Sequence[CitedClaim],
+    *,
+    overwrite: bool = False,
+    quiet: bool = False,
+    on_resume: Callable[[int], object] = lambda done: None,
+) -> None:
+    """Write the verdicts that a file does not hold yet; an interrupted run is resumed.
+
+    `on_resume` receives the number of verdicts that are there already. Raises AdmiralError if the
+    file was written with other settings, or as `Citer` does.
+    """
+    by_id = {one.id: one for one in claims}
+    texts = [Claim(one.id, one.claim) for one in by_id.values()]
+    settings = recorded_citation_settings(config, str(library))
+    with ResumableWriter(output, settings, overwrite=overwrite) as writer:
+        pending = [by_id[one.id] for one in writer.pending(texts)]
+        if done := len(writer.finished):
+            on_resume(done)
+        if pending:
+            with Citer.open(library, config=config) as citer:
+                verdicts = citer.verify_many(pending)
+                for verdict in track_claims(verdicts, done=done, total=len(by_id), quiet=quiet):
+                    writer.write(verdict_record(verdict))
+        writer.finish()

@@ -11,10 +11,8 @@ from typing import Any
 import numpy as np
 
 from admiral.citations.citation_file import WICE_LABELS, WiceCitation, read_wice
-from admiral.citations.citation_records import CitedClaim
-from admiral.citations.citer import Citer
 from admiral.citations.source_search import QUERY_FORMS, SourceSearch
-from admiral.citations.verdict_file import read_verdicts, recorded_citation_settings, verdict_record
+from admiral.citations.verdict_file import read_verdicts, write_verdicts
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
 from admiral.evaluation.bootstrap import confidence_intervals, paired_comparison
@@ -34,13 +32,10 @@ from admiral.experiments.experiment_record import (
 )
 from admiral.experiments.job_process import describe_environment
 from admiral.io.claims import evenly_spaced
-from admiral.io.progress import track_claims
-from admiral.io.result_writer import ResumableWriter
 from admiral.kb.embeddings import SentenceEncoder
 from admiral.library import Library, build_library
 from admiral.library.canonical_urls import canonical
 from admiral.library.readers import SourceFiles
-from admiral.records import Claim
 from admiral.storage.atomic_files import explain_write_errors
 
 Report = Callable[[str], None]
@@ -176,25 +171,9 @@ class _Verified:
         with explain_write_errors(folder):
             folder.mkdir(exist_ok=True)
         file = folder / "verdicts.jsonl"
-        claims = {each.claim.id: each.claim for each in citations}
-        texts = [Claim(one.id, one.claim) for one in claims.values()]
-        settings = recorded_citation_settings(system.config, str(path))
-        with ResumableWriter(file, settings) as writer:
-            pending = [claims[one.id] for one in writer.pending(texts)]
-            for record in self._answers(path, pending, len(writer.finished), len(claims), quiet):
-                writer.write(record)
-            writer.finish()
+        claims = [each.claim for each in citations]
+        write_verdicts(file, path, system.config, claims, quiet=quiet)
         self._verdicts = read_verdicts(file)
-
-    def _answers(
-        self, path: Path, pending: Sequence[CitedClaim], done: int, total: int, quiet: bool
-    ) -> Iterator[Record]:
-        if not pending:
-            return
-        with Citer.open(path, config=self._config) as citer:
-            verdicts = citer.verify_many(pending)
-            for verdict in track_claims(verdicts, done=done, total=total, quiet=quiet):
-                yield verdict_record(verdict)
 
     def record(self) -> Record:
         result = evaluate_citations(self._citations, self._verdicts)
