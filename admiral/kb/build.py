@@ -24,18 +24,32 @@ from admiral.storage.atomic_directories import staging
 
 @dataclass(frozen=True, slots=True)
 class BuildReport:
-    """Report of a build."""
+    """Report of a build.
+
+    Attributes
+    ----------
+    documents, sentences, links
+        Numbers in the knowledge base.
+    bad
+        Number of bad records left out by `skip_bad`.
+    duplicates
+        Number of records with duplicate titles, which were merged, skipped or renamed.
+    skipped
+        Numbers of files in folders of documents that were not read, by reason.
+    split
+        Number of sentences that were too long and have been split.
+    bytes, seconds
+        Size on disk and time taken.
+    """
 
     path: Path
     documents: int
     sentences: int
     links: int
-    bad: int  # number of bad records left out by `skip_bad`
-    # number of records with duplicate titles, which were merged, skipped or renamed
+    bad: int
     duplicates: int
-    # numbers of files in folders of documents that were not read, by reason
     skipped: dict[str, int]
-    split: int  # number of sentences that were too long and have been split
+    split: int
     bytes: int
     seconds: float
 
@@ -60,29 +74,45 @@ def build(
 ) -> BuildReport:
     """Build a knowledge base from one or more corpora.
 
-    - `corpora`: files or folders, or URLs (see `admiral.io.remote`).
-    - `kb_path`: directory to create. It appears only once it is complete.
-    - `format`: one of ``admiral.kb.corpus.readers.FORMATS`` for all corpora, or ``auto``.
-    - `bm25`: backend of the BM25 index, or ``none`` for a knowledge base without one.
-    - `passages`: whether BM25 scores documents of more than 40 sentences by their best passage,
-      instead of as a whole. Releases before 0.2.0 do not open a knowledge base with such passages.
-    - `on_duplicate`: policy for duplicate titles: ``error``, ``merge`` to append the sentences to
-      the first document, ``skip`` to keep the first document, or ``rename`` to ``title (2)``, and
-      files to what differs in their paths. ``auto`` renames files; for other records it is an
-      error.
-    - `skip_bad`: whether to count and report bad records instead of raising an error for the first.
-    - `strict`: whether to raise an error for the first damaged file of a folder of documents. By
-      default, such files are counted and reported, and the others are read.
-    - `include`, `exclude`: patterns as in ``.gitignore`` for the files of folders of documents:
-      which to read, if there are any, and which not to read.
-    - `workers`: workers that read and index shards; None does everything in this process.
-    - `encoder`: encoder whose vectors of all sentences are stored, as `admiral.kb.embed` does, in
-      this process; None stores none.
-    - `report`: file to write, with a line of JSON on what became of each input file (see the page
-      "Your own documents"); None writes none.
+    Parameters
+    ----------
+    corpora
+        Files or folders, or URLs (see `admiral.io.remote`).
+    kb_path
+        Directory to create. It appears only once it is complete.
+    format
+        One of ``admiral.kb.corpus.readers.FORMATS`` for all corpora, or ``auto``.
+    bm25
+        Backend of the BM25 index, or ``none`` for a knowledge base without one.
+    passages
+        Whether BM25 scores documents of more than 40 sentences by their best passage, instead of as
+        a whole. Releases before 0.2.0 do not open a knowledge base with such passages.
+    on_duplicate
+        Policy for duplicate titles: ``error``, ``merge`` to append the sentences to the first
+        document, ``skip`` to keep the first document, or ``rename`` to ``title (2)``, and files to
+        what differs in their paths. ``auto`` renames files; for other records it is an error.
+    skip_bad
+        Whether to count and report bad records instead of raising an error for the first.
+    strict
+        Whether to raise an error for the first damaged file of a folder of documents. By default,
+        such files are counted and reported, and the others are read.
+    include, exclude
+        Patterns as in ``.gitignore`` for the files of folders of documents: which to read, if there
+        are any, and which not to read.
+    workers
+        Workers that read and index shards; None does everything in this process.
+    encoder
+        Encoder whose vectors of all sentences are stored, as `admiral.kb.embed` does, in this
+        process; None stores none.
+    report
+        File to write, with a line of JSON on what became of each input file (see the page "Your own
+        documents"); None writes none.
 
-    Raises AdmiralError if the corpora cannot be read or the directory cannot be written. An
-    existing knowledge base is then unchanged.
+    Raises
+    ------
+    AdmiralError
+        If the corpora cannot be read or the directory cannot be written. An existing knowledge base
+        is then unchanged.
     """
     began = time.monotonic()
     _check_bm25(bm25)

@@ -47,17 +47,37 @@ def check_choice(name: str, value: str, choices: Sequence[str]) -> None:
 class Corpora:
     """One or more corpora, read in order.
 
-    - `format`: one of ``admiral.kb.corpus.readers.FORMATS`` for all corpora, or ``auto``.
-    - `skip_bad`: whether to count and report bad records instead of raising an error for the first.
-    - `strict`: whether to raise an error for the first damaged file of a folder of documents,
-      instead of counting and reporting it.
-    - `reports`: what became of each file; kept only if `reported`.
-    - `bad`: number of bad records skipped so far.
-    - `skipped`: how many files of folders of documents were not read, by reason.
-    - `split`: number of sentences so far that were too long and have been split.
+    Parameters
+    ----------
+    corpora
+        Files or folders, or URLs.
+    format
+        One of ``admiral.kb.corpus.readers.FORMATS`` for all corpora, or ``auto``.
+    skip_bad
+        Whether to count and report bad records instead of raising an error for the first.
+    patterns
+        Which files of folders of documents to read.
+    strict
+        Whether to raise an error for the first damaged file of a folder of documents, instead of
+        counting and reporting it.
+    reported
+        Whether to keep the reports of all files.
 
-    Raises AdmiralError if there is no corpus, one of them is missing, or its format cannot be
-    detected.
+    Attributes
+    ----------
+    reports
+        What became of each file; kept only if `reported`.
+    bad
+        Number of bad records skipped so far.
+    skipped
+        How many files of folders of documents were not read, by reason.
+    split
+        Number of sentences so far that were too long and have been split.
+
+    Raises
+    ------
+    AdmiralError
+        If there is no corpus, one of them is missing, or its format cannot be detected.
     """
 
     def __init__(
@@ -103,8 +123,10 @@ class Corpora:
     def records(self, progress: bool) -> Iterator[Record]:
         """Yield the records.
 
-        Raises AdmiralError if a corpus cannot be read, or for the first bad record unless they are
-        skipped.
+        Raises
+        ------
+        AdmiralError
+            If a corpus cannot be read, or for the first bad record unless they are skipped.
         """
         path, file = None, ""
         for record in track_documents(self._good_records(), "reading", enabled=progress):
@@ -200,7 +222,10 @@ class RecordPositions:
 def read_titles(path: Path) -> list[str]:
     """Return the titles of a UTF-8 file with one title per line, which may be compressed.
 
-    Raises AdmiralError if the file cannot be read, is not UTF-8, or holds no title.
+    Raises
+    ------
+    AdmiralError
+        If the file cannot be read, is not UTF-8, or holds no title.
     """
     titles = []
     for item in numbered_lines(path):

@@ -17,12 +17,8 @@ from admiral.kb.corpus.files.extraction import TOO_LONG, TextBuilder, Unreadable
 from admiral.kb.corpus.files.file_types import FileType, file_type
 from admiral.library.canonical_urls import is_web
 from admiral.library.readers.source_lines import read_source_lines
-from admiral.library.readers.web_files import (
-    no_url_error,
-    read_html_file,
-    read_text_file,
-    read_warc_file,
-)
+from admiral.library.readers.warc_files import read_warc_file
+from admiral.library.readers.web_files import no_url_error, read_html_file, read_text_file
 from admiral.library.source_records import Source
 
 logger = logging.getLogger(__name__)
@@ -99,15 +95,28 @@ _READERS = {"html": read_html_file, "text": read_text_file, "document": read_doc
 class SourceFiles:
     """Sources of one or more files or folders, read in order.
 
-    - `paths`: files or folders; of folders, all files of a known suffix are read.
-    - `format`: one of `FORMATS` for all files, or ``auto`` to go by their suffixes. Lines of JSON
-      may be pages, or records of WiCE or WAFER, which are told apart by their fields.
-    - `base_url`: URL of the folder, for files that do not name their own, as HTML may. A file given
-      by itself lies in its folder.
-    - `skip_bad`: whether to count and report bad records instead of raising an error for the first.
-    - `bad`: number of bad records skipped so far.
+    Parameters
+    ----------
+    paths
+        Files or folders; of folders, all files of a known suffix are read.
+    format
+        One of `FORMATS` for all files, or ``auto`` to go by their suffixes. Lines of JSON may be
+        pages, or records of WiCE or WAFER, which are told apart by their fields.
+    base_url
+        URL of the folder, for files that do not name their own, as HTML may. A file given by
+        itself lies in its folder.
+    skip_bad
+        Whether to count and report bad records instead of raising an error for the first.
 
-    Raises AdmiralError if a path does not exist or its format is unknown.
+    Attributes
+    ----------
+    bad
+        Number of bad records skipped so far.
+
+    Raises
+    ------
+    AdmiralError
+        If a path does not exist or its format is unknown.
     """
 
     def __init__(

@@ -57,7 +57,10 @@ def read_source_lines(path: Path) -> Iterator[Source | RecordError]:
 def page_source(record: dict[str, Any], where: str) -> Source:
     """Return the source of a page; one of `text`, `sentences` and `html` holds its text.
 
-    Raises RecordError if a field is missing or of another type.
+    Raises
+    ------
+    RecordError
+        If a field is missing or of another type.
     """
     url = _string(record, "url", where)
     if not names_source(url):

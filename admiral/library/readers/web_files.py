@@ -1,4 +1,4 @@
-"""Read sources from web pages in HTML, of which only the article is kept, from WARC and plain text.
+"""Read a source from a web page in HTML, of which only the article is kept, or from plain text.
 
 What a reader does not see is removed first. Raised numbers are written on the line (``10^6``), and
 rows of tables become sentences, as in a folder of documents.
@@ -9,17 +9,13 @@ from __future__ import annotations
 import html
 import logging
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-from warcio.archiveiterator import ArchiveIterator
-from warcio.exceptions import ArchiveLoadFailed
+from typing import TYPE_CHECKING
 
 from admiral.errors import RecordError
-from admiral.io.streams import DAMAGED, open_binary
-from admiral.io.text_encodings import charset_of, decode_page, decode_text
+from admiral.io.streams import open_binary
+from admiral.io.text_encodings import decode_page, decode_text
 from admiral.kb.corpus.files.extraction import TextBuilder, UnreadableFileError
 from admiral.kb.corpus.files.html_files import add_fragment
 from admiral.kb.corpus.files.html_parsing import is_unseen, parse_html, walk
@@ -31,7 +27,6 @@ from admiral.library.source_records import Source
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
-
 # Scripts may hold the metadata of the page.
 _KEPT = frozenset(("script", "noscript", "head"))
 # Stands for a table, which becomes paragraphs once the page is a string again.
@@ -41,7 +36,10 @@ _TABLE = re.compile("\ufdd7(\\d+)\ufdd7")
 def seen_page(source: str) -> str:
     """Return an HTML page with only the text that its reader sees.
 
-    Raises UnreadableFileError if elements are nested too deeply.
+    Raises
+    ------
+    UnreadableFileError
+        If elements are nested too deeply.
     """
     tree = parse_html(source.replace("\ufdd7", ""))
     if tree.body is None:
@@ -114,8 +112,12 @@ def read_html_file(path: Path, url: str) -> Source | RecordError:
 def html_source(page: bytes, url: str = "", encoding: str = "") -> Source:
     """Extract the article of a web page with its metadata; its text is empty if there is none.
 
-    `url`: its URL; empty to use the one that the page names. `encoding`: name of its encoding by
-    the server; empty to use the one that the page names.
+    Parameters
+    ----------
+    url
+        Its URL; empty to use the one that the page names.
+    encoding
+        Name of its encoding by the server; empty to use the one that the page names.
     """
     # Imported here, since it takes long.
     from lxml.etree import LxmlError
@@ -166,96 +168,3 @@ def no_url_error(path: Path) -> RecordError:
     return RecordError(
         str(path), "url", "is unknown", "Give --base-url, the URL of the folder of the file"
     )
-
-
-_CHUNK = 1 << 16
-_HTML = ("text/html", "application/xhtml+xml")
-
-
-def read_warc_file(path: Path) -> Iterator[Source | RecordError]:
-    """Yield the pages of an archive in which a browser would show text.
-
-    If the file is damaged, the pages before come first, and then the error.
-    """
-    with open_binary(path) as file:
-        stream = _WholeBlocks(file)
-        archive = ArchiveIterator(stream, no_record_parse=True)
-        try:
-            while (record := _next_record(archive)) is not None:
-                if record.rec_type in ("response", "resource", "conversion"):
-                    yield from _sources(path, record)
-                _read_to_end(record)
-            if stream.error is not None:
-                raise stream.error
-        except (ArchiveLoadFailed, *DAMAGED, OSError, ValueError) as error:
-            yield RecordError(
-                str(path), "", f"damaged, or not a WARC file ({error})", "Fetch it again"
-            )
-        finally:
-            archive.close()
-
-
-class _WholeBlocks:
-    """A stream that ends where the file is damaged, with all bytes before, and keeps the error.
-
-    warcio takes any end of a stream within a record for the end of the archive.
-    """
-
-    def __init__(self, file: Any) -> None:
-        self._file = file
-        self.error: Exception | None = None
-
-    def read(self, size: int) -> bytes:
-        try:
-            return bytes(self._file.read1(size)) if self.error is None else b""
-        except (*DAMAGED, OSError) as error:
-            self.error = error
-            return b""
-
-
-def _next_record(archive: ArchiveIterator) -> Any | None:
-    record = next(archive, None)
-    if record is not None:
-        uri = record.rec_headers.get_header("WARC-Target-URI") or ""
-        try:
-            record.http_headers = archive.loader.load_http_headers(
-                record.rec_type, uri, record.raw_stream, record.length
-            )
-        except EOFError:
-            raise EOFError(f"it ends within {uri}") from None
-    return record
-
-
-def _read_to_end(record: Any) -> None:
-    while record.raw_stream.read(_CHUNK):
-        pass
-    length = record.rec_headers.get_header("Content-Length") or ""
-    if not length.strip().isdecimal() or getattr(record.raw_stream, "limit", 0) > 0:
-        raise EOFError(f"it ends within {record.rec_headers.get_header('WARC-Target-URI')}")
-
-
-def _sources(path: Path, record: Any) -> Iterator[Source | RecordError]:
-    headers = record.rec_headers
-    http = record.http_headers
-    url = headers.get_header("WARC-Target-URI") or ""
-    if not is_web(url) or (http is not None and http.get_statuscode() != "200"):
-        return
-    served = http or headers
-    header = served.get_header("Content-Type") or ""
-    content_type = header.partition(";")[0].strip().lower()
-    if content_type not in (*_HTML, "text/plain"):
-        return
-    content = record.content_stream().read(LONGEST_PAGE + 1)
-    if len(content) > LONGEST_PAGE:
-        yield RecordError(
-            str(path), "", f"{url} is larger than {LONGEST_PAGE >> 20} MiB", "Use --skip-bad"
-        )
-        return
-    _read_to_end(record)
-    date = (headers.get_header("WARC-Date") or "")[:10]
-    if content_type in _HTML:
-        page = html_source(content, url, charset_of(header))
-        yield Source(url, page.title, page.text, page.site, page.date or date, page.language)
-    else:
-        text = decode_page(content, charset_of(header)).strip()
-        yield Source(url, text.partition("\n")[0].strip(), text, date=date)

@@ -8,7 +8,11 @@ from dataclasses import replace
 from admiral.errors import AdmiralError, RecordError, first_line
 from admiral.io.remote import Place
 from admiral.io.streams import open_binary
-from admiral.kb.corpus.files.document_titles import choose_title, title_of_part, without_number
+from admiral.kb.corpus.files.document_titles import (
+    choose_title,
+    title_of_part,
+    without_number,
+)
 from admiral.kb.corpus.files.extraction import TOO_LONG, TextBuilder, UnreadableFileError
 from admiral.kb.corpus.files.file_types import file_type, part_source
 from admiral.kb.corpus.readers.corpus_records import (
