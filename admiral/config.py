@@ -13,12 +13,7 @@ from typing import Any
 
 from admiral.errors import AdmiralError
 from admiral.storage.bundled_names import VERIFIER
-from admiral.storage.declared_settings import (
-    declared_settings,
-    documented,
-    setting,
-    value_problems,
-)
+from admiral.storage.declared_settings import declared_settings, documented, setting, value_problems
 
 # Larger numbers are typing errors, and too much for torch, Java or 32-bit integers.
 _COUNT = (1, 1_000_000)
@@ -232,8 +227,7 @@ class RetrievalConfig:
         "evidence then show no proof.",
     )
     wordnet: bool = setting(
-        False,
-        "Let the judges `lexical` and `calibrated` use WordNet, if it is installed.",
+        False, "Let the judges `lexical` and `calibrated` use WordNet, if it is installed."
     )
     paraphrases: str = setting(
         "",
@@ -301,11 +295,7 @@ class RetrievalConfig:
     )
 
     batch_size: int = setting(
-        8,
-        "Claims processed together.",
-        section="Speed",
-        affects_results=False,
-        bounds=_COUNT,
+        8, "Claims processed together.", section="Speed", affects_results=False, bounds=_COUNT
     )
     device: str = setting(
         "auto",
@@ -315,10 +305,7 @@ class RetrievalConfig:
         affects_results=False,
     )
     threads: int = setting(
-        0,
-        "CPU threads; 0 leaves the number to torch.",
-        bounds=(0, 1024),
-        affects_results=False,
+        0, "CPU threads; 0 leaves the number to torch.", bounds=(0, 1024), affects_results=False
     )
 
     def __post_init__(self) -> None:

@@ -14,16 +14,10 @@ class AdmiralError(Exception):
 class RecordError(AdmiralError):
     """A bad record in a corpus or a file of claims.
 
-    Parameters
-    ----------
-    where
-        The location, such as ``corpus.jsonl:17``.
-    field
-        The field in error, or an empty string if the whole record is bad.
-    problem
-        What is wrong.
-    remedy
-        What the user can do.
+    - `where`: the location, such as ``corpus.jsonl:17``.
+    - `field`: the field in error, or an empty string if the whole record is bad.
+    - `problem`: what is wrong.
+    - `remedy`: what the user can do.
     """
 
     def __init__(self, where: str, field: str, problem: str, remedy: str) -> None:

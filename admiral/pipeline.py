@@ -45,28 +45,15 @@ class Admiral(AsyncRetrieval):
 
     Several threads may share one object. For asyncio, see `aretrieve` and `aretrieve_many`.
 
-    Parameters
-    ----------
-    kb
-        The open knowledge base; it is closed together with this object.
-    checkpoint
-        The model that the stages share.
-    config
-        The settings. The precision ``auto`` is replaced by the precision of the checkpoint.
-    stages
-        The stages; built from the settings by default.
+    - `kb`: the open knowledge base; it is closed together with this object.
+    - `checkpoint`: the model that the stages share.
+    - `config`: the settings. The precision ``auto`` is replaced by the precision of the checkpoint.
+    - `stages`: the stages; built from the settings by default.
+    - `in_use`: reference count: enter it (``with``) while reading the knowledge base, to keep it
+      open.
 
-    Attributes
-    ----------
-    kb, checkpoint, config, stages
-        As above.
-    in_use
-        Reference count: enter it (``with``) while reading the knowledge base, to keep it open.
-
-    Raises
-    ------
-    AdmiralError
-        If a setting is invalid or more than the model can do, or a stage lacks a file or a package.
+    Raises AdmiralError if a setting is invalid or more than the model can do, or a stage lacks a
+    file or a package.
     """
 
     def __init__(
@@ -98,18 +85,9 @@ class Admiral(AsyncRetrieval):
     ) -> Admiral:
         """Open a checkpoint and a knowledge base by name or directory.
 
-        Parameters
-        ----------
-        model, kb
-            Names or directories; those of the settings by default.
-        config
-            The settings.
-
-        Raises
-        ------
-        AdmiralError
-            If the checkpoint or the knowledge base does not exist or is damaged, or a setting is
-            invalid.
+        `model`, `kb`: names or directories; those of the settings by default. Raises AdmiralError
+        if the checkpoint or the knowledge base does not exist or is damaged, or a setting is
+        invalid.
         """
         if not isinstance(config, RetrievalConfig | None):
             raise AdmiralError(
@@ -139,17 +117,8 @@ class Admiral(AsyncRetrieval):
     def retrieve(self, claim: str | Claim, hops: str | int | None = None) -> RetrievalResult:
         """Retrieve the documents and the evidence for one claim.
 
-        Parameters
-        ----------
-        claim
-            The claim; the id of a plain text is "1".
-        hops
-            ``dynamic`` or a number; the setting `hops` by default.
-
-        Raises
-        ------
-        AdmiralError
-            As `retrieve_many` does.
+        `claim`: the claim; the id of a plain text is "1". `hops`: ``dynamic`` or a number; the
+        setting `hops` by default. Raises AdmiralError as `retrieve_many` does.
         """
         with self.in_use:
             (result,) = self.retrieve_many([claim], hops=hops)
@@ -169,28 +138,18 @@ class Admiral(AsyncRetrieval):
         few batches ahead of the results that it yields, and waits until a batch is complete; from a
         stream that knows whether it is `ready` (`Prefetch`) it takes the claims that have arrived.
 
-        Parameters
-        ----------
-        claims
-            The claims; the id of a plain text is its number, from "1".
-        hops
-            ``dynamic`` or a number; the setting `hops` by default.
-        on_stage
-            Receives a short text when a stage begins, such as ``Hop 2: reading 40 documents``. It
-            may be called from several threads.
-        on_hop
-            Receives each claim with the hop that it has completed; it may be called from several
-            threads.
-        on_timing
-            Receives the name of each stage that has ended, its seconds and the number of claims
-            that shared it; it may be called from several threads.
+        - `claims`: the claims; the id of a plain text is its number, from "1".
+        - `hops`: ``dynamic`` or a number; the setting `hops` by default.
+        - `on_stage`: receives a short text when a stage begins, such as ``Hop 2: reading 40
+          documents``. It may be called from several threads.
+        - `on_hop`: receives each claim with the hop that it has completed; it may be called from
+          several threads.
+        - `on_timing`: receives the name of each stage that has ended, its seconds and the number of
+          claims that shared it; it may be called from several threads.
 
-        Raises
-        ------
-        AdmiralError
-            If a claim is empty, memory is too small for a single claim (for several, batches become
-            smaller instead), or this object was closed. An error of one claim or of the stream is
-            raised after the results of all claims before it.
+        Raises AdmiralError if a claim is empty, memory is too small for a single claim (for
+        several, batches become smaller instead), or this object was closed. An error of one claim
+        or of the stream is raised after the results of all claims before it.
         """
         try:
             for state in self.search_states(claims, hops, on_stage, on_hop, on_timing):
@@ -241,11 +200,8 @@ class Admiral(AsyncRetrieval):
     def prove(self, claim: str, evidence: Sequence[tuple[str, str]]) -> Judgement:
         """Judge a claim against (title, sentence) pairs with the configured judge.
 
-        Raises
-        ------
-        AdmiralError
-            If an argument is of another type, there are more sentences than the judge accepts, or
-            this object was closed.
+        Raises AdmiralError if an argument is of another type, there are more sentences than the
+        judge accepts, or this object was closed.
         """
         with self.in_use, using_torch_threads(self._threads):
             return judge_evidence(self.stages.judge, claim, evidence)
@@ -253,10 +209,7 @@ class Admiral(AsyncRetrieval):
     def document(self, title: str) -> Document:
         """Return the document with a title.
 
-        Raises
-        ------
-        AdmiralError
-            If there is none, or this object was closed.
+        Raises AdmiralError if there is none, or this object was closed.
         """
         with self.in_use:
             return self.kb.document(title)

@@ -17,14 +17,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from admiral.records import (
-    Document,
-    DocumentSet,
-    Proximity,
-    RankedDocument,
-    ScoredTitle,
-    Sentence,
-)
+from admiral.records import Document, DocumentSet, Proximity, RankedDocument, ScoredTitle, Sentence
 from proofs import Judgement
 
 
@@ -91,14 +84,8 @@ class FirstStage(Protocol):
     ) -> list[list[ScoredTitle]]:
         """Return the top-k titles for each claim, best first.
 
-        Parameters
-        ----------
-        claims
-            The texts of the claims.
-        mentions
-            The titles that each claim mentions, as `MentionFinder.in_text` returns them.
-        k
-            Maximum number of titles per claim.
+        `mentions`: the titles that each claim mentions, as `MentionFinder.in_text` returns them.
+        `k`: maximum number of titles per claim.
         """
         ...
 
@@ -114,14 +101,8 @@ class DocumentReader(Protocol):
     ) -> list[list[Document]]:
         """Return the documents for each claim; sentences that are not read are blank.
 
-        Parameters
-        ----------
-        claims
-            The texts of the claims.
-        evidence
-            The sentences that earlier hops have chosen for each claim; none at hop 1.
-        titles
-            The titles of the documents to read for each claim, each once.
+        `evidence`: the sentences that earlier hops have chosen for each claim; none at hop 1.
+        `titles`: the titles of the documents to read for each claim, each once.
         """
         ...
 
@@ -138,16 +119,9 @@ class SentenceReranker(Protocol):
         """Return the sentences of each claim's documents with scores, best first.
 
         Sentences that are left out do not become evidence; at least one has to be returned for each
-        claim that has documents.
-
-        Parameters
-        ----------
-        claims
-            The texts of the claims.
-        documents
-            The documents to read for each claim. Blank sentences are skipped.
-        evidence
-            The sentences that earlier hops have chosen for each claim; none at hop 1.
+        claim that has documents. `documents`: the documents to read for each claim. Blank sentences
+        are skipped. `evidence`: the sentences that earlier hops have chosen for each claim; none at
+        hop 1.
         """
         ...
 
@@ -178,19 +152,9 @@ class HopRetriever(Protocol):
     ) -> list[list[DocumentSet]]:
         """Return document sets of size ``hop + 1`` for each claim, best first.
 
-        Parameters
-        ----------
-        claims
-            The texts of the claims.
-        evidence
-            The evidence of each claim's last hop.
-        hops
-            How many hops each claim has completed. Hop 0 generates single documents from the claim.
-
-        Returns
-        -------
-        list
-            For each claim, its document sets; none if the search has reached a dead end.
+        `evidence`: the evidence of each claim's last hop. `hops`: how many hops each claim has
+        completed. Hop 0 generates single documents from the claim. Returns for each claim, its
+        document sets; none if the search has reached a dead end.
         """
         ...
 
@@ -207,17 +171,9 @@ class TitleScorer(Protocol):
     ) -> list[dict[str, float]]:
         """Return how probable it is that the next document set contains each given title.
 
-        Parameters
-        ----------
-        claims, evidence, hops
-            As for `HopRetriever.expand`.
-        titles
-            For each claim, the titles to score, each once.
-
-        Returns
-        -------
-        list
-            For each claim, natural log probabilities by title; titles may be missing.
+        `claims`, `evidence`, `hops`: as for `HopRetriever.expand`. `titles`: for each claim, the
+        titles to score, each once. Returns for each claim, natural log probabilities by title;
+        titles may be missing.
         """
         ...
 
@@ -234,12 +190,8 @@ class DocumentScorer(Protocol):
     ) -> list[RankedDocument]:
         """Return ranked documents in a new order with new scores.
 
-        Parameters
-        ----------
-        documents
-            The documents in the order of `admiral.retrieval.document_ranking`.
-        features
-            The features of each document, by title.
+        `documents`: the documents in the order of `admiral.retrieval.document_ranking`. `features`:
+        the features of each document, by title.
         """
         ...
 
@@ -276,45 +228,26 @@ def max_evidence(stage: object) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Stages:
-    """The stages of a system; use `dataclasses.replace` to try another one.
-
-    Attributes
-    ----------
-    first_stage
-        Finds candidate documents.
-    reranker
-        Scores sentences.
-    judge
-        Decides whether the evidence is sufficient.
-    hop_retriever
-        Finds the documents of the next hop.
-    mention_finder
-        Finds the documents that claims and evidence mention; None to ignore mentions.
-    title_scorer
-        Scores the documents that a hop reads by the model of the hop retriever, for the features of
-        the document scorer; None to do without.
-    document_scorer
-        Scores documents by their features, for the choice of evidence and the final ranking; None
-        to choose evidence by sentences alone and to rank by `admiral.retrieval.document_ranking`.
-    document_reader
-        Chooses the sentences of long documents that a hop reads; None to read whole documents.
-    graph
-        Finds documents that are close to the evidence, for the next hop to read; None to do
-        without.
-    graph_proximity
-        Measures how close documents are to the claim and the evidence, for the features of the
-        document scorer; None to do without.
-    """
+    """The stages of a system; use `dataclasses.replace` to try another one."""
 
     first_stage: FirstStage
     reranker: SentenceReranker
-    judge: SufficiencyJudge
-    hop_retriever: HopRetriever
+    judge: SufficiencyJudge  # decides whether the evidence is sufficient
+    hop_retriever: HopRetriever  # finds the documents of the next hop
+    # finds the documents that claims and evidence mention; None to ignore mentions
     mention_finder: MentionFinder | None = None
+    # scores the documents that a hop reads by the model of the hop retriever, for the features of
+    # the document scorer; None to do without
     title_scorer: TitleScorer | None = None
+    # scores documents by their features, for the choice of evidence and the final ranking; None to
+    # choose evidence by sentences alone and to rank by `admiral.retrieval.document_ranking`
     document_scorer: DocumentScorer | None = None
+    # chooses the sentences of long documents that a hop reads; None to read whole documents
     document_reader: DocumentReader | None = None
+    # finds documents that are close to the evidence, for the next hop to read; None to do without
     graph: GraphSearch | None = None
+    # measures how close documents are to the claim and the evidence, for the features of the
+    # document scorer; None to do without
     graph_proximity: GraphProximity | None = None
 
     @property

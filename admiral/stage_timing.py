@@ -20,15 +20,7 @@ _observer: ContextVar[tuple[OnTiming, int] | None] = ContextVar("admiral_timing"
 
 @contextmanager
 def timing_stages(on_timing: OnTiming | None, claims: int) -> Iterator[None]:
-    """Report the stages that the calling thread runs during the block.
-
-    Parameters
-    ----------
-    on_timing
-        Receives the timings; None for no reports.
-    claims
-        Number of claims that share the stages.
-    """
+    """Report the stages that the calling thread runs during the block."""
     token = _observer.set(None if on_timing is None else (on_timing, claims))
     try:
         yield

@@ -21,14 +21,14 @@ from pathlib import Path
 import click
 import torch
 
+from admiral.citations.citation_file import WICE_LABELS, WiceCitation, read_wice
 from admiral.citations.citation_settings import CitationConfig
 from admiral.citations.claim_context import CONTEXT_FORMS
+from admiral.citations.coverage_verifier import CoverageVerifier, TermWeights
 from admiral.citations.open_scorer import WHOLE_WEIGHT, VerifierFactory
 from admiral.citations.source_collections import cut_source
 from admiral.citations.source_scorers import PARTS
-from admiral.citations.verifiers.coverage_verifier import CoverageVerifier, TermWeights
-from admiral.citations.wice_records import WICE_LABELS, WiceCitation, read_wice
-from admiral.evaluation.citation_measures import (
+from admiral.evaluation.citation_evaluation import (
     COMPARISONS,
     auroc,
     auroc_interval,

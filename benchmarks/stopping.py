@@ -17,7 +17,7 @@ from typing import Any
 import click
 
 from admiral import Admiral, Claim, RetrievalConfig, RetrievalResult
-from admiral.evaluation.overlap import recall_at_k
+from admiral.evaluation.measures import recall_at_k
 from admiral.gold import read_gold
 from admiral.io.claims import evenly_spaced
 from admiral.retrieval.proving import build_judge

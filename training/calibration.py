@@ -23,7 +23,7 @@ import torch
 from torch import Tensor
 
 from admiral.errors import AdmiralError
-from admiral.models.checkpoint_sums import write_sums
+from admiral.models.checkpoint import write_sums
 from admiral.storage.atomic_files import write_atomically
 from proofs.verifier.classifier_verifier import ClassifierVerifier
 from proofs.verifier.evidence_verifier import EvidenceVerifier

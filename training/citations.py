@@ -15,16 +15,15 @@ from pathlib import Path
 
 import click
 
+from admiral.citations.citation_file import WICE_LABELS, WiceCitation, page_of, read_wice
 from admiral.citations.citation_records import CitedClaim
 from admiral.citations.citation_settings import CitationConfig
 from admiral.citations.citation_weights import CitationWeights, FeatureWeight, ScoreCalibration
+from admiral.citations.coverage_verifier import CitationVerifier, CoverageVerifier, TermWeights
 from admiral.citations.missing_spans import WORD_FEATURES, MissingWords, word_features
 from admiral.citations.open_scorer import WHOLE_WEIGHT, VerifierFactory, mixed_verifiers
 from admiral.citations.source_collections import cut_source, passage_texts
 from admiral.citations.source_scorers import PARTS, MixedFeatures
-from admiral.citations.verifiers.coverage_verifier import CoverageVerifier, TermWeights
-from admiral.citations.verifiers.verifier_protocol import CitationVerifier
-from admiral.citations.wice_records import WICE_LABELS, WiceCitation, page_of, read_wice
 from admiral.errors import AdmiralError, RecordError
 from admiral.io.streams import json_objects
 from admiral.library.source_records import Passage, Source

@@ -21,9 +21,9 @@ from pathlib import Path
 
 import click
 
+from admiral.citations.citation_file import read_wice
 from admiral.citations.citation_records import CitedClaim
 from admiral.citations.claim_context import ContextForm, claim_in_context
-from admiral.citations.wice_records import read_wice
 from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, locate
 from admiral.kb.kb_paths import check_outside_folders

@@ -23,7 +23,7 @@ import numpy as np
 import torch
 
 from admiral.errors import AdmiralError
-from admiral.models.checkpoint_sums import SUMS, write_sums
+from admiral.models.checkpoint import SUMS, write_sums
 from admiral.requirements import check_extra
 from admiral.storage.atomic_directories import staging
 from admiral.storage.atomic_files import as_os_errors

@@ -28,8 +28,7 @@ from tokenizers import Tokenizer
 from transformers import AutoModel, AutoModelForSequenceClassification, BertConfig
 
 from admiral.errors import AdmiralError
-from admiral.models.checkpoint import is_checkpoint
-from admiral.models.checkpoint_sums import write_sums
+from admiral.models.checkpoint import is_checkpoint, write_sums
 from admiral.requirements import check_extra, pip_install
 from admiral.storage.atomic_directories import staging
 from admiral.storage.atomic_files import as_os_errors

@@ -35,8 +35,7 @@ from admiral.gold import read_gold
 from admiral.io.progress import track_claims
 from admiral.kb import KnowledgeBase, locate
 from admiral.kb.kb_paths import check_outside_folders
-from admiral.models.checkpoint import Checkpoint, load_checkpoint
-from admiral.models.checkpoint_sums import SUMS, write_sums
+from admiral.models.checkpoint import SUMS, Checkpoint, load_checkpoint, write_sums
 from admiral.models.heads import SUFFICIENCY_HEAD
 from admiral.storage.atomic_files import write_atomically
 from admiral.storage.bundled_names import is_bundled

@@ -20,8 +20,7 @@ from tokenizers import Tokenizer
 from transformers import BartConfig, BartForConditionalGeneration, PreTrainedTokenizerFast
 
 from admiral.errors import AdmiralError
-from admiral.models.checkpoint import is_checkpoint
-from admiral.models.checkpoint_sums import write_sums
+from admiral.models.checkpoint import is_checkpoint, write_sums
 from admiral.requirements import minilm_directory
 from admiral.storage.atomic_directories import staging
 from admiral.storage.atomic_files import as_os_errors

@@ -30,27 +30,15 @@ class AdmiralRetriever:
     The component can be saved with its pipeline, since its parameters are names, paths and
     settings. The model is loaded by `warm_up`, which pipelines call, or by the first run.
 
-    Parameters
-    ----------
-    model, kb
-        Names or directories; the bundled ones by default. With `url`, `kb` is the name of a
-        knowledge base of the service; its first one by default.
-    top_k
-        Maximum number of documents.
-    hops
-        ``dynamic`` or a number; the default of the settings if not given.
-    settings
-        Other settings by name; see `admiral.RetrievalConfig`.
-    url
-        Address of an `admiral serve` that retrieves in place of this process. It has a model and
-        settings of its own.
-    api_key
-        Key of the service, if it asks for one.
+    - `model`, `kb`: names or directories; the bundled ones by default. With `url`, `kb` is the name
+      of a knowledge base of the service; its first one by default.
+    - `hops`: ``dynamic`` or a number; the default of the settings if not given.
+    - `settings`: other settings by name; see `admiral.RetrievalConfig`.
+    - `url`: address of an `admiral serve` that retrieves in place of this process. It has a model
+      and settings of its own.
 
-    Raises
-    ------
-    AdmiralError
-        If `top_k` or a setting has a bad value, or a service is given a model or settings.
+    Raises AdmiralError if `top_k` or a setting has a bad value, or a service is given a model or
+    settings.
     """
 
     def __init__(
@@ -130,19 +118,9 @@ class AdmiralRetriever:
     ) -> dict[str, Any]:
         """Retrieve for one claim.
 
-        Parameters
-        ----------
-        query
-            The claim.
-        top_k, hops
-            Override those of the component.
-
-        Returns
-        -------
-        dict
-            ``documents``, best first, with the title as `id` and the metadata of `admiral.adapters.
-            retrieved_documents.RetrievedDocument` as `meta`; and ``record``, the whole result as
-            `admiral retrieve --json` prints it.
+        `top_k`, `hops`: override those of the component. Returns ``documents``, best first, with
+        the title as `id` and the metadata of `RetrievedDocument` as `meta`; and ``record``, the
+        whole result as `admiral retrieve --json` prints it.
         """
         limit = self._limit(top_k)
         system = self._open()

@@ -38,17 +38,10 @@ class AdmiralRetriever(BaseRetriever):
     """Retrieve documents that verify or refute a claim, in several hops.
 
     `invoke`, `ainvoke`, `batch` and `abatch` take claims as text. The claims of a batch are
-    processed together, as in `Admiral.retrieve_many`.
-
-    Attributes
-    ----------
-    system
-        An open system, or the client of a service. Several retrievers may share it, and the caller
-        closes it. With an `AsyncClient`, only `ainvoke` and `abatch` work.
-    k
-        Maximum number of documents.
-    hops
-        ``dynamic`` or a number; the setting of the system if not given.
+    processed together, as in `Admiral.retrieve_many`. `system`: an open system, or the client of a
+    service. Several retrievers may share it, and the caller closes it. With an `AsyncClient`, only
+    `ainvoke` and `abatch` work. `hops`: ``dynamic`` or a number; the setting of the system if not
+    given.
     """
 
     model_config = ConfigDict(extra="forbid")  # the default ignores unknown parameters
@@ -148,5 +141,4 @@ def _outcomes(texts: Sequence[str], documents: Sequence[list[Document]]) -> list
 
 
 def _claims(texts: Sequence[str]) -> Iterator[Claim]:
-    """Return the claims for the texts that are not empty."""
     return (Claim(str(number), text) for number, text in enumerate(texts, 1) if text.strip())

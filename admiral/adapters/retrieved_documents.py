@@ -14,25 +14,14 @@ from admiral.records import Document, RetrievalResult
 
 @dataclass(frozen=True, slots=True)
 class RetrievedDocument:
-    """A document of a result.
-
-    Attributes
-    ----------
-    title
-        Title, which identifies the document.
-    text
-        Its sentences, joined by spaces.
-    score
-        Score in the ranking; higher is better.
-    metadata
-        JSON values. Of the document: `title`, `rank` (from 1), `hop` and `evidence`, a list of its
-        evidence sentences (`sentence_id`, `text`, `score`), best first. Of the result: `claim`,
-        `stopped`, and of the last hop `sufficient`, `proof` (its steps, or None) and `missing`.
-    """
+    """A document of a result."""
 
     title: str
     text: str
-    score: float
+    score: float  # score in the ranking; higher is better
+    # JSON values. Of the document: `title`, `rank` (from 1), `hop` and `evidence`, a list of its
+    # evidence sentences (`sentence_id`, `text`, `score`), best first. Of the result: `claim`,
+    # `stopped`, and of the last hop `sufficient`, `proof` (its steps, or None) and `missing`.
     metadata: dict[str, Any]
 
 
@@ -41,19 +30,8 @@ def retrieved_documents(
 ) -> list[RetrievedDocument]:
     """Return the first documents of a result, best first.
 
-    Parameters
-    ----------
-    system
-        The system or the client that returned the result.
-    result
-        The result.
-    limit
-        Maximum number of documents.
-
-    Raises
-    ------
-    AdmiralError
-        If the system was closed, or the service does not answer.
+    `system`: the system or the client that returned the result. Raises AdmiralError if the system
+    was closed, or the service does not answer.
     """
     return _retrieved(result, limit, system.document)
 
@@ -63,10 +41,7 @@ async def fetched_documents(
 ) -> list[RetrievedDocument]:
     """Return the first documents of a result of an asynchronous client, best first.
 
-    Raises
-    ------
-    AdmiralError
-        If the service does not answer.
+    Raises AdmiralError if the service does not answer.
     """
     titles = [ranked.title for ranked in result.documents[:limit]]
     documents = await asyncio.gather(*map(client.document, titles))

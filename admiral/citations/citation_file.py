@@ -1,10 +1,15 @@
-"""Claims in context as JSON Lines: `citations.jsonl`, and records of WAFER and WiCE."""
+"""Claims in context as JSON Lines: `citations.jsonl`, and records of WAFER and WiCE.
+
+WiCE (Kamoi et al., 2023) has the text of the cited page and no URLs; its sources have names instead
+(`admiral.library.readers.source_lines.wice_url`).
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
 from typing import Any, get_args
 
 from admiral.citations.citation_records import Citation, CitedClaim, Kind
@@ -13,6 +18,7 @@ from admiral.io.remote import Place
 from admiral.io.streams import json_objects
 from admiral.io.text_cleaning import clean_text
 from admiral.library.readers.source_lines import wice_url
+from admiral.library.source_records import Source
 
 _EXAMPLE = 'Write {"id": "1", "claim": "...", "citations": [{"url": "https://..."}]}'
 _CITATION_FIELDS = tuple(each.name for each in fields(Citation))
@@ -36,15 +42,8 @@ def claim_record(claim: CitedClaim) -> dict[str, Any]:
 def read_citations(path: Place) -> Iterator[CitedClaim]:
     """Yield the claims of a file of `citations.jsonl`, WAFER or WiCE, recognised by their fields.
 
-    Parameters
-    ----------
-    path
-        JSON Lines, compressed or not.
-
-    Raises
-    ------
-    RecordError
-        For a record without a claim, with a field of another type, or with the id of another.
+    Raises RecordError for a record without a claim, with a field of another type, or with the id of
+    another.
     """
     seen: dict[str, int] = {}
     for item in json_objects(path):
@@ -63,12 +62,7 @@ def read_citations(path: Place) -> Iterator[CitedClaim]:
 def parse_claim(record: Mapping[str, Any], where: str, default_id: str = "") -> CitedClaim:
     """Return the claim of a record.
 
-    Parameters
-    ----------
-    record
-        JSON object of one of the three formats.
-    default_id
-        Id of a record without one.
+    `record`: JSON object of one of the three formats. `default_id`: id of a record without one.
     """
     if "input" in record and "output" in record:
         return _wafer(record, where, default_id)
@@ -229,3 +223,78 @@ def _span(value: Any, claim: str, where: str) -> tuple[int, int] | None:
     ):
         raise RecordError(where, "span", f"is {value!r}", remedy)
     return value[0], value[1]
+
+
+#: Labels in ascending order of support.
+WICE_LABELS = ("not_supported", "partially_supported", "supported")
+_FIELDS = ("claim", "evidence", "label", "meta", "supporting_sentences")
+_META = re.compile(r"\(meta data\) ([A-Z ]+): ?")
+_REMEDY = "Give a file of WiCE's claims or sub-claims, unchanged"
+
+
+@dataclass(frozen=True, slots=True)
+class WiceCitation:
+    """A labelled citation of WiCE."""
+
+    claim: CitedClaim  # the claim; it cites `source`
+    source: Source  # the cited page. Its text has one line for each of `sentences`.
+    sentences: tuple[str, ...]  # the sentences of the page, without the lines of metadata
+    # alternative sets of positions in `sentences` that support the claim
+    gold: tuple[frozenset[int], ...]
+    label: str
+
+    @property
+    def page(self) -> str:
+        """The page of the claim, by which folds are divided."""
+        return self.claim.page
+
+
+def read_wice(path: Path) -> list[WiceCitation]:
+    """Read the labelled citations of a file of WiCE's claims.
+
+    Raises RecordError for a record that is not WiCE's, with file, line and field. Raises
+    AdmiralError if the file cannot be read.
+    """
+    citations = []
+    for item in json_objects(path):
+        if isinstance(item, RecordError):
+            raise item
+        number, record = item
+        citations.append(_citation(record, f"{path}:{number}", number))
+    return citations
+
+
+def _citation(record: dict[str, Any], where: str, number: int) -> WiceCitation:
+    for field in _FIELDS:
+        if field not in record:
+            raise RecordError(where, field, "is missing", _REMEDY)
+    if record["label"] not in WICE_LABELS:
+        raise RecordError(where, "label", f"is not one of {', '.join(WICE_LABELS)}", _REMEDY)
+    claim = parse_claim(record, where, default_id=str(number))
+    title, sentences, positions = page_of(record["evidence"])
+    gold = tuple(
+        frozenset(positions[at] for at in own if at in positions)
+        for own in record["supporting_sentences"]
+    )
+    source = Source(claim.citations[0].url, title, "\n".join(sentences), language="en")
+    return WiceCitation(claim, source, sentences, tuple(filter(None, gold)), record["label"])
+
+
+def page_of(evidence: list[str]) -> tuple[str, tuple[str, ...], dict[int, int]]:
+    """Return the title and the sentences of a page, and the new position of each of its lines.
+
+    `evidence`: the lines of the page, with metadata and with marks of headings.
+    """
+    title = ""
+    sentences: list[str] = []
+    positions: dict[int, int] = {}
+    for at, line in enumerate(evidence):
+        if match := _META.match(line):
+            if match[1] == "TITLE":
+                title = " ".join(line[match.end() :].split())
+            continue
+        text = " ".join(line.lstrip("# ").split())
+        if text:
+            positions[at] = len(sentences)
+            sentences.append(text)
+    return title, tuple(sentences), positions

@@ -21,20 +21,12 @@ Kind = Literal["sentence", "list"]
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A reference of a claim to a source.
-
-    Attributes
-    ----------
-    url
-        URL of the source; empty if the reference has none, as a printed book.
-    name
-        Name or number of the reference on its page.
-    title, archive_url, date, template, quote, access_date, work, publisher
-        As far as the reference states them; empty otherwise. Archived URLs are unwrapped.
-    """
+    """A reference of a claim to a source."""
 
     url: str
-    name: str = ""
+    name: str = ""  # name or number of the reference on its page
+    # title, archive_url, date, template, quote, access_date, work, publisher: as far as the
+    # reference states them; empty otherwise. Archived URLs are unwrapped.
     title: str = ""
     archive_url: str = ""
     date: str = ""
@@ -47,38 +39,19 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class CitedClaim:
-    """A sentence of a page with its context and its references.
-
-    Attributes
-    ----------
-    claim
-        The whole sentence, without reference marks.
-    page
-        Title of the page; may be empty.
-    section
-        Headings above the claim, outermost first.
-    before, after
-        Text of the page before and after the claim.
-    span
-        Offsets in `claim` of the part up to the reference mark.
-    kind
-        Whether the claim is a sentence of running text or an item of a list.
-    tags
-        Maintenance tags after the reference, such as ``failed-verification``.
-    citations
-        The references that stand together after the claim.
-    """
+    """A sentence of a page with its context and its references."""
 
     id: str
-    claim: str
+    claim: str  # the whole sentence, without reference marks
     page: str = ""
-    section: tuple[str, ...] = ()
-    before: str = ""
+    section: tuple[str, ...] = ()  # headings above the claim, outermost first
+    before: str = ""  # before, after: text of the page before and after the claim
     after: str = ""
-    span: tuple[int, int] | None = None
-    kind: Kind = "sentence"
+    span: tuple[int, int] | None = None  # offsets in `claim` of the part up to the reference mark
+    kind: Kind = "sentence"  # whether the claim is a sentence of running text or an item of a list
+    # maintenance tags after the reference, such as ``failed-verification``
     tags: tuple[str, ...] = ()
-    citations: tuple[Citation, ...] = ()
+    citations: tuple[Citation, ...] = ()  # the references that stand together after the claim
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,83 +73,48 @@ class ScoredSentence:
 
 @dataclass(frozen=True, slots=True)
 class ScoredSource:
-    """A source judged for a claim.
+    """A source judged for a claim."""
 
-    Attributes
-    ----------
-    url, title
-        Of the source, or of the citation if there is none.
-    status
-        Whether the source was scored, and otherwise why not.
-    score, probability, percentile
-        Unbounded score, calibrated probability of support, and the share (0 to 100) of reference
-        citations with a lower score; None unless scored.
-    passage
-        The best passage; None unless scored.
-    sentences
-        The sentences of the passage that say most of the claim, in the order of the text.
-    parts
-        The parts of the claim with their own best passages.
-    missing
-        Parts of the claim that nothing in the source covers.
-    """
-
-    url: str
+    url: str  # url, title: of the source, or of the citation if there is none
     title: str
-    status: Status
+    status: Status  # whether the source was scored, and otherwise why not
+    # score, probability, percentile: unbounded score, calibrated probability of support, and the
+    # share (0 to 100) of reference citations with a lower score; None unless scored
     score: float | None = None
     probability: float | None = None
     percentile: float | None = None
-    passage: Passage | None = None
+    passage: Passage | None = None  # the best passage; None unless scored
+    # the sentences of the passage that say most of the claim, in the order of the text
     sentences: tuple[ScoredSentence, ...] = ()
-    parts: tuple[ScoredPart, ...] = ()
-    missing: tuple[str, ...] = ()
+    parts: tuple[ScoredPart, ...] = ()  # the parts of the claim with their own best passages
+    missing: tuple[str, ...] = ()  # parts of the claim that nothing in the source covers
 
 
 @dataclass(frozen=True, slots=True)
 class JointScore:
-    """The sources of a claim, judged as one text.
+    """The sources of a claim, judged as one text."""
 
-    Attributes
-    ----------
-    score, probability, percentile
-        As of a `ScoredSource`.
-    missing
-        Parts of the claim that none of the sources covers.
-    """
-
-    score: float
+    score: float  # score, probability, percentile: as of a `ScoredSource`
     probability: float | None
     percentile: float | None
-    missing: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()  # parts of the claim that none of the sources covers
 
 
 @dataclass(frozen=True, slots=True)
 class CitationVerdict:
-    """The verdict on a claim's citations.
-
-    Attributes
-    ----------
-    existing
-        The sources that the claim cites, in the order of its references.
-    suggestions
-        Other sources, best first.
-    warnings
-        What the reader should know, such as sources that could not be read.
-    query
-        What the library was searched for; empty if it was not.
-    together
-        The existing sources as one, if several were scored. They may support together what none
-        supports alone.
-    """
+    """The verdict on a claim's citations."""
 
     claim: CitedClaim
     decision: Decision
+    # the sources that the claim cites, in the order of its references
     existing: tuple[ScoredSource, ...]
-    suggestions: tuple[ScoredSource, ...]
+    suggestions: tuple[ScoredSource, ...]  # other sources, best first
+    # what the reader should know, such as sources that could not be read
     warnings: tuple[str, ...] = ()
-    query: str = ""
+    query: str = ""  # what the library was searched for; empty if it was not
     seconds: float = 0.0
+    # the existing sources as one, if several were scored. They may support together what none
+    # supports alone.
     together: JointScore | None = None
 
     @property

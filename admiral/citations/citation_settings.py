@@ -9,12 +9,7 @@ from typing import Any
 
 from admiral.citations.claim_context import CONTEXT_FORMS
 from admiral.storage.bundled_names import VERIFIER
-from admiral.storage.declared_settings import (
-    declared_settings,
-    documented,
-    setting,
-    value_problems,
-)
+from admiral.storage.declared_settings import declared_settings, documented, setting, value_problems
 
 _COUNT = (1, 1_000_000)
 _FROM_0 = (0, 1_000_000)
@@ -139,10 +134,7 @@ class CitationConfig:
         affects_results=False,
     )
     threads: int = setting(
-        0,
-        "CPU threads; 0 leaves the number to torch.",
-        bounds=(0, 1024),
-        affects_results=False,
+        0, "CPU threads; 0 leaves the number to torch.", bounds=(0, 1024), affects_results=False
     )
     precision: str = setting(
         "auto",
@@ -157,10 +149,7 @@ class CitationConfig:
     def validate(self) -> None:
         """Check all settings.
 
-        Raises
-        ------
-        AdmiralError
-            Naming the first setting whose value is not allowed.
+        Raises AdmiralError (Naming the first setting whose value is not allowed).
         """
         from admiral.errors import AdmiralError
 
@@ -180,10 +169,7 @@ class CitationConfig:
 def load_citation_config(path: Path | None = None, overrides: Sequence[str] = ()) -> CitationConfig:
     """Return checked settings from a file and ``key=value`` overrides.
 
-    Raises
-    ------
-    AdmiralError
-        As `admiral.config.load_config`.
+    Raises AdmiralError as `admiral.config.load_config`.
     """
     from admiral.storage.yaml_settings import read_settings
 

@@ -29,21 +29,14 @@ _LARGEST_EXPONENT = 500.0
 
 @dataclass(frozen=True, slots=True)
 class ScoreCalibration:
-    """The meaning of scores.
+    """The meaning of scores."""
 
-    Attributes
-    ----------
-    slope, intercept
-        The probability of support is ``1 / (1 + exp(-(slope * score + intercept)))`` (Platt, 1999).
-    reference
-        Citations whose scores the percentiles refer to, in words.
-    quantiles
-        The 0th to the 100th percentile of their scores, in ascending order.
-    """
-
+    # slope, intercept: the probability of support is ``1 / (1 + exp(-(slope * score +
+    # intercept)))`` (Platt, 1999)
     slope: float
     intercept: float
-    reference: str
+    reference: str  # citations whose scores the percentiles refer to, in words
+    # the 0th to the 100th percentile of their scores, in ascending order
     quantiles: tuple[float, ...]
 
     @classmethod
@@ -58,10 +51,8 @@ class ScoreCalibration:
     def parse(cls, path: Path, where: str, record: Any) -> ScoreCalibration:
         """Read a calibration from a field of a file of weights.
 
-        Raises
-        ------
-        ValueError
-            If a field is missing, unknown or of another type, with the file and the field.
+        Raises ValueError if a field is missing, unknown or of another type, with the file and the
+        field.
         """
         values = fields(path, where, record, _FIELDS)
         if not isinstance(values["reference"], str):
@@ -180,30 +171,17 @@ class FeatureWeight:
 
 @dataclass(frozen=True, slots=True)
 class CitationWeights:
-    """Fitted weights of the verification of citations.
+    """Fitted weights of the verification of citations."""
 
-    Attributes
-    ----------
-    mixed
-        The weight of each feature of the mixed verifier, by name.
-    calibrations
-        The meaning of the scores of verifiers, by name.
-    missing
-        Weights that find what a source lacks.
-    """
-
-    mixed: Mapping[str, FeatureWeight]
-    calibrations: Mapping[str, ScoreCalibration]
+    mixed: Mapping[str, FeatureWeight]  # the weight of each feature of the mixed verifier, by name
+    calibrations: Mapping[str, ScoreCalibration]  # the meaning of the scores of verifiers, by name
     missing: MissingWords
 
     @classmethod
     def read(cls, path: Path) -> CitationWeights:
         """Read a file of weights.
 
-        Raises
-        ------
-        AdmiralError
-            If it is not such a file, with the field.
+        Raises AdmiralError if it is not such a file, with the field.
         """
         try:
             record = read_weights(path, ("mixed", "calibrations", "missing"))

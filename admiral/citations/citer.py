@@ -24,6 +24,7 @@ from admiral.citations.citation_records import (
 )
 from admiral.citations.citation_settings import CitationConfig
 from admiral.citations.citation_weights import ScoreCalibration
+from admiral.citations.coverage_verifier import TermWeights
 from admiral.citations.decide import DecisionRule
 from admiral.citations.open_scorer import open_scorer, open_weights
 from admiral.citations.source_collections import (
@@ -35,7 +36,6 @@ from admiral.citations.source_collections import (
 )
 from admiral.citations.source_judging import REASONS, SourceJudge, source_status
 from admiral.citations.source_search import SourceSearch
-from admiral.citations.verifiers.coverage_verifier import TermWeights
 from admiral.errors import AdmiralError
 from admiral.library import Library
 from admiral.library.canonical_urls import canonical, is_web
@@ -77,10 +77,7 @@ class _Scored:
 class Citer:
     """Verify citations and suggest sources.
 
-    Parameters
-    ----------
-    search
-        Finds other sources; None to suggest nothing.
+    `search`: finds other sources; None to suggest nothing.
     """
 
     def __init__(
@@ -105,18 +102,8 @@ class Citer:
     ) -> Citer:
         """Open a library and a verifier; the citer is a context manager.
 
-        Parameters
-        ----------
-        verifier
-            Name of the verifier; that of the settings by default.
-        config
-            Settings; the defaults if None.
-
-        Raises
-        ------
-        AdmiralError
-            If the library cannot be opened, a setting is invalid, or a file that it names cannot be
-            used.
+        `verifier`: name of the verifier; that of the settings by default. Raises AdmiralError if
+        the library cannot be opened, a setting is invalid, or a file that it names cannot be used.
         """
         config = config or CitationConfig()
         if verifier is not None:
@@ -160,10 +147,7 @@ class Citer:
     ) -> Citer:
         """Return a citer over sources, with the verifier of the settings.
 
-        Raises
-        ------
-        AdmiralError
-            If a setting is invalid, or a file that it names cannot be used.
+        Raises AdmiralError if a setting is invalid, or a file that it names cannot be used.
         """
         config.validate()
         weights = open_weights(config)
@@ -196,17 +180,9 @@ class Citer:
     ) -> list[ScoredSource]:
         """Return sources for a statement, best first, whether good enough or not.
 
-        Parameters
-        ----------
-        k
-            Number of sources; that of the settings by default.
-        page, before
-            Title of its page and the text before it, if any.
-
-        Raises
-        ------
-        AdmiralError
-            If the statement is empty, or there is nothing to search.
+        `k`: number of sources; that of the settings by default. `page`, `before`: title of its page
+        and the text before it, if any. Raises AdmiralError if the statement is empty, or there is
+        nothing to search.
         """
         if not statement.strip():
             raise AdmiralError("statement: is empty. Give its text")
@@ -291,12 +267,7 @@ class Citer:
                 scored[at].existing[number] = source
         return scored
 
-    def _verdict(
-        self,
-        prepared: _Prepared,
-        scored: _Scored,
-        seconds: float,
-    ) -> CitationVerdict:
+    def _verdict(self, prepared: _Prepared, scored: _Scored, seconds: float) -> CitationVerdict:
         existing, candidates, together = scored.existing, scored.candidates, scored.joint_score()
         own = best_existing_score(existing, together)
         decision = self._rule.decide(

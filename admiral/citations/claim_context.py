@@ -61,12 +61,7 @@ def claim_in_context(
 ) -> str:
     """Return the text of a claim in context.
 
-    Parameters
-    ----------
-    max_tokens
-        Longest text, in tokens.
-    cost
-        Number of tokens of a word; one by default.
+    `max_tokens`: longest text, in tokens. `cost`: number of tokens of a word; one by default.
     """
     pieces = context_pieces(claim, form)
     words = (piece.split() for piece in (pieces.title, pieces.section, pieces.before, pieces.claim))
@@ -106,7 +101,6 @@ def fit_pieces(
 
 
 def _first(words: Sequence[str], limit: int, cost: WordCost) -> list[str]:
-    """Return as many of the first words as fit."""
     kept: list[str] = []
     for word in words:
         limit -= cost(word)

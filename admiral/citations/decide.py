@@ -24,23 +24,13 @@ from admiral.citations.citation_records import Decision
 
 @dataclass(frozen=True, slots=True)
 class DecisionRule:
-    """Thresholds of scores.
+    """Thresholds of scores."""
 
-    Attributes
-    ----------
-    fail
-        An existing source with a lower score fails.
-    accept
-        A candidate with a lower score is not accepted.
-    margin
-        How much better than an existing source that does not fail an alternative has to be.
-    paper_rule
-        Whether to replace a source that does not fail if a candidate has a higher score.
-    """
-
-    fail: float
-    accept: float
+    fail: float  # an existing source with a lower score fails
+    accept: float  # a candidate with a lower score is not accepted
+    # how much better than an existing source that does not fail an alternative has to be
     margin: float
+    # whether to replace a source that does not fail if a candidate has a higher score
     paper_rule: bool = False
 
     def decide(
@@ -53,16 +43,10 @@ class DecisionRule:
     ) -> Decision:
         """Return the decision on a claim.
 
-        Parameters
-        ----------
-        existing
-            Highest score of the sources that the claim cites; None if none was scored.
-        best
-            Highest score of the other sources; None if there are none.
-        cites
-            Whether the claim cites anything.
-        unread
-            Whether a source that it cites was not read.
+        - `existing`: highest score of the sources that the claim cites; None if none was scored.
+        - `best`: highest score of the other sources; None if there are none.
+        - `cites`: whether the claim cites anything.
+        - `unread`: whether a source that it cites was not read.
         """
         accepted = best is not None and best >= self.accept
         if not cites:

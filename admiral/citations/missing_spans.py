@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from admiral.citations.verifiers.coverage_verifier import passage_stems, text_stems
+from admiral.citations.coverage_verifier import passage_stems, text_stems
 from admiral.library.source_records import Passage
 from proofs.drafting.chunking import chunk
 from proofs.judges.fitted_weights import fields, number, numbers
@@ -33,27 +33,17 @@ WORD_FEATURES = (
 
 @dataclass(frozen=True, slots=True)
 class MissingWords:
-    """Weights of the features of words.
+    """Weights of the features of words."""
 
-    Attributes
-    ----------
-    weights
-        The weight of each of `WORD_FEATURES`.
-    threshold
-        Words with a higher sum are missing.
-    """
-
-    weights: Mapping[str, float]
-    threshold: float
+    weights: Mapping[str, float]  # the weight of each of `WORD_FEATURES`
+    threshold: float  # words with a higher sum are missing
 
     @classmethod
     def parse(cls, path: Path, where: str, record: Any) -> MissingWords:
         """Read weights from a field of a file.
 
-        Raises
-        ------
-        ValueError
-            If a field is missing, unknown or not a number, with the file and the field.
+        Raises ValueError if a field is missing, unknown or not a number, with the file and the
+        field.
         """
         values = fields(path, where, record, ("weights", "threshold"))
         weights = numbers(path, f"{where}.weights", values["weights"], WORD_FEATURES)
@@ -77,10 +67,7 @@ class MissingWords:
     def spans(self, claim: str, passages: Sequence[Passage], best: int) -> tuple[str, ...]:
         """Return the parts of a claim that its source lacks, in order, without punctuation.
 
-        Parameters
-        ----------
-        best
-            Position of the best passage.
+        `best`: position of the best passage.
         """
         words = word_spans(claim)
         marks = self.marks(claim, words, passages, best)
@@ -103,12 +90,7 @@ def word_features(
 ) -> list[tuple[float, ...]]:
     """Return the values of `WORD_FEATURES` for each word of a claim.
 
-    Parameters
-    ----------
-    words
-        Offsets of its words, in order.
-    best
-        Position of the best passage.
+    `best`: position of the best passage.
     """
     in_passage = passage_stems(passages[best].text)
     in_source = frozenset[str]().union(*(passage_stems(passage.text) for passage in passages))

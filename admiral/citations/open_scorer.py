@@ -12,20 +12,21 @@ import torch
 from admiral.citations.citation_settings import CitationConfig
 from admiral.citations.citation_weights import CitationWeights
 from admiral.citations.claim_context import ContextForm
-from admiral.citations.source_scorers import PARTS, MixedScorer, PassageAggregator, SourceScorer
-from admiral.citations.verifiers.coverage_verifier import (
+from admiral.citations.coverage_verifier import (
     LEXICAL_FEATURES,
+    CascadeVerifier,
+    CitationVerifier,
     CoverageVerifier,
     TermWeights,
 )
-from admiral.citations.verifiers.model_verifiers import (
+from admiral.citations.model_verifiers import (
     LateInteractionVerifier,
     PairClassifierVerifier,
     ProofVerifier,
     SentenceStates,
     SimilarityVerifier,
 )
-from admiral.citations.verifiers.verifier_protocol import CascadeVerifier, CitationVerifier
+from admiral.citations.source_scorers import PARTS, MixedScorer, PassageAggregator, SourceScorer
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
 from admiral.models.devices import choose_device, choose_dtype
@@ -39,13 +40,7 @@ WHOLE_WEIGHT = 0.5
 
 
 class VerifierFactory:
-    """Makes verifiers that share a sentence encoder.
-
-    Parameters
-    ----------
-    config
-        Validated settings.
-    """
+    """Makes verifiers that share a sentence encoder."""
 
     def __init__(self, config: CitationConfig, stems: TermWeights) -> None:
         self._config, self._stems = config, stems
@@ -55,10 +50,7 @@ class VerifierFactory:
     def verifier(self, name: str, context: ContextForm = "claim") -> CitationVerifier:
         """Return a verifier by name; all but `coverage` read the best passages only.
 
-        Raises
-        ------
-        AdmiralError
-            If files of it are missing or damaged.
+        Raises AdmiralError if files of it are missing or damaged.
         """
         coverage = CoverageVerifier(self._stems, context)
         if name == "coverage":
@@ -94,10 +86,7 @@ def open_scorer(
 ) -> SourceScorer:
     """Open the verifier of the settings.
 
-    Raises
-    ------
-    AdmiralError
-        If files of it are missing or damaged.
+    Raises AdmiralError if files of it are missing or damaged.
     """
     if config.threads:
         torch.set_num_threads(config.threads)
@@ -122,10 +111,7 @@ def mixed_verifiers(features: Mapping[str, object] | Iterable[str]) -> list[str]
 def open_weights(config: CitationConfig) -> CitationWeights:
     """Return the weights of the settings.
 
-    Raises
-    ------
-    AdmiralError
-        If the file cannot be used.
+    Raises AdmiralError if the file cannot be used.
     """
     if not config.weights:
         return CitationWeights.bundled()

@@ -41,10 +41,7 @@ class CandidateSearch(Protocol):
 class LoadedSources:
     """Sources in memory.
 
-    Parameters
-    ----------
-    sources
-        The sources; of several with one URL, the last counts.
+    `sources`: the sources; of several with one URL, the last counts.
     """
 
     def __init__(self, sources: Iterable[Source]) -> None:

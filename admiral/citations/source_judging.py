@@ -14,8 +14,8 @@ from admiral.citations.citation_records import (
     Status,
 )
 from admiral.citations.citation_weights import CitationWeights, ScoreCalibration
+from admiral.citations.coverage_verifier import TermWeights, text_stems
 from admiral.citations.source_scorers import SourceScore, SourceScorer
-from admiral.citations.verifiers.coverage_verifier import TermWeights, text_stems
 from admiral.kb.bm25.analysis import STOP_WORDS
 from admiral.kb.corpus.sentence_splitter import split_sentences
 from admiral.library.source_records import Passage, Source
@@ -42,12 +42,8 @@ def source_status(
 ) -> Status:
     """Return whether a source can be scored, and otherwise why not.
 
-    Parameters
-    ----------
-    source
-        The source that the library holds for the citation, or None.
-    is_web
-        Whether its URL leads to a page of the web.
+    `source`: the source that the library holds for the citation, or None. `is_web`: whether its URL
+    leads to a page of the web.
     """
     if not citation.url.strip():
         return "not_web"
@@ -78,10 +74,7 @@ _SENTENCES = 2
 class SourceJudge:
     """Scores sources and says what supports the score.
 
-    Parameters
-    ----------
-    calibration
-        The meaning of the scores; None if it is unknown.
+    `calibration`: the meaning of the scores; None if it is unknown.
     """
 
     def __init__(

@@ -10,12 +10,12 @@ from typing import Protocol
 
 from admiral.citations.citation_records import CitedClaim, ScoredPart
 from admiral.citations.citation_weights import FeatureWeight
-from admiral.citations.verifiers.coverage_verifier import (
+from admiral.citations.coverage_verifier import (
     LEXICAL_FEATURES,
+    CitationVerifier,
     TermWeights,
     lexical_features,
 )
-from admiral.citations.verifiers.verifier_protocol import CitationVerifier
 from admiral.library.source_records import Passage
 from admiral.synthesis.clauses import LONGEST_SENTENCE, clause_ends
 from proofs.drafting.chunking import chunk
@@ -34,22 +34,12 @@ _EDGE = " ,;"
 
 @dataclass(frozen=True, slots=True)
 class SubClaim:
-    """A part of a claim.
-
-    Attributes
-    ----------
-    start, end
-        Offsets in the claim.
-    text
-        ``claim[start:end]``.
-    share
-        Its share of the content words of all parts.
-    """
+    """A part of a claim."""
 
     start: int
     end: int
     text: str
-    share: float
+    share: float  # its share of the content words of all parts
 
 
 def subclaims(claim: str) -> tuple[SubClaim, ...]:
@@ -107,21 +97,11 @@ def _trimmed(claim: str, start: int, end: int) -> tuple[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class SourceScore:
-    """The score of a source for a claim.
-
-    Attributes
-    ----------
-    score
-        The score of the source.
-    passages
-        The scores of its passages.
-    parts
-        The parts of the claim, each with its best passage.
-    """
+    """The score of a source for a claim."""
 
     score: float
     passages: tuple[float, ...]
-    parts: tuple[ScoredPart, ...] = ()
+    parts: tuple[ScoredPart, ...] = ()  # the parts of the claim, each with its best passage
 
     @property
     def best(self) -> int:
@@ -144,12 +124,7 @@ class PassageAggregator:
 
     The score is ``w * max_p s(c, p) + (1 - w) * sum_j share_j * max_p s(u_j, p)`` for a claim `c`
     with the parts `u_j`, passages `p` and the score `s` of a verifier. With ``w = 1``, it is that
-    of SIDE.
-
-    Parameters
-    ----------
-    whole_weight
-        The weight `w` of the whole claim, from 0 to 1.
+    of SIDE. `whole_weight`: the weight `w` of the whole claim, from 0 to 1.
     """
 
     def __init__(self, verifier: CitationVerifier, whole_weight: float) -> None:
@@ -170,9 +145,7 @@ class PassageAggregator:
 
 
 def score_parts(
-    verifier: CitationVerifier,
-    claims: Sequence[CitedClaim],
-    sources: Sequence[Sequence[Passage]],
+    verifier: CitationVerifier, claims: Sequence[CitedClaim], sources: Sequence[Sequence[Passage]]
 ) -> list[tuple[ScoredPart, ...]]:
     """Return the parts of each claim with the best passage of its source for each of them."""
     texts = [[part.text for part in subclaims(claim.claim)] for claim in claims]
@@ -219,14 +192,9 @@ class MixedScorer:
 
     The features are, for each verifier, its highest score of a passage and the mean over the parts
     of the claim of their highest scores (suffix ``_parts``), and `LEXICAL_FEATURES`. A passage is
-    scored by the verifiers alone, with the same weights.
-
-    Parameters
-    ----------
-    verifiers
-        The verifiers by name; the first one chooses the best passage for the lexical features.
-    weights
-        The weight of each feature; verifiers that it does not name are not asked for scores.
+    scored by the verifiers alone, with the same weights. `verifiers`: the verifiers by name; the
+    first one chooses the best passage for the lexical features. `weights`: the weight of each
+    feature; verifiers that it does not name are not asked for scores.
     """
 
     def __init__(
@@ -268,21 +236,11 @@ class MixedScorer:
 
 @dataclass(frozen=True, slots=True)
 class ExtractedFeatures:
-    """The features of a claim and its source.
-
-    Attributes
-    ----------
-    values
-        The value of each feature, by name.
-    passages
-        The scores of the passages, by verifier.
-    parts
-        The parts of the claim with the scores of the first verifier.
-    """
+    """The features of a claim and its source."""
 
     values: Mapping[str, float]
     passages: Mapping[str, Sequence[float]]
-    parts: tuple[ScoredPart, ...]
+    parts: tuple[ScoredPart, ...]  # the parts of the claim with the scores of the first verifier
 
 
 class MixedFeatures:

@@ -15,22 +15,13 @@ from admiral.library.source_records import ScoredPassage, Source
 
 @dataclass(frozen=True, slots=True)
 class QueryForm:
-    """The parts of a query in addition to the claim.
+    """The parts of a query in addition to the claim."""
 
-    Attributes
-    ----------
-    title
-        Whether it holds the title of the page. With it alone, the query is the one that SIDE found
-        best for BM25.
-    section
-        Whether it holds the headings above the claim.
-    sentences
-        Number of sentences before the claim; None for the whole context.
-    """
-
+    # whether it holds the title of the page. With it alone, the query is the one that SIDE found
+    # best for BM25.
     title: bool = True
-    section: bool = False
-    sentences: int | None = 0
+    section: bool = False  # whether it holds the headings above the claim
+    sentences: int | None = 0  # number of sentences before the claim; None for the whole context
 
 
 #: The forms that `benchmarks.citation_retrieval` compares, by name.
@@ -123,15 +114,9 @@ class SourceTexts(Protocol):
 class SourceSearch:
     """Find sources that may support claims.
 
-    Parameters
-    ----------
-    sparse, dense
-        Indexes that are searched; None for none.
-    fusion
-        How both rankings of pages become one: by reciprocal ranks (``rrf``), or in turns
-        (``union``).
-    filter
-        Which sources are left out.
+    `sparse`, `dense`: indexes that are searched; None for none. `fusion`: how both rankings of
+    pages become one: by reciprocal ranks (``rrf``), or in turns (``union``). `filter`: which
+    sources are left out.
     """
 
     def __init__(
@@ -185,7 +170,6 @@ class SourceSearch:
     def _allowed(
         self, claim: CitedClaim, ranking: Sequence[ScoredPassage], k: int
     ) -> list[ScoredPassage]:
-        """Return the first `k` sources that are not left out."""
         allowed: list[ScoredPassage] = []
         for scored in ranking:
             if len(allowed) == k:

@@ -10,13 +10,16 @@ import hashlib
 import json
 import random
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from admiral.citations.audit_page import claim_html
 from admiral.citations.citation_records import CitedClaim
 from admiral.errors import AdmiralError
+from admiral.io.judgement_page import page_file, page_head, script_policy
+from proofs.logic.wording import escaped
 
 #: What an annotator may choose.
 Choice = Literal["first", "second", "neither"]
@@ -28,27 +31,13 @@ _KEY_FORMAT = 1
 
 @dataclass(frozen=True, slots=True)
 class StudyItem:
-    """An item of a study.
-
-    Attributes
-    ----------
-    name
-        Opaque name of the item on the page.
-    claim_id
-        Id of the claim.
-    claim
-        The claim in its context.
-    passages
-        The passages of the first and of the second source.
-    existing_first
-        Whether the first source is the one that the claim cites.
-    """
+    """An item of a study."""
 
     name: str
     claim_id: str
     claim: CitedClaim
-    passages: tuple[str, str]
-    existing_first: bool
+    passages: tuple[str, str]  # the passages of the first and of the second source
+    existing_first: bool  # whether the first source is the one that the claim cites
 
 
 def study_items(
@@ -60,17 +49,11 @@ def study_items(
 ) -> list[StudyItem]:
     """Return the items of a study in random order.
 
-    Parameters
-    ----------
-    verdicts
-        Records of verdicts. Those without a source that was read, or without a suggestion, have
-        nothing to compare and are left out.
-    claims
-        The claims in their context by id; a verdict without one is shown without context.
-    seed
-        Decides the order of the items and of the two sources of each.
-    only_replaced
-        Keep only verdicts whose decision is ``replace``.
+    - `verdicts`: records of verdicts. Those without a source that was read, or without a
+      suggestion, have nothing to compare and are left out.
+    - `claims`: the claims in their context by id; a verdict without one is shown without context.
+    - `seed`: decides the order of the items and of the two sources of each.
+    - `only_replaced`: keep only verdicts whose decision is ``replace``.
     """
     generator = random.Random(f"study {seed}")
     items = []
@@ -116,10 +99,7 @@ def key_record(items: Sequence[StudyItem]) -> dict[str, Any]:
 def read_key(path: Path) -> tuple[str, dict[str, str]]:
     """Return the name of a study, and by item which source is the existing one.
 
-    Raises
-    ------
-    AdmiralError
-        If the file is not the key of a study.
+    Raises AdmiralError if the file is not the key of a study.
     """
     record = read_json(path)
     remedy = "Give the key that `admiral study build` wrote beside the page"
@@ -138,15 +118,8 @@ def read_key(path: Path) -> tuple[str, dict[str, str]]:
 def read_answers(path: Path, study: str, existing: Mapping[str, str]) -> dict[str, Preference]:
     """Return the preference of an annotator for each item that was answered.
 
-    Parameters
-    ----------
-    path
-        Answers as the page exports them.
-
-    Raises
-    ------
-    AdmiralError
-        If the file holds no answers, or those of another study.
+    `path`: answers as the page exports them. Raises AdmiralError if the file holds no answers, or
+    those of another study.
     """
     record = read_json(path)
     answers = record.get("answers")
@@ -196,48 +169,29 @@ NO_MAJORITY = "no majority"
 
 @dataclass(frozen=True, slots=True)
 class SignTest:
-    """An exact sign test of suggested against existing sources; ties are left out.
+    """An exact sign test of suggested against existing sources; ties are left out."""
 
-    Attributes
-    ----------
-    wins, losses
-        How often the suggested and how often the existing source was preferred.
-    one_tailed
-        Probability of at least this number of wins if both were equally good.
-    two_tailed
-        Probability of a difference at least as large in either direction.
-    """
-
+    # wins, losses: how often the suggested and how often the existing source was preferred
     wins: int
     losses: int
-    one_tailed: float
-    two_tailed: float
+    one_tailed: float  # probability of at least this number of wins if both were equally good
+    two_tailed: float  # probability of a difference at least as large in either direction
 
 
 @dataclass(frozen=True, slots=True)
 class StudyOutcome:
-    """The outcome of a study.
+    """The outcome of a study."""
 
-    Attributes
-    ----------
-    annotators, items, annotations
-        Number of annotators, of items with an answer, and of answers.
-    preferences
-        Number of answers by preference.
-    majorities
-        Number of items by the preference of most of their annotators.
-    kappa
-        Fleiss' kappa; None if no item has two answers, or all answers are the same.
-    by_majority, by_annotation
-        Sign tests over items with a majority, and over answers, which are not independent.
-    """
-
+    # annotators, items, annotations: number of annotators, of items with an answer, and of answers
     annotators: int
     items: int
     annotations: int
-    preferences: Mapping[str, int]
-    majorities: Mapping[str, int]
+    preferences: Mapping[str, int]  # number of answers by preference
+    majorities: Mapping[str, int]  # number of items by the preference of most of their annotators
+    # Fleiss' kappa; None if no item has two answers, or all answers are the same
     kappa: float | None
+    # by_majority, by_annotation: sign tests over items with a majority, and over answers, which are
+    # not independent
     by_majority: SignTest
     by_annotation: SignTest
 
@@ -268,10 +222,7 @@ class StudyOutcome:
 def score_study(annotators: Sequence[Mapping[str, Preference]]) -> StudyOutcome:
     """Return the outcome of a study.
 
-    Parameters
-    ----------
-    annotators
-        The preference of each annotator by item; not all need to answer all items.
+    `annotators`: the preference of each annotator by item; not all need to answer all items.
     """
     items: dict[str, Counter[str]] = {}
     for answers in annotators:
@@ -301,12 +252,8 @@ def fleiss_kappa(counts: Sequence[Sequence[int]]) -> float | None:
     """Return Fleiss' kappa of items with any number of ratings; None if it is not defined.
 
     Items with one rating say nothing about agreement and are left out. With equal numbers of
-    ratings this is the measure of Fleiss (1971).
-
-    Parameters
-    ----------
-    counts
-        For each item, the number of ratings of each category.
+    ratings this is the measure of Fleiss (1971). `counts`: for each item, the number of ratings of
+    each category.
     """
     rated = [row for row in counts if sum(row) >= 2]
     if not rated:
@@ -337,3 +284,52 @@ def sign_test(wins: int, losses: int) -> SignTest:
 
     two_tailed = min(1.0, 2 * at_least(max(wins, losses)))
     return SignTest(wins, losses, at_least(wins), two_tailed)
+
+
+_CHOICES = (
+    ("first", "the first source"),
+    ("second", "the second source"),
+    ("neither", "neither of them"),
+)
+_STYLE = page_file("study.css")
+_SCRIPT = page_file("study.js")
+
+
+def study_page(items: Sequence[StudyItem]) -> Iterator[str]:
+    """Yield the HTML of a study in parts; it does not say which source is which.
+
+    `items`: the items, in the order in which they are shown.
+    """
+    head = page_head("Which source would you cite?", _STYLE, script_policy(_SCRIPT))
+    yield head.replace("<body>", f'<body data-study="{study_name(items)}">')
+    yield (
+        "<h1>Which source would you cite?</h1>\n<p>Each statement is shown in its context, in "
+        "bold. Read the two passages and choose the source that you would cite for it, or neither. "
+        "The sources are in random order. Answers are kept in this browser; save them at the end."
+        "</p>\n"
+        "<form>\n"
+    )
+    for number, item in enumerate(items, 1):
+        yield _item(number, item)
+    yield (
+        '<footer><label>Your name or a nickname <input type="text" name="annotator"></label>'
+        '<button type="submit">Save answers as a file</button> <output></output></footer>\n'
+        "</form>\n"
+        f"<script>{_SCRIPT}</script>\n</body>\n</html>\n"
+    )
+
+
+def _item(number: int, item: StudyItem) -> str:
+    place = " › ".join(filter(None, [item.claim.page, *item.claim.section]))
+    choices = "".join(
+        f'<label><input type="radio" name="{item.name}" value="{value}"> {words}</label>\n'
+        for value, words in _CHOICES
+    )
+    first, second = map(escaped, item.passages)
+    return (
+        f'<section data-item="{item.name}">\n<h2>{number}. {escaped(place)}</h2>\n'
+        f'<p class="claim">{claim_html(item.claim)}</p>\n<div class="sides">\n'
+        f"<div><b>First source</b><p>{first}</p></div>\n"
+        f"<div><b>Second source</b><p>{second}</p></div>\n</div>\n"
+        f"<fieldset><legend>I would cite</legend>\n{choices}</fieldset>\n</section>\n"
+    )

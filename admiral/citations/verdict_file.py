@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import admiral
-from admiral.citations.citation_records import CitationVerdict, JointScore, ScoredSource
+from admiral.citations.citation_records import (
+    CitationVerdict,
+    CitedClaim,
+    JointScore,
+    ScoredSource,
+)
 from admiral.citations.citation_settings import CitationConfig
+from admiral.citations.citer import Citer
 from admiral.config import RetrievalConfig
 from admiral.errors import RecordError
+from admiral.io.progress import track_claims
+from admiral.io.result_writer import ResumableWriter
 from admiral.io.streams import json_objects
 from admiral.library.source_records import Passage
 from admiral.models.devices import choose_precision
+from admiral.records import Claim
 from admiral.retrieval.provenance import identity
 
 _DIGITS = 6
@@ -42,12 +52,8 @@ def verdict_record(verdict: CitationVerdict) -> dict[str, Any]:
 def suggestion_record(rank: int, source: ScoredSource, existing: float | None) -> dict[str, Any]:
     """Return the record of a suggestion.
 
-    Parameters
-    ----------
-    rank
-        Its rank, from 1.
-    existing
-        The score of the existing sources, which the margin refers to; None without one.
+    `rank`: its rank, from 1. `existing`: the score of the existing sources, which the margin refers
+    to; None without one.
     """
     margin = None
     if existing is not None and source.score is not None:
@@ -108,23 +114,14 @@ def recorded_citation_settings(config: CitationConfig, library: str) -> dict[str
     runtime = RetrievalConfig(device=config.device, precision=config.precision)
     settings = config.settings() | {"precision": choose_precision(runtime)}
     files = {key: identity(settings[key]) for key in ("classifier", "weights") if settings[key]}
-    return {
-        **settings,
-        **files,
-        "library": identity(library),
-        "version": admiral.__version__,
-    }
+    return {**settings, **files, "library": identity(library), "version": admiral.__version__}
 
 
 def read_verdicts(path: Path) -> dict[str, dict[str, Any]]:
     """Return the records of a file of verdicts by id.
 
-    Raises
-    ------
-    RecordError
-        For a line that is not a verdict.
-    AdmiralError
-        If the file cannot be read.
+    Raises RecordError for a line that is not a verdict. Raises AdmiralError if the file cannot be
+    read.
     """
     records = {}
     for item in json_objects(path):
@@ -141,3 +138,33 @@ def read_verdicts(path: Path) -> dict[str, dict[str, Any]]:
 def any_flagged(path: Path) -> bool:
     """Return whether a file of verdicts flags a claim."""
     return any(record["flagged"] for record in read_verdicts(path).values())
+
+
+def write_verdicts(
+    output: Path,
+    library: str | Path,
+    config: CitationConfig,
+    claims: Sequence[CitedClaim],
+    *,
+    overwrite: bool = False,
+    quiet: bool = False,
+    on_resume: Callable[[int], object] = lambda done: None,
+) -> None:
+    """Write the verdicts that a file does not hold yet; an interrupted run is resumed.
+
+    `on_resume` receives the number of verdicts that are there already. Raises AdmiralError if the
+    file was written with other settings, or as `Citer` does.
+    """
+    by_id = {one.id: one for one in claims}
+    texts = [Claim(one.id, one.claim) for one in by_id.values()]
+    settings = recorded_citation_settings(config, str(library))
+    with ResumableWriter(output, settings, overwrite=overwrite) as writer:
+        pending = [by_id[one.id] for one in writer.pending(texts)]
+        if done := len(writer.finished):
+            on_resume(done)
+        if pending:
+            with Citer.open(library, config=config) as citer:
+                verdicts = citer.verify_many(pending)
+                for verdict in track_claims(verdicts, done=done, total=len(by_id), quiet=quiet):
+                    writer.write(verdict_record(verdict))
+        writer.finish()

@@ -46,11 +46,7 @@ def fairseq_to_hf_command(
 
     _report(
         fairseq_to_hf(
-            source,
-            out,
-            checkpoint_file=checkpoint_file,
-            tokenizer=tokenizer,
-            overwrite=overwrite,
+            source, out, checkpoint_file=checkpoint_file, tokenizer=tokenizer, overwrite=overwrite
         )
     )
 

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from admiral.cli.evaluate_citations import evaluate_citations_command
-from admiral.cli.evaluate_graph import evaluate_graph_command
 from admiral.cli.options import check_outside_folders, cut_offs_option, json_record_option
 from admiral.storage.output_paths import check_distinct_paths, check_output_path
 
 if TYPE_CHECKING:
     from admiral.evaluation.tasks import Evaluation
+
 
 # The names of `admiral.evaluation.tasks.EVALUATION_TASKS`, whose import takes too long for --help.
 _TASKS = ("fever", "hover", "feverous", "qa", "qrels")
@@ -38,10 +37,6 @@ def evaluate_command() -> None:
     in the format of the data set or of the demo claims; for qrels, they are judgements as BEIR or
     TREC have them.
     """
-
-
-evaluate_command.add_command(evaluate_graph_command)
-evaluate_command.add_command(evaluate_citations_command)
 
 
 def _evaluate_run(
@@ -103,7 +98,6 @@ def _evaluate_run(
 
 
 def _task_command(task: str) -> click.Command:
-    """Return the command that evaluates a run by the rules of a task."""
 
     @click.command(task, short_help=f"Evaluate a run by the rules of {task}.")
     @click.option("--gold", type=_FILE, help="Claims with gold evidence.")
@@ -201,3 +195,112 @@ def _print_text(result: Evaluation, notes: Sequence[str], table: str) -> None:
     for note in notes:
         click.echo(f"- {printable(note)}")
     click.echo("\n" + table, nl=False)
+
+
+@click.command("citations", short_help="Evaluate verdicts on citations.")
+@click.option("--gold", type=_FILE, required=True, help="Claims of WiCE with labels.")
+@click.option(
+    "--predictions", type=_FILE, required=True, help="Verdicts of `admiral verify-citation`."
+)
+@json_record_option
+def evaluate_citations_command(gold: Path, predictions: Path, as_json: bool) -> None:
+    """Evaluate how well verdicts tell supported claims from others.
+
+    Claims whose source was not checked have no score; they are counted apart and never count as
+    flagged.
+    """
+    from admiral.citations.citation_file import WICE_LABELS, read_wice
+    from admiral.citations.verdict_file import read_verdicts
+    from admiral.evaluation.citation_evaluation import evaluate_citations
+
+    result = evaluate_citations(read_wice(gold), read_verdicts(predictions))
+    if as_json:
+        record = {
+            "task": "citations",
+            "claims": result.claims,
+            "not_scored": result.not_scored,
+            "measures": {
+                name: {"value": value, "low": low, "high": high}
+                for name, (value, low, high) in result.measures.items()
+            },
+            "decisions": result.decisions,
+        }
+        click.echo(json.dumps(record, ensure_ascii=False, indent=1))
+        return
+    click.echo(f"citations, {result.claims} claims, {result.not_scored} of them not scored\n")
+    for name, (value, low, high) in result.measures.items():
+        limits = "" if low is None or high is None else f"  [{low:.3f}, {high:.3f}]"
+        click.echo(f"{name:<48}  {'–' if value is None else f'{value:.3f}'}{limits}")
+    click.echo(f"\n{'decision':<14}" + "".join(f"{label:>22}" for label in WICE_LABELS))
+    for decision, counts in sorted(result.decisions.items()):
+        click.echo(f"{decision:<14}" + "".join(f"{counts[label]:>22}" for label in WICE_LABELS))
+
+
+@click.command("graph", short_help="Evaluate retrieval over the graph.")
+@click.option(
+    "--gold", type=click.Path(path_type=Path), required=True, help="Claims with gold evidence."
+)
+@click.option("--kb", metavar="NAME|DIR", required=True, help="Knowledge base with a graph.")
+@cut_offs_option("Cut-off of the rankings; repeatable. [default: 5, 10, 20, 50 and 100]")
+@click.option(
+    "--max-mentions",
+    type=click.IntRange(min=0),
+    default=1000,
+    show_default=True,
+    help="Leave out claims that name a document with more mentions; 0 for no limit.",
+)
+@click.option(
+    "--min-entities",
+    type=click.IntRange(min=0),
+    default=2,
+    show_default=True,
+    help="Leave out claims that name fewer documents.",
+)
+@click.option(
+    "--rankings-only", is_flag=True, help="Only the rankings, by PageRank and BM25: faster."
+)
+@json_record_option
+def evaluate_graph_command(
+    gold: Path,
+    kb: str,
+    ks: Sequence[int],
+    max_mentions: int,
+    min_entities: int,
+    rankings_only: bool,
+    as_json: bool,
+) -> None:
+    """Compare retrieval over the graph by hit rate and amount of text.
+
+    It needs no run: GraphRetrieve, its baselines, the ranking of `admiral graph query` and BM25
+    search the knowledge base.
+    """
+    from admiral.evaluation.graph_hits import CUTS, evaluate_graph, format_hits, hit_records
+    from admiral.gold import read_gold
+    from admiral.graph import MentionGraph
+    from admiral.kb import KnowledgeBase, locate
+
+    claims = list(read_gold(gold))
+    with KnowledgeBase.open(locate(kb)) as opened:
+        result = evaluate_graph(
+            opened,
+            MentionGraph.open(opened),
+            claims,
+            min_entities=min_entities,
+            max_mentions=max_mentions,
+            cuts=ks or CUTS,
+            rankings_only=rankings_only,
+            quiet=as_json,
+        )
+    records = hit_records(result)
+    if as_json:
+        record = {"task": "graph", "left_out": result.left_out, "methods": records}
+        click.echo(json.dumps(record, ensure_ascii=False, indent=1))
+        return
+    click.echo(f"graph, {len(result.hops)} of {len(claims)} claims")
+    for reason, count in result.left_out.items():
+        click.echo(f"- {count} left out: {reason}")
+    click.echo("\n" + format_hits(records), nl=False)
+
+
+evaluate_command.add_command(evaluate_graph_command)
+evaluate_command.add_command(evaluate_citations_command)

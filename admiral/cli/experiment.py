@@ -56,8 +56,7 @@ def experiment_command(
     if resume and overwrite:
         raise click.UsageError("Give --resume or --overwrite, not both.")
 
-    from admiral.experiments.citation_description import is_citation_experiment
-    from admiral.experiments.description import read_experiment
+    from admiral.experiments.description import is_citation_experiment, read_experiment
     from admiral.experiments.experiment_record import RECORD_NAME
     from admiral.experiments.experiment_tables import aligned, differences, measured, published
     from admiral.experiments.runner import run_experiment
@@ -74,10 +73,7 @@ def experiment_command(
         _run_citations(file, directory, data, assignments, resume, overwrite, quiet, report)
         return
     experiment = read_experiment(
-        file,
-        data=data,
-        kb_folder=kbs or directory.parent / "kbs",
-        overrides=assignments,
+        file, data=data, kb_folder=kbs or directory.parent / "kbs", overrides=assignments
     )
     with _hint_to_resume():
         record = run_experiment(
@@ -102,9 +98,8 @@ def _run_citations(
     quiet: bool,
     report: Callable[[str], None],
 ) -> None:
-    """Run an experiment on citations and print its tables."""
-    from admiral.experiments.citation_description import read_citation_experiment
     from admiral.experiments.citation_runner import run_citation_experiment
+    from admiral.experiments.description import read_citation_experiment
     from admiral.experiments.experiment_record import RECORD_NAME
     from admiral.experiments.experiment_tables import aligned, citation_tables
 
@@ -119,7 +114,6 @@ def _run_citations(
 
 @contextmanager
 def _hint_to_resume() -> Iterator[None]:
-    """Say how to continue a run that is interrupted."""
     try:
         yield
     except KeyboardInterrupt:

@@ -3,42 +3,36 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from admiral.cli.graph_output import (
-    print_connections,
-    print_ranking,
-    print_set,
+from admiral.cli.options import (
+    check_outside_folders,
+    checked_text,
+    count_option,
+    kb_option,
+    output_width,
+    print_report,
+    progress_option,
+    use_colour,
 )
-from admiral.cli.options import check_outside_folders, checked_text
 from admiral.errors import AdmiralError
 from admiral.storage.output_paths import check_output_path
+
+if TYPE_CHECKING:
+    from admiral.graph import Connections
+    from admiral.records import ScoredTitle, Sentence
+
 
 # The names of `admiral.graph.subgraph.METHODS`, whose import takes too long for --help.
 _RANKED = "pagerank"
 _METHODS = (_RANKED, "graph", "entity", "mention", "entity+mention")
-_MAX_SHOWN = 1_000_000
 _MAX_EXPORTED = 100_000
-_kb = click.option(
-    "--kb",
-    metavar="NAME|DIR",
-    default="demo",
-    show_default=True,
-    help="Knowledge base: a directory, or `demo` for the bundled one.",
-)
 _json = click.option("--json", "as_json", is_flag=True, help="Print JSON records.")
-_count = click.option(
-    "-k",
-    "--k",
-    "count",
-    type=click.IntRange(1, _MAX_SHOWN),
-    default=10,
-    show_default=True,
-    help="Maximum number of results that are printed.",
-)
+_count = count_option("Maximum number of results that are printed.")
 
 
 @click.group("graph")
@@ -51,11 +45,11 @@ def graph_command() -> None:
 
 
 @graph_command.command("build")
-@_kb
+@kb_option
 @click.option(
     "--aliases/--no-aliases", default=True, help="Find aliases as well as titles, or titles only."
 )
-@click.option("--progress/--no-progress", default=True, help="Show progress.")
+@progress_option
 @_json
 def build_command(kb: str, aliases: bool, progress: bool, as_json: bool) -> None:
     """Build the graph of a knowledge base, or replace it."""
@@ -63,19 +57,15 @@ def build_command(kb: str, aliases: bool, progress: bool, as_json: bool) -> None
     from admiral.kb import locate
 
     report = build_graph(locate(kb), aliases=aliases, progress=progress)
-    if as_json:
-        click.echo(json.dumps({**asdict(report), "path": str(report.path)}))
-        return
-    click.echo(
-        f"{report.path}: {report.mentions:,} mentions of {report.entities:,} documents in "
-        f"{report.frames:,} sentences, {report.bytes / 1e6:.1f} MB, in {report.seconds:.1f} s"
+    line = (
+        f"{report.mentions:,} mentions of {report.entities:,} documents in "
+        f"{report.frames:,} sentences, {report.bytes / 1e6:.1f} MB"
     )
-    if report.links:
-        click.echo(f"hyperlinks: {report.links:,}")
+    print_report(report, as_json, line, {"hyperlinks": report.links})
 
 
 @graph_command.command("info")
-@_kb
+@kb_option
 @_json
 def info_command(kb: str, as_json: bool) -> None:
     """Show the counts and the settings of a graph."""
@@ -96,7 +86,7 @@ def info_command(kb: str, as_json: bool) -> None:
 
 @graph_command.command("query")
 @click.argument("claim")
-@_kb
+@kb_option
 @click.option(
     "--method",
     type=click.Choice(_METHODS),
@@ -198,7 +188,7 @@ def query_command(
 @graph_command.command("explain")
 @click.argument("first", metavar="TITLE")
 @click.argument("second", metavar="TITLE")
-@_kb
+@kb_option
 @_count
 @_json
 def explain_command(first: str, second: str, kb: str, count: int, as_json: bool) -> None:
@@ -224,17 +214,9 @@ def explain_command(first: str, second: str, kb: str, count: int, as_json: bool)
 
 @graph_command.command("export")
 @click.argument("output", type=click.Path(path_type=Path))
-@_kb
+@kb_option
 @click.option("--claim", help="Export only the documents that rank best for a claim.")
-@click.option(
-    "-k",
-    "--k",
-    "count",
-    type=click.IntRange(1, _MAX_EXPORTED),
-    default=100,
-    show_default=True,
-    help="Number of these documents.",
-)
+@count_option("Number of these documents.", 100, _MAX_EXPORTED)
 @click.option(
     "--format",
     "format",
@@ -270,3 +252,63 @@ def export_command(output: Path, kb: str, claim: str | None, count: int, format:
     write_network(network, output, format)
     edges = network.number_of_edges()
     click.echo(f"{output}: {len(network):,} documents, {edges:,} pairs that mention each other")
+
+
+def print_ranking(
+    documents: tuple[ScoredTitle, ...], sentences: tuple[Sentence, ...], as_json: bool
+) -> None:
+    """Print a ranking of documents and of sentences."""
+    from admiral.io.document_rendering import ranking_record
+    from admiral.io.text_rendering import printable
+    from admiral.storage.atomic_files import encode_record
+
+    if as_json:
+        sys.stdout.buffer.write(encode_record(ranking_record(documents, sentences)))
+        return
+    for rank, document in enumerate(documents, 1):
+        click.echo(f"{rank:2}. {printable(document.title)} ({document.score:.4f})")
+    click.echo()
+    _print_sentences(sentences)
+
+
+def print_set(summary: dict[str, object], sentences: list[Sentence], as_json: bool) -> None:
+    """Print the sentences of a set and its size."""
+    from admiral.io.document_rendering import set_record
+    from admiral.io.text_rendering import printable
+    from admiral.storage.atomic_files import encode_record
+
+    if as_json:
+        sys.stdout.buffer.write(encode_record(set_record(summary, sentences)))
+        return
+    names = summary["entities"]
+    assert isinstance(names, list)
+    click.echo(f"named: {printable(', '.join(names))}")
+    click.echo(f"sentences: {summary['sentences']:,}, documents: {summary['documents']:,}\n")
+    _print_sentences(sentences)
+
+
+def print_connections(found: Connections, as_json: bool) -> None:
+    """Print the paths between two documents."""
+    from admiral.io.document_rendering import graph_sentence
+    from admiral.io.text_rendering import printable
+    from admiral.storage.atomic_files import encode_record
+
+    if as_json:
+        shown = [
+            {"between": each.between, "sentences": [graph_sentence(s) for s in each.sentences]}
+            for each in found.shown
+        ]
+        record = {"direct": found.direct, "between": found.between, "shown": shown}
+        sys.stdout.buffer.write(encode_record(record))
+        return
+    click.echo(f"sentences with both: {found.direct:,}, documents between: {found.between:,}")
+    for each in found.shown:
+        click.echo(f"\n{'directly' if each.between is None else printable(each.between)}")
+        _print_sentences(each.sentences)
+
+
+def _print_sentences(sentences: tuple[Sentence, ...] | list[Sentence]) -> None:
+    from admiral.io.document_rendering import render_sentences
+
+    text = render_sentences(sentences, colour=use_colour(), width=output_width())
+    click.echo(text, nl=False)

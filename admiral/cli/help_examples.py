@@ -44,10 +44,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "admiral extract-citations dump.xml.bz2 --format dump --tagged failed-verification "
         "--output failed.jsonl",
     ),
-    "mcp": (
-        "admiral mcp --kb my-kb",
-        "admiral mcp --kb my-kb --transport http --port 8081",
-    ),
+    "mcp": ("admiral mcp --kb my-kb", "admiral mcp --kb my-kb --transport http --port 8081"),
     "titles": ('admiral titles "Seth" --kb my-kb',),
     "graph": (
         "admiral graph build --kb my-kb",
@@ -106,17 +103,9 @@ _RESUME = "Run the same command to resume."
 _UNCHANGED = "Nothing was changed. Run the same command to start again."
 #: What to do about an interrupted command. `retrieve` and `experiment` say it themselves.
 INTERRUPTED = {
-    "index": _UNCHANGED,
-    "join": _UNCHANGED,
-    "add": _UNCHANGED,
-    "remove": _UNCHANGED,
-    "compact": _UNCHANGED,
-    "embed": _UNCHANGED,
-    "graph": _UNCHANGED,
-    "library": _UNCHANGED,
-    "extract-citations": _UNCHANGED,
-    "synthesize": _RESUME,
-    "download": _RESUME,
+    **dict.fromkeys(("index", "join", "add", "remove", "compact", "embed", "graph"), _UNCHANGED),
+    **dict.fromkeys(("library", "extract-citations"), _UNCHANGED),
+    **dict.fromkeys(("synthesize", "download"), _RESUME),
 }
 
 

@@ -182,7 +182,7 @@ def index_command(
 def _build_workers(cluster: ClusterOptions | None) -> AbstractContextManager[BuildWorkers | None]:
     if cluster is None:
         return nullcontext()
-    from admiral.cluster.build_tasks import ray_build_workers
+    from admiral.cluster.ray_session import ray_build_workers
 
     return ray_build_workers(cluster)
 
@@ -200,8 +200,7 @@ def verify_command(kb: str | None, model: str | None, progress: bool) -> None:
     from admiral.graph import graph_problems
     from admiral.kb import locate, verify
     from admiral.kb.store.member_manifests import read_join
-    from admiral.models.checkpoint import locate_checkpoint
-    from admiral.models.checkpoint_sums import verify_checkpoint
+    from admiral.models.checkpoint import locate_checkpoint, verify_checkpoint
 
     if kb is None and model is None:
         kb, model = "demo", "mini"

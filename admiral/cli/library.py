@@ -3,30 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from admiral.cli.library_output import (
-    print_change,
-    print_counts,
-    print_information,
-    print_passages,
-    sources_and_passages,
-)
-from admiral.cli.options import checked_text
+from admiral.cli.options import checked_text, count_option, print_report, progress_option
 from admiral.errors import AdmiralError
 
 if TYPE_CHECKING:
     from admiral.kb.embeddings import SentenceEncoder
+    from admiral.library import LibraryChange, LibraryInfo, LibraryReport, ScoredPassage
+
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 _library = click.option("--library", metavar="DIR", required=True, help="Directory of the library.")
 _json = click.option("--json", "as_json", is_flag=True, help="Print JSON records.")
-_progress = click.option("--progress/--no-progress", default=True, help="Show progress.")
 _wait = click.option("--wait", is_flag=True, help="Wait for another writer instead of failing.")
 _dense = click.option(
     "--dense",
@@ -36,7 +30,6 @@ _dense = click.option(
 
 
 def _source_options(command: Command) -> Command:
-    """Add the options that say how sources are read."""
     for option in (
         click.option(
             "--format",
@@ -88,7 +81,7 @@ def library_command() -> None:
     help="A second source with the same URL is left out (skip), or an error.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace an existing library.")
-@_progress
+@progress_option
 @_json
 def build_command(
     sources: tuple[str, ...],
@@ -96,16 +89,9 @@ def build_command(
     format: str,
     base_url: str,
     skip_bad: bool,
-    words: int,
-    stride: int,
-    bm25: str,
-    k1: float,
-    b: float,
     dense: str | None,
-    on_duplicate: str,
-    overwrite: bool,
-    progress: bool,
     as_json: bool,
+    **options: Any,
 ) -> None:
     """Build a library from files or folders of pages.
 
@@ -117,33 +103,17 @@ def build_command(
     from admiral.library.readers import SourceFiles
 
     files = SourceFiles(sources, format=format, base_url=base_url, skip_bad=skip_bad)
-    report = build_library(
-        library,
-        files,
-        words=words,
-        stride=stride,
-        bm25=bm25,
-        k1=k1,
-        b=b,
-        encoder=_encoder() if dense else None,
-        on_duplicate=on_duplicate,
-        overwrite=overwrite,
-        progress=progress,
-    )
+    report = build_library(library, files, encoder=_encoder() if dense else None, **options)
     if as_json:
         click.echo(json.dumps({**asdict(report), "path": str(report.path), "bad": files.bad}))
         return
-    click.echo(
-        f"{report.path}: {sources_and_passages(report)}, "
-        f"{report.bytes / 1e6:.1f} MB, in {report.seconds:.1f} s"
-    )
-    print_counts(
-        {
-            "without text": report.empty,
-            "left out, URL known": report.duplicates,
-            "bad records skipped": files.bad,
-        }
-    )
+    counts = {
+        "without text": report.empty,
+        "left out, URL known": report.duplicates,
+        "bad records skipped": files.bad,
+    }
+    line = f"{sources_and_passages(report)}, {report.bytes / 1e6:.1f} MB"
+    print_report(report, as_json, line, counts)
 
 
 @library_command.command("add")
@@ -157,7 +127,7 @@ def build_command(
     help="A source whose URL is known replaces the old one, is left out (skip), or is an error.",
 )
 @_wait
-@_progress
+@progress_option
 @_json
 def add_command(
     sources: tuple[str, ...],
@@ -165,18 +135,15 @@ def add_command(
     format: str,
     base_url: str,
     skip_bad: bool,
-    on_duplicate: str,
-    wait: bool,
-    progress: bool,
     as_json: bool,
+    **options: Any,
 ) -> None:
     """Add sources to a library, or replace them by newer ones."""
     from admiral.library import add_sources
     from admiral.library.readers import SourceFiles
 
     files = SourceFiles(sources, format=format, base_url=base_url, skip_bad=skip_bad)
-    report = add_sources(library, files, on_duplicate=on_duplicate, wait=wait, progress=progress)
-    print_change(report, as_json)
+    print_change(add_sources(library, files, **options), as_json)
 
 
 @library_command.command("remove")
@@ -184,29 +151,19 @@ def add_command(
 @_library
 @click.option("--ignore-missing", is_flag=True, help="Count unknown URLs instead of failing.")
 @_wait
-@_progress
+@progress_option
 @_json
-def remove_command(
-    urls: tuple[str, ...],
-    library: str,
-    ignore_missing: bool,
-    wait: bool,
-    progress: bool,
-    as_json: bool,
-) -> None:
+def remove_command(urls: tuple[str, ...], library: str, as_json: bool, **options: Any) -> None:
     """Remove sources from a library by their URLs, in any form."""
     from admiral.library import remove_sources
 
-    report = remove_sources(
-        library, urls, ignore_missing=ignore_missing, wait=wait, progress=progress
-    )
-    print_change(report, as_json)
+    print_change(remove_sources(library, urls, **options), as_json)
 
 
 @library_command.command("embed")
 @_library
 @_wait
-@_progress
+@progress_option
 @_json
 def embed_command(library: str, wait: bool, progress: bool, as_json: bool) -> None:
     """Store the vectors of all passages that have none, for dense retrieval."""
@@ -218,7 +175,7 @@ def embed_command(library: str, wait: bool, progress: bool, as_json: bool) -> No
 @library_command.command("compact")
 @_library
 @_wait
-@_progress
+@progress_option
 @_json
 def compact_command(library: str, wait: bool, progress: bool, as_json: bool) -> None:
     """Merge the changes of a library; afterwards it is as if newly built."""
@@ -243,7 +200,7 @@ def info_command(library: str, as_json: bool) -> None:
 
 @library_command.command("verify")
 @_library
-@_progress
+@progress_option
 def verify_command(library: str, progress: bool) -> None:
     """Check every file and passage of a library; the exit status is 1 if anything is wrong."""
     from admiral.library import library_problems
@@ -258,15 +215,7 @@ def verify_command(library: str, progress: bool) -> None:
 @library_command.command("search")
 @click.argument("query")
 @_library
-@click.option(
-    "-k",
-    "--k",
-    "count",
-    type=click.IntRange(1, 10_000),
-    default=10,
-    show_default=True,
-    help="Maximum number of passages.",
-)
+@count_option("Maximum number of passages.", most=10_000)
 @_dense
 @_json
 def search_command(query: str, library: str, count: int, dense: str | None, as_json: bool) -> None:
@@ -290,3 +239,56 @@ def _encoder() -> SentenceEncoder:
     from admiral.retrieval.stage_assembly import build_passage_encoder
 
     return build_passage_encoder(RetrievalConfig())
+
+
+def print_information(facts: LibraryInfo) -> None:
+    """Print the facts about a library, one a line."""
+    sizes = ", ".join(f"{name} {size / 1e6:.1f}" for name, size in facts.sizes.items())
+    embedded = ", ".join(f"{count:,} by {name}" for name, count in facts.embedded.items())
+    each = facts.sizes["total"] / facts.passages if facts.passages else 0
+    shown = {
+        "sources": f"{facts.sources:,} ({facts.empty:,} without text)",
+        "passages": f"{facts.passages:,}, {each:.0f} bytes each",
+        "changes": f"{facts.added:,} added, {facts.removed:,} removed",
+        "vectors": embedded or "none",
+        "sizes (MB)": sizes,
+        **{name: str(value) for name, value in facts.settings.items()},
+    }
+    width = max(map(len, shown))
+    for name, text in shown.items():
+        click.echo(f"{name:<{width}}  {text}")
+
+
+def print_passages(found: Sequence[ScoredPassage], as_json: bool) -> None:
+    """Print the passages that a search has found, as JSON records or as text."""
+    from admiral.io.text_rendering import printable
+
+    for scored in found:
+        passage = scored.passage
+        if as_json:
+            click.echo(json.dumps({"score": round(scored.score, 4), **asdict(passage)}))
+        else:
+            title, url = printable(passage.title), printable(passage.url)
+            text = printable(" ".join(passage.text.split()))
+            click.echo(f"{scored.score:7.3f}  {title} <{url}>\n         {text}")
+
+
+def print_change(report: LibraryChange, as_json: bool) -> None:
+    """Print the report of a change."""
+    counts = {
+        "added": report.added,
+        "replaced": report.replaced,
+        "removed": report.removed,
+        "skipped (URL known)": report.skipped,
+        "URLs not found": report.missing,
+        "passages embedded": report.embedded,
+        "waiting for `admiral library compact`": report.pending,
+    }
+    print_report(report, as_json, sources_and_passages(report), counts)
+
+
+def sources_and_passages(report: LibraryReport | LibraryChange) -> str:
+    """Return the numbers of sources and passages of a report, in words."""
+    from admiral.evaluation.pairing import count_noun
+
+    return f"{count_noun(report.sources, 'source')}, {count_noun(report.passages, 'passage')}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import traceback
@@ -12,9 +13,44 @@ import click
 
 import admiral
 from admiral.cli.help_examples import INTERRUPTED, epilog
-from admiral.cli.verbosity import is_verbose, set_up_logging, verbose_option
 from admiral.errors import AdmiralError
 from admiral.io.progress import EXIT_INTERRUPTED
+
+_PACKAGES = ("admiral", "proofs", "trie")
+_TIMED = "%(asctime)s.%(msecs)03d %(name)s: %(message)s"
+
+
+def set_up_logging() -> None:
+    """Log messages of AdMIRaL, and warnings of other packages, to standard error."""
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(message)s")
+    for package in _PACKAGES:
+        logging.getLogger(package).setLevel(logging.INFO)
+
+
+def is_verbose() -> bool:
+    """Return whether ``--verbose`` was given."""
+    return logging.getLogger(_PACKAGES[0]).isEnabledFor(logging.DEBUG)
+
+
+def verbose_option() -> click.Option:
+    """Return the option ``--verbose``, which a command does not receive as an argument."""
+    return click.Option(
+        ["-v", "--verbose"],
+        is_flag=True,
+        expose_value=False,
+        callback=_log_everything,
+        help="Log what is loaded and done, with times, and tracebacks of errors.",
+    )
+
+
+def _log_everything(context: click.Context, parameter: click.Parameter, value: bool) -> None:
+    if not value:
+        return
+    for package in _PACKAGES:
+        logging.getLogger(package).setLevel(logging.DEBUG)
+    for handler in logging.getLogger().handlers:
+        handler.setFormatter(logging.Formatter(_TIMED, datefmt="%H:%M:%S"))
+
 
 # Command -> module of its function `<command>_command`, imported when the command or the list of
 # commands is needed. Heavy packages are imported inside the functions.
@@ -22,7 +58,7 @@ _COMMANDS = {
     "retrieve": "admiral.cli.retrieve",
     "prove": "admiral.cli.prove",
     "index": "admiral.cli.index",
-    "join": "admiral.cli.join",
+    "join": "admiral.cli.update",
     "add": "admiral.cli.update",
     "remove": "admiral.cli.update",
     "compact": "admiral.cli.update",
@@ -30,16 +66,16 @@ _COMMANDS = {
     "verify": "admiral.cli.index",
     "info": "admiral.cli.index",
     "serve": "admiral.cli.serve",
-    "mcp": "admiral.cli.mcp",
+    "mcp": "admiral.cli.serve",
     "search": "admiral.cli.search",
-    "show": "admiral.cli.show",
-    "titles": "admiral.cli.titles",
+    "show": "admiral.cli.search",
+    "titles": "admiral.cli.search",
     "graph": "admiral.cli.graph",
     "library": "admiral.cli.library",
     "extract-citations": "admiral.cli.extract_citations",
     "verify-citation": "admiral.cli.verify_citation",
     "cite": "admiral.cli.cite",
-    "audit": "admiral.cli.audit",
+    "audit": "admiral.cli.cite",
     "study": "admiral.cli.study",
     "evaluate": "admiral.cli.evaluate",
     "compare": "admiral.cli.evaluate",
@@ -108,16 +144,8 @@ def cli() -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line.
 
-    Parameters
-    ----------
-    arguments
-        The arguments; those of the process by default.
-
-    Returns
-    -------
-    int
-        The exit status: 0 for success, 1 for an error, reported in one line on standard error, 2
-        for wrong usage, 130 for Ctrl-C.
+    Returns the exit status: 0 for success, 1 for an error, reported in one line on standard error,
+    2 for wrong usage, 130 for Ctrl-C.
     """
     try:
         status = cli.main(arguments, prog_name="admiral", standalone_mode=False)

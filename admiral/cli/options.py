@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -31,6 +33,39 @@ _MAX_DOCUMENTS = 1_000_000
 
 #: Adds ``--json`` to a command that prints measures.
 json_record_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON record.")
+kb_option = click.option(
+    "--kb",
+    metavar="NAME|DIR",
+    default="demo",
+    show_default=True,
+    help="Knowledge base: a directory, or `demo` for the bundled one.",
+)
+progress_option = click.option("--progress/--no-progress", default=True, help="Show progress.")
+report_json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+
+
+def count_option(
+    help: str, default: int = 10, most: int = _MAX_DOCUMENTS
+) -> Callable[[Command], Command]:
+    """Return a decorator that adds ``-k`` and ``--k``, passed as `count`."""
+    kind = click.IntRange(1, most)
+    return click.option(
+        "-k", "--k", "count", type=kind, default=default, show_default=True, help=help
+    )
+
+
+def print_report(report: Any, as_json: bool, line: str, counts: Mapping[str, int]) -> None:
+    """Print a report as JSON, or a line and the counts that are not zero.
+
+    The line begins with the path of the report.
+    """
+    if as_json:
+        click.echo(json.dumps({**asdict(report), "path": str(report.path)}))
+        return
+    click.echo(f"{report.path}: {line}, in {report.seconds:.1f} s")
+    for name, count in counts.items():
+        if count:
+            click.echo(f"{name}: {count:,}")
 
 
 def cut_offs_option(help: str) -> Callable[[Command], Command]:
@@ -99,17 +134,7 @@ def overrides(assignments: tuple[str, ...], flags: Mapping[str, object]) -> list
 def checked_text(text: str, name: str) -> str:
     """Return a text of the command line without outer white space.
 
-    Parameters
-    ----------
-    text
-        The text.
-    name
-        What it is, for messages.
-
-    Raises
-    ------
-    AdmiralError
-        If it is empty or not in the encoding of the terminal.
+    Raises AdmiralError if it is empty or not in the encoding of the terminal.
     """
     try:
         text.encode("utf-8")

@@ -27,9 +27,7 @@ _FILE = click.Path(path_type=Path)
 @click.option("--claims", type=_FILE, help="Claims of the run, to show their texts.")
 @click.option("--output", type=_FILE, required=True, help="HTML page to write.")
 @click.option(
-    "--kb",
-    metavar="NAME|DIR",
-    help="Knowledge base of the run, to show titles and texts.",
+    "--kb", metavar="NAME|DIR", help="Knowledge base of the run, to show titles and texts."
 )
 def report_command(
     results: Path, gold: Path | None, claims: Path | None, output: Path, kb: str | None

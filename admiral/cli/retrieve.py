@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from admiral.cli.claim_input import ClaimSource, SkippedClaims, claim_source
 from admiral.cli.cluster import cluster_options
+from admiral.cli.main import is_verbose
 from admiral.cli.options import (
     check_outside_folders,
+    checked_text,
     config_options,
     output_width,
     overrides,
     setting_options,
     use_colour,
 )
-from admiral.cli.verbosity import is_verbose
+from admiral.errors import AdmiralError, RecordError
 from admiral.io.progress import StatusLine, track_claims
 from admiral.storage.output_paths import check_distinct_paths, check_output_path
 
@@ -127,10 +128,7 @@ def retrieve_command(
 
 
 def _keep_files_apart(
-    output: Path | None,
-    trec: Path | None,
-    inputs: Sequence[Path | None],
-    folders: Sequence[str],
+    output: Path | None, trec: Path | None, inputs: Sequence[Path | None], folders: Sequence[str]
 ) -> None:
     """Refuse outputs that are inputs, that lie in an input folder, or that are the same file."""
     from admiral.io.result_writer import companion_paths
@@ -158,12 +156,7 @@ def _results(
 
 
 def _print_results(
-    config: RetrievalConfig,
-    source: ClaimSource,
-    *,
-    readable: bool,
-    trec: Path | None,
-    quiet: bool,
+    config: RetrievalConfig, source: ClaimSource, *, readable: bool, trec: Path | None, quiet: bool
 ) -> None:
     """Print results as they come, and write them as a TREC run if asked for.
 
@@ -201,7 +194,6 @@ def _write_file(
     trec: Path | None,
     quiet: bool,
 ) -> None:
-    """Write the results of the claims that `output` does not hold yet."""
     from admiral.io.result_writer import ResumableWriter
     from admiral.io.trec import write_trec
     from admiral.retrieval.provenance import recorded_settings
@@ -248,3 +240,57 @@ def _outcomes(
     from admiral.cluster.distributed_retrieval import retrieve_on_cluster
 
     return retrieve_on_cluster(config, claims, cluster, total=total)
+
+
+ClaimSource = Callable[[], Iterable["Claim"]]
+_BAD_CLAIMS_SHOWN = 20
+
+
+class SkippedClaims:
+    """Report bad claims, each place once, though a file is read more than once."""
+
+    def __init__(self) -> None:
+        self.places: set[str] = set()
+
+    def __call__(self, error: RecordError) -> None:
+        """Report the error of a claim that is left out."""
+        from admiral.io.text_rendering import printable
+
+        if error.where not in self.places and len(self.places) < _BAD_CLAIMS_SHOWN:
+            click.echo(f"skipped: {printable(str(error))}", err=True)
+        self.places.add(error.where)
+
+
+def claim_source(
+    claim: str | None, input_path: Path | None, skip: SkippedClaims | None, *, reread: bool
+) -> ClaimSource:
+    """Return a function that returns the claims.
+
+    `claim`, `input_path`: the claim, or ``-`` for standard input; or the file, for which ``-``
+    means the same. `skip`: receives the errors of bad claims; None raises the first. `reread`:
+    whether the function may be called more than once. Claims that can be read only once are then
+    kept in memory.
+    """
+    from admiral.io.claims import prefetch_claims, read_claims, stream_claims
+    from admiral.records import Claim
+
+    if (claim is None) == (input_path is None):
+        raise click.UsageError("Give either a claim, '-' for standard input, or --input FILE.")
+    if "-" in (claim, str(input_path)):
+        if sys.stdin is None:
+            raise AdmiralError("standard input: is closed. Give the claims by --input FILE")
+        if reread:
+            claims = list(stream_claims(sys.stdin.buffer, skip=skip))
+            return lambda: claims
+        return lambda: prefetch_claims(sys.stdin.fileno(), skip=skip)
+    if claim is not None:
+        single = Claim("1", checked_text(claim, "the claim"))
+        return lambda: [single]
+    path = input_path
+    assert path is not None
+    if path.exists() and not path.is_file():  # a pipe, which can be read only once
+        claims = list(read_claims(path, skip))
+        return lambda: claims
+    for _ in read_claims(path, skip):  # reports a bad line now instead of hours later
+        pass
+    return lambda: read_claims(path, skip)

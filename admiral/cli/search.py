@@ -1,35 +1,27 @@
-"""``admiral search``: the documents that BM25 finds for some words."""
+"""``admiral search``, ``show`` and ``titles``: look into a knowledge base."""
 
 from __future__ import annotations
 
+import difflib
 import sys
+from collections.abc import Iterator
+from itertools import islice
+from typing import TYPE_CHECKING
 
 import click
 
-from admiral.cli.options import checked_text, output_width, use_colour
+from admiral.cli.options import checked_text, count_option, kb_option, output_width, use_colour
 from admiral.errors import AdmiralError
 
-_MAX_DOCUMENTS = 1_000_000
+if TYPE_CHECKING:
+    from admiral.kb import KnowledgeBase
+    from admiral.kb.origins import Origin
 
 
 @click.command("search")
 @click.argument("words", nargs=-1, required=True)
-@click.option(
-    "--kb",
-    metavar="NAME|DIR",
-    default="demo",
-    show_default=True,
-    help="Knowledge base: a directory, or `demo` for the bundled one.",
-)
-@click.option(
-    "-k",
-    "--k",
-    "count",
-    type=click.IntRange(1, _MAX_DOCUMENTS),
-    default=10,
-    show_default=True,
-    help="Maximum number of documents.",
-)
+@kb_option
+@count_option("Maximum number of documents.")
 @click.option("--json", "as_json", is_flag=True, help="Print one record per document.")
 def search_command(words: tuple[str, ...], kb: str, count: int, as_json: bool) -> None:
     """Search documents for WORDS with BM25.
@@ -61,3 +53,126 @@ def search_command(words: tuple[str, ...], kb: str, count: int, as_json: bool) -
             list(zip(found, sentences, strict=True)), colour=use_colour(), width=output_width()
         )
         click.echo(text, nl=False)
+
+
+_SUGGESTIONS = 5
+# Titles of one beginning that are compared; all titles of a large knowledge base take minutes.
+_COMPARED = 5000
+
+
+@click.command("show")
+@click.argument("title")
+@kb_option
+@click.option(
+    "--source",
+    is_flag=True,
+    help="Name the file and the line or the pages that the document was read from.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one record, which has the source.")
+def show_command(title: str, kb: str, source: bool, as_json: bool) -> None:
+    """Show the document with a title.
+
+    Its sentences are numbered from 0, as `sentence_id` in results. If there is no such document,
+    similar titles are suggested.
+    """
+    from admiral.io.document_rendering import document_record, render_document
+    from admiral.kb import KnowledgeBase, UnknownTitleError, locate
+    from admiral.kb.origins import origin_of
+    from admiral.storage.atomic_files import encode_record
+
+    title = checked_text(title, "TITLE")
+    with KnowledgeBase.open(locate(kb)) as opened:
+        try:
+            document = opened.document(title)
+        except UnknownTitleError as error:
+            similar = similar_titles(opened, title)
+            if not similar:
+                raise
+            raise AdmiralError(
+                f"{error} Similar titles: {', '.join(map(repr, similar))}"
+            ) from error
+    origin = origin_of(document)
+    if as_json:
+        record = document_record(document)
+        record["origin"] = None if origin is None else origin.to_json()
+        sys.stdout.buffer.write(encode_record(record))
+        return
+    text = render_document(
+        document,
+        origin=_named(origin) if source else None,
+        places=origin.places if source and origin is not None else (),
+        colour=use_colour(),
+        width=output_width(),
+    )
+    click.echo(text, nl=False)
+
+
+def _named(origin: Origin | None) -> str:
+    if origin is None:
+        return "source unknown: the knowledge base does not say (build it again to record sources)"
+    return origin.file if origin.line is None else f"{origin.file}, line {origin.line:,}"
+
+
+def similar_titles(kb: KnowledgeBase, title: str) -> list[str]:
+    """Return titles that are spelt almost like one that does not exist, the most similar first.
+
+    Compared are titles with the same beginning, in upper or lower case, and those that BM25 finds.
+    """
+    folded: dict[str, str] = {}
+    for candidate in _candidates(kb, title):
+        folded.setdefault(candidate.casefold(), candidate)
+    close = difflib.get_close_matches(title.casefold(), folded, _SUGGESTIONS)
+    return [folded[each] for each in close]
+
+
+def _candidates(kb: KnowledgeBase, title: str) -> Iterator[str]:
+    start = title[:2]
+    for beginning in dict.fromkeys((start, start.lower(), start.upper(), start.title())):
+        yield from (found for found, _ in islice(kb.complete(beginning), _COMPARED))
+    try:
+        (found,) = kb.search([title], 100)
+    except AdmiralError:  # there is no BM25 index
+        return
+    yield from (scored.title for scored in found)
+
+
+@click.command("titles")
+@click.argument("prefix", default="")
+@kb_option
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Maximum number of titles.")
+@click.option(
+    "--json", "as_json", is_flag=True, help='Print one record per line: {"title": "...", "row": 0}.'
+)
+def titles_command(prefix: str, kb: str, limit: int | None, as_json: bool) -> None:
+    """List the titles that begin with PREFIX, or all titles.
+
+    There is one title per line, in Unicode order. Upper and lower case differ. On a terminal,
+    control characters are escaped; files, pipes and --json get the original titles in UTF-8. As
+    with grep, the exit status is 1 if there is no such title.
+    """
+    try:
+        prefix.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise AdmiralError("PREFIX: is not text in this terminal's encoding") from error
+
+    from admiral.io.text_rendering import printable
+    from admiral.kb import KnowledgeBase, locate
+    from admiral.storage.atomic_files import encode_record
+
+    path = locate(kb)
+    escape = sys.stdout.isatty()
+    any_title = False
+    with KnowledgeBase.open(path) as opened:
+        for title, row in islice(opened.complete(prefix), limit):
+            any_title = True
+            if as_json:
+                sys.stdout.buffer.write(encode_record({"title": title, "row": row}))
+            elif escape:
+                click.echo(printable(title))
+            else:
+                sys.stdout.buffer.write(title.encode("utf-8") + b"\n")
+    if not any_title:
+        raise AdmiralError(
+            f"{path}: no title begins with {prefix!r}. Upper and lower case differ; "
+            "try fewer letters"
+        )

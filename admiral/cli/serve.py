@@ -1,27 +1,245 @@
-"""``admiral serve``: answer claims over HTTP."""
+"""``admiral serve`` and ``admiral mcp``: answer claims over HTTP, and the tools of assistants."""
 
 from __future__ import annotations
 
+import asyncio
+import functools
+import ipaddress
 import logging
+import socket
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from admiral.cli.replica_options import replica_options
-from admiral.cli.service_options import (
-    allowed_hosts,
-    check_access,
-    check_port,
-    open_service,
-    service_options,
-)
+from admiral.cli.options import config_options, overrides, setting_options
+from admiral.errors import AdmiralError
+from admiral.requirements import check_extra
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
     from admiral.config import RetrievalConfig
+    from admiral.serving.service import Service
+
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+_SETTINGS = (
+    *("hops", "max_hops", "top_k", "beam_size", "evidence", "reranker", "judge", "stop_at"),
+    *("verifier", "verifier_model", "base_url", "model", "device", "threads"),
+)
+
+
+def service_options(port: int) -> Callable[[Command], Command]:
+    """Return a decorator that adds the options; settings are passed as `config`.
+
+    `port`: default of ``--port``.
+    """
+
+    def add(command: Command) -> Command:
+        @functools.wraps(command)
+        def configured(
+            config_path: Path | None, assignments: tuple[str, ...], **given: Any
+        ) -> object:
+            from admiral.config import load_config
+            from admiral.requirements import check_reranker
+
+            flags = {name: given.pop(name) for name in _SETTINGS}
+            config = load_config(config_path, overrides(assignments, flags))
+            check_reranker(config.reranker)  # now, rather than after the model is loaded
+            return command(config=config, **given)
+
+        for option in reversed((*_options(port), setting_options(*_SETTINGS), config_options)):
+            configured = option(configured)
+        return configured  # type: ignore[return-value]
+
+    return add
+
+
+def _options(port: int) -> tuple[Callable[..., Any], ...]:
+    return (
+        click.option(
+            "--kb",
+            "kbs",
+            multiple=True,
+            metavar="NAME|DIR",
+            help="Knowledge base; repeatable. The first is the default of requests. "
+            "[default: demo]",
+        ),
+        click.option(
+            "--host", default="127.0.0.1", show_default=True, help="Address to listen on."
+        ),
+        click.option(
+            "--port", type=click.IntRange(0, 65535), default=port, show_default=True, help="Port."
+        ),
+        click.option(
+            "--api-keys",
+            "keys_path",
+            type=click.Path(path_type=Path),
+            metavar="FILE",
+            help="File of API keys, one per line. Requests must give one of them.",
+        ),
+        click.option(
+            "--allowed-host",
+            "hosts",
+            multiple=True,
+            metavar="NAME",
+            help="Further host name to accept in requests, and as the origin of pages that use "
+            "the service, besides --host, the machine's own name and its addresses; repeatable. "
+            "'*' accepts any.",
+        ),
+        click.option("--no-auth", is_flag=True, help="Serve other machines without API keys."),
+        click.option(
+            "--places",
+            type=click.IntRange(min=1),
+            default=64,
+            show_default=True,
+            help="Claims that may wait or be processed at a time.",
+        ),
+        click.option(
+            "--deadline",
+            type=click.FloatRange(min=0, min_open=True),
+            default=120.0,
+            show_default=True,
+            metavar="SECONDS",
+            help="Time after which a request is given up.",
+        ),
+    )
+
+
+def allowed_hosts(host: str, given: tuple[str, ...]) -> set[str] | None:
+    """Return the host names that requests may use, or None for any."""
+    if "*" in given:
+        return None
+    return {host, "localhost", socket.gethostname(), *given}
+
+
+def check_access(host: str, keys_path: Path | None, no_auth: bool) -> None:
+    """Raise an error of usage if other machines could use the service without being asked."""
+    if not (_is_loopback(host) or keys_path or no_auth):
+        raise click.UsageError(
+            f"--host {host} is reached from other machines; give --api-keys FILE, or --no-auth."
+        )
+
+
+def check_port(host: str, port: int) -> None:
+    """Raise `AdmiralError` if an address cannot be listened on, before models are loaded."""
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, kind, protocol, _, address = found[0]
+        with socket.socket(family, kind, protocol) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+    except OSError as error:
+        raise AdmiralError(
+            f"--host {host} --port {port}: cannot be listened on ({error.strerror}). Choose "
+            "another port"
+        ) from error
+
+
+def open_service(
+    kbs: tuple[str, ...], config: RetrievalConfig, places: int, deadline: float
+) -> Service:
+    """Open the knowledge bases of the options.
+
+    Raises AdmiralError if one cannot be opened.
+    """
+    from admiral.serving.kb_names import check_kbs
+    from admiral.serving.service import Service, ServiceLimits
+
+    kbs = kbs or (config.kb,)
+    check_kbs(kbs, config)  # before models are loaded
+    return Service.open(kbs, config, ServiceLimits(places=places, deadline=deadline))
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+# Option -> field of `admiral.serving.ray_replicas.ReplicaOptions`.
+_FIELDS = {
+    "ray_address": "address",
+    "replicas": "replicas",
+    "max_replicas": "max_replicas",
+    "cpus_per_replica": "cpus",
+    "gpus_per_replica": "gpus",
+}
+_OPTIONS = (
+    click.option(
+        "--engine",
+        type=click.Choice(["local", "ray"]),
+        default="local",
+        show_default=True,
+        help="Process claims in this process, or in replicas that Ray Serve runs on one or more "
+        "machines.",
+    ),
+    click.option(
+        "--replicas",
+        type=click.IntRange(min=1),
+        help="With --engine ray: number of replicas. [default: 1]",
+    ),
+    click.option(
+        "--max-replicas",
+        type=click.IntRange(min=1),
+        help="With --engine ray: most replicas, if many requests are in flight. "
+        "[default: as --replicas]",
+    ),
+    click.option(
+        "--cpus-per-replica",
+        type=click.IntRange(min=1),
+        help="With --engine ray: CPUs and threads per replica. [default: 1]",
+    ),
+    click.option(
+        "--gpus-per-replica",
+        type=click.FloatRange(min=0),
+        help="With --engine ray: GPUs per replica, possibly a fraction. [default: 0]",
+    ),
+    click.option(
+        "--ray-address",
+        metavar="HOST:PORT",
+        help="With --engine ray: address of a running cluster, or auto for the one on this "
+        "machine. [default: a local cluster that ends with the service]",
+    ),
+)
+
+
+def replica_options(command: Command) -> Command:
+    """Add --engine and the options of ``ray``.
+
+    The command receives the fields of a `ReplicaOptions` as `replicas`, or None for ``local``.
+    """
+
+    @functools.wraps(command)
+    def wrapper(*, engine: str, **values: Any) -> Any:
+        given = {
+            field: value
+            for option, field in _FIELDS.items()
+            if (value := values.pop(option)) is not None
+        }
+        if engine == "local":
+            if given:
+                option = next(option for option, field in _FIELDS.items() if field in given)
+                raise click.UsageError(f"--{option.replace('_', '-')} needs --engine ray.")
+            return command(replicas=None, **values)
+        least, most = given.get("replicas", 1), given.get("max_replicas")
+        if most is not None and most < least:
+            raise click.UsageError(f"--max-replicas {most} is less than --replicas {least}.")
+        from admiral.cluster.ray_session import RAY_MESSAGE
+
+        check_extra("rayserve", *RAY_MESSAGE)
+        return command(replicas=given, **values)
+
+    wrapped: Any = wrapper
+    for add_option in reversed(_OPTIONS):
+        wrapped = add_option(wrapped)
+    return wrapped  # type: ignore[no-any-return]
 
 
 @click.command("serve")
@@ -80,3 +298,73 @@ def serve_command(
             lifespan="on" if replicas is None else "off",
             http=timed_connections(limits.read_seconds),
         )
+
+
+@click.command("mcp")
+@click.option(
+    "--transport",
+    type=click.Choice(["stdio", "http"]),
+    default="stdio",
+    show_default=True,
+    help="Standard input and output, for a program that starts this one, or streamable HTTP at "
+    "/mcp on --host and --port.",
+)
+@service_options(port=8081)
+def mcp_command(
+    transport: str,
+    kbs: tuple[str, ...],
+    host: str,
+    port: int,
+    keys_path: Path | None,
+    no_auth: bool,
+    hosts: tuple[str, ...],
+    places: int,
+    deadline: float,
+    config: RetrievalConfig,
+) -> None:
+    """Offer retrieval as tools to assistants (MCP).
+
+    The tools are find_evidence, prove, check_citation, search_titles and read_document.
+    """
+    check_extra("mcp", "admiral mcp")
+    check_access(host, keys_path, no_auth)
+    if transport == "stdio":
+        _serve_stdio(
+            kbs or (config.kb,), config, partial(open_service, kbs, config, places, deadline)
+        )
+        return
+    check_port(host, port)
+    import uvicorn
+
+    from admiral.serving.access import read_api_keys, timed_connections
+    from admiral.serving.mcp_http import http_app
+
+    api_keys = read_api_keys(keys_path) if keys_path is not None else []
+    service = open_service(kbs, config, places, deadline)
+    try:
+        logging.getLogger("admiral.serving").setLevel(logging.INFO)
+        uvicorn.run(
+            http_app(service, host, api_keys, allowed_hosts(host, hosts)),
+            host=host,
+            port=port,
+            access_log=False,
+            http=timed_connections(service.limits.read_seconds),
+        )
+    finally:
+        service.close()
+
+
+def _serve_stdio(
+    kbs: Sequence[str], config: RetrievalConfig, open_late: Callable[[], Service]
+) -> None:
+    """Answer at once; the model is opened by the first call of a tool."""
+    from admiral.serving.kb_names import check_kbs
+    from admiral.serving.late_service import LateService
+    from admiral.serving.mcp_server import create_mcp
+
+    check_kbs(kbs, config)
+    service = LateService(open_late)
+    try:
+        asyncio.run(create_mcp(service).run_stdio_async())
+    finally:
+        service.close()

@@ -51,8 +51,7 @@ def build_command(
     no suggestion, are left out: they have nothing to compare.
     """
     from admiral.citations.citation_file import read_citations
-    from admiral.citations.study_items import key_record, study_items
-    from admiral.citations.study_page import study_page
+    from admiral.citations.study_items import key_record, study_items, study_page
     from admiral.citations.verdict_file import read_verdicts
     from admiral.evaluation.pairing import count_noun
     from admiral.storage.atomic_files import encode_record, write_atomically

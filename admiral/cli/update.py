@@ -1,29 +1,33 @@
-"""``admiral add``, ``remove``, ``compact`` and ``embed``: change a knowledge base."""
+"""``admiral add``, ``remove``, ``compact`` and ``embed`` change a knowledge base; ``join``."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from admiral.cli.index import readable_size, report_option
-from admiral.cli.options import overrides, setting_options
+from admiral.cli.options import (
+    overrides,
+    print_report,
+    progress_option,
+    report_json_option,
+    setting_options,
+)
 
 if TYPE_CHECKING:
     from admiral.kb import UpdateReport
+
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def _options(command: Command) -> Command:
-    """Add the options that the commands share."""
     for option in (
-        click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
-        click.option("--progress/--no-progress", default=True, help="Show progress."),
+        report_json_option,
+        progress_option,
         click.option(
             "--wait",
             is_flag=True,
@@ -61,14 +65,10 @@ def _options(command: Command) -> Command:
 def add_command(
     corpora: tuple[str, ...],
     kb: str,
-    format: str,
-    on_duplicate: str,
-    skip_bad: bool,
-    strict: bool,
     report_path: Path | None,
-    wait: bool,
     progress: bool,
     as_json: bool,
+    **options: Any,
 ) -> None:
     """Add documents to a knowledge base.
 
@@ -79,17 +79,7 @@ def add_command(
     from admiral.kb import add
 
     with keeping_graph(kb, progress=progress):
-        report = add(
-            corpora,
-            kb,
-            format=format,
-            on_duplicate=on_duplicate,
-            skip_bad=skip_bad,
-            strict=strict,
-            wait=wait,
-            progress=progress,
-            report=report_path,
-        )
+        report = add(corpora, kb, progress=progress, report=report_path, **options)
     _show(report, as_json)
 
 
@@ -161,19 +151,11 @@ def embed_command(device: str | None, kb: str, wait: bool, progress: bool, as_js
     encoder = build_sentence_encoder(load_config(None, overrides((), {"device": device})))
     with keeping_graph(kb, progress=progress):
         report = embed(kb, encoder, wait=wait, progress=progress)
-    if as_json:
-        click.echo(json.dumps({**asdict(report), "path": str(report.path)}))
-        return
-    click.echo(
-        f"{report.path}: embeddings of {report.sentences:,} sentences by {report.encoder}, "
-        f"{readable_size(report.bytes)}, in {report.seconds:.1f} s"
-    )
+    line = f"embeddings of {report.sentences:,} sentences by {report.encoder}"
+    print_report(report, as_json, f"{line}, {readable_size(report.bytes)}", {})
 
 
 def _show(report: UpdateReport, as_json: bool) -> None:
-    if as_json:
-        click.echo(json.dumps({**asdict(report), "path": str(report.path)}))
-        return
     changes = {
         "added": report.added,
         "replaced": report.replaced,
@@ -183,7 +165,32 @@ def _show(report: UpdateReport, as_json: bool) -> None:
         "titles not found": report.missing,
         "waiting for `admiral compact`": report.pending,
     }
-    click.echo(f"{report.path}: {report.documents:,} documents, in {report.seconds:.1f} s")
-    for name, count in changes.items():
-        if count:
-            click.echo(f"{name}: {count:,}")
+    print_report(report, as_json, f"{report.documents:,} documents", changes)
+
+
+@click.command("join")
+@click.argument("members", metavar="SHARD...", nargs=-1, required=True, type=click.Path())
+@click.option(
+    "--kb", "kb", metavar="PATH", required=True, help="Directory of the joined knowledge base."
+)
+@click.option(
+    "--on-duplicate",
+    default="error",
+    show_default=True,
+    help="Treatment of a title that several members have: error, or skip (the first one counts).",
+)
+@click.option("--overwrite", is_flag=True, help="Replace an existing knowledge base.")
+@report_json_option
+def join_command(
+    members: tuple[str, ...], kb: str, on_duplicate: str, overwrite: bool, as_json: bool
+) -> None:
+    """Join knowledge bases, so that they are searched as one.
+
+    Nothing is copied: the members stay where they are. Changes by `admiral add`, `remove` and
+    `compact` to a member take effect when the joined knowledge base is next opened.
+    """
+    from admiral.kb import join
+
+    report = join(members, kb, on_duplicate=on_duplicate, overwrite=overwrite)
+    line = f"{report.documents:,} documents of {report.members:,} knowledge bases"
+    print_report(report, as_json, line, {"duplicate titles (skip)": report.hidden})

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from admiral.cli.citation_options import citation_config, citation_settings_options, verdict_lines
+from admiral.cli.cite import citation_config, citation_settings_options, verdict_lines
 from admiral.cli.options import check_outside_folders, checked_text, overrides
 from admiral.errors import AdmiralError
-from admiral.io.progress import track_claims
 from admiral.storage.output_paths import check_distinct_paths
 
 if TYPE_CHECKING:
@@ -92,14 +91,12 @@ def verify_citation_command(
 def _check_pair(
     config: CitationConfig, claim: str, source_path: Path, page: str
 ) -> Iterator[CitationVerdict]:
-    """Yield the verdict on one claim and the text of one file."""
     from admiral.citations.citer import check_source
 
     yield check_source(checked_text(claim, "the claim"), _read_source(source_path), config, page)
 
 
 def _read_source(path: Path) -> Source:
-    """Return the source of a file of HTML or plain text."""
     from admiral.library.readers.web_files import html_source
     from admiral.library.source_records import Source
 
@@ -162,29 +159,16 @@ def _write_file(
     quiet: bool,
 ) -> bool:
     """Write the verdicts that `output` does not hold yet, and return whether any is flagged."""
-    from admiral.citations.citer import Citer
-    from admiral.citations.verdict_file import (
-        any_flagged,
-        recorded_citation_settings,
-        verdict_record,
-    )
-    from admiral.io.result_writer import ResumableWriter
-    from admiral.records import Claim
+    from admiral.citations.verdict_file import any_flagged, write_verdicts
 
-    claims = {one.id: one for one in _read_claims(input_path)}
-    texts = [Claim(one.id, one.claim) for one in claims.values()]
-    settings = recorded_citation_settings(config, library)
-    with ResumableWriter(output, settings, overwrite=overwrite) as writer:
-        pending = [claims[one.id] for one in writer.pending(texts)]
-        done = len(writer.finished)
-        if done and not quiet:
-            click.echo(
-                f"{output}: has verdicts on {done} of {len(claims)} claims already", err=True
-            )
-        if pending:
-            with Citer.open(library, config=config) as citer:
-                verdicts = citer.verify_many(pending)
-                for verdict in track_claims(verdicts, done=done, total=len(claims), quiet=quiet):
-                    writer.write(verdict_record(verdict))
-        writer.finish()
+    claims = _read_claims(input_path)
+
+    def on_resume(done: int) -> None:
+        if not quiet:
+            total = len({one.id for one in claims})
+            click.echo(f"{output}: has verdicts on {done} of {total} claims already", err=True)
+
+    write_verdicts(
+        output, library, config, claims, overwrite=overwrite, quiet=quiet, on_resume=on_resume
+    )
     return any_flagged(output)

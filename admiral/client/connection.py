@@ -26,32 +26,18 @@ _SILENCE_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """Where a service is, and how to ask it.
-
-    Attributes
-    ----------
-    url
-        Address of the service.
-    kb
-        Name of a knowledge base; None for the service's first one.
-    api_key
-        Key of the service, if it asks for one.
-    patience
-        Seconds for which a claim is sent again while the queue of the service is full.
-    """
+    """Where a service is, and how to ask it."""
 
     url: str
     kb: str | None
     api_key: str | None
+    # seconds for which a claim is sent again while the queue of the service is full
     patience: float
 
     def httpx_options(self) -> dict[str, Any]:
         """Return the parameters of the clients of httpx.
 
-        Raises
-        ------
-        AdmiralError
-            If the address is none.
+        Raises AdmiralError if the address is none.
         """
         try:
             parsed = httpx.URL(self.url)
@@ -104,15 +90,7 @@ class Connection:
 
 
 class ClaimStream:
-    """The hops and the result of one claim, from the bytes of its server-sent events.
-
-    Parameters
-    ----------
-    connection
-        The service.
-    claim
-        The claim.
-    """
+    """The hops and the result of one claim, from the bytes of its server-sent events."""
 
     def __init__(self, connection: Connection, claim: Claim) -> None:
         self._connection, self._claim = connection, claim
@@ -123,10 +101,7 @@ class ClaimStream:
     def feed(self, data: bytes) -> Iterator[Hop | RetrievalResult]:
         """Yield what the next bytes complete; a hop that is repeated is yielded once.
 
-        Raises
-        ------
-        AdmiralError
-            If the service reports a problem.
+        Raises AdmiralError if the service reports a problem.
         """
         *blocks, self._rest = (self._rest + data).split(b"\n\n")
         for block in blocks:

@@ -1,12 +1,21 @@
-"""The client for programs without an event loop."""
+"""The clients for programs without an event loop, and with one."""
 
 from __future__ import annotations
 
 import asyncio
 import time
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterable,
+    AsyncIterator,
+    Callable,
+    Iterable,
+    Iterator,
+    Sequence,
+)
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import aclosing
 from itertools import count
 from typing import Any, Self
 from urllib.parse import quote
@@ -25,26 +34,10 @@ OnHop = Callable[[Claim, Hop], object]
 class Client:
     """Retrieve with a service, by the methods of `Admiral`. Several threads may share one object.
 
-    Parameters
-    ----------
-    url
-        Address of `admiral serve`.
-    kb
-        Name of one of its knowledge bases; its first one by default.
-    api_key
-        Key, if the service asks for one.
-    connections
-        How many claims of `retrieve_many` are sent at a time.
-    patience
-        Seconds for which a claim is sent again while the queue of the service is full.
-    transport
-        Another transport of httpx, for proxies and tests.
-
-    Raises
-    ------
-    AdmiralError
-        If `url` is not an address. By all methods: if the service does not answer or reports a
-        problem.
+    `connections`: how many claims of `retrieve_many` are sent at a time. `patience`: seconds for
+    which a claim is sent again while the queue of the service is full. `transport`: another
+    transport of httpx, for proxies and tests. Raises AdmiralError if `url` is not an address. By
+    all methods: if the service does not answer or reports a problem.
     """
 
     def __init__(
@@ -176,3 +169,144 @@ class Client:
             raise self._connection.error(response)
         record: dict[str, Any] = response.json()
         return record
+
+
+class AsyncClient:
+    """Retrieve with a service, by the methods of `Client` as coroutines.
+
+    The parameters and the errors are those of `Client`.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        kb: str | None = None,
+        api_key: str | None = None,
+        connections: int = 16,
+        patience: float = 300.0,
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        if connections < 1:
+            raise AdmiralError(f"connections={connections} is too small; the minimum is 1")
+        self._connection = Connection(url, kb, api_key, patience)
+        self._connections = connections
+        self._http = httpx.AsyncClient(transport=transport, **self._connection.httpx_options())
+
+    async def retrieve(self, claim: str | Claim, hops: str | int | None = None) -> RetrievalResult:
+        """Retrieve the documents and the evidence for one claim."""
+        return await self._result(as_claim(claim, 1), hops, None)
+
+    async def retrieve_many(
+        self,
+        claims: Iterable[str | Claim] | AsyncIterable[str | Claim],
+        hops: str | int | None = None,
+        on_hop: OnHop | None = None,
+    ) -> AsyncGenerator[RetrievalResult, None]:
+        """Yield the result of each claim, in order.
+
+        An error of a claim or of the stream is raised after the results of all claims before it.
+        """
+        waiting: deque[asyncio.Task[RetrievalResult]] = deque()
+        stream_error: Exception | None = None
+        given = _numbered(claims)
+        try:
+            while True:
+                try:
+                    claim = await anext(given)
+                except StopAsyncIteration:
+                    break
+                except Exception as error:
+                    stream_error = error
+                    break
+                if len(waiting) == self._connections:
+                    yield await waiting.popleft()
+                waiting.append(asyncio.create_task(self._result(claim, hops, on_hop)))
+            while waiting:
+                yield await waiting.popleft()
+            if stream_error is not None:
+                raise stream_error
+        finally:
+            for task in waiting:
+                task.cancel()
+            await asyncio.gather(*waiting, return_exceptions=True)
+
+    async def stream(
+        self, claim: str | Claim, hops: str | int | None = None
+    ) -> AsyncGenerator[Hop | RetrievalResult, None]:
+        """Yield each hop of a claim as it is completed, then the result."""
+        given, waited = as_claim(claim, 1), 0.0
+        body = self._connection.claim_body(given, hops)
+        parsed = ClaimStream(self._connection, given)
+        while True:
+            try:
+                async with self._http.stream("POST", "/v1/retrieve/stream", json=body) as response:
+                    if response.is_success:
+                        async for data in response.aiter_bytes():
+                            for each in parsed.feed(data):
+                                yield each
+                        parsed.end()
+                        return
+                    await response.aread()
+            except httpx.HTTPError as error:
+                raise self._connection.failure(error) from error
+            pause = seconds_to_wait(response, waited, self._connection.patience)
+            if pause is None:
+                raise self._connection.error(response)
+            await asyncio.sleep(pause)
+            waited += pause
+
+    async def prove(self, claim: str, evidence: Sequence[tuple[str, str]]) -> Judgement:
+        """Judge a claim against (title, sentence) pairs."""
+        body = self._connection.proof_body(claim, evidence)
+        return judgement_from_record(await self._json("POST", "/v1/prove", json=body))
+
+    async def document(self, title: str) -> Document:
+        """Return the document with a title."""
+        path = f"/v1/documents/{quote(title, safe='')}"
+        record = await self._json("GET", path, params=self._connection.kb_field())
+        return document_from_record(record)
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._http.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    async def _result(
+        self, claim: Claim, hops: str | int | None, on_hop: OnHop | None
+    ) -> RetrievalResult:
+        # The stream is read to its end, so that its connection can be used again.
+        async with aclosing(self.stream(claim, hops)) as stream:
+            async for each in stream:
+                if isinstance(each, RetrievalResult):
+                    result = each
+                elif on_hop is not None:
+                    on_hop(claim, each)
+        return result
+
+    async def _json(self, method: str, path: str, **options: Any) -> dict[str, Any]:
+        try:
+            response = await self._http.request(method, path, **options)
+        except httpx.HTTPError as error:
+            raise self._connection.failure(error) from error
+        if not response.is_success:
+            raise self._connection.error(response)
+        record: dict[str, Any] = response.json()
+        return record
+
+
+async def _numbered(
+    claims: Iterable[str | Claim] | AsyncIterable[str | Claim],
+) -> AsyncIterator[Claim]:
+    numbers = count(1)
+    if isinstance(claims, AsyncIterable):
+        async for claim in claims:
+            yield as_claim(claim, next(numbers))
+    else:
+        for claim in check_claims(claims):
+            yield as_claim(claim, next(numbers))

@@ -20,39 +20,19 @@ Record = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Consecutive claims that a worker retrieves together.
-
-    Attributes
-    ----------
-    first
-        The index of the first claim in the run.
-    claims
-        The claims.
-    failures
-        How often this chunk has failed.
-    """
+    """Consecutive claims that a worker retrieves together."""
 
     first: int
     claims: tuple[Claim, ...]
-    failures: int = 0
+    failures: int = 0  # how often this chunk has failed
 
 
 @dataclass(frozen=True, slots=True)
 class FailedClaim:
-    """A claim that was given up.
-
-    Attributes
-    ----------
-    claim
-        The claim.
-    attempts
-        How often it was tried alone.
-    error
-        The last error.
-    """
+    """A claim that was given up."""
 
     claim: Claim
-    attempts: int
+    attempts: int  # how often it was tried alone
     error: str
 
     def to_json(self) -> Record:
@@ -68,17 +48,9 @@ class FailedClaim:
 class RetryQueue:
     """The chunks to process, including failed ones, and the outcomes that wait for their turn.
 
-    Parameters
-    ----------
-    claims
-        The claims of the run, read as needed.
-    size
-        Number of claims in a chunk.
-    ahead
-        Maximum number of claims that are read after the first one without an outcome. This bounds
-        the memory, and what is lost if this process dies.
-    attempts
-        Number of times that a single claim may fail before it is given up.
+    `ahead`: maximum number of claims that are read after the first one without an outcome. This
+    bounds the memory, and what is lost if this process dies. `attempts`: number of times that a
+    single claim may fail before it is given up.
     """
 
     def __init__(self, claims: Iterable[Claim], *, size: int, ahead: int, attempts: int) -> None:
@@ -119,14 +91,7 @@ class RetryQueue:
     def failed(self, chunk: Chunk, error: str, *, split: bool = False) -> None:
         """Schedule a failed chunk again, or give up its claim.
 
-        Parameters
-        ----------
-        chunk
-            The chunk.
-        error
-            Why it failed.
-        split
-            Split it into single claims even after its first failure.
+        `split`: split it into single claims even after its first failure.
         """
         failures = chunk.failures + 1
         if len(chunk.claims) == 1:

@@ -1,4 +1,4 @@
-"""Connect to a Ray cluster, or start one on this machine, and count the workers it can hold."""
+"""Connect to a Ray cluster, or start one on this machine, also to build a knowledge base there."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ import logging
 import os
 import signal
 import socket
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from typing import Any
 
 from admiral.errors import AdmiralError, first_line
+from admiral.kb.store.index_building import BuildWorkers
 from admiral.requirements import missing_extra
 
 LOCAL = "local"
@@ -26,29 +29,18 @@ _SIGACTION_BYTES = 1024  # an upper bound; a struct sigaction has 152 bytes on L
 
 @dataclass(frozen=True, slots=True)
 class ClusterOptions:
-    """The cluster of a run and the resources of its workers.
+    """The cluster of a run and the resources of its workers."""
 
-    Attributes
-    ----------
-    address
-        ``HOST:PORT`` of a cluster, ``auto`` for the one that runs on this machine, or ``local`` to
-        start one on this machine that ends with the run.
-    workers
-        Number of workers; 0 for as many as the cluster can hold at the start.
-    cpus, gpus
-        CPUs and GPUs of each worker. A worker uses as many threads as CPUs. Fractions of a GPU let
-        several workers share it.
-    attempts
-        Number of times that a single claim may fail before it is given up.
-    claim_seconds
-        Time limit for each claim. A worker that exceeds it for its chunk is replaced.
-    """
-
+    # ``HOST:PORT`` of a cluster, ``auto`` for the one that runs on this machine, or ``local`` to
+    # start one on this machine that ends with the run
     address: str = LOCAL
-    workers: int = 0
+    workers: int = 0  # number of workers; 0 for as many as the cluster can hold at the start
+    # cpus, gpus: CPUs and GPUs of each worker. A worker uses as many threads as CPUs. Fractions of
+    # a GPU let several workers share it.
     cpus: int = 1
     gpus: float = 0.0
-    attempts: int = 3
+    attempts: int = 3  # number of times that a single claim may fail before it is given up
+    # time limit for each claim. A worker that exceeds it for its chunk is replaced.
     claim_seconds: float = 300.0
 
     def __post_init__(self) -> None:
@@ -62,17 +54,7 @@ class ClusterOptions:
 def load_ray(module: str = "ray", extra: str = "ray") -> Any:
     """Import Ray or one of its modules, and return it.
 
-    Parameters
-    ----------
-    module
-        The module.
-    extra
-        The extra that installs it.
-
-    Raises
-    ------
-    MissingPackagesError
-        If it is not installed.
+    Raises MissingPackagesError if it is not installed.
     """
     # Ray reads this when it is imported: send no usage statistics.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
@@ -86,12 +68,8 @@ def load_ray(module: str = "ray", extra: str = "ray") -> Any:
 def connect_ray(address: str) -> Iterator[Any]:
     """Yield the Ray package, connected to a cluster for the time of the block.
 
-    If this process is already connected, that connection is used and stays open.
-
-    Raises
-    ------
-    AdmiralError
-        If Ray is not installed, or there is no cluster at the address.
+    If this process is already connected, that connection is used and stays open. Raises
+    AdmiralError if Ray is not installed, or there is no cluster at the address.
     """
     ray = load_ray()
     if ray.is_initialized():
@@ -118,17 +96,7 @@ def connect_ray(address: str) -> Iterator[Any]:
 def count_workers(ray: Any, cpus: int, gpus: float) -> int:
     """Return how many workers the nodes of the cluster can hold.
 
-    Parameters
-    ----------
-    ray
-        The package, connected to a cluster.
-    cpus, gpus
-        CPUs and GPUs of each worker.
-
-    Raises
-    ------
-    AdmiralError
-        If no node can hold a worker.
+    Raises AdmiralError if no node can hold a worker.
     """
     nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
     workers = 0
@@ -169,3 +137,67 @@ def _check_port(address: str) -> None:
     host, colon, port = address.removeprefix("ray://").rpartition(":")
     if colon:
         socket.create_connection((host, int(port)), timeout=_CONNECT_SECONDS).close()
+
+
+# Submitted tasks for each one that can run, so that the next starts as soon as one ends.
+_TASKS_PER_WORKER = 4
+
+
+@contextmanager
+def ray_build_workers(options: ClusterOptions) -> Iterator[BuildWorkers]:
+    """Connect to a cluster and yield its workers, for `admiral.kb.build`.
+
+    Raises AdmiralError if Ray is not installed, there is no cluster, or no node has the resources
+    of a worker.
+    """
+    with connect_ray(options.address) as ray:
+        count = options.workers or _TASKS_PER_WORKER * count_workers(
+            ray, options.cpus, options.gpus
+        )
+        yield BuildWorkers(partial(_map, ray, options, count))
+
+
+def _map(
+    ray: Any, options: ClusterOptions, count: int, work: Callable[[Any], Any], jobs: Sequence[Any]
+) -> Iterator[Any]:
+    """Yield the results of the jobs in order; at most `count` of them are submitted at a time."""
+    task = ray.remote(_attempt).options(
+        num_cpus=options.cpus,
+        num_gpus=options.gpus,
+        max_retries=options.attempts - 1,
+        scheduling_strategy="SPREAD",
+    )
+    waiting, running = iter(jobs), deque[Any]()
+    try:
+        while True:
+            while len(running) < count and (job := next(waiting, None)) is not None:
+                running.append(task.remote(work, job))
+            if not running:
+                return
+            result, problem = _result(ray, running.popleft(), options.attempts)
+            if problem:
+                raise AdmiralError(problem)
+            yield result
+    finally:
+        for future in running:
+            ray.cancel(future)
+
+
+def _attempt(work: Callable[[Any], Any], job: Any) -> tuple[Any, str]:
+    """Run a job on a node; return its result, or the message of an `AdmiralError`."""
+    try:
+        return work(job), ""
+    except AdmiralError as error:
+        return None, str(error)
+
+
+def _result(ray: Any, future: Any, attempts: int) -> Any:
+    try:
+        return ray.get(future)
+    except ray.exceptions.RayTaskError:
+        raise  # a bug; keep its traceback
+    except ray.exceptions.RayError as error:
+        raise AdmiralError(
+            f"a part of the build failed {attempts} times ({first_line(error)}). See Ray's "
+            "logs for the reason, such as too little memory"
+        ) from error

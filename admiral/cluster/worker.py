@@ -41,17 +41,7 @@ def open_system(config: RetrievalConfig) -> RetrievalSystem:
 def worker_config(config: RetrievalConfig, cpus: int, gpus: float) -> RetrievalConfig:
     """Return the settings of a worker, with absolute paths.
 
-    Parameters
-    ----------
-    config
-        The settings of the run.
-    cpus, gpus
-        CPUs and GPUs of the worker.
-
-    Raises
-    ------
-    AdmiralError
-        If the settings name a GPU and the worker has none.
+    Raises AdmiralError if the settings name a GPU and the worker has none.
     """
     device = config.device
     if device.startswith("cuda"):
@@ -74,12 +64,7 @@ def worker_config(config: RetrievalConfig, cpus: int, gpus: float) -> RetrievalC
 class Worker:
     """A Ray actor that retrieves claims. It is replaced after its first failure.
 
-    Parameters
-    ----------
-    config
-        The settings; see `worker_config`.
-    opener
-        Opens the pipeline.
+    `config`: the settings; see `worker_config`. `opener`: opens the pipeline.
     """
 
     def __init__(self, config: RetrievalConfig, opener: Opener) -> None:
@@ -87,13 +72,7 @@ class Worker:
         self._system: RetrievalSystem | None = None
 
     def open(self, expected: str) -> str:
-        """Open the pipeline; return an error message, which is empty if it succeeded.
-
-        Parameters
-        ----------
-        expected
-            The recorded settings of the run, as JSON; they identify checkpoint and knowledge base.
-        """
+        """Open the pipeline; return an error message, which is empty if it succeeded."""
         from admiral.retrieval.provenance import recorded_settings
 
         try:
@@ -113,15 +92,8 @@ class Worker:
     def retrieve(self, claims: str) -> str:
         """Retrieve claims.
 
-        Parameters
-        ----------
-        claims
-            JSON written by `encode_claims`.
-
-        Returns
-        -------
-        str
-            ``{"records": [...]}`` as JSON, or ``{"error": "..."}`` if the pipeline raised an error.
+        `claims`: JSON written by `encode_claims`. Returns ``{"records": [...]}`` as JSON, or
+        ``{"error": "..."}`` if the pipeline raised an error.
         """
         assert self._system is not None
         batch = [Claim(id, text) for id, text in json.loads(claims)]

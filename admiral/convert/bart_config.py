@@ -33,24 +33,8 @@ def to_bart_config(
 
     Sizes come from the tensors; the number of heads, the activation, the embedding scale and the
     dropout rates come from the arguments. Without arguments, heads are assumed to be 64 wide, as in
-    all published BART models.
-
-    Parameters
-    ----------
-    settings
-        Training arguments; may be empty.
-
-    Returns
-    -------
-    config
-        The config.
-    notices
-        Values that were assumed.
-
-    Raises
-    ------
-    AdmiralError
-        If the state is not a BART.
+    all published BART models. `settings`: training arguments; may be empty. Returns values that
+    were assumed. Raises AdmiralError if the state is not a BART.
     """
     _check_is_bart(settings, state, where)
     notices = []
@@ -108,15 +92,8 @@ def to_bart_config(
 def to_fairseq_args(config: BartConfig, *, task: str) -> argparse.Namespace:
     """Return the arguments that fairseq's ``BARTModel`` needs for a `BartConfig`.
 
-    Parameters
-    ----------
-    task
-        fairseq's task: ``denoising`` or ``translation``.
-
-    Raises
-    ------
-    AdmiralError
-        If fairseq does not have the activation function.
+    `task`: fairseq's task: ``denoising`` or ``translation``. Raises AdmiralError if fairseq does
+    not have the activation function.
     """
     activations = {hf: name for name, hf in _ACTIVATIONS.items() if name != "gelu_fast"}
     if config.activation_function not in activations:

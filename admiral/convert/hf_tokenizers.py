@@ -9,7 +9,7 @@ from pathlib import Path
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
 
-from admiral.convert.vocabulary_files import MASK, SPECIALS, BytePairs, gpt2_merges, is_padding
+from admiral.convert.vocabulary import MASK, SPECIALS, BytePairs, gpt2_merges, is_padding
 from admiral.errors import AdmiralError
 from trie.model.safe_tokenizer import load_tokenizer
 
@@ -17,10 +17,7 @@ from trie.model.safe_tokenizer import load_tokenizer
 def open_tokenizer(directory: Path) -> PreTrainedTokenizerFast:
     """Open the tokenizer of a Hugging Face directory offline.
 
-    Raises
-    ------
-    AdmiralError
-        If the directory has no tokenizer that can be opened.
+    Raises AdmiralError if the directory has no tokenizer that can be opened.
     """
     if not directory.is_dir():
         raise AdmiralError(f"{directory}: no such directory. Name a folder with a tokenizer.")
@@ -54,18 +51,9 @@ def build_tokenizer(
 ) -> PreTrainedTokenizerFast:
     """Build the tokenizer whose ids are the positions of `symbols`.
 
-    Parameters
-    ----------
-    symbols
-        fairseq's symbols: the four specials, then GPT-2 ids in digits and literal symbols such
-        as ``<mask>`` and ``madeupword0000``.
-    max_length
-        Maximum number of positions of the model.
-
-    Raises
-    ------
-    AdmiralError
-        If the byte pairs do not belong to the dictionary.
+    `symbols`: fairseq's symbols: the four specials, then GPT-2 ids in digits and literal symbols
+    such as ``<mask>`` and ``madeupword0000``. Raises AdmiralError if the byte pairs do not belong
+    to the dictionary.
     """
     vocabulary: dict[str, int] = {}
     added = []

@@ -17,7 +17,7 @@ from torch import Tensor
 from transformers import BartConfig, BartForConditionalGeneration
 
 from admiral.errors import AdmiralError
-from admiral.models.hf_config import read_object
+from admiral.models.checkpoint import read_object
 
 WEIGHTS = "model.safetensors"
 _INDEX = "model.safetensors.index.json"
@@ -26,10 +26,7 @@ _INDEX = "model.safetensors.index.json"
 def read_tensors(directory: Path) -> dict[str, Tensor]:
     """Read all tensors of ``model.safetensors``, or of the shards listed in its index.
 
-    Raises
-    ------
-    AdmiralError
-        If a file is missing or damaged.
+    Raises AdmiralError if a file is missing or damaged.
     """
     index = directory / _INDEX
     if (directory / WEIGHTS).is_file():
@@ -89,17 +86,8 @@ def to_current_names(
 ) -> tuple[dict[str, Tensor], list[str]]:
     """Rename a fairseq state to the names of current fairseq versions, tied weights once.
 
-    Returns
-    -------
-    state
-        The state without tied copies and unused tensors.
-    notices
-        Classification heads that were left out.
-
-    Raises
-    ------
-    AdmiralError
-        If the embeddings are not tied.
+    Returns the state without tied copies and unused tensors. Raises AdmiralError if the embeddings
+    are not tied.
     """
     state: dict[str, Tensor] = {}
     heads = set()
@@ -141,18 +129,8 @@ def to_fairseq_names(
 ) -> tuple[dict[str, Tensor], list[str]]:
     """Rename the tensors of a transformers BART; the inverse of `to_hf_names`.
 
-    Returns
-    -------
-    state
-        Tensors under fairseq's names, tied weights once.
-    notices
-        Names that were left out.
-
-    Raises
-    ------
-    AdmiralError
-        If the embeddings are not tied, or the output bias, which fairseq does not have, is not
-        zero.
+    Returns tensors under fairseq's names, tied weights once. Raises AdmiralError if the embeddings
+    are not tied, or the output bias, which fairseq does not have, is not zero.
     """
     # A directory saved from BartModel, which has no output layer, has no prefix.
     without_prefix = not any(name.startswith("model.") for name in tensors)
@@ -196,15 +174,8 @@ def with_tied_copies(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
 def check_tensors(config: BartConfig, tensors: Mapping[str, Tensor], where: object) -> None:
     """Check that names and shapes are those of transformers' BART with a config.
 
-    Parameters
-    ----------
-    tensors
-        Tensors under transformers' names, tied weights once (as `model.shared.weight`).
-
-    Raises
-    ------
-    AdmiralError
-        If a tensor is missing, unknown, not floating-point or of another shape.
+    `tensors`: tensors under transformers' names, tied weights once (as `model.shared.weight`).
+    Raises AdmiralError if a tensor is missing, unknown, not floating-point or of another shape.
     """
     with torch.device("meta"):
         state = BartForConditionalGeneration(config).state_dict()

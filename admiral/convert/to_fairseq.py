@@ -8,7 +8,6 @@ import torch
 
 from admiral.convert.bart_config import to_fairseq_args
 from admiral.convert.hf_tokenizers import extract_byte_pairs, open_tokenizer
-from admiral.convert.output_directory import Conversion, atomic_directory
 from admiral.convert.tensor_names import (
     EMBEDDING,
     check_tensors,
@@ -17,11 +16,17 @@ from admiral.convert.tensor_names import (
     to_hf_names,
     with_tied_copies,
 )
-from admiral.convert.to_hf import OWN_TOKENIZER
-from admiral.convert.vocabulary import check_special_ids, fairseq_order
-from admiral.convert.vocabulary_files import FILE, MASK, PAIR, write_dictionary
+from admiral.convert.to_hf import OWN_TOKENIZER, Conversion, atomic_directory
+from admiral.convert.vocabulary import (
+    FILE,
+    MASK,
+    PAIR,
+    check_special_ids,
+    fairseq_order,
+    write_dictionary,
+)
 from admiral.errors import AdmiralError
-from admiral.models.hf_config import read_config
+from admiral.models.checkpoint import read_config
 
 
 def hf_to_fairseq(source: Path, out: Path, *, overwrite: bool = False) -> Conversion:
@@ -30,18 +35,9 @@ def hf_to_fairseq(source: Path, out: Path, *, overwrite: bool = False) -> Conver
     Writes ``model.pt`` (with ``args`` as a Namespace), ``dict.txt`` and, for a tokenizer with
     GPT-2's byte pairs, ``encoder.json`` and ``vocab.bpe``. Any other tokenizer (such as the
     WordPiece tokenizer of the bundled `mini`) is copied to ``tokenizer/``, and ``dict.txt`` lists
-    its tokens by name. The rows of the embedding are reordered so that fairseq's four specials
-    come first.
-
-    Parameters
-    ----------
-    source
-        Directory with config, safetensors weights and tokenizer.
-
-    Raises
-    ------
-    AdmiralError
-        If a file is missing or damaged, or fairseq cannot represent the model.
+    its tokens by name. The rows of the embedding are reordered so that fairseq's four specials come
+    first. Raises AdmiralError if a file is missing or damaged, or fairseq cannot represent the
+    model.
     """
     if not source.is_dir():
         raise AdmiralError(f"{source}: no such directory. Name a Hugging Face model directory.")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +17,6 @@ from transformers import GenerationConfig, PreTrainedTokenizerFast
 
 from admiral.convert.bart_config import to_bart_config
 from admiral.convert.hf_tokenizers import build_tokenizer, extract_byte_pairs, open_tokenizer
-from admiral.convert.output_directory import Conversion, atomic_directory
 from admiral.convert.tensor_names import (
     EMBEDDING,
     WEIGHTS,
@@ -23,17 +24,20 @@ from admiral.convert.tensor_names import (
     to_current_names,
     to_hf_names,
 )
-from admiral.convert.vocabulary import special_tokens, tokenizer_order
-from admiral.convert.vocabulary_files import (
+from admiral.convert.vocabulary import (
     ENCODER,
     MASK,
     MERGES,
     BytePairs,
     find_dictionary,
     read_dictionary,
+    special_tokens,
+    tokenizer_order,
 )
 from admiral.errors import AdmiralError
-from admiral.models.checkpoint_sums import write_sums
+from admiral.models.checkpoint import SUMS, write_sums
+from admiral.storage.atomic_directories import staging
+from admiral.storage.atomic_files import as_os_errors
 
 NAMES = ("model.pt", "checkpoint_best.pt")
 
@@ -42,27 +46,17 @@ _REJECTED_CLASS = re.compile(r"(?:GLOBAL|global|class)\s+`?([A-Za-z_][\w]*(?:\.\
 
 @dataclass(frozen=True, slots=True)
 class FairseqCheckpoint:
-    """The parts of a checkpoint that define the model.
+    """The parts of a checkpoint that define the model."""
 
-    Attributes
-    ----------
-    settings
-        Training arguments: ``args`` in older files, ``cfg["model"]`` in newer ones; may be empty.
-    weights
-        Tensors under their names in the file.
-    """
-
+    # training arguments: ``args`` in older files, ``cfg["model"]`` in newer ones; may be empty
     settings: Mapping[str, object]
-    weights: dict[str, torch.Tensor]
+    weights: dict[str, torch.Tensor]  # tensors under their names in the file
 
 
 def find_checkpoint(directory: Path, name: str | None = None) -> Path:
     """Return the checkpoint file in `directory`: `name`, or the first of `NAMES` that exists.
 
-    Raises
-    ------
-    AdmiralError
-        If there is no such file.
+    Raises AdmiralError if there is no such file.
     """
     if not directory.is_dir():
         raise AdmiralError(f"{directory}: no such directory. Name the folder that holds model.pt.")
@@ -79,12 +73,8 @@ def read_checkpoint(path: Path) -> FairseqCheckpoint:
     """Read a fairseq checkpoint.
 
     Only tensors, plain containers and `argparse.Namespace` are accepted. A file with any other
-    class is rejected, because creating such an object can run code.
-
-    Raises
-    ------
-    AdmiralError
-        If the file is damaged, needs other classes, or is not a fairseq checkpoint.
+    class is rejected, because creating such an object can run code. Raises AdmiralError if the file
+    is damaged, needs other classes, or is not a fairseq checkpoint.
     """
     state = _load(path)
     fields = _as_mapping(state)
@@ -152,25 +142,13 @@ def fairseq_to_hf(
 ) -> Conversion:
     """Convert a fairseq BART (bart.base, bart.large, GENRE, or one trained from them).
 
-    Parameters
-    ----------
-    source
-        Folder with ``model.pt`` or ``checkpoint_best.pt`` and ``dict.txt`` (or
-        ``dict.source.txt`` and ``dict.target.txt``), and with ``encoder.json`` and ``vocab.bpe``
-        unless `tokenizer` is given.
-    out
-        Directory to write atomically: config, weights (safetensors, in the precision of the
-        checkpoint), tokenizer, generation config and checksums.
-    checkpoint_file
-        Name of the checkpoint file, if it is another one.
-    tokenizer
-        Folder with ``encoder.json`` and ``vocab.bpe``, or with a Hugging Face tokenizer: one with
-        GPT-2's byte pairs (as of any BART), or one whose tokens are named as in the dictionary.
-
-    Raises
-    ------
-    AdmiralError
-        If a file is missing, damaged, of another architecture, or does not match the others.
+    `source`: folder with ``model.pt`` or ``checkpoint_best.pt`` and ``dict.txt`` (or
+    ``dict.source.txt`` and ``dict.target.txt``), and with ``encoder.json`` and ``vocab.bpe`` unless
+    `tokenizer` is given. `out`: directory to write atomically: config, weights (safetensors, in the
+    precision of the checkpoint), tokenizer, generation config and checksums. `tokenizer`: folder
+    with ``encoder.json`` and ``vocab.bpe``, or with a Hugging Face tokenizer: one with GPT-2's byte
+    pairs (as of any BART), or one whose tokens are named as in the dictionary. Raises AdmiralError
+    if a file is missing, damaged, of another architecture, or does not match the others.
     """
     with atomic_directory(out, source=source, overwrite=overwrite) as fresh:
         path = find_checkpoint(source, checkpoint_file)
@@ -239,3 +217,51 @@ def _read_symbols(dictionary: Path, rows: int, checkpoint: Path) -> list[str]:
             "Give the dict.txt that belongs to this checkpoint."
         )
     return symbols
+
+
+# What `hf_to_fairseq` writes. `fairseq_to_hf` lists its files in their checksums.
+_FAIRSEQ_FILES = {
+    "model.pt",
+    "dict.txt",
+    "dict.source.txt",
+    "dict.target.txt",
+    "encoder.json",
+    "vocab.bpe",
+    "tokenizer",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """Summary of a conversion."""
+
+    directory: Path
+    n_parameters: int
+    vocab_size: int
+    # remarks for the user, such as tensors that were left out and values that were assumed
+    notices: tuple[str, ...]
+
+
+@contextmanager
+def atomic_directory(target: Path, *, source: Path, overwrite: bool = False) -> Iterator[Path]:
+    """Yield an empty directory that replaces `target` when the block ends without an error.
+
+    `source`: input of the conversion, which must not be inside `target`. Raises AdmiralError if
+    `target` exists and `overwrite` is False or it holds other files, or the disk cannot be written.
+    """
+    target = Path(os.path.abspath(target))  # unlike resolve(), does not follow links
+    if target.is_symlink() or (target.exists() and not target.is_dir()):
+        raise AdmiralError(f"{target}: exists and is not a directory. Name another output.")
+    if source.resolve().is_relative_to(target.resolve()):
+        raise AdmiralError(f"{target}: holds the input {source}. Name another output.")
+    with staging(target, overwrite=overwrite, owned=_is_conversion) as fresh, as_os_errors():
+        yield fresh
+
+
+def _is_conversion(directory: Path) -> bool:
+    names = {path.name for path in directory.iterdir()}
+    if SUMS in names:
+        lines = (directory / SUMS).read_text(encoding="utf-8", errors="replace").splitlines()
+        listed = {line.partition("  ")[2] for line in lines}
+        return "config.json" in listed and names <= {*listed, SUMS}
+    return {"model.pt", "dict.txt"} <= names <= _FAIRSEQ_FILES

@@ -7,43 +7,21 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class RemoteFile:
-    """A file to download.
-
-    Attributes
-    ----------
-    name
-        File name on disk.
-    url
-        Address of the file.
-    size
-        Published length in bytes; None if it is not published.
-    md5
-        Published MD5 checksum in hexadecimal; None if it is not published.
-    """
+    """A file to download."""
 
     name: str
     url: str
-    size: int | None = None
-    md5: str | None = None
+    size: int | None = None  # published length in bytes; None if it is not published
+    md5: str | None = None  # published MD5 checksum in hexadecimal; None if it is not published
 
 
 @dataclass(frozen=True, slots=True)
 class DataSet:
-    """The files of a data set.
+    """The files of a data set."""
 
-    Attributes
-    ----------
-    page
-        Page on which the authors publish the addresses.
-    files
-        The files.
-    next_step
-        What to do with the files; ``{out}`` stands for their folder.
-    """
-
-    page: str
+    page: str  # page on which the authors publish the addresses
     files: tuple[RemoteFile, ...]
-    next_step: str
+    next_step: str  # what to do with the files; ``{out}`` stands for their folder
 
 
 _FEVER = "https://fever.ai/download/fever"

@@ -16,8 +16,7 @@ import httpx
 import admiral
 from admiral.download.addresses import RemoteFile
 from admiral.errors import AdmiralError
-from admiral.storage.atomic_files import explain_write_errors, publish_file
-from admiral.storage.locks import WriterLock
+from admiral.storage.atomic_files import WriterLock, explain_write_errors, publish_file
 
 ProgressCallback = Callable[[int, int | None], None]
 _MAX_WAIT = 60.0
@@ -46,30 +45,15 @@ def fetch(
     ``If-Range``, RFC 9110 sections 13.1.5 and 14), otherwise it starts again. The file is renamed
     to `target` once its length and checksum are verified.
 
-    Parameters
-    ----------
-    file
-        Address, and length and checksum if they are published.
-    target
-        File to write.
-    attempts
-        Maximum number of consecutive attempts that receive nothing new.
-    wait
-        Seconds before the second attempt; doubled for each further attempt, up to a minute.
-    timeout
-        Seconds without a byte after which a connection counts as broken.
-    report
-        Called with the number of bytes received and the total, None if it is not known.
+    - `file`: address, and length and checksum if they are published.
+    - `attempts`: maximum number of consecutive attempts that receive nothing new.
+    - `wait`: seconds before the second attempt; doubled for each further attempt, up to a minute.
+    - `timeout`: seconds without a byte after which a connection counts as broken.
+    - `report`: called with the number of bytes received and the total, None if it is not known.
+    - Returns false if `target` exists already.
 
-    Returns
-    -------
-    bool
-        False if `target` exists already.
-
-    Raises
-    ------
-    AdmiralError
-        If the file cannot be downloaded, or differs from the published length or checksum.
+    Raises AdmiralError if the file cannot be downloaded, or differs from the published length or
+    checksum.
     """
     if target.exists():
         if mismatch := _mismatch(file, target):

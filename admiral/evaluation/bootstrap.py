@@ -21,26 +21,16 @@ _MAX_CELLS = 4_000_000  # numbers held in memory at a time
 
 @dataclass(frozen=True, slots=True)
 class PairedDifference:
-    """One measure of two runs over the same claims.
-
-    Attributes
-    ----------
-    first, second
-        Value of the measure for each run.
-    n_claims
-        Number of claims that count towards the measure.
-    low, high
-        95% confidence interval of ``second - first`` (paired percentile bootstrap).
-    p_value
-        Two-sided p-value of the paired randomisation test: the probability of a difference at
-        least this large if the predictions of the two runs were swapped at random for each claim.
-    """
+    """One measure of two runs over the same claims."""
 
     first: float
     second: float
-    n_claims: int
+    n_claims: int  # number of claims that count towards the measure
+    # low, high: 95% confidence interval of ``second - first`` (paired percentile bootstrap)
     low: float
     high: float
+    # Two-sided p-value of the paired randomisation test: the probability of a difference at least
+    # this large if the predictions of the two runs were swapped at random for each claim
     p_value: float
 
 
@@ -49,10 +39,7 @@ def confidence_intervals(
 ) -> list[tuple[float, float]]:
     """Return the 95% percentile bootstrap interval of each measure over a group of claims.
 
-    Returns
-    -------
-    list of (float, float)
-        Lower and upper limit of each measure; NaN where no claim counts.
+    Returns lower and upper limit of each measure; NaN where no claim counts.
     """
     stacked = _StackedColumns(measures, group)
     values = [
@@ -71,15 +58,8 @@ def paired_comparison(
 ) -> list[PairedDifference]:
     """Compare two runs measure by measure: paired bootstrap and paired randomisation test.
 
-    Parameters
-    ----------
-    first, second
-        The same measures of the two runs, with the claims in the same order.
-
-    Returns
-    -------
-    list of PairedDifference
-        One for each measure. The p-values are not corrected for multiple comparisons.
+    `first`, `second`: the same measures of the two runs, with the claims in the same order. Returns
+    one for each measure. The p-values are not corrected for multiple comparisons.
     """
     columns_1, columns_2 = _StackedColumns(first, group), _StackedColumns(second, group)
     n_claims = columns_1.n_claims

@@ -11,11 +11,12 @@ from collections.abc import Callable, Mapping, Sequence
 import ir_measures
 import numpy as np
 
-from admiral.evaluation.measures import Measure, mean_measure
-from admiral.evaluation.overlap import (
+from admiral.evaluation.measures import (
+    Measure,
     best_overlap,
     covers_any_set,
     exact_match,
+    mean_measure,
     recall_at_k,
 )
 from admiral.evaluation.pairing import Pair, count_noun
@@ -32,11 +33,6 @@ def ranking_measures(pairs: Sequence[Pair], ks: Sequence[int]) -> list[Measure]:
     the paper's results tables), so a claim scores 0 or 1. Exact match is the share of claims whose
     n gold documents are the first n of the ranking. R@k is recall as in TREC and in question
     answering: the share of a claim's gold documents among the first k, of all its sets.
-
-    Parameters
-    ----------
-    ks
-        Cut-offs of the ranking.
     """
 
     def recall(k: int) -> Callable[[Pair], float]:
@@ -88,12 +84,8 @@ def ir_measures_scores(section: str, names: Sequence[str], pairs: Sequence[Pair]
 
     A document is relevant if it is in any gold set of the claim, or by its grade in qrels. Claims
     without gold documents do not count, while queries of qrels without a relevant one count as 0,
-    as for trec_eval.
-
-    Parameters
-    ----------
-    names
-        Names that ir-measures knows, such as ``nDCG@10``; the mean of AP is MAP, that of RR is MRR.
+    as for trec_eval. `names`: names that ir-measures knows, such as ``nDCG@10``; the mean of AP is
+    MAP, that of RR is MRR.
     """
     if not names:
         return []
@@ -111,7 +103,6 @@ def ir_measures_scores(section: str, names: Sequence[str], pairs: Sequence[Pair]
 
 
 def _relevance(pair: Pair) -> Mapping[str, int]:
-    """Return the grade of each judged document."""
     relevant = frozenset[str]().union(*pair.title_sets)
     return dict(pair.gold.grades) or dict.fromkeys(relevant, 1)
 
@@ -132,7 +123,6 @@ def _evidence_documents(pair: Pair) -> tuple[str, ...]:
 def _over_gold(
     section: str, name: str, pairs: Sequence[Pair], value: Callable[[Pair], float]
 ) -> Measure:
-    """Return the mean of `value` over the claims that have gold evidence."""
     return mean_measure(
         section, name, pairs, lambda pair: value(pair) if pair.gold.evidence else None
     )

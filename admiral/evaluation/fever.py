@@ -11,11 +11,11 @@ from admiral.evaluation.document_measures import evidence_measures, ranking_meas
 from admiral.evaluation.measures import (
     Group,
     Measure,
+    covers_any_set,
     group_by_hops,
     harmonic_mean_measure,
     mean_measure,
 )
-from admiral.evaluation.overlap import covers_any_set
 from admiral.evaluation.pairing import Pair, PairedClaims
 from admiral.gold import GoldClaim, Label
 

@@ -39,44 +39,25 @@ _SETS = {
 
 @dataclass(frozen=True, slots=True)
 class Retrieved:
-    """The amount of text that a method retrieves for a claim, and whether it is a hit.
+    """The amount of text that a method retrieves for a claim, and whether it is a hit."""
 
-    Attributes
-    ----------
-    sentences, documents
-        Numbers of retrieved sentences and documents.
-    sentence_hit, document_hit
-        Whether all sentences, and all documents, of one evidence set were retrieved. The former is
-        None if the gold evidence names no sentences.
-    document_recall
-        Share of the gold documents that were retrieved, of the set of which most were.
-    seconds
-        Processor time, without the search for mentions in the claim or, for PageRank, by BM25.
-    """
-
-    sentences: int
+    sentences: int  # sentences, documents: numbers of retrieved sentences and documents
     documents: int
+    # sentence_hit, document_hit: whether all sentences, and all documents, of one evidence set were
+    # retrieved. The former is None if the gold evidence names no sentences.
     sentence_hit: bool | None
     document_hit: bool
+    # share of the gold documents that were retrieved, of the set of which most were
     document_recall: float
+    # processor time, without the search for mentions in the claim or, for PageRank, by BM25
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class GraphEvaluation:
-    """The evaluation of all methods over the same claims.
+    """The evaluation of all methods over the same claims."""
 
-    Attributes
-    ----------
-    retrieved
-        For each method, one record for each evaluated claim.
-    hops
-        Numbers of hops of the evaluated claims.
-    left_out
-        Numbers of claims left out, by reason.
-    """
-
-    retrieved: dict[str, list[Retrieved]]
+    retrieved: dict[str, list[Retrieved]]  # for each method, one record for each evaluated claim
     hops: list[int]
     left_out: dict[str, int]
 
@@ -94,18 +75,9 @@ def evaluate_graph(
 ) -> GraphEvaluation:
     """Evaluate GraphRetrieve, its baselines and the rankings.
 
-    Parameters
-    ----------
-    min_entities
-        Claims that name fewer documents are left out; the paper has 2.
-    max_mentions
-        Claims that name a document with more mentions are left out; the paper has 1,000. 0 for no
-        limit.
-
-    Raises
-    ------
-    AdmiralError
-        If no claim is left.
+    `min_entities`: claims that name fewer documents are left out; the paper has 2. `max_mentions`:
+    claims that name a document with more mentions are left out; the paper has 1,000. 0 for no
+    limit. Raises AdmiralError if no claim is left.
     """
     evaluator = _Evaluator(kb, graph, min_entities, max_mentions, sorted(set(cuts)))
     retrieved: dict[str, list[Retrieved]] = {}

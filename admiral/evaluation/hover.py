@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from admiral.errors import AdmiralError
 from admiral.evaluation.document_measures import evidence_measures, ranking_measures
-from admiral.evaluation.measures import Group, Measure, group_by_hops, mean_measure
-from admiral.evaluation.overlap import multiset_f1
+from admiral.evaluation.measures import Group, Measure, group_by_hops, mean_measure, multiset_f1
 from admiral.evaluation.pairing import Pair, PairedClaims
 from admiral.gold import Label
 from proofs import Verdict
@@ -34,10 +33,7 @@ def groups(pairs: Sequence[Pair]) -> list[Group]:
 def measures(paired: PairedClaims, ks: Sequence[int]) -> list[Measure]:
     """Return the measures that the gold file and the run have the data for.
 
-    Raises
-    ------
-    AdmiralError
-        If a claim has alternative evidence sets, which HoVer does not have.
+    Raises AdmiralError if a claim has alternative evidence sets, which HoVer does not have.
     """
     pairs = paired.pairs
     for pair in pairs:

@@ -6,83 +6,24 @@ only the page's own script and no external resources.
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from admiral.evaluation.graph_picture import STYLE as PICTURE_STYLE
-from admiral.evaluation.graph_picture import graph_picture
 from admiral.evaluation.pairing import count_noun
 from admiral.evaluation.traces import HopTrace, Outcome, Trace
 from admiral.gold import EvidenceSet, GoldClaim
-from admiral.graph.neighbourhood import NeighbourhoodFinder
-from admiral.io.judgement_page import page_head
+from admiral.graph.neighbourhood import Neighbour, Neighbourhood, NeighbourhoodFinder
+from admiral.io.judgement_page import page_file, page_head, script_policy
 from admiral.io.text_rendering import STOPPED, probability_note
 from proofs import Verdict
 from proofs.logic.wording import STYLE as PROOF_STYLE
-from proofs.logic.wording import escaped
+from proofs.logic.wording import escaped, escaped_text
 
-STYLE = """
-:root { color-scheme: light dark; --line: #d0d0d0; --dim: #5c5c5c; --soft: #f3f3f3;
-  --gold: #dff0e3; --bad: #b3261e; --good: #2a7d4f; --mid: #8a6100; }
-@media (prefers-color-scheme: dark) {
-  :root { --line: #444; --dim: #aaa; --soft: #232323; --gold: #1f3a28; --bad: #f2867e;
-    --good: #7cc79a; --mid: #dfb45c; } }
-body { font-family: sans-serif; line-height: 1.4; max-width: 76em; margin: auto; padding: 1em;
-  overflow-wrap: anywhere; }
-h1 { font-size: 1.5em; } h2 { font-size: 1.2em; } h3 { font-size: 1em; margin: 1em 0 0.3em; }
-.scroll { overflow-x: auto; }
-.summary { border-collapse: collapse; }
-.summary th, .summary td { padding: 0.25em 0.7em; border-bottom: 1px solid var(--line);
-  text-align: right; }
-.summary th:first-child { text-align: left; }
-form { display: flex; flex-wrap: wrap; gap: 0.6em; align-items: end; padding: 0.6em 0;
-  position: sticky; top: 0; background: Canvas; border-bottom: 1px solid var(--line); }
-label { display: grid; font-size: 0.85em; color: var(--dim); }
-input, select { font: inherit; padding: 0.3em; max-width: 100%; }
-details { border: 1px solid var(--line); border-radius: 0.4em; margin: 0.6em 0; }
-summary { cursor: pointer; padding: 0.6em; }
-details[open] > summary { border-bottom: 1px solid var(--line); background: var(--soft); }
-.facts { display: block; font-size: 0.85em; color: var(--dim); }
-.stage { font-weight: bold; } .found { color: var(--good); } .failed { color: var(--bad); }
-.neutral { color: var(--mid); }
-.sides { display: grid; grid-template-columns: minmax(0, 2fr) minmax(0, 1fr); gap: 1.5em;
-  padding: 0 0.8em 0.8em; }
-@media (max-width: 50em) { form { position: static; }
-  .sides { grid-template-columns: minmax(0, 1fr); gap: 0; } }
-.connections { padding: 0 0.8em 0.8em; }
-ul, ol { padding-left: 1.4em; margin: 0.3em 0; }
-.gold { background: var(--gold); }
-cite, .dim { color: var(--dim); }
-.proof { font-size: 0.9em; } .proof cite { color: var(--dim); }
-.proof tr { border-bottom-color: var(--line); }
-.proof tr:first-child { border-left-color: var(--line); }
-.proof td { overflow-wrap: normal; }
-"""
+STYLE = page_file("report.css")
 
-SCRIPT = """
-const form = document.querySelector("form");
-const claims = [...document.querySelectorAll("details")];
-const texts = claims.map((claim) => claim.textContent.toLowerCase());
-function filter() {
-  const words = form.words.value.toLowerCase().split(/\\s+/).filter(Boolean);
-  let shown = 0;
-  claims.forEach((claim, at) => {
-    const fits = (!form.stage.value || claim.dataset.stage === form.stage.value)
-      && (!form.hops.value || claim.dataset.hops === form.hops.value)
-      && words.every((word) => texts[at].includes(word));
-    claim.hidden = !fits;
-    shown += fits;
-  });
-  document.querySelector("output").value = shown + " of " + claims.length + " claims";
-}
-form.addEventListener("input", filter);
-form.addEventListener("submit", (event) => event.preventDefault());
-filter();
-"""
+SCRIPT = page_file("report.js")
 
 
 _MAX_SETS = 3
@@ -100,24 +41,14 @@ SentenceLookup = Callable[[str, int], str | None]
 
 @dataclass(frozen=True, slots=True)
 class ReportCase:
-    """One claim of the report.
+    """One claim of the report."""
 
-    Attributes
-    ----------
-    gold
-        The claim with its gold evidence; without any if there is no gold file.
-    trace
-        What the run did for the claim; None if it has no result.
-    outcome
-        Whether the gold documents were found, or where they were lost; None if that is not known,
-        because there is no gold file or the run has only documents.
-    excerpts
-        A sentence of each document of the ranking to show, by title.
-    """
-
-    gold: GoldClaim
+    gold: GoldClaim  # the claim with its gold evidence; without any if there is no gold file
     trace: Trace | None
+    # whether the gold documents were found, or where they were lost; None if that is not known,
+    # because there is no gold file or the run has only documents
     outcome: Outcome | None
+    # a sentence of each document of the ranking to show, by title
     excerpts: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -156,18 +87,11 @@ def report_page(
 ) -> Iterator[str]:
     """Yield the HTML of the report in parts.
 
-    Parameters
-    ----------
-    title
-        Subject of the report, such as the name of the results file.
-    sentence_text
-        Returns a sentence by title and number, or None if it is not known.
-    graph
-        Finds how the documents of a claim are connected; None to leave this out.
+    `title`: subject of the report, such as the name of the results file. `sentence_text`: returns a
+    sentence by title and number, or None if it is not known. `graph`: finds how the documents of a
+    claim are connected; None to leave this out.
     """
-    digest = base64.b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
-    yield page_head("Report", PROOF_STYLE + STYLE + PICTURE_STYLE, policy)
+    yield page_head("Report", PROOF_STYLE + STYLE, script_policy(SCRIPT))
     yield f"<h1>Report: {escaped(title)}</h1>\n"
     yield "".join(f"<p>{escaped(note)}</p>\n" for note in notes)
     yield from _summary(cases)
@@ -379,3 +303,85 @@ def _css_class(outcome: Outcome) -> str:
     if outcome is Outcome.FOUND:
         return "found"
     return "neutral" if outcome in (Outcome.LATE, Outcome.NO_GOLD) else "failed"
+
+
+#: Rules for the pictures, to be part of a page's style sheet.
+
+_COLUMNS = {"named": "named by the claim", "between": "between", "found": "found"}
+_WIDTH, _HEIGHT, _GAP = 216, 30, 44  # of a box, and from one box to the next
+_COLUMN, _MARGIN, _TOP = 330, 56, 30  # from column to column; room for arcs; room for headings
+_CHARACTERS = 29
+_ARROW = 7
+
+
+def graph_picture(neighbourhood: Neighbourhood, gold: Collection[str] = ()) -> str:
+    """Return an SVG element: boxes of documents in three columns, arrows for mentions.
+
+    Titles are cut to fit their boxes; pointing at a box shows all of it, at an arrow the sentence.
+    """
+    documents = neighbourhood.documents
+    used = [role for role in _COLUMNS if any(each.role == role for each in documents)]
+    columns = {
+        role: [at for at, each in enumerate(documents) if each.role == role] for role in used
+    }
+    rows = max(map(len, columns.values()), default=0)
+    places: dict[int, tuple[float, float]] = {}
+    for number, members in enumerate(columns.values()):
+        above = (rows - len(members)) / 2  # columns are centred
+        for at, member in enumerate(members):
+            places[member] = _MARGIN + number * _COLUMN, _TOP + (above + at) * _GAP
+    width = 2 * _MARGIN + (len(used) - 1) * _COLUMN + _WIDTH
+    height = _TOP + rows * _GAP
+    parts = [
+        f'<svg class="graph" width="{width}" viewBox="0 0 {width} {height}" role="img">'
+        "<title>Documents that mention each other</title>"
+    ]
+    for number, role in enumerate(used):
+        x = _MARGIN + number * _COLUMN + _WIDTH / 2
+        parts.append(f'<text class="head" x="{x:g}" y="16" text-anchor="middle">')
+        parts.append(f"{_COLUMNS[role]}</text>")
+    last = len(used) - 1
+    for edge in neighbourhood.edges:
+        text = f"{edge.sentence.title}: {edge.sentence.text}"
+        outside = documents[edge.source].role == used[last]
+        path = _arrow(places[edge.source], places[edge.target], outside)
+        parts.append(f"<g><title>{escaped_text(text)}</title>{path}</g>")
+    for at, document in enumerate(documents):
+        parts.append(_box(document, *places[at], document.title in gold))
+    return "".join(parts) + "</svg>\n"
+
+
+def _box(document: Neighbour, x: float, y: float, is_gold: bool) -> str:
+    title = document.title
+    css = f"{document.role}{' right' if is_gold else ''}"
+    label = title if len(title) <= _CHARACTERS else f"{title[: _CHARACTERS - 1].rstrip()}…"
+    return (
+        f'<g class="{css}"><title>{escaped_text(title)}</title>'
+        f'<rect x="{x:g}" y="{y:g}" width="{_WIDTH}" height="{_HEIGHT}" rx="6"/>'
+        f'<text x="{x + _WIDTH / 2:g}" y="{y + 20:g}" text-anchor="middle">'
+        f"{escaped_text(label)}</text></g>"
+    )
+
+
+def _arrow(source: tuple[float, float], target: tuple[float, float], right: bool) -> str:
+    """Return a curve from box to box with an arrowhead; an arc beside boxes of one column."""
+    (x1, y1), (x2, y2) = source, target
+    y1, y2 = y1 + _HEIGHT / 2, y2 + _HEIGHT / 2
+    if x1 == x2:
+        side = 1 if right else -1
+        x1 = x2 = x1 + (_WIDTH if right else 0)
+        bend = side * (18 + min(abs(y2 - y1) / 8, 32))
+        y1, y2 = y1 + (4 if y2 > y1 else -4), y2 + (-4 if y2 > y1 else 4)
+        c1, c2, tip = x1 + bend, x2 + bend, side
+    else:
+        forwards = x2 > x1
+        x1, x2 = (x1 + _WIDTH, x2) if forwards else (x1, x2 + _WIDTH)
+        tip = -1 if forwards else 1
+        # Opposite arrows must not cover each other.
+        y1, y2 = (y1 - 4, y2 - 4) if forwards else (y1 + 4, y2 + 4)
+        c1, c2 = x1 - tip * 60, x2 + tip * 60
+    end = x2 + tip * _ARROW
+    return (
+        f'<path d="M{x1:g} {y1:g}C{c1:g} {y1:g} {c2:g} {y2:g} {end:g} {y2:g}"/>'
+        f'<polygon points="{x2:g},{y2:g} {end:g},{y2 - 3.5:g} {end:g},{y2 + 3.5:g}"/>'
+    )

@@ -1,9 +1,11 @@
-"""Measures as per-claim values, averaged over groups of claims."""
+"""Measures as per-claim values, averaged over groups of claims; overlaps with gold documents."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Hashable, Sequence, Set
 from dataclasses import dataclass
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,21 +17,12 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """The value of every claim under one measure.
+    """The value of every claim under one measure."""
 
-    Attributes
-    ----------
-    section
-        Heading that the measure is shown under, such as ``labels``.
-    name
-        Name of the measure, such as ``recall@5``.
-    columns
-        (claims, 1) for a mean over claims, or (claims, 2) for the harmonic mean of two means; NaN
-        for claims that do not count.
-    """
-
-    section: str
+    section: str  # heading that the measure is shown under, such as ``labels``
     name: str
+    # (claims, 1) for a mean over claims, or (claims, 2) for the harmonic mean of two means; NaN for
+    # claims that do not count
     columns: FloatArray
 
     def combine(self, means: FloatArray) -> FloatArray:
@@ -59,18 +52,10 @@ class Measure:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A named group of claims.
-
-    Attributes
-    ----------
-    name
-        Name of the group, such as ``2 hops``.
-    members
-        Boolean mask over all claims, (claims,).
-    """
+    """A named group of claims."""
 
     name: str
-    members: NDArray[np.bool_]
+    members: NDArray[np.bool_]  # boolean mask over all claims, (claims,)
 
 
 def mean_measure(
@@ -94,3 +79,55 @@ def group_by_hops(pairs: Sequence[Pair], noun: str) -> list[Group]:
     for number in sorted(set(hops.tolist()) - {0}):
         groups.append(Group(count_noun(number, noun), hops == number))
     return groups
+
+
+Item = TypeVar("Item", bound=Hashable)
+
+
+class Overlap(NamedTuple):
+    """Precision, recall and their harmonic mean."""
+
+    precision: float
+    recall: float
+    f1: float
+
+
+def covers_any_set(gold_sets: Sequence[Set[Item]], items: Collection[Item]) -> bool:
+    """Return whether `items` include every member of at least one of the alternative sets."""
+    return any(gold <= set(items) for gold in gold_sets)
+
+
+def recall_at_k(gold_sets: Sequence[Set[str]], ranking: Sequence[str], k: int) -> bool:
+    """Return whether the first `k` documents include all of one gold set (the paper's recall@k)."""
+    return covers_any_set(gold_sets, ranking[:k])
+
+
+def exact_match(gold_sets: Sequence[Set[str]], ranking: Sequence[str]) -> bool:
+    """Return whether the ranking begins with the n documents of a gold set, in any order."""
+    return any(gold == set(ranking[: len(gold)]) for gold in gold_sets)
+
+
+def best_overlap(gold_sets: Sequence[Set[Item]], items: Collection[Item]) -> Overlap:
+    """Return precision, recall and F1 against the gold set with the highest F1.
+
+    All three are 0 if nothing is shared with any gold set.
+    """
+    distinct = set(items)
+    overlaps = [Overlap(0.0, 0.0, 0.0)]
+    for gold in gold_sets:
+        shared = len(gold & distinct)
+        if shared:
+            precision, recall = shared / len(distinct), shared / len(gold)
+            overlaps.append(Overlap(precision, recall, 2 * shared / (len(distinct) + len(gold))))
+    return max(overlaps, key=lambda overlap: overlap.f1)
+
+
+def multiset_f1(gold: Sequence[Item], items: Sequence[Item]) -> float:
+    """Return the F1 of two lists as multisets, as in HoVer's evaluation script.
+
+    Repetitions count; the F1 of two empty lists is 1.
+    """
+    if not gold or not items:
+        return float(not gold and not items)
+    shared = sum((Counter(gold) & Counter(items)).values())
+    return 2 * shared / (len(gold) + len(items))

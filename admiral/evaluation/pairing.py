@@ -14,17 +14,10 @@ _MAX_LISTED_IDS = 3
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A gold claim and its prediction.
+    """A gold claim and its prediction."""
 
-    Attributes
-    ----------
-    gold
-        The claim, with normalised titles.
-    prediction
-        None if the run has no prediction for the claim, which counts as wrong.
-    """
-
-    gold: GoldClaim
+    gold: GoldClaim  # the claim, with normalised titles
+    # none if the run has no prediction for the claim, which counts as wrong
     prediction: Prediction | None
 
     @property
@@ -45,17 +38,10 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class PairedClaims:
-    """All claims of a gold file, in its order, with the predictions of a run.
+    """All claims of a gold file, in its order, with the predictions of a run."""
 
-    Attributes
-    ----------
-    pairs
-        One for each gold claim.
-    unknown_ids
-        Ids of predictions whose claim is not in the gold file; these are left out.
-    """
-
-    pairs: tuple[Pair, ...]
+    pairs: tuple[Pair, ...]  # one for each gold claim
+    # ids of predictions whose claim is not in the gold file; these are left out
     unknown_ids: tuple[str, ...]
 
     @property
@@ -92,16 +78,8 @@ class PairedClaims:
 def pair_claims(gold: Iterable[GoldClaim], predictions: Mapping[str, Prediction]) -> PairedClaims:
     """Pair each gold claim with the prediction that has the same id.
 
-    Parameters
-    ----------
-    predictions
-        Predictions of a run by claim id.
-
-    Raises
-    ------
-    AdmiralError
-        If the files do not belong together: no id is in both, or a prediction is for a claim with
-        the same id and another text.
+    Raises AdmiralError if the files do not belong together: no id is in both, or a prediction is
+    for a claim with the same id and another text.
     """
     pairs = []
     for claim in gold:

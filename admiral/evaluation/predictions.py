@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 
 from admiral.errors import AdmiralError, RecordError
-from admiral.gold.json_lines import record_lines
 from admiral.io.claims import claim_id
-from admiral.io.streams import parse_object
+from admiral.io.streams import parse_object, record_lines
 from admiral.io.trec import document_column, unescape_id, unescape_title
 from proofs import Proof, ProofError, Verdict
 
@@ -26,29 +25,15 @@ _EXAMPLE = '{"id": "1", "documents": [{"title": "..."}], "evidence": [], "hops":
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """The prediction of a run for one claim. Titles are normalised (`normalise_title`).
-
-    Attributes
-    ----------
-    id
-        Id of the claim.
-    documents
-        Distinct titles, best first.
-    sentences
-        Evidence as (title, sentence number), best first; None if the run gives no sentences, such
-        as a TREC run.
-    verdict
-        Verdict of the record if it has probabilities, otherwise that of the last hop's proof; None
-        without either.
-    claim
-        Text of the claim; None if the run does not repeat it.
-    probability
-        Probability of the verdict; None if the record has none.
-    """
+    """The prediction of a run for one claim. Titles are normalised (`normalise_title`)."""
 
     id: str
-    documents: tuple[str, ...]
+    documents: tuple[str, ...]  # distinct titles, best first
+    # evidence as (title, sentence number), best first; None if the run gives no sentences, such as
+    # a TREC run
     sentences: tuple[tuple[str, int], ...] | None = None
+    # verdict of the record if it has probabilities, otherwise that of the last hop's proof; None
+    # without either
     verdict: Verdict | None = None
     claim: str | None = None
     probability: float | None = None
@@ -67,21 +52,11 @@ def normalise_title(title: str) -> str:
 def read_predictions(path: Path, *, by_id: bool = False) -> dict[str, Prediction]:
     """Return the predictions of a run by claim id, in the order of the file.
 
-    A file whose first character is ``{`` is read as JSON Lines, any other as a TREC run.
-
-    Parameters
-    ----------
-    by_id
-        Name documents by the column that they have in a TREC run: their id, or the escaped title
-        of those without. There are then no sentences and verdicts, and equal scores of a TREC run
-        are ordered as by trec_eval.
-
-    Raises
-    ------
-    RecordError
-        For an invalid record, a duplicate id, or a document that occurs twice for one claim.
-    AdmiralError
-        If the file cannot be read or is empty.
+    A file whose first character is ``{`` is read as JSON Lines, any other as a TREC run. `by_id`:
+    name documents by the column that they have in a TREC run: their id, or the escaped title of
+    those without. There are then no sentences and verdicts, and equal scores of a TREC run are
+    ordered as by trec_eval. Raises RecordError for an invalid record, a duplicate id, or a document
+    that occurs twice for one claim. Raises AdmiralError if the file cannot be read or is empty.
     """
     if is_trec_run(path):
         return _read_trec_run(path, by_id=by_id)
@@ -103,10 +78,7 @@ def read_predictions(path: Path, *, by_id: bool = False) -> dict[str, Prediction
 def is_trec_run(path: Path) -> bool:
     """Return whether a file of predictions is a TREC run: its first character is not ``{``.
 
-    Raises
-    ------
-    AdmiralError
-        If the file cannot be read or is empty.
+    Raises AdmiralError if the file cannot be read or is empty.
     """
     first = next(iter(record_lines(path, REMEDY)), None)
     if first is None:
@@ -117,12 +89,8 @@ def is_trec_run(path: Path) -> bool:
 def read_results(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield (place, record) for each record of a file of results.
 
-    Raises
-    ------
-    RecordError
-        For a line that is not a JSON object.
-    AdmiralError
-        If the file cannot be read, is empty or is a TREC run.
+    Raises RecordError for a line that is not a JSON object. Raises AdmiralError if the file cannot
+    be read, is empty or is a TREC run.
     """
     is_empty = True
     for number, line in record_lines(path, REMEDY):
@@ -139,10 +107,7 @@ def read_results(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 def parse_result(record: dict[str, Any], where: str) -> Prediction:
     """Return the prediction in one record of `admiral retrieve`.
 
-    Raises
-    ------
-    RecordError
-        If a field is missing or has the wrong type.
+    Raises RecordError if a field is missing or has the wrong type.
     """
     if record.get("id") is None:
         raise RecordError(where, "id", "is missing", REMEDY)
@@ -275,12 +240,8 @@ def read_run_settings(predictions: Path) -> dict[str, Any]:
 def sentence_note(predictions: Path, kb: str | None) -> str:
     """Return a note on where the sentences that the run refers to come from.
 
-    Parameters
-    ----------
-    predictions
-        Results of the run, whose settings name the knowledge base.
-    kb
-        The knowledge base, which records the formats of its corpora; None if it is not given.
+    `predictions`: results of the run, whose settings name the knowledge base. `kb`: the knowledge
+    base, which records the formats of its corpora; None if it is not given.
     """
     name = read_run_settings(predictions).get("kb")
     if kb is None and name == "demo":

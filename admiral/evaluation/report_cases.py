@@ -35,29 +35,15 @@ def build_report_cases(
 ) -> tuple[list[ReportCase], list[str]]:
     """Return the claims of a run, paired with gold claims if there are any.
 
-    Parameters
-    ----------
-    results
-        Results of `admiral retrieve`, or a TREC run, for which no outcomes are known.
-    settings
-        Settings of the run, which give its minimum number of hops; empty if they are not known.
-    claims
-        Claims of the run, whose texts a TREC run and qrels do not have, if any.
-    kb
-        The knowledge base of the run, if any: the titles of documents that a TREC run or qrels name
-        by their ids, and a sentence of each document of a run without hops.
+    - `results`: results of `admiral retrieve`, or a TREC run, for which no outcomes are known.
+    - `settings`: settings of the run, which give its minimum number of hops; empty if they are not
+      known.
+    - `claims`: claims of the run, whose texts a TREC run and qrels do not have, if any.
+    - `kb`: the knowledge base of the run, if any: the titles of documents that a TREC run or qrels
+      name by their ids, and a sentence of each document of a run without hops.
+    - Returns one case for each gold claim, in the order of the gold file, or else for each result.
 
-    Returns
-    -------
-    cases
-        One case for each gold claim, in the order of the gold file, or else for each result.
-    notes
-        Remarks for the reader, one sentence each.
-
-    Raises
-    ------
-    AdmiralError
-        If a file is invalid, or the files do not belong together.
+    Raises AdmiralError if a file is invalid, or the files do not belong together.
     """
     names = _DocumentNames(kb)
     traces, has_hops = _traces_by_id(results, names)
@@ -130,7 +116,6 @@ def _traces_by_id(results: Path, names: _DocumentNames) -> tuple[dict[str, Trace
 def _judged_claims(
     qrels: Path, texts: Mapping[str, str], names: _DocumentNames
 ) -> Iterator[GoldClaim]:
-    """Yield the queries of qrels as claims whose relevant documents are one set."""
     for query in read_qrels(qrels):
         relevant = tuple((names.title(column), None) for column, grade in query.grades if grade > 0)
         evidence = (relevant,) if relevant else ()

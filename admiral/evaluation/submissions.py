@@ -27,22 +27,10 @@ def write_submission(
     """Write the submission file of a shared task atomically.
 
     The files of ``fever`` and ``feverous`` are JSON Lines in the order of `ids`, with the first
-    five sentences; that of ``hover`` is one JSON object whose keys are the ids.
-
-    Parameters
-    ----------
-    task
-        ``fever``, ``hover`` or ``feverous``.
-    ids
-        Ids of the task's claims, in its order.
-    predictions
-        Predictions of the run by claim id.
-
-    Raises
-    ------
-    AdmiralError
-        If there is no shared task of this name, a prediction has no verdict or no sentences, or
-        `path` cannot be written.
+    five sentences; that of ``hover`` is one JSON object whose keys are the ids. `task`: ``fever``,
+    ``hover`` or ``feverous``. `ids`: ids of the task's claims, in its order. Raises AdmiralError if
+    there is no shared task of this name, a prediction has no verdict or no sentences, or `path`
+    cannot be written.
     """
     if task not in _ENCODERS:
         raise AdmiralError(

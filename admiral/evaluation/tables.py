@@ -124,16 +124,9 @@ def compare_evaluations(
 ) -> list[dict[str, Any]]:
     """Return the differences of two runs, second minus first, as JSON records.
 
-    Parameters
-    ----------
-    first, second
-        Evaluations by the same task of the same claims. Measures that only one of them has, such
-        as those of sentences, are left out.
-
-    Returns
-    -------
-    list
-        One record for each group and measure; see `admiral.evaluation.tables.difference_records`.
+    `first`, `second`: evaluations by the same task of the same claims. Measures that only one of
+    them has, such as those of sentences, are left out. Returns one record for each group and
+    measure; see `admiral.evaluation.tables.difference_records`.
     """
     shared = {(m.section, m.name) for m in first.measures} & {
         (m.section, m.name) for m in second.measures

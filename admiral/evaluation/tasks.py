@@ -26,50 +26,20 @@ ClaimSelector = Callable[[Sequence[GoldClaim]], tuple[list[GoldClaim], list[str]
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """The evaluation rules of one data set.
-
-    Attributes
-    ----------
-    name
-        Name on the command line.
-    title
-        Name of the data set in output.
-    ks
-        Default cut-offs of the ranking.
-    formats
-        Gold formats that the rules apply to.
-    select
-        Returns the claims that are evaluated, and notes about those left out.
-    groups
-        Returns the groups of claims to show values for.
-    measures
-        Returns the measures for paired claims and cut-offs.
-    """
+    """The evaluation rules of one data set."""
 
     name: str
     title: str
     ks: tuple[int, ...]
     formats: tuple[str, ...]
-    select: ClaimSelector
+    select: ClaimSelector  # returns the claims that are evaluated, and notes about those left out
     groups: Callable[[Sequence[Pair]], list[Group]]
     measures: Callable[[PairedClaims, Sequence[int]], list[Measure]]
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """The evaluation of one run.
-
-    Attributes
-    ----------
-    task
-        The rules that were applied.
-    paired
-        The evaluated claims with their predictions.
-    measures
-        Measures with one value for each claim.
-    notes
-        Remarks for the reader, one sentence each.
-    """
+    """The evaluation of one run."""
 
     task: Task
     paired: PairedClaims
@@ -138,10 +108,8 @@ def _task_of_format(name: str | None) -> Task:
 def read_task_claims(task: Task, path: Path) -> list[GoldClaim]:
     """Return the gold claims of a file.
 
-    Raises
-    ------
-    AdmiralError
-        If the file belongs to another data set, or no claim in it has evidence or a label.
+    Raises AdmiralError if the file belongs to another data set, or no claim in it has evidence or a
+    label.
     """
     name = _gold_format(path)
     if name is not None and name not in task.formats:
@@ -161,10 +129,7 @@ def read_task_claims(task: Task, path: Path) -> list[GoldClaim]:
 def read_task_predictions(task: Task, path: Path) -> dict[str, Prediction]:
     """Return the predictions of a run as a task compares them; qrels name documents by their ids.
 
-    Raises
-    ------
-    AdmiralError
-        As in `admiral.evaluation.predictions.read_predictions`.
+    Raises AdmiralError as in `admiral.evaluation.predictions.read_predictions`.
     """
     return read_predictions(path, by_id=task.name == QRELS)
 
@@ -177,17 +142,8 @@ def evaluate(
 ) -> Evaluation:
     """Evaluate a run by the rules of a task.
 
-    Parameters
-    ----------
-    predictions
-        Predictions of the run by claim id.
-    ks
-        Cut-offs of the ranking; the task's defaults if empty.
-
-    Raises
-    ------
-    AdmiralError
-        If gold claims and predictions do not belong together, or no claim is left to evaluate.
+    Raises AdmiralError if gold claims and predictions do not belong together, or no claim is left
+    to evaluate.
     """
     ks = tuple(ks) or task.ks
     all_claims = pair_claims(gold, predictions)

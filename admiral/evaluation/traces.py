@@ -21,29 +21,11 @@ from proofs import Proof
 
 @dataclass(frozen=True, slots=True)
 class HopTrace:
-    """One hop of a trace.
-
-    Attributes
-    ----------
-    number
-        Number of the hop, from 1.
-    read
-        Documents whose sentences the reranker scored.
-    document_sets
-        Titles of the best document sets, best first.
-    evidence
-        Evidence as (title, sentence number), best first.
-    proof
-        None if the judge wrote no proof.
-    sufficient
-        Whether the judge found the evidence sufficient.
-    probability
-        Probability that it is; None if the record has none.
-    """
+    """One hop of a trace."""
 
     number: int
-    read: tuple[str, ...]
-    document_sets: tuple[tuple[str, ...], ...]
+    read: tuple[str, ...]  # documents whose sentences the reranker scored
+    document_sets: tuple[tuple[str, ...], ...]  # titles of the best document sets, best first
     evidence: tuple[tuple[str, int], ...]
     proof: Proof | None
     sufficient: bool
@@ -57,36 +39,22 @@ class HopTrace:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """The search for one claim.
-
-    Attributes
-    ----------
-    hops
-        The hops in order.
-    sentence_texts
-        Text of the sentences that the record holds, by (title, sentence number).
-    stopped
-        Reason for stopping, such as ``sufficient``.
-    sources
-        Path or URL of the documents of the ranking that were read from files, by title.
-    """
+    """The search for one claim."""
 
     prediction: Prediction
     hops: tuple[HopTrace, ...]
+    # text of the sentences that the record holds, by (title, sentence number)
     sentence_texts: dict[tuple[str, int], str]
     stopped: str
+    # path or URL of the documents of the ranking that were read from files, by title
     sources: dict[str, str] = field(default_factory=dict)
 
 
 def read_traces(path: Path) -> Iterator[Trace]:
     """Yield the traces of a file of results in the order of the file.
 
-    Raises
-    ------
-    RecordError
-        For an invalid record.
-    AdmiralError
-        If the file cannot be read, is empty or is a TREC run.
+    Raises RecordError for an invalid record. Raises AdmiralError if the file cannot be read, is
+    empty or is a TREC run.
     """
     for where, record in read_results(path):
         prediction = parse_result(record, where)
@@ -157,23 +125,12 @@ _MEANINGS = {
 
 
 def classify_outcome(
-    gold_sets: Sequence[Set[str]],
-    trace: Trace | None,
-    *,
-    min_hops: int = 1,
-    dynamic: bool = True,
+    gold_sets: Sequence[Set[str]], trace: Trace | None, *, min_hops: int = 1, dynamic: bool = True
 ) -> Outcome:
     """Return the outcome of a claim: found, or the first stage that lost its gold documents.
 
-    Parameters
-    ----------
-    gold_sets
-        Alternative sets of gold documents.
-    trace
-        What the run did for the claim; None if it has no result.
-    dynamic
-        Whether the run decides itself when to stop. A run with a fixed number of hops can stop
-        neither early nor late.
+    `dynamic`: whether the run decides itself when to stop. A run with a fixed number of hops can
+    stop neither early nor late.
     """
     if not gold_sets:
         return Outcome.NO_GOLD

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -12,35 +10,33 @@ from typing import Any
 
 import numpy as np
 
-from admiral.citations.citation_records import CitedClaim
-from admiral.citations.citer import Citer
+from admiral.citations.citation_file import WICE_LABELS, WiceCitation, read_wice
 from admiral.citations.source_search import QUERY_FORMS, SourceSearch
-from admiral.citations.verdict_file import read_verdicts, recorded_citation_settings, verdict_record
-from admiral.citations.wice_records import WICE_LABELS, WiceCitation, read_wice
+from admiral.citations.verdict_file import read_verdicts, write_verdicts
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
 from admiral.evaluation.bootstrap import confidence_intervals, paired_comparison
-from admiral.evaluation.citation_evaluation import evaluate_citations, verdict_score
-from admiral.evaluation.citation_measures import paired_auroc
+from admiral.evaluation.citation_evaluation import evaluate_citations, paired_auroc, verdict_score
 from admiral.evaluation.measures import Group, Measure
-from admiral.experiments.citation_description import (
-    CITATIONS,
+from admiral.experiments.description import (
     CitationExperiment,
     CitationSystem,
     LibraryRecipe,
     SearchSettings,
 )
-from admiral.experiments.experiment_record import FORMAT, RECORD_NAME
-from admiral.experiments.machine import describe_environment
+from admiral.experiments.experiment_record import (
+    check_run_folder,
+    experiment_header,
+    make_run_folder,
+    write_record,
+)
+from admiral.experiments.job_process import describe_environment
 from admiral.io.claims import evenly_spaced
-from admiral.io.progress import track_claims
-from admiral.io.result_writer import ResumableWriter
 from admiral.kb.embeddings import SentenceEncoder
 from admiral.library import Library, build_library
 from admiral.library.canonical_urls import canonical
 from admiral.library.readers import SourceFiles
-from admiral.records import Claim
-from admiral.storage.atomic_files import explain_write_errors, write_atomically
+from admiral.storage.atomic_files import explain_write_errors
 
 Report = Callable[[str], None]
 Record = dict[str, Any]
@@ -62,20 +58,13 @@ def run_citation_experiment(
     The parameters and errors are those of `admiral.experiments.runner.run_experiment`. The library
     is built in `out`, and is used again by a run that is resumed.
     """
-    if not (resume or overwrite) and out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise AdmiralError(
-            f"{out}: exists already. Choose another --out, continue with --resume, or start again "
-            "with --overwrite"
-        )
+    check_run_folder(out, resume=resume, overwrite=overwrite)
     citations = list(evenly_spaced(read_wice(experiment.claims), experiment.limit))
     if not citations:
         raise AdmiralError(f"{experiment.claims}: holds no claims")
-    with explain_write_errors(out):
-        out.mkdir(parents=True, exist_ok=True)
-        if overwrite:
-            (out / RECORD_NAME).unlink(missing_ok=True)
-            for system in experiment.systems:
-                shutil.rmtree(out / system.folder, ignore_errors=True)
+    make_run_folder(out, overwrite=overwrite)
+    for system in experiment.systems if overwrite else ():
+        shutil.rmtree(out / system.folder, ignore_errors=True)
     path = out / "library"
     encoder = _encoder() if experiment.library.dense else None
     _build(path, experiment.library, encoder, overwrite, report)
@@ -93,8 +82,7 @@ def run_citation_experiment(
         {"name": name, **run.record(), "differences": run.difference(reference)}
         for name, run in compared.items()
     ]
-    text = json.dumps(record, ensure_ascii=False, indent=1, allow_nan=False)
-    write_atomically(out / RECORD_NAME, [text.encode() + b"\n"])
+    write_record(out, record)
     return record
 
 
@@ -183,25 +171,9 @@ class _Verified:
         with explain_write_errors(folder):
             folder.mkdir(exist_ok=True)
         file = folder / "verdicts.jsonl"
-        claims = {each.claim.id: each.claim for each in citations}
-        texts = [Claim(one.id, one.claim) for one in claims.values()]
-        settings = recorded_citation_settings(system.config, str(path))
-        with ResumableWriter(file, settings) as writer:
-            pending = [claims[one.id] for one in writer.pending(texts)]
-            for record in self._answers(path, pending, len(writer.finished), len(claims), quiet):
-                writer.write(record)
-            writer.finish()
+        claims = [each.claim for each in citations]
+        write_verdicts(file, path, system.config, claims, quiet=quiet)
         self._verdicts = read_verdicts(file)
-
-    def _answers(
-        self, path: Path, pending: Sequence[CitedClaim], done: int, total: int, quiet: bool
-    ) -> Iterator[Record]:
-        if not pending:
-            return
-        with Citer.open(path, config=self._config) as citer:
-            verdicts = citer.verify_many(pending)
-            for verdict in track_claims(verdicts, done=done, total=total, quiet=quiet):
-                yield verdict_record(verdict)
 
     def record(self) -> Record:
         result = evaluate_citations(self._citations, self._verdicts)
@@ -266,8 +238,6 @@ def _encoder() -> SentenceEncoder:
 
 
 def _header(experiment: CitationExperiment, claims: int, path: Path) -> Record:
-    with experiment.claims.open("rb") as file:
-        checksum = hashlib.file_digest(file, "sha256").hexdigest()
     with Library.open(path) as library:
         described = {
             "digest": library.digest,
@@ -276,14 +246,7 @@ def _header(experiment: CitationExperiment, claims: int, path: Path) -> Record:
             "settings": library.settings,
         }
     return {
-        "format": FORMAT,
-        "file": experiment.file.name,
-        "title": experiment.title,
-        "task": CITATIONS,
-        "claims": {"file": experiment.claims.name, "sha256": checksum, "used": claims},
-        "overrides": list(experiment.overrides),
-        "seeds": {"bootstrap": experiment.seed},
-        "reference": experiment.reference,
+        **experiment_header(experiment, claims),
         "library": described,
         "show": list(experiment.show),
         "paper": experiment.paper,

@@ -1,4 +1,4 @@
-"""The description of an experiment, read from its file. Unknown keys are errors."""
+"""The description of an experiment, of either kind, read from its file. Unknown keys are errors."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import yaml
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import InterpolationKeyError, OmegaConfBaseException
 
+from admiral.citations.citation_settings import CitationConfig, load_citation_config
+from admiral.citations.source_search import QUERY_FORMS
 from admiral.config import RetrievalConfig, build_config
 from admiral.errors import AdmiralError, first_line
 from admiral.evaluation.tasks import EVALUATION_TASKS, QRELS, Task
@@ -30,19 +32,9 @@ EXPERIMENT_TASKS: dict[str, Task] = {
 BASELINES = ("bm25", "bm25+mentions", "first-stage")
 
 
-@dataclass(frozen=True, slots=True)
-class System:
-    """A system to be compared.
-
-    Attributes
-    ----------
-    baseline
-        One of `BASELINES`, or None for the whole method.
-    """
-
+class _Named:
+    __slots__ = ()
     name: str
-    config: RetrievalConfig
-    baseline: str | None = None
 
     @property
     def folder(self) -> str:
@@ -51,14 +43,20 @@ class System:
 
 
 @dataclass(frozen=True, slots=True)
-class KnowledgeBaseRecipe:
-    """Build instructions for a knowledge base of the experiment.
+class System(_Named):
+    """A system to be compared."""
 
-    Attributes
-    ----------
-    corpora, on_duplicate, format
-        Arguments of `admiral.kb.build`.
-    """
+    name: str
+    config: RetrievalConfig
+    baseline: str | None = None  # one of `BASELINES`, or None for the whole method
+
+
+AnySystem = TypeVar("AnySystem", bound=_Named)
+
+
+@dataclass(frozen=True, slots=True)
+class KnowledgeBaseRecipe:
+    """Build instructions for a knowledge base of the experiment."""
 
     path: Path
     corpora: tuple[Path, ...]
@@ -68,39 +66,20 @@ class KnowledgeBaseRecipe:
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """The description of an experiment.
-
-    Attributes
-    ----------
-    task
-        Name of a task in `EXPERIMENT_TASKS`.
-    limit
-        Number of claims, evenly spaced in the file; 0 for all.
-    ks
-        Cut-offs of the ranking; those of the task if empty.
-    reference
-        Name of the system that the others are compared with; empty to compare none.
-    overrides
-        Changes by the command line, as ``key=value``.
-    knowledge_bases
-        Knowledge bases to build, by the name that systems use.
-    groups, show
-        Groups of claims (all if empty) and columns of its table.
-    paper
-        Figures of the paper, as in the file.
-    """
+    """The description of an experiment."""
 
     file: Path
     title: str
     task: str
     claims: Path
-    limit: int
+    limit: int  # number of claims, evenly spaced in the file; 0 for all
     ks: tuple[int, ...]
     seed: int
-    reference: str
+    reference: str  # name of the system that the others are compared with; empty to compare none
     overrides: tuple[str, ...]
     systems: tuple[System, ...]
     knowledge_bases: dict[str, KnowledgeBaseRecipe]
+    # groups, show: groups of claims (all if empty) and columns of its table
     groups: tuple[str, ...]
     show: tuple[str, ...]
     paper: dict[str, Any]
@@ -122,25 +101,13 @@ _PAPER_KEYS = ("table", "columns", "rows", "note")
 
 
 def read_experiment(
-    path: Path,
-    *,
-    data: Path | None = None,
-    kb_folder: Path,
-    overrides: Sequence[str] = (),
+    path: Path, *, data: Path | None = None, kb_folder: Path, overrides: Sequence[str] = ()
 ) -> Experiment:
     """Return the checked description of an experiment.
 
-    Parameters
-    ----------
-    path
-        YAML file; ``${data}`` in it is replaced by `data`.
-    overrides
-        ``key=value``: a setting of all systems, or `task`, `claims`, `limit` or `seed`.
-
-    Raises
-    ------
-    AdmiralError
-        For an unreadable file, an unknown key or a bad value, naming file, key and remedy.
+    `path`: YAML file; ``${data}`` in it is replaced by `data`. `overrides`: ``key=value``: a
+    setting of all systems, or `task`, `claims`, `limit` or `seed`. Raises AdmiralError for an
+    unreadable file, an unknown key or a bad value, naming file, key and remedy.
     """
     content = load_description(path, data)
     items = [parse_override(override) for override in overrides]
@@ -149,7 +116,7 @@ def read_experiment(
     check_keys(content, _KEYS, str(path))
     task = choice_value(content, "task", tuple(EXPERIMENT_TASKS), path)
     recipes = dict(_recipes(content, path, kb_folder))
-    systems = tuple(_systems(content, path, recipes, settings))
+    systems = tuple(_with_folders(_systems(content, path, recipes, settings), path))
     return Experiment(
         file=path,
         title=text_value(content, "title", str(path)),
@@ -240,30 +207,44 @@ def _systems(
     ]
     common = mapping_value(content.get("settings") or {}, path, "settings")
     shared += [(f"{path}: settings", str(key), value) for key, value in common.items()]
-    folders: dict[str, str] = {}
-    systems = list_value(content, "systems", str(path))
-    if not systems:
-        raise AdmiralError(f"{path}: key 'systems': names no system")
-    for index, entry in enumerate(systems):
-        where = f"{path}: systems[{index}]"
-        check_keys(mapping_value(entry, path, f"systems[{index}]"), _SYSTEM_KEYS, where)
+    for entry, where, own in _entries(content, path, _SYSTEM_KEYS):
         baseline = (
             choice_value(entry, "baseline", BASELINES, Path(where)) if "baseline" in entry else None
         )
-        own = mapping_value(entry.get("settings") or {}, path, f"systems[{index}].settings")
         items = [*shared, *((f"{where}.settings", str(k), v) for k, v in own.items()), *overrides]
         config = build_config(items)
         if config.kb in recipes:
             config.kb = str(recipes[config.kb].path)
-        system = System(text_value(entry, "name", where), config, baseline)
+        yield System(text_value(entry, "name", where), config, baseline)
+
+
+def _entries(
+    content: dict[str, Any], path: Path, keys: Sequence[str]
+) -> Iterator[tuple[dict[str, Any], str, dict[str, Any]]]:
+    """Yield the entry of each system, its place, and its own settings."""
+    entries = list_value(content, "systems", str(path))
+    if not entries:
+        raise AdmiralError(f"{path}: key 'systems': names no system")
+    for index, entry in enumerate(entries):
+        key = f"systems[{index}]"
+        check_keys(mapping_value(entry, path, key), keys, f"{path}: {key}")
+        own = mapping_value(entry.get("settings") or {}, path, f"{key}.settings")
+        yield entry, f"{path}: {key}", own
+
+
+def _with_folders(systems: Iterator[AnySystem], path: Path) -> Iterator[AnySystem]:
+    """Yield systems that have folders of their own."""
+    folders: dict[str, str] = {}
+    for index, system in enumerate(systems):
         if not system.folder or system.folder in folders:
             other = folders.get(system.folder, "")
+            where = f"{path}: systems[{index}]"
             raise AdmiralError(f"{where}: key 'name': {system.name!r} is too similar to {other!r}")
         folders[system.folder] = system.name
         yield system
 
 
-def _reference(content: dict[str, Any], systems: Sequence[System], path: Path) -> str:
+def _reference(content: dict[str, Any], systems: Sequence[_Named], path: Path) -> str:
     if "reference" not in content:
         return ""
     return choice_value(content, "reference", tuple(system.name for system in systems), path)
@@ -337,3 +318,152 @@ def number_value(value: Any, where: str, key: str, minimum: int = 1) -> int:
     if whole < minimum or isinstance(value, bool):
         raise AdmiralError(f"{where}: key {key!r}: {value!r} is not an integer from {minimum} on")
     return whole
+
+
+#: The task that such files name.
+CITATIONS = "citations"
+#: Which index a search reads, or how both are fused.
+INDEXES = ("bm25", "minilm", "rrf", "union")
+_CITATION_KEYS = (
+    *("title", "task", "claims", "sources", "library", "limit", "seed", "reference"),
+    *("settings", "systems", "show", "paper"),
+)
+_CITATION_FIELDS = ("claims", "limit", "seed")  # that --set changes, apart from settings
+_CITATION_SYSTEM_KEYS = ("name", "settings", "search")
+_SEARCH_KEYS = ("index", "query")
+_LIBRARY_KEYS = ("words", "stride", "k1", "b", "dense")
+
+
+@dataclass(frozen=True, slots=True)
+class SearchSettings:
+    """A search for the cited page: an index of `INDEXES` and a form of `QUERY_FORMS`."""
+
+    index: str = "bm25"
+    query: str = "title"
+
+
+@dataclass(frozen=True, slots=True)
+class CitationSystem(_Named):
+    """A system to be compared."""
+
+    name: str
+    config: CitationConfig  # the settings with which citations are verified
+    # for a search without verification, what is searched; otherwise None
+    search: SearchSettings | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryRecipe:
+    """Settings for building the library: source files, passages, BM25 and dense vectors."""
+
+    sources: tuple[Path, ...]
+    words: int = 100
+    stride: int = 50
+    k1: float = 0.9
+    b: float = 0.4
+    dense: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CitationExperiment:
+    """The description of an experiment on labelled citations."""
+
+    # file, title, limit, seed, overrides, show, paper: as of
+    # `admiral.experiments.description.Experiment`
+    file: Path
+    title: str
+    claims: Path
+    limit: int
+    seed: int
+    reference: str  # name of the system that the others are compared with; empty to compare none
+    overrides: tuple[str, ...]
+    library: LibraryRecipe
+    systems: tuple[CitationSystem, ...]
+    show: tuple[str, ...]
+    paper: dict[str, Any]
+
+
+def is_citation_experiment(path: Path, data: Path | None) -> bool:
+    """Return whether a file describes an experiment on citations, by its task."""
+    return load_description(path, data, None).get("task") == CITATIONS
+
+
+def read_citation_experiment(
+    path: Path, *, data: Path | None = None, overrides: Sequence[str] = ()
+) -> CitationExperiment:
+    """Return the checked description of an experiment on citations.
+
+    `path`: YAML file; ``${data}`` in it is replaced by `data`. `overrides`: ``key=value``: a
+    setting of all systems, or `claims`, `limit` or `seed`. Raises AdmiralError for an unreadable
+    file, an unknown key or a bad value, naming file, key and remedy.
+    """
+    content = load_description(path, data, _CITATION_KEYS)
+    check_keys(content, _CITATION_KEYS, str(path))
+    items = [parse_override(override) for override in overrides]
+    content |= {key: value for _, key, value in items if key in _CITATION_FIELDS}
+    shared = [f"{key}={value}" for _, key, value in items if key not in _CITATION_FIELDS]
+    where = str(path)
+    claims = Path(text_value(content, "claims", where))
+    sources = tuple(Path(str(source)) for source in list_value(content, "sources", where))
+    for key, file in [("claims", claims), *(("sources", source) for source in sources)]:
+        if not file.exists():
+            raise AdmiralError(f"{path}: key {key!r}: {file} is missing. Check the path or --data")
+    if not sources:
+        raise AdmiralError(f"{path}: key 'sources': names no file of pages")
+    systems = tuple(_with_folders(_citation_systems(content, path, shared), path))
+    show = list_value(content, "show", where)
+    return CitationExperiment(
+        file=path,
+        title=text_value(content, "title", where),
+        claims=claims,
+        limit=count_value(content, "limit", where),
+        seed=count_value(content, "seed", where),
+        reference=_reference(content, systems, path),
+        overrides=tuple(overrides),
+        library=_recipe(content, path, sources),
+        systems=systems,
+        show=tuple(map(str, show)),
+        paper=paper_figures(content, path),
+    )
+
+
+def _recipe(content: dict[str, Any], path: Path, sources: tuple[Path, ...]) -> LibraryRecipe:
+    given = mapping_value(content.get("library") or {}, path, "library")
+    check_keys(given, _LIBRARY_KEYS, f"{path}: library")
+    where = f"{path}: library"
+    lengths = {key: count_value(given, key, where) for key in ("words", "stride") if key in given}
+    if not all(lengths.values()):
+        raise AdmiralError(f"{where}: 'words' and 'stride' must be at least 1")
+    rates = {key: given[key] for key in ("k1", "b") if key in given}
+    for key, value in rates.items():
+        if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
+            raise AdmiralError(f"{where}: key {key!r}: {value!r} is not a number from 0 on")
+    dense = given.get("dense", False)
+    if not isinstance(dense, bool):
+        raise AdmiralError(f"{where}: key 'dense': {dense!r} is neither true nor false")
+    return LibraryRecipe(sources, **lengths, **rates, dense=dense)
+
+
+def _citation_systems(
+    content: dict[str, Any], path: Path, shared: Sequence[str]
+) -> Iterator[CitationSystem]:
+    common = mapping_value(content.get("settings") or {}, path, "settings")
+    for entry, where, own in _entries(content, path, _CITATION_SYSTEM_KEYS):
+        assignments = [f"{k}={_written(v)}" for k, v in {**common, **own}.items()]
+        config = load_citation_config(None, [*assignments, *shared])
+        search = None
+        if "search" in entry:
+            given = mapping_value(
+                entry["search"], path, f"{where.removeprefix(f'{path}: ')}.search"
+            )
+            check_keys(given, _SEARCH_KEYS, f"{where}.search")
+            choices = {"index": INDEXES, "query": tuple(QUERY_FORMS)}
+            within = Path(f"{where}.search")
+            search = SearchSettings(
+                **{key: choice_value(given, key, choices[key], within) for key in given}
+            )
+        yield CitationSystem(text_value(entry, "name", where), config, search)
+
+
+def _written(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

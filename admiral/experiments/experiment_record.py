@@ -3,28 +3,54 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from admiral.errors import AdmiralError
 from admiral.evaluation import tables
 from admiral.evaluation.bootstrap import confidence_intervals
 from admiral.evaluation.predictions import normalise_title, read_predictions, read_results
 from admiral.evaluation.tables import compare_evaluations
 from admiral.evaluation.tasks import Evaluation, evaluate
 from admiral.evaluation.traces import Trace, read_traces
-from admiral.experiments.description import Experiment, System
+from admiral.experiments.description import CITATIONS, CitationExperiment, Experiment, System
 from admiral.gold import GoldClaim
 from admiral.kb import info, locate
 from admiral.kb.store.member_manifests import read_combined_manifest
+from admiral.storage.atomic_files import explain_write_errors, write_atomically
 
 FORMAT = 1
 RECORD_NAME = "experiment.json"
 
 
-def experiment_header(experiment: Experiment, claims: int) -> dict[str, Any]:
+def check_run_folder(out: Path, *, resume: bool, overwrite: bool) -> None:
+    """Raise `AdmiralError` if a run exists that is neither continued nor replaced."""
+    if not (resume or overwrite) and out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise AdmiralError(
+            f"{out}: exists already. Choose another --out, continue with --resume, or start again "
+            "with --overwrite"
+        )
+
+
+def make_run_folder(out: Path, *, overwrite: bool) -> None:
+    """Create the directory of a run, or remove its record to `overwrite` it."""
+    with explain_write_errors(out):
+        out.mkdir(parents=True, exist_ok=True)
+        if overwrite:
+            (out / RECORD_NAME).unlink(missing_ok=True)
+
+
+def write_record(out: Path, record: dict[str, Any]) -> None:
+    """Write ``experiment.json``."""
+    text = json.dumps(record, ensure_ascii=False, indent=1, allow_nan=False)
+    write_atomically(out / RECORD_NAME, [text.encode() + b"\n"])
+
+
+def experiment_header(experiment: Experiment | CitationExperiment, claims: int) -> dict[str, Any]:
     """Return the part of the record that describes the experiment and its claims."""
     with experiment.claims.open("rb") as file:
         checksum = hashlib.file_digest(file, "sha256").hexdigest()
@@ -32,14 +58,11 @@ def experiment_header(experiment: Experiment, claims: int) -> dict[str, Any]:
         "format": FORMAT,
         "file": experiment.file.name,
         "title": experiment.title,
-        "task": experiment.task,
+        "task": CITATIONS if isinstance(experiment, CitationExperiment) else experiment.task,
         "claims": {"file": experiment.claims.name, "sha256": checksum, "used": claims},
         "overrides": list(experiment.overrides),
         "seeds": {"bootstrap": experiment.seed},
         "reference": experiment.reference,
-        "groups": list(experiment.groups),
-        "show": list(experiment.show),
-        "paper": experiment.paper,
     }
 
 
@@ -127,20 +150,11 @@ def stopping_quality(gold: Iterable[GoldClaim], traces: Mapping[str, Trace]) -> 
     """Compare the decisions of the judge at each hop with the gold documents.
 
     Evidence is complete if it has a sentence of every document of one of the gold sets. Claims
-    without gold evidence or without a result do not count.
-
-    Parameters
-    ----------
-    traces
-        Hops of the results, by the id of the claim.
-
-    Returns
-    -------
-    dict
-        ``hops``: their mean number; ``stopped``: number of claims by reason for stopping;
-        ``precision`` and ``recall`` of the decision "insufficient" over all hops (None if
-        undefined); ``decisions``: for each hop, the number of decisions ``sufficient`` and
-        ``insufficient``, and for how many of each the evidence was complete.
+    without gold evidence or without a result do not count. Returns ``hops``: their mean number;
+    ``stopped``: number of claims by reason for stopping; ``precision`` and ``recall`` of the
+    decision "insufficient" over all hops (None if undefined); ``decisions``: for each hop, the
+    number of decisions ``sufficient`` and ``insufficient``, and for how many of each the evidence
+    was complete.
     """
     counts: Counter[tuple[int, bool, bool]] = Counter()
     reasons: Counter[str] = Counter()

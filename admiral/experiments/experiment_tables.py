@@ -72,15 +72,7 @@ def aligned(lines: Iterable[str]) -> str:
 def measured(record: Record) -> Iterator[str]:
     """Yield the lines of its table: each system, by groups of claims.
 
-    Parameters
-    ----------
-    record
-        The content of ``experiment.json``.
-
-    Raises
-    ------
-    AdmiralError
-        If a column is to be shown that is measured for no system.
+    Raises AdmiralError if a column is to be shown that is measured for no system.
     """
     columns = _columns(record)
     known = {*_COLUMNS, *(one["name"] for s in record["systems"] for one in s["measures"])}

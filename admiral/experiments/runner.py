@@ -12,12 +12,14 @@ from admiral.errors import AdmiralError
 from admiral.evaluation.tasks import read_task_claims
 from admiral.experiments.description import Experiment, KnowledgeBaseRecipe, System
 from admiral.experiments.experiment_record import (
-    RECORD_NAME,
+    check_run_folder,
     evaluate_systems,
     experiment_header,
     knowledge_base_record,
+    make_run_folder,
     mean_seconds,
     results_file,
+    write_record,
 )
 from admiral.experiments.job_process import read_measurements, run_in_process
 from admiral.gold import GoldClaim
@@ -42,39 +44,17 @@ def run_experiment(
 ) -> dict[str, Any]:
     """Run and evaluate all systems, and write ``experiment.json``.
 
-    Parameters
-    ----------
-    out
-        Directory of the run, with a directory in it for each system.
-    resume
-        Continue an existing run. Systems that are complete are only evaluated again.
-    report
-        Called with a message before each step.
-
-    Returns
-    -------
-    dict
-        The content of ``experiment.json``.
-
-    Raises
-    ------
-    AdmiralError
-        If a run exists and neither `resume` nor `overwrite` is set, if it has other settings, or
-        if a system fails.
+    `out`: directory of the run, with a directory in it for each system. `resume`: continue an
+    existing run. Systems that are complete are only evaluated again. Raises AdmiralError if a run
+    exists and neither `resume` nor `overwrite` is set, if it has other settings, or if a system
+    fails.
     """
-    if not (resume or overwrite) and out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise AdmiralError(
-            f"{out}: exists already. Choose another --out, continue with --resume, or start again "
-            "with --overwrite"
-        )
+    check_run_folder(out, resume=resume, overwrite=overwrite)
     gold = select_claims(
         experiment, read_task_claims(experiment.evaluation_task, experiment.claims)
     )
     _check_inputs(experiment)
-    with explain_write_errors(out):
-        out.mkdir(parents=True, exist_ok=True)
-        if overwrite:
-            (out / RECORD_NAME).unlink(missing_ok=True)
+    make_run_folder(out, overwrite=overwrite)
     builds = _build_knowledge_bases(experiment, report)
     systems = []
     for number, system in enumerate(experiment.systems, 1):
@@ -82,9 +62,10 @@ def run_experiment(
         systems.append(_run_system(system, gold, out, builds, overwrite, quiet))
     evaluated = evaluate_systems(experiment, gold, out)
     record = experiment_header(experiment, len(gold))
+    record |= {"groups": list(experiment.groups), "show": list(experiment.show)}
+    record["paper"] = experiment.paper
     record["systems"] = [run | measures for run, measures in zip(systems, evaluated, strict=True)]
-    text = json.dumps(record, ensure_ascii=False, indent=1, allow_nan=False)
-    write_atomically(out / RECORD_NAME, [text.encode() + b"\n"])
+    write_record(out, record)
     return record
 
 

@@ -23,10 +23,7 @@ class Label(Enum):
     def parse(cls, text: str) -> Label:
         """Return the label that a data set spells as `text`.
 
-        Raises
-        ------
-        ValueError
-            If `text` is not a label.
+        Raises ValueError if `text` is not a label.
         """
         label = _SPELLINGS.get(text.replace("_", " ").strip().lower())
         if label is None:
@@ -46,38 +43,21 @@ _SPELLINGS = {
 
 @dataclass(frozen=True, slots=True)
 class GoldClaim:
-    """A claim with its gold evidence.
+    """A claim with its gold evidence."""
 
-    Attributes
-    ----------
-    id
-        Id, unique within the file; `admiral retrieve` gives the claim the same id.
-    claim
-        Text of the claim; empty if the file does not give it.
-    label
-        None if the file gives no label.
-    evidence
-        Distinct alternative evidence sets, each enough by itself. Empty if no evidence is enough,
-        or if the evidence is not in sentences.
-    annotated_hops
-        Number of hops that the file gives; None if it gives none.
-    n_ignored_elements
-        Number of evidence elements other than sentences (such as table cells), whose sets were
-        left out.
-    ordered
-        Whether the documents can only be found in the order of the evidence.
-    grades
-        The judged documents of a query with their grades, of which 1 and more are relevant; only in
-        qrels, which have no evidence and name documents as TREC runs do.
-    """
-
-    id: str
-    claim: str
-    label: Label | None
+    id: str  # id, unique within the file; `admiral retrieve` gives the claim the same id
+    claim: str  # text of the claim; empty if the file does not give it
+    label: Label | None  # none if the file gives no label
+    # distinct alternative evidence sets, each enough by itself. Empty if no evidence is enough, or
+    # if the evidence is not in sentences.
     evidence: tuple[EvidenceSet, ...]
-    annotated_hops: int | None = None
+    annotated_hops: int | None = None  # number of hops that the file gives; None if it gives none
+    # number of evidence elements other than sentences (such as table cells), whose sets were left
+    # out
     n_ignored_elements: int = 0
-    ordered: bool = False
+    ordered: bool = False  # whether the documents can only be found in the order of the evidence
+    # the judged documents of a query with their grades, of which 1 and more are relevant; only in
+    # qrels, which have no evidence and name documents as TREC runs do
     grades: tuple[tuple[str, int], ...] = ()
 
     @property

@@ -10,9 +10,8 @@ from typing import Any
 from admiral.errors import AdmiralError, RecordError
 from admiral.gold import evidence_formats
 from admiral.gold.gold_claims import EvidenceSet, GoldClaim, Label
-from admiral.gold.json_lines import record_lines
 from admiral.io.claims import claim_id, claim_text
-from admiral.io.streams import parse_object
+from admiral.io.streams import parse_object, record_lines
 
 # Format -> its parser, and the fields of which a record must have at least one.
 _PARSERS: dict[str, tuple[evidence_formats.Parser, tuple[str, ...]]] = {
@@ -59,19 +58,9 @@ def read_gold(path: Path, name: str | None = None) -> Iterator[GoldClaim]:
         `question`, and `supporting_facts`: [[title, sentence number], ...], of which only the
         titles are read, or `paragraphs`: [{"title": ..., "is_supporting": true}, ...].
 
-    Parameters
-    ----------
-    path
-        File of gold claims.
-    name
-        One of `FORMATS`; None to detect the format.
-
-    Raises
-    ------
-    RecordError
-        For a bad record, naming file, line, field and remedy.
-    AdmiralError
-        If the file cannot be read or holds no claims, or the format does not exist.
+    `name`: one of `FORMATS`; None to detect the format. Raises RecordError for a bad record, naming
+    file, line, field and remedy. Raises AdmiralError if the file cannot be read or holds no claims,
+    or the format does not exist.
     """
     if name is not None and name not in _PARSERS:
         raise AdmiralError(f"gold format {name!r}: there are {', '.join(FORMATS)}")
@@ -99,10 +88,7 @@ def detect_format(path: Path) -> str | None:
 def _record_format(record: dict[str, Any], where: str) -> str | None:
     """Return the format of a record; None if its evidence is empty, as it can be in any format.
 
-    Raises
-    ------
-    RecordError
-        If the record has no field for evidence.
+    Raises RecordError if the record has no field for evidence.
     """
     if "paragraphs" in record or ("question" in record and "supporting_facts" in record):
         return "hipporag"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from admiral.errors import AdmiralError, RecordError
 from admiral.gold.gold_claims import GoldClaim
-from admiral.gold.json_lines import record_lines
+from admiral.io.streams import record_lines
 from admiral.io.trec import id_column, unescape_id
 
 _REMEDY = "Give qrels as BEIR or TREC have them"
@@ -16,10 +16,7 @@ _REMEDY = "Give qrels as BEIR or TREC have them"
 def is_qrels(path: Path) -> bool:
     """Return whether a file is in lines of columns, and not in JSON.
 
-    Raises
-    ------
-    AdmiralError
-        If the file cannot be read.
+    Raises AdmiralError if the file cannot be read.
     """
     first = next(iter(record_lines(path, _REMEDY)), None)
     return first is not None and not first[1].lstrip().startswith((b"{", b"["))
@@ -30,20 +27,10 @@ def read_qrels(path: Path) -> list[GoldClaim]:
 
     Lines have either three columns separated by tabs, as in BEIR (query id, document id, grade; the
     first line may be a heading), or four separated by white space, as in TREC (query, an unused
-    column, document, grade). Documents are named as in TREC runs (`admiral.io.trec`).
-
-    Parameters
-    ----------
-    path
-        The file, compressed or not.
-
-    Raises
-    ------
-    RecordError
-        For a line of other columns, a grade that is not an integer, or a document that is judged
-        twice with different grades.
-    AdmiralError
-        If the file cannot be read or holds no judgement.
+    column, document, grade). Documents are named as in TREC runs (`admiral.io.trec`). Raises
+    RecordError for a line of other columns, a grade that is not an integer, or a document that is
+    judged twice with different grades. Raises AdmiralError if the file cannot be read or holds no
+    judgement.
     """
     grades: dict[str, dict[str, int]] = {}
     for where, query, column, grade in _judgements(path):

@@ -17,23 +17,15 @@ _CACHED_NAMES = 2**17
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """A document that a text names.
-
-    Attributes
-    ----------
-    row
-        Row of the document.
-    readings
-        Number of documents that the name stands for, 1 to `MAX_READINGS`; the fewest, if several
-        names stand for the document.
-    name
-        Number of the first name in the text that stands for it, from 0. Entities with the same
-        number are readings of one name.
-    """
+    """A document that a text names."""
 
     row: int
     title: str
+    # number of documents that the name stands for, 1 to `MAX_READINGS`; the fewest, if several
+    # names stand for the document
     readings: int
+    # number of the first name in the text that stands for it, from 0. Entities with the same number
+    # are readings of one name.
     name: int
 
 
@@ -41,12 +33,8 @@ class EntityLinker:
     """Find the documents that texts name by the longest title, without context.
 
     A name with several possible titles ("Alien") stands for all of them, at most `MAX_READINGS`:
-    the exact title first, then titles that add a qualifier.
-
-    Parameters
-    ----------
-    readings
-        Number of documents that a name stands for at most; 1 for its best reading only.
+    the exact title first, then titles that add a qualifier. `readings`: number of documents that a
+    name stands for at most; 1 for its best reading only.
     """
 
     def __init__(

@@ -32,11 +32,11 @@ from admiral.graph.graph_files import (
 from admiral.graph.mention_graph import MentionGraph
 from admiral.io.progress import track_documents
 from admiral.kb import KnowledgeBase
-from admiral.kb.aliases.document_aliases import document_aliases
+from admiral.kb.document_aliases import document_aliases
 from admiral.kb.kb_paths import checked_kb_path
 from admiral.kb.store.manifest import copy_permissions
 from admiral.kb.store.member_manifests import read_combined_manifest
-from admiral.kb.versions.transaction import remove_older_versions
+from admiral.kb.transaction import remove_older_versions
 from admiral.records import Document
 from admiral.storage.atomic_directories import staging
 

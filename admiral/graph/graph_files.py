@@ -52,15 +52,9 @@ def graph_arrays(
 ) -> dict[str, np.ndarray]:
     """Return the arrays of a graph by their names.
 
-    Parameters
-    ----------
-    sentences
-        Number of sentences of each row; 0 for a removed one.
-    lengths
-        Number of mentions in each frame.
-    columns, kinds
-        Rows that the frames mention, one frame after the other, ascending within a frame, and the
-        kind of each mention.
+    `sentences`: number of sentences of each row; 0 for a removed one. `lengths`: number of mentions
+    in each frame. `columns`, `kinds`: rows that the frames mention, one frame after the other,
+    ascending within a frame, and the kind of each mention.
     """
     order = np.argsort(columns, kind="stable")
     frames = np.repeat(np.arange(len(lengths), dtype=np.uint32), lengths)[order]
@@ -84,10 +78,7 @@ def _starts(lengths: np.ndarray) -> np.ndarray:
 def save_arrays(folder: Path, arrays: dict[str, np.ndarray]) -> None:
     """Write the arrays of a graph.
 
-    Raises
-    ------
-    AdmiralError
-        If there are too many sentences or mentions for the format.
+    Raises AdmiralError if there are too many sentences or mentions for the format.
     """
     for name, values in arrays.items():
         dtype = _DTYPES[name]
@@ -102,10 +93,7 @@ def save_arrays(folder: Path, arrays: dict[str, np.ndarray]) -> None:
 def load_arrays(kb_path: Path) -> dict[str, np.ndarray]:
     """Open all arrays of a graph, memory-mapped.
 
-    Raises
-    ------
-    AdmiralError
-        If one is missing, truncated or of another type.
+    Raises AdmiralError if one is missing, truncated or of another type.
     """
     folder, arrays = graph_folder(kb_path), {}
     for name, dtype in _DTYPES.items():
@@ -155,16 +143,9 @@ def write_graph_manifest(
 def read_graph_manifest(kb_path: Path) -> dict[str, Any]:
     """Read and check the manifest of the graph of a knowledge base.
 
-    Returns
-    -------
-    dict
-        ``knowledge_base`` (digest of its version), ``counts``, ``settings``, and ``files``, a
-        `FileEntry` for each.
-
-    Raises
-    ------
-    AdmiralError
-        If there is no graph, its format version is unknown, or the manifest was modified.
+    Returns ``knowledge_base`` (digest of its version), ``counts``, ``settings``, and ``files``, a
+    `FileEntry` for each. Raises AdmiralError if there is no graph, its format version is unknown,
+    or the manifest was modified.
     """
     path = graph_folder(kb_path) / _NAME
     try:

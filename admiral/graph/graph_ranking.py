@@ -26,30 +26,19 @@ from admiral.records import ScoredTitle, Sentence
 
 
 class PageRank(NamedTuple):
-    """Scores of the documents and sentences that were reached.
+    """Scores of the documents and sentences that were reached."""
 
-    Attributes
-    ----------
-    rows, scores
-        Documents, ascending, and their scores. The scores and `residual` sum to 1; each score is at
-        most the exact one, and all of them together are less by `residual`.
-    arrivals
-        The parts of the scores that are due to other documents: without what a seed would have if
-        nothing led to it. 0 for a seed that nothing leads to.
-    frames, flows
-        Sentences, ascending, and the mass that was spread through each of them.
-    residual
-        Mass that was not pushed.
-    edges
-        Number of edges visited.
-    """
-
+    # rows, scores: documents, ascending, and their scores. The scores and `residual` sum to 1; each
+    # score is at most the exact one, and all of them together are less by `residual`.
     rows: np.ndarray
     scores: np.ndarray
+    # the parts of the scores that are due to other documents: without what a seed would have if
+    # nothing led to it. 0 for a seed that nothing leads to.
     arrivals: np.ndarray
+    # frames, flows: sentences, ascending, and the mass that was spread through each of them
     frames: np.ndarray
     flows: np.ndarray
-    residual: float
+    residual: float  # mass that was not pushed
     edges: int
 
 
@@ -69,18 +58,10 @@ def personalised_pagerank(
 ) -> PageRank:
     """Return the approximate personalised PageRank of the documents around the seeds.
 
-    Parameters
-    ----------
-    graph
-        The mention graph.
-    seeds
-        Positive weights of rows. They are scaled to sum to 1.
-    restart
-        Probability that the walk returns to the seeds at each step, above 0 and below 1.
-    tolerance
-        Largest residual per edge that is not pushed, above 0.
-    link_weight
-        Weight of hyperlinks; a mention weighs one over its number of readings.
+    - `seeds`: positive weights of rows. They are scaled to sum to 1.
+    - `restart`: probability that the walk returns to the seeds at each step, above 0 and below 1.
+    - `tolerance`: largest residual per edge that is not pushed, above 0.
+    - `link_weight`: weight of hyperlinks; a mention weighs one over its number of readings.
     """
     rows = np.array(sorted(seeds), dtype=np.int64)
     residual = np.array([seeds[row] for row in rows.tolist()], dtype=np.float64)
@@ -130,7 +111,6 @@ class _Edges(NamedTuple):
 
 
 def _edge_counts(graph: MentionGraph, rows: np.ndarray) -> np.ndarray:
-    """Return the number of mentions in and of each document."""
     counts: np.ndarray = graph.mentions_within(rows) + graph.frequency(rows)
     return counts
 
@@ -163,26 +143,16 @@ class PageRankParameters:
 
     The defaults of `restart`, `bm25_documents` and `bm25_weight` were chosen on claims of HoVer
     (docs/graph.md).
-
-    Attributes
-    ----------
-    restart
-        Probability that the walk returns to the seeds at each step.
-    tolerance
-        Largest residual per edge that is left unpushed; smaller is more exact and slower.
-    bm25_documents
-        Number of documents that BM25 adds to the seeds; 0 for none.
-    bm25_weight
-        Weight of the first of them; the document at rank `r` has the weight ``bm25_weight / r``. An
-        entity of the claim weighs its inverse frequency over its number of readings.
-    link_weight
-        Weight of hyperlinks; a mention weighs one over its number of readings.
     """
 
-    restart: float = 0.3
+    restart: float = 0.3  # probability that the walk returns to the seeds at each step
+    # largest residual per edge that is left unpushed; smaller is more exact and slower
     tolerance: float = 1e-5
-    bm25_documents: int = 20
+    bm25_documents: int = 20  # number of documents that BM25 adds to the seeds; 0 for none
+    # weight of the first of them; the document at rank `r` has the weight ``bm25_weight / r``. An
+    # entity of the claim weighs its inverse frequency over its number of readings.
     bm25_weight: float = 0.1
+    # weight of hyperlinks; a mention weighs one over its number of readings
     link_weight: float = 1.0
 
     def __post_init__(self) -> None:
@@ -202,19 +172,10 @@ DEFAULT_PARAMETERS = PageRankParameters()
 
 @dataclass(frozen=True, slots=True)
 class GraphRanking:
-    """Ranking of the documents and sentences that a claim leads to.
-
-    Attributes
-    ----------
-    documents
-        Best first.
-    sentences
-        Sentences of all documents, best first; their text is empty unless it was asked for.
-    edges
-        Number of edges of the graph that were visited.
-    """
+    """Ranking of the documents and sentences that a claim leads to."""
 
     documents: tuple[ScoredTitle, ...]
+    # sentences of all documents, best first; their text is empty unless it was asked for
     sentences: tuple[Sentence, ...]
     edges: int
 
@@ -222,10 +183,8 @@ class GraphRanking:
 class GraphRanker:
     """Rank documents and sentences of a knowledge base by their proximity to a claim.
 
-    Parameters
-    ----------
-    kb
-        The open knowledge base. Without a BM25 index, the entities of the claim are the only seeds.
+    `kb`: the open knowledge base. Without a BM25 index, the entities of the claim are the only
+    seeds.
     """
 
     def __init__(

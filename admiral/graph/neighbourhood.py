@@ -17,34 +17,22 @@ from admiral.records import Sentence
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """A path between two documents.
+    """A path between two documents."""
 
-    Attributes
-    ----------
-    between
-        Title of the document between them; None if a sentence connects them directly.
-    sentences
-        One sentence that mentions both, or one for each half of the path.
-    """
-
+    # title of the document between them; None if a sentence connects them directly
     between: str | None
+    # one sentence that mentions both, or one for each half of the path
     sentences: tuple[Sentence, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Connections:
-    """The paths between two documents.
+    """The paths between two documents."""
 
-    Attributes
-    ----------
-    direct, between
-        Numbers of sentences that mention both, and of documents between them.
-    shown
-        The first paths: direct ones, then those by the least frequent document between.
-    """
-
+    # direct, between: numbers of sentences that mention both, and of documents between them
     direct: int
     between: int
+    # the first paths: direct ones, then those by the least frequent document between
     shown: tuple[Connection, ...]
 
 
@@ -53,12 +41,8 @@ def connections(
 ) -> Connections:
     """Return up to `k` paths of at most two hops between two documents.
 
-    The sentences of a document count as mentions of it.
-
-    Raises
-    ------
-    UnknownTitleError
-        If there is no such document.
+    The sentences of a document count as mentions of it. Raises UnknownTitleError if there is no
+    such document.
     """
     rows = [_row(kb, title) for title in (first, second)]
     frames = [incidences(graph, np.array([row]), owner=True)[1] for row in rows]
@@ -102,53 +86,32 @@ Role = Literal["named", "between", "found"]
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """A document of a neighbourhood.
-
-    Attributes
-    ----------
-    role
-        ``named`` by the claim, ``found`` (one of the given documents that the claim does not name),
-        or ``between`` two of these.
-    """
+    """A document of a neighbourhood."""
 
     title: str
+    # ``named`` by the claim, ``found`` (one of the given documents that the claim does not name),
+    # or ``between`` two of these
     role: Role
 
 
 @dataclass(frozen=True, slots=True)
 class MentionEdge:
-    """A document that mentions another one.
+    """A document that mentions another one."""
 
-    Attributes
-    ----------
-    source, target
-        Numbers of the two documents in the neighbourhood.
-    sentence
-        The first sentence of the source that mentions the target.
-    """
-
-    source: int
+    source: int  # source, target: numbers of the two documents in the neighbourhood
     target: int
-    sentence: Sentence
+    sentence: Sentence  # the first sentence of the source that mentions the target
 
 
 @dataclass(frozen=True, slots=True)
 class Neighbourhood:
-    """Documents around a claim.
+    """Documents around a claim."""
 
-    Attributes
-    ----------
-    documents
-        Those that the claim names, then those between, then those that were found.
-    edges
-        Which of them mention each other.
-    paths
-        The best path between two documents that were found, for each pair that has one; without
-        those through a third document that was found, which others show.
-    """
-
+    # those that the claim names, then those between, then those that were found
     documents: tuple[Neighbour, ...]
-    edges: tuple[MentionEdge, ...]
+    edges: tuple[MentionEdge, ...]  # which of them mention each other
+    # the best path between two documents that were found, for each pair that has one; without those
+    # through a third document that was found, which others show
     paths: tuple[tuple[str, str, Connection], ...]
 
 
@@ -162,11 +125,8 @@ class NeighbourhoodFinder:
     def around(self, claim: str, titles: Sequence[str]) -> Neighbourhood:
         """Return the neighbourhood of a claim and of the documents that were found for it.
 
-        Parameters
-        ----------
-        titles
-            Titles of the documents, most important first; those that the knowledge base lacks and
-            those after the first `MAX_FOUND` are left out.
+        `titles`: titles of the documents, most important first; those that the knowledge base lacks
+        and those after the first `MAX_FOUND` are left out.
         """
         rows = dict.fromkeys(row for t in titles if (row := self._kb.row(t)) is not None)
         found = list(rows)[:MAX_FOUND]
@@ -189,7 +149,6 @@ class NeighbourhoodFinder:
         )
 
     def _between(self, rows: Sequence[int]) -> list[int]:
-        """Return the rarest documents that two of the rows mention."""
         known = np.array(sorted(rows), dtype=np.int64)
         own, frames = self._graph.frames_of(known)
         found = self._graph.entities_in(frames)

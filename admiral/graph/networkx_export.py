@@ -32,23 +32,11 @@ def to_networkx(
 ) -> nx.DiGraph:
     """Return which documents mention each other as a directed NetworkX graph.
 
-    Parameters
-    ----------
-    rows
-        Rows of the documents, int64; None for all, at most `MAX_DOCUMENTS`.
-
-    Returns
-    -------
-    networkx.DiGraph
-        A node for each document, by title, with ``row``, ``sentences`` (their number) and
-        ``mentions`` (number of sentences in the knowledge base that mention it); an edge from a
-        document to each other one that it mentions, with ``sentences`` (their number), ``links``
-        (how many mentions are hyperlinks) and ``weight`` (sum of the weights of the mentions).
-
-    Raises
-    ------
-    AdmiralError
-        If there are too many documents.
+    Returns a node for each document, by title, with ``row``, ``sentences`` (their number) and
+    ``mentions`` (number of sentences in the knowledge base that mention it); an edge from a
+    document to each other one that it mentions, with ``sentences`` (their number), ``links`` (how
+    many mentions are hyperlinks) and ``weight`` (sum of the weights of the mentions). Raises
+    AdmiralError if there are too many documents.
     """
     import networkx as nx
 
@@ -86,12 +74,7 @@ def claim_network(kb: KnowledgeBase, graph: MentionGraph, claim: str, k: int) ->
     """Return the graph of the best `k` documents for a claim, as `to_networkx` does.
 
     Nodes also have ``score``, their PageRank, and ``seed``, their weight at the start of the walk,
-    which is 0 for documents that it only leads to.
-
-    Raises
-    ------
-    AdmiralError
-        As `to_networkx`.
+    which is 0 for documents that it only leads to. Raises AdmiralError as `to_networkx`.
     """
     ranker = GraphRanker(kb, graph)
     seeds = ranker.seeds(claim)
@@ -107,18 +90,9 @@ def claim_network(kb: KnowledgeBase, graph: MentionGraph, claim: str, k: int) ->
 def write_network(network: nx.DiGraph, path: Path, format: str) -> None:
     """Write a network to a file, atomically.
 
-    Parameters
-    ----------
-    path
-        The file; an existing one is replaced.
-    format
-        ``graphml``, in which rows are the ids of nodes and titles their labels, or ``node-link``,
-        JSON that ``networkx.node_link_graph`` reads.
-
-    Raises
-    ------
-    AdmiralError
-        If there is no such format, or the file cannot be written.
+    `format`: ``graphml``, in which rows are the ids of nodes and titles their labels, or
+    ``node-link``, JSON that ``networkx.node_link_graph`` reads. Raises AdmiralError if there is no
+    such format, or the file cannot be written.
     """
     import networkx as nx
 

@@ -21,22 +21,14 @@ VARIANTS = ("paths", "induced")
 
 @dataclass(frozen=True, slots=True)
 class SubgraphOptions:
-    """Options of GraphRetrieve, where the paper is open or has a limit.
+    """Options of GraphRetrieve, where the paper is open or has a limit."""
 
-    Attributes
-    ----------
-    hops
-        Maximum number of hops between two entities of the claim, `l` in the paper: 1 or 2.
-    variant
-        ``paths`` keeps the edges that lie on a path of at most `hops` hops between two entities of
-        the claim, ``induced`` all edges between the entities on these paths.
-    owner
-        Whether the sentences of a document also mention its own title.
-    """
-
+    # maximum number of hops between two entities of the claim, `l` in the paper: 1 or 2
     hops: int = 2
+    # ``paths`` keeps the edges that lie on a path of at most `hops` hops between two entities of
+    # the claim, ``induced`` all edges between the entities on these paths
     variant: str = "paths"
-    owner: bool = True
+    owner: bool = True  # whether the sentences of a document also mention its own title
 
     def __post_init__(self) -> None:
         if self.hops not in (1, 2):
@@ -68,16 +60,9 @@ def graph_retrieve(
 ) -> np.ndarray:
     """Return the sentences on paths between the documents in `rows`, and those of the documents.
 
-    Parameters
-    ----------
-    rows
-        Rows of the entities of the claim, int64.
-
-    Returns
-    -------
-    numpy.ndarray
-        Frames, int64, ascending. Their number is bounded by that of the sentences that mention one
-        of the entities (``paths``) or one of the entities between them (``induced``).
+    `rows`: rows of the entities of the claim, int64. Returns frames, int64, ascending. Their number
+    is bounded by that of the sentences that mention one of the entities (``paths``) or one of the
+    entities between them (``induced``).
     """
     rows = np.unique(rows)
     entity, frame = incidences(graph, rows, owner=options.owner)
@@ -110,17 +95,8 @@ def incidences(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return all pairs of a document and a sentence that mentions it, each once.
 
-    Parameters
-    ----------
-    rows
-        Distinct rows, int64.
-    owner
-        Whether the sentences of a document mention it.
-
-    Returns
-    -------
-    tuple of numpy.ndarray
-        Positions in `rows` and frames, both int64.
+    `owner`: whether the sentences of a document mention it. Returns positions in `rows` and frames,
+    both int64.
     """
     mentions = graph.mentions_of(rows)
     if not owner:
@@ -145,7 +121,6 @@ def _entities(
 
 
 def _frames_of_pairs(graph: MentionGraph, rows: np.ndarray, *, owner: bool) -> np.ndarray:
-    """Return the frames that mention at least two of the documents in `rows`."""
     _, frames = incidences(graph, rows, owner=owner)
     found, entities = np.unique(frames, return_counts=True)
     return found[entities >= 2]
@@ -154,12 +129,8 @@ def _frames_of_pairs(graph: MentionGraph, rows: np.ndarray, *, owner: bool) -> n
 class ClaimSubgraph:
     """Retrieve the sentences around the entities of a claim, as a set.
 
-    Parameters
-    ----------
-    max_mentions
-        The paper leaves out claims with an entity that more sentences mention (1,000); 0 for none.
-    readings
-        Number of documents that a name in a claim stands for at most.
+    `max_mentions`: the paper leaves out claims with an entity that more sentences mention (1,000);
+    0 for none.
     """
 
     def __init__(
@@ -189,15 +160,8 @@ class ClaimSubgraph:
     def retrieve(self, entities: Sequence[Entity], method: str = "graph") -> np.ndarray:
         """Return the frames of a method, ascending; none if there are no entities.
 
-        Parameters
-        ----------
-        method
-            A key of `admiral.graph.subgraph.METHODS`.
-
-        Raises
-        ------
-        AdmiralError
-            If an entity is more common than `max_mentions`, or there is no such method.
+        `method`: a key of `admiral.graph.subgraph.METHODS`. Raises AdmiralError if an entity is
+        more common than `max_mentions`, or there is no such method.
         """
         if method not in METHODS:
             raise AdmiralError(f"method {method!r}: there are {', '.join(METHODS)}")

@@ -31,14 +31,8 @@ class Prefetch(Iterator[T], Generic[T]):
     """Iterate over a stream that a thread reads ahead.
 
     Unlike other iterators it knows whether the next item is available without waiting. The thread
-    starts at once and ends with the stream, or with the process.
-
-    Parameters
-    ----------
-    stream
-        The stream. An error that it raises is raised after the items before it.
-    max_items
-        Number of items that may be read ahead.
+    starts at once and ends with the stream, or with the process. `stream`: the stream. An error
+    that it raises is raised after the items before it.
     """
 
     def __init__(self, stream: Iterable[T], max_items: int = 1024) -> None:
@@ -86,15 +80,9 @@ def read_claims(path: Path, skip: Skip | None = None) -> Iterator[Claim]:
     Each line is an object with the field ``claim`` (text) and optionally ``id`` or ``uid`` (text or
     an integer); without these, the line number is the id. Lines may also be BEIR's queries, with
     the fields ``_id`` and ``text``. Other fields and blank lines are ignored. `skip` is called for
-    each bad line, which is then skipped; by default, its error is raised.
-
-    Raises
-    ------
-    RecordError
-        For a bad line, naming file, line, field and remedy, or for an id that occurs twice, naming
-        both lines; unless `skip` is given.
-    AdmiralError
-        If the file cannot be read or holds no claim.
+    each bad line, which is then skipped; by default, its error is raised. Raises RecordError for a
+    bad line, naming file, line, field and remedy, or for an id that occurs twice, naming both
+    lines; unless `skip` is given. Raises AdmiralError if the file cannot be read or holds no claim.
     """
     try:
         with path.open("rb") as file:
@@ -111,12 +99,8 @@ def stream_claims(
 
     If the first line that is not blank begins with ``{``, the stream is JSON Lines as in
     `read_claims`. In any other stream, each line is a claim as plain text, whose id is the line
-    number, or a JSON object as in `read_claims`. `name` is that of the stream, for messages.
-
-    Raises
-    ------
-    RecordError, AdmiralError
-        As in `read_claims`.
+    number, or a JSON object as in `read_claims`. `name` is that of the stream, for messages. Raises
+    RecordError or AdmiralError as in `read_claims`.
     """
     lines = _lines(stream, name, skip)
     first = next(lines, None)
@@ -219,10 +203,7 @@ def _is_object(text: str) -> bool:
 def claim_text(record: dict[str, Any], where: str, field: str = "claim") -> str:
     """Return the claim of a JSON record.
 
-    Raises
-    ------
-    RecordError
-        If it is missing, empty or not text.
+    Raises RecordError if it is missing, empty or not text.
     """
     if field not in record:
         names = ", ".join(map(repr, list(record)[:8])) or "none"
@@ -242,17 +223,8 @@ def claim_id(
 ) -> str:
     """Return the id of a JSON record, or else the number of its line.
 
-    Parameters
-    ----------
-    number
-        Number of the line.
-    fields
-        Fields of the id; the first that is not null counts.
-
-    Raises
-    ------
-    RecordError
-        If the id is neither text nor an integer.
+    `fields`: fields of the id; the first that is not null counts. Raises RecordError if the id is
+    neither text nor an integer.
     """
     field = next((name for name in fields if record.get(name) is not None), None)
     if field is None:

@@ -98,14 +98,7 @@ def render_document(
 ) -> str:
     """Render title, id, source and all numbered sentences, below the headings of sections.
 
-    Parameters
-    ----------
-    origin
-        Where it was read from, in place of its source.
-    places
-        For each sentence, what stands before it, such as its page; none by default.
-    colour
-        Whether to use the bold and dim type of terminals.
+    `places`: for each sentence, what stands before it, such as its page; none by default.
     """
     heading = printable(document.title)
     lines = [click.style(heading, bold=True) if colour else heading]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from collections.abc import Sequence
+from importlib import resources
 
 from admiral.io.text_rendering import sufficiency_statement, verdict_statement
 from proofs import Judgement
@@ -17,15 +20,21 @@ body { font-family: sans-serif; line-height: 1.4; max-width: 60em; margin: auto;
 """
 
 
+def page_file(name: str) -> str:
+    """Return a style sheet or a script of a page, after a line break."""
+    return "\n" + (resources.files("admiral") / "data" / "pages" / name).read_text("utf-8")
+
+
+def script_policy(script: str) -> str:
+    """Return the content security policy of a page that loads nothing but its own script."""
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
+
+
 def page_head(title: str, style: str = STYLE, policy: str = "") -> str:
     """Return the beginning of a page up to ``<body>``.
 
-    Parameters
-    ----------
-    title, style
-        Title and CSS, inserted without escaping.
-    policy
-        Content security policy, if any.
+    `title`, `style`: title and CSS, inserted without escaping.
     """
     meta = f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n' if policy else ""
     return f"""<!DOCTYPE html>
@@ -43,12 +52,7 @@ def page_head(title: str, style: str = STYLE, policy: str = "") -> str:
 def judgement_page(claim: str, evidence: Sequence[tuple[str, str]], judgement: Judgement) -> str:
     """Return a page with a claim, its proof, the conclusions and the evidence.
 
-    Parameters
-    ----------
-    evidence
-        (title, sentence) pairs.
-    judgement
-        Judgement of the claim against the evidence.
+    `evidence`: (title, sentence) pairs.
     """
     parts = [page_head("Proof", policy=_POLICY), f"<h1>{escaped(claim)}</h1>\n"]
     parts.append(judgement.proof.to_html(evidence) if judgement.proof else "<p>No proof.</p>\n")

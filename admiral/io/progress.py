@@ -30,14 +30,8 @@ _DOCUMENTS_PER_CHECK = 1024  # reading the clock for every document would take l
 def track_claims(items: Iterable[T], *, done: int, total: int, quiet: bool = False) -> Iterator[T]:
     """Yield items, one for each claim, and report how many there have been.
 
-    Parameters
-    ----------
-    items
-        The items that are left to do.
-    done
-        Number of claims that an earlier run finished.
-    total
-        Number of all claims, including those.
+    `done`: number of claims that an earlier run finished. `total`: number of all claims, including
+    those.
     """
     if quiet:
         yield from items

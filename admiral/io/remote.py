@@ -16,12 +16,9 @@ _BUFFER = 1 << 20  # large, because each request to a remote storage takes long
 class RemotePath:
     """A file or folder at a URL.
 
-    `url` is any of fsspec, such as ``s3://bucket/corpus`` or ``zip://a.jsonl::/data/a.zip``.
-
-    Raises
-    ------
-    AdmiralError
-        If its protocol is unknown, needs a package that is not installed, or cannot connect.
+    `url` is any of fsspec, such as ``s3://bucket/corpus`` or ``zip://a.jsonl::/data/a.zip``. Raises
+    AdmiralError if its protocol is unknown, needs a package that is not installed, or cannot
+    connect.
     """
 
     def __init__(self, url: str) -> None:
@@ -123,7 +120,6 @@ class _RemoteFile(io.RawIOBase):
 
 @contextmanager
 def _explained(path: RemotePath) -> Iterator[None]:
-    """Turn any error of a storage into an `AdmiralError` that names the URL."""
     try:
         yield
     except Exception as error:
@@ -138,10 +134,7 @@ Place: TypeAlias = Path | RemotePath
 def corpus_path(path: str | Path) -> Place:
     """Return a local path, or the remote path of a URL.
 
-    Raises
-    ------
-    AdmiralError
-        If it is empty, or as in `RemotePath`.
+    Raises AdmiralError if it is empty, or as in `RemotePath`.
     """
     if not str(path):
         raise AdmiralError("the path of a corpus is empty. Name a file or a folder.")

@@ -24,12 +24,12 @@ from typing import Any, BinaryIO, NamedTuple, Self
 from admiral.errors import AdmiralError
 from admiral.records import Claim
 from admiral.storage.atomic_files import (
+    WriterLock,
     encode_record,
     explain_write_errors,
     publish_file,
     write_atomically,
 )
-from admiral.storage.locks import WriterLock
 from admiral.storage.output_paths import resolve_output_path
 
 FORMAT = 1
@@ -37,20 +37,12 @@ START_AGAIN = "Choose another output, or give --overwrite to start again"
 
 
 class CompanionPaths(NamedTuple):
-    """Paths of the files beside a results file.
+    """Paths of the files beside a results file."""
 
-    Attributes
-    ----------
-    partial
-        Finished records of a run that is not complete.
-    lock
-        Held by the process that writes the results.
-    """
-
-    partial: Path
+    partial: Path  # finished records of a run that is not complete
     settings: Path
     failed: Path
-    lock: Path
+    lock: Path  # held by the process that writes the results
 
 
 def companion_paths(results: Path) -> CompanionPaths:
@@ -68,17 +60,8 @@ def write_settings(path: Path, settings: Mapping[str, Any]) -> None:
 def check_settings(results: Path, path: Path, settings: Mapping[str, Any]) -> None:
     """Raise unless results were made with the given settings.
 
-    Parameters
-    ----------
-    results
-        The results, complete or partial.
-    settings
-        Settings of the current run, as JSON returns them.
-
-    Raises
-    ------
-    AdmiralError
-        If there is no such file, or it holds other settings.
+    `settings`: settings of the current run, as JSON returns them. Raises AdmiralError if there is
+    no such file, or it holds other settings.
     """
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
@@ -163,27 +146,11 @@ class ResumableWriter:
     """Write one record per claim, in the order of the claims.
 
     It is a context manager. Leaving the context before `finish` keeps the records for the next run.
-
-    Parameters
-    ----------
-    settings
-        Settings that decide the results, as JSON values. Records of an earlier run are kept only if
-        its settings are equal.
-    overwrite
-        Discard existing results and start again.
-
-    Attributes
-    ----------
-    finished : list of tuple
-        Id and text of the claims that have a record.
-    failed_claims : FailedClaims
-        Claims that failed; add each of them in the order of the claims.
-
-    Raises
-    ------
-    AdmiralError
-        On entering: if the output cannot be written, another process is writing it, or it has
-        other settings or another content.
+    `settings`: settings that decide the results, as JSON values. Records of an earlier run are kept
+    only if its settings are equal. `finished`: id and text of the claims that have a record.
+    `failed_claims`: claims that failed; add each of them in the order of the claims. Raises
+    AdmiralError on entering: if the output cannot be written, another process is writing it, or it
+    has other settings or another content.
     """
 
     def __init__(self, path: Path, settings: Mapping[str, Any], *, overwrite: bool = False) -> None:
@@ -225,11 +192,8 @@ class ResumableWriter:
     def pending(self, claims: Iterable[Claim]) -> Iterator[Claim]:
         """Yield the claims that have neither a record nor failed.
 
-        Raises
-        ------
-        AdmiralError
-            If the finished records do not belong to the first of `claims`, so that the claims have
-            changed since.
+        Raises AdmiralError if the finished records do not belong to the first of `claims`, so that
+        the claims have changed since.
         """
         remedy = f"Restore the claims, {START_AGAIN[0].lower()}{START_AGAIN[1:]}"
         finished = iter(self.finished)

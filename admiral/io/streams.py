@@ -10,6 +10,7 @@ import lzma
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import IO, Any, TypeAlias
 
 import pyarrow as pa
@@ -36,11 +37,8 @@ class DamagedArchiveError(AdmiralError):
 def open_binary(path: Place) -> Iterator[IO[bytes]]:
     """Open a file for reading, and decompress it if its first bytes are those of an archive.
 
-    Raises
-    ------
-    AdmiralError
-        For errors of the file system and for damaged archives, also while reading inside the
-        ``with`` block.
+    Raises AdmiralError for errors of the file system and for damaged archives, also while reading
+    inside the ``with`` block.
     """
     with open_plain(path) as plain:
         magic = plain.read(6)
@@ -153,12 +151,8 @@ def numbered_lines(path: Place) -> Iterator[tuple[int, bytes] | RecordError]:
     """Yield (line number, line) for every line that is not blank, counting from 1.
 
     A line longer than `LONGEST_RECORD` is yielded as a `RecordError`, and so is the end of a
-    compressed file that is cut off after a whole line. The file may be compressed.
-
-    Raises
-    ------
-    AdmiralError
-        As in `open_binary`, or if the file is UTF-16.
+    compressed file that is cut off after a whole line. The file may be compressed. Raises
+    AdmiralError as in `open_binary`, or if the file is UTF-16.
     """
     number = 0
     try:
@@ -209,12 +203,7 @@ def parse_object(
 ) -> dict[str, Any]:
     """Return the JSON object on a line in UTF-8.
 
-    `example` is a correct line, for messages.
-
-    Raises
-    ------
-    RecordError
-        If the line is not such an object.
+    `example` is a correct line, for messages. Raises RecordError if the line is not such an object.
     """
     try:
         value = json.loads(line.decode("utf-8"))
@@ -245,3 +234,18 @@ def _refuse_utf16(path: Place, line: bytes) -> None:
             f"{path}: the file is UTF-16. Convert it to UTF-8, for example with "
             f"`iconv -f utf-16 -t utf-8`."
         )
+
+
+def record_lines(path: Path, remedy: str) -> Iterator[tuple[int, bytes]]:
+    """Yield (line number from 1, line) for every line that is not blank.
+
+    Raises RecordError for a line that is too long. Raises AdmiralError if the file cannot be read,
+    or can be read only once (a pipe or a device).
+    """
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        problem = "is a pipe or a device, which cannot be read more than once"
+        raise AdmiralError(f"{path}: {problem}. Write its content to a file, and give that file")
+    for item in numbered_lines(path):
+        if isinstance(item, RecordError):
+            raise RecordError(item.where, item.field, item.problem, remedy)
+        yield item

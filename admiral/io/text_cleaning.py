@@ -47,12 +47,8 @@ def clean_document(document: Document) -> Document:
     """Return a document whose texts can be stored.
 
     Empty sentences are kept, since gold evidence refers to sentences by number. Links are either an
-    empty tuple or one tuple per sentence; likewise sections and offsets.
-
-    Raises
-    ------
-    ValueError
-        If the numbers of sentences and of rows of links, sections or offsets differ.
+    empty tuple or one tuple per sentence; likewise sections and offsets. Raises ValueError if the
+    numbers of sentences and of rows of links, sections or offsets differ.
     """
     sentences = tuple(clean_text(sentence) for sentence in document.sentences)
     links = tuple(

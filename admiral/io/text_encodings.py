@@ -42,13 +42,9 @@ _GUESSED = "read as {}, a guess, since nothing names its encoding"
 def decode_page(data: bytes, label: str = "", notes: list[str] | None = None) -> str:
     """Decode an HTML or XML page as browsers do.
 
-    Parameters
-    ----------
-    label
-        Name of the encoding by the server that sent it, if any. A byte order mark is above it, and
-        it is above what the page says.
-    notes
-        Receives a line if the encoding was guessed, or did not fit.
+    `label`: name of the encoding by the server that sent it, if any. A byte order mark is above it,
+    and it is above what the page says. `notes`: receives a line if the encoding was guessed, or did
+    not fit.
     """
     notes = [] if notes is None else notes
     if (encoding := _marked(data)) is not None:
@@ -67,12 +63,8 @@ def decode_page(data: bytes, label: str = "", notes: list[str] | None = None) ->
 def decode_text(data: bytes, notes: list[str] | None = None) -> str:
     """Decode a text without a declaration: UTF-8, UTF-16 or windows-1252.
 
-    `notes` receives a line if the encoding was guessed, or did not fit.
-
-    Raises
-    ------
-    ValueError
-        If the bytes are no text, or one in another encoding.
+    `notes` receives a line if the encoding was guessed, or did not fit. Raises ValueError if the
+    bytes are no text, or one in another encoding.
     """
     notes = [] if notes is None else notes
     if (encoding := _marked(data)) is not None:
@@ -117,7 +109,6 @@ def _two_bytes(data: bytes) -> str | None:
 
 
 def _declared(data: bytes) -> str:
-    """Return what the XML declaration of a page or its element ``meta`` says."""
     head = data[:_DECLARATION_BYTES]
     if match := _XML_ENCODING.match(head):
         return match.group(1).decode("ascii")
@@ -128,7 +119,6 @@ def _declared(data: bytes) -> str:
 
 
 def _codec(label: str) -> str | None:
-    """Return Python's name of the encoding that browsers use for a label."""
     encoding = webencodings.lookup(label) if label.isascii() else None
     if encoding is None:
         return None

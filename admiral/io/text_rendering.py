@@ -45,12 +45,7 @@ def probability_note(probability: float | None) -> str:
 def sufficiency_statement(negation: str, probability: float | None) -> str:
     """Return the sentence that says whether evidence is sufficient.
 
-    Parameters
-    ----------
-    negation
-        What precedes "sufficient", such as "not yet ".
-    probability
-        Probability that it is sufficient, if there is one.
+    `negation`: what precedes "sufficient", such as "not yet ".
     """
     if negation and probability is not None:
         return f"The evidence is {negation}sufficient (probability that it is: {probability:.2f})."
@@ -58,15 +53,7 @@ def sufficiency_statement(negation: str, probability: float | None) -> str:
 
 
 def verdict_statement(label: str, verdicts: Mapping[Verdict, float] | None) -> str:
-    """Return the sentences that state a verdict and where it comes from.
-
-    Parameters
-    ----------
-    label
-        The verdict, as it is to be shown.
-    verdicts
-        Probability of each verdict, if there are any.
-    """
+    """Return the sentences that state a verdict and where it comes from."""
     if verdicts is None:
         return f"The proof's verdict, not the truth: {label}. {_CAUTION}"
     shown = ", ".join(f"{verdict.value} {value:.2f}" for verdict, value in verdicts.items())
@@ -109,12 +96,7 @@ def render_judgement(
 ) -> str:
     """Render the judgement of a claim.
 
-    Parameters
-    ----------
-    evidence
-        (title, sentence) pairs.
-    judgement
-        Judgement of the claim against the evidence.
+    `evidence`: (title, sentence) pairs.
     """
     lines = [*_wrapped(_bold("Claim: ", colour) + printable(claim), "", width), ""]
     lines.append(_bold("Evidence", colour))

@@ -74,10 +74,7 @@ def trec_lines(records: Iterable[Mapping[str, Any]], tag: str = "admiral") -> It
 def write_trec(records: Iterable[Mapping[str, Any]], path: Path, tag: str = "admiral") -> None:
     """Write a run file, atomically.
 
-    Raises
-    ------
-    AdmiralError
-        If `path` cannot be written or `tag` is not one printable ASCII word.
+    Raises AdmiralError if `path` cannot be written or `tag` is not one printable ASCII word.
     """
     if not re.fullmatch("[!-~]+", tag):
         raise AdmiralError(f"TREC tag {tag!r}: must be one word of printable ASCII characters")

@@ -6,9 +6,9 @@ from admiral.kb.demo import demo_kb, locate
 from admiral.kb.info import KbInfo, info
 from admiral.kb.joined import JoinReport, join
 from admiral.kb.knowledge_base import KnowledgeBase, UnknownTitleError
+from admiral.kb.stored_embeddings import EmbeddingReport, embed
+from admiral.kb.updating import UpdateReport, add, compact, remove
 from admiral.kb.verify import verify
-from admiral.kb.versions.embedding import EmbeddingReport, embed
-from admiral.kb.versions.updating import UpdateReport, add, compact, remove
 
 __all__ = [
     "BuildReport",

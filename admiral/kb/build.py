@@ -18,7 +18,7 @@ from admiral.kb.embeddings import SentenceEncoder
 from admiral.kb.kb_paths import checked_kb_path
 from admiral.kb.store.index_building import NO_BM25, SHARDS, BuildWorkers, write_indexes
 from admiral.kb.store.manifest import copy_permissions, is_knowledge_base, write_manifest
-from admiral.kb.versions.embedding import embed_new_segment
+from admiral.kb.stored_embeddings import embed_new_segment
 from admiral.storage.atomic_directories import staging
 
 

@@ -14,9 +14,9 @@ from admiral.kb.bm25 import check_backend
 from admiral.kb.build import build
 from admiral.kb.kb_paths import checked_kb_path
 from admiral.kb.store.manifest import FORMAT_VERSION, read_manifest
+from admiral.storage.atomic_files import WriterLock
 from admiral.storage.bundled_names import DEMO
 from admiral.storage.checksums import check_files
-from admiral.storage.locks import WriterLock
 
 logger = logging.getLogger(__name__)
 

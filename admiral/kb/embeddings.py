@@ -55,20 +55,10 @@ _BATCH_SENTENCES = 1024
 
 @dataclass(frozen=True, slots=True)
 class EncoderIdentity:
-    """The identity of an encoder: only vectors of the same encoder can be compared.
-
-    Attributes
-    ----------
-    name
-        Name of the model, for people.
-    fingerprint
-        SHA-256 of the model and of how it is used.
-    width
-        Number of components of a vector.
-    """
+    """The identity of an encoder: only vectors of the same encoder can be compared."""
 
     name: str
-    fingerprint: str
+    fingerprint: str  # SHA-256 of the model and of how it is used
     width: int
 
 
@@ -86,18 +76,10 @@ class SentenceEncoder(Protocol):
 
 
 class QuantisedSentences(NamedTuple):
-    """The stored vectors of a document's sentences; none, or one for each sentence.
+    """The stored vectors of a document's sentences; none, or one for each sentence."""
 
-    Attributes
-    ----------
-    vectors
-        int8, (sentences, width); zero for blank sentences.
-    checksums
-        CRC-32 of the texts that the vectors are of: uint32, (sentences,).
-    """
-
-    vectors: np.ndarray
-    checksums: np.ndarray
+    vectors: np.ndarray  # int8, (sentences, width); zero for blank sentences
+    checksums: np.ndarray  # CRC-32 of the texts that the vectors are of: uint32, (sentences,)
 
     def __len__(self) -> int:
         return len(self.checksums)
@@ -180,20 +162,10 @@ def write_embeddings(
 ) -> int:
     """Write embeddings and return the number of vectors.
 
-    Parameters
-    ----------
-    folder
-        Existing, empty folder.
-    encoder
-        The encoder of the vectors.
-    documents
-        The vectors of each row; read once.
+    `documents`: the vectors of each row; read once.
     """
     starts = array("q", [0])
-    with (
-        (folder / _VECTORS).open("wb") as vectors,
-        (folder / _CHECKSUMS).open("wb") as checksums,
-    ):
+    with (folder / _VECTORS).open("wb") as vectors, (folder / _CHECKSUMS).open("wb") as checksums:
         files: list[tuple[IO[bytes], type[np.generic], tuple[int, ...]]] = [
             (vectors, np.int8, (encoder.width,)),
             (checksums, np.uint32, ()),
@@ -226,17 +198,8 @@ def _write_header(file: IO[bytes], dtype: type[np.generic], shape: tuple[int, ..
 class StoredEmbeddings:
     """The sentence embeddings of a segment, by row.
 
-    `write_embeddings` wrote `folder`.
-
-    Attributes
-    ----------
-    encoder
-        The encoder of the vectors.
-
-    Raises
-    ------
-    AdmiralError
-        If the files cannot be read or do not fit together.
+    `write_embeddings` wrote `folder`. Raises AdmiralError if the files cannot be read or do not fit
+    together.
     """
 
     def __init__(self, folder: Path) -> None:

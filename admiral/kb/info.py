@@ -20,42 +20,25 @@ from admiral.kb.store.title_tries import FOLDER, is_trie_of
 
 @dataclass(frozen=True, slots=True)
 class KbInfo:
-    """Facts about a knowledge base.
-
-    Attributes
-    ----------
-    counts
-        Numbers of ``documents``, ``sentences`` and ``links``.
-    added, removed
-        Numbers of documents added and removed since the last build or compaction.
-    hidden
-        Number of documents hidden because an earlier member has a document of the same title.
-    members
-        Path and number of documents of each member of a joined knowledge base.
-    sizes
-        Bytes on disk of each kind of file and, under ``total``, of all.
-    bm25
-        Backend of the BM25 index, or ``none``.
-    passages
-        Number of passages that BM25 scores, with removed ones; 0 if no document is split.
-    embedded
-        Number of sentences with stored embeddings, with those of removed documents, by encoder.
-    tries
-        Fingerprints of the tokenizers that have a stored trie.
-    """
+    """Facts about a knowledge base."""
 
     path: str
     version: int
-    counts: dict[str, int]
+    counts: dict[str, int]  # numbers of ``documents``, ``sentences`` and ``links``
+    # added, removed: numbers of documents added and removed since the last build or compaction
     added: int
     removed: int
+    # number of documents hidden because an earlier member has a document of the same title
     hidden: int
+    # path and number of documents of each member of a joined knowledge base
     members: list[dict[str, Any]]
-    sizes: dict[str, int]
+    sizes: dict[str, int]  # bytes on disk of each kind of file and, under ``total``, of all
     bm25: str
+    # number of passages that BM25 scores, with removed ones; 0 if no document is split
     passages: int
+    # number of sentences with stored embeddings, with those of removed documents, by encoder
     embedded: dict[str, int]
-    tries: list[str]
+    tries: list[str]  # fingerprints of the tokenizers that have a stored trie
     settings: dict[str, Any]
 
     def to_json(self) -> dict[str, Any]:
@@ -66,10 +49,8 @@ class KbInfo:
 def info(path: str | Path) -> KbInfo:
     """Describe a knowledge base.
 
-    Raises
-    ------
-    AdmiralError
-        If there is no knowledge base, it has an unknown format version, or files are truncated.
+    Raises AdmiralError if there is no knowledge base, it has an unknown format version, or files
+    are truncated.
     """
     return read_with(Path(path), lambda collection: _describe(collection, str(path)))
 

@@ -57,29 +57,17 @@ _LOOKUP_COST = 4
 
 @dataclass(frozen=True, slots=True)
 class DuplicateTitles:
-    """Documents to hide.
+    """Documents to hide."""
 
-    Attributes
-    ----------
-    rows
-        Their rows, int64, ascending.
-    counts
-        Their total numbers of ``documents``, ``sentences`` and ``links``.
-    """
-
-    rows: np.ndarray
-    counts: dict[str, int]
+    rows: np.ndarray  # their rows, int64, ascending
+    counts: dict[str, int]  # their total numbers of ``documents``, ``sentences`` and ``links``
 
 
 def open_contents(collection: Collection) -> tuple[Contents, dict[str, int]]:
     """Open the contents of a collection, hide duplicates, and count the rest.
 
-    The counts are of ``documents``, ``sentences`` and ``links``.
-
-    Raises
-    ------
-    AdmiralError
-        If files are damaged, or there are duplicates and the policy is ``error``.
+    The counts are of ``documents``, ``sentences`` and ``links``. Raises AdmiralError if files are
+    damaged, or there are duplicates and the policy is ``error``.
     """
     contents = Contents(collection.snapshots)
     counts = Counter(collection.manifest.counts)
@@ -118,10 +106,7 @@ def _load_or_find(collection: Collection, contents: Contents) -> DuplicateTitles
 def find_duplicates(collection: Collection, contents: Contents) -> DuplicateTitles:
     """Compare the titles of all members.
 
-    Raises
-    ------
-    AdmiralError
-        If there are duplicates and the policy of the join is ``error``.
+    Raises AdmiralError if there are duplicates and the policy of the join is ``error``.
     """
     rows = _duplicate_rows(contents)
     join = collection.manifest.join
@@ -196,19 +181,12 @@ def write_duplicates(path: Path, digest: str, duplicates: DuplicateTitles) -> No
 
 @dataclass(frozen=True, slots=True)
 class JoinReport:
-    """Report of a join.
-
-    Attributes
-    ----------
-    documents
-        Number of documents, without hidden ones.
-    hidden
-        Number of documents hidden because an earlier member has a document of the same title.
-    """
+    """Report of a join."""
 
     path: Path
     members: int
-    documents: int
+    documents: int  # number of documents, without hidden ones
+    # number of documents hidden because an earlier member has a document of the same title
     hidden: int
     seconds: float
 
@@ -224,22 +202,11 @@ def join(
 
     The members stay where they are. Their rows follow each other, and BM25 uses the statistics of
     all documents. Opening the joined knowledge base opens the current versions of the members, with
-    all documents added or removed since.
-
-    Parameters
-    ----------
-    members
-        One or more knowledge bases with the same BM25 backend, none of them joined itself.
-    path
-        Directory to create; it takes a few kilobytes.
-    on_duplicate
-        Policy for a title that several members have, now or later: ``error``, or ``skip`` to keep
-        the document of the first of them.
-
-    Raises
-    ------
-    AdmiralError
-        If the members cannot be joined or `path` cannot be written; nothing has changed then.
+    all documents added or removed since. `members`: one or more knowledge bases with the same BM25
+    backend, none of them joined itself. `on_duplicate`: policy for a title that several members
+    have, now or later: ``error``, or ``skip`` to keep the document of the first of them. Raises
+    AdmiralError if the members cannot be joined or `path` cannot be written; nothing has changed
+    then.
     """
     began = time.monotonic()
     check_choice("on_duplicate", on_duplicate, POLICIES)
@@ -284,7 +251,6 @@ def _check_members(members: Sequence[Path], target: Path) -> None:
 
 
 def _check_bm25(collection: Collection) -> None:
-    """Raise `AdmiralError` if the BM25 indexes cannot be searched together."""
     if (backend := collection.manifest.bm25) != NO_BM25:
         for snapshot in collection.snapshots:
             check_updatable(backend, snapshot.base / BM25)

@@ -10,23 +10,20 @@ from admiral.kb.store.member_manifests import find_join
 from admiral.storage.bundled_names import is_bundled
 
 
-def checked_kb_path(path: str | Path) -> Path:
-    """Return the path of a knowledge base; a relative path stays relative.
+def checked_kb_path(path: str | Path, noun: str = "knowledge base") -> Path:
+    """Return the path of a knowledge base or a library; a relative path stays relative.
 
-    Raises
-    ------
-    AdmiralError
-        If the path is empty, which `Path` would take for the current folder, or its real path is
-        not UTF-8, which Arrow and Java cannot open.
+    Raises AdmiralError if the path is empty, which `Path` would take for the current folder, or its
+    real path is not UTF-8, which Arrow and Java cannot open.
     """
     if not os.fspath(path):
-        raise AdmiralError("the path of the knowledge base is empty. Name a directory.")
+        raise AdmiralError(f"the path of the {noun} is empty. Name a directory.")
     real_path = os.path.realpath(path)
     try:
         real_path.encode("utf-8")
     except UnicodeEncodeError as error:
         raise AdmiralError(
-            f"{real_path!r}: the path of a knowledge base must be UTF-8. Choose another name."
+            f"{real_path!r}: the path of a {noun} must be UTF-8. Choose another name."
         ) from error
     return Path(path)
 

@@ -75,23 +75,13 @@ class KnowledgeBase:
         """Open a knowledge base directory.
 
         Opening checks the manifest, the format version, the sizes of all files, and the checksums
-        of the files that marisa reads. Use `admiral.kb.verify` to check all contents.
-
-        Parameters
-        ----------
-        bm25
-            Required backend of the BM25 index; None accepts any.
-        title_weight, text_weight
-            BM25 field weights, zero or more, not both zero.
-        threads
-            Number of processors that Java assumes, 0 for at most four.
-
-        Raises
-        ------
-        AdmiralError
-            If there is no knowledge base, it has an unknown format version, its index is of another
-            backend, or files are truncated; if it joins others and one of them is missing, or
-            several have the same title and the policy of the join is ``error``.
+        of the files that marisa reads. Use `admiral.kb.verify` to check all contents. `bm25`:
+        required backend of the BM25 index; None accepts any. `title_weight`, `text_weight`: BM25
+        field weights, zero or more, not both zero. `threads`: number of processors that Java
+        assumes, 0 for at most four. Raises AdmiralError if there is no knowledge base, it has an
+        unknown format version, its index is of another backend, or files are truncated; if it joins
+        others and one of them is missing, or several have the same title and the policy of the join
+        is ``error``.
         """
         # Absolute, so that it stays the same directory if the process changes its own.
         directory = checked_kb_path(path).absolute()
@@ -136,10 +126,7 @@ class KnowledgeBase:
     def current(self) -> bool:
         """Whether this is still the newest version of the knowledge base and all its members.
 
-        Raises
-        ------
-        AdmiralError
-            If the knowledge base or a member no longer exists or cannot be read.
+        Raises AdmiralError if the knowledge base or a member no longer exists or cannot be read.
         """
         return read_combined_manifest(self.path).digest == self.digest
 
@@ -209,7 +196,7 @@ class KnowledgeBase:
         """Return the aliases that a text begins with, longest first, with the titles they name.
 
         Aliases are other names of documents, such as acronyms. Those that name many documents or
-        are common words are left out (`admiral.kb.aliases`). Lone surrogates are not allowed.
+        are common words are left out (`admiral.kb.alias_index`). Lone surrogates are not allowed.
         """
         found = self._contents.aliases.beginnings(text)
         return [(name, list(map(self.title, rows))) for name, rows in found]
@@ -233,19 +220,8 @@ class KnowledgeBase:
     def search(self, queries: Sequence[str], k: int) -> list[list[ScoredTitle]]:
         """Return the top `k` titles for each query by BM25, best first.
 
-        Ties are broken by row.
-
-        Parameters
-        ----------
-        queries
-            Any strings; a query without terms has no results.
-        k
-            Maximum number of titles per query, at least 1.
-
-        Raises
-        ------
-        AdmiralError
-            If there is no BM25 index, or it is damaged.
+        Ties are broken by row. `queries`: any strings; a query without terms has no results. Raises
+        AdmiralError if there is no BM25 index, or it is damaged.
         """
         ranked = self._row_index().search_rows(queries, k)
         try:
@@ -262,14 +238,8 @@ class KnowledgeBase:
         """Return the best passages of each document by BM25, best first.
 
         Return the first sentence and the end of each passage, None for the end of the document. A
-        document that is not split, or has no BM25 index, is one passage.
-
-        Parameters
-        ----------
-        titles
-            Titles of documents, each once; UnknownTitleError for another.
-        count
-            Maximum number of passages of a document.
+        document that is not split, or has no BM25 index, is one passage. `titles`: titles of
+        documents, each once; UnknownTitleError for another.
         """
         rows = [self._known_row(title) for title in titles]
         if self._collection.manifest.bm25 == NO_BM25:

@@ -46,20 +46,11 @@ def with_origins(result: RetrievalResult, kb: KnowledgeBase) -> RetrievalResult:
 
 
 class Origin(NamedTuple):
-    """Where a document was read from.
+    """Where a document was read from."""
 
-    Attributes
-    ----------
-    file
-        Path or URL of the file.
-    line
-        Line of the record in the file; None for a file that is a document.
-    places
-        For each sentence, what names its part of the file, such as ``page 3``; "" if unknown.
-    """
-
-    file: str
-    line: int | None
+    file: str  # path or URL of the file
+    line: int | None  # line of the record in the file; None for a file that is a document
+    # for each sentence, what names its part of the file, such as ``page 3``; "" if unknown
     places: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -11,8 +12,8 @@ import numpy as np
 from admiral.errors import AdmiralError
 from admiral.io.progress import track_documents
 from admiral.io.text_cleaning import clean_document
-from admiral.kb.aliases.alias_index import FOLDER as ALIASES
-from admiral.kb.aliases.alias_index import AliasIndex
+from admiral.kb.alias_index import FOLDER as ALIASES
+from admiral.kb.alias_index import AliasIndex
 from admiral.kb.bm25 import check_backend, open_bm25
 from admiral.kb.bm25.passages import Passages
 from admiral.kb.embeddings import StoredEmbeddings
@@ -22,11 +23,11 @@ from admiral.kb.store.collection import Collection, Snapshot, read_with
 from admiral.kb.store.contents import BM25, DOCUMENTS, GRAPH, REMOVED, Contents, read_removed
 from admiral.kb.store.document_store import DocumentStore
 from admiral.kb.store.index_building import NO_BM25
-from admiral.kb.store.manifest import NAME
+from admiral.kb.store.manifest import KNOWLEDGE_BASE, NAME, CollectionKind
 from admiral.kb.store.member_manifests import read_join
 from admiral.kb.store.title_index import TitleIndex
 from admiral.kb.store.title_tries import FOLDER, trie_problems
-from admiral.kb.versions.transaction import leftovers
+from admiral.kb.transaction import leftovers
 from admiral.records import Document
 from admiral.storage.checksums import describe_file
 
@@ -37,12 +38,8 @@ def verify(path: str | Path, *, progress: bool = False) -> list[str]:
     """Check a knowledge base, and all members of a joined one.
 
     The graph has a check of its own, `admiral.graph.graph_problems`. Return one message per
-    problem; none if the knowledge base is intact.
-
-    Raises
-    ------
-    AdmiralError
-        If there is no knowledge base, or its manifest cannot be read.
+    problem; none if the knowledge base is intact. Raises AdmiralError if there is no knowledge
+    base, or its manifest cannot be read.
     """
     directory = Path(path)
     join = read_join(directory)
@@ -58,12 +55,25 @@ def verify(path: str | Path, *, progress: bool = False) -> list[str]:
 
 
 def _verify_documents(path: Path, progress: bool) -> list[str]:
-    """Check a knowledge base that holds documents itself."""
-    with Snapshot.open(path, check=False) as snapshot:
+    return snapshot_problems(path, lambda snapshot: _verify_contents(snapshot, progress))
+
+
+def snapshot_problems(
+    path: Path,
+    content_problems: Callable[[Snapshot], list[str]],
+    kind: CollectionKind = KNOWLEDGE_BASE,
+) -> list[str]:
+    """Check the files of a knowledge base or library that holds documents itself, then the rest.
+
+    Damaged files are not opened, because a damaged index can crash its library.
+    """
+    with Snapshot.open(path, check=False, kind=kind) as snapshot:
         problems = file_problems(snapshot)
-        # Damaged files are not opened, because a damaged index can crash its library.
         if not problems:
-            problems += _verify_contents(snapshot, progress)
+            try:
+                problems = content_problems(snapshot)
+            except AdmiralError as error:
+                problems = [str(error)]
         problems += trie_problems(snapshot.base, snapshot.manifest.base.digest)
         if problems and not snapshot.intact:
             raise AdmiralError(
@@ -73,7 +83,6 @@ def _verify_documents(path: Path, progress: bool) -> list[str]:
 
 
 def _verify_join(path: Path) -> list[str]:
-    """Check the files of a joined knowledge base whose members are intact."""
     ours = {NAME, DUPLICATES, *(f"{name}.new.partial" for name in (NAME, DUPLICATES)), FOLDER}
     ours.update(file.name for file in _graph_paths(path))
     foreign = sorted(file for file in path.iterdir() if file.name not in ours)
@@ -87,7 +96,6 @@ def _verify_join(path: Path) -> list[str]:
 
 
 def _check_duplicates(collection: Collection) -> None:
-    """Raise `AdmiralError` for duplicate titles that the policy of the join forbids."""
     with closing(Contents(collection.snapshots)) as contents:
         find_duplicates(collection, contents)
 
@@ -123,40 +131,34 @@ def file_problems(snapshot: Snapshot) -> list[str]:
 
 
 def _graph_paths(directory: Path) -> list[Path]:
-    """Return the folder of the graph and what its writer keeps beside it."""
     return [directory / GRAPH, *directory.glob(f".{GRAPH}.*")]
 
 
 def _verify_contents(snapshot: Snapshot, progress: bool) -> list[str]:
     """Check the arrays and rows of files that match their checksums."""
     base, delta = snapshot.manifest.base, snapshot.manifest.delta
+    removed = np.empty(0, dtype=np.int64)
+    if snapshot.delta is not None and delta and delta.removed:
+        removed = read_removed(snapshot.delta / REMOVED, base.documents)
+    if delta and len(removed) != delta.removed:
+        return [
+            f"{snapshot.delta}: {len(removed)} removed rows where the manifest says {delta.removed}"
+        ]
+    removed_rows = set(removed.tolist())
+    embeddings = snapshot.embeddings(base.path)
+    segments = [_SegmentCheck(snapshot.base, base.documents, removed_rows, embeddings)]
     try:
-        removed = np.empty(0, dtype=np.int64)
-        if snapshot.delta is not None and delta and delta.removed:
-            removed = read_removed(snapshot.delta / REMOVED, base.documents)
-        if delta and len(removed) != delta.removed:
-            return [
-                f"{snapshot.delta}: {len(removed)} removed rows where the manifest says "
-                f"{delta.removed}"
-            ]
-        removed_rows = set(removed.tolist())
-        embeddings = snapshot.embeddings(base.path)
-        segments = [_SegmentCheck(snapshot.base, base.documents, removed_rows, embeddings)]
-        try:
-            if snapshot.delta is not None and delta and delta.documents:
-                embeddings = snapshot.embeddings(delta.path)
-                check = _SegmentCheck(snapshot.delta, delta.documents, set(), embeddings)
-                segments.append(check)
-            problems = [problem for segment in segments for problem in segment.array_problems()]
-            if not problems:
-                problems = _verify_rows(snapshot, segments, progress)
-        finally:
-            for segment in segments:
-                segment.store.close()
-        if snapshot.manifest.bm25 != NO_BM25:
-            problems += _verify_bm25(snapshot, segments, removed)
-    except AdmiralError as error:
-        return [str(error)]
+        if snapshot.delta is not None and delta and delta.documents:
+            embeddings = snapshot.embeddings(delta.path)
+            segments.append(_SegmentCheck(snapshot.delta, delta.documents, set(), embeddings))
+        problems = [problem for segment in segments for problem in segment.array_problems()]
+        if not problems:
+            problems = _verify_rows(snapshot, segments, progress)
+    finally:
+        for segment in segments:
+            segment.store.close()
+    if snapshot.manifest.bm25 != NO_BM25:
+        problems += _verify_bm25(snapshot, segments, removed)
     return problems
 
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from admiral.library.library_build import LibraryReport, build_library
-    from admiral.library.library_info import LibraryInfo, describe_library, library_problems
-    from admiral.library.library_update import (
+    from admiral.library.library_changes import (
         LibraryChange,
+        LibraryReport,
         add_sources,
+        build_library,
         compact_library,
         embed_passages,
         remove_sources,
     )
+    from admiral.library.library_info import LibraryInfo, describe_library, library_problems
     from admiral.library.open_library import Library
     from admiral.library.source_filters import SourceFilter
     from admiral.library.source_records import Passage, ScoredPassage, Source
@@ -39,20 +40,20 @@ __all__ = [
 # The modules of public names, imported on first use: `admiral --help` must not wait for them.
 _MODULES = {
     "Library": "open_library",
-    "LibraryChange": "library_update",
+    "LibraryChange": "library_changes",
     "LibraryInfo": "library_info",
-    "LibraryReport": "library_build",
+    "LibraryReport": "library_changes",
     "Passage": "source_records",
     "ScoredPassage": "source_records",
     "Source": "source_records",
     "SourceFilter": "source_filters",
-    "add_sources": "library_update",
-    "build_library": "library_build",
-    "compact_library": "library_update",
+    "add_sources": "library_changes",
+    "build_library": "library_changes",
+    "compact_library": "library_changes",
     "describe_library": "library_info",
-    "embed_passages": "library_update",
+    "embed_passages": "library_changes",
     "library_problems": "library_info",
-    "remove_sources": "library_update",
+    "remove_sources": "library_changes",
 }
 
 

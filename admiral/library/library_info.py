@@ -8,43 +8,31 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from admiral.errors import AdmiralError
 from admiral.io.progress import track_documents
 from admiral.kb.bm25 import open_bm25
 from admiral.kb.bm25.passages import Passages
 from admiral.kb.store.collection import Snapshot
 from admiral.kb.store.contents import BM25
 from admiral.kb.store.manifest import split_segment
-from admiral.kb.verify import file_problems
+from admiral.kb.verify import snapshot_problems
 from admiral.library.canonical_urls import canonical
-from admiral.library.library_contents import LIBRARY, LibraryContents, checked_library_path
-from admiral.library.segment_writer import passages_as_document
+from admiral.library.open_library import LIBRARY, LibraryContents, checked_library_path
+from admiral.library.segment_files import passages_as_document
 
 
 @dataclass(frozen=True, slots=True)
 class LibraryInfo:
-    """Facts about a library.
-
-    Attributes
-    ----------
-    sources, passages, empty
-        Numbers of sources, of their passages, and of sources without text.
-    added, removed
-        Numbers of sources added and removed since the last build or compaction.
-    embedded
-        Number of passages with stored vectors, with those of removed sources, by encoder.
-    sizes
-        Bytes on disk of each kind of file and, under ``total``, of all.
-    """
+    """Facts about a library."""
 
     path: str
+    # sources, passages, empty: numbers of sources, of their passages, and of sources without text
     sources: int
     passages: int
     empty: int
     added: int
     removed: int
     embedded: dict[str, int]
-    sizes: dict[str, int]
+    sizes: dict[str, int]  # bytes on disk of each kind of file and, under ``total``, of all
     settings: dict[str, Any]
 
     def to_json(self) -> dict[str, Any]:
@@ -55,10 +43,7 @@ class LibraryInfo:
 def describe_library(path: str | Path) -> LibraryInfo:
     """Describe a library.
 
-    Raises
-    ------
-    AdmiralError
-        If there is no library, or files are truncated.
+    Raises AdmiralError if there is no library, or files are truncated.
     """
     with (
         Snapshot.open(checked_library_path(path), kind=LIBRARY) as snapshot,
@@ -90,31 +75,15 @@ def describe_library(path: str | Path) -> LibraryInfo:
 def library_problems(path: str | Path, *, progress: bool = False) -> list[str]:
     """Check a library thoroughly.
 
-    Return one message per problem; none if the library is intact.
-
-    Raises
-    ------
-    AdmiralError
-        If there is no library, or its manifest cannot be read.
+    Return one message per problem; none if the library is intact. Raises AdmiralError if there is
+    no library, or its manifest cannot be read.
     """
-    directory = checked_library_path(path)
-    with Snapshot.open(directory, check=False, kind=LIBRARY) as snapshot:
-        problems = file_problems(snapshot)
-        # Damaged files are not opened, because a damaged index can crash its library.
-        if not problems:
-            try:
-                problems = _content_problems(snapshot, progress)
-            except AdmiralError as error:
-                problems = [str(error)]
-        if problems and not snapshot.intact:
-            raise AdmiralError(
-                f"{directory}: was replaced by another build while it was checked. Start again."
-            )
-    return problems
+    return snapshot_problems(
+        checked_library_path(path), lambda snapshot: _content_problems(snapshot, progress), LIBRARY
+    )
 
 
 def _content_problems(snapshot: Snapshot, progress: bool) -> list[str]:
-    """Check the rows of files that match their checksums."""
     with closing(LibraryContents(snapshot)) as contents:
         segments = contents.contents.segments
         folders = [segment.folder / BM25 for segment in segments]

@@ -9,6 +9,7 @@ on the size of the blocks or on the order in which a BLAS library adds up.
 from __future__ import annotations
 
 import threading
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Self
@@ -20,11 +21,12 @@ from admiral.errors import AdmiralError
 from admiral.kb.bm25 import open_bm25
 from admiral.kb.bm25.parameters import check_depth
 from admiral.kb.embeddings import SentenceEncoder
-from admiral.kb.store.collection import Collection, open_with
-from admiral.kb.store.contents import BM25
-from admiral.kb.store.manifest import read_manifest
+from admiral.kb.kb_paths import checked_kb_path
+from admiral.kb.store.collection import Collection, Snapshot, open_with
+from admiral.kb.store.contents import BM25, Contents
+from admiral.kb.store.manifest import CollectionKind, is_collection, read_manifest
 from admiral.library.canonical_urls import canonical
-from admiral.library.library_contents import LIBRARY, LibraryContents, checked_library_path
+from admiral.library.segment_files import SOURCES, SourceTable
 from admiral.library.source_records import Passage, ScoredPassage, Source
 
 BLOCK_PASSAGES = 16_384
@@ -36,17 +38,8 @@ Floats = npt.NDArray[np.float32]
 class DenseIndex:
     """The vectors of the passages of a library, for one encoder.
 
-    Parameters
-    ----------
-    path
-        Directory of the library, for messages.
-    block
-        Number of passages that are compared with the queries together.
-
-    Raises
-    ------
-    AdmiralError
-        If a passage has no vector of this encoder.
+    `block`: number of passages that are compared with the queries together. Raises AdmiralError if
+    a passage has no vector of this encoder.
     """
 
     def __init__(
@@ -79,12 +72,7 @@ class DenseIndex:
     def search(self, queries: Sequence[str], k: int) -> list[list[ScoredPassage]]:
         """Return the `k` passages with the highest cosine for each query, best first.
 
-        Equal scores are in the order of the library.
-
-        Raises
-        ------
-        AdmiralError
-            If `k` is less than one.
+        Equal scores are in the order of the library. Raises AdmiralError if `k` is less than one.
         """
         vectors = np.asarray(self._encoder.unit_vectors(queries), np.float32)
         return [
@@ -124,7 +112,6 @@ class DenseIndex:
 
 
 def _split(queries: Floats) -> tuple[Floats, Floats]:
-    """Return the upper and the lower part of queries that are rounded to integers."""
     rounded = np.rint(queries.astype(np.float64) * _SCALE)
     high = np.rint(rounded / _LOW)
     return high.astype(np.float32), (rounded - high * _LOW).astype(np.float32)
@@ -167,12 +154,8 @@ class Library:
     def open(cls, path: str | Path, *, threads: int = 0) -> Library:
         """Open a library.
 
-        Java assumes `threads` processors, at most four for 0; only for Lucene.
-
-        Raises
-        ------
-        AdmiralError
-            If there is no library, it cannot be read, or files are missing or truncated.
+        Java assumes `threads` processors, at most four for 0; only for Lucene. Raises AdmiralError
+        if there is no library, it cannot be read, or files are missing or truncated.
         """
         return open_with(
             checked_library_path(path), lambda collection: cls(collection, threads), LIBRARY
@@ -227,12 +210,7 @@ class Library:
         """Return the `k` best passages for each query by BM25 over titles and texts.
 
         Only passages that share a term with the query are returned, equal scores in the order of
-        the library.
-
-        Raises
-        ------
-        AdmiralError
-            If `k` is less than one, or files turn out to be damaged.
+        the library. Raises AdmiralError if `k` is less than one, or files turn out to be damaged.
         """
         contents = self._contents
         return [
@@ -243,10 +221,8 @@ class Library:
     def dense(self, encoder: SentenceEncoder) -> DenseIndex:
         """Return an index of the vectors of an encoder.
 
-        Raises
-        ------
-        AdmiralError
-            If the library does not have the vectors of all passages from this encoder.
+        Raises AdmiralError if the library does not have the vectors of all passages from this
+        encoder.
         """
         return DenseIndex(self._contents, encoder, self.path)
 
@@ -270,3 +246,116 @@ class Library:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+LIBRARY = CollectionKind(
+    "admiral-library", "library", "admiral library build SOURCES --library PATH", (SOURCES,)
+)
+
+
+def is_library(directory: Path) -> bool:
+    """Return whether a directory holds a library, of any version and in any state."""
+    return is_collection(directory, LIBRARY)
+
+
+def checked_library_path(path: str | Path) -> Path:
+    """Return the absolute path of a library, so that it stays the same if the process moves."""
+    return checked_kb_path(path, LIBRARY.noun).absolute()
+
+
+class LibraryContents:
+    """Sources and passages of a library.
+
+    Its rows are those of its base segment, then those of its delta segment. Its passages are
+    numbered in the same order, including those of removed sources. `firsts`: number of the first
+    passage of each segment, and of all passages. Raises AdmiralError if files are damaged or do not
+    fit together.
+    """
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.contents = Contents([snapshot])
+        try:
+            self.tables = [SourceTable(s.folder) for s in self.contents.segments]
+            for segment, table in zip(self.contents.segments, self.tables, strict=True):
+                if len(table) != segment.documents:
+                    raise AdmiralError(
+                        f"{segment.folder}: its files do not hold the same sources. "
+                        f"{LIBRARY.rebuild}"
+                    )
+        except BaseException:
+            self.contents.close()
+            raise
+        sizes = [table.passages for table in self.tables]
+        self.firsts = np.cumsum([0, *sizes]).tolist()
+
+    def row(self, canonical_url: str) -> int | None:
+        """Return the row of a source, or None."""
+        return self.contents.row(canonical_url)
+
+    def source(self, row: int) -> Source:
+        """Return the source of a row."""
+        table, offset = self._table(row)
+        return table.source(offset, self.text(row))
+
+    def sources(self) -> Iterator[Source]:
+        """Yield all sources in the order of rows."""
+        for row in self.contents.live_rows().tolist():
+            yield self.source(row)
+
+    def text(self, row: int) -> str:
+        """Return the text of the source of a row."""
+        (text,) = self.contents.document(row).sentences
+        return text
+
+    def spans(self, row: int) -> list[tuple[int, int]]:
+        """Return the offsets of the passages of a row."""
+        table, offset = self._table(row)
+        return table.spans(offset)
+
+    def passages(self, row: int) -> tuple[Passage, ...]:
+        """Return the passages of the source of a row."""
+        table, offset = self._table(row)
+        (url, title), text = table.url_and_title(offset), self.text(row)
+        return tuple(
+            Passage(url, title, number, start, end, text[start:end])
+            for number, (start, end) in enumerate(table.spans(offset))
+        )
+
+    def passage(self, number: int) -> Passage:
+        """Return the passage of a number."""
+        segment = bisect_right(self.firsts, number) - 1
+        offset = number - self.firsts[segment]
+        table = self.tables[segment]
+        row = table.row_of_passage(offset)
+        url, title = table.url_and_title(row)
+        within = offset - int(table.starts[row])
+        start, end = table.spans(row)[within]
+        text = self.text(self.contents.segments[segment].first + row)
+        return Passage(url, title, within, start, end, text[start:end])
+
+    def passage_numbers(self, row: int) -> range:
+        """Return the numbers of the passages of a row, which may have been removed."""
+        segment = self._segment(row)
+        offset = row - self.contents.segments[segment].first
+        first, end = self.tables[segment].starts[offset : offset + 2].tolist()
+        return range(self.firsts[segment] + first, self.firsts[segment] + end)
+
+    def removed_passages(self) -> npt.NDArray[np.int64]:
+        """Return the numbers of the passages of removed sources, ascending."""
+        spans = [np.empty(0, np.int64)]
+        for row in self.contents.removed.tolist():
+            numbers = self.passage_numbers(row)
+            spans.append(np.arange(numbers.start, numbers.stop))
+        return np.concatenate(spans)
+
+    def close(self) -> None:
+        """Release the memory maps."""
+        self.contents.close()
+
+    def _segment(self, row: int) -> int:
+        return bisect_right([segment.first for segment in self.contents.segments], row) - 1
+
+    def _table(self, row: int) -> tuple[SourceTable, int]:
+        """Return the table of the segment that holds a row, and the row within it."""
+        segment = self._segment(row)
+        return self.tables[segment], row - self.contents.segments[segment].first

@@ -30,21 +30,8 @@ def windows(text: str, words: int, stride: int) -> list[tuple[int, int]]:
     Window ``i`` begins at word ``i * stride`` and has `words` words. Where windows overlap, each
     boundary moves to the last beginning of a sentence or line among the `SLACK` words before it, if
     there is one. Where they do not (`stride` equals `words`), windows are cut as in SIDE (Petroni
-    et al.), without regard to sentences.
-
-    Parameters
-    ----------
-    text
-        The text; one without words has no windows.
-    words
-        Number of words in a window.
-    stride
-        Number of words from one window to the next.
-
-    Raises
-    ------
-    AdmiralError
-        If `stride` is less than 1 or more than `words`.
+    et al.), without regard to sentences. Raises AdmiralError if `stride` is less than 1 or more
+    than `words`.
     """
     check_window(words, stride)
     spans = [match.span() for match in _WORD.finditer(text)]

@@ -84,17 +84,7 @@ def is_copy(text: str, context: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class SourceFilter:
-    """Which sources are never suggested.
-
-    Attributes
-    ----------
-    wikipedia
-        Whether to leave out Wikipedia and its mirrors.
-    copies
-        Whether to leave out texts that repeat the claim with its context.
-    blocked
-        Hosts to leave out, with all below them.
-    """
+    """Which sources are never suggested."""
 
     wikipedia: bool = True
     copies: bool = True
@@ -114,11 +104,6 @@ class SourceFilter:
     def blocks(self, url: str, text: str, context: str) -> bool:
         """Return whether a source is left out for a claim.
 
-        Parameters
-        ----------
-        url, text
-            Of the source.
-        context
-            The claim with what stands around it on its page.
+        `context`: the claim with what stands around it on its page.
         """
         return self.blocks_url(url) or (self.copies and is_copy(text, context))

@@ -7,23 +7,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A page that can be cited.
+    """A page that can be cited."""
 
-    Attributes
-    ----------
-    url
-        As given; two sources are the same page if their canonical URLs are equal.
-    title
-        Title of the page; may be empty.
-    text
-        Plain text of the page; empty if nothing could be read.
-    site, date, language, archive_url
-        Further metadata; empty if unknown. `date` is ISO 8601.
-    """
-
-    url: str
+    url: str  # as given; two sources are the same page if their canonical URLs are equal
     title: str
-    text: str
+    text: str  # plain text of the page; empty if nothing could be read
+    # site, date, language, archive_url: further metadata; empty if unknown. `date` is ISO 8601.
     site: str = ""
     date: str = ""
     language: str = ""
@@ -32,26 +21,14 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A window of a source's text.
-
-    Attributes
-    ----------
-    url, title
-        Of the source.
-    number
-        Position among the passages of the source, from 0.
-    start, end
-        Character offsets in the text of the source.
-    text
-        ``source.text[start:end]``.
-    """
+    """A window of a source's text."""
 
     url: str
     title: str
-    number: int
-    start: int
+    number: int  # position among the passages of the source, from 0
+    start: int  # start, end: character offsets in the text of the source
     end: int
-    text: str
+    text: str  # ``source.text[start:end]``
 
 
 @dataclass(frozen=True, slots=True)

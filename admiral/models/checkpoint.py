@@ -2,11 +2,13 @@
 
 A checkpoint is a directory in the Hugging Face format, with additional files for the heads. The
 directory of a plain model works as retriever and prover. Weights are only read from safetensors.
+Loading checks names and shapes, but not for a flipped bit; ``SHA256SUMS`` has the checksums.
 """
 
 from __future__ import annotations
 
 import copy
+import json
 import re
 from dataclasses import dataclass
 from importlib import resources
@@ -15,7 +17,14 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import AutoModelForSeq2SeqLM, PreTrainedModel, PreTrainedTokenizerBase
+from transformers import (
+    AutoConfig,
+    AutoModelForSeq2SeqLM,
+    BartConfig,
+    PreTrainedConfig,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+)
 
 from admiral.errors import AdmiralError, first_line
 from admiral.models.heads import (
@@ -26,8 +35,9 @@ from admiral.models.heads import (
     load_head,
     save_head,
 )
-from admiral.models.hf_config import ARCHITECTURES, read_seq2seq_config
+from admiral.storage.atomic_files import write_atomically
 from admiral.storage.bundled_names import MODELS
+from admiral.storage.checksums import describe_file
 from proofs.judges.generated import STEP_DECISION
 from trie import SafeTokenizer, Seq2Seq
 from trie.model.quiet_transformers import quiet_transformers
@@ -50,36 +60,19 @@ _FILES = {
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A loaded checkpoint, ready for inference.
+    """A loaded checkpoint, ready for inference."""
 
-    Attributes
-    ----------
-    path
-        Its directory.
-    model, tokens
-        The model and its tokenizer.
-    head
-        The rerank head; None if the checkpoint has none.
-    """
-
-    path: Path
-    model: Seq2Seq
+    path: Path  # its directory
+    model: Seq2Seq  # model, tokens: the model and its tokenizer
     tokens: SafeTokenizer
-    head: RerankHead | None
+    head: RerankHead | None  # the rerank head; None if the checkpoint has none
 
 
 def locate_checkpoint(name: str | Path) -> Path:
     """Return the directory of a checkpoint.
 
-    Parameters
-    ----------
-    name
-        The name of a bundled checkpoint (``mini``), which takes precedence, or a directory.
-
-    Raises
-    ------
-    AdmiralError
-        If there is no such checkpoint, or it has no safetensors file.
+    `name`: the name of a bundled checkpoint (``mini``), which takes precedence, or a directory.
+    Raises AdmiralError if there is no such checkpoint, or it has no safetensors file.
     """
     path = Path(name)
     if str(name) in MODELS:
@@ -113,11 +106,9 @@ def load_checkpoint(
 ) -> Checkpoint:
     """Load a checkpoint for inference, from local files only.
 
-    Raises
-    ------
-    AdmiralError
-        In the same cases as `load_seq2seq`, if the tokenizer is missing, if the tokenizer or head
-        is damaged or belongs to another model, or if the model does not support the data type.
+    Raises AdmiralError in the same cases as `load_seq2seq`, if the tokenizer is missing, if the
+    tokenizer or head is damaged or belongs to another model, or if the model does not support the
+    data type.
     """
     path = locate_checkpoint(name)
     logger.debug("%s: loading on %s in %s", path, device, dtype)
@@ -141,17 +132,8 @@ def load_checkpoint(
 def load_seq2seq(path: Path, **config: Any) -> PreTrainedModel:
     """Load the model of a checkpoint directory in fp32, from its safetensors file.
 
-    Parameters
-    ----------
-    path
-        The directory.
-    **config
-        Fields that replace those of ``config.json``.
-
-    Raises
-    ------
-    AdmiralError
-        If the model is damaged, has another architecture, or lacks weights.
+    `path`: the directory. `**config`: fields that replace those of ``config.json``. Raises
+    AdmiralError if the model is damaged, has another architecture, or lacks weights.
     """
     model_type = read_seq2seq_config(path).model_type
     try:
@@ -213,14 +195,8 @@ def save_checkpoint(
 ) -> None:
     """Save a checkpoint to a directory; the model itself is not changed.
 
-    Parameters
-    ----------
-    out
-        The directory; created if necessary.
-    model, head, tokenizer
-        The parts of the checkpoint; `head` may be None.
-    dtype
-        Data type of the saved weights.
+    `out`: the directory; created if necessary. `model`, `head`, `tokenizer`: the parts of the
+    checkpoint; `head` may be None. `dtype`: data type of the saved weights.
     """
     out.mkdir(parents=True, exist_ok=True)
     with torch.device("meta"):
@@ -238,3 +214,112 @@ def save_checkpoint(
         tokenizer.save_pretrained(out)
     if head is not None:
         save_head(out, head, dtype)
+
+
+#: Names of the architectures of checkpoints, by the field `model_type`.
+ARCHITECTURES = {"bart": "BART", "t5": "T5", "mt5": "mT5", "umt5": "UMT5", "longt5": "LongT5"}
+
+
+def read_config(directory: Path) -> BartConfig:
+    """Read the ``config.json`` of a BART model.
+
+    Raises AdmiralError if the file is missing or damaged, or describes another architecture.
+    """
+    config: Any = _read(directory, {"bart": "BART"})
+    bart: BartConfig = config
+    return bart
+
+
+def read_seq2seq_config(directory: Path) -> PreTrainedConfig:
+    """Read the ``config.json`` of a model of one of `ARCHITECTURES`.
+
+    Raises AdmiralError if the file is missing or damaged, or describes another architecture.
+    """
+    return _read(directory, ARCHITECTURES)
+
+
+def _read(directory: Path, architectures: dict[str, str]) -> PreTrainedConfig:
+    path = directory / "config.json"
+    if not path.is_file():
+        raise AdmiralError(f"{path}: no such file. Name a Hugging Face model directory.")
+    fields: dict[str, Any] = read_object(path)
+    model_type = fields.pop("model_type", None)
+    if model_type not in architectures:
+        raise AdmiralError(
+            f"{path}: field 'model_type': {model_type!r} is not "
+            f"{' or '.join(map(repr, architectures))}. "
+            f"Give a {' or '.join(architectures.values())} checkpoint."
+        )
+    try:
+        return AutoConfig.for_model(model_type, **fields)
+    except Exception as error:  # transformers raises many kinds of errors
+        raise AdmiralError(
+            f"{path}: is not a {architectures[model_type]} config ({error}). Correct the field."
+        ) from error
+
+
+def read_object(path: Path) -> dict[str, object]:
+    """Read a file that contains one JSON object; raise `AdmiralError` if it does not."""
+    try:
+        fields = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise AdmiralError(f"{path}: cannot be read ({error}). Download it again.") from error
+    if not isinstance(fields, dict):
+        raise AdmiralError(f"{path}: is not a JSON object. Download it again.")
+    return fields
+
+
+SUMS = "SHA256SUMS"
+# Users edit the model card, and the checksum file cannot contain its own checksum.
+_UNCHECKED = {"README.md", SUMS}
+_LINE = re.compile(r"([0-9a-f]{64})  ([^/\n]+)")
+
+
+def write_sums(directory: Path) -> None:
+    """Write the checksums of a checkpoint's files, replacing older ones."""
+    lines = (f"{describe_file(file).sha256}  {file.name}\n" for file in _files(directory))
+    write_atomically(directory / SUMS, [line.encode() for line in lines])
+
+
+def verify_checkpoint(name: str | Path) -> list[str]:
+    """Check the files of a checkpoint against their checksums and return the problems found.
+
+    Raises AdmiralError if there is no such checkpoint, or it has no checksums.
+    """
+    directory = locate_checkpoint(name)
+    path = directory / SUMS
+    try:
+        *lines, incomplete = path.read_bytes().decode("utf-8").split("\n")
+    except FileNotFoundError as error:
+        raise AdmiralError(
+            f"{path}: missing, so the checkpoint cannot be verified. `sha256sum * > {SUMS}` "
+            "in its directory creates it, if you know that the checkpoint is intact"
+        ) from error
+    except (OSError, UnicodeError) as error:
+        return [f"{path}: cannot be read ({type(error).__name__})"]
+    problems = [f"{path}: is cut off"] if incomplete else []
+    listed = set()
+    for number, line in enumerate(lines, start=1):
+        match = _LINE.fullmatch(line)
+        if match is None:
+            problems.append(f"{path}:{number}: no checksum and name")
+            continue
+        file = directory / match[2]
+        listed.add(match[2])
+        try:
+            if match[2] not in _UNCHECKED and describe_file(file).sha256 != match[1]:
+                problems.append(f"{file}: changed since its checksum was written")
+        except OSError as error:
+            problems.append(f"{file}: cannot be read ({error.strerror})")
+    problems += [
+        f"{file}: has no checksum" for file in _files(directory) if file.name not in listed
+    ]
+    return problems
+
+
+def _files(directory: Path) -> list[Path]:
+    return sorted(
+        path
+        for path in directory.iterdir()
+        if path.is_file() and path.name not in _UNCHECKED and not path.name.startswith(".")
+    )

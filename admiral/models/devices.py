@@ -14,10 +14,7 @@ _DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "int8": torch.int8}
 def choose_device(name: str) -> str:
     """Return the torch device for a setting; ``auto`` is a CUDA GPU if there is one, else the CPU.
 
-    Raises
-    ------
-    AdmiralError
-        If the device does not exist on this machine.
+    Raises AdmiralError if the device does not exist on this machine.
     """
     if name != "auto":
         if _is_missing_gpu(name):
@@ -29,7 +26,6 @@ def choose_device(name: str) -> str:
 
 
 def _is_missing_gpu(name: str) -> bool:
-    """Return whether a device is a CUDA GPU that this machine does not have."""
     if not name.startswith("cuda"):
         return False
     if not torch.cuda.is_available():
@@ -66,10 +62,7 @@ def precision_of(dtype: torch.dtype) -> str:
 def choose_dtype(config: RetrievalConfig) -> torch.dtype:
     """Return the data type of matrix products for the precision of the settings.
 
-    Raises
-    ------
-    AdmiralError
-        If the precision is int8 and the device does not support it.
+    Raises AdmiralError if the precision is int8 and the device does not support it.
     """
     dtype = _DTYPES[choose_precision(config)]
     if dtype is torch.int8:

@@ -20,12 +20,8 @@ LOADING_ERRORS = (OSError, ValueError, RuntimeError, SafetensorError, KeyError)
 class RerankHead(nn.Module):
     """Score every token of the encoder output; a sentence's score is the mean over its tokens.
 
-    Source: token-level evidence selection (Stammbach 2021).
-
-    Parameters
-    ----------
-    width
-        Dimension of the encoder states.
+    Source: token-level evidence selection (Stammbach 2021). `width`: dimension of the encoder
+    states.
     """
 
     def __init__(self, width: int) -> None:
@@ -42,10 +38,7 @@ class RerankHead(nn.Module):
 def load_head(path: Path, width: int) -> RerankHead | None:
     """Load the rerank head of a checkpoint directory; return None if there is none.
 
-    Raises
-    ------
-    AdmiralError
-        If the file is damaged or belongs to a model of another width.
+    Raises AdmiralError if the file is damaged or belongs to a model of another width.
     """
     file = path / RERANK_HEAD
     if not file.is_file():
@@ -69,24 +62,12 @@ def save_head(path: Path, head: RerankHead, dtype: torch.dtype) -> None:
 def load_sufficiency_head(path: Path, width: int) -> tuple[torch.Tensor, torch.Tensor]:
     """Load the binary sufficiency classifier of a checkpoint directory.
 
-    Parameters
-    ----------
-    path
-        The directory.
-    width
-        Dimension of the encoder states.
+    - `path`: the directory.
+    - `width`: dimension of the encoder states.
+    - Returns `weight`: the weights of the classifier, (width,).
+    - Returns `bias`: its bias, ().
 
-    Returns
-    -------
-    weight : Tensor
-        The weights of the classifier, (width,).
-    bias : Tensor
-        Its bias, ().
-
-    Raises
-    ------
-    AdmiralError
-        If the file is missing or damaged, or belongs to another model.
+    Raises AdmiralError if the file is missing or damaged, or belongs to another model.
     """
     file = path / SUFFICIENCY_HEAD
     try:

@@ -23,10 +23,8 @@ logger = logging.getLogger(__name__)
 def open_configured_verifier(config: RetrievalConfig) -> Verifier:
     """Open the verifier of the settings.
 
-    Raises
-    ------
-    AdmiralError
-        If it cannot be read; the message names the setting, the file and the remedy.
+    Raises AdmiralError if it cannot be read; the message names the setting, the file and the
+    remedy.
     """
     chat = _chat_settings(config) if config.verifier == OPENAI else None
     threads = config.threads or len(os.sched_getaffinity(0))
@@ -46,19 +44,10 @@ def open_named_verifier(
 ) -> Verifier:
     """Open a verifier by name, with exact reasoning beside a model in a directory.
 
-    Parameters
-    ----------
-    name
-        ``mini-verifier``, or a name that `proofs.verifier.open_verifier.open_verifier` knows.
-    where
-        The setting or option that names it, for errors.
-    device, threads, chat
-        As for `open_verifier`.
-
-    Raises
-    ------
-    AdmiralError
-        If it cannot be read; the message names the setting, the file and the remedy.
+    `name`: ``mini-verifier``, or a name that `proofs.verifier.open_verifier.open_verifier` knows.
+    `where`: the setting or option that names it, for errors. `device`, `threads`, `chat`: as for
+    `open_verifier`. Raises AdmiralError if it cannot be read; the message names the setting, the
+    file and the remedy.
     """
     directory = verifier_directory(name)
     try:
@@ -78,10 +67,7 @@ class ReportingVerifier:
     def read(self, claims: Sequence[str], evidences: Sequence[Sequence[Sentence]]) -> list[Reading]:
         """Return what the verifier says.
 
-        Raises
-        ------
-        AdmiralError
-            If it fails, such as a server that does not answer.
+        Raises AdmiralError if it fails, such as a server that does not answer.
         """
         try:
             readings = self._verifier.read(claims, evidences)

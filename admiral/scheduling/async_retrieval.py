@@ -10,13 +10,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import (
-    AsyncGenerator,
-    AsyncIterable,
-    Callable,
-    Iterable,
-    Iterator,
-)
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
 from itertools import count
@@ -77,13 +71,9 @@ T = TypeVar("T")
 class AsyncRetrieval(ABC):
     """Add asynchronous methods to a class that has `retrieve`, `retrieve_many` and `close`.
 
-    A call that is cancelled before its turn never starts. A batch that has started is completed
-    and its results are dropped; the next call waits for it. In both cases the object stays usable.
-
-    Attributes
-    ----------
-    config
-        Settings, of which `batch_size` is used here.
+    A call that is cancelled before its turn never starts. A batch that has started is completed and
+    its results are dropped; the next call waits for it. In both cases the object stays usable.
+    `config`: settings, of which `batch_size` is used here.
     """
 
     config: RetrievalConfig
@@ -108,12 +98,7 @@ class AsyncRetrieval(ABC):
     async def aretrieve(self, claim: str | Claim, hops: str | int | None = None) -> RetrievalResult:
         """Retrieve for one claim without blocking the event loop.
 
-        Takes the parameters of `retrieve`.
-
-        Raises
-        ------
-        AdmiralError
-            In the same cases as `retrieve`.
+        Takes the parameters of `retrieve`. Raises AdmiralError in the same cases as `retrieve`.
         """
         return await self._worker.run(lambda: self.retrieve(claim, hops))
 
@@ -125,13 +110,8 @@ class AsyncRetrieval(ABC):
         """Yield a result for each claim, in order, without blocking the event loop.
 
         Claims are taken `batch_size` (a setting) at a time, and the first result of a batch comes
-        only after the whole batch has been read. For a slow stream, call `aretrieve` for each
-        claim instead.
-
-        Raises
-        ------
-        AdmiralError
-            In the same cases as `retrieve_many`.
+        only after the whole batch has been read. For a slow stream, call `aretrieve` for each claim
+        instead. Raises AdmiralError in the same cases as `retrieve_many`.
         """
         async with aclosing(_batches(claims, self.config.batch_size)) as batches:
             async for batch in batches:
@@ -216,9 +196,7 @@ async def _as_async(claims: Iterable[str | Claim]) -> AsyncGenerator[str | Claim
         yield claim
 
 
-def _collect(
-    stream: Iterator[RetrievalResult],
-) -> tuple[list[RetrievalResult], Exception | None]:
+def _collect(stream: Iterator[RetrievalResult]) -> tuple[list[RetrievalResult], Exception | None]:
     """Return all results of a stream, and the error that ended it, if any."""
     results = []
     try:

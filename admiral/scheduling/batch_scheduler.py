@@ -77,19 +77,13 @@ class _Share(Generic[C]):
 class BatchScheduler(Generic[C]):
     """Run a step function over claims, in batches, until every claim has stopped.
 
-    Parameters
-    ----------
-    step
-        Advances each claim of a batch by one hop, and sets `stopped` on those that are done. If
-        memory runs out, it is called again with fewer claims; it must keep what it has completed.
-    batch_size
-        Number of claims that are processed at a time.
-    workers
-        Maximum number of threads that share a batch. A worker that runs alone uses the caller's
-        thread.
-    threads
-        Number of torch threads, shared by the workers. Workers that start together divide the free
-        threads evenly; the first ones get the remainder.
+    - `step`: advances each claim of a batch by one hop, and sets `stopped` on those that are done.
+      If memory runs out, it is called again with fewer claims; it must keep what it has completed.
+    - `batch_size`: number of claims that are processed at a time.
+    - `workers`: maximum number of threads that share a batch. A worker that runs alone uses the
+      caller's thread.
+    - `threads`: number of torch threads, shared by the workers. Workers that start together divide
+      the free threads evenly; the first ones get the remainder.
     """
 
     def __init__(
@@ -107,21 +101,10 @@ class BatchScheduler(Generic[C]):
     def run(self, claims: Iterable[C], ready: Callable[[], bool] = lambda: True) -> Iterator[C]:
         """Yield the claims in order, each after it has stopped.
 
-        Parameters
-        ----------
-        claims
-            The stream of claims.
-        ready
-            Whether the stream can give its next claim without blocking. If not, the claims in
-            flight continue without it.
-
-        Raises
-        ------
-        AdmiralError
-            If memory is too small for a single claim.
-        Exception
-            Any error of the step function. An error of the stream is raised after all claims
-            before it have been yielded.
+        `ready`: whether the stream can give its next claim without blocking. If not, the claims in
+        flight continue without it. Raises AdmiralError if memory is too small for a single claim.
+        Raises Exception (Any error of the step function. An error of the stream is raised after all
+        claims before it have been yielded).
         """
         window = InFlightWindow(claims, self._batch_size, ready)
         running: dict[Future[list[C]], _Share[C]] = {}
@@ -189,10 +172,7 @@ class BatchScheduler(Generic[C]):
     def _advance(self, claims: Sequence[C]) -> Iterator[C]:
         """Advance claims by one hop, fewer at a time if memory runs out.
 
-        Yields
-        ------
-        C
-            Each claim that did not fit in memory even as the only one of its step.
+        Yields each claim that did not fit in memory even as the only one of its step.
         """
         waiting = deque([claims])
         while waiting:

@@ -20,8 +20,7 @@ from glob import escape
 from pathlib import Path
 
 from admiral.errors import AdmiralError
-from admiral.storage.atomic_files import sync_path
-from admiral.storage.locks import WriterLock
+from admiral.storage.atomic_files import WriterLock, sync_path
 
 logger = logging.getLogger(__name__)
 
@@ -35,23 +34,9 @@ def staging(
 ) -> Iterator[Path]:
     """Yield a temporary directory that becomes `target` when the block ends without an error.
 
-    Parameters
-    ----------
-    target
-        The final path. Its parent directory is created if necessary.
-    overwrite
-        Whether an existing `target` is replaced.
-    owned
-        Whether an existing directory is one that may be replaced at all, so that a mistyped path
-        cannot delete a user's files.
-    wait
-        Wait for another writer instead of raising an error.
-
-    Raises
-    ------
-    AdmiralError
-        If `target` exists and may not be replaced, another process is writing it, or the disk is
-        full or not writable.
+    `owned`: whether an existing directory is one that may be replaced at all, so that a mistyped
+    path cannot delete a user's files. Raises AdmiralError if `target` exists and may not be
+    replaced, another process is writing it, or the disk is full or not writable.
     """
     # If the last component is a link, the rename must happen at the real place.
     target = Path(os.path.realpath(target))
@@ -87,18 +72,9 @@ def sync_tree(directory: Path) -> None:
 def exclusive_access(target: Path, wait: bool) -> Iterator[None]:
     """Keep other writers of a directory away during the block.
 
-    Parameters
-    ----------
-    target
-        The directory; the lock file ``.NAME.lock`` lies next to it.
-    wait
-        Wait for another writer instead of raising an error.
-
-    Raises
-    ------
-    AdmiralError
-        If another process is writing `target` and `wait` is False, or `target` is the root of the
-        file system.
+    `target`: the directory; the lock file ``.NAME.lock`` lies next to it. Raises AdmiralError if
+    another process is writing `target` and `wait` is False, or `target` is the root of the file
+    system.
     """
     if not target.name:
         raise AdmiralError(
@@ -126,10 +102,7 @@ def check_replaceable(target: Path, overwrite: bool, owned: Callable[[Path], boo
 def swap_directories(first: Path, second: Path) -> bool:
     """Swap two directories in one step; return False if the system does not support it.
 
-    Raises
-    ------
-    OSError
-        If swapping fails. Both directories are then where they were.
+    Raises OSError if swapping fails. Both directories are then where they were.
     """
     try:
         renameat2 = ctypes.CDLL(None, use_errno=True).renameat2

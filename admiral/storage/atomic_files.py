@@ -1,7 +1,7 @@
 """Write files atomically: readers find the old file or the new one as a whole, whatever fails.
 
 A file is written next to its final place as ``NAME.new.partial``, forced to the disk and renamed.
-Errors name the file and the remedy.
+A lock file keeps other writers of a path away. Errors name the file and the remedy.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
+from filelock import FileLock, Timeout
+
 from admiral.errors import AdmiralError
 from admiral.storage.output_paths import resolve_output_path
 
@@ -28,14 +30,9 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
 
     A concurrent writer of the same `path` waits (if the file system supports locks), and overwrites
     the partial file of a killed one, so that at most one partial file exists. The file that a
-    symbolic link leads to is replaced, the link stays. Permissions are kept.
-
-    Raises
-    ------
-    AdmiralError
-        If `path` exists and is not a regular file.
-    OSError
-        If writing fails. The old file is unchanged and the partial file is removed.
+    symbolic link leads to is replaced, the link stays. Permissions are kept. Raises AdmiralError if
+    `path` exists and is not a regular file. Raises OSError if writing fails. The old file is
+    unchanged and the partial file is removed.
     """
     path = resolve_output_path(path)
     temporary = partial_path(path)
@@ -48,12 +45,8 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
 def replacing_path(path: Path) -> Iterator[Path]:
     """Yield the path of a new file that replaces `path` when the block ends without an error.
 
-    This is for libraries that open the file themselves; the caller keeps other writers away.
-
-    Raises
-    ------
-    OSError
-        If writing fails. The old file is unchanged and the partial file is removed.
+    This is for libraries that open the file themselves; the caller keeps other writers away. Raises
+    OSError if writing fails. The old file is unchanged and the partial file is removed.
     """
     temporary = partial_path(path)
     try:
@@ -143,10 +136,8 @@ def encode_record(record: Mapping[str, Any]) -> bytes:
 def write_atomically(path: Path, chunks: Iterable[bytes]) -> None:
     """Write `chunks` to a file that replaces `path`, as `replacing` does.
 
-    Raises
-    ------
-    AdmiralError
-        If writing fails, or `path` is not a regular file. The old file is unchanged.
+    Raises AdmiralError if writing fails, or `path` is not a regular file. The old file is
+    unchanged.
     """
     with explain_write_errors(path), replacing(path) as file:
         file.writelines(chunks)
@@ -183,3 +174,46 @@ def as_os_errors() -> Iterator[None]:
         if type(error) is not Exception:
             raise
         raise OSError(str(error)) from error
+
+
+class WriterLock:
+    """A lock file; a context manager.
+
+    `path`: what the lock protects, for the error message. `activity`: what another process that
+    holds the lock is doing, such as "writing this output".
+    """
+
+    def __init__(self, lock_file: Path, path: Path, activity: str, *, wait: bool = False) -> None:
+        self._lock = FileLock(lock_file, timeout=-1 if wait else 0)
+        self._lock_file, self._path, self._activity = lock_file, path, activity
+
+    def acquire(self) -> None:
+        """Acquire the lock.
+
+        Raises AdmiralError if another process holds the lock and `wait` is False. Raises OSError if
+        the lock file cannot be created.
+        """
+        try:
+            try:
+                self._lock.acquire(timeout=0)
+            except Timeout:
+                # FileLock reports a lock file that it cannot create as held; `touch` raises.
+                self._lock_file.touch()
+                self._lock.acquire()
+        except Timeout:
+            raise AdmiralError(
+                f"{self._path}: another process is {self._activity}. Wait for it to end"
+            ) from None
+
+    def release(self) -> None:
+        """Release the lock and remove its file."""
+        # Unlinked while it is held: FileLock does not acquire a lock on an unlinked file.
+        with suppress(OSError):
+            self._lock_file.unlink()
+        self._lock.release()
+
+    def __enter__(self) -> None:
+        self.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self.release()

@@ -48,19 +48,7 @@ def check_files(directory: Path, files: Mapping[str, FileEntry], rebuild: str = 
 
     The checksums of marisa tries are compared too (one second for some gigabytes), because marisa
     trusts its files and would read out of bounds in a damaged one. Other formats are checked by
-    their readers.
-
-    Parameters
-    ----------
-    files
-        The expected entries, by path relative to `directory`.
-    rebuild
-        Remedy for a damaged file.
-
-    Raises
-    ------
-    AdmiralError
-        For the first file that is missing, unreadable or damaged.
+    their readers. Raises AdmiralError for the first file that is missing, unreadable or damaged.
     """
     for name, entry in files.items():
         try:

@@ -22,39 +22,21 @@ _WIDTH = 98
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """The declaration of one setting.
-
-    Attributes
-    ----------
-    name, type, default
-        Name of the dataclass field, type of its values, and its default.
-    section
-        Heading under which it is documented.
-    help
-        One or more sentences; the first one is the help of its command line option.
-    choices
-        Allowed values and what each of them means; empty if others are allowed.
-    bounds
-        Minimum and maximum of a number.
-    pattern, format
-        Regular expression that values match, and what it allows, in words.
-    is_file
-        Whether the value is the path of a file or folder, or empty.
-    affects_results
-        Whether it decides what a run returns, and not only how fast.
-    """
+    """The declaration of one setting."""
 
     name: str
     type: type
     default: Any
     section: str
-    help: str
+    help: str  # one or more sentences; the first one is the help of its command line option
+    # allowed values and what each of them means; empty if others are allowed
     choices: Mapping[str, str] = field(default_factory=dict)
     bounds: tuple[float, float] | None = None
+    # pattern, format: regular expression that values match, and what it allows, in words
     pattern: str = ""
     format: str = ""
-    is_file: bool = False
-    affects_results: bool = True
+    is_file: bool = False  # whether the value is the path of a file or folder, or empty
+    affects_results: bool = True  # whether it decides what a run returns, and not only how fast
 
     def problem(self, value: Any) -> str | None:
         """Return what is wrong with a value, or None."""
@@ -90,16 +72,9 @@ class Setting:
 def setting(default: Any, help: str, *, section: str = "", **rules: Any) -> Any:
     """Declare a field of a dataclass of settings.
 
-    Parameters
-    ----------
-    default
-        Its default, a scalar that is not None.
-    help
-        See `Setting`; names in it may be in backticks.
-    section
-        Heading of this setting and of those after it, up to the next one that has a heading.
-    **rules
-        Other attributes of `Setting`.
+    `default`: its default, a scalar that is not None. `help`: see `Setting`; names in it may be in
+    backticks. `section`: heading of this setting and of those after it, up to the next one that has
+    a heading.
     """
     return field(default=default, metadata={_KEY: {"help": help, "section": section, **rules}})
 
@@ -136,15 +111,7 @@ def documented(kind: type[T]) -> type[T]:
 
 
 def settings_yaml(kind: type, heading: str) -> str:
-    """Return a YAML file of all settings with their defaults and comments.
-
-    Parameters
-    ----------
-    kind
-        A class of settings.
-    heading
-        Comment at the beginning of the file, wrapped already.
-    """
+    """Return a YAML file of all settings with their defaults and comments."""
     lines = [f"# {line}".rstrip() for line in heading.splitlines()]
     for section, settings in _sections(kind):
         lines += ["", "", f"# {section}", f"# {'-' * len(section)}"]
@@ -154,15 +121,7 @@ def settings_yaml(kind: type, heading: str) -> str:
 
 
 def settings_tables(kind: type, option: Callable[[str], str | None]) -> str:
-    """Return all settings as sections and tables of Markdown.
-
-    Parameters
-    ----------
-    kind
-        A class of settings.
-    option
-        Returns the command line option of a setting, or None.
-    """
+    """Return all settings as sections and tables of Markdown."""
     lines = []
     for section, settings in _sections(kind):
         lines += ["", f"## {section}", "", "| setting | default | meaning |", "|---|---|---|"]

@@ -15,11 +15,8 @@ _PAGE_START = b"<!doctype html>"
 def resolve_output_path(path: Path) -> Path:
     """Return the path of the file to write, with all symbolic links resolved.
 
-    Raises
-    ------
-    AdmiralError
-        If `path` is a directory, a device, a pipe or the like, or a link to itself: a rename would
-        replace it by a file.
+    Raises AdmiralError if `path` is a directory, a device, a pipe or the like, or a link to itself:
+    a rename would replace it by a file.
     """
     target = Path(os.path.realpath(path))
     try:

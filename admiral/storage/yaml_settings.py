@@ -25,22 +25,10 @@ def read_settings(
 ) -> T:
     """Read and validate settings.
 
-    Parameters
-    ----------
-    kind
-        A dataclass of scalar fields with defaults.
-    problems
-        Yields (key, problem and remedy) for each invalid value.
-    path
-        A YAML file; keys that it omits keep their defaults.
-    overrides
-        ``key=value`` strings. They take precedence over the file, and later ones over earlier ones.
-
-    Raises
-    ------
-    AdmiralError
-        If the file cannot be read, a key is unknown, or a value has the wrong type or is out of
-        range. The message names the file or override, and the key.
+    `problems`: yields (key, problem and remedy) for each invalid value. `overrides`: ``key=value``
+    strings. They take precedence over the file, and later ones over earlier ones. Raises
+    AdmiralError if the file cannot be read, a key is unknown, or a value has the wrong type or is
+    out of range. The message names the file or override, and the key.
     """
     items = (*_file_items(path), *map(parse_override, overrides))
     return build_settings(kind, problems, items)
@@ -54,12 +42,7 @@ def build_settings(
     """Build and validate settings from a list of values.
 
     `items` are (origin, key, value), of which later ones take precedence. The origin, such as a
-    file name, is for error messages.
-
-    Raises
-    ------
-    AdmiralError
-        In the same cases as `read_settings`.
+    file name, is for error messages. Raises AdmiralError in the same cases as `read_settings`.
     """
     config = OmegaConf.structured(kind)
     types: dict[str, type] = {f.name: type(f.default) for f in fields(cast(Any, kind))}

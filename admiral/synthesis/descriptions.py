@@ -35,20 +35,12 @@ _BARE_SHARE, _DEFINITE_SHARE = 0.3, 0.4
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """A noun phrase that describes a document without naming it.
-
-    Attributes
-    ----------
-    text
-        The phrase with its article.
-    evidence
-        Sentences that support it, as (title, sentence number), the described document first.
-    phrases
-        (title, phrase) for every document described in it, the described document first.
-    """
+    """A noun phrase that describes a document without naming it."""
 
     text: str
+    # sentences that support it, as (title, sentence number), the described document first
     evidence: tuple[tuple[str, int], ...]
+    # (title, phrase) for every document described in it, the described document first
     phrases: tuple[tuple[str, str], ...]
 
     @property
@@ -81,12 +73,8 @@ class Describer:
     ) -> Description | None:
         """Return a description that involves at most `budget` documents; None if there is none.
 
-        Parameters
-        ----------
-        budget
-            Maximum number of documents, including this one.
-        used
-            Titles that must not be described again.
+        `budget`: maximum number of documents, including this one. `used`: titles that must not be
+        described again.
         """
         if self._corpus.quotes_only:
             return _quotation(profile)
@@ -219,7 +207,6 @@ def _noun_phrase(profile: Profile, rng: random.Random, longest: int) -> str:
 
 
 def _close_noun_phrase(noun: str) -> str:
-    """End a noun phrase so that a following clause does not attach to its last part."""
     return f"{noun}," if "," in noun else noun
 
 
@@ -237,7 +224,6 @@ def _relative_clause(profile: Profile, predicate: str, rng: random.Random) -> st
 
 
 def _is_specific(text: str) -> bool:
-    """Return whether a phrase separates its subject from most others."""
     if _VAGUE.match(text):
         return False
     return word_count(text) >= 6 or bool(_SPECIFIC.search(text))

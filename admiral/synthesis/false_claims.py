@@ -49,10 +49,7 @@ class Replacement:
 class Falsifier:
     """Makes false versions of claims.
 
-    Parameters
-    ----------
-    sample
-        Documents whose titles can replace titles of the same kind (with the same head noun).
+    `sample`: documents whose titles can replace titles of the same kind (with the same head noun).
     """
 
     def __init__(self, corpus: ParsedCorpus, sample: Iterable[Profile]) -> None:
@@ -69,16 +66,9 @@ class Falsifier:
         """Return `text` with one value replaced so that the gold documents refute it, or None.
 
         The value is a title, nationality, year, number, month, or a word with a known sibling or
-        opposite.
-
-        Parameters
-        ----------
-        text
-            A claim that the gold documents support.
-        named
-            Titles by which the evidence is found; they are not replaced.
-        gold
-            The gold documents; a value that occurs in one of them is not used.
+        opposite. `text`: a claim that the gold documents support. `named`: titles by which the
+        evidence is found; they are not replaced. `gold`: the gold documents; a value that occurs in
+        one of them is not used.
         """
         gold_text = _padded(" ".join(part for d in gold for part in (d.title, *d.sentences)))
         protected = [span for title in named for span in _occurrences(base_title(title), text)]
@@ -125,7 +115,6 @@ def _occurrences(name: str, text: str) -> Iterator[tuple[int, int]]:
 
 
 def _is_separate_name(text: str, start: int, end: int) -> bool:
-    """Return whether a name is not part of a longer one and has no article."""
     before = text[:start].rsplit(" ", 2)[-2:-1]
     previous = before[0] if before else ""
     return (

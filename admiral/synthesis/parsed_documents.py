@@ -38,10 +38,7 @@ class DocumentSource(Titles, Protocol):
 class ParsedCorpus:
     """Cached profiles of documents and of the replaceable mentions in them.
 
-    Parameters
-    ----------
-    quotes_only
-        Treat the documents as text in any language, which is quoted instead of parsed.
+    `quotes_only`: treat the documents as text in any language, which is quoted instead of parsed.
     """
 
     def __init__(self, kb: DocumentSource, *, quotes_only: bool = False) -> None:

@@ -113,47 +113,23 @@ _HE = re.compile(r"(?:He|She|His|Her|he|she)\b")
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A parsed sentence about the document's subject.
-
-    Attributes
-    ----------
-    adverbial
-        Text before the subject, such as ``In 1990, ``; usually empty.
-    predicate
-        The sentence from the verb on, without parentheses and full stop.
-    """
+    """A parsed sentence about the document's subject."""
 
     index: int
-    adverbial: str
-    predicate: str
+    adverbial: str  # text before the subject, such as ``In 1990, ``; usually empty
+    predicate: str  # the sentence from the verb on, without parentheses and full stop
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """A statement of a document about its subject.
-
-    Attributes
-    ----------
-    name
-        The title without its parenthesis, with an article if the document uses one.
-    person
-        Whether the subject is a person.
-    noun
-        Head noun of the definition, such as ``comedian``; empty without a definition.
-    definition
-        Noun phrase of the first sentence with its modifiers; empty if there is none.
-    life
-        Clauses on birth and death, from the parenthesis after the name.
-    statements
-        Parsed sentences in the order of the document.
-    """
+    """A statement of a document about its subject."""
 
     document: Document
-    name: str
+    name: str  # the title without its parenthesis, with an article if the document uses one
     person: bool
-    noun: str
-    definition: str
-    life: tuple[str, ...]
+    noun: str  # head noun of the definition, such as ``comedian``; empty without a definition
+    definition: str  # noun phrase of the first sentence with its modifiers; empty if there is none
+    life: tuple[str, ...]  # clauses on birth and death, from the parenthesis after the name
     statements: tuple[Statement, ...]
 
     @property

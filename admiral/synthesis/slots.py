@@ -74,25 +74,14 @@ _INSIDE = re.compile(r"\b(?:in|at|near|into|within|on|during|throughout) $")
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A replaceable mention in a predicate.
+    """A replaceable mention in a predicate."""
 
-    Attributes
-    ----------
-    start, end
-        Offsets of the mention, including its article.
-    title
-        Title of the mentioned document.
-    kind
-        Kind of document that the context requires.
-    has_apposition
-        Whether an apposition or relative clause about the mention follows, so that a claim must
-        end after it.
-    """
-
-    start: int
+    start: int  # start, end: offsets of the mention, including its article
     end: int
     title: str
-    kind: Kind
+    kind: Kind  # kind of document that the context requires
+    # whether an apposition or relative clause about the mention follows, so that a claim must end
+    # after it
     has_apposition: bool
 
 
@@ -101,12 +90,8 @@ def find_slots(
 ) -> Iterator[Slot]:
     """Yield the replaceable mentions of other documents in `text`, from left to right.
 
-    Parameters
-    ----------
-    document
-        The document that the text belongs to; if it has hyperlinks, only these are mentions.
-    anywhere
-        Accept mentions in any context, for languages other than English.
+    `document`: the document that the text belongs to; if it has hyperlinks, only these are
+    mentions. `anywhere`: accept mentions in any context, for languages other than English.
     """
     text = text[:_MAX_SEARCHED]
     mentions = (
@@ -135,7 +120,6 @@ def is_list_page(title: str) -> bool:
 def _hyperlink_mentions(
     titles: Titles, document: Document, index: int, text: str
 ) -> Iterator[Mention]:
-    """Yield the mentions of the sentence's hyperlinks that do not overlap."""
     mentions = []
     for title in dict.fromkeys(document.links[index]):
         name = base_title(title)

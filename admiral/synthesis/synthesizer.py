@@ -34,42 +34,24 @@ _WEIGHTS = {2: 1.0, 3: 3.0, 4: 4.0}
 
 @dataclass(frozen=True, slots=True)
 class SynthesisSettings:
-    """Settings of a `Synthesizer`.
+    """Settings of a `Synthesizer`."""
 
-    Attributes
-    ----------
-    min_documents, max_documents
-        Range of the number of documents that a claim needs (2 to 4).
-    labels
-        Labels to write; ``both`` gives about as many true as false claims.
-    seed
-        The same seed, settings and documents give the same claims.
-    """
-
+    # min_documents, max_documents: range of the number of documents that a claim needs (2 to 4)
     min_documents: int = 2
     max_documents: int = 4
-    labels: Labels = "both"
-    seed: int = 0
+    labels: Labels = "both"  # labels to write; ``both`` gives about as many true as false claims
+    seed: int = 0  # the same seed, settings and documents give the same claims
 
 
 @dataclass(frozen=True, slots=True)
 class SyntheticClaim:
-    """A synthetic claim with its gold evidence.
+    """A synthetic claim with its gold evidence."""
 
-    Attributes
-    ----------
-    id
-        Seed, position in the walk over the documents, and number at that position.
-    true_claim
-        The true claim, of which this is the text or a false version, with its evidence.
-    refuted
-        Whether the claim is false, so that its evidence refutes it.
-    """
-
-    id: str
+    id: str  # seed, position in the walk over the documents, and number at that position
+    # the true claim, of which this is the text or a false version, with its evidence
     true_claim: TrueClaim
     text: str
-    refuted: bool
+    refuted: bool  # whether the claim is false, so that its evidence refutes it
 
     def to_json(self) -> dict[str, Any]:
         """Return the record in HoVer's format, with additional fields."""
@@ -87,15 +69,10 @@ class SyntheticClaim:
 class Synthesizer:
     """Writes claims over a knowledge base.
 
-    Attributes
-    ----------
-    n_duplicates
-        Number of claims left out because they were written before.
-    n_mentioning
-        Number of documents of the last round that have a replaceable mention of another document.
-    quotes_only
-        Whether a sample shows that the documents are not in English. Descriptions are then
-        quotations of first sentences.
+    `n_duplicates`: number of claims left out because they were written before. `n_mentioning`:
+    number of documents of the last round that have a replaceable mention of another document.
+    `quotes_only`: whether a sample shows that the documents are not in English. Descriptions are
+    then quotations of first sentences.
     """
 
     def __init__(self, kb: DocumentSource, settings: SynthesisSettings) -> None:
@@ -115,10 +92,7 @@ class Synthesizer:
     def claims(self, done: Iterable[tuple[str, str]] = ()) -> Iterator[SyntheticClaim]:
         """Yield distinct claims until a round over all documents gives none that is new.
 
-        Parameters
-        ----------
-        done
-            Ids and texts of the claims written before, in order, after which to continue.
+        `done`: ids and texts of the claims written before, in order, after which to continue.
         """
         seen = TitleSet()
         position = self.n_duplicates = 0
@@ -143,7 +117,6 @@ class Synthesizer:
                 return
 
     def _claims_from(self, position: int, document: int) -> Iterator[SyntheticClaim]:
-        """Yield the claims that start from a document in one round."""
         root = self._corpus.profile_at(document)
         if is_list_page(root.title) or not self._corpus.slots(root):
             return

@@ -22,7 +22,6 @@ _WORD = re.compile(r"\w+")
 
 @lru_cache(64)  # a claim is checked against each of its titles
 def _words(text: str) -> tuple[str, ...]:
-    """Return the words of a text without accents and case."""
     if not text.isascii():
         text = "".join(
             c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c)
@@ -43,13 +42,9 @@ def leaked_words(claim: str, hidden: str, named: Iterable[str]) -> list[str]:
     """Return the words of a hidden title that occur in a claim.
 
     Its initials count too (NBC for National Broadcasting Company). Stop words do not count, nor do
-    words of titles that the claim names on purpose, in the same form.
-
-    Parameters
-    ----------
-    hidden
-        Title that the claim must not show. Its parenthesis is ignored: it gives the kind of the
-        document, which a description may give too.
+    words of titles that the claim names on purpose, in the same form. `hidden`: title that the
+    claim must not show. Its parenthesis is ignored: it gives the kind of the document, which a
+    description may give too.
     """
     allowed = {word for title in named for word in _words(base_title(title))}
     claim_words = {_stem(word) for word in _words(claim) if word not in allowed}
@@ -85,12 +80,8 @@ def compose_sentence(
 ) -> str:
     """Return statements of the root as one sentence, with descriptions in their slots.
 
-    Parameters
-    ----------
-    chosen
-        One or two (statement, slot, description) of the root.
-    quoted
-        Whether descriptions are quotations, so that the statement is kept as it is.
+    `chosen`: one or two (statement, slot, description) of the root. `quoted`: whether descriptions
+    are quotations, so that the statement is kept as it is.
     """
     statement, slot, description = chosen[0]
     predicate = statement.predicate
@@ -112,10 +103,7 @@ def compose_sentence(
         else:
             link = ", and" if description.is_long else "and"
             parts = [predicate[: slot.start], description.text, link]
-            parts += [
-                second_statement.predicate[: second_slot.start],
-                second_description.text,
-            ]
+            parts += [second_statement.predicate[: second_slot.start], second_description.text]
         return to_sentence(join_parts(_maybe_adverbial(statement, rng), root.name, *parts))
     if rng.random() < _INVERTED_SHARE:
         inverted = _inverted(root, predicate[: slot.start], description.text)
@@ -167,25 +155,15 @@ _PRONOUN_TITLES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class TrueClaim:
-    """A true claim and its evidence.
-
-    Attributes
-    ----------
-    evidence
-        Gold sentences as (title, sentence number), document by document.
-    named
-        Titles that the claim names.
-    described
-        (title, description) of the documents that the claim hides.
-    ordered
-        Whether the documents can only be found in the order of the evidence.
-    """
+    """A true claim and its evidence."""
 
     text: str
+    # gold sentences as (title, sentence number), document by document
     evidence: tuple[tuple[str, int], ...]
     named: tuple[str, ...]
+    # (title, description) of the documents that the claim hides
     described: tuple[tuple[str, str], ...]
-    ordered: bool
+    ordered: bool  # whether the documents can only be found in the order of the evidence
 
     @property
     def titles(self) -> tuple[str, ...]:
@@ -218,14 +196,8 @@ class TrueClaimWriter:
         return best
 
     def _with_descriptions(
-        self,
-        root: Profile,
-        statement: Statement,
-        slot: Slot,
-        documents: int,
-        rng: random.Random,
+        self, root: Profile, statement: Statement, slot: Slot, documents: int, rng: random.Random
     ) -> TrueClaim | None:
-        """Write a claim with one or two mentions of the root replaced by descriptions."""
         chosen, budgets = [(statement, slot)], [documents - 1]
         if documents > 2 and not self._corpus.quotes_only and rng.random() < _TWO_SLOTS_SHARE:
             candidates = self._corpus.sample_slots(root, _TRIES, rng)
@@ -259,12 +231,7 @@ class TrueClaimWriter:
         )
 
     def _with_apposition(
-        self,
-        root: Profile,
-        statement: Statement,
-        slot: Slot,
-        documents: int,
-        rng: random.Random,
+        self, root: Profile, statement: Statement, slot: Slot, documents: int, rng: random.Random
     ) -> TrueClaim | None:
         """Write a claim that names the mentioned document and describes it in an apposition.
 
@@ -303,7 +270,6 @@ class TrueClaimWriter:
 
 
 def _are_compatible(first: tuple[Statement, Slot], second: tuple[Statement, Slot]) -> bool:
-    """Return whether two mentions can be described in one claim."""
     if first[0] != second[0]:
         return first[1].title != second[1].title
     left, right = sorted((first[1], second[1]), key=lambda slot: slot.start)

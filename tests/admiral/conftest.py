@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from admiral import Admiral, RetrievalConfig
@@ -12,12 +9,12 @@ from admiral.models.checkpoint import locate_checkpoint
 
 
 @pytest.fixture(scope="session")
-def model() -> Path:
+def model():
     return locate_checkpoint("mini")
 
 
 @pytest.fixture(scope="session")
-def system(user_cache: None, model: Path) -> Iterator[Admiral]:
+def system(user_cache, model):
     # In float32 on all processors: some tests compare it with the model itself.
     config = RetrievalConfig(
         beam_size=8, rerank_documents=8, top_k=20, title_beams=4, precision="fp32"
@@ -27,7 +24,7 @@ def system(user_cache: None, model: Path) -> Iterator[Admiral]:
 
 
 @pytest.fixture(scope="session")
-def quick(system: Admiral) -> Admiral:
+def quick(system):
     """The same model and documents with stages that take little time."""
     config = RetrievalConfig(
         reranker="bm25",

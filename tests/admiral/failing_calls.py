@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,21 +15,21 @@ import pytest
 class Failing:
     """Let a function succeed `left` times, then call `act` once, which makes it fail."""
 
-    def __init__(self, original: Callable[..., Any], left: int, act: Callable[[], None]) -> None:
+    def __init__(self, original, left, act):
         self.original, self.left, self.act = original, left, act
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args, **kwargs):
         self.left -= 1
         if self.left == -1:
             self.act()
         return self.original(*args, **kwargs)
 
-    def patch(self, patch: pytest.MonkeyPatch, owner: Any, name: str) -> None:
+    def patch(self, patch, owner, name):
         # A plain function, so that it is bound if it replaces a method.
         patch.setattr(owner, name, lambda *args, **kwargs: self(*args, **kwargs))
 
 
-def full_disk() -> None:
+def full_disk():
     raise OSError(28, "No space left on device")
 
 
@@ -48,7 +47,7 @@ FAULTS: list[tuple[Any, str]] = [
 ]
 
 
-def marked_faults() -> list[Any]:
+def marked_faults():
     """Return all faults, with the slow ones marked."""
     quick = ("replace", "save", "OSFile")
     return [f if f[1] in quick else pytest.param(*f, marks=pytest.mark.slow) for f in FAULTS]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -15,11 +14,11 @@ from admiral.config import RetrievalConfig, load_config
 from admiral.errors import AdmiralError
 
 
-def test_defaults_are_valid() -> None:
+def test_defaults_are_valid():
     assert load_config() == RetrievalConfig()
 
 
-def test_fast_settings_may_be_changed() -> None:
+def test_fast_settings_may_be_changed():
     config = RetrievalConfig.fast(rerank_documents=20, hops="2")
     config.validate()
     assert not config.generator
@@ -27,7 +26,7 @@ def test_fast_settings_may_be_changed() -> None:
     assert (config.rerank_documents, config.hops) == (20, "2")
 
 
-def test_overrides_override_the_file_and_earlier_overrides(tmp_path: Path) -> None:
+def test_overrides_override_the_file_and_earlier_overrides(tmp_path):
     path = tmp_path / "my.yaml"
     path.write_text("hops: 3\nbeam_size: 7\ntitle_weight: 2\ntrie_normalised: true\n")
     config = load_config(path, ["beam_size=8", "beam_size=9", "judge=lexical"])
@@ -38,7 +37,7 @@ def test_overrides_override_the_file_and_earlier_overrides(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("value", ["1e5", "yes", "007", "null", "a=b", "[x]", "kb: x"])
-def test_the_text_of_an_override_is_not_parsed_as_yaml(value: str) -> None:
+def test_the_text_of_an_override_is_not_parsed_as_yaml(value):
     assert load_config(None, [f"kb={value}"]).kb == value
 
 
@@ -79,7 +78,7 @@ def test_the_text_of_an_override_is_not_parsed_as_yaml(value: str) -> None:
         ("3: 4", "3"),
     ],
 )
-def test_bad_files_name_file_and_key(tmp_path: Path, text: str, key: str) -> None:
+def test_bad_files_name_file_and_key(tmp_path, text, key):
     path = tmp_path / "bad.yaml"
     path.write_text(text)
     with pytest.raises(AdmiralError) as caught:
@@ -88,13 +87,13 @@ def test_bad_files_name_file_and_key(tmp_path: Path, text: str, key: str) -> Non
     assert "\n" not in str(caught.value)
 
 
-def test_a_close_key_is_suggested() -> None:
+def test_a_close_key_is_suggested():
     with pytest.raises(AdmiralError, match="Did you mean 'beam_size'"):
         load_config(None, ["beamsize=4"])
 
 
 @pytest.mark.parametrize("override", ["max_hops", "=3", "", " = "])
-def test_overrides_without_key_or_value(override: str) -> None:
+def test_overrides_without_key_or_value(override):
     with pytest.raises(AdmiralError, match="expected key=value"):
         load_config(None, [override])
 
@@ -102,7 +101,7 @@ def test_overrides_without_key_or_value(override: str) -> None:
 @pytest.mark.parametrize(
     "content", [b"- a\n", b"a: : b\n c", b"\xff\xfe\x00", b"kb: a\nkb: b\n", b"word"]
 )
-def test_files_that_are_not_settings(tmp_path: Path, content: bytes) -> None:
+def test_files_that_are_not_settings(tmp_path, content):
     path = tmp_path / "bad.yaml"
     path.write_bytes(content)
     with pytest.raises(AdmiralError) as caught:
@@ -110,13 +109,13 @@ def test_files_that_are_not_settings(tmp_path: Path, content: bytes) -> None:
     assert str(path) in str(caught.value)
 
 
-def test_missing_file(tmp_path: Path) -> None:
+def test_missing_file(tmp_path):
     for path in (tmp_path / "absent.yaml", tmp_path):
         with pytest.raises(AdmiralError, match="cannot be read"):
             load_config(path)
 
 
-def test_validate_names_the_setting() -> None:
+def test_validate_names_the_setting():
     RetrievalConfig().validate()
     with pytest.raises(AdmiralError, match="setting 'top_k': 0 is too small"):
         RetrievalConfig(top_k=0).validate()
@@ -142,7 +141,7 @@ def test_validate_names_the_setting() -> None:
         ("text_weight", True),
     ],
 )
-def test_validate_reports_a_value_of_another_type(key: str, value: Any) -> None:
+def test_validate_reports_a_value_of_another_type(key, value):
     with pytest.raises(AdmiralError, match=rf"setting '{key}': .* is of type .*, not \w+$"):
         RetrievalConfig(**{key: value}).validate()
     RetrievalConfig(text_weight=2).validate()
@@ -150,7 +149,7 @@ def test_validate_reports_a_value_of_another_type(key: str, value: Any) -> None:
     assert json.dumps(settings) == json.dumps(RetrievalConfig(text_weight=2.0).settings())
 
 
-def test_hops_may_be_a_number() -> None:
+def test_hops_may_be_a_number():
     config = RetrievalConfig(hops=1)
     config.validate()
     assert config == RetrievalConfig(hops="1")
@@ -158,7 +157,7 @@ def test_hops_may_be_a_number() -> None:
         RetrievalConfig(hops=1000).validate()
 
 
-def test_min_hops_above_max_hops() -> None:
+def test_min_hops_above_max_hops():
     assert load_config(None, ["max_hops=1"]).min_hops == 2  # the default gives way
     load_config(None, ["hops=3", "min_hops=5", "max_hops=4"])  # neither is used
     with pytest.raises(AdmiralError, match="'min_hops': 5 is larger than max_hops, 4"):
@@ -167,7 +166,7 @@ def test_min_hops_above_max_hops() -> None:
         RetrievalConfig(min_hops=5, max_hops=3).validate()
 
 
-def test_stop_at_needs_a_verifier() -> None:
+def test_stop_at_needs_a_verifier():
     load_config(None, ["stop_at=0.9"])
     for overrides in (["stop_at=0.9", "verifier="], ["stop_at=0.9", "judge=lexical"]):
         with pytest.raises(AdmiralError, match=r"'stop_at': works only with .*'verifier'"):
@@ -176,7 +175,7 @@ def test_stop_at_needs_a_verifier() -> None:
         load_config(None, ["stop_at=1.5", "verifier=v"])
 
 
-def test_settings_of_speed_are_left_out() -> None:
+def test_settings_of_speed_are_left_out():
     config = RetrievalConfig()
     same = replace(config, batch_size=1, device="cpu", threads=2)
     assert config.settings() == same.settings()
@@ -193,5 +192,5 @@ def test_settings_of_speed_are_left_out() -> None:
         device=st.sampled_from(["auto", "cuda:11"]),
     )
 )
-def test_every_valid_config_equals_the_one_read_from_its_overrides(config: RetrievalConfig) -> None:
+def test_every_valid_config_equals_the_one_read_from_its_overrides(config):
     assert load_config(None, [f"{key}={value}" for key, value in asdict(config).items()]) == config

@@ -17,9 +17,9 @@ from admiral.errors import first_line, last_line
         (" \n.\n", "KeyError", "KeyError"),
     ],
 )  # fmt: skip
-def test_first_and_last_line(message: str, first: str, last: str) -> None:
+def test_first_and_last_line(message, first, last):
     class MessageError(KeyError):
-        def __str__(self) -> str:
+        def __str__(self):
             return message
 
     MessageError.__name__ = "KeyError"

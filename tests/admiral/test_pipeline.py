@@ -6,7 +6,7 @@ import asyncio
 import json
 import math
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from queue import Queue
@@ -19,9 +19,7 @@ import torch
 
 from admiral import Admiral, AdmiralError, Claim
 from admiral.io.claims import Prefetch
-from admiral.protocols import Stages
-from admiral.records import Document, Sentence
-from proofs import Judgement
+from admiral.records import Sentence
 from tests.admiral.retrieval.fakes import (
     FakeDocuments,
     FakeDocumentScorer,
@@ -43,12 +41,11 @@ class FakeKnowledgeBase(FakeDocuments):
     closed = False
     has_origins = False
 
-    def close(self) -> None:
+    def close(self):
         self.closed = True
 
 
-def fake_system(stages: Stages | None = None, **settings: Any) -> Admiral:
-    """Return a system without a model or a knowledge base on disk."""
+def fake_system(stages=None, **settings):
     model = SimpleNamespace(device=torch.device("cpu"), dtype=torch.float32)
     checkpoint: Any = SimpleNamespace(model=model, tokens=None)
     kb: Any = FakeKnowledgeBase()
@@ -58,25 +55,23 @@ def fake_system(stages: Stages | None = None, **settings: Any) -> Admiral:
 class CallbackJudge(FakeJudge):
     """Call a function before judging."""
 
-    def __init__(self, callback: Callable[[], object]) -> None:
+    def __init__(self, callback):
         super().__init__()
         self._callback = callback
 
-    def judge(
-        self, claims: Sequence[str], evidence: Sequence[Sequence[tuple[str, str]]]
-    ) -> list[Judgement]:
+    def judge(self, claims, evidence):
         self._callback()
         return super().judge(claims, evidence)
 
 
-def test_results_are_in_the_order_of_the_claims() -> None:
+def test_results_are_in_the_order_of_the_claims():
     claims = [Claim(str(number), f"Claim {number}.") for number in range(50)]
     results = list(fake_system(batch_size=4, threads=4).retrieve_many(claims))
     assert [result.claim for result in results] == claims
     assert {(len(result.hops), result.stopped) for result in results} == {(2, "sufficient")}
 
 
-def test_the_argument_hops_replaces_the_setting() -> None:
+def test_the_argument_hops_replaces_the_setting():
     system = fake_system(hops="3")
     assert len(system.retrieve(CLAIMS[0]).hops) == 3
     assert len(system.retrieve(CLAIMS[0], hops=1).hops) == 1
@@ -85,7 +80,7 @@ def test_the_argument_hops_replaces_the_setting() -> None:
         system.retrieve(CLAIMS[0], hops="many")
 
 
-def test_a_search_that_reaches_a_dead_end_has_a_result() -> None:
+def test_a_search_that_reaches_a_dead_end_has_a_result():
     stages = fake_stages(hop_retriever=FakeHopRetriever(dead_end_at=1))
     result = fake_system(stages).retrieve(CLAIMS[0])
     assert (len(result.hops), result.stopped) == (1, "dead_end")
@@ -93,7 +88,7 @@ def test_a_search_that_reaches_a_dead_end_has_a_result() -> None:
     assert result.evidence
 
 
-def test_every_stage_can_be_replaced() -> None:
+def test_every_stage_can_be_replaced():
     """`dataclasses.replace` on `Admiral.stages` reaches all that the pipeline uses."""
     system = fake_system(ranking="fused")
     first = system.retrieve("about z", hops=1)
@@ -114,7 +109,7 @@ def test_every_stage_can_be_replaced() -> None:
     assert system.retrieve("about z", hops="dynamic").stopped == "dead_end"
 
 
-def test_search_states_are_the_states_behind_the_results() -> None:
+def test_search_states_are_the_states_behind_the_results():
     system = fake_system()
     (state,) = system.search_states(CLAIMS[:1])
     result = system.retrieve(CLAIMS[0])
@@ -122,9 +117,9 @@ def test_search_states_are_the_states_behind_the_results() -> None:
     assert state.stopped == result.stopped
 
 
-def test_scores_may_be_numpy_scalars_and_minus_infinity_leaves_out() -> None:
+def test_scores_may_be_numpy_scalars_and_minus_infinity_leaves_out():
     class NumpyReranker(FakeReranker):
-        def score(self, *args: Any) -> list[list[Sentence]]:
+        def score(self, *args):
             return [
                 [replace(s, score=np.float32(s.score)) for s in sentences]  # type: ignore[arg-type]
                 for sentences in super().score(*args)
@@ -147,9 +142,9 @@ def test_scores_may_be_numpy_scalars_and_minus_infinity_leaves_out() -> None:
         (lambda results: [[] for _ in results], "none of the sentences of 'a' and 2 other doc"),
     ],
 )
-def test_a_reranker_that_returns_too_little(change: Callable[[Any], Any], says: str) -> None:
+def test_a_reranker_that_returns_too_little(change, says):
     class Reranker(FakeReranker):
-        def score(self, *args: Any) -> list[list[Sentence]]:
+        def score(self, *args):
             results: list[list[Sentence]] = change(super().score(*args))
             return results
 
@@ -157,30 +152,25 @@ def test_a_reranker_that_returns_too_little(change: Callable[[Any], Any], says: 
         fake_system(fake_stages(reranker=Reranker())).retrieve(CLAIMS[0])
 
 
-def test_a_reranker_may_leave_sentences_out() -> None:
+def test_a_reranker_may_leave_sentences_out():
     class Best(FakeReranker):
-        def score(self, *args: Any) -> list[list[Sentence]]:
+        def score(self, *args):
             return [sentences[:1] for sentences in super().score(*args)]
 
     result = fake_system(fake_stages(reranker=Best())).retrieve(CLAIMS[0], hops=3)
     assert (len(result.hops), len(result.evidence)) == (3, 1)
 
 
-def test_out_of_memory_makes_batches_smaller() -> None:
+def test_out_of_memory_makes_batches_smaller():
     class SmallReranker(FakeReranker):
         """A reranker with memory for one claim."""
 
-        def score(
-            self,
-            claims: Sequence[str],
-            documents: Sequence[Sequence[Document]],
-            evidence: Sequence[Sequence[Sentence]],
-        ) -> list[list[Sentence]]:
+        def score(self, claims, documents, evidence):
             if len(claims) > 1:
                 raise torch.OutOfMemoryError("CUDA out of memory.")
             return super().score(claims, documents, evidence)
 
-    def ranked(stages: Stages) -> list[list[str]]:
+    def ranked(stages):
         results = fake_system(stages, threads=1).retrieve_many(CLAIMS, hops=2)
         return [[document.title for document in result.documents] for result in results]
 
@@ -188,14 +178,14 @@ def test_out_of_memory_makes_batches_smaller() -> None:
 
 
 @pytest.mark.parametrize("text", ["", " \n"])
-def test_an_empty_claim_is_an_error_after_the_results_before_it(text: str) -> None:
+def test_an_empty_claim_is_an_error_after_the_results_before_it(text):
     results = fake_system().retrieve_many([*CLAIMS, Claim("7", text), CLAIMS[0]])
     assert [next(results).claim for _ in CLAIMS] == CLAIMS
     with pytest.raises(AdmiralError, match="claim '7': is empty"):
         next(results)
 
 
-def test_claims_may_be_texts_with_their_numbers_as_ids() -> None:
+def test_claims_may_be_texts_with_their_numbers_as_ids():
     system = fake_system()
     results = list(system.retrieve_many(["One.", CLAIMS[0], "One."]))
     assert [result.claim for result in results] == [
@@ -213,24 +203,24 @@ def test_claims_may_be_texts_with_their_numbers_as_ids() -> None:
 
 
 @pytest.mark.parametrize("claim", [None, 5])
-def test_a_claim_of_another_type_is_an_error(claim: Any) -> None:
+def test_a_claim_of_another_type_is_an_error(claim):
     with pytest.raises(AdmiralError, match="claim 1: is of type"):
         fake_system().retrieve(claim)
     with pytest.raises(AdmiralError, match="claim 1: is of type"):
         asyncio.run(fake_system().aretrieve(claim))
 
 
-def test_settings_of_another_type_are_an_error() -> None:
+def test_settings_of_another_type_are_an_error():
     with pytest.raises(AdmiralError, match="config: is of type dict; give a RetrievalConfig"):
         Admiral.from_pretrained(config={"hops": 1})  # type: ignore[arg-type]
 
 
-def test_invalid_settings_are_an_error() -> None:
+def test_invalid_settings_are_an_error():
     with pytest.raises(AdmiralError, match="setting 'beam_size'"):
         fake_system(beam_size=0)
 
 
-def test_claims_that_have_arrived_do_not_wait_for_later_ones() -> None:
+def test_claims_that_have_arrived_do_not_wait_for_later_ones():
     queue: Queue[Claim | None] = Queue()
     queue.put(CLAIMS[0])
     results = fake_system().retrieve_many(Prefetch(iter(queue.get, None)))
@@ -241,7 +231,7 @@ def test_claims_that_have_arrived_do_not_wait_for_later_ones() -> None:
     assert list(results) == []
 
 
-def test_lone_surrogates_and_nul_are_replaced() -> None:
+def test_lone_surrogates_and_nul_are_replaced():
     judge = FakeJudge()
     system = fake_system(fake_stages(judge=judge))
     assert (
@@ -252,14 +242,14 @@ def test_lone_surrogates_and_nul_are_replaced() -> None:
 
 
 @pytest.mark.parametrize("pair", ["s", ("s",), ("a", "b", "c"), (1, "s"), None])
-def test_evidence_must_be_pairs_of_texts(pair: Any) -> None:
+def test_evidence_must_be_pairs_of_texts(pair):
     with pytest.raises(AdmiralError, match=r"evidence 2: is not a \(title, sentence\) pair"):
         fake_system().prove("a", [("", "s"), pair])
     with pytest.raises(AdmiralError, match="claim: is of type NoneType; give a text"):
         fake_system().prove(None, [])  # type: ignore[arg-type]
 
 
-def test_a_judge_states_how_much_evidence_it_accepts() -> None:
+def test_a_judge_states_how_much_evidence_it_accepts():
     judge = FakeJudge()
     judge.max_evidence = 2  # type: ignore[attr-defined]
     system = fake_system(fake_stages(judge=judge))
@@ -268,9 +258,7 @@ def test_a_judge_states_how_much_evidence_it_accepts() -> None:
         system.prove("A claim.", [("A", "s")] * 3)
 
 
-def test_every_call_uses_the_configured_number_of_threads(
-    set_threads: Callable[[int], None],
-) -> None:
+def test_every_call_uses_the_configured_number_of_threads(set_threads):
     set_threads(2)
     seen: list[int] = []
     stages = fake_stages(judge=CallbackJudge(lambda: seen.append(torch.get_num_threads())))
@@ -290,9 +278,7 @@ def test_every_call_uses_the_configured_number_of_threads(
     assert seen == [3] * 12
 
 
-def test_by_default_the_number_of_threads_is_that_at_construction(
-    set_threads: Callable[[int], None],
-) -> None:
+def test_by_default_the_number_of_threads_is_that_at_construction(set_threads):
     set_threads(2)
     seen: list[int] = []
     stages = fake_stages(judge=CallbackJudge(lambda: seen.append(torch.get_num_threads())))
@@ -304,14 +290,14 @@ def test_by_default_the_number_of_threads_is_that_at_construction(
     assert seen == [2]
 
 
-def test_close_waits_for_running_calls_and_later_calls_are_errors() -> None:
+def test_close_waits_for_running_calls_and_later_calls_are_errors():
     started, may_continue, closed = threading.Event(), threading.Event(), threading.Event()
 
-    def wait() -> None:
+    def wait():
         started.set()
         assert may_continue.wait(timeout=10)
 
-    def close() -> None:
+    def close():
         system.close()
         closed.set()
 
@@ -344,7 +330,7 @@ def test_close_waits_for_running_calls_and_later_calls_are_errors() -> None:
     system.close()
 
 
-def test_the_context_manager_closes() -> None:
+def test_the_context_manager_closes():
     with fake_system() as system:
         kb: Any = system.kb
         assert not kb.closed

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 import torch
 
-from admiral import Admiral, AdmiralError, Claim, RetrievalConfig, RetrievalResult
+from admiral import Admiral, AdmiralError, Claim, RetrievalConfig
 from admiral.models.checkpoint import load_checkpoint
 from admiral.retrieval.provenance import recorded_settings
 from proofs import Judgement
@@ -23,8 +21,7 @@ CLAIMS = [
 ]
 
 
-def essence(result: RetrievalResult) -> object:
-    """Return the parts of a result that must not depend on the batch."""
+def essence(result):
     return (
         [(d.title, d.hop) for d in result.documents],
         [s.key for s in result.evidence],
@@ -33,22 +30,19 @@ def essence(result: RetrievalResult) -> object:
     )
 
 
-def scores(result: RetrievalResult) -> list[float]:
-    """Return all scores of a result."""
+def scores(result):
     in_sets = [document_set.score for hop in result.hops for document_set in hop.document_sets]
     in_evidence = [sentence.score for hop in result.hops for sentence in hop.evidence]
     return [*(document.score for document in result.documents), *in_sets, *in_evidence]
 
 
 @pytest.fixture
-def two_threads(set_threads: Callable[[int], None]) -> None:
+def two_threads(set_threads):
     set_threads(2)
 
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
-def test_a_batch_gives_the_same_results_as_single_claims(
-    system: Admiral, model: Path, precision: str, two_threads: None
-) -> None:
+def test_a_batch_gives_the_same_results_as_single_claims(system, model, precision, two_threads):
     """Here claims stop at different hops, and two threads share the batches."""
     if precision == "bf16" and not SAME_BITS:
         pytest.skip("in this processor's bfloat16, document sets of similar scores may swap")
@@ -68,9 +62,7 @@ def test_a_batch_gives_the_same_results_as_single_claims(
 
 
 @pytest.mark.parametrize(("dtype", "name"), [(torch.float32, "fp32"), (torch.bfloat16, "bf16")])
-def test_the_precision_auto_becomes_that_of_the_checkpoint(
-    system: Admiral, model: Path, dtype: torch.dtype, name: str
-) -> None:
+def test_the_precision_auto_becomes_that_of_the_checkpoint(system, model, dtype, name):
     checkpoint = load_checkpoint(model, dtype=dtype)
     automatic = Admiral(system.kb, checkpoint, RetrievalConfig())
     assert automatic.config.precision == name
@@ -79,7 +71,7 @@ def test_the_precision_auto_becomes_that_of_the_checkpoint(
     assert named.config.precision == "int8"
 
 
-def test_documents_exist_and_include_the_best_set(system: Admiral) -> None:
+def test_documents_exist_and_include_the_best_set(system):
     result = system.retrieve(CLAIMS[0], hops=2)
     titles = [d.title for d in result.documents]
     assert len(titles) == len(set(titles)) == system.config.top_k
@@ -92,14 +84,14 @@ def test_documents_exist_and_include_the_best_set(system: Admiral) -> None:
         assert system.kb.document(sentence.title).sentences[sentence.index] == sentence.text
 
 
-def test_the_ranking_last_hop_begins_with_the_best_set(system: Admiral) -> None:
+def test_the_ranking_last_hop_begins_with_the_best_set(system):
     config = replace(system.config, ranking="last-hop")
     result = Admiral(system.kb, system.checkpoint, config).retrieve(CLAIMS[0], hops=2)
     best = result.hops[-1].document_sets[0].titles
     assert tuple(d.title for d in result.documents[: len(best)]) == best
 
 
-def test_proofs_quote_the_evidence(system: Admiral) -> None:
+def test_proofs_quote_the_evidence(system):
     for claim in CLAIMS:
         for hop in system.retrieve(claim, hops=2).hops:
             assert hop.proof is not None
@@ -107,7 +99,7 @@ def test_proofs_quote_the_evidence(system: Admiral) -> None:
             assert hop.sufficient == hop.proof.sufficient
 
 
-def test_a_long_claim_is_cut_with_a_warning(system: Admiral) -> None:
+def test_a_long_claim_is_cut_with_a_warning(system):
     claim = "The Danube flows through Vienna. " * 120 + "Zanzibar."
     (warning,) = system.retrieve(claim, hops=1).warnings
     assert "the cross-encoder reads 99, the sentence encoder reads 126" in warning
@@ -116,14 +108,14 @@ def test_a_long_claim_is_cut_with_a_warning(system: Admiral) -> None:
 
 
 @pytest.mark.parametrize(("tokens", "warnings"), [(253, 0), (254, 1)])
-def test_the_warning_counts_tokens(quick: Admiral, tokens: int, warnings: int) -> None:
+def test_the_warning_counts_tokens(quick, tokens, warnings):
     result = quick.retrieve("a " * (tokens - 1) + "pi", hops=1)
     assert len(result.warnings) == warnings
     for warning in result.warnings:
         assert "254 tokens the hop retriever reads 253; cut from: 'pi'" in warning
 
 
-def test_an_unknown_or_damaged_model_or_kb_is_named(tmp_path: Path, model: Path) -> None:
+def test_an_unknown_or_damaged_model_or_kb_is_named(tmp_path, model):
     with pytest.raises(AdmiralError, match="no-such-model"):
         Admiral.from_pretrained("no-such-model")
     with pytest.raises(AdmiralError, match="no-such-kb"):
@@ -136,7 +128,7 @@ def test_an_unknown_or_damaged_model_or_kb_is_named(tmp_path: Path, model: Path)
         Admiral.from_pretrained(tmp_path)
 
 
-def test_the_similarity_reranker_needs_no_training(model: Path) -> None:
+def test_the_similarity_reranker_needs_no_training(model):
     config = RetrievalConfig(reranker="similarity", judge="lexical", title_beams=0)
     with Admiral.from_pretrained(model, config=config) as system:
         result = system.retrieve(CLAIMS[0], hops=1)
@@ -145,9 +137,7 @@ def test_the_similarity_reranker_needs_no_training(model: Path) -> None:
 
 
 @pytest.mark.skipif(not int8_is_supported(), reason="the processor has no int8")
-def test_int8_is_independent_of_the_batch_and_close_to_float32(
-    system: Admiral, model: Path, two_threads: None
-) -> None:
+def test_int8_is_independent_of_the_batch_and_close_to_float32(system, model, two_threads):
     settings = replace(system.config, precision="int8", batch_size=3, max_hops=2)
     with Admiral.from_pretrained(model, config=settings) as quantised:
         together = list(quantised.retrieve_many(CLAIMS))
@@ -165,9 +155,7 @@ def test_int8_is_independent_of_the_batch_and_close_to_float32(
 
 
 @pytest.mark.parametrize("judge", ["generated", "classifier"])
-def test_a_judge_accepts_as_many_sentences_as_its_model_can_name(
-    quick: Admiral, judge: str
-) -> None:
+def test_a_judge_accepts_as_many_sentences_as_its_model_can_name(quick, judge):
     system = Admiral(quick.kb, quick.checkpoint, replace(quick.config, judge=judge))
     evidence = [("A", f"It is {number}.") for number in range(343)]
     assert isinstance(system.prove("It is 7.", evidence[:342]), Judgement)

@@ -29,7 +29,7 @@ EXTRAS = ("mcp", "ray", "rayserve", "training", "lucene")
 
 
 @pytest.fixture
-def lacking(tmp_path: Path) -> Path:
+def lacking(tmp_path):
     """Return a folder for the path in which AdMIRaL's extras need packages that do not exist.
 
     Importing torch from there is an error: a command that lacks a package must not wait for it.
@@ -45,7 +45,7 @@ def lacking(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(lacking: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def run(lacking, *arguments):
     path = os.pathsep.join(map(str, (lacking, ROOT)))
     return subprocess.run(
         [sys.executable, "-m", *arguments],
@@ -57,8 +57,7 @@ def run(lacking: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def pip_arguments(message: str) -> list[list[str]]:
-    """Return what the pip commands of a message install."""
+def pip_arguments(message):
     commands = [shlex.split(text) for text in re.findall("`([^`]* -m pip install [^`]*)`", message)]
     assert commands, message
     for command in commands:
@@ -83,9 +82,7 @@ def pip_arguments(message: str) -> list[list[str]]:
         (["training.verifier", "--config", "config.yaml"], ["absent-training[x]<3,>=2"]),
     ],
 )
-def test_a_command_that_lacks_an_extra_says_so_before_torch_is_imported(
-    lacking: Path, arguments: list[str], wanted: list[str]
-) -> None:
+def test_a_command_that_lacks_an_extra_says_so_before_torch_is_imported(lacking, arguments, wanted):
     done = run(lacking, *arguments)
     assert done.returncode == 1, done.stderr
     assert "torch was imported" not in done.stderr
@@ -93,7 +90,7 @@ def test_a_command_that_lacks_an_extra_says_so_before_torch_is_imported(
     assert pip_arguments(done.stderr) == [wanted]
 
 
-def test_a_missing_requirement_is_reported_by_every_command(lacking: Path) -> None:
+def test_a_missing_requirement_is_reported_by_every_command(lacking):
     with (lacking / "admiral_retrieval-0.2.0.dist-info" / "METADATA").open("a") as file:
         file.write("Requires-Dist: absent-parser>=1.2\n")
         file.write("Requires-Dist: absent-elsewhere; sys_platform == 'none'\n")
@@ -107,7 +104,7 @@ def test_a_missing_requirement_is_reported_by_every_command(lacking: Path) -> No
         assert run(lacking, "admiral", *arguments).returncode == 0
 
 
-def test_the_remedy_for_lucene_names_both_commands(lacking: Path) -> None:
+def test_the_remedy_for_lucene_names_both_commands(lacking):
     (lacking / "pyserini.py").write_text("")  # a module without the jar
     code = "from admiral.kb.bm25.jvm import lucene_jar; lucene_jar()"
     (lacking / "probe.py").write_text(code)
@@ -115,12 +112,12 @@ def test_the_remedy_for_lucene_names_both_commands(lacking: Path) -> None:
     assert pip_arguments(done.stderr) == [["absent-lucene[x]<3,>=2"], ["--no-deps", "pyserini"]]
 
 
-def test_what_this_environment_has_is_not_missing() -> None:
+def test_what_this_environment_has_is_not_missing():
     check_requirements()
     check_extra("lucene", "BM25")
 
 
-def test_the_error_is_of_both_kinds_and_names_the_alternative() -> None:
+def test_the_error_is_of_both_kinds_and_names_the_alternative():
     error = missing_extra("lucene", "the subject", "do without")
     assert isinstance(error, AdmiralError)
     assert isinstance(error, ImportError)
@@ -130,7 +127,7 @@ def test_the_error_is_of_both_kinds_and_names_the_alternative() -> None:
     assert str(error).endswith("`, or do without")
 
 
-def test_extras_and_requirements_are_those_of_the_metadata() -> None:
+def test_extras_and_requirements_are_those_of_the_metadata():
     own = metadata.distribution(DISTRIBUTION)
     base = {requirement.name for requirement in requirements_of(own)}
     assert {"torch", "pypdf", "trafilatura", "uvicorn"} <= base

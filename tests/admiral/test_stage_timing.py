@@ -10,14 +10,14 @@ import pytest
 from admiral.stage_timing import timed, timing_stages
 
 
-def test_a_stage_counts_those_inside_it() -> None:
+def test_a_stage_counts_those_inside_it():
     seconds: dict[str, float] = {}
 
     @timed("inner")
-    def inner() -> None:
+    def inner():
         time.sleep(0.01)
 
-    def report(stage: str, duration: float, claims: int) -> None:
+    def report(stage, duration, claims):
         assert claims == 3
         seconds[stage] = duration
 
@@ -27,10 +27,10 @@ def test_a_stage_counts_those_inside_it() -> None:
     assert 0.01 <= seconds["inner"] <= seconds["outer"]
 
 
-def test_only_the_thread_of_the_block_reports() -> None:
+def test_only_the_thread_of_the_block_reports():
     stages: list[str] = []
 
-    def other() -> None:
+    def other():
         with timed("of another thread"):
             pass
 
@@ -47,10 +47,10 @@ def test_only_the_thread_of_the_block_reports() -> None:
     assert stages == ["reported"]
 
 
-def test_a_stage_that_fails_is_not_reported() -> None:
+def test_a_stage_that_fails_is_not_reported():
     stages: list[str] = []
 
-    def fail() -> None:
+    def fail():
         with timed("failing"):
             raise ValueError("the stage has failed")
 

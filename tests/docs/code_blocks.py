@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,20 +40,18 @@ class Block:
     code: str
     reason: str | None
 
-    def __str__(self) -> str:
+    def __str__(self):
         return f"{self.page.relative_to(ROOT)}:{self.line}"
 
 
-def blocks(page: Path) -> Iterator[Block]:
-    """Yield the fenced code blocks of a page in order."""
+def blocks(page):
     text = page.read_text(encoding="utf-8")
     for match in _FENCE.finditer(text):
         line = text.count("\n", 0, match.start("language")) + 1
         yield Block(page, line, match["language"], match["code"], match["reason"])
 
 
-def runnable(*languages: str) -> list[Block]:
-    """Return the blocks of all pages in some languages that are not marked."""
+def runnable(*languages):
     return [
         block
         for page in PAGES
@@ -63,6 +60,6 @@ def runnable(*languages: str) -> list[Block]:
     ]
 
 
-def commands(code: str) -> list[str]:
+def commands(code):
     """Return the commands of a shell block, continued lines joined."""
     return [line for line in code.replace("\\\n", " ").splitlines() if line.strip()]

@@ -25,7 +25,6 @@ from tests.docs.code_blocks import (
     OF_EXPERIMENTS,
     PAGES,
     ROOT,
-    Block,
     blocks,
     commands,
     runnable,
@@ -42,12 +41,12 @@ TRAINING = {"training.joint", "training.retriever", "training.reranker", "traini
 OUTPUTS = runnable("text")
 
 
-def ids(block: object) -> str:
+def ids(block):
     return str(block)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_blocks_are_fenced_and_name_their_language(page: Path) -> None:
+def test_blocks_are_fenced_and_name_their_language(page):
     assert {block.language for block in blocks(page)} <= LANGUAGES
     if page == GENERATED:
         return
@@ -59,7 +58,7 @@ def test_blocks_are_fenced_and_name_their_language(page: Path) -> None:
 
 
 @pytest.fixture
-def surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def surroundings(tmp_path, monkeypatch):
     """A folder with the corpora and the knowledge base that examples name."""
     monkeypatch.chdir(tmp_path)
     texts = {"Seth Meyers": "He claims to host Late Night.", "Late Night": "A claim is a joke."}
@@ -74,7 +73,7 @@ PYTHON = [block for block in runnable("python") if block.page.stem not in OWN_TE
 
 
 @pytest.mark.parametrize("block", PYTHON, ids=ids)
-def test_python_runs(block: Block, surroundings: None, capsys: pytest.CaptureFixture[str]) -> None:
+def test_python_runs(block, surroundings, capsys):
     exec(compile(block.code, str(block), "exec"), {"__name__": "example"})
     said = capsys.readouterr().out
     assert said or "print(" not in block.code
@@ -86,13 +85,13 @@ def test_python_runs(block: Block, surroundings: None, capsys: pytest.CaptureFix
 
 
 @pytest.mark.parametrize("block", runnable("sh"), ids=ids)
-def test_commands_exist_with_their_options(block: Block) -> None:
+def test_commands_exist_with_their_options(block):
     for line in commands(block.code):
         for part in _pipeline(line):
             _check(part)
 
 
-def _pipeline(line: str) -> list[list[str]]:
+def _pipeline(line):
     words = shlex.split(line, comments=True)
     parts: list[list[str]] = [[]]
     for word in words:
@@ -103,7 +102,7 @@ def _pipeline(line: str) -> list[list[str]]:
     return [part for part in parts if part]
 
 
-def _check(words: list[str]) -> None:
+def _check(words):
     while re.fullmatch(r"[A-Z_]+=\S*", words[0]):
         words = words[1:]
     program, *arguments = words
@@ -126,7 +125,7 @@ def _check(words: list[str]) -> None:
         assert program in SYSTEM, f"{program}: mark the block, or check its commands"
 
 
-def _subcommand(command: click.Command, arguments: list[str]) -> tuple[click.Command, list[str]]:
+def _subcommand(command, arguments):
     """Return the command that the first arguments name within a group, and the other arguments."""
     context = click.Context(command)
     while isinstance(command, click.Group):
@@ -138,11 +137,11 @@ def _subcommand(command: click.Command, arguments: list[str]) -> tuple[click.Com
     return command, arguments
 
 
-def _names(config: type) -> set[str]:
+def _names(config):
     return {field.name for field in fields(config)}
 
 
-def _check_options(command: click.Command, arguments: list[str], settings: set[str]) -> None:
+def _check_options(command, arguments, settings):
     context = click.Context(command)
     values, rest, _ = command.make_parser(context).parse_args(list(arguments))
     assert rest == []
@@ -158,7 +157,7 @@ def _check_options(command: click.Command, arguments: list[str], settings: set[s
 
 
 @pytest.mark.parametrize("block", runnable("json", "yaml"), ids=ids)
-def test_data_can_be_parsed(block: Block) -> None:
+def test_data_can_be_parsed(block):
     if block.language == "yaml":
         assert isinstance(yaml.safe_load(block.code), dict)
         return
@@ -170,20 +169,20 @@ def test_data_can_be_parsed(block: Block) -> None:
 
 
 @cache
-def output_of(command: str) -> str:
+def output_of(command):
     said = io.BytesIO()
     with redirect_stdout(io.TextIOWrapper(said, encoding="utf-8", write_through=True)):
         assert main(shlex.split(command)[1:]) == 0
         return words_of(said.getvalue().decode())
 
 
-def words_of(text: str) -> str:
+def words_of(text):
     """Lines are broken by the width of the terminal; scores differ by processor, seconds always."""
     return re.sub(r"-?\d+\.\d\d\b", "N", " ".join(text.split()))
 
 
 @pytest.mark.parametrize("block", OUTPUTS, ids=ids)
-def test_output_is_what_the_command_before_prints(block: Block) -> None:
+def test_output_is_what_the_command_before_prints(block):
     before = [b for b in blocks(block.page) if b.language == "sh" and b.line < block.line]
     (command,) = commands(before[-1].code)
     said = output_of(command)

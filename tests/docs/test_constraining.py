@@ -19,7 +19,7 @@ STRINGS = {"Ada Lovelace", "Alan Kay", "Alan Turing", "Grace Hopper"}
 
 
 @pytest.fixture(scope="module")
-def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+def checkpoints(tmp_path_factory):
     """A directory for each model that the page names."""
     torch.manual_seed(0)
     tokenizer = mini_tokenizer(minilm_directory())
@@ -57,9 +57,7 @@ def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return made
 
 
-def test_the_code_does_what_the_page_says(
-    checkpoints: dict[str, Path], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_code_does_what_the_page_says(checkpoints, capsys):
     assert len(BLOCKS) == 3
     names: dict[str, object] = {}
     for block, (name, directory) in zip(BLOCKS[:2], checkpoints.items(), strict=True):
@@ -82,6 +80,6 @@ def test_the_code_does_what_the_page_says(
             )
 
 
-def test_the_first_example_is_short() -> None:
+def test_the_first_example_is_short():
     lines = [line for line in BLOCKS[0].splitlines() if line and not line.startswith("#")]
     assert len(lines) <= 20

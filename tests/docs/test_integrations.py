@@ -15,12 +15,7 @@ NEEDS = (None, "langchain_core", "haystack")
 @pytest.mark.parametrize(
     ("code", "needs"), list(zip(CODES, NEEDS, strict=True)), ids=("asyncio", *NEEDS[1:])
 )
-def test_the_code_does_what_the_page_says(
-    code: str,
-    needs: str | None,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_the_code_does_what_the_page_says(code, needs, monkeypatch, capsys):
     monkeypatch.setenv("HAYSTACK_TELEMETRY_ENABLED", "False")
     if needs is not None:
         pytest.importorskip(needs, reason=f"needs the package {needs}")

@@ -6,16 +6,12 @@ import json
 import re
 from pathlib import Path
 
-import pytest
-
 from admiral.kb import build
 
 PAGE = Path(__file__).parents[2] / "docs" / "joining.md"
 
 
-def test_the_code_does_what_the_page_says(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_code_does_what_the_page_says(tmp_path, monkeypatch, capsys):
     (code,) = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.M | re.S)
     monkeypatch.chdir(tmp_path)
     titles = {"wiki-1": "Late Night", "wiki-2": "Seth Meyers", "my-kb": "Late Night"}

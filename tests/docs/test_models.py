@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from admiral.kb import build
-from admiral.models.hf_config import ARCHITECTURES
+from admiral.models.checkpoint import ARCHITECTURES
 from tests.training.tiny import RIVERS, TITLES, write_hub_directory, write_t5_directory
 
 PAGE = Path(__file__).parents[2] / "docs" / "models.md"
@@ -19,7 +19,7 @@ NAME = "google/flan-t5-base"
 
 
 @pytest.fixture
-def kb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def kb(tmp_path, monkeypatch):
     """A folder with the knowledge base that the page names."""
     monkeypatch.chdir(tmp_path)
     documents = [
@@ -31,9 +31,7 @@ def kb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("kind", ["t5", "bart"])
-def test_the_code_does_what_the_page_says(
-    kind: str, kb: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_code_does_what_the_page_says(kind, kb, tmp_path, capsys):
     write = write_t5_directory if kind == "t5" else write_hub_directory
     model = write(tmp_path / "model", positions=512)
     assert CODE.count(NAME) == 1
@@ -48,7 +46,7 @@ def test_the_code_does_what_the_page_says(
         assert float(line.split()[-1]) < 0
 
 
-def test_the_page_names_all_architectures() -> None:
+def test_the_page_names_all_architectures():
     assert set(re.findall(r"`(\w+)`", "".join(re.findall(r"^\| `.*?\|", TEXT, re.M)))) >= set(
         ARCHITECTURES
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import fields
 from importlib.util import find_spec
-from pathlib import Path
 
 import pytest
 import yaml
@@ -29,18 +28,17 @@ _PHRASES = (
 )
 
 
-def prose(page: Path) -> str:
-    """Return a page without code."""
+def prose(page):
     text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
     return re.sub(r"`[^`]*`", "", text)
 
 
-def test_the_readme_is_short() -> None:
+def test_the_readme_is_short():
     assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 250
 
 
 @pytest.mark.parametrize("page", WRITTEN, ids=lambda page: page.name)
-def test_links_lead_to_files(page: Path) -> None:
+def test_links_lead_to_files(page):
     for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
         path, _, anchor = link.partition("#")
         if "://" in link:
@@ -51,7 +49,7 @@ def test_links_lead_to_files(page: Path) -> None:
             assert anchor in anchors(target), link
 
 
-def anchors(page: Path) -> set[str]:
+def anchors(page):
     """Return the ids of a page's headings, as MkDocs and GitHub make them."""
     text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
     headings = re.findall(r"^#+ (.+)$", text, re.M)
@@ -59,7 +57,7 @@ def anchors(page: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("page", WRITTEN, ids=lambda page: page.name)
-def test_paths_and_modules_exist(page: Path) -> None:
+def test_paths_and_modules_exist(page):
     text = page.read_text(encoding="utf-8")
     missing = [path for path in _PATH.findall(text) if not list(ROOT.glob(path.rstrip("/")))]
     assert missing == []
@@ -67,10 +65,10 @@ def test_paths_and_modules_exist(page: Path) -> None:
     assert unknown == []
 
 
-def test_every_page_is_in_the_navigation() -> None:
+def test_every_page_is_in_the_navigation():
     site = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
 
-    def named(entry: object) -> list[str]:
+    def named(entry):
         if isinstance(entry, str):
             return [entry]
         values = entry.values() if isinstance(entry, dict) else entry
@@ -81,7 +79,7 @@ def test_every_page_is_in_the_navigation() -> None:
 
 
 @pytest.mark.parametrize("page", WRITTEN, ids=lambda page: page.name)
-def test_settings_in_prose_exist(page: Path) -> None:
+def test_settings_in_prose_exist(page):
     """Those of code blocks are checked with their command."""
     known = {
         f.name for config in (RetrievalConfig, TrainConfig, VerifierConfig) for f in fields(config)
@@ -90,14 +88,14 @@ def test_settings_in_prose_exist(page: Path) -> None:
     assert set(named) - known - OF_EXPERIMENTS - {"KEY"} == set()
 
 
-def test_every_setting_of_retrieval_is_explained() -> None:
+def test_every_setting_of_retrieval_is_explained():
     text = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
     named = set(re.findall(r"^\| `(\w+)`", text, flags=re.M))
     assert {field.name for field in fields(RetrievalConfig)} - named == set()
 
 
 @pytest.mark.parametrize("page", WRITTEN, ids=lambda page: page.name)
-def test_the_language_is_plain(page: Path) -> None:
+def test_the_language_is_plain(page):
     text = prose(page)
     if page.name == "CONTRIBUTING.md":  # it shows what not to write
         text = re.sub(r"^\|.*\n", "", text, flags=re.M)
@@ -106,7 +104,7 @@ def test_the_language_is_plain(page: Path) -> None:
     assert re.findall(_PHRASES, text, re.IGNORECASE) == []
 
 
-def test_no_page_names_a_machine() -> None:
+def test_no_page_names_a_machine():
     wanted = "|".join(
         (r"/work/\w", r"/home/\w", r"/root/\w", "pypi" + r"\.org", "python" + "hosted")
     )
@@ -114,7 +112,7 @@ def test_no_page_names_a_machine() -> None:
         assert re.findall(wanted, page.read_text(encoding="utf-8")) == [], page
 
 
-def test_the_changelog_names_the_release() -> None:
+def test_the_changelog_names_the_release():
     text = CHANGELOG.read_text(encoding="utf-8")
     assert re.findall(r"^## (.+)$", text, re.M)[0] == "[Unreleased] 0.2.0"
     assert "### Renamed" in text

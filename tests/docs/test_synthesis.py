@@ -13,7 +13,7 @@ from admiral.synthesis import SynthesisSettings, Synthesizer
 PAGE = Path(__file__).parents[2] / "docs" / "synthesis.md"
 
 
-def test_the_examples_are_written(user_cache: None) -> None:
+def test_the_examples_are_written(user_cache):
     text = PAGE.read_text(encoding="utf-8")
     examples = [json.loads(one) for one in re.findall(r"^```json\n(.*?)^```$", text, re.M | re.S)]
     count = int(re.findall(r"synthesize --kb demo --count (\d+)", text)[0])

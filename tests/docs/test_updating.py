@@ -6,14 +6,12 @@ import json
 import re
 from pathlib import Path
 
-import pytest
-
 from admiral.kb import KnowledgeBase, build, info
 
 PAGE = Path(__file__).parents[2] / "docs" / "updating.md"
 
 
-def test_the_code_does_what_the_page_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_code_does_what_the_page_says(tmp_path, monkeypatch):
     (code,) = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.M | re.S)
     monkeypatch.chdir(tmp_path)
     for name, titles in {"corpus": ["Seth Meyers", "Bird"], "more": ["Bird", "Nest"]}.items():

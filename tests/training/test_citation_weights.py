@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from admiral.citations import Citation, CitationConfig, CitedClaim, Citer
+from admiral.citations.coverage_verifier import TermWeights
 from admiral.citations.source_collections import LoadedSources
-from admiral.citations.verifiers.coverage_verifier import TermWeights
 from tests.admiral.citations.cited_pages import BRIDGE
 from training.citations import FEATURES, main
 

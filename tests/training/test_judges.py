@@ -16,8 +16,7 @@ from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
 from admiral.gold import read_gold
 from admiral.kb import KnowledgeBase, locate
-from admiral.models.checkpoint import load_checkpoint, locate_checkpoint
-from admiral.models.checkpoint_sums import verify_checkpoint
+from admiral.models.checkpoint import load_checkpoint, locate_checkpoint, verify_checkpoint
 from admiral.models.heads import SUFFICIENCY_HEAD
 from admiral.retrieval.proving import build_judge
 from proofs.judges.calibrated import FEATURES, CalibratedJudge, Weights

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from admiral.citations.coverage_verifier import CoverageVerifier, TermWeights
 from admiral.citations.source_scorers import MixedScorer
-from admiral.citations.verifiers.coverage_verifier import CoverageVerifier, TermWeights
 from admiral.errors import AdmiralError
 from tests.admiral.citations.cited_pages import BRIDGE, CLAIM, HARBOUR, passage
 from training.citations import (

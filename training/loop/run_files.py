@@ -25,8 +25,7 @@ from safetensors.torch import save_file
 from torch import nn
 
 from admiral.errors import AdmiralError, first_line
-from admiral.models.checkpoint import is_checkpoint
-from admiral.models.checkpoint_sums import write_sums
+from admiral.models.checkpoint import is_checkpoint, write_sums
 from admiral.storage.atomic_directories import check_replaceable, exclusive_access, staging
 from admiral.storage.atomic_files import (
     as_os_errors,

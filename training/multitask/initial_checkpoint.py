@@ -14,9 +14,13 @@ from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 from admiral.convert.hf_tokenizers import open_tokenizer
 from admiral.errors import AdmiralError
-from admiral.models.checkpoint import has_output_embedding, load_seq2seq, locate_checkpoint
+from admiral.models.checkpoint import (
+    has_output_embedding,
+    load_seq2seq,
+    locate_checkpoint,
+    read_seq2seq_config,
+)
 from admiral.models.heads import RerankHead, load_head
-from admiral.models.hf_config import read_seq2seq_config
 from admiral.storage.bundled_names import MODELS
 from proofs.generation.proof_grammar import missing_proof_marks
 from training.multitask.multitask_settings import TrainConfig

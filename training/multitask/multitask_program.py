@@ -15,8 +15,7 @@ from huggingface_hub import ModelCardData
 import admiral
 from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, locate
-from admiral.models.checkpoint import save_checkpoint
-from admiral.models.hf_config import ARCHITECTURES
+from admiral.models.checkpoint import ARCHITECTURES, save_checkpoint
 from training.data.samples import RetrieveSample
 from training.loop.loop_settings import values_of
 from training.loop.optimisation import parameter_groups

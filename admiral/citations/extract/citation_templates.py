@@ -138,13 +138,7 @@ def is_short_reference(template: Template) -> bool:
 
 
 def citation_of(template: Template, name: str = "") -> Citation:
-    """Return the source that a citation template describes.
-
-    Parameters
-    ----------
-    name
-        Name of the reference that it stands in.
-    """
+    """Return the source that a citation template describes."""
     given = {key: plain_text(value) for key, value in template.parameters.items()}
     fields = {field: _first(given, keys) for field, keys in _PARAMETERS.items()}
     urls = (_url(template.parameters.get(key)) for key in _PARAMETERS["url"])

@@ -74,10 +74,7 @@ class HtmlReferences:
     def resolved(self, numbers: Mapping[str, str]) -> dict[str, Reference]:
         """Return the references that marks use.
 
-        Parameters
-        ----------
-        numbers
-            What the marks of each note show, such as ``3`` or ``note 1``.
+        `numbers`: what the marks of each note show, such as ``3`` or ``note 1``.
         """
         return {note: self._reference(note, shown) for note, shown in numbers.items()}
 
@@ -140,7 +137,6 @@ def _of_cite(cite: html.HtmlElement, name: str) -> Citation:
 
 
 def _coins(cite: html.HtmlElement) -> dict[str, str]:
-    """Return what the span beside a source says of it in the format of OpenURL."""
     following = cite.getnext()
     spans = [] if following is None or following.tag != "span" else [following]
     for span in [*spans, *cite.iter("span")]:
@@ -236,14 +232,7 @@ def read_html(text: str, title: str = "") -> MarkedPage:
     """Return a page in HTML as marked blocks.
 
     Left out are tables, infoboxes, captions, hidden text, navigation, and lists of references,
-    which are read as such.
-
-    Parameters
-    ----------
-    text
-        HTML; any string is allowed.
-    title
-        Title of the page; by default that which the page states.
+    which are read as such. `title`: title of the page; by default that which the page states.
     """
     root = _parsed(text)
     if root is None:

@@ -148,7 +148,6 @@ def _ship(unnamed: Sequence[Sequence[Node]]) -> Sequence[Node]:
 
 
 def _convert(values: Sequence[str], template: Template) -> str:
-    """Return what ``{{convert}}`` shows of the quantity that it is given."""
     numbers = [value for value in values if value[:1].isdigit() or value[:1] in "-−+."]
     if not values:
         return ""
@@ -234,7 +233,6 @@ def _power(values: Sequence[str], template: Template) -> str:
 
 
 def _old_style_date(values: Sequence[str], template: Template) -> str:
-    """Return a date of the Gregorian calendar with that of the Julian one."""
     date, year, old = (*values, "", "", "")[:3]
     return f"{date}{f' [O.S. {old}]' if old else ''} {year}".strip()
 

@@ -10,92 +10,40 @@ from admiral.citations.citation_records import Citation, Kind
 
 # Tag -> names of its template and of the redirects to it, in lower case.
 _NAMES = {
-    "failed-verification": (
-        "failed verification",
-        "failed verification span",
-        "fv",
-        "nicg",
-        "not in citation",
-        "not in citation given",
-        "not in ref",
-        "not in reference",
-        "not in source",
-        "notincitation",
-    ),
-    "dead-link": (
-        "dead link",
-        "dead links",
-        "deadlink",
-        "broken link",
-        "link broken",
-        "permanent dead link",
-    ),
-    "better-source-needed": (
-        "better source needed",
-        "better source",
-        "bsn",
-        "better reference needed",
-        "better citation needed",
-        "primary source inline",
-        "non-primary source needed",
-        "third-party source needed",
-    ),
-    "citation-needed": (
-        "citation needed",
-        "citation needed span",
-        "cn",
-        "fact",
-        "facts",
-        "fact or opinion",
-        "cn span",
-        "needs citation",
-        "need citation",
-        "source needed",
-        "sourceme",
-        "source?",
-        "citeneeded",
-        "cite needed",
-        "uncited",
-        "unreferenced inline",
-        "reference needed",
-        "ref needed",
-        "refneeded",
-        "citation requested",
-    ),
-    "unreliable-source": (
-        "unreliable source",
-        "unreliable source?",
-        "unreliable source inline",
-        "unreliable inline",
-        "rs?",
-        "reliable source?",
-        "reliable?",
-        "unreliable?",
-        "unreliable medical source",
-        "medrs",
-        "self-published inline",
-        "self-published source",
-        "self-published source?",
-        "deprecated inline",
-        "user-generated inline",
-        "user-generated source",
-    ),
-    "verify-source": (
-        "verify source",
-        "verify inline",
-        "verification needed",
-        "verify",
-        "source verify",
-        "vs",
-        "vn",
-        "check source",
-        "needs verification",
-        "verify quote",
-        "verify credibility",
-    ),
-    "original-research": ("original research inline", "or inline", "original research?"),
-    "dubious": ("dubious", "dubious inline", "disputed inline", "disputed-inline"),
-    "page-needed": ("page needed", "page number needed", "pn", "page?"),
+    tag: tuple(names.split(", "))
+    for tag, names in {
+        "failed-verification": (
+            "failed verification, failed verification span, fv, nicg, not in citation, not in "
+            "citation given, not in ref, not in reference, not in source, notincitation"
+        ),
+        "dead-link": (
+            "dead link, dead links, deadlink, broken link, link broken, permanent dead link"
+        ),
+        "better-source-needed": (
+            "better source needed, better source, bsn, better reference needed, better citation "
+            "needed, primary source inline, non-primary source needed, third-party source "
+            "needed"
+        ),
+        "citation-needed": (
+            "citation needed, citation needed span, cn, fact, facts, fact or opinion, cn span, "
+            "needs citation, need citation, source needed, sourceme, source?, citeneeded, cite "
+            "needed, uncited, unreferenced inline, reference needed, ref needed, refneeded, "
+            "citation requested"
+        ),
+        "unreliable-source": (
+            "unreliable source, unreliable source?, unreliable source inline, unreliable "
+            "inline, rs?, reliable source?, reliable?, unreliable?, unreliable medical source, "
+            "medrs, self-published inline, self-published source, self-published source?, "
+            "deprecated inline, user-generated inline, user-generated source"
+        ),
+        "verify-source": (
+            "verify source, verify inline, verification needed, verify, source verify, vs, vn, "
+            "check source, needs verification, verify quote, verify credibility"
+        ),
+        "original-research": "original research inline, or inline, original research?",
+        "dubious": "dubious, dubious inline, disputed inline, disputed-inline",
+        "page-needed": "page needed, page number needed, pn, page?",
+    }.items()
 }
 #: The tags that readers know.
 TAGS = tuple(_NAMES)
@@ -105,10 +53,7 @@ _TAG_OF = {name: tag for tag, names in _NAMES.items() for name in names}
 def tag_of(name: str) -> str:
     """Return the tag that a template, or the text of a mark, stands for; empty for others.
 
-    Parameters
-    ----------
-    name
-        Name or text in any case, with spaces, hyphens or underscores between words.
+    `name`: name or text in any case, with spaces, hyphens or underscores between words.
     """
     words = " ".join(re.sub(r"[\s_]+", " ", name).casefold().split())
     return _TAG_OF.get(words) or _TAG_OF.get(words.replace("-", " "), "")
@@ -129,60 +74,30 @@ def is_note_group(group: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A reference mark or a maintenance tag at a place of a text.
+    """A reference mark or a maintenance tag at a place of a text."""
 
-    Attributes
-    ----------
-    offset
-        Number of characters of the text before the mark.
-    reference
-        Key of the reference in `MarkedPage.references`; empty for a tag.
-    tag
-        Name of the tag; empty for a reference.
-    """
-
-    offset: int
-    reference: str = ""
+    offset: int  # number of characters of the text before the mark
+    reference: str = ""  # key of the reference in `MarkedPage.references`; empty for a tag
     tag: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A paragraph or an item of a list, without its marks.
+    """A paragraph or an item of a list, without its marks."""
 
-    Attributes
-    ----------
-    text
-        Plain text on one line; empty for marks that follow a table or a picture.
-    marks
-        The marks in the order of the text.
-    section
-        Headings above the block, outermost first.
-    """
-
-    text: str
+    text: str  # plain text on one line; empty for marks that follow a table or a picture
     marks: tuple[Mark, ...] = ()
-    section: tuple[str, ...] = ()
+    section: tuple[str, ...] = ()  # headings above the block, outermost first
     kind: Kind = "sentence"
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """The target of a reference.
+    """The target of a reference."""
 
-    Attributes
-    ----------
-    citations
-        The sources; a bundled reference has several.
-    tags
-        Maintenance tags within the reference.
-    is_note
-        Whether it is an explanatory note, which is no source.
-    """
-
-    citations: tuple[Citation, ...] = ()
-    tags: tuple[str, ...] = ()
-    is_note: bool = False
+    citations: tuple[Citation, ...] = ()  # the sources; a bundled reference has several
+    tags: tuple[str, ...] = ()  # maintenance tags within the reference
+    is_note: bool = False  # whether it is an explanatory note, which is no source
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +158,6 @@ class BlockBuilder:
         self._gap = True
 
     def _without_remains(self, text: str) -> str:
-        """Return text without the punctuation that would follow an opening bracket."""
         self._gap = False
         before = "".join(self._pieces).rstrip()
         if not before.endswith("("):

@@ -36,11 +36,6 @@ def claims_of_page(page: MarkedPage, *, lists: bool = False) -> list[CitedClaim]
     Marks between which there is no word stand together and make one claim. The claim is the
     sentence in front of the mark. Marks that no text precedes belong to the last sentence before
     them in the same section, or else to the one after them.
-
-    Parameters
-    ----------
-    lists
-        Also return items of lists that are no sentences.
     """
     blocks = _with_orphans_moved(page.blocks)
     spans = [sentence_spans(block.text) for block in blocks]

@@ -38,15 +38,8 @@ def is_dump(start: bytes) -> bool:
 def read_dump(path: Place) -> Iterator[DumpedPage]:
     """Yield the articles of a dump; redirects and other namespaces are left out.
 
-    Parameters
-    ----------
-    path
-        XML file of a dump (``pages-articles``), compressed or not.
-
-    Raises
-    ------
-    AdmiralError
-        If the file cannot be read, is no XML of MediaWiki, or is cut off.
+    `path`: XML file of a dump (``pages-articles``), compressed or not. Raises AdmiralError if the
+    file cannot be read, is no XML of MediaWiki, or is cut off.
     """
     count = 0
     with open_binary(path) as stream:
@@ -118,18 +111,10 @@ def extract_claims(
 ) -> list[CitedClaim]:
     """Return the claims of a page that have references, in the order of reading.
 
-    Parameters
-    ----------
-    text
-        Wikitext or HTML of the page.
-    title
-        Title of the page; by default that which HTML states.
-    format
-        ``wikitext``, ``html``, or ``auto`` to tell them by their beginning.
-    lists
-        Also return items of lists that are no sentences, of the kind ``list``.
-    unknown
-        Counts the templates of wikitext that are not known, by name.
+    - `title`: title of the page; by default that which HTML states.
+    - `format`: ``wikitext``, ``html``, or ``auto`` to tell them by their beginning.
+    - `lists`: also return items of lists that are no sentences, of the kind ``list``.
+    - `unknown`: counts the templates of wikitext that are not known, by name.
     """
     if format == "html" or (format == "auto" and _HTML.match(text)):
         from admiral.citations.extract.html_page import read_html
@@ -152,18 +137,9 @@ def claims_of_file(
 ) -> Iterator[CitedClaim]:
     """Yield the claims of a file that have references.
 
-    Parameters
-    ----------
-    path
-        A page or a dump, compressed or not. The title of a page of wikitext is the name of its
-        file.
-    format
-        ``wikitext``, ``html`` or ``dump``, or ``auto`` to tell them by their beginning.
-
-    Raises
-    ------
-    AdmiralError
-        If the file cannot be read, is not UTF-8, or is longer than `LONGEST_PAGE`.
+    `path`: a page or a dump, compressed or not. The title of a page of wikitext is the name of its
+    file. `format`: ``wikitext``, ``html`` or ``dump``, or ``auto`` to tell them by their beginning.
+    Raises AdmiralError if the file cannot be read, is not UTF-8, or is longer than `LONGEST_PAGE`.
     """
     if format in ("auto", "dump"):
         with open_binary(path) as stream:

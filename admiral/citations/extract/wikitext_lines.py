@@ -219,7 +219,6 @@ class _Scan:
         return top
 
     def _drop(self, opened: _Open) -> None:
-        """Remove an opening that has no partner."""
         if opened.kind == _BRACES:  # what has a partner was written when it was matched
             if not self.pieces[opened.piece]:
                 self.unclosed.add(opened.piece)
@@ -251,7 +250,6 @@ def wikitext_lines(text: str) -> list[str]:
 
 
 def _repair(scan: _Scan, piece: int) -> None:
-    """Close a reference after the template or the URL that it begins with."""
     after = piece + 1
     while after < len(scan.pieces) and not scan.pieces[after].strip():
         if after in scan.unclosed:
@@ -270,7 +268,6 @@ def _repair(scan: _Scan, piece: int) -> None:
 
 
 def _line_end(scan: _Scan, start: int) -> int:
-    """Return the first piece after `start` that ends the line or begins another reference."""
     depth = 0
     for piece in range(start + 1, len(scan.pieces)):
         if depth == 0 and (

@@ -53,11 +53,6 @@ def read_wikitext(text: str, title: str = "") -> MarkedPage:
 
     Left out are tables, infoboxes and other templates that are no text, captions, comments and
     hidden text; references that they define are known all the same.
-
-    Parameters
-    ----------
-    text
-        Wikitext; any string is allowed.
     """
     if _REDIRECT.match(text):
         return MarkedPage(title)
@@ -113,7 +108,6 @@ class _Reader:
         self._builder = BlockBuilder(self._section(), kind)
 
     def _add(self, nodes: Sequence[Node]) -> None:
-        """Append nodes to the current block."""
         in_text = not self._builder.is_empty or any(_is_text(node) for node in nodes)
         for position, node in enumerate(nodes):
             if isinstance(node, str):
@@ -185,7 +179,6 @@ class _Reader:
             self._skip(tag.content)
 
     def _add_moved(self, nodes: Sequence[Node], position: Position) -> None:
-        """Append raised or lowered nodes."""
         if any(isinstance(node, Tag) and node.name == "ref" for node in nodes):
             self._add(nodes)
         else:
@@ -216,7 +209,6 @@ class _Reader:
         return bool(keys)
 
     def _used(self, node: Template | Tag) -> Iterator[str]:
-        """Yield the keys of the references that a node makes."""
         if isinstance(node, Tag):
             if node.name == "ref":
                 self._skip_within(node.content)
@@ -246,7 +238,6 @@ class _Reader:
                 self.references.add_to_bibliography(node)
 
     def _skip(self, nodes: Sequence[Node]) -> None:
-        """Read nodes that are no text for the references and the bibliography that they hold."""
         for node in nodes:
             if isinstance(node, str):
                 continue

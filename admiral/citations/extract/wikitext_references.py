@@ -20,12 +20,7 @@ from admiral.citations.extract.citation_templates import (
     without_trailing_punctuation,
 )
 from admiral.citations.extract.marked_blocks import Reference, is_note_group, tag_of
-from admiral.citations.extract.wikitext_nodes import (
-    ExternalLink,
-    Node,
-    Template,
-    plain_text,
-)
+from admiral.citations.extract.wikitext_nodes import ExternalLink, Node, Template, plain_text
 
 _LONGEST_TITLE = 300
 
@@ -45,12 +40,8 @@ class WikitextReferences:
     ) -> str:
         """Return the key of a reference that is used, and number it if it is new.
 
-        Parameters
-        ----------
-        content
-            What the reference holds; empty if it is defined elsewhere.
-        is_note
-            Whether it is a note whatever its group.
+        `content`: what the reference holds; empty if it is defined elsewhere. `is_note`: whether it
+        is a note whatever its group.
         """
         key = self.define(content, name, group)
         if is_note or is_note_group(group):
@@ -133,7 +124,6 @@ _PAGES = ("p", "pp", "page", "pages", "loc", "at")
 
 
 def _outermost(content: Sequence[Node]) -> list[Node]:
-    """Return templates and external links that are not part of another one that cites."""
     found: list[Node] = []
     for node in content:
         if isinstance(node, Template):

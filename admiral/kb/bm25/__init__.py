@@ -77,22 +77,10 @@ def build_bm25(
 ) -> None:
     """Build an index of documents; row ``i`` is the ``i``-th document.
 
-    Parameters
-    ----------
-    backend
-        One of `BACKENDS`.
-    documents
-        (title, text) pairs, read once and in order. The text of a long document may be a list of
-        passages, each with its first sentence: (0, text), (30, text)...
-    directory
-        Directory to create; it must not exist or be empty. It is removed if the build fails.
-    text_form
-        Form of the texts; an addition to an index needs that of the index.
-
-    Raises
-    ------
-    AdmiralError
-        If the backend cannot run here or the index cannot be written.
+    `documents`: (title, text) pairs, read once and in order. The text of a long document may be a
+    list of passages, each with its first sentence: (0, text), (30, text)... `text_form`: form of
+    the texts; an addition to an index needs that of the index. Raises AdmiralError if the backend
+    cannot run here or the index cannot be written.
     """
     recorder = PassageRecorder(track_documents(documents, "indexing", enabled=progress))
 
@@ -110,19 +98,8 @@ def merge_bm25(backend: str, parts: Sequence[Path], directory: Path) -> None:
     """Merge indexes into one; the rows of each follow those of the previous one.
 
     Scores are those of an index built of all documents (with bm25s to the last bit, except for a
-    term that occurs more than 1,700 times in one document).
-
-    Parameters
-    ----------
-    parts
-        Directories that `build_bm25` wrote.
-    directory
-        Directory to create, as in `build_bm25`.
-
-    Raises
-    ------
-    AdmiralError
-        If the backend cannot run here, an index is missing or damaged, or none can be written.
+    term that occurs more than 1,700 times in one document). Raises AdmiralError if the backend
+    cannot run here, an index is missing or damaged, or none can be written.
     """
     merge = lucene_index.merge if backend == lucene_index.BACKEND else bm25s_build.merge
     passages, saturation = Passages.open(*parts), common_saturation(parts)
@@ -167,22 +144,14 @@ def open_bm25(
 ) -> RowIndex:
     """Open an index that `build_bm25` wrote, or several of them as one.
 
-    Parameters
-    ----------
-    directories
-        At least one directory; the rows of each follow those of the previous one.
-    removed
-        Removed rows, int64, ascending; None for none.
-    title_weight, text_weight
-        Weights of the fields, zero or more, not both zero.
-    threads
-        Number of processors that Java assumes, 0 for at most four. Both backends search in the
-        thread of the caller.
+    - `directories`: at least one directory; the rows of each follow those of the previous one.
+    - `removed`: removed rows, int64, ascending; None for none.
+    - `title_weight`, `text_weight`: weights of the fields, zero or more, not both zero.
+    - `threads`: number of processors that Java assumes, 0 for at most four. Both backends search in
+      the thread of the caller.
 
-    Raises
-    ------
-    AdmiralError
-        If the backend cannot run here, or an index is missing, damaged or of another backend.
+    Raises AdmiralError if the backend cannot run here, or an index is missing, damaged or of
+    another backend.
     """
     check_backend(backend)
     for directory in directories:

@@ -15,10 +15,16 @@ import numpy.typing as npt
 
 from admiral.errors import AdmiralError
 from admiral.kb.bm25 import analysis
-from admiral.kb.bm25.bm25s_index import LENGTHS, VOCABULARY, IndexFiles
+from admiral.kb.bm25.bm25s_index import (
+    LENGTHS,
+    VOCABULARY,
+    FieldStatistics,
+    IndexFiles,
+    bm25_scores,
+    term_frequencies,
+)
 from admiral.kb.bm25.parameters import FIELDS, Saturation, clean_index_text, common_saturation
 from admiral.kb.bm25.passages import Entry
-from admiral.kb.bm25.rescoring import FieldStatistics, bm25_scores, term_frequencies
 
 
 def import_bm25s() -> Any:
@@ -72,11 +78,7 @@ def build(entries: Iterable[Entry], directory: Path, saturation: Saturation, tex
     """Index passages into the new folder `directory`.
 
     It takes four bytes of memory per token of the corpus, and about 40 per posting of one field.
-
-    Raises
-    ------
-    AdmiralError
-        If a package is missing or the index cannot be written.
+    Raises AdmiralError if a package is missing or the index cannot be written.
     """
     terms, library = analysis.terms, import_bm25s()
     fields = {name: _FieldTokens() for name in FIELDS}
@@ -122,11 +124,7 @@ def merge(directories: Sequence[Path], directory: Path) -> int:
     """Write one index of the documents of several, in order.
 
     It takes eight bytes of memory per posting of one field, and about 60 per posting of one part.
-
-    Raises
-    ------
-    AdmiralError
-        If an index is missing or damaged, or the new one cannot be written.
+    Raises AdmiralError if an index is missing or damaged, or the new one cannot be written.
     """
     library, saturation = import_bm25s(), common_saturation(directories)
     indexes: list[IndexFiles] = []
@@ -164,21 +162,10 @@ def _merge_field(
 ) -> tuple[dict[str, Any], npt.NDArray[np.int32]]:
     """Join the columns of one field, scored with the statistics of all documents.
 
-    Parameters
-    ----------
-    name
-        Field that all parts have.
-    parts
-        Each index, and the new column of each of its columns.
-    columns, documents
-        Numbers of terms and documents of the merged index.
-
-    Returns
-    -------
-    dict
-        The matrix as bm25s stores it: ``data``, ``indices`` and ``indptr``.
-    numpy.ndarray
-        Number of tokens of each document, int32, (documents,).
+    - `parts`: each index, and the new column of each of its columns.
+    - `columns`, `documents`: numbers of terms and documents of the merged index.
+    - Returns the matrix as bm25s stores it: ``data``, ``indices`` and ``indptr``.
+    - Returns number of tokens of each document, int32, (documents,).
     """
     lengths = np.zeros(documents, dtype=np.int32)
     frequencies = np.zeros(columns, dtype=np.int64)  # document frequency of each term
@@ -200,11 +187,7 @@ def _merge_field(
         posting_lengths = field.lengths[field.indices]
         old_idfs, new_idfs = stored.idfs(counts), idfs[new_columns]
         term_counts = term_frequencies(
-            field.data,
-            posting_lengths,
-            np.repeat(old_idfs, counts),
-            stored.mean_length,
-            saturation,
+            field.data, posting_lengths, np.repeat(old_idfs, counts), stored.mean_length, saturation
         )
         data[places] = bm25_scores(
             term_counts,

@@ -7,12 +7,21 @@
 
 In the format of bm25s, each passage is a document. As in Lucene, document frequencies and mean
 lengths count only those whose field has a token. Unlike Lucene's, lengths are exact.
+
+bm25s stores final scores. When documents are added or removed, mean lengths and document
+frequencies change, and all scores with them. Given the document lengths, the old statistics are
+known: each stored score can be inverted to the term frequency, from which the new score follows,
+bit for bit the one that a new index would hold. (Scores have 32 bits. A term frequency above 1,700
+in one document may be recovered with a small error; the new score, then almost equal to the idf,
+differs in its last bit at most.)
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
@@ -26,6 +35,7 @@ from admiral.kb.bm25.parameters import (
     DEFAULT,
     FIELDS,
     IndexSettings,
+    Saturation,
     check_depth,
     clean_query,
     common_saturation,
@@ -34,7 +44,6 @@ from admiral.kb.bm25.parameters import (
     positive_weights,
 )
 from admiral.kb.bm25.passages import Passages, first_entries
-from admiral.kb.bm25.rescoring import FieldStatistics, bm25_scores, term_frequencies
 from trie.npy_files import open_array
 
 VOCABULARY, LENGTHS = "vocabulary.marisa", "lengths.npy"
@@ -77,10 +86,7 @@ class _Field:
     def lengths(self) -> npt.NDArray[np.int32]:
         """Number of tokens of each document, (documents,); only rescoring needs it.
 
-        Raises
-        ------
-        AdmiralError
-            If an early release built the index, which did not write lengths.
+        Raises AdmiralError if an early release built the index, which did not write lengths.
         """
         if self._lengths is None:
             raise damaged_index_error(self._directory, f"{LENGTHS} is missing")
@@ -90,17 +96,9 @@ class _Field:
 class IndexFiles:
     """One bm25s index on disk.
 
-    Attributes
-    ----------
-    first, documents
-        First passage and number of passages. Each is a document of its own for BM25.
-    fields
-        Arrays of each field that has any term.
-
-    Raises
-    ------
-    AdmiralError
-        If the index is missing or damaged.
+    `first`, `documents`: first passage and number of passages. Each is a document of its own for
+    BM25. `fields`: arrays of each field that has any term. Raises AdmiralError if the index is
+    missing or damaged.
     """
 
     def __init__(self, directory: Path, first: int = 0) -> None:
@@ -138,14 +136,7 @@ class IndexFiles:
 class CombinedField:
     """One field of several indexes as one collection, without the removed rows.
 
-    Parameters
-    ----------
-    name
-        ``title`` or ``text``.
-    indexes
-        Indexes whose rows follow each other, all with the same parameters of BM25.
-    removed
-        Removed rows, int64, ascending.
+    `indexes`: indexes whose rows follow each other, all with the same parameters of BM25.
     """
 
     def __init__(self, name: str, indexes: Sequence[IndexFiles], removed: np.ndarray) -> None:
@@ -308,3 +299,85 @@ def _top_k(scores: np.ndarray, k: int) -> list[tuple[int, float]]:
         rows = np.flatnonzero(scores > 0)
     rows = rows[np.argsort(-scores[rows], kind="stable")[:k]]
     return list(zip(rows.tolist(), scores[rows].tolist(), strict=True))
+
+
+Floats = npt.NDArray[np.float64]
+# The idf of one term, or one value per posting.
+Idf = np.float32 | npt.NDArray[np.float32]
+# The mean length of one collection, or one value per posting.
+MeanLength = float | Floats
+
+
+@dataclass(frozen=True, slots=True)
+class FieldStatistics:
+    """Collection statistics of one field, as BM25 uses them."""
+
+    documents: int  # number of documents that have a term in this field; others do not count
+    tokens: int  # number of tokens of all documents
+
+    @classmethod
+    def of(cls, lengths: npt.NDArray[np.int32]) -> FieldStatistics:
+        """Compute the statistics from the lengths of all documents in tokens, (documents,)."""
+        return cls(int(np.count_nonzero(lengths)), int(lengths.sum(dtype=np.int64)))
+
+    def __add__(self, other: FieldStatistics) -> FieldStatistics:
+        return FieldStatistics(self.documents + other.documents, self.tokens + other.tokens)
+
+    def idf(self, document_frequency: int) -> np.float32:
+        """Return Lucene's idf, ``log(1 + (N - df + 0.5) / (df + 0.5))``."""
+        rest = self.documents - document_frequency
+        return np.float32(math.log(1 + (rest + 0.5) / (document_frequency + 0.5)))
+
+    def idfs(self, document_frequencies: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
+        """Return the idf of each term, of the shape of `document_frequencies`."""
+        distinct, inverse = np.unique(document_frequencies, return_inverse=True)
+        return np.array([self.idf(df) for df in distinct.tolist()], dtype=np.float32)[inverse]
+
+    @property
+    def mean_length(self) -> float:
+        """Mean length in tokens of the documents that have this field; there must be some."""
+        return self.tokens / self.documents
+
+
+def length_norms(
+    lengths: npt.NDArray[np.int32], mean_length: MeanLength, saturation: Saturation = DEFAULT
+) -> Floats:
+    """Return the length normalisation in BM25's denominator, ``k1 * (1 - b + b * |d| / avgdl)``."""
+    k1, b = saturation
+    # Same order of operations as in bm25s, for equal bits.
+    return k1 * ((1 - b) + b * lengths.astype(np.float64) / mean_length)
+
+
+def term_frequencies(
+    scores: npt.NDArray[np.float32],
+    lengths: npt.NDArray[np.int32],
+    idf: Idf,
+    mean_length: MeanLength,
+    saturation: Saturation = DEFAULT,
+) -> npt.NDArray[np.float32]:
+    """Invert `bm25_scores`: recover the term frequencies from scores.
+
+    They are float32, (postings,). `scores`, `lengths`: score and document length of each posting,
+    (postings,). `idf`, `mean_length`: statistics that the scores were computed with; scalars or
+    (postings,). `saturation`: parameters that the scores were computed with.
+    """
+    saturations = scores / np.asarray(idf, dtype=np.float64)
+    norms = length_norms(lengths, mean_length, saturation)
+    return np.rint(norms * saturations / (1 - saturations)).astype(np.float32)
+
+
+def bm25_scores(
+    frequencies: npt.NDArray[np.float32],
+    lengths: npt.NDArray[np.int32],
+    idf: Idf,
+    mean_length: MeanLength,
+    saturation: Saturation = DEFAULT,
+) -> npt.NDArray[np.float32]:
+    """Return BM25 scores as bm25s computes them (Lucene's variant): ``idf * tf / (norm + tf)``.
+
+    They are float32, (postings,). `frequencies`, `lengths`: term frequency and document length of
+    each posting, (postings,). `idf`, `mean_length`: collection statistics; scalars or (postings,).
+    """
+    norms = length_norms(lengths, mean_length, saturation)
+    saturations = frequencies / (norms + frequencies)
+    return (idf * saturations).astype(np.float32)

@@ -82,13 +82,9 @@ def start(threads: int = 0) -> None:
     """Start the virtual machine unless it is running.
 
     Java assumes `threads` processors for its compiler threads, at most four for 0; this has no
-    effect once the machine is running.
-
-    Raises
-    ------
-    AdmiralError
-        If a package is missing, another library has started a machine without Lucene, or this
-        process was forked from one with a machine, which does not survive a fork.
+    effect once the machine is running. Raises AdmiralError if a package is missing, another library
+    has started a machine without Lucene, or this process was forked from one with a machine, which
+    does not survive a fork.
     """
     global _process
     with _lock:
@@ -129,7 +125,6 @@ def _import_jnius() -> None:
 
 @contextmanager
 def _environment() -> Iterator[None]:
-    """Set the Java home and a UTF-8 locale in the environment while the machine starts."""
     changes = {"JAVA_HOME": str(java_home())}
     if locale.getencoding().lower().replace("-", "") != "utf8":
         changes["LC_ALL"] = "C.UTF-8"  # otherwise Java refuses paths that are not ASCII

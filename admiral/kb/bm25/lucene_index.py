@@ -171,7 +171,6 @@ class LuceneIndex:
     def _fill_scores(
         self, query: Any, wanted: Sequence[tuple[range, npt.NDArray[np.float32]]]
     ) -> None:
-        """Write the scores of ascending ranges of passages into their arrays."""
         mode = jvm.load("org.apache.lucene.search.ScoreMode").COMPLETE
         weight = self._searcher.createWeight(self._searcher.rewrite(query), mode, 1.0)
         for leaf in self._combined.leaves():
@@ -233,10 +232,7 @@ _FIELD = "(Ljava/lang/String;Ljava/lang/CharSequence;Lorg/apache/lucene/index/In
 def build(entries: Iterable[Entry], directory: Path, text_form: int) -> int:
     """Index passages into the new folder `directory`.
 
-    Raises
-    ------
-    AdmiralError
-        With Java's message, if Lucene cannot write the index.
+    Raises AdmiralError (With Java's message, if Lucene cannot write the index).
     """
     jvm.start()
     with jvm.java(f"{directory}: the BM25 index cannot be written"):
@@ -255,10 +251,7 @@ def build(entries: Iterable[Entry], directory: Path, text_form: int) -> int:
 def merge(directories: Sequence[Path], directory: Path) -> int:
     """Write one index of the documents of several, in order.
 
-    Raises
-    ------
-    AdmiralError
-        With Java's message, if Lucene cannot write the index.
+    Raises AdmiralError (With Java's message, if Lucene cannot write the index).
     """
     jvm.start()
     with jvm.java(f"{directory}: the BM25 index cannot be written"):

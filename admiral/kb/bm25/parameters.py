@@ -75,12 +75,8 @@ class RowIndex(Protocol):
         """Return the rows and scores of the top `k` documents for each query, best first.
 
         Only documents that share a term with the query are returned. Ties are broken by row. A
-        query may be any string; one without terms has no results.
-
-        Raises
-        ------
-        AdmiralError
-            If `k` is less than one, the index is closed, or its files turn out to be damaged.
+        query may be any string; one without terms has no results. Raises AdmiralError if `k` is
+        less than one, the index is closed, or its files turn out to be damaged.
         """
         ...
 
@@ -190,10 +186,7 @@ class IndexSettings:
 def common_saturation(directories: Sequence[Path]) -> Saturation:
     """Return the parameters of indexes that are searched or merged as one.
 
-    Raises
-    ------
-    AdmiralError
-        If they differ.
+    Raises AdmiralError if they differ.
     """
     found = {IndexSettings.load(directory).saturation for directory in directories}
     if len(found) > 1:
@@ -235,10 +228,7 @@ def clean_query(query: str, text_form: int = MATCHING_FORM) -> str:
 def positive_weights(title_weight: float, text_weight: float) -> dict[str, float]:
     """Return the fields with a positive weight, and their weights.
 
-    Raises
-    ------
-    AdmiralError
-        If a weight is negative or not finite, or both are zero.
+    Raises AdmiralError if a weight is negative or not finite, or both are zero.
     """
     weights = dict(zip(FIELDS, (float(title_weight), float(text_weight)), strict=True))
     for field, weight in weights.items():

@@ -41,10 +41,7 @@ class Passages:
     def open(cls, *directories: Path) -> Passages:
         """Read the passages of indexes whose rows follow each other.
 
-        Raises
-        ------
-        AdmiralError
-            If a file is missing or damaged.
+        Raises AdmiralError if a file is missing or damaged.
         """
         parts, documents = [np.empty((0, 2), dtype=np.int64)], 0
         for directory in directories:

@@ -95,13 +95,8 @@ _BY_PATH = ("auto", "rename")
 class UniqueTitleWriter:
     """Write corpora into ``documents/`` of a directory, so that every title occurs once.
 
-    `on_duplicate` is one of `POLICIES`.
-
-    Attributes
-    ----------
-    duplicates
-        Number of records whose title had occurred before, and of files that others share a title
-        with.
+    `on_duplicate` is one of `POLICIES`. `duplicates`: number of records whose title had occurred
+    before, and of files that others share a title with.
     """
 
     def __init__(self, directory: Path, on_duplicate: str) -> None:
@@ -116,11 +111,8 @@ class UniqueTitleWriter:
     def write(self, corpora: Corpora, progress: bool) -> DocumentWriter:
         """Write all documents and return the finished writer, which has the counts.
 
-        Raises
-        ------
-        AdmiralError
-            If the corpora hold no document, or a title is duplicate and the policy is ``error``, or
-            two documents have the same id.
+        Raises AdmiralError if the corpora hold no document, or a title is duplicate and the policy
+        is ``error``, or two documents have the same id.
         """
         documents = self._directory / "documents"
         self._reports = corpora.reports
@@ -262,7 +254,6 @@ class _DeferredMerges:
 def _rewrite(
     documents: Path, change: Callable[[DocumentStore], Iterable[Document]]
 ) -> DocumentWriter:
-    """Replace the documents of a directory by changed ones."""
     old = documents.rename(documents.with_name("unchanged"))
     store = DocumentStore(old)
     try:

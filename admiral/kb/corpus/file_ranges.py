@@ -16,17 +16,7 @@ _BLOCK = 1 << 20  # bytes
 class FileRange:
     """A range of bytes that corpus readers read like a file.
 
-    Parameters
-    ----------
-    file
-        The file, which must not be compressed.
-    first, end
-        The range, in bytes.
-
-    Attributes
-    ----------
-    lines
-        Number of line feeds read so far.
+    `file`: the file, which must not be compressed.
     """
 
     def __init__(self, file: Place, first: int, end: int) -> None:
@@ -105,12 +95,7 @@ def split_lines(file: Place, size: int) -> list[tuple[int, int]]:
 
     `size` is the approximate size of a range in bytes, at least one. Return (first, end) of each
     range, in bytes: none for a file that can only be read from the start, because it is compressed
-    or its storage cannot seek.
-
-    Raises
-    ------
-    AdmiralError
-        If the file cannot be read.
+    or its storage cannot seek. Raises AdmiralError if the file cannot be read.
     """
     with open_plain(file) as stream:
         magic = stream.read(6)

@@ -32,40 +32,25 @@ GIVEN_TWICE = "the file was given twice"
 
 @dataclass(slots=True)
 class FileReport:
-    """The outcome of reading an input file, or a range of its lines.
+    """The outcome of reading an input file, or a range of its lines."""
 
-    Attributes
-    ----------
-    path
-        Below the corpus as it was given.
-    reader
-        A format of corpora or the type of a file of documents; empty if the type is not known.
-    skipped
-        Why nothing of the file was read; empty if it was.
-    titles, sources
-        Of its documents, at most `MOST_TITLES`.
-    documents, sentences
-        Numbers in the knowledge base. Records that were merged into another one count too.
-    left_out
-        How many records, or elements of a document, were left out, by reason.
-    split
-        Number of sentences that were too long and have been split.
-    notes
-        What the reader had to assume, or found missing.
-    errors
-        Messages for the first bad records, or for the damaged file.
-    """
-
-    path: str
+    path: str  # below the corpus as it was given
+    # a format of corpora or the type of a file of documents; empty if the type is not known
     reader: str
-    skipped: str = ""
+    skipped: str = ""  # why nothing of the file was read; empty if it was
+    # titles, sources: of its documents, at most `MOST_TITLES`
     titles: list[str] = field(default_factory=list)
     sources: list[str] = field(default_factory=list)
+    # documents, sentences: numbers in the knowledge base. Records that were merged into another one
+    # count too.
     documents: int = 0
     sentences: int = 0
+    # how many records, or elements of a document, were left out, by reason
     left_out: Counter[str] = field(default_factory=Counter)
-    split: int = 0
+    split: int = 0  # number of sentences that were too long and have been split
+    # what the reader had to assume, or found missing
     notes: list[str] = field(default_factory=list)
+    # messages for the first bad records, or for the damaged file
     errors: list[str] = field(default_factory=list)
 
     @property
@@ -112,11 +97,8 @@ def reported_records(
 ) -> Iterator[Record]:
     """Yield the records of a file or of a range of it, and note in `report` what else it has.
 
-    Raises
-    ------
-    AdmiralError
-        For the first bad record or a file of records that cannot be read, unless `skip_bad`; for a
-        damaged file of a folder of documents, if `strict`.
+    Raises AdmiralError for the first bad record or a file of records that cannot be read, unless
+    `skip_bad`; for a damaged file of a folder of documents, if `strict`.
     """
     documents = 0
     reasons: Counter[str] = Counter()

@@ -108,14 +108,8 @@ LONGEST_GIVEN_SENTENCE = 10_000  # characters
 def split_long_sentences(document: Document) -> tuple[Document, int]:
     """Split the sentences longer than `LONGEST_GIVEN_SENTENCE` at white space.
 
-    The links of a sentence stay with its first part.
-
-    Returns
-    -------
-    Document
-        The same document if no sentence is too long.
-    int
-        Number of sentences that were split.
+    The links of a sentence stay with its first part. Returns the same document if no sentence is
+    too long. Returns number of sentences that were split.
     """
     split = sum(len(sentence) > LONGEST_GIVEN_SENTENCE for sentence in document.sentences)
     if not split:
@@ -193,12 +187,8 @@ def _append(spans: list[tuple[int, int]], text: str, start: int, end: int) -> No
 def bounded_spans(text: str, begin: int, end: int, longest: int) -> Iterator[tuple[int, int]]:
     """Split a sentence at white space into spans of at most `longest` characters.
 
-    Parameters
-    ----------
-    begin, end
-        Offsets of the sentence, which neither begins nor ends with white space.
-    longest
-        Maximum number of characters. Text without white space is cut at any character.
+    `begin`, `end`: offsets of the sentence, which neither begins nor ends with white space.
+    `longest`: maximum number of characters. Text without white space is cut at any character.
     """
     while end - begin > longest:
         cut = _last_space(text, begin, begin + longest)
@@ -237,7 +227,6 @@ def _is_sentence_end(text: str, start: int, match: re.Match[str]) -> bool:
 
 
 def _goes_on(text: str, before: str, mark: str, following: str, end: int) -> bool:
-    """Return whether a sentence continues after a mark other than a single full stop."""
     if mark[-1] in "\"”’'“»«":
         return mark[0] in "!?" and bool(_SPEAKER.match(text, end))
     if mark != "!":
@@ -250,7 +239,6 @@ def _goes_on(text: str, before: str, mark: str, following: str, end: int) -> boo
 
 
 def _is_abbreviated(before: str, following: str) -> bool:
-    """Return whether a full stop belongs to the word before it and ends no sentence."""
     match = _WORD_BEFORE.search(before[-_LONGEST_WORD:])
     if match is None:
         return False

@@ -15,12 +15,7 @@ from admiral.io.remote import Place, corpus_path
 from admiral.kb.corpus.corpora import Corpora
 from admiral.kb.corpus.file_ranges import FileRange, file_size, split_lines
 from admiral.kb.corpus.file_reports import FileReport, new_report, reported_records
-from admiral.kb.corpus.readers import (
-    ALL_FILES,
-    WHOLE_FILE_FORMATS,
-    FilePatterns,
-    Record,
-)
+from admiral.kb.corpus.readers import ALL_FILES, WHOLE_FILE_FORMATS, FilePatterns, Record
 from admiral.kb.store.contents import DOCUMENTS
 from admiral.kb.store.document_store import DocumentStore, DocumentWriter
 from admiral.kb.store.index_building import SHARDS, BuildWorkers, new_folder
@@ -53,18 +48,10 @@ class ReadJob(NamedTuple):
 
 
 class ReadReport(NamedTuple):
-    """Result of a job.
-
-    Attributes
-    ----------
-    lines
-        Number of lines of each range; 0 for whole files.
-    files
-        What became of each file or range.
-    """
+    """Result of a job."""
 
     directory: str
-    lines: tuple[int, ...]
+    lines: tuple[int, ...]  # number of lines of each range; 0 for whole files
     files: tuple[FileReport, ...]
 
 
@@ -89,15 +76,7 @@ def read_shard(job: ReadJob) -> ReadReport:
 
 
 class ShardedCorpora(Corpora):
-    """Corpora that workers read in shards; the records are those of `Corpora`.
-
-    Parameters
-    ----------
-    directory
-        Directory below which workers write documents.
-    workers
-        Workers that read the shards.
-    """
+    """Corpora that workers read in shards; the records are those of `Corpora`."""
 
     def __init__(
         self,

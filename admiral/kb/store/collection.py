@@ -38,10 +38,8 @@ ATTEMPTS, PAUSE = 200, 0.01  # PAUSE in seconds
 class Snapshot:
     """A manifest and the directories of its segments, which are kept while this is open.
 
-    Attributes
-    ----------
-    base, delta
-        Directories of the segments; `delta` is None if nothing has changed since the build.
+    `base`, `delta`: directories of the segments; `delta` is None if nothing has changed since the
+    build.
     """
 
     def __init__(self, path: Path, manifest: Manifest) -> None:
@@ -60,18 +58,9 @@ class Snapshot:
     ) -> Snapshot:
         """Open the current version.
 
-        Parameters
-        ----------
-        check
-            Whether to check that all files exist and have the recorded sizes.
-        kind
-            What the directory should hold.
-
-        Raises
-        ------
-        AdmiralError
-            If there is no knowledge base, it cannot be read, or a checked file is missing or of
-            another size.
+        `check`: whether to check that all files exist and have the recorded sizes. Raises
+        AdmiralError if there is no knowledge base, it cannot be read, or a checked file is missing
+        or of another size.
         """
         for _ in range(ATTEMPTS):
             manifest = read_manifest(path, kind)
@@ -174,13 +163,6 @@ class Collection:
     """Snapshots that are searched as one, held open while other processes change the files.
 
     A knowledge base that holds documents itself is a collection of one snapshot.
-
-    Attributes
-    ----------
-    snapshots
-        Snapshots of the members, in order.
-    manifest
-        The combined manifest of the snapshots.
     """
 
     def __init__(
@@ -206,12 +188,8 @@ class Collection:
     def open(cls, path: Path, kind: CollectionKind = KNOWLEDGE_BASE) -> Collection:
         """Open the current snapshots.
 
-        Only knowledge bases are joined, not other kinds.
-
-        Raises
-        ------
-        AdmiralError
-            If there is no knowledge base, a member is missing, or files cannot be read.
+        Only knowledge bases are joined, not other kinds. Raises AdmiralError if there is no
+        knowledge base, a member is missing, or files cannot be read.
         """
         for _ in range(ATTEMPTS):
             join = _read_join(path, kind)
@@ -272,12 +250,7 @@ def open_with(
     """Open a collection and return ``make(collection)``, which then owns the collection.
 
     If another build replaces a knowledge base meanwhile, the result may mix files of two builds. It
-    is then closed and made again.
-
-    Raises
-    ------
-    AdmiralError
-        If `Collection.open` or `make` raises it.
+    is then closed and made again. Raises AdmiralError if `Collection.open` or `make` raises it.
     """
     for _ in range(ATTEMPTS):
         collection = Collection.open(path, kind)
@@ -299,10 +272,7 @@ def open_with(
 def read_with(path: Path, read: Callable[[Collection], R]) -> R:
     """Open a collection, return ``read(collection)`` and close the collection.
 
-    Raises
-    ------
-    AdmiralError
-        If `Collection.open` or `read` raises it.
+    Raises AdmiralError if `Collection.open` or `read` raises it.
     """
     result = open_with(path, lambda collection: _Result(read(collection), collection))
     result.close()

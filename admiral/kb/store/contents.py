@@ -16,8 +16,8 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from admiral.errors import AdmiralError
-from admiral.kb.aliases.alias_index import FOLDER as ALIASES
-from admiral.kb.aliases.alias_index import AliasIndex, SegmentAliases, SegmentIndex
+from admiral.kb.alias_index import FOLDER as ALIASES
+from admiral.kb.alias_index import AliasIndex, SegmentAliases, SegmentIndex
 from admiral.kb.embeddings import (
     EncoderIdentity,
     QuantisedSentences,
@@ -40,22 +40,10 @@ GRAPH = "graph"  # written by `admiral.graph`
 
 
 class Segment(NamedTuple):
-    """A directory of documents that were indexed together.
+    """A directory of documents that were indexed together."""
 
-    Attributes
-    ----------
-    member
-        Number of the snapshot that the segment belongs to.
-    is_base
-        Whether it is the base segment of that snapshot, rather than its delta segment.
-    first, documents
-        First row and number of rows.
-    embeddings
-        Folder of its sentence embeddings, if there are any.
-    """
-
-    member: int
-    is_base: bool
+    member: int  # number of the snapshot that the segment belongs to
+    is_base: bool  # whether it is the base segment of that snapshot, rather than its delta segment
     folder: Path
     first: int
     documents: int
@@ -65,25 +53,10 @@ class Segment(NamedTuple):
 class Contents:
     """Documents and titles by row.
 
-    Looking up a removed row raises IndexError.
-
-    Attributes
-    ----------
-    segments
-        Segments that hold documents, in the order of rows.
-    rows
-        Number of rows, including removed ones.
-    removed
-        Removed and hidden rows, int64, ascending.
-    hidden
-        Rows passed to `hide`, int64, ascending.
-    embeddings
-        Sentence embeddings of each segment; None for a segment that has none.
-
-    Raises
-    ------
-    AdmiralError
-        If files are damaged or do not fit together.
+    Looking up a removed row raises IndexError. `removed`: removed and hidden rows, int64,
+    ascending. `hidden`: rows passed to `hide`, int64, ascending. `embeddings`: sentence embeddings
+    of each segment; None for a segment that has none. Raises AdmiralError if files are damaged or
+    do not fit together.
     """
 
     def __init__(self, snapshots: Sequence[Snapshot]) -> None:
@@ -116,7 +89,6 @@ class Contents:
             raise
 
     def _add_segments(self, number: int, snapshot: Snapshot) -> np.ndarray:
-        """Append the segments of a snapshot and return its removed rows."""
         base, delta = snapshot.manifest.base, snapshot.manifest.delta
         removed = np.empty(0, dtype=np.int64)
         if snapshot.delta is not None and delta and delta.removed:
@@ -281,19 +253,8 @@ def _inconsistent_error(snapshot: Snapshot) -> AdmiralError:
 def read_removed(path: Path, rows: int) -> np.ndarray:
     """Read the removed rows of a base segment.
 
-    Return int64, ascending.
-
-    Parameters
-    ----------
-    path
-        Path of ``removed.npy``.
-    rows
-        Number of rows of the base segment.
-
-    Raises
-    ------
-    AdmiralError
-        If the file cannot be read or does not hold ascending rows of the base segment.
+    Return int64, ascending. Raises AdmiralError if the file cannot be read or does not hold
+    ascending rows of the base segment.
     """
     try:
         removed = open_array(path, mapped=False)

@@ -44,10 +44,7 @@ ORIGINS_SCHEMA = pa.schema(
 )
 IDS_SCHEMA = pa.schema([pa.field("id", pa.string(), nullable=False)])
 PLACES_SCHEMA = pa.schema(
-    [
-        pa.field("file", pa.string(), nullable=False),
-        pa.field("line", pa.int64(), nullable=False),
-    ]
+    [pa.field("file", pa.string(), nullable=False), pa.field("line", pa.int64(), nullable=False)]
 )
 BATCH_ROWS = 256
 BATCH_BYTES = 256 * 1024
@@ -62,11 +59,6 @@ class DocumentWriter:
     """Append documents to a new directory.
 
     It is a context manager: the files are complete when the block ends without an error.
-
-    Attributes
-    ----------
-    documents, sentences, links
-        Numbers written so far.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -170,12 +162,8 @@ _CACHED_BATCHES = 64
 class DocumentStore:
     """Documents of a directory by row; safe to share between threads.
 
-    `DocumentWriter` wrote `directory`.
-
-    Raises
-    ------
-    AdmiralError
-        If the files cannot be read. Lookups raise it if a batch is damaged.
+    `DocumentWriter` wrote `directory`. Raises AdmiralError if the files cannot be read. Lookups
+    raise it if a batch is damaged.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -227,10 +215,7 @@ class DocumentStore:
     def document(self, row: int) -> Document:
         """Return the document of a row.
 
-        Raises
-        ------
-        IndexError
-            If there is no such row.
+        Raises IndexError if there is no such row.
         """
         if not 0 <= row < len(self):
             raise IndexError(f"row {row} of {len(self)}")
@@ -264,7 +249,6 @@ class DocumentStore:
             opened.close()
 
     def _optional_texts(self, name: str) -> Iterator[str]:
-        """Yield the first column of an optional file."""
         for number in range(self.batches):
             if name in self._optional:
                 yield from self._checked(self._optional[name], number).column(0).to_pylist()

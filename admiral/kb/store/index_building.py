@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from admiral.io.matching_form import MATCHING_FORM
-from admiral.kb.aliases.alias_index import write_aliases
+from admiral.kb.alias_index import write_aliases
 from admiral.kb.bm25 import build_bm25, merge_bm25
 from admiral.kb.bm25.passages import Text
 from admiral.kb.store.contents import BM25, DOCUMENTS
@@ -38,13 +38,8 @@ LONGEST_PASSAGE = 32  # sentences
 def index_texts(documents: Iterable[Document], *, passages: bool) -> Iterator[tuple[str, Text]]:
     """Yield the title and the text of each document.
 
-    Parameters
-    ----------
-    documents
-        Read once and in order.
-    passages
-        Whether to split documents of more than `LONGEST_WHOLE` sentences. The text of these is a
-        list of passages, each with the number of its first sentence.
+    `passages`: whether to split documents of more than `LONGEST_WHOLE` sentences. The text of these
+    is a list of passages, each with the number of its first sentence.
     """
     for document in documents:
         count = len(document.sentences)
@@ -99,24 +94,14 @@ SHARDS = "shards"
 
 @dataclass(frozen=True, slots=True)
 class BuildWorkers:
-    """A pool of workers and the sizes of the shards that they process.
+    """A pool of workers and the sizes of the shards that they process."""
 
-    Attributes
-    ----------
-    map
-        Calls a module-level function on each value and yields the results in order. The function
-        and the values must be picklable.
-    rows
-        Approximate number of documents per BM25 shard.
-    shards
-        Maximum number of reading jobs per corpus.
-    bytes
-        Larger uncompressed files of lines are split into ranges of about this many bytes.
-    """
-
+    # calls a module-level function on each value and yields the results in order. The function and
+    # the values must be picklable.
     map: Callable[[Callable[[Any], Any], Sequence[Any]], Iterator[Any]]
-    rows: int = 65_536
-    shards: int = 256
+    rows: int = 65_536  # approximate number of documents per BM25 shard
+    shards: int = 256  # maximum number of reading jobs per corpus
+    # larger uncompressed files of lines are split into ranges of about this many bytes
     bytes: int = 64 * 2**20
 
 
@@ -141,18 +126,11 @@ def write_indexes(
 ) -> None:
     """Index the documents in ``documents/`` of a directory.
 
-    Parameters
-    ----------
-    directory
-        Directory of the documents; the indexes are written beside them.
-    bm25
-        BM25 backend, or ``none`` to build no BM25 index.
-    workers
-        Workers that build the BM25 index in shards. None builds it in this process.
-    passages
-        Whether the BM25 index scores long documents by their passages (`index_texts`).
-    text_form
-        Form in which BM25 indexes texts (`admiral.io.matching_form`).
+    - `directory`: directory of the documents; the indexes are written beside them.
+    - `bm25`: BM25 backend, or ``none`` to build no BM25 index.
+    - `workers`: workers that build the BM25 index in shards. None builds it in this process.
+    - `passages`: whether the BM25 index scores long documents by their passages (`index_texts`).
+    - `text_form`: form in which BM25 indexes texts (`admiral.io.matching_form`).
     """
     store = DocumentStore(directory / DOCUMENTS)
     try:

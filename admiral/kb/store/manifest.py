@@ -32,23 +32,12 @@ SEGMENTS = "segments"
 
 @dataclass(frozen=True, slots=True)
 class CollectionKind:
-    """A kind of collection that is kept in versions with a manifest.
-
-    Attributes
-    ----------
-    format
-        Field ``format`` of its manifests.
-    noun
-        Its name in messages.
-    command
-        The command that builds one.
-    parts
-        What a build writes into the collection itself in addition to what a knowledge base has.
-    """
+    """A kind of collection that is kept in versions with a manifest."""
 
     format: str
     noun: str
     command: str
+    # what a build writes into the collection itself in addition to what a knowledge base has
     parts: tuple[str, ...] = ()
 
     @property
@@ -62,70 +51,38 @@ KNOWLEDGE_BASE = CollectionKind("admiral-kb", "knowledge base", "admiral index")
 
 @dataclass(frozen=True, slots=True)
 class BaseSegment:
-    """Documents that were indexed together.
+    """Documents that were indexed together."""
 
-    Attributes
-    ----------
-    path
-        Directory relative to the knowledge base: ``.``, or a folder below ``segments`` after a
-        compaction.
-    documents
-        Number of documents, which have the rows from 0 on, including removed ones.
-    digest
-        Identifies the documents; token tries are tied to it.
-    """
-
+    # directory relative to the knowledge base: ``.``, or a folder below ``segments`` after a
+    # compaction
     path: str
-    documents: int
-    digest: str
+    documents: int  # number of documents, which have the rows from 0 on, including removed ones
+    digest: str  # identifies the documents; token tries are tied to it
 
 
 @dataclass(frozen=True, slots=True)
 class DeltaSegment:
-    """Changes since the base segment was written.
+    """Changes since the base segment was written."""
 
-    Attributes
-    ----------
-    path
-        Directory relative to the knowledge base, a folder below ``segments``.
-    documents
-        Number of added documents; their rows follow those of the base.
-    removed
-        Number of removed rows of the base.
-    """
-
-    path: str
-    documents: int
-    removed: int
+    path: str  # directory relative to the knowledge base, a folder below ``segments``
+    documents: int  # number of added documents; their rows follow those of the base
+    removed: int  # number of removed rows of the base
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """Contents of ``manifest.json``.
+    """Contents of ``manifest.json``."""
 
-    Attributes
-    ----------
-    counts
-        Numbers of ``documents``, ``sentences`` and ``links``.
-    settings
-        Settings of the build: ``bm25`` (the backend or ``none``), ``passages``, ``on_duplicate``,
-        ``sources``.
-    files
-        All files except the manifest itself and the tries, by path relative to the directory.
-    base, delta
-        The segments; `delta` is None if nothing has changed since the base was written.
-    digest
-        SHA-256 of all of the above, which identifies this version of the knowledge base.
-    kind
-        What the manifest describes.
-    """
-
-    counts: dict[str, int]
+    counts: dict[str, int]  # numbers of ``documents``, ``sentences`` and ``links``
+    # settings of the build: ``bm25`` (the backend or ``none``), ``passages``, ``on_duplicate``,
+    # ``sources``
     settings: dict[str, Any]
+    # all files except the manifest itself and the tries, by path relative to the directory
     files: dict[str, FileEntry]
+    # base, delta: the segments; `delta` is None if nothing has changed since the base was written
     base: BaseSegment
     delta: DeltaSegment | None
-    digest: str
+    digest: str  # SHA-256 of all of the above, which identifies this version of the knowledge base
     kind: CollectionKind = KNOWLEDGE_BASE
 
     @property
@@ -201,14 +158,7 @@ def replace_manifest(
 ) -> Manifest:
     """Replace the manifest atomically; readers see the new version from then on.
 
-    Parameters
-    ----------
-    base
-        The base segment; None if the whole directory is the base, as after a build.
-    delta
-        The delta segment, if there is one.
-    kind
-        What the directory holds.
+    `base`: the base segment; None if the whole directory is the base, as after a build.
     """
     body = _body(kind, counts, settings, files, base, delta)
     digest = write_with_digest(directory / NAME, body)
@@ -219,11 +169,8 @@ def replace_manifest(
 def read_manifest(directory: Path, kind: CollectionKind = KNOWLEDGE_BASE) -> Manifest:
     """Read and check the manifest of a knowledge base that holds documents itself.
 
-    Raises
-    ------
-    AdmiralError
-        If there is none, it has an unknown format version, it was modified, or the knowledge base
-        joins others.
+    Raises AdmiralError if there is none, it has an unknown format version, it was modified, or the
+    knowledge base joins others.
     """
     value = read_value(directory, kind)
     if value["version"] == JOINED_VERSION:
@@ -317,7 +264,6 @@ def _outside(name: str) -> bool:
 
 
 def _consistent(counts: dict[str, int], base: BaseSegment, delta: DeltaSegment | None) -> bool:
-    """Return whether the segments have valid paths and add up to the number of documents."""
     added, removed = (delta.documents, delta.removed) if delta else (0, 0)
     paths = [base.path] + ([delta.path] if delta else [])
     return (

@@ -35,18 +35,11 @@ _REMEDY = "Join the members again with `admiral join --overwrite`."
 
 @dataclass(frozen=True, slots=True)
 class JoinManifest:
-    """Contents of the manifest of a joined knowledge base.
-
-    Attributes
-    ----------
-    members
-        Paths of the members, absolute or relative to the knowledge base.
-    on_duplicate
-        Policy for a title that several members have: ``error``, or ``skip`` to keep the document of
-        the first of them.
-    """
+    """Contents of the manifest of a joined knowledge base."""
 
     members: tuple[str, ...]
+    # policy for a title that several members have: ``error``, or ``skip`` to keep the document of
+    # the first of them
     on_duplicate: str
 
     def paths(self, directory: Path) -> list[Path]:
@@ -78,10 +71,7 @@ def write_join(directory: Path, join: JoinManifest) -> None:
 def read_join(directory: Path) -> JoinManifest | None:
     """Read the manifest of a joined knowledge base; None for one that holds documents itself.
 
-    Raises
-    ------
-    AdmiralError
-        If there is none, it has an unknown format version, or it was modified.
+    Raises AdmiralError if there is none, it has an unknown format version, or it was modified.
     """
     value = read_value(directory)
     if value["version"] != JOINED_VERSION:
@@ -107,21 +97,13 @@ def find_join(directory: Path) -> JoinManifest | None:
 class CombinedManifest:
     """Manifests of a knowledge base and its members, seen as one.
 
-    Attributes
-    ----------
-    join
-        Its manifest if it is a joined one; None if it holds documents itself.
-    manifests
-        Manifests of the members in order, or its own if it joins none.
-
-    Raises
-    ------
-    AdmiralError
-        If the members have BM25 indexes of different backends.
+    Raises AdmiralError if the members have BM25 indexes of different backends.
     """
 
     path: Path
+    # its manifest if it is a joined one; None if it holds documents itself
     join: JoinManifest | None
+    # manifests of the members in order, or its own if it joins none
     manifests: tuple[Manifest, ...]
 
     def __post_init__(self) -> None:
@@ -177,10 +159,8 @@ class CombinedManifest:
 def read_combined_manifest(path: Path) -> CombinedManifest:
     """Read the manifest of a knowledge base, and those of its members if it joins others.
 
-    Raises
-    ------
-    AdmiralError
-        If one of them is missing or cannot be read, or the members use different BM25 backends.
+    Raises AdmiralError if one of them is missing or cannot be read, or the members use different
+    BM25 backends.
     """
     join = read_join(path)
     if join is None:

@@ -48,12 +48,8 @@ def write_titles(directory: Path, titles: Callable[[], Iterator[str]]) -> None:
 class TitleIndex:
     """Titles of a directory by row, and rows by title.
 
-    `write_titles` wrote in `directory`.
-
-    Raises
-    ------
-    AdmiralError
-        If the files cannot be read or do not fit together.
+    `write_titles` wrote in `directory`. Raises AdmiralError if the files cannot be read or do not
+    fit together.
     """
 
     def __init__(self, directory: Path) -> None:

@@ -120,7 +120,6 @@ def _open_trie(place: Path, digest: str, tokens: SafeTokenizer) -> TokenTrie | N
 def _build_trie(
     directory: Path, digest: str, titles: Callable[[], Iterator[str]], tokens: SafeTokenizer
 ) -> TokenTrie:
-    """Build the trie of the base segments and store it in the first writable place."""
     from trie import TokenTrie
 
     places = _places(directory, digest, tokens)
@@ -157,12 +156,8 @@ def _write_trie(
 def is_trie_of(directory: Path, digest: str | None, fingerprint: str | None = None) -> bool:
     """Return whether a directory holds a complete trie of this digest and tokenizer.
 
-    Parameters
-    ----------
-    digest
-        Digest of the base segments; None accepts any.
-    fingerprint
-        Fingerprint of the tokenizer; None accepts any.
+    `digest`: digest of the base segments; None accepts any. `fingerprint`: fingerprint of the
+    tokenizer; None accepts any.
     """
     try:
         value = _read_manifest(directory)
@@ -185,13 +180,8 @@ def trie_problems(directory: Path, digest: str | None) -> list[str]:
     """Check all tries stored in a directory and return one message per problem.
 
     Tries of earlier format versions are not looked at: they are not read but built again.
-
-    Parameters
-    ----------
-    directory
-        The folder that contains ``tries/``.
-    digest
-        Digest that the tries must belong to; None accepts any.
+    `directory`: the folder that contains ``tries/``. `digest`: digest that the tries must belong
+    to; None accepts any.
     """
     places = sorted((directory / FOLDER).iterdir()) if (directory / FOLDER).is_dir() else []
     checked = [_check_trie(place, digest) for place in places if not place.name.startswith(".")]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -14,7 +12,7 @@ import haystack
 from haystack import Pipeline
 from haystack.components.builders import PromptBuilder
 
-from admiral import Admiral, AdmiralError
+from admiral import AdmiralError
 from admiral.adapters.haystack import AdmiralRetriever
 
 CLAIM = "The 66th Primetime Emmy Awards was hosted by an Iraqi comedian born in 1973."
@@ -26,13 +24,13 @@ SETTINGS |= {"top_k": 20, "title_beams": 0}
 
 
 @pytest.fixture(scope="module")
-def retriever(user_cache: None, model: Path) -> Iterator[AdmiralRetriever]:
+def retriever(user_cache, model):
     made = AdmiralRetriever(model=model, top_k=5, hops=1, settings=SETTINGS)
     yield made
     made.close()
 
 
-def test_run(retriever: AdmiralRetriever, quick: Admiral) -> None:
+def test_run(retriever, quick):
     outputs = retriever.run(CLAIM)
     result = quick.retrieve(CLAIM, hops=1)
     documents = outputs["documents"]
@@ -50,7 +48,7 @@ def test_run(retriever: AdmiralRetriever, quick: Admiral) -> None:
     assert (len(other["documents"]), len(other["record"]["hops"])) == (2, 2)
 
 
-def test_in_a_saved_pipeline(retriever: AdmiralRetriever) -> None:
+def test_in_a_saved_pipeline(retriever):
     pipeline = Pipeline()
     pipeline.add_component("retriever", AdmiralRetriever.from_dict(retriever.to_dict()))
     pipeline.add_component(
@@ -71,7 +69,7 @@ def test_in_a_saved_pipeline(retriever: AdmiralRetriever) -> None:
     assert found.splitlines() == [one.id for one in retriever.run(CLAIM)["documents"]]
 
 
-def test_in_an_async_pipeline(retriever: AdmiralRetriever) -> None:
+def test_in_an_async_pipeline(retriever):
     pipeline = AsyncPipeline()
     pipeline.add_component("retriever", AdmiralRetriever.from_dict(retriever.to_dict()))
     component = pipeline.get_component("retriever")
@@ -84,7 +82,7 @@ def test_in_an_async_pipeline(retriever: AdmiralRetriever) -> None:
         component.close()
 
 
-def test_a_closed_system_is_one_clear_error(retriever: AdmiralRetriever) -> None:
+def test_a_closed_system_is_one_clear_error(retriever):
     """Such as a run during which another thread calls `close`."""
     made = AdmiralRetriever.from_dict(retriever.to_dict())
     made._open().close()
@@ -95,7 +93,7 @@ def test_a_closed_system_is_one_clear_error(retriever: AdmiralRetriever) -> None
     made.close()
 
 
-def test_bad_settings_are_reported_at_once(retriever: AdmiralRetriever) -> None:
+def test_bad_settings_are_reported_at_once(retriever):
     with pytest.raises(AdmiralError, match="AdmiralRetriever: key 'beam_sise'"):
         AdmiralRetriever(settings={"beam_sise": 8})
     with pytest.raises(AdmiralError, match="hops"):
@@ -110,7 +108,7 @@ def test_bad_settings_are_reported_at_once(retriever: AdmiralRetriever) -> None:
         AdmiralRetriever(kb="no-such-kb").warm_up()
 
 
-def test_a_new_component_is_not_loaded_and_can_be_closed(retriever: AdmiralRetriever) -> None:
+def test_a_new_component_is_not_loaded_and_can_be_closed(retriever):
     made = AdmiralRetriever(kb="no-such-kb")
     assert made.to_dict()["init_parameters"]["kb"] == "no-such-kb"
     made.close()

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
-from typing import Any
-from uuid import UUID
 
 import pytest
 
@@ -17,7 +13,7 @@ from langchain_core.documents import Document
 from langchain_core.runnables import RunnableLambda
 from pydantic import ValidationError
 
-from admiral import Admiral, AdmiralError, Claim, RetrievalResult
+from admiral import Admiral, AdmiralError
 from admiral.adapters.langchain import AdmiralRetriever
 
 CLAIM = "The 66th Primetime Emmy Awards was hosted by an Iraqi comedian born in 1973."
@@ -25,37 +21,37 @@ OTHERS = ["A river of Paris.", "The composer of a film by Ridley Scott was born 
 
 
 @pytest.fixture(scope="module")
-def retriever(quick: Admiral) -> AdmiralRetriever:
+def retriever(quick):
     return AdmiralRetriever(system=quick, k=5, hops=1)
 
 
-def essence(documents: Sequence[Document]) -> list[tuple[str | None, str]]:
+def essence(documents):
     return [(one.id, one.page_content) for one in documents]
 
 
 class Log(BaseCallbackHandler):
     """Record the starts, ends and errors of runs."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.events: list[str] = []
 
-    def on_retriever_start(self, *_: Any, **__: Any) -> None:
+    def on_retriever_start(self, *_, **__):
         self.events.append("start")
 
-    def on_retriever_end(self, documents: Sequence[Document], **_: Any) -> None:
+    def on_retriever_end(self, documents, **_):
         self.events.append(f"end {len(documents)}")
 
-    def on_chain_start(self, *_: Any, **__: Any) -> None:
+    def on_chain_start(self, *_, **__):
         self.events.append("start")
 
-    def on_chain_end(self, outputs: Any, *, run_id: UUID, **_: Any) -> None:
+    def on_chain_end(self, outputs, *, run_id, **_):
         self.events.append(f"end {len(outputs)}")
 
-    def on_chain_error(self, error: BaseException, **_: Any) -> None:
+    def on_chain_error(self, error, **_):
         self.events.append(str(error))
 
 
-def test_invoke(retriever: AdmiralRetriever, quick: Admiral) -> None:
+def test_invoke(retriever, quick):
     log = Log()
     documents = retriever.invoke(CLAIM, config={"callbacks": [log]})
     result = quick.retrieve(CLAIM, hops=1)
@@ -70,24 +66,20 @@ def test_invoke(retriever: AdmiralRetriever, quick: Admiral) -> None:
     assert Document.model_validate_json(documents[0].model_dump_json()) == documents[0]
 
 
-def test_ainvoke(retriever: AdmiralRetriever) -> None:
-    async def ask() -> list[list[Document]]:
+def test_ainvoke(retriever):
+    async def ask():
         return await asyncio.gather(*(retriever.ainvoke(claim) for claim in (CLAIM, *OTHERS)))
 
     wanted = [essence(retriever.invoke(claim)) for claim in (CLAIM, *OTHERS)]
     assert [essence(found) for found in asyncio.run(ask())] == wanted
 
 
-def test_a_batch_is_processed_together_and_reported_each(
-    retriever: AdmiralRetriever, quick: Admiral, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_batch_is_processed_together_and_reported_each(retriever, quick, monkeypatch):
     wanted = [essence(retriever.invoke(claim)) for claim in (CLAIM, *OTHERS)]
     sizes = []
     retrieve_many = quick.retrieve_many
 
-    def counted(
-        claims: Iterable[Claim], hops: str | int | None = None
-    ) -> Iterator[RetrievalResult]:
+    def counted(claims, hops=None):
         batch = list(claims)
         sizes.append(len(batch))
         return retrieve_many(batch, hops)
@@ -103,7 +95,7 @@ def test_a_batch_is_processed_together_and_reported_each(
     assert retriever.batch([]) == []
 
 
-def test_a_bad_claim_does_not_fail_the_others(retriever: AdmiralRetriever) -> None:
+def test_a_bad_claim_does_not_fail_the_others(retriever):
     with pytest.raises(AdmiralError, match="is empty"):
         retriever.invoke(" ")
     with pytest.raises(AdmiralError, match="claim '2': is empty"):
@@ -116,13 +108,13 @@ def test_a_bad_claim_does_not_fail_the_others(retriever: AdmiralRetriever) -> No
         assert isinstance(outcomes[1], AdmiralError)
 
 
-def test_in_a_chain(retriever: AdmiralRetriever) -> None:
+def test_in_a_chain(retriever):
     chain = retriever | RunnableLambda(lambda documents: [one.id for one in documents])
     assert chain.invoke(CLAIM) == [one.id for one in retriever.invoke(CLAIM)]
     assert chain.batch(OTHERS) == [[one.id for one in found] for found in retriever.batch(OTHERS)]
 
 
-def test_settings_are_checked(quick: Admiral) -> None:
+def test_settings_are_checked(quick):
     with pytest.raises(ValidationError, match="greater than 0"):
         AdmiralRetriever(system=quick, k=0)
     with pytest.raises(ValidationError, match="Admiral"):
@@ -133,7 +125,7 @@ def test_settings_are_checked(quick: Admiral) -> None:
         AdmiralRetriever(system=quick, hops="many").invoke(CLAIM)
 
 
-def test_a_closed_system_is_one_clear_error(model: Path, quick: Admiral) -> None:
+def test_a_closed_system_is_one_clear_error(model, quick):
     with Admiral.from_pretrained(model, config=quick.config) as system:
         retriever = AdmiralRetriever(system=system)
     for call in (retriever.invoke, lambda claim: retriever.batch([claim])):

@@ -12,7 +12,7 @@ from admiral.adapters.retrieved_documents import retrieved_documents
 CLAIM = "The 66th Primetime Emmy Awards was hosted by an Iraqi comedian born in 1973."
 
 
-def test_documents_have_text_evidence_and_proof(quick: Admiral) -> None:
+def test_documents_have_text_evidence_and_proof(quick):
     result = quick.retrieve(CLAIM, hops=2)
     documents = retrieved_documents(quick, result, 20)
     assert [one.title for one in documents] == [one.title for one in result.documents]
@@ -40,7 +40,7 @@ def test_documents_have_text_evidence_and_proof(quick: Admiral) -> None:
     assert len(retrieved_documents(quick, result, 3)) == 3
 
 
-def test_documents_of_the_first_stage_have_no_proof(quick: Admiral) -> None:
+def test_documents_of_the_first_stage_have_no_proof(quick):
     documents = retrieved_documents(quick, quick.retrieve(CLAIM, hops=0), 3)
     metadata = [one.metadata for one in documents]
     assert [
@@ -48,7 +48,7 @@ def test_documents_of_the_first_stage_have_no_proof(quick: Admiral) -> None:
     ] == [(0, False, None, None, [])] * 3
 
 
-def test_a_closed_system_is_one_clear_error(quick: Admiral) -> None:
+def test_a_closed_system_is_one_clear_error(quick):
     result = quick.retrieve(CLAIM, hops=1)
     other = Admiral(quick.kb, quick.checkpoint, quick.config, quick.stages)
     other.in_use.close()

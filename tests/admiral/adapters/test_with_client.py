@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 
 import pytest
 
@@ -23,23 +22,23 @@ KEY = "a-key-that-is-long-enough"
 
 
 @pytest.fixture(scope="module")
-def service(user_cache: None) -> Service:
+def service(user_cache):
     return Service.open(["demo"], quick_config(hops="1"))
 
 
 @pytest.fixture(scope="module")
-def url(service: Service) -> Iterator[str]:
+def url(service):
     with listening(create_app(service, [KEY.encode()])) as address:
         yield address
 
 
 @pytest.fixture(scope="module")
-def expected(service: Service, url: str) -> list[str]:
+def expected(service, url):
     result = service.queue(None).system.retrieve(EMMY, hops=1)
     return [document.title for document in result.documents[:3]]
 
 
-def test_langchain(url: str, expected: list[str]) -> None:
+def test_langchain(url, expected):
     with Client(url, api_key=KEY) as client:
         retriever = langchain.AdmiralRetriever(system=client, k=3, hops=1)
         assert [document.id for document in retriever.invoke(EMMY)] == expected
@@ -50,10 +49,10 @@ def test_langchain(url: str, expected: list[str]) -> None:
         assert all(document.page_content for document in second)
 
 
-def test_langchain_with_an_asynchronous_client(url: str, expected: list[str]) -> None:
+def test_langchain_with_an_asynchronous_client(url, expected):
     claims = [EMMY, " ", "A river of Paris."]
 
-    async def run() -> None:
+    async def run():
         async with AsyncClient(url, api_key=KEY) as client:
             retriever = langchain.AdmiralRetriever(system=client, k=3, hops=1)
             documents = await retriever.ainvoke(EMMY)
@@ -72,7 +71,7 @@ def test_langchain_with_an_asynchronous_client(url: str, expected: list[str]) ->
     asyncio.run(run())
 
 
-def test_haystack(url: str, expected: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_haystack(url, expected, monkeypatch):
     monkeypatch.setenv("ADMIRAL_TEST_KEY", KEY)
     key = Secret.from_env_var("ADMIRAL_TEST_KEY")
     made = haystack.AdmiralRetriever(url=url, api_key=key, top_k=3, hops=1)

@@ -31,9 +31,9 @@ CLAIM = CitedClaim(
 )
 
 
-def passage(text: str, number: int = 0, title: str = "Eastern Bridge") -> Passage:
+def passage(text, number=0, title="Eastern Bridge"):
     return Passage(BRIDGE.url, title, number, 0, len(text), text)
 
 
-def claim(text: str, *urls: str, id: str = "1", page: str = "") -> CitedClaim:
+def claim(text, *urls, id="1", page=""):
     return CitedClaim(id, text, page=page, citations=tuple(map(Citation, urls)))

@@ -16,7 +16,6 @@ from admiral.citations.citation_records import (
     Citation,
     CitationVerdict,
     CitedClaim,
-    Decision,
     ScoredPart,
     ScoredSource,
     Status,
@@ -38,18 +37,18 @@ STATUSES: tuple[Status, ...] = (
 class Links(HTMLParser):
     """Collects the addresses of links, and what elements refer to."""
 
-    def __init__(self, page: str) -> None:
+    def __init__(self, page):
         super().__init__()
         self.addresses: list[str] = []
         self.names: set[str] = set()
         self.feed(page)
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def handle_starttag(self, tag, attrs):
         self.names |= {name for name, _ in attrs}
         self.addresses += [value or "" for name, value in attrs if name in ("href", "src")]
 
 
-def source(score: float, url: str = "https://a.example/x", title: str = "Floods") -> ScoredSource:
+def source(score, url="https://a.example/x", title="Floods"):
     passage = Passage(url, title, 0, 19, 44, TEXT[19:44])
     return ScoredSource(
         url,
@@ -64,13 +63,7 @@ def source(score: float, url: str = "https://a.example/x", title: str = "Floods"
     )
 
 
-def verdict(
-    text: str,
-    decision: Decision,
-    *existing: ScoredSource,
-    suggestions: tuple[ScoredSource, ...] = (),
-    warnings: tuple[str, ...] = (),
-) -> CitationVerdict:
+def verdict(text, decision, *existing, suggestions=(), warnings=()):
     citations = tuple(Citation(each.url, "7") for each in existing)
     claim = CitedClaim(
         text[:20],
@@ -86,11 +79,11 @@ def verdict(
     return CitationVerdict(claim, decision, existing, suggestions, warnings=warnings)
 
 
-def page(*verdicts: CitationVerdict, text: str | None = TEXT) -> str:
+def page(*verdicts, text=TEXT):
     return "".join(audit_page("Town", verdicts, ["A note."], lambda url: text))
 
 
-def test_statements_are_ordered_by_score_and_unchecked_ones_apart() -> None:
+def test_statements_are_ordered_by_score_and_unchecked_ones_apart():
     unread = ScoredSource("https://b.example", "", "no_text")
     shown = page(
         verdict("Unread claim.", "not_checked", unread),
@@ -104,7 +97,7 @@ def test_statements_are_ordered_by_score_and_unchecked_ones_apart() -> None:
     assert shown.index("<h2>Not checked</h2>") > shown.index("Bare claim")
 
 
-def test_page_shows_every_part_of_a_verdict() -> None:
+def test_page_shows_every_part_of_a_verdict():
     better = source(4.0, "https://c.example/better", "Better floods")
     found = Reader(
         page(
@@ -135,32 +128,32 @@ def test_page_shows_every_part_of_a_verdict() -> None:
     assert found.tags.count("mark") == 3
 
 
-def test_a_kept_statement_with_missing_parts_is_not_said_to_be_fine() -> None:
+def test_a_kept_statement_with_missing_parts_is_not_said_to_be_fine():
     shown = Reader(page(verdict("The town flooded in 1962.", "keep", source(1.0)))).text
     assert "Keep, but part of it was not found in the source" in shown
     assert "nothing was found against it" not in shown
 
 
-def test_missing_parts_are_marked_in_the_claim() -> None:
+def test_missing_parts_are_marked_in_the_claim():
     shown = page(verdict("The town flooded in 1962.", "flag", source(-1.0)))
     assert re.search(r'flooded</bdi> <span class="lacks"><bdi>in 1962</bdi></span>', shown)
 
 
-def test_a_passage_that_is_not_in_the_text_is_shown_alone() -> None:
+def test_a_passage_that_is_not_in_the_text_is_shown_alone():
     shown = page(verdict("A claim.", "keep", source(1.0)), text="Another text by now.")
     assert "Another text" not in shown
     assert "The town flooded in 1953." in Reader(shown).text
 
 
 @pytest.mark.parametrize("status", STATUSES)
-def test_a_source_that_was_not_checked_is_not_said_to_fail(status: Status) -> None:
+def test_a_source_that_was_not_checked_is_not_said_to_fail(status):
     shown = Reader(page(verdict("A claim.", "not_checked", ScoredSource("", "B", status)))).text
     article = shown[shown.index("Not checked: ") :]
     assert "fail" not in article.replace("failed verification", "")
     assert "does not seem to support" not in shown
 
 
-def test_policy_allows_only_the_own_script() -> None:
+def test_policy_allows_only_the_own_script():
     shown = page(verdict("A claim.", "keep", source(1.0)))
     assert not re.search(r"src=|@import|url\(|<link|<iframe", shown)
     (script,) = re.findall("<script>(.*?)</script>", shown, re.DOTALL)
@@ -174,7 +167,7 @@ SCHEMES = st.sampled_from(
 
 
 @given(SCHEMES, st.text(max_size=20))
-def test_urls_that_run_scripts_are_never_links(scheme: str, rest: str) -> None:
+def test_urls_that_run_scripts_are_never_links(scheme, rest):
     hostile = source(1.0, scheme + rest, "")
     shown = page(verdict("A claim.", "keep", hostile))
     assert Links(shown).addresses == []
@@ -182,7 +175,7 @@ def test_urls_that_run_scripts_are_never_links(scheme: str, rest: str) -> None:
 
 
 @given(st.text(), st.text(), st.text(min_size=1).filter(str.strip))
-def test_hostile_text_adds_no_tags(url: str, title: str, text: str) -> None:
+def test_hostile_text_adds_no_tags(url, title, text):
     hostile = source(1.0, f"https://a.example/{url}", title)
     claim = verdict(text, "keep", hostile, suggestions=(hostile,), warnings=(text,))
     shown = page(claim, text=text)
@@ -199,7 +192,7 @@ def test_hostile_text_adds_no_tags(url: str, title: str, text: str) -> None:
     ]
 
 
-def test_a_url_with_quotes_cannot_leave_its_attribute() -> None:
+def test_a_url_with_quotes_cannot_leave_its_attribute():
     assert linked('https://a.example/"onclick="x', "t").startswith("<bdi>")
     assert linked("https://a.example/?a=1&b=2", "t").startswith(
         '<a href="https://a.example/?a=1&amp;b=2" rel="noreferrer noopener">'

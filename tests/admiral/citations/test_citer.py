@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
-from admiral.citations.citation_records import Citation, CitedClaim, Status
+from admiral.citations.citation_records import Citation
 from admiral.citations.citation_settings import CitationConfig, load_citation_config
 from admiral.citations.citer import Citer, decision_rule
+from admiral.citations.coverage_verifier import TermWeights
 from admiral.citations.source_collections import LoadedSources
 from admiral.citations.verdict_file import verdict_record
-from admiral.citations.verifiers.coverage_verifier import TermWeights
 from admiral.errors import AdmiralError
 from admiral.library import Source, build_library
 from tests.admiral.citations.cited_pages import BRIDGE, CLAIM, HARBOUR, claim
@@ -40,14 +38,14 @@ FAST = CitationConfig(verifier="coverage")
 
 
 @pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def library(tmp_path_factory):
     path = tmp_path_factory.mktemp("citer") / "library"
     build_library(path, SOURCES)
     return path
 
 
 @pytest.fixture(scope="module")
-def citer(library: Path) -> Iterator[Citer]:
+def citer(library):
     with Citer.open(library, config=FAST) as opened:
         yield opened
 
@@ -67,7 +65,7 @@ def citer(library: Path) -> Iterator[Citer]:
         (MIRROR.url, "blocked"),
     ],
 )
-def test_each_status(citer: Citer, url: str, status: Status) -> None:
+def test_each_status(citer, url, status):
     verdict = citer.verify(replace(CLAIM, citations=(Citation(url, title="Title"),)))
     (source,) = verdict.existing
     assert source.status == status
@@ -82,7 +80,7 @@ def test_each_status(citer: Citer, url: str, status: Status) -> None:
     assert len(verdict.warnings) == 1
 
 
-def test_a_source_that_says_nothing_of_it_is_replaced(citer: Citer) -> None:
+def test_a_source_that_says_nothing_of_it_is_replaced(citer):
     long = "The Eastern Bridge is 320 metres long and was closed for repairs in 1978."
     verdict = citer.verify(claim(long, HARBOUR.url))
     assert verdict.decision == "replace"
@@ -93,7 +91,7 @@ def test_a_source_that_says_nothing_of_it_is_replaced(citer: Citer) -> None:
     assert BRIDGE.text[best.start : best.end] == best.text
 
 
-def test_an_unread_source_beside_a_failing_one_is_not_a_failure(citer: Citer) -> None:
+def test_an_unread_source_beside_a_failing_one_is_not_a_failure(citer):
     cited = (Citation(HARBOUR.url), Citation("https://nowhere.example.org/"))
     verdict = citer.verify(replace(CLAIM, citations=cited))
     assert verdict.decision == "not_checked"
@@ -101,13 +99,13 @@ def test_an_unread_source_beside_a_failing_one_is_not_a_failure(citer: Citer) ->
     assert verdict.suggestions
 
 
-def test_a_claim_without_citations_gets_one(citer: Citer) -> None:
+def test_a_claim_without_citations_gets_one(citer):
     assert citer.verify(replace(CLAIM, citations=())).decision == "add"
     nonsense = citer.verify(claim("Quokkas photosynthesise in Zanzibar."))
     assert (nonsense.decision, nonsense.flagged) == ("not_checked", False)
 
 
-def test_neither_wikipedia_nor_a_copy_of_the_page_is_suggested(citer: Citer) -> None:
+def test_neither_wikipedia_nor_a_copy_of_the_page_is_suggested(citer):
     own = replace(
         CLAIM,
         citations=(),
@@ -120,7 +118,7 @@ def test_neither_wikipedia_nor_a_copy_of_the_page_is_suggested(citer: Citer) -> 
     assert COPY.url not in urls
 
 
-def test_a_source_with_the_value_changed_scores_lower(citer: Citer) -> None:
+def test_a_source_with_the_value_changed_scores_lower(citer):
     right, wrong = (
         citer.verify(claim(f"The Eastern Bridge was opened in {year}.", BRIDGE.url)).existing[0]
         for year in (1932, 1934)
@@ -131,7 +129,7 @@ def test_a_source_with_the_value_changed_scores_lower(citer: Citer) -> None:
     assert (right.missing, wrong.missing) == ((), ("in 1934",))
 
 
-def test_batches_give_the_same_as_claims_alone(citer: Citer) -> None:
+def test_batches_give_the_same_as_claims_alone(citer):
     claims = [
         replace(CLAIM, id=str(n), citations=(Citation(source.url),))
         for n, source in enumerate(SOURCES)
@@ -140,11 +138,11 @@ def test_batches_give_the_same_as_claims_alone(citer: Citer) -> None:
     assert together == [_stable(verdict_record(citer.verify(one))) for one in claims]
 
 
-def _stable(record: dict[str, object]) -> dict[str, object]:
+def _stable(record):
     return record | {"seconds": 0}
 
 
-def test_an_audit_begins_with_the_lowest_score(citer: Citer) -> None:
+def test_an_audit_begins_with_the_lowest_score(citer):
     claims = [
         replace(CLAIM, id="good"),
         replace(CLAIM, id="unread", citations=(Citation("https://nowhere.example.org/"),)),
@@ -153,7 +151,7 @@ def test_an_audit_begins_with_the_lowest_score(citer: Citer) -> None:
     assert [v.claim.id for v in citer.audit(claims)] == ["bad", "good", "unread"]
 
 
-def test_suggestions_for_a_statement(citer: Citer) -> None:
+def test_suggestions_for_a_statement(citer):
     found = citer.suggest("The lighthouse of the harbour was first lit in 1911.", 1)
     assert [one.url for one in found] == [HARBOUR.url]
     assert citer.suggest("xyzzy plugh") == []
@@ -161,7 +159,7 @@ def test_suggestions_for_a_statement(citer: Citer) -> None:
         citer.suggest("  ")
 
 
-def test_without_suggestions_nothing_is_searched(library: Path) -> None:
+def test_without_suggestions_nothing_is_searched(library):
     config = replace(FAST, suggest=False)
     with Citer.open(library, config=config) as opened:
         assert not opened.verify(CLAIM).suggestions
@@ -169,7 +167,7 @@ def test_without_suggestions_nothing_is_searched(library: Path) -> None:
             opened.suggest("The bridge was opened.")
 
 
-def test_a_library_that_changes_during_a_run_keeps_its_version(tmp_path: Path) -> None:
+def test_a_library_that_changes_during_a_run_keeps_its_version(tmp_path):
     path = tmp_path / "library"
     build_library(path, SOURCES)
     with Citer.open(path, config=FAST) as opened:
@@ -181,7 +179,7 @@ def test_a_library_that_changes_during_a_run_keeps_its_version(tmp_path: Path) -
         assert opened.verify(CLAIM).existing[0].status == "not_in_library"
 
 
-def test_a_source_of_many_words(citer: Citer) -> None:
+def test_a_source_of_many_words(citer):
     text = f"{HARBOUR.text} " * 250 + BRIDGE.text  # about 16,000 words
     source = replace(BRIDGE, text=text)
     over = Citer.over(
@@ -192,7 +190,7 @@ def test_a_source_of_many_words(citer: Citer) -> None:
     assert "opened on 4 May 1932" in scored.passage.text
 
 
-def test_thresholds_follow_the_settings() -> None:
+def test_thresholds_follow_the_settings():
     from admiral.citations.citation_weights import CitationWeights
 
     calibration = CitationWeights.bundled().calibrations["coverage"]
@@ -215,19 +213,19 @@ def test_thresholds_follow_the_settings() -> None:
         ("kk=1", "kk"),
     ],
 )
-def test_bad_settings(override: str, key: str) -> None:
+def test_bad_settings(override, key):
     with pytest.raises(AdmiralError, match=f"key '{key}'"):
         load_citation_config(None, override.split())
 
 
-def test_a_classifier_that_is_none(library: Path, tmp_path: Path) -> None:
+def test_a_classifier_that_is_none(library, tmp_path):
     config = CitationConfig(verifier="cross-encoder", classifier=str(tmp_path))
     with pytest.raises(AdmiralError, match="setting 'classifier'"):
         Citer.open(library, config=config)
 
 
-def test_the_default_verifier(library: Path) -> None:
-    def decisions(claims: Sequence[CitedClaim]) -> list[str]:
+def test_the_default_verifier(library):
+    def decisions(claims):
         with Citer.open(library) as opened:
             return [one.decision for one in opened.verify_many(claims)]
 
@@ -235,7 +233,7 @@ def test_the_default_verifier(library: Path) -> None:
     assert decisions([CLAIM, failing]) == ["keep", "replace"]
 
 
-def test_sources_that_stand_together_are_judged_together(library: Path, citer: Citer) -> None:
+def test_sources_that_stand_together_are_judged_together(library, citer):
     """Neither source has the whole claim; both have."""
     both = (
         "The Eastern Bridge was opened in 1932 by Governor Ada Lane, and the lighthouse of the "
@@ -254,6 +252,6 @@ def test_sources_that_stand_together_are_judged_together(library: Path, citer: C
         assert strict.verify(claim(both, BRIDGE.url, HARBOUR.url)).decision == "keep"
 
 
-def test_one_source_cited_twice_or_a_source_that_is_not_read_is_not_several(citer: Citer) -> None:
+def test_one_source_cited_twice_or_a_source_that_is_not_read_is_not_several(citer):
     for other in (BRIDGE.url + "#top", "https://empty.example.org/"):
         assert citer.verify(claim("The bridge is long.", BRIDGE.url, other)).together is None

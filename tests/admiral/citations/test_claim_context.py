@@ -6,12 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from admiral.citations.claim_context import (
-    CONTEXT_FORMS,
-    ContextForm,
-    claim_in_context,
-    fit_pieces,
-)
+from admiral.citations.claim_context import CONTEXT_FORMS, claim_in_context, fit_pieces
 from tests.admiral.citations.cited_pages import CLAIM, claim
 
 _WORDS = st.lists(st.text("abc", min_size=1, max_size=6), max_size=12)
@@ -27,30 +22,28 @@ _WORDS = st.lists(st.text("abc", min_size=1, max_size=6), max_size=12)
         ("all", f"Belmar: Transport Bridges: {CLAIM.before} {CLAIM.claim}"),
     ],
 )
-def test_forms(form: ContextForm, expected: str) -> None:
+def test_forms(form, expected):
     assert claim_in_context(CLAIM, form) == expected
 
 
-def test_a_claim_without_context_is_the_claim() -> None:
+def test_a_claim_without_context_is_the_claim():
     for form in CONTEXT_FORMS:
         assert claim_in_context(claim(" One\nword  "), form) == "One word"
 
 
-def test_what_is_next_to_the_claim_stays() -> None:
+def test_what_is_next_to_the_claim_stays():
     text = claim_in_context(CLAIM, "all", max_tokens=20)
     assert text.endswith(CLAIM.claim)
     assert "stone." in text.split()
     assert "Belmar has two" not in text
 
 
-def test_a_long_claim_loses_its_beginning_and_all_context() -> None:
+def test_a_long_claim_loses_its_beginning_and_all_context():
     assert claim_in_context(CLAIM, "all", max_tokens=3) == "by Ada Lane."
 
 
 @given(_WORDS, _WORDS, _WORDS, _WORDS.filter(bool), st.integers(1, 40))
-def test_truncation(
-    title: list[str], section: list[str], before: list[str], claim: list[str], limit: int
-) -> None:
+def test_truncation(title, section, before, claim, limit):
     """Nothing is cut that fits; the end of the claim always stays, and shares are kept."""
     kept = fit_pieces(title, section, before, claim, limit=limit, cost=len)
     pieces = (title, section, before, claim)

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from admiral.citations.citation_records import Decision
 from admiral.citations.decide import DecisionRule
 
 RULE = DecisionRule(fail=0.0, accept=2.0, margin=1.0)
@@ -27,9 +26,7 @@ PAPER = DecisionRule(fail=0.0, accept=2.0, margin=1.0, paper_rule=True)
         (1.0, 1.5, "keep", "replace"),
     ],
 )
-def test_scored_sources(
-    existing: float, best: float | None, decision: Decision, by_paper: Decision
-) -> None:
+def test_scored_sources(existing, best, decision, by_paper):
     assert RULE.decide(existing, best) == decision
     assert PAPER.decide(existing, best) == by_paper
 
@@ -37,12 +34,12 @@ def test_scored_sources(
 @pytest.mark.parametrize(
     ("best", "decision"), [(2.0, "add"), (1.9, "not_checked"), (None, "not_checked")]
 )
-def test_claims_without_citations(best: float | None, decision: Decision) -> None:
+def test_claims_without_citations(best, decision):
     assert RULE.decide(None, best, cites=False) == decision
 
 
 @given(st.none() | st.floats(-5, 5), st.booleans())
-def test_what_was_not_read_never_fails(best: float | None, paper: bool) -> None:
+def test_what_was_not_read_never_fails(best, paper):
     rule = PAPER if paper else RULE
     assert rule.decide(None, best, unread=True) == "not_checked"
     assert rule.decide(-1.0, best, unread=True) == "not_checked"
@@ -59,8 +56,6 @@ def test_what_was_not_read_never_fails(best: float | None, paper: bool) -> None:
         (1.0, 0.9, False, False),
     ],
 )
-def test_alternatives(
-    existing: float | None, candidate: float, offered: bool, by_paper: bool
-) -> None:
+def test_alternatives(existing, candidate, offered, by_paper):
     assert RULE.offers(existing, candidate) is offered
     assert PAPER.offers(existing, candidate) is by_paper

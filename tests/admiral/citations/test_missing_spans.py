@@ -15,22 +15,22 @@ MISSING = CitationWeights.bundled().missing
 PASSAGES = [passage(BRIDGE.text), passage(HARBOUR.text, 1)]
 
 
-def test_the_wrong_words_are_found() -> None:
+def test_the_wrong_words_are_found():
     claim = "The Eastern Bridge was opened in 1934 by Governor Ada Lane."
     assert MISSING.spans(claim, PASSAGES, 0) == ("1934",)
 
 
-def test_nothing_is_missing_from_a_sentence_of_the_source() -> None:
+def test_nothing_is_missing_from_a_sentence_of_the_source():
     assert MISSING.spans("It is 320 metres long and crosses the river Orr.", PASSAGES, 0) == ()
 
 
-def test_neighbours_make_one_span() -> None:
+def test_neighbours_make_one_span():
     claim = "The Eastern Bridge was painted bright yellow by Zoe Quill."
     assert MISSING.spans(claim, PASSAGES, 0) == ("painted bright yellow by Zoe Quill",)
 
 
 @given(st.sampled_from([0, 1]), texts(0, 20))
-def test_spans_are_parts_of_the_claim_in_order(best: int, claim: str) -> None:
+def test_spans_are_parts_of_the_claim_in_order(best, claim):
     end = 0
     for span in MISSING.spans(claim, PASSAGES, best):
         end = claim.index(span, end) + len(span)

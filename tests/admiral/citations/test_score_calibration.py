@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -16,7 +15,7 @@ _SCORES = st.lists(st.floats(-100, 100), min_size=2, max_size=40)
 
 
 @given(_SCORES, st.floats(-150, 150), st.floats(-150, 150))
-def test_percentiles_grow_with_scores(scores: list[float], first: float, second: float) -> None:
+def test_percentiles_grow_with_scores(scores, first, second):
     calibration = ScoreCalibration.fit(scores, [s > 0 for s in scores], "these")
     low, high = sorted((first, second))
     assert 0 <= calibration.percentile(low) <= calibration.percentile(high) <= 100
@@ -27,24 +26,24 @@ def test_percentiles_grow_with_scores(scores: list[float], first: float, second:
 
 
 @given(st.lists(st.integers(-50, 50), min_size=2, max_size=30, unique=True), st.floats(0, 100))
-def test_percentiles_are_inverted(scores: list[int], percentile: float) -> None:
+def test_percentiles_are_inverted(scores, percentile):
     calibration = ScoreCalibration.fit(list(map(float, scores)), [s > 0 for s in scores], "these")
     score = calibration.score_at_percentile(percentile)
     assert calibration.percentile(score) == pytest.approx(percentile, abs=1e-6)
 
 
-def test_the_percentile_is_the_share_of_lower_scores() -> None:
+def test_the_percentile_is_the_share_of_lower_scores():
     calibration = ScoreCalibration.fit(list(map(float, range(101))), [False] * 101, "0 to 100")
     assert [calibration.percentile(s) for s in (-1, 0, 10, 99.5, 200)] == [0, 0, 10, 99.5, 100]
 
 
-def test_platt_scaling_finds_the_minimum() -> None:
+def test_platt_scaling_finds_the_minimum():
     """No neighbour of the fitted parameters has a smaller loss."""
     scores = [-2.0, -1.5, -0.2, 0.1, 0.4, 1.0, 1.2, 3.0]
     labels = [False, False, True, False, True, False, True, True]
     high, low = 5 / 6, 1 / 6
 
-    def loss(slope: float, intercept: float) -> float:
+    def loss(slope, intercept):
         total = 0.0
         for score, label in zip(scores, labels, strict=True):
             p, target = sigmoid(slope * score + intercept), high if label else low
@@ -58,14 +57,14 @@ def test_platt_scaling_finds_the_minimum() -> None:
         assert loss(slope, intercept + step) >= best
 
 
-def test_probabilities_are_inverted() -> None:
+def test_probabilities_are_inverted():
     calibration = ScoreCalibration(2.0, -1.0, "none", tuple(map(float, range(101))))
     assert calibration.probability(calibration.score_at_probability(0.3)) == pytest.approx(0.3)
     assert calibration.score_at_probability(0) == -math.inf
     assert calibration.score_at_probability(1) == math.inf
 
 
-def test_the_bundled_weights_survive_a_round_trip(tmp_path: Path) -> None:
+def test_the_bundled_weights_survive_a_round_trip(tmp_path):
     weights = CitationWeights.bundled()
     path = tmp_path / "weights.json"
     path.write_text(weights.to_json(), encoding="utf-8")
@@ -83,7 +82,7 @@ def test_the_bundled_weights_survive_a_round_trip(tmp_path: Path) -> None:
         ("{", "[", "not a file of weights"),
     ],
 )
-def test_damaged_weights(tmp_path: Path, old: str, new: str, field: str) -> None:
+def test_damaged_weights(tmp_path, old, new, field):
     path = tmp_path / "weights.json"
     text = CitationWeights.bundled().to_json()
     assert old in text

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -30,7 +27,7 @@ CLAIM = CitedClaim(
 )
 
 
-def test_queries_of_all_forms() -> None:
+def test_queries_of_all_forms():
     assert {name: claim_query(CLAIM, form) for name, form in QUERY_FORMS.items()} == {
         "claim": "It was built in 1889.",
         "title": "Eiffel Tower It was built in 1889.",
@@ -53,7 +50,7 @@ _RANKINGS = st.lists(
 )
 
 
-def ranking(triples: Sequence[tuple[str, int, float]]) -> list[ScoredPassage]:
+def ranking(triples):
     scored = sorted(triples, key=lambda triple: -triple[2])
     return [
         ScoredPassage(Passage(f"http://{url}.example/", url, number, 0, 1, "x"), score)
@@ -62,9 +59,7 @@ def ranking(triples: Sequence[tuple[str, int, float]]) -> list[ScoredPassage]:
 
 
 @given(_RANKINGS)
-def test_page_ranks_and_fusion_are_those_of_the_definition(
-    triples: list[list[tuple[str, int, float]]],
-) -> None:
+def test_page_ranks_and_fusion_are_those_of_the_definition(triples):
     rankings = [ranking(each) for each in triples]
     orders = []
     for found in rankings:
@@ -111,13 +106,13 @@ COPIED = CitedClaim(
 
 
 @pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def library(tmp_path_factory):
     path = tmp_path_factory.mktemp("search") / "library"
     build_library(path, SOURCES, encoder=FakeEncoder())
     return path
 
 
-def test_wikipedia_and_copies_are_not_suggested(library: Path) -> None:
+def test_wikipedia_and_copies_are_not_suggested(library):
     with Library.open(library) as opened:
         search = SourceSearch(opened, sparse=opened)
         (found,) = search.search([COPIED], 10)
@@ -132,7 +127,7 @@ def test_wikipedia_and_copies_are_not_suggested(library: Path) -> None:
 
 
 @pytest.mark.parametrize("fusion", ["rrf", "union"])
-def test_sparse_and_dense_rankings_are_fused(library: Path, fusion: str) -> None:
+def test_sparse_and_dense_rankings_are_fused(library, fusion):
     with Library.open(library) as opened:
         dense = opened.dense(FakeEncoder())
         bridge = CitedClaim(id="3", claim="zebra")

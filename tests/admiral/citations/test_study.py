@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-import random
 import re
-from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -17,22 +14,19 @@ from hypothesis import strategies as st
 from admiral.citations.citation_records import CitedClaim
 from admiral.citations.study_items import (
     NO_MAJORITY,
-    PREFERENCES,
-    Preference,
     fleiss_kappa,
     majority,
-    score_study,
     sign_test,
     study_items,
+    study_page,
 )
-from admiral.citations.study_page import study_page
 from admiral.cli.study import study_command
 from admiral.errors import AdmiralError
 from tests.admiral.io.test_judgement_page import Reader
 
 
-def verdict_record(number: int, **changes: Any) -> dict[str, Any]:
-    def scored(kind: str, score: float) -> dict[str, Any]:
+def verdict_record(number, **changes):
+    def scored(kind, score):
         text = f"{kind} passage {number}"
         return {"url": f"https://{kind}.example", "score": score, "passage": {"text": text}}
 
@@ -50,7 +44,7 @@ def verdict_record(number: int, **changes: Any) -> dict[str, Any]:
 RECORDS = [verdict_record(number) for number in range(40)]
 
 
-def test_order_is_random_by_item_and_given_by_the_seed() -> None:
+def test_order_is_random_by_item_and_given_by_the_seed():
     items = study_items(RECORDS, {}, 3)
     assert items == study_items(RECORDS, {}, 3)
     assert items != study_items(RECORDS, {}, 4)
@@ -62,7 +56,7 @@ def test_order_is_random_by_item_and_given_by_the_seed() -> None:
         assert shown.startswith("cited passage")
 
 
-def test_claims_without_two_sources_are_left_out() -> None:
+def test_claims_without_two_sources_are_left_out():
     unread = [{"url": "https://a.example", "score": None, "passage": None}]
     records = [
         verdict_record(1, existing=unread),
@@ -73,7 +67,7 @@ def test_claims_without_two_sources_are_left_out() -> None:
     assert study_items(records, {}, 0, only_replaced=True) == []
 
 
-def test_page_does_not_tell_the_sources_apart() -> None:
+def test_page_does_not_tell_the_sources_apart():
     context = {"c1": CitedClaim("c1", "Claim 1.", "Town", ("History",), "Before.", "After.")}
     items = study_items(RECORDS[:6], context, 1)
     page = "".join(study_page(items))
@@ -87,7 +81,7 @@ def test_page_does_not_tell_the_sources_apart() -> None:
 
 
 @given(st.text(), st.text())
-def test_hostile_texts_add_no_tags(claim: str, passage: str) -> None:
+def test_hostile_texts_add_no_tags(claim, passage):
     existing = [{"url": "u", "score": 1, "passage": {"text": f"x {passage}"}}]
     records = [verdict_record(1, claim=f"c {claim}", existing=existing)]
     tags = Reader("".join(study_page(study_items(records, {}, 0)))).tags
@@ -95,7 +89,7 @@ def test_hostile_texts_add_no_tags(claim: str, passage: str) -> None:
     assert tags == usual
 
 
-def test_kappa_of_the_example_of_fleiss() -> None:
+def test_kappa_of_the_example_of_fleiss():
     """Fleiss (1971), as in textbooks: 10 subjects, 14 raters, 5 categories, kappa 0.210."""
     counts = [
         [0, 0, 0, 0, 14],
@@ -112,7 +106,7 @@ def test_kappa_of_the_example_of_fleiss() -> None:
     assert fleiss_kappa(counts) == pytest.approx(0.210, abs=0.0005)
 
 
-def test_kappa_is_one_for_agreement_and_none_where_it_is_not_defined() -> None:
+def test_kappa_is_one_for_agreement_and_none_where_it_is_not_defined():
     assert fleiss_kappa([[3, 0, 0], [0, 3, 0], [0, 0, 2]]) == 1.0
     assert fleiss_kappa([[3, 0], [3, 0]]) is None
     assert fleiss_kappa([[1, 0], [0, 1]]) is None
@@ -129,13 +123,13 @@ def test_kappa_is_one_for_agreement_and_none_where_it_is_not_defined() -> None:
         (10, 0, 1 / 1024, 2 / 1024),
     ],
 )
-def test_sign_test(wins: int, losses: int, one_tailed: float, two_tailed: float) -> None:
+def test_sign_test(wins, losses, one_tailed, two_tailed):
     test = sign_test(wins, losses)
     assert (test.one_tailed, test.two_tailed) == (one_tailed, two_tailed)
 
 
 @given(st.integers(0, 60), st.integers(0, 60))
-def test_sign_test_agrees_with_a_slow_sum(wins: int, losses: int) -> None:
+def test_sign_test_agrees_with_a_slow_sum(wins, losses):
     count = wins + losses
     oracle = sum(math.comb(count, k) * 0.5**count for k in range(wins, count + 1))
     test = sign_test(wins, losses)
@@ -145,38 +139,13 @@ def test_sign_test_agrees_with_a_slow_sum(wins: int, losses: int) -> None:
     )
 
 
-def test_majority_needs_more_than_half() -> None:
+def test_majority_needs_more_than_half():
     assert majority({"existing": 2, "suggested": 1}) == "existing"
     assert majority({"existing": 1, "suggested": 1}) == NO_MAJORITY
     assert majority({"existing": 2, "suggested": 1, "neither": 1}) == NO_MAJORITY
 
 
-def simulated(count: int, copying: float, seed: int) -> list[dict[str, Preference]]:
-    """Return the answers of three annotators to many items.
-
-    Each answer is, with probability `copying`, the true preference of the item, and otherwise drawn
-    at random. All preferences are equally likely, so that two annotators agree beyond chance with
-    probability ``copying ** 2``, which is the expected kappa.
-    """
-    generator = random.Random(seed)
-    truths = [generator.choice(PREFERENCES) for _ in range(count)]
-    return [
-        {
-            str(number): truth if generator.random() < copying else generator.choice(PREFERENCES)
-            for number, truth in enumerate(truths)
-        }
-        for _ in range(3)
-    ]
-
-
-@pytest.mark.parametrize("copying", [0.0, 0.45, 0.8, 1.0])
-def test_kappa_of_simulated_annotators_is_known(copying: float) -> None:
-    outcome = score_study(simulated(3000, copying, 5))
-    assert outcome.kappa == pytest.approx(copying**2, abs=0.035)
-    assert (outcome.annotators, outcome.items, outcome.annotations) == (3, 3000, 9000)
-
-
-def run(*arguments: str | Path) -> str:
+def run(*arguments):
     result = CliRunner().invoke(study_command, [str(each) for each in arguments])
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
@@ -184,7 +153,7 @@ def run(*arguments: str | Path) -> str:
     return result.output
 
 
-def built(folder: Path) -> tuple[Path, Path]:
+def built(folder):
     verdicts = folder / "verdicts.jsonl"
     verdicts.write_text("".join(json.dumps(record) + "\n" for record in RECORDS))
     page, key = folder / "study.html", folder / "study.key.json"
@@ -192,7 +161,7 @@ def built(folder: Path) -> tuple[Path, Path]:
     return page, key
 
 
-def answer(page: Path, key: Path, path: Path, preference: str, count: int = 10) -> Path:
+def answer(page, key, path, preference, count=10):
     """Write answers as the page exports them, always for the same kind of source."""
     text = page.read_text()
     (study,) = re.findall(r'data-study="(\w+)"', text)
@@ -208,7 +177,7 @@ def answer(page: Path, key: Path, path: Path, preference: str, count: int = 10) 
     return path
 
 
-def test_a_study_from_page_to_score(tmp_path: Path) -> None:
+def test_a_study_from_page_to_score(tmp_path):
     page, key = built(tmp_path)
     files = [
         answer(page, key, tmp_path / "1.json", "suggested"),
@@ -229,7 +198,7 @@ def test_a_study_from_page_to_score(tmp_path: Path) -> None:
     assert "p = 0.0009766 one-tailed, 0.001953 two-tailed" in printed
 
 
-def test_a_key_is_not_replaced_by_accident(tmp_path: Path) -> None:
+def test_a_key_is_not_replaced_by_accident(tmp_path):
     page, key = built(tmp_path)
     before = key.read_bytes()
     again = ("build", tmp_path / "verdicts.jsonl", "--output", page, "--seed", "7")
@@ -240,7 +209,7 @@ def test_a_key_is_not_replaced_by_accident(tmp_path: Path) -> None:
     assert key.read_bytes() != before
 
 
-def test_answers_of_another_study_are_refused(tmp_path: Path) -> None:
+def test_answers_of_another_study_are_refused(tmp_path):
     page, key = built(tmp_path)
     path = answer(page, key, tmp_path / "1.json", "existing")
     path.write_text(path.read_text().replace('"study": "', '"study": "x'))
@@ -250,20 +219,16 @@ def test_answers_of_another_study_are_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [
-        ("{", "is not JSON"),
-        ("[]", "is not a JSON object"),
-        ("{}", "field 'answers' is missing"),
-    ],
+    [("{", "is not JSON"), ("[]", "is not a JSON object"), ("{}", "field 'answers' is missing")],
 )
-def test_bad_answers_are_one_clear_error(tmp_path: Path, content: str, message: str) -> None:
+def test_bad_answers_are_one_clear_error(tmp_path, content, message):
     _, key = built(tmp_path)
     (tmp_path / "a.json").write_text(content)
     with pytest.raises(AdmiralError, match=message):
         run("score", tmp_path / "a.json", "--key", key)
 
 
-def test_a_key_of_something_else_is_refused(tmp_path: Path) -> None:
+def test_a_key_of_something_else_is_refused(tmp_path):
     (tmp_path / "k.json").write_text('{"format": 1, "items": {"a": {"existing": "left"}}}')
     with pytest.raises(AdmiralError, match=r"items\.a\.existing"):
         run("score", tmp_path / "k.json", "--key", tmp_path / "k.json")

@@ -29,12 +29,12 @@ from tests.proofs.hostile_texts import texts
         ("the", ["the"]),
     ],
 )
-def test_parts(claim: str, parts: list[str]) -> None:
+def test_parts(claim, parts):
     assert [part.text for part in subclaims(claim)] == parts
 
 
 @given(texts() | st.text("ab ,;.(1)", max_size=700))
-def test_parts_are_in_order_and_keep_all_content_words(claim: str) -> None:
+def test_parts_are_in_order_and_keep_all_content_words(claim):
     parts = subclaims(claim)
     assert len(parts) <= MAX_PARTS
     assert bool(parts) == bool(claim.strip(" ,;") and claim.strip())

@@ -15,7 +15,7 @@ Admiral = Callable[..., subprocess.CompletedProcess[bytes]]
 
 
 @pytest.fixture(scope="session")
-def environment(user_cache: None) -> dict[str, str]:
+def environment(user_cache):
     """Return the environment of the processes: test cache, this source, warnings as errors."""
     # Only warnings of this project; other packages may warn when they are imported.
     own = ",".join(f"error:::{name}" for name in ("admiral", "trie", "proofs"))
@@ -23,18 +23,15 @@ def environment(user_cache: None) -> dict[str, str]:
 
 
 @pytest.fixture(scope="session")
-def command() -> list[str]:
-    """Return the command of the console script."""
+def command():
     return [sys.executable, "-c", "from admiral.cli.main import run; run()"]
 
 
 @pytest.fixture(scope="session")
-def admiral(environment: dict[str, str], command: list[str]) -> Admiral:
+def admiral(environment, command):
     """Return a function that runs `admiral` with arguments and bytes on standard input."""
 
-    def run(
-        *arguments: str | Path, stdin: bytes = b"", **options: object
-    ) -> subprocess.CompletedProcess[bytes]:
+    def run(*arguments, stdin=b"", **options):
         full = [*command, *map(str, arguments)]
         options.setdefault("stdout", subprocess.PIPE)
         return subprocess.run(

@@ -7,12 +7,12 @@ import re
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 
 from admiral.citations.citation_settings import CitationConfig
 from admiral.citations.citer import Citer
 from admiral.citations.extract import claims_of_file
-from admiral.cli.audit import audit_command
+from admiral.cli.cite import audit_command
 from admiral.errors import AdmiralError
 from admiral.library import build_library
 from admiral.library.source_records import Source
@@ -22,14 +22,14 @@ DEMO = Path(__file__).parents[3] / "admiral" / "data" / "citations"
 
 
 @pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def library(tmp_path_factory):
     path = tmp_path_factory.mktemp("audits") / "library"
     lines = (DEMO / "sources.jsonl").read_text(encoding="utf-8").splitlines()
     build_library(path, [Source(**json.loads(line)) for line in lines])
     return path
 
 
-def run(*arguments: str | Path) -> Result:
+def run(*arguments):
     result = CliRunner().invoke(
         audit_command, [*map(str, arguments), "--quiet", "--verifier", "coverage"]
     )
@@ -38,7 +38,7 @@ def run(*arguments: str | Path) -> Result:
     return result
 
 
-def test_a_page_of_the_demo(library: Path, tmp_path: Path) -> None:
+def test_a_page_of_the_demo(library, tmp_path):
     output = tmp_path / "audit.html"
     page = DEMO / "pages" / "Hubble_Space_Telescope.wiki"
     result = run(page, "--library", library, "--output", output)
@@ -55,7 +55,7 @@ def test_a_page_of_the_demo(library: Path, tmp_path: Path) -> None:
     assert "Ten days in December" in first[: first.index("Keep")]
 
 
-def test_statuses_of_the_demo_are_those_of_its_gold_file(library: Path) -> None:
+def test_statuses_of_the_demo_are_those_of_its_gold_file(library):
     """Of all claims with a source that cannot be checked, and some others."""
     gold: dict[str, list[str]] = {}
     for line in (DEMO / "gold.jsonl").read_text().splitlines():
@@ -80,7 +80,7 @@ def test_statuses_of_the_demo_are_those_of_its_gold_file(library: Path) -> None:
             assert verdict.decision == "not_checked"
 
 
-def test_errors(library: Path, tmp_path: Path) -> None:
+def test_errors(library, tmp_path):
     page = tmp_path / "bare.wiki"
     page.write_text("It rained.")
     with pytest.raises(AdmiralError, match=r"bare\.wiki: holds no statement with a reference"):

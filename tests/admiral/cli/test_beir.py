@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Callable, Iterable
-from pathlib import Path
+from collections.abc import Callable
 
 import ir_measures
 import pytest
@@ -22,12 +21,12 @@ QUERIES = (("PLAIN-1", "Which planet is closest to the Sun?"), ("PLAIN-2", "a li
 QRELS = (("PLAIN-1", "MED-10", 2), ("PLAIN-1", "4983", 1), ("PLAIN-2", "MED_2%", 1))
 
 
-def _write(path: Path, lines: Iterable[str]) -> None:
+def _write(path, lines):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(line + "\n" for line in lines))
 
 
-def test_a_data_set_from_its_folder_to_its_scores(admiral: Admiral, tmp_path: Path) -> None:
+def test_a_data_set_from_its_folder_to_its_scores(admiral, tmp_path):
     data, kb = tmp_path / "planets", tmp_path / "kb"
     _write(
         data / "corpus.jsonl", (json.dumps({"_id": i, "title": t, "text": x}) for i, t, x in CORPUS)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 import torch
@@ -17,7 +16,7 @@ WORDS = ["<s>", "<pad>", "</s>", "<unk>", "the", "and", "##s"]
 
 
 @pytest.fixture
-def model(tmp_path: Path) -> Path:
+def model(tmp_path):
     torch.manual_seed(0)
     sides = ("encoder", "decoder")
     sizes = {f"{side}_{name}": 2 for side in sides for name in ("layers", "attention_heads")}
@@ -42,9 +41,7 @@ def model(tmp_path: Path) -> Path:
     return tmp_path / "model"
 
 
-def test_a_converted_model_converts_back(
-    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture
-) -> None:
+def test_a_converted_model_converts_back(model, tmp_path, capsys):
     middle, back = str(tmp_path / "fairseq"), str(tmp_path / "back")
     capsys.readouterr()
     assert main(["convert", "hf-to-fairseq", str(model), middle]) == 0
@@ -65,17 +62,7 @@ def test_a_converted_model_converts_back(
     assert main(["convert", "fairseq-to-hf", middle, str(tmp_path / "other"), *flags]) == 0
 
 
-def test_an_error_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    for name in ("fairseq-to-hf", "hf-to-fairseq"):
-        assert main(["convert", name, str(tmp_path / "no"), str(tmp_path / "out")]) == 1
-        shown = capsys.readouterr()
-        assert shown.out == ""
-        assert shown.err.count("\n") == 1
-        assert "no such directory" in shown.err
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_help_does_not_wait_for_torch() -> None:
+def test_help_does_not_wait_for_torch():
     code = (
         "import sys; from admiral.cli.main import main; "
         "main(['convert', 'fairseq-to-hf', '--help']); assert 'torch' not in sys.modules"

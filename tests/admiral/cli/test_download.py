@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 
 import pytest
 
@@ -16,12 +15,12 @@ FILE = "hover_dev_release_v1.1.json"
 
 
 class Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, format: str, *args: object) -> None:
+    def log_message(self, format, *args):
         pass
 
 
 @pytest.fixture
-def base(tmp_path: Path) -> Iterator[str]:
+def base(tmp_path):
     """A server with one of HoVer's files."""
     (tmp_path / "served").mkdir()
     (tmp_path / "served" / FILE).write_text("[]")
@@ -34,7 +33,7 @@ def base(tmp_path: Path) -> Iterator[str]:
         thread.join()
 
 
-def test_download(admiral: Admiral, base: str, tmp_path: Path) -> None:
+def test_download(admiral, base, tmp_path):
     out = tmp_path / "data"
     command = ("download", "hover", "--base", base, "--out", out, "--attempts", 1)
     done = admiral(*command, "--file", FILE)
@@ -52,7 +51,7 @@ def test_download(admiral: Admiral, base: str, tmp_path: Path) -> None:
     assert admiral(*command, "--wait", "nan").returncode == 2
 
 
-def test_addresses_are_shown(admiral: Admiral, tmp_path: Path) -> None:
+def test_addresses_are_shown(admiral, tmp_path):
     done = admiral("download", "feverous", "--list", "--out", tmp_path)
     text = done.stdout.decode()
     assert done.returncode == 0
@@ -61,9 +60,7 @@ def test_addresses_are_shown(admiral: Admiral, tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_download_with_standard_error_closed(
-    command: list[str], environment: dict[str, str], base: str, tmp_path: Path
-) -> None:
+def test_download_with_standard_error_closed(command, environment, base, tmp_path):
     fetching = ["download", "hover", "--base", base, "--out", str(tmp_path), "--file", FILE]
     closing = ["sh", "-c", 'exec "$@" 2>&-', "sh"]
     done = subprocess.run([*closing, *command, *fetching], env=environment, timeout=300)

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -22,17 +21,17 @@ CLAIMS = [
 
 
 @pytest.fixture
-def gold(tmp_path: Path) -> Path:
+def gold(tmp_path):
     return written(tmp_path / "gold.jsonl", CLAIMS)
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Path:
+def run(tmp_path):
     records = [record(str(n), (title, 0), ranking=title) for n, title in enumerate("ABX", 1)]
     return written(tmp_path / "run.jsonl", records)
 
 
-def test_evaluate_prints_a_table(admiral: Admiral, gold: Path, run: Path) -> None:
+def test_evaluate_prints_a_table(admiral, gold, run):
     done = admiral("evaluate", "fever", "--gold", gold, "--predictions", run, "--k", 2, "--k", 1)
     assert (done.returncode, done.stderr) == (0, b"")
     text = done.stdout.decode()
@@ -45,7 +44,7 @@ def test_evaluate_prints_a_table(admiral: Admiral, gold: Path, run: Path) -> Non
     assert "recall@5" not in rows
 
 
-def test_evaluate_prints_a_record(admiral: Admiral, gold: Path, run: Path) -> None:
+def test_evaluate_prints_a_record(admiral, gold, run):
     command = ("evaluate", "fever", "--gold", gold, "--predictions", run, "--json", "--intervals")
     done = admiral(*command)
     found = json.loads(done.stdout)
@@ -59,9 +58,7 @@ def test_evaluate_prints_a_record(admiral: Admiral, gold: Path, run: Path) -> No
     assert admiral(*command, "--seed", 1).returncode == 0
 
 
-def test_submissions_are_written_with_and_without_gold(
-    admiral: Admiral, gold: Path, run: Path, tmp_path: Path
-) -> None:
+def test_submissions_are_written_with_and_without_gold(admiral, gold, run, tmp_path):
     out = tmp_path / "s.jsonl"
     done = admiral("evaluate", "fever", "--gold", gold, "--predictions", run, "--submission", out)
     assert done.returncode == 0
@@ -77,7 +74,7 @@ def test_submissions_are_written_with_and_without_gold(
     assert b"Give --gold FILE, or --submission" in done.stderr
 
 
-def test_errors_are_one_line(admiral: Admiral, gold: Path, run: Path, tmp_path: Path) -> None:
+def test_errors_are_one_line(admiral, gold, run, tmp_path):
     done = admiral("evaluate", "hover", "--gold", gold, "--predictions", run)
     assert (done.returncode, done.stdout) == (1, b"")
     assert b"has the format fever" in done.stderr
@@ -100,9 +97,7 @@ def test_errors_are_one_line(admiral: Admiral, gold: Path, run: Path, tmp_path: 
     assert b"cannot be read" in done.stderr
 
 
-def test_compare_prints_differences(
-    admiral: Admiral, gold: Path, run: Path, tmp_path: Path
-) -> None:
+def test_compare_prints_differences(admiral, gold, run, tmp_path):
     better = written(
         tmp_path / "better.jsonl",
         [record(str(n), (t, 0), ranking=t) for n, t in enumerate("ABCD", 1)],
@@ -121,9 +116,7 @@ def test_compare_prints_differences(
     assert score["p"] == pytest.approx(0.5, abs=0.03)
 
 
-def test_submissions_are_kept_out_of_inputs(
-    admiral: Admiral, gold: Path, run: Path, tmp_path: Path
-) -> None:
+def test_submissions_are_kept_out_of_inputs(admiral, gold, run, tmp_path):
     kb, pipe = tmp_path / "kb", tmp_path / "pipe"
     kb.mkdir()
     os.mkfifo(pipe)
@@ -140,19 +133,10 @@ def test_submissions_are_kept_out_of_inputs(
 
 
 @pytest.mark.parametrize("option", [("--seed", "-1"), ("--k", "999999999999999999999")])
-def test_huge_numbers_are_wrong_usage(
-    option: tuple[str, str], gold: Path, run: Path, tmp_path: Path
-) -> None:
+def test_huge_numbers_are_wrong_usage(option, gold, run, tmp_path):
     evaluate = ["fever", "--gold", str(gold), "--predictions", str(run), "--intervals"]
     compare = [str(run), str(run), "--gold", str(gold)]
     for command, arguments in ((evaluate_command, evaluate), (compare_command, compare)):
         done = CliRunner().invoke(command, [*arguments, *option])
         assert done.exit_code == 2
         assert f"'{option[0]}'" in done.output
-
-
-def test_the_largest_cut_off_is_allowed(gold: Path, run: Path) -> None:
-    arguments = ["fever", "--gold", str(gold), "--predictions", str(run), "--k", "1000000"]
-    done = CliRunner().invoke(evaluate_command, arguments)
-    assert done.exit_code == 0
-    assert "recall@1000000" in done.output

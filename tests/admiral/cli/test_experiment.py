@@ -6,9 +6,7 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from dataclasses import asdict
-from pathlib import Path
 
 from admiral.config import RetrievalConfig
 from tests.admiral.evaluation.small_runs import written
@@ -25,9 +23,7 @@ paper: {table: 7, columns: [recall], rows: {Other: [93.5], Further: [null]}, not
 """
 
 
-def test_experiment(
-    admiral: Callable[..., subprocess.CompletedProcess[bytes]], tmp_path: Path
-) -> None:
+def test_experiment(admiral, tmp_path):
     corpus = [{"title": title, "sentences": [f"{title} is a town."]} for title in ("Aa", "Bb")]
     claims = [{"id": t, "claim": f"{t} is a town.", "evidence": [[t, 0]]} for t in ("Aa", "Bb")]
     written(tmp_path / "corpus.jsonl", corpus)
@@ -59,7 +55,7 @@ def test_experiment(
     assert b"Give --data DIR" in done.stderr
 
 
-def test_a_job_process_ends_with_its_parent(environment: dict[str, str], tmp_path: Path) -> None:
+def test_a_job_process_ends_with_its_parent(environment, tmp_path):
     output, note = tmp_path / "results.jsonl", tmp_path / "run.json"
     partial = output.with_name(output.name + ".partial")
     job = {
@@ -99,9 +95,7 @@ systems:
 """
 
 
-def test_an_experiment_on_files_of_hipporag(
-    admiral: Callable[..., subprocess.CompletedProcess[bytes]], tmp_path: Path
-) -> None:
+def test_an_experiment_on_files_of_hipporag(admiral, tmp_path):
     texts = {"Salt Mill": "It was drawn by Ida Penn.", "Ida Penn": "Born in Ulm.", "Ulm": "A town."}
     passages = [{"title": title, "text": text, "idx": 0} for title, text in texts.items()]
     passages.append({"title": "Ida Penn", "text": "She drew the Salt Mill."})

@@ -5,31 +5,28 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Callable
-from importlib.resources import files
-from itertools import pairwise
-from pathlib import Path
 
 import pytest
 
-from admiral.kb import add, build
+from admiral.kb import build
 
 Admiral = Callable[..., subprocess.CompletedProcess[bytes]]
 QUICK = ("--hops", "1", "--set", "reranker=bm25", "--set", "beam_size=4", "--set", "title_beams=2")
 
 
-def corpus(path: Path, *titles: str) -> Path:
+def corpus(path, *titles):
     path.write_text("".join(json.dumps({"title": t, "text": "It is."}) + "\n" for t in titles))
     return path
 
 
 @pytest.fixture
-def shards(tmp_path: Path) -> list[Path]:
+def shards(tmp_path):
     for name, titles in {"a": ["Bird", "Seed"], "b": ["Nest", "Egg"]}.items():
         build(corpus(tmp_path / "c.jsonl", *titles), tmp_path / name, bm25="none", progress=False)
     return [tmp_path / "a", tmp_path / "b"]
 
 
-def test_from_joining_to_verifying(admiral: Admiral, shards: list[Path], tmp_path: Path) -> None:
+def test_from_joining_to_verifying(admiral, shards, tmp_path):
     kb = tmp_path / "all"
     done = admiral("join", *shards, "--kb", kb)
     assert (done.returncode, done.stderr) == (0, b"")
@@ -74,57 +71,8 @@ def test_from_joining_to_verifying(admiral: Admiral, shards: list[Path], tmp_pat
         (["join", "a", "b", "--kb", "new", "--on-duplicate", "no"], 1, "Choose one of error, skip"),
     ],
 )
-def test_bad_requests(
-    admiral: Admiral,
-    shards: list[Path],
-    tmp_path: Path,
-    arguments: list[str],
-    status: int,
-    message: str,
-) -> None:
+def test_bad_requests(admiral, shards, tmp_path, arguments, status, message):
     done = admiral(*arguments, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (status, b"")
     assert message in done.stderr.decode()
     assert not (tmp_path / "new").exists()
-
-
-def test_the_same_records_as_without_shards(admiral: Admiral, tmp_path: Path) -> None:
-    lines = (files("admiral") / "data" / "demo" / "documents.jsonl").read_bytes().splitlines(True)
-    cuts = [0, 100, 350, len(lines)]
-    shards = [tmp_path / f"shard{number}" for number in range(3)]
-    for shard, (first, end) in zip(shards, pairwise(cuts), strict=True):
-        # The last documents of each are added later, so that rows of the trie are renumbered.
-        (tmp_path / "part.jsonl").write_bytes(b"".join(lines[first : end - 9]))
-        build(tmp_path / "part.jsonl", shard, bm25="bm25s", progress=False)
-        (tmp_path / "part.jsonl").write_bytes(b"".join(lines[end - 9 : end]))
-        add(tmp_path / "part.jsonl", shard, progress=False)
-    (tmp_path / "part.jsonl").write_bytes(b"".join(lines))
-    build(tmp_path / "part.jsonl", tmp_path / "whole", bm25="bm25s", progress=False)
-    assert admiral("join", *shards, "--kb", tmp_path / "all").returncode == 0
-    claims = "".join(
-        json.dumps({"id": str(number), "claim": claim}) + "\n"
-        for number, claim in enumerate(
-            ["Seth Meyers hosted the 66th Primetime Emmy Awards.", "A comedian was born in 1973."]
-        )
-    )
-    (tmp_path / "claims.jsonl").write_text(claims)
-    records = []
-    for kb in ("whole", "all"):
-        done = admiral(
-            "retrieve", "--kb", tmp_path / kb, "--input", tmp_path / "claims.jsonl", *QUICK
-        )
-        assert done.returncode == 0, done.stderr
-        found = [json.loads(line) for line in done.stdout.splitlines()]
-        for record in found:
-            for hop in record["hops"]:
-                del hop["seconds"]
-            record.pop("seconds", None)
-        records.append(found)
-    assert records[0] == records[1]
-    assert records[0][0]["documents"]
-    # Results are not written into a member.
-    done = admiral(
-        "retrieve", "A claim.", "--kb", tmp_path / "all", "--output", shards[1] / "results.jsonl"
-    )
-    assert done.returncode == 1
-    assert f"lies in {shards[1]}, which is read" in done.stderr.decode()

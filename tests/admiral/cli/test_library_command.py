@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -11,7 +10,7 @@ from admiral.cli.main import main
 
 
 @pytest.fixture
-def sources(tmp_path: Path) -> Path:
+def sources(tmp_path):
     path = tmp_path / "sources.jsonl"
     records = [
         {"url": f"https://x.example/{n}", "title": f"T{n}", "text": f"Word{n} of the tower. " * 40}
@@ -21,15 +20,13 @@ def sources(tmp_path: Path) -> Path:
     return path
 
 
-def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+def run(capsys, *arguments):
     status = main(["library", *map(str, arguments)])
     output = capsys.readouterr()
     return status, output.out, output.err
 
 
-def test_a_library_from_build_to_search(
-    sources: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_library_from_build_to_search(sources, tmp_path, capsys):
     place = ("--library", tmp_path / "library")
     status, out, _ = run(capsys, "build", sources, sources, *place, "--json")
     report = json.loads(out)
@@ -57,18 +54,7 @@ def test_a_library_from_build_to_search(
     assert run(capsys, "verify", *place) == (0, f"{tmp_path / 'library'}: sound\n", "")
 
 
-def test_one_is_in_the_singular(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    page = tmp_path / "page.txt"
-    page.write_text("A tower\nThe tower was built in 1889.\n", encoding="utf-8")
-    place = ("--library", tmp_path / "library")
-    base = ("--base-url", "https://x.example")
-    assert ": 1 source, 1 passage, " in run(capsys, "build", page, *place, *base)[1]
-    assert ": 1 source, 1 passage, " in run(capsys, "add", page, *place, *base)[1]
-
-
-def test_damage_is_reported(
-    sources: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_damage_is_reported(sources, tmp_path, capsys):
     place = ("--library", tmp_path / "library")
     run(capsys, "build", sources, *place)
     spans = tmp_path / "library" / "sources" / "spans.npy"
@@ -88,13 +74,7 @@ def test_damage_is_reported(
         (["--on-duplicate", "merge"], "merge"),
     ],
 )
-def test_bad_settings_are_named(
-    arguments: list[str],
-    message: str,
-    sources: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_bad_settings_are_named(arguments, message, sources, tmp_path, capsys):
     status, _, error = run(capsys, "build", sources, "--library", tmp_path / "x", *arguments)
     assert status == 1
     assert message in error

@@ -19,22 +19,20 @@ from admiral.errors import AdmiralError
 Admiral = Callable[..., subprocess.CompletedProcess[bytes]]
 
 
-def test_help_lists_every_command(admiral: Admiral) -> None:
+def test_help_lists_every_command(admiral):
     done = admiral("--help")
     assert done.returncode == 0
     for name in module._COMMANDS:
         assert f"\n  {name} ".encode() in done.stdout
 
 
-def test_help_imports_nothing_heavy(environment: dict[str, str], command: list[str]) -> None:
+def test_help_imports_nothing_heavy(environment, command):
     """It takes 0.2 s; the import of torch alone takes two."""
     heavy = ["torch", "transformers", "numba", "bm25s", "omegaconf", "pyarrow", "admiral.kb"]
     assert not set(heavy) & imported_by(["--help"], environment, command)
 
 
-def test_evaluate_does_not_import_the_knowledge_base(
-    environment: dict[str, str], command: list[str], tmp_path: Path
-) -> None:
+def test_evaluate_does_not_import_the_knowledge_base(environment, command, tmp_path):
     gold, results = tmp_path / "gold.jsonl", tmp_path / "run.trec"
     gold.write_text('{"uid": "1", "claim": "A.", "evidence": [["T", 0]]}\n')
     results.write_text("1 Q0 T 1 1 admiral\n")
@@ -42,7 +40,7 @@ def test_evaluate_does_not_import_the_knowledge_base(
     assert "admiral.kb.build" not in imported_by(arguments, environment, command)
 
 
-def imported_by(arguments: list[str], environment: dict[str, str], command: list[str]) -> set[str]:
+def imported_by(arguments, environment, command):
     """Return the names of the modules that a command imports; it must succeed."""
     code = (
         f"import sys; from admiral.cli.main import main; assert main({arguments}) == 0;"
@@ -53,12 +51,12 @@ def imported_by(arguments: list[str], environment: dict[str, str], command: list
     return set(done.stdout.decode().splitlines()[-1].split())
 
 
-def test_summaries_of_commands_are_complete() -> None:
+def test_summaries_of_commands_are_complete():
     text = CliRunner().invoke(module.cli, ["--help"], terminal_width=80).output
     assert "..." not in text.partition("Commands:")[2]
 
 
-def test_every_command_has_examples_that_parse() -> None:
+def test_every_command_has_examples_that_parse():
     assert EXAMPLES.keys() == module._COMMANDS.keys()
     for name, lines in EXAMPLES.items():
         shown = CliRunner().invoke(module.cli, [name, "--help"]).output
@@ -78,11 +76,9 @@ def test_every_command_has_examples_that_parse() -> None:
 
 
 @pytest.mark.parametrize(("name", "hint"), [*INTERRUPTED.items(), ("titles", None)])
-def test_an_interrupted_command_says_what_to_do(
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], name: str, hint: str | None
-) -> None:
+def test_an_interrupted_command_says_what_to_do(monkeypatch, capfd, name, hint):
     @click.command(name)
-    def interrupted() -> None:
+    def interrupted():
         raise KeyboardInterrupt
 
     monkeypatch.setattr(module.LazyGroup, "get_command", lambda *_: interrupted)
@@ -91,7 +87,7 @@ def test_an_interrupted_command_says_what_to_do(
     assert [line for line in lines if line] == [*([hint] if hint else []), "interrupted"]
 
 
-def test_verbose_logs_and_shows_tracebacks(admiral: Admiral, tmp_path: Path) -> None:
+def test_verbose_logs_and_shows_tracebacks(admiral, tmp_path):
     missing = tmp_path / "kb"
     done = admiral("titles", "--kb", missing, "-v")
     assert done.returncode == 1
@@ -100,14 +96,14 @@ def test_verbose_logs_and_shows_tracebacks(admiral: Admiral, tmp_path: Path) -> 
     assert b"Traceback" not in admiral("titles", "--kb", missing).stderr
 
 
-def test_version(admiral: Admiral) -> None:
+def test_version(admiral):
     assert package.__version__.encode() in admiral("--version").stdout
 
 
 @pytest.mark.parametrize(
     "arguments", [["nothing"], ["retrieve"], ["retrieve", "a", "--input", "b"], ["prove"]]
 )
-def test_wrong_usage_is_status_2(admiral: Admiral, arguments: list[str]) -> None:
+def test_wrong_usage_is_status_2(admiral, arguments):
     done = admiral(*arguments)
     assert done.returncode == 2
     assert b"Error: " in done.stderr
@@ -123,15 +119,9 @@ def test_wrong_usage_is_status_2(admiral: Admiral, arguments: list[str]) -> None
         (click.BadParameter("no"), 2, "Error: Invalid value: no"),
     ],
 )
-def test_an_exception_becomes_a_status_and_one_line(
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
-    raised: BaseException,
-    status: int,
-    says: str,
-) -> None:
+def test_an_exception_becomes_a_status_and_one_line(monkeypatch, capfd, raised, status, says):
     @click.command()
-    def failing() -> None:
+    def failing():
         raise raised
 
     monkeypatch.setattr(module.LazyGroup, "get_command", lambda *_: failing)
@@ -142,9 +132,9 @@ def test_an_exception_becomes_a_status_and_one_line(
     assert "Traceback" not in err
 
 
-def test_a_bug_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bug_keeps_its_traceback(monkeypatch):
     @click.command()
-    def failing() -> None:
+    def failing():
         raise ZeroDivisionError
 
     monkeypatch.setattr(module.LazyGroup, "get_command", lambda *_: failing)
@@ -152,7 +142,7 @@ def test_a_bug_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
         module.main(["retrieve"])
 
 
-def test_a_closed_pipe_prints_nothing(environment: dict[str, str], command: list[str]) -> None:
+def test_a_closed_pipe_prints_nothing(environment, command):
     with subprocess.Popen(
         [*command, "--help"], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
@@ -163,7 +153,7 @@ def test_a_closed_pipe_prints_nothing(environment: dict[str, str], command: list
     assert process.returncode == 1
 
 
-def test_standard_output_on_a_full_disk(admiral: Admiral) -> None:
+def test_standard_output_on_a_full_disk(admiral):
     with Path("/dev/full").open("wb") as full:
         done = admiral("--help", stdout=full)
     assert done.returncode == 1

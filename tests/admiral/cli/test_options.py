@@ -13,13 +13,13 @@ from admiral.errors import AdmiralError
 from admiral.storage.output_paths import check_output_path
 
 
-def test_options_override_assignments() -> None:
+def test_options_override_assignments():
     flags = {"max_hops": 3, "kb": None, "hops": "dynamic"}
     assert overrides(("max_hops=2",), flags) == ["max_hops=2", "max_hops=3", "hops=dynamic"]
 
 
 @pytest.mark.parametrize("text", ["", " \t\n", "caf\udce9"])
-def test_empty_and_undecodable_texts_are_errors(text: str) -> None:
+def test_empty_and_undecodable_texts_are_errors(text):
     with pytest.raises(AdmiralError, match=r"^the claim: is "):
         checked_text(text, "the claim")
 
@@ -38,11 +38,11 @@ def test_empty_and_undecodable_texts_are_errors(text: str) -> None:
         ("[Title] ", "", "[Title] "),
     ],
 )
-def test_titles_in_brackets(given: str, title: str, text: str) -> None:
+def test_titles_in_brackets(given, title, text):
     assert split_title(given) == (title, text)
 
 
-def test_output_paths_are_checked(tmp_path: Path) -> None:
+def test_output_paths_are_checked(tmp_path):
     pipe, link, lost = (tmp_path / name for name in ("pipe", "link", "lost"))
     os.mkfifo(pipe)
     link.symlink_to("file")

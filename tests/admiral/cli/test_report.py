@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 from collections.abc import Callable
-from pathlib import Path
 
 from admiral.records import Claim
 from tests.admiral.evaluation.small_runs import written
@@ -16,7 +15,7 @@ Admiral = Callable[..., subprocess.CompletedProcess[bytes]]
 CLAIM = {"id": 7, "claim": "Ada wrote.", "evidence": [["Seth Meyers", 0]]}
 
 
-def test_a_page_is_written(admiral: Admiral, tmp_path: Path) -> None:
+def test_a_page_is_written(admiral, tmp_path):
     results = written(tmp_path / "r.jsonl", [result(Claim("7", "Ada wrote.")).to_json()])
     gold, out = written(tmp_path / "g.jsonl", [CLAIM]), tmp_path / "r.html"
     assert admiral("report", results, "--output", out).returncode == 0
@@ -36,7 +35,7 @@ def test_a_page_is_written(admiral: Admiral, tmp_path: Path) -> None:
     assert said in out.read_text(encoding="utf-8")
 
 
-def test_errors_are_one_line_and_leave_nothing(admiral: Admiral, tmp_path: Path) -> None:
+def test_errors_are_one_line_and_leave_nothing(admiral, tmp_path):
     results = written(tmp_path / "r.jsonl", [result(Claim("7", "Ada wrote.")).to_json()])
     gold = written(tmp_path / "g.jsonl", [CLAIM])
     other = written(tmp_path / "o.jsonl", [{**CLAIM, "id": 9}])

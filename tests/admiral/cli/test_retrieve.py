@@ -34,21 +34,19 @@ PRECISE = ("--set", "precision=fp32", "--threads", "1")
 QUICK = ("--set", "batch_size=1", "--beam-size", "5", "--top-k", "20", *PRECISE)
 
 
-def records(content: bytes) -> Records:
+def records(content):
     return [without_timings(json.loads(line)) for line in content.splitlines()]
 
 
 @pytest.fixture(scope="session")
-def claims_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def claims_file(tmp_path_factory):
     path = tmp_path_factory.mktemp("claims") / "claims.jsonl"
     path.write_text("".join(json.dumps(claim) + "\n" for claim in CLAIMS))
     return path
 
 
 @pytest.fixture(scope="session")
-def whole(
-    admiral: Admiral, claims_file: Path, tmp_path_factory: pytest.TempPathFactory
-) -> tuple[Path, Path, bytes]:
+def whole(admiral, claims_file, tmp_path_factory):
     """Return results, TREC run and standard error of an uninterrupted run over the file."""
     folder = tmp_path_factory.mktemp("whole")
     output, trec = folder / "results.jsonl", folder / "run.trec"
@@ -59,21 +57,19 @@ def whole(
 
 
 @pytest.fixture(scope="session")
-def emmy(admiral: Admiral) -> dict[str, Any]:
+def emmy(admiral):
     done = admiral("retrieve", "--hops", "dynamic", EMMY, "--json")
     assert done.returncode == 0, done.stderr.decode()
     (record,) = records(done.stdout)
     return record
 
 
-def test_both_documents_of_the_emmy_claim_are_among_the_first_three(emmy: dict[str, Any]) -> None:
+def test_both_documents_of_the_emmy_claim_are_among_the_first_three(emmy):
     top = [document["title"] for document in emmy["documents"][:3]]
     assert {"66th Primetime Emmy Awards", "Seth Meyers"} <= set(top)
 
 
-def test_the_emmy_claim_is_refuted_by_a_proof_that_quotes_its_evidence(
-    emmy: dict[str, Any],
-) -> None:
+def test_the_emmy_claim_is_refuted_by_a_proof_that_quotes_its_evidence(emmy):
     assert (emmy["id"], emmy["claim"]) == ("1", EMMY)
     assert emmy["stopped"] == "sufficient"
     assert [hop["number"] for hop in emmy["hops"]] == list(range(1, len(emmy["hops"]) + 1))
@@ -88,23 +84,18 @@ def test_the_emmy_claim_is_refuted_by_a_proof_that_quotes_its_evidence(
     assert emmy["verdict"]["probabilities"]["REFUTES"] > 0.5
 
 
-def test_readable_output(admiral: Admiral) -> None:
+def test_readable_output(admiral):
     done = admiral("retrieve", EMMY, *QUICK)
     assert done.returncode == 0, done.stderr.decode()
     text = done.stdout.decode()
     assert text.startswith(f"Claim: {EMMY}\n\nHop 1 (")
-    for part in (
-        "[Seth Meyers]",
-        "  Proof\n",
-        "Stopped because ",
-        "Documents\n 1. ",
-    ):
+    for part in ("[Seth Meyers]", "  Proof\n", "Stopped because ", "Documents\n 1. "):
         assert part in text
     assert b"Building index" not in done.stderr  # log messages of libraries are hidden
     assert "\x1b" not in text
 
 
-def test_fast_needs_no_model_and_single_settings_override_it(admiral: Admiral) -> None:
+def test_fast_needs_no_model_and_single_settings_override_it(admiral):
     fast = admiral("retrieve", EMMY, "--fast", "--json")
     assert fast.returncode == 0, fast.stderr.decode()
     (record,) = records(fast.stdout)
@@ -118,7 +109,7 @@ def test_fast_needs_no_model_and_single_settings_override_it(admiral: Admiral) -
     assert any(hop["document_sets"] for hop in record["hops"][1:])
 
 
-def test_a_file_gives_one_record_per_claim_in_order(whole: tuple[Path, Path, bytes]) -> None:
+def test_a_file_gives_one_record_per_claim_in_order(whole):
     output, _, stderr = whole
     got = records(output.read_bytes())
     assert [record["id"] for record in got] == IDS
@@ -131,7 +122,7 @@ def test_a_file_gives_one_record_per_claim_in_order(whole: tuple[Path, Path, byt
     assert b"4 of 4 claims" in stderr
 
 
-def test_the_trec_run_is_the_ranking(whole: tuple[Path, Path, bytes]) -> None:
+def test_the_trec_run_is_the_ranking(whole):
     from admiral.io.trec import unescape_title
 
     output, trec, _ = whole
@@ -144,9 +135,7 @@ def test_the_trec_run_is_the_ranking(whole: tuple[Path, Path, bytes]) -> None:
     assert [(row[0], unescape_title(row[2]), int(row[3])) for row in got] == want
 
 
-def test_standard_input_and_output_agree_with_files(
-    admiral: Admiral, claims_file: Path, whole: tuple[Path, Path, bytes], tmp_path: Path
-) -> None:
+def test_standard_input_and_output_agree_with_files(admiral, claims_file, whole, tmp_path):
     want = records(whole[0].read_bytes())
     trec = tmp_path / "run.trec"
     content = claims_file.read_bytes()
@@ -156,7 +145,7 @@ def test_standard_input_and_output_agree_with_files(
     assert trec.read_bytes() == whole[1].read_bytes()
 
 
-def test_plain_lines_on_standard_input(admiral: Admiral, whole: tuple[Path, Path, bytes]) -> None:
+def test_plain_lines_on_standard_input(admiral, whole):
     lines = "\n".join(claim["claim"] for claim in CLAIMS[:2])  # type: ignore[misc]
     done = admiral("retrieve", "-", "--json", *QUICK, stdin=lines.encode())
     assert done.returncode == 0, done.stderr.decode()
@@ -169,9 +158,7 @@ def test_plain_lines_on_standard_input(admiral: Admiral, whole: tuple[Path, Path
 QUICKEST = ("--hops", "1", "--beam-size", "5", "--reranker", "bm25")
 
 
-def test_claims_on_standard_input_are_retrieved_line_by_line(
-    environment: dict[str, str], command: list[str]
-) -> None:
+def test_claims_on_standard_input_are_retrieved_line_by_line(environment, command):
     """The caller waits for each result before it writes the next claim, then interrupts."""
     arguments = [*command, "retrieve", "-", "--json", *QUICKEST]
     pipe = subprocess.PIPE
@@ -191,7 +178,7 @@ def test_claims_on_standard_input_are_retrieved_line_by_line(
         assert us.stderr.read().splitlines()[-1] == b"interrupted"
 
 
-def test_lines_before_a_bad_one_have_results(admiral: Admiral) -> None:
+def test_lines_before_a_bad_one_have_results(admiral):
     lines = [json.dumps({"claim": claim["claim"]}) for claim in CLAIMS[:3]]
     content = "\n".join([*lines, '{"text": "no claim"}', *lines]).encode()
     done = admiral("retrieve", "-", "--json", *QUICKEST, stdin=content)
@@ -200,7 +187,7 @@ def test_lines_before_a_bad_one_have_results(admiral: Admiral) -> None:
     assert done.stderr.decode().startswith("error: standard input:4: field 'claim': is missing")
 
 
-def test_bad_claims_can_be_skipped(admiral: Admiral) -> None:
+def test_bad_claims_can_be_skipped(admiral):
     plain = str(CLAIMS[1]["claim"])
     lines = [plain, '{"claim": " "}', json.dumps({"id": "x", "claim": plain}), "\x00"]
     done = admiral(
@@ -216,7 +203,7 @@ def test_bad_claims_can_be_skipped(admiral: Admiral) -> None:
     assert not Path("-").exists()
 
 
-def wait_for_a_record(partial: Path, process: subprocess.Popen[bytes], seconds: float) -> None:
+def wait_for_a_record(partial, process, seconds):
     deadline = time.monotonic() + seconds
     while not (partial.exists() and b"\n" in partial.read_bytes()):
         assert process.poll() is None, "ended before its first record"
@@ -226,14 +213,8 @@ def wait_for_a_record(partial: Path, process: subprocess.Popen[bytes], seconds: 
 
 @pytest.mark.parametrize("signum", [signal.SIGKILL, signal.SIGINT])
 def test_an_interrupted_run_is_resumed(
-    admiral: Admiral,
-    environment: dict[str, str],
-    command: list[str],
-    claims_file: Path,
-    whole: tuple[Path, Path, bytes],
-    tmp_path: Path,
-    signum: int,
-) -> None:
+    admiral, environment, command, claims_file, whole, tmp_path, signum
+):
     output, trec = tmp_path / "results.jsonl", tmp_path / "run.trec"
     partial = tmp_path / "results.jsonl.partial"
     arguments = ["retrieve", "--input", claims_file, "--output", output, "--trec", trec, *QUICK]
@@ -274,17 +255,7 @@ def test_an_interrupted_run_is_resumed(
     assert b"transformers" not in imported
 
 
-def test_other_settings_need_overwrite(
-    admiral: Admiral, claims_file: Path, whole: tuple[Path, Path, bytes]
-) -> None:
-    before = whole[0].read_bytes()
-    other = ("retrieve", "--input", claims_file, "--output", whole[0], *QUICK, "--evidence", "3")
-    done = admiral(*other)
-    assert_one_error(done, "evidence was 5, now 3")
-    assert whole[0].read_bytes() == before
-
-
-def assert_one_error(done: subprocess.CompletedProcess[bytes], *says: str) -> None:
+def assert_one_error(done, *says):
     stderr = done.stderr.decode()
     assert done.returncode == 1, stderr
     assert done.stdout == b""
@@ -295,7 +266,7 @@ def assert_one_error(done: subprocess.CompletedProcess[bytes], *says: str) -> No
 
 
 @pytest.mark.skipif(not int8_is_supported(), reason="the processor has no int8")
-def test_int8_is_a_setting(admiral: Admiral, emmy: dict[str, Any]) -> None:
+def test_int8_is_a_setting(admiral, emmy):
     done = admiral("retrieve", "--hops", "dynamic", EMMY, "--json", "--set", "precision=int8")
     assert done.returncode == 0, done.stderr.decode()
     found = json.loads(done.stdout)
@@ -340,9 +311,7 @@ def test_int8_is_a_setting(admiral: Admiral, emmy: dict[str, Any]) -> None:
         (["-"], "standard input: holds no claims"),
     ],
 )
-def test_bad_input_is_one_error(
-    admiral: Admiral, tmp_path: Path, arguments: list[str | bytes], says: str
-) -> None:
+def test_bad_input_is_one_error(admiral, tmp_path, arguments, says):
     (tmp_path / "bad.jsonl").write_text('{"claim": "A."}\n{"text": "B."}\n')
     (tmp_path / "double.jsonl").write_text(
         '{"id": "a", "claim": "A."}\n{"id": "a", "claim": "B."}\n'
@@ -354,28 +323,15 @@ def test_bad_input_is_one_error(
     assert sorted(os.listdir(tmp_path)) == before
 
 
-def test_closed_standard_input_is_reported(admiral: Admiral) -> None:
+def test_closed_standard_input_is_reported(admiral):
     done = admiral("retrieve", "-", "--json", preexec_fn=lambda: os.close(0))
     assert_one_error(done, "standard input: is closed")
 
 
-def test_a_full_disk_under_standard_output(admiral: Admiral) -> None:
-    with Path("/dev/full").open("wb") as full:
-        done = admiral("retrieve", EMMY, "--json", "--hops", "1", *QUICK, stdout=full)
-    assert done.returncode == 1
-    assert done.stderr.decode().splitlines()[-1].startswith("error: ")
-    assert b"No space left on device" in done.stderr
-
-
 @pytest.mark.slow
 def test_a_killed_run_on_ray_is_resumed_and_equals_the_local_one(
-    admiral: Admiral,
-    environment: dict[str, str],
-    command: list[str],
-    claims_file: Path,
-    whole: tuple[Path, Path, bytes],
-    tmp_path: Path,
-) -> None:
+    admiral, environment, command, claims_file, whole, tmp_path
+):
     pytest.importorskip("ray")
     output = tmp_path / "results.jsonl"
     partial = tmp_path / "results.jsonl.partial"
@@ -404,9 +360,7 @@ def test_a_killed_run_on_ray_is_resumed_and_equals_the_local_one(
         (["--output", "results", "--attempts", "2"], "--attempts needs --engine ray"),
     ],
 )
-def test_options_that_go_together(
-    admiral: Admiral, tmp_path: Path, arguments: list[str], says: str
-) -> None:
+def test_options_that_go_together(admiral, tmp_path, arguments, says):
     if "ray" in arguments:
         pytest.importorskip("ray")
     done = admiral("retrieve", "A claim.", *arguments, cwd=tmp_path)
@@ -415,7 +369,7 @@ def test_options_that_go_together(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_verifier_adds_probabilities_and_a_stop_rule(admiral: Admiral, tmp_path: Path) -> None:
+def test_a_verifier_adds_probabilities_and_a_stop_rule(admiral, tmp_path):
     folder = write_classifier_directory(tmp_path / "model")
     given = ("retrieve", EMMY, "--fast", "--json", "--set", f"verifier={folder}")
     for stop_at, stopped in (("0.000001", "sufficient"), ("1", "max_hops")):

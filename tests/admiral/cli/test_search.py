@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 
-from admiral.cli.search import search_command
-from admiral.cli.show import show_command
+from admiral.cli.search import search_command, show_command
 from admiral.errors import AdmiralError
 from admiral.io.document_rendering import render_document
 from admiral.kb import KnowledgeBase, add, build, compact
@@ -29,7 +27,7 @@ DOCUMENTS = [
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("search")
     corpus = folder / "corpus.jsonl"
     records = [
@@ -43,24 +41,24 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def kb(folder: Path) -> Path:
+def kb(folder):
     return folder / "bm25s"
 
 
 @pytest.fixture
-def no_index(folder: Path) -> Path:
+def no_index(folder):
     return folder / "none"
 
 
-def search(kb: Path, *arguments: str) -> Result:
+def search(kb, *arguments):
     return CliRunner().invoke(search_command, [*arguments, "--kb", str(kb)])
 
 
-def show(kb: Path, *arguments: str) -> Result:
+def show(kb, *arguments):
     return CliRunner().invoke(show_command, [*arguments, "--kb", str(kb)])
 
 
-def test_documents_are_ranked_with_their_best_sentence(kb: Path) -> None:
+def test_documents_are_ranked_with_their_best_sentence(kb):
     done = search(kb, "hosts", "late", "night")
     assert done.exit_code == 0, done.output
     shown = done.output.splitlines()
@@ -73,7 +71,7 @@ def test_documents_are_ranked_with_their_best_sentence(kb: Path) -> None:
     assert search(kb, "hosts late", "night").output == done.output
 
 
-def test_records_of_a_search(kb: Path) -> None:
+def test_records_of_a_search(kb):
     done = search(kb, "late night", "--json", "-k", "1")
     (record,) = map(json.loads, done.output.splitlines())
     assert record.pop("score") > 0
@@ -86,7 +84,7 @@ def test_records_of_a_search(kb: Path) -> None:
     assert json.loads(search(kb, "empty", "--json").output)["sentence_id"] is None
 
 
-def test_nothing_found(kb: Path, no_index: Path) -> None:
+def test_nothing_found(kb, no_index):
     for words in (["qwertyuiop"], ["the"]):
         done = search(kb, *words)
         assert isinstance(done.exception, AdmiralError)
@@ -94,7 +92,7 @@ def test_nothing_found(kb: Path, no_index: Path) -> None:
     assert "without a BM25 index" in str(search(no_index, "late").exception)
 
 
-def test_neither_torch_nor_a_model_is_loaded(kb: Path, environment: dict[str, str]) -> None:
+def test_neither_torch_nor_a_model_is_loaded(kb, environment):
     code = (
         "import sys; from admiral.cli.main import main; status = main(sys.argv[1:]); "
         "assert 'torch' not in sys.modules; sys.exit(status)"
@@ -104,7 +102,7 @@ def test_neither_torch_nor_a_model_is_loaded(kb: Path, environment: dict[str, st
         assert subprocess.run(given, env=environment, capture_output=True).returncode == 0
 
 
-def test_a_document_is_shown_with_numbered_sentences(no_index: Path) -> None:
+def test_a_document_is_shown_with_numbered_sentences(no_index):
     assert show(no_index, "Seth Meyers").output.splitlines() == [
         "Seth Meyers",
         "  0  He is a comedian.",
@@ -116,14 +114,14 @@ def test_a_document_is_shown_with_numbered_sentences(no_index: Path) -> None:
     assert show(no_index, "Empty").output == "Empty\n"
 
 
-def test_a_file_is_shown_with_its_source_and_sections() -> None:
+def test_a_file_is_shown_with_its_source_and_sections():
     document = Document(
         "curl", ("A.", "B.", "C."), (), "man/curl.1", ("", "Options", "Options"), (0, 3, 6)
     )
     assert render_document(document) == ("curl\nman/curl.1\n  0  A.\n\nOptions\n  1  B.\n  2  C.\n")
 
 
-def test_the_record_of_a_document(folder: Path, no_index: Path) -> None:
+def test_the_record_of_a_document(folder, no_index):
     assert json.loads(show(no_index, "NBC", "--json").output) == {
         "title": "NBC",
         "sentences": ["A network.\x1b[2J"],
@@ -139,28 +137,22 @@ def test_the_record_of_a_document(folder: Path, no_index: Path) -> None:
     ("title", "suggested"),
     [("seth meyers", "'Seth Meyers'"), ("Seth Meyrs", "'Seth Meyers'"), ("nbc", "'NBC'")],
 )
-def test_similar_titles_are_suggested(kb: Path, no_index: Path, title: str, suggested: str) -> None:
+def test_similar_titles_are_suggested(kb, no_index, title, suggested):
     for path in (kb, no_index):
         done = show(path, title)
         assert isinstance(done.exception, AdmiralError)
         assert str(done.exception).endswith(f"Similar titles: {suggested}")
 
 
-def test_titles_that_bm25_finds_are_suggested(kb: Path) -> None:
+def test_titles_that_bm25_finds_are_suggested(kb):
     assert "Similar titles: 'Seth Meyers'" in str(show(kb, "The Seth Meyers").exception)
 
 
-def test_no_similar_title(no_index: Path) -> None:
+def test_no_similar_title(no_index):
     assert "Similar" not in str(show(no_index, "Qwertyuiop").exception)
 
 
-def test_the_line_of_a_record(folder: Path, kb: Path) -> None:
-    done = show(kb, "NBC", "--source")
-    assert done.output.splitlines()[:2] == ["NBC", f"{folder}/corpus.jsonl, line 3"]
-    assert "corpus.jsonl" not in show(kb, "NBC").output
-
-
-def test_the_page_of_a_sentence(tmp_path: Path) -> None:
+def test_the_page_of_a_sentence(tmp_path):
     page = "\n".join(["The mill stands by the river.", "It has two wheels."])
     (tmp_path / "mill.pdf").write_bytes(pdf(shown(page), shown("Its owner is Ida Penn.")))
     build(tmp_path / "mill.pdf", tmp_path / "kb", bm25="none", progress=False)
@@ -173,17 +165,7 @@ def test_the_page_of_a_sentence(tmp_path: Path) -> None:
     assert origin == {"file": str(tmp_path / "mill.pdf"), "places": pages}
 
 
-def test_names_of_files_with_a_number_sign(tmp_path: Path) -> None:
-    (tmp_path / "a#b.md").write_text("# page 3\n\nOne lamp.")
-    build(tmp_path / "a#b.md", tmp_path / "kb", bm25="none", progress=False)
-    (title,) = titles(tmp_path / "kb")
-    origin = json.loads(show(tmp_path / "kb", title, "--json").output)["origin"]
-    assert origin == {"file": str(tmp_path / "a#b.md")}  # a heading is no page
-
-
-def test_a_knowledge_base_without_places(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_knowledge_base_without_places(folder, tmp_path, monkeypatch):
     with monkeypatch.context() as patch:  # as earlier releases write it
         patch.delitem(document_store.OPTIONAL_FILES, document_store.PLACES)
         build(folder / "corpus.jsonl", tmp_path / "kb", bm25="none", progress=False)
@@ -192,7 +174,7 @@ def test_a_knowledge_base_without_places(
     assert json.loads(show(tmp_path / "kb", "NBC", "--json").output)["origin"] is None
 
 
-def test_lines_survive_changes(tmp_path: Path) -> None:
+def test_lines_survive_changes(tmp_path):
     first, second, kb = tmp_path / "1.jsonl", tmp_path / "2.jsonl", tmp_path / "kb"
     first.write_text('{"title": "A", "text": "One."}\n{"title": "B", "text": "Two."}\n')
     second.write_text('\n{"title": "B", "text": "Three."}\n')
@@ -204,6 +186,6 @@ def test_lines_survive_changes(tmp_path: Path) -> None:
         compact(kb, progress=False)
 
 
-def titles(kb: Path) -> list[str]:
+def titles(kb):
     with KnowledgeBase.open(kb) as opened:
         return list(opened.titles())

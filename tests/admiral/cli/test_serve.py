@@ -7,20 +7,17 @@ import signal
 import socket
 import subprocess
 from collections.abc import Callable
-from pathlib import Path
 
 import httpx
 import pytest
 
-from admiral.cli.service_options import check_port
+from admiral.cli.serve import check_port
 from admiral.errors import AdmiralError
 
 Admiral = Callable[..., subprocess.CompletedProcess[bytes]]
 
 
-def test_a_service_answers_until_it_is_terminated(
-    environment: dict[str, str], command: list[str]
-) -> None:
+def test_a_service_answers_until_it_is_terminated(environment, command):
     settings = [*("--threads", "1"), *("--reranker", "bm25"), *("--judge", "lexical")]
     full = [*command, "serve", "--port", "0", "--hops", "1", *settings]
     with subprocess.Popen(full, env=environment, stderr=subprocess.PIPE, text=True) as process:
@@ -46,16 +43,14 @@ def test_a_service_answers_until_it_is_terminated(
         (["--kb", "missing"], "missing"),
     ],
 )
-def test_bad_options_are_named(
-    admiral: Admiral, tmp_path: Path, arguments: list[str], message: str
-) -> None:
+def test_bad_options_are_named(admiral, tmp_path, arguments, message):
     done = admiral("serve", *arguments, cwd=tmp_path)
     assert done.returncode != 0
     assert message in done.stderr.decode()
     assert "Traceback" not in done.stderr.decode()
 
 
-def test_a_port_in_use_is_reported_before_anything_is_loaded() -> None:
+def test_a_port_in_use_is_reported_before_anything_is_loaded():
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()

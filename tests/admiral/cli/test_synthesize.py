@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-from pathlib import Path
 
 import pytest
 
 from admiral.gold import Label, read_gold
 from admiral.kb import KnowledgeBase, build, demo_kb
-from tests.admiral.cli.conftest import Admiral
 from tests.admiral.synthesis.in_memory_documents import DOCUMENTS
 
 
 @pytest.fixture(scope="module")
-def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def small(tmp_path_factory):
     folder = tmp_path_factory.mktemp("synthesize")
     lines = [{"title": d.title, "sentences": d.sentences} for d in DOCUMENTS]
     (folder / "corpus.jsonl").write_text("".join(json.dumps(one) + "\n" for one in lines))
@@ -23,7 +21,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "kb"
 
 
-def test_claims_are_read_as_gold(admiral: Admiral, tmp_path: Path) -> None:
+def test_claims_are_read_as_gold(admiral, tmp_path):
     output = tmp_path / "claims.jsonl"
     arguments = ("synthesize", "--kb", "demo", "--count", "120", "--output")
     done = admiral(*arguments, output)
@@ -46,7 +44,7 @@ def test_claims_are_read_as_gold(admiral: Admiral, tmp_path: Path) -> None:
     assert (tmp_path / "other.jsonl").read_bytes() != first
 
 
-def test_an_interrupted_run_is_resumed(admiral: Admiral, small: Path, tmp_path: Path) -> None:
+def test_an_interrupted_run_is_resumed(admiral, small, tmp_path):
     whole, output = tmp_path / "whole.jsonl", tmp_path / "claims.jsonl"
     arguments = ("synthesize", "--kb", small, "--output")
     assert admiral(*arguments, whole, "--count", "60").returncode == 0
@@ -65,18 +63,6 @@ def test_an_interrupted_run_is_resumed(admiral: Admiral, small: Path, tmp_path: 
     assert {claim.hops for claim in read_gold(output)} == {3}
 
 
-def test_more_claims_than_possible_are_an_error(
-    admiral: Admiral, small: Path, tmp_path: Path
-) -> None:
-    output = tmp_path / "claims.jsonl"
-    done = admiral("synthesize", "--kb", small, "--count", "1000000", "--output", output)
-    assert done.returncode == 1
-    count = len(list(read_gold(output)))
-    message = done.stderr.decode()
-    assert f"holds the {count:,} claims that could be written, not 1,000,000" in message
-    assert "of 9 documents 5 name another one" in message
-
-
 @pytest.mark.parametrize(
     ("arguments", "status", "problem"),
     [
@@ -88,9 +74,7 @@ def test_more_claims_than_possible_are_an_error(
         (["--output", "no/where/out.jsonl"], 1, "directory does not exist"),
     ],
 )
-def test_wrong_arguments(
-    admiral: Admiral, small: Path, tmp_path: Path, arguments: list[str], status: int, problem: str
-) -> None:
+def test_wrong_arguments(admiral, small, tmp_path, arguments, status, problem):
     usual = ["--kb", str(small), "--count", "5", "--output", str(tmp_path / "out.jsonl")]
     done = admiral("synthesize", *usual, *arguments)
     assert done.returncode == status
@@ -105,9 +89,7 @@ def test_wrong_arguments(
         (["Ada Brook is a painter who was taught by Nobody."], "none of these can be described"),
     ],
 )
-def test_nothing_to_write(
-    admiral: Admiral, tmp_path: Path, sentences: list[str], problem: str
-) -> None:
+def test_nothing_to_write(admiral, tmp_path, sentences, problem):
     documents = [
         {"title": "Ada Brook", "sentences": sentences},
         {"title": "Nobody", "sentences": ["Who was that?"]},
@@ -121,9 +103,7 @@ def test_nothing_to_write(
     assert not list(tmp_path.glob("out.jsonl*"))
 
 
-def test_claims_are_kept_out_of_the_knowledge_base(
-    admiral: Admiral, small: Path, tmp_path: Path
-) -> None:
+def test_claims_are_kept_out_of_the_knowledge_base(admiral, small, tmp_path):
     manifest, link, pipe = small / "manifest.json", tmp_path / "link", tmp_path / "pipe"
     before = manifest.read_bytes()
     link.symlink_to(manifest)

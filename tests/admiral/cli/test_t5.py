@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
-from pathlib import Path
-from subprocess import CompletedProcess
 
 import pytest
 import torch
@@ -21,7 +18,7 @@ QUICK = ("--hops", "2", "--beam-size", "4", "--judge", "never")
 
 
 @pytest.fixture(scope="module")
-def kb(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def kb(tmp_path_factory):
     folder = tmp_path_factory.mktemp("corpus")
     documents = [
         {"title": t, "sentences": [f"{t} is a city.", f"The {RIVERS[t]} is a river."]}
@@ -33,9 +30,7 @@ def kb(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "kb"
 
 
-def test_a_plain_t5_retrieves(
-    admiral: Callable[..., CompletedProcess[bytes]], kb: Path, tmp_path: Path
-) -> None:
+def test_a_plain_t5_retrieves(admiral, kb, tmp_path):
     model = write_t5_directory(tmp_path / "t5")
     command = ("retrieve", "--kb", kb, "--model", model, "--reranker", "bm25", "--json", *QUICK)
     done = admiral(*command, CLAIM)
@@ -51,9 +46,7 @@ def test_a_plain_t5_retrieves(
 
 
 @pytest.mark.parametrize("kind", ["t5 v1.1", "mt5", "umt5", "longt5"])
-def test_heads_on_its_encoder_work(
-    kind: str, kb: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_heads_on_its_encoder_work(kind, kb, tmp_path, capsys):
     """The cross-encoder and the judge `classifier`."""
     model = write_t5_directory(tmp_path / "t5", kind)
     torch.manual_seed(0)
@@ -69,9 +62,7 @@ def test_heads_on_its_encoder_work(
     assert len(set(scores)) > 1
 
 
-def test_a_t5_without_braces_cannot_write_proofs(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_t5_without_braces_cannot_write_proofs(tmp_path, capsys):
     model = write_t5_directory(tmp_path / "t5")
     command = ["prove", "--model", str(model), "--judge", "generated", CLAIM, "--evidence", "A."]
     assert main(command) == 1

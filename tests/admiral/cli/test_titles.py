@@ -7,12 +7,11 @@ import os
 import pty
 import subprocess
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
-from admiral.cli.titles import titles_command
+from admiral.cli.search import titles_command
 from admiral.errors import AdmiralError
 from admiral.kb import build
 
@@ -22,7 +21,7 @@ TITLES = ["Newark", "New York", "new wave", "Évian", "New Delhi", "New\tDeal", 
 
 
 @pytest.fixture(scope="module")
-def kb(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def kb(tmp_path_factory):
     folder = tmp_path_factory.mktemp("titles")
     corpus = folder / "corpus.jsonl"
     corpus.write_text("".join(json.dumps({"title": t, "text": "It is."}) + "\n" for t in TITLES))
@@ -30,14 +29,14 @@ def kb(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "kb"
 
 
-def listed(kb: Path, *arguments: str) -> list[str]:
+def listed(kb, *arguments):
     result = CliRunner().invoke(titles_command, ["--kb", str(kb), *arguments])
     assert result.exit_code == 0, result.output
     assert result.stderr == ""
     return result.stdout_bytes.decode("utf-8").split("\n")[:-1]
 
 
-def test_titles_are_completed_in_order(kb: Path) -> None:
+def test_titles_are_completed_in_order(kb):
     assert listed(kb, "New") == ["New Deal", "New Delhi", "New York", "Newark"]
     assert listed(kb, "New ") == ["New Deal", "New Delhi", "New York"]
     assert listed(kb, "  New\tDe") == ["New Deal", "New Delhi"]
@@ -46,7 +45,7 @@ def test_titles_are_completed_in_order(kb: Path) -> None:
     assert listed(kb) == listed(kb, "") == sorted(t.replace("\t", " ") for t in TITLES)
 
 
-def test_records(kb: Path) -> None:
+def test_records(kb):
     records = [json.loads(line) for line in listed(kb, "--json", "New ")]
     assert records == [
         {"title": "New Deal", "row": 5},
@@ -56,14 +55,14 @@ def test_records(kb: Path) -> None:
 
 
 @pytest.mark.parametrize("form", [[], ["--json"]])
-def test_nothing_found(admiral: Admiral, kb: Path, form: list[str]) -> None:
+def test_nothing_found(admiral, kb, form):
     done = admiral("titles", "NEW", "--kb", kb, *form)
     assert (done.returncode, done.stdout) == (1, b"")
     assert done.stderr.startswith(f"error: {kb}: no title begins with 'NEW'. ".encode())
     assert done.stderr.count(b"\n") == 1
 
 
-def test_titles_are_escaped_only_on_a_terminal(admiral: Admiral, kb: Path) -> None:
+def test_titles_are_escaped_only_on_a_terminal(admiral, kb):
     assert admiral("titles", "Turn", "--kb", kb).stdout == "Turn\u202eed\n".encode()
     ours, theirs = pty.openpty()
     try:
@@ -75,12 +74,12 @@ def test_titles_are_escaped_only_on_a_terminal(admiral: Admiral, kb: Path) -> No
         os.close(theirs)
 
 
-def test_the_demo_is_the_default(admiral: Admiral) -> None:
+def test_the_demo_is_the_default(admiral):
     done = admiral("titles", "66th")
     assert (done.returncode, done.stdout) == (0, b"66th Primetime Emmy Awards\n")
 
 
-def test_errors(admiral: Admiral, kb: Path, tmp_path: Path) -> None:
+def test_errors(admiral, kb, tmp_path):
     result = CliRunner().invoke(titles_command, ["a", "--kb", str(tmp_path / "none")])
     assert isinstance(result.exception, AdmiralError)
     assert str(tmp_path / "none") in str(result.exception)

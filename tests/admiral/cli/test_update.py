@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,19 +19,19 @@ from admiral.retrieval.stage_assembly import build_sentence_encoder
 Admiral = Callable[..., subprocess.CompletedProcess[bytes]]
 
 
-def corpus(path: Path, *titles: str) -> Path:
+def corpus(path, *titles):
     path.write_text("".join(json.dumps({"title": t, "text": "It is."}) + "\n" for t in titles))
     return path
 
 
 @pytest.fixture
-def kb(tmp_path: Path) -> Path:
+def kb(tmp_path):
     titles = corpus(tmp_path / "titles.jsonl", "Bird", "Seed", "Nest")
     build(titles, tmp_path / "kb", bm25="none", progress=False)
     return tmp_path / "kb"
 
 
-def test_from_addition_to_compaction(admiral: Admiral, kb: Path, tmp_path: Path) -> None:
+def test_from_addition_to_compaction(admiral, kb, tmp_path):
     more = corpus(tmp_path / "more.jsonl", "Egg", "Bird")
     done = admiral("add", more, "--kb", kb, "--on-duplicate", "replace", "--no-progress")
     assert (done.returncode, done.stderr) == (0, b"")
@@ -82,17 +81,15 @@ def test_from_addition_to_compaction(admiral: Admiral, kb: Path, tmp_path: Path)
         (["compact", "--kb", "none"], 1, "error: none: no such knowledge base"),
     ],
 )
-def test_bad_requests(
-    admiral: Admiral, kb: Path, tmp_path: Path, arguments: list[str], status: int, message: str
-) -> None:
+def test_bad_requests(admiral, kb, tmp_path, arguments, status, message):
     names = {"KB": str(kb), "CORPUS": str(corpus(tmp_path / "more.jsonl", "Bird"))}
     done = admiral(*(names.get(argument, argument) for argument in arguments), cwd=tmp_path)
     assert (done.returncode, done.stdout) == (status, b"")
     assert message.replace("KB", str(kb)) in done.stderr.decode()
 
 
-def test_embeddings_from_storing_to_completion(kb: Path, tmp_path: Path) -> None:
-    def run(*arguments: str | Path) -> str:
+def test_embeddings_from_storing_to_completion(kb, tmp_path):
+    def run(*arguments):
         result = CliRunner().invoke(cli, [*map(str, arguments)])
         assert result.exit_code == 0, result.output
         return result.stdout
@@ -133,9 +130,7 @@ def test_embeddings_from_storing_to_completion(kb: Path, tmp_path: Path) -> None
         (["--kb", "KB", "--device", "tpu"], "error: device=tpu: key 'device': "),
     ],
 )
-def test_bad_requests_of_embeddings(
-    admiral: Admiral, kb: Path, arguments: list[str], message: str
-) -> None:
+def test_bad_requests_of_embeddings(admiral, kb, arguments, message):
     before = (kb / "manifest.json").read_bytes()
     done = admiral("embed", *(str(kb) if a == "KB" else a for a in arguments))
     assert (done.returncode, done.stdout) == (1, b"")

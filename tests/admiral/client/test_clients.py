@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator
 from itertools import pairwise
-from typing import Any
 
 import httpx
 import pytest
@@ -28,36 +26,36 @@ KEY = "a-key-that-is-long-enough"
 
 
 @pytest.fixture(scope="module")
-def served(user_cache: None) -> Iterator[Admiral]:
+def served(user_cache):
     with Admiral.from_pretrained(config=quick_config()) as system:
         yield system
 
 
 @pytest.fixture(scope="module")
-def url(user_cache: None) -> Iterator[str]:
+def url(user_cache):
     service = Service({"demo": Admiral.from_pretrained(config=quick_config())})
     with listening(create_app(service, [KEY.encode()])) as address:
         yield address
 
 
 @pytest.fixture
-def client(url: str) -> Iterator[Client]:
+def client(url):
     with Client(url, api_key=KEY) as opened:
         yield opened
 
 
-def comparable(given: RetrievalResult) -> dict[str, Any]:
+def comparable(given):
     record = given.to_json()
     for hop in record["hops"]:
         del hop["seconds"]
     return record
 
 
-def sentences(given: RetrievalResult) -> list[list[str]]:
+def sentences(given):
     return [[sentence.text for sentence in hop.evidence] for hop in given.hops]
 
 
-def test_a_result_is_that_of_the_system(client: Client, served: Admiral) -> None:
+def test_a_result_is_that_of_the_system(client, served):
     ours, theirs = client.retrieve(Claim("e", EMMY)), served.retrieve(Claim("e", EMMY))
     assert comparable(ours) == comparable(theirs)
     assert sentences(ours) == sentences(theirs)
@@ -65,7 +63,7 @@ def test_a_result_is_that_of_the_system(client: Client, served: Admiral) -> None
     assert [hop.missing for hop in ours.hops] == [hop.missing for hop in theirs.hops]
 
 
-def test_many_results_come_in_order_with_their_hops(client: Client, served: Admiral) -> None:
+def test_many_results_come_in_order_with_their_hops(client, served):
     hops: list[tuple[str, int]] = []
     results = list(
         client.retrieve_many(CLAIMS, hops=1, on_hop=lambda claim, hop: hops.append((claim.id, 1)))
@@ -76,13 +74,13 @@ def test_many_results_come_in_order_with_their_hops(client: Client, served: Admi
         assert [d.title for d in ours.documents] == [d.title for d in theirs.documents]
 
 
-def test_a_stream_has_the_hops_of_its_result(client: Client) -> None:
+def test_a_stream_has_the_hops_of_its_result(client):
     *hops, last = client.stream(EMMY, hops=2)
     assert isinstance(last, RetrievalResult)
     assert tuple(hops) == last.hops
 
 
-def test_proofs_and_documents(client: Client, served: Admiral) -> None:
+def test_proofs_and_documents(client, served):
     evidence = [("Paris", "Paris is the capital of France.")]
     claim = "Paris is the capital of Spain."
     assert client.prove(claim, evidence) == served.prove(claim, evidence)
@@ -91,12 +89,12 @@ def test_proofs_and_documents(client: Client, served: Admiral) -> None:
         client.document("No such title")
 
 
-def test_the_async_client_is_like_the_other(url: str, client: Client) -> None:
-    async def claims() -> AsyncIterator[str]:
+def test_the_async_client_is_like_the_other(url, client):
+    async def claims():
         for claim in CLAIMS:
             yield claim
 
-    async def run() -> None:
+    async def run():
         async with AsyncClient(url, api_key=KEY, kb="demo") as opened:
             one = await opened.retrieve(EMMY)
             assert comparable(one) == comparable(client.retrieve(EMMY))
@@ -123,11 +121,11 @@ def test_the_async_client_is_like_the_other(url: str, client: Client) -> None:
     assert [each.claim.text for each in results] == CLAIMS
 
 
-async def _collected(client: Client) -> list[RetrievalResult]:
+async def _collected(client):
     return [each async for each in client.aretrieve_many(CLAIMS, hops=1)]
 
 
-def test_an_error_comes_after_the_results_before_it(client: Client) -> None:
+def test_an_error_comes_after_the_results_before_it(client):
     results = client.retrieve_many(["Paris is in France.", " ", "A river."], hops=1)
     assert next(results).claim.id == "1"
     with pytest.raises(AdmiralError, match="field 'claim'"):
@@ -138,7 +136,7 @@ def test_an_error_comes_after_the_results_before_it(client: Client) -> None:
         next(broken)
 
 
-def test_wrong_addresses_and_keys_are_named(url: str) -> None:
+def test_wrong_addresses_and_keys_are_named(url):
     for wrong in ("127.0.0.1:8080", "ftp://host", "http://", "x"):
         with pytest.raises(AdmiralError, match="address"):
             Client(wrong)
@@ -153,12 +151,12 @@ def test_wrong_addresses_and_keys_are_named(url: str) -> None:
         opened.document("Paris")
 
 
-def test_a_full_queue_is_waited_for_within_patience() -> None:
+def test_a_full_queue_is_waited_for_within_patience():
     claim = Claim("1", EMMY)
     record = json.dumps(result(claim).to_json())
     answers = [httpx.Response(200, text=f"event: result\ndata: {record}\n\n")]
 
-    def answer(request: httpx.Request) -> httpx.Response:
+    def answer(request):
         problem = {"status": 429, "detail": "all places are taken", "remedy": "Wait"}
         full = httpx.Response(429, json=problem, headers={"Retry-After": "0"})
         asked.append(request.url.path)
@@ -178,7 +176,7 @@ def test_a_full_queue_is_waited_for_within_patience() -> None:
     assert len(asked) == 1
 
 
-def test_an_early_end_is_an_error() -> None:
+def test_an_early_end_is_an_error():
     cut = httpx.MockTransport(lambda request: httpx.Response(200, content=b": keep-alive\n\n"))
     with (
         Client("http://host", transport=cut) as opened,
@@ -188,7 +186,7 @@ def test_an_early_end_is_an_error() -> None:
 
 
 @given(st.lists(st.integers(0, 3000), max_size=6), st.booleans())
-def test_a_stream_may_be_cut_anywhere(cuts: list[int], verified: bool) -> None:
+def test_a_stream_may_be_cut_anywhere(cuts, verified):
     claim = Claim("x", "Ada wrote the first program.")
     expected = verified_result(claim) if verified else result(claim)
     events = [("hop", hop_event(hop)) for hop in expected.hops]

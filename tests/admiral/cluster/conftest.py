@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
@@ -14,7 +12,7 @@ from admiral.errors import AdmiralError
 
 
 @pytest.fixture
-def ray() -> Any:
+def ray():
     """Import Ray, or skip the test."""
     try:
         return load_ray()
@@ -23,7 +21,7 @@ def ray() -> Any:
 
 
 @pytest.fixture
-def cluster(user_cache: None, ray: Any) -> Iterator[Any]:
+def cluster(user_cache, ray):
     """Start a cluster of a head and a second node with one CPU each."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # warnings of Ray's imports and shutdown
@@ -40,6 +38,5 @@ def cluster(user_cache: None, ray: Any) -> Iterator[Any]:
 
 
 @pytest.fixture
-def config() -> RetrievalConfig:
-    """Return settings that make retrieval fast."""
+def config():
     return RetrievalConfig(beam_size=4, title_beams=2, rerank_documents=6, top_k=20, batch_size=2)

@@ -5,19 +5,16 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Iterable, Iterator
 
-from admiral import RetrievalConfig
-from admiral.cluster.worker import RetrievalSystem, open_system
+from admiral.cluster.worker import open_system
 from admiral.errors import AdmiralError
-from admiral.records import Claim, RetrievalResult
 
 
 class Poisoned:
-    def __init__(self, system: RetrievalSystem) -> None:
+    def __init__(self, system):
         self._system = system
 
-    def retrieve_many(self, claims: Iterable[Claim]) -> Iterator[RetrievalResult]:
+    def retrieve_many(self, claims):
         batch = list(claims)
         for claim in batch:
             if "deadly" in claim.text:
@@ -29,14 +26,14 @@ class Poisoned:
         yield from self._system.retrieve_many(batch)
 
 
-def open_poisoned(config: RetrievalConfig) -> RetrievalSystem:
+def open_poisoned(config):
     return Poisoned(open_system(config))
 
 
-def open_nothing(config: RetrievalConfig) -> RetrievalSystem:
+def open_nothing(config):
     raise AdmiralError("kb: is not there. Bring it")
 
 
-def open_and_die(config: RetrievalConfig) -> RetrievalSystem:
+def open_and_die(config):
     os.kill(os.getpid(), signal.SIGKILL)
     raise AssertionError

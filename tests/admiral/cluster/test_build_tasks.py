@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-from admiral.cluster.build_tasks import ray_build_workers
-from admiral.cluster.ray_session import ClusterOptions
+from admiral.cluster.ray_session import ClusterOptions, ray_build_workers
 from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, build, verify
 from tests.admiral.kb.corpus.test_sharded_corpora import QUERIES, write
 
 
 @pytest.mark.slow
-def test_a_dying_node_does_not_change_the_build(cluster: Any, tmp_path: Path) -> None:
+def test_a_dying_node_does_not_change_the_build(cluster, tmp_path):
     corpus = write(tmp_path / "corpus", titles=10_000)
     build(corpus, tmp_path / "local", bm25="bm25s", on_duplicate="skip", progress=False)
     with ray_build_workers(ClusterOptions(address=cluster.address, workers=4)) as workers:
         seen = []
 
-        def killing_map(work: Callable[[Any], Any], jobs: Sequence[Any]) -> Iterator[Any]:
+        def killing_map(work, jobs):
             for result in workers.map(work, jobs):
                 seen.append(work.__name__)
                 if len(seen) == 2:
@@ -50,7 +46,7 @@ def test_a_dying_node_does_not_change_the_build(cluster: Any, tmp_path: Path) ->
 
 
 @pytest.mark.slow
-def test_an_error_of_a_worker_is_raised_once(cluster: Any, tmp_path: Path) -> None:
+def test_an_error_of_a_worker_is_raised_once(cluster, tmp_path):
     corpus = write(tmp_path / "corpus", titles=10_000)
     with (corpus / "part-4.jsonl").open("a") as file:
         file.write("{}\n")

@@ -12,18 +12,16 @@ from admiral.cluster.chunks import Chunk, FailedClaim, Record, RetryQueue
 from admiral.records import Claim
 
 
-def claims(count: int) -> list[Claim]:
+def claims(count):
     return [Claim(f"c{number}", f"Claim {number}.") for number in range(count)]
 
 
-def record(claim: Claim) -> Record:
+def record(claim):
     return {"id": claim.id}
 
 
 @given(data=st.data())
-def test_every_claim_gets_one_outcome_in_order_and_only_bad_claims_fail(
-    data: st.DataObject,
-) -> None:
+def test_every_claim_gets_one_outcome_in_order_and_only_bad_claims_fail(data):
     count = data.draw(st.integers(0, 40))
     size, workers = data.draw(st.integers(1, 7)), data.draw(st.integers(1, 4))
     ahead, attempts = size + data.draw(st.integers(0, 20)), data.draw(st.integers(1, 3))
@@ -65,7 +63,7 @@ def test_every_claim_gets_one_outcome_in_order_and_only_bad_claims_fail(
             assert int(outcome["id"][1:]) not in bad
 
 
-def test_a_failed_chunk_is_retried_whole_and_then_split() -> None:
+def test_a_failed_chunk_is_retried_whole_and_then_split():
     queue = RetryQueue(claims(3), size=2, ahead=4, attempts=2)
     first = queue.take()
     assert first == Chunk(0, tuple(claims(3)[:2]))
@@ -87,7 +85,7 @@ def test_a_failed_chunk_is_retried_whole_and_then_split() -> None:
     assert not queue.done
 
 
-def test_a_chunk_that_timed_out_is_split_at_once() -> None:
+def test_a_chunk_that_timed_out_is_split_at_once():
     queue = RetryQueue(claims(2), size=2, ahead=4, attempts=1)
     chunk = queue.take()
     assert chunk is not None
@@ -95,10 +93,10 @@ def test_a_chunk_that_timed_out_is_split_at_once() -> None:
     assert [queue.take(), queue.take()] == [Chunk(n, (claims(2)[n],)) for n in range(2)]
 
 
-def test_the_number_of_claims_read_ahead_is_bounded() -> None:
+def test_the_number_of_claims_read_ahead_is_bounded():
     read = []
 
-    def stream() -> object:
+    def stream():
         for claim in claims(100):
             read.append(claim)
             yield claim
@@ -117,7 +115,7 @@ def test_the_number_of_claims_read_ahead_is_bounded() -> None:
     assert queue.take() is not None
 
 
-def test_records_of_other_claims_are_refused() -> None:
+def test_records_of_other_claims_are_refused():
     queue = RetryQueue(claims(2), size=2, ahead=2, attempts=1)
     chunk = queue.take()
     assert chunk is not None

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from importlib.resources import files
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-from admiral import Admiral, RetrievalConfig
+from admiral import Admiral
 from admiral.cluster.chunks import FailedClaim, Record
 from admiral.cluster.distributed_retrieval import retrieve_on_cluster
 from admiral.cluster.ray_session import ClusterOptions
-from admiral.cluster.worker import Opener, open_system
+from admiral.cluster.worker import open_system
 from admiral.errors import AdmiralError
 from admiral.kb import build, join
 from admiral.records import Claim
@@ -30,13 +27,7 @@ TEXTS = (
 CLAIMS = [Claim(f"c{n}", TEXTS[n % 4] + " And" * (n // 4)) for n in range(16)]
 
 
-def outcomes(
-    cluster: Any,
-    config: RetrievalConfig,
-    claims: list[Claim],
-    opener: Opener = open_system,
-    **options: int,
-) -> Iterator[Record | FailedClaim]:
+def outcomes(cluster, config, claims, opener=open_system, **options):
     return retrieve_on_cluster(
         config,
         claims,
@@ -46,7 +37,7 @@ def outcomes(
     )
 
 
-def nearly_equal(first: Any, second: Any) -> bool:
+def nearly_equal(first, second):
     """Compare two records; the number of threads changes the last digits of scores."""
     if isinstance(first, float):
         return bool(first == pytest.approx(second, abs=1e-4))
@@ -60,7 +51,7 @@ def nearly_equal(first: Any, second: Any) -> bool:
 
 
 @pytest.mark.slow
-def test_no_claim_is_lost_when_a_node_dies(cluster: Any, config: RetrievalConfig) -> None:
+def test_no_claim_is_lost_when_a_node_dies(cluster, config):
     results: list[Record] = []
     for outcome in outcomes(cluster, config, CLAIMS):
         assert isinstance(outcome, dict)
@@ -75,9 +66,7 @@ def test_no_claim_is_lost_when_a_node_dies(cluster: Any, config: RetrievalConfig
 
 
 @pytest.mark.slow
-def test_a_joined_knowledge_base_gives_the_same_results_as_locally(
-    cluster: Any, config: RetrievalConfig, tmp_path: Path
-) -> None:
+def test_a_joined_knowledge_base_gives_the_same_results_as_locally(cluster, config, tmp_path):
     lines = (files("admiral") / "data" / "demo" / "documents.jsonl").read_bytes().splitlines(True)
     for name, part in {"a": lines[:200], "b": lines[200:]}.items():
         (tmp_path / "part.jsonl").write_bytes(b"".join(part))
@@ -93,7 +82,7 @@ def test_a_joined_knowledge_base_gives_the_same_results_as_locally(
 
 
 @pytest.mark.slow
-def test_only_bad_claims_fail(cluster: Any, config: RetrievalConfig) -> None:
+def test_only_bad_claims_fail(cluster, config):
     claims = [
         CLAIMS[0],
         Claim("raises", "A poisonous claim."),
@@ -117,7 +106,7 @@ def test_only_bad_claims_fail(cluster: Any, config: RetrievalConfig) -> None:
 
 
 @pytest.mark.slow
-def test_a_claim_that_times_out_fails(cluster: Any, config: RetrievalConfig) -> None:
+def test_a_claim_that_times_out_fails(cluster, config):
     claims = [CLAIMS[0], Claim("hangs", "An endless claim."), *CLAIMS[1:15]]
     quick = replace(config, hops="1")
     results = list(outcomes(cluster, quick, claims, open_poisoned, attempts=1, claim_seconds=20))
@@ -129,7 +118,7 @@ def test_a_claim_that_times_out_fails(cluster: Any, config: RetrievalConfig) -> 
 
 
 @pytest.mark.slow
-def test_a_run_ends_if_no_worker_can_open_the_system(cluster: Any, config: RetrievalConfig) -> None:
+def test_a_run_ends_if_no_worker_can_open_the_system(cluster, config):
     with pytest.raises(AdmiralError, match=r"node \S+: kb: is not there. Bring it"):
         list(outcomes(cluster, config, CLAIMS, open_nothing))
     with pytest.raises(AdmiralError, match="workers in a row died while they opened"):

@@ -9,7 +9,6 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -38,13 +37,13 @@ with connect_ray("local"):
 """
 
 
-def handler(fault: int) -> Any:
+def handler(fault):
     action = (ctypes.c_void_p * 128)()
     ctypes.CDLL(None).sigaction(int(fault), None, action)
     return action[0]
 
 
-def test_fault_handlers_are_restored() -> None:
+def test_fault_handlers_are_restored():
     before = handler(signal.SIGFPE)
     with preserve_fault_handlers():
         action = (ctypes.c_void_p * 128)()
@@ -55,7 +54,7 @@ def test_fault_handlers_are_restored() -> None:
 
 
 @pytest.mark.slow
-def test_java_survives_a_later_start_of_ray(ray: Any, tmp_path: Path) -> None:
+def test_java_survives_a_later_start_of_ray(ray, tmp_path):
     process = subprocess.run(
         [sys.executable, "-c", JAVA_THEN_RAY, str(tmp_path)],
         env={**os.environ, "PYTHONPATH": str(ROOT)},
@@ -66,7 +65,7 @@ def test_java_survives_a_later_start_of_ray(ray: Any, tmp_path: Path) -> None:
     assert (process.returncode, process.stdout) == (0, "[0, 1, 2]\n"), process.stderr
 
 
-def test_an_address_without_a_cluster_is_an_error(ray: Any) -> None:
+def test_an_address_without_a_cluster_is_an_error(ray):
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{unused.getsockname()[1]}"
@@ -75,7 +74,7 @@ def test_an_address_without_a_cluster_is_an_error(ray: Any) -> None:
             pass
 
 
-def test_the_error_without_ray_names_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_error_without_ray_names_the_remedy(monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(
         AdmiralError, match=r"-m pip install 'ray<3,>=2.50'`, or use --engine local"
@@ -84,6 +83,6 @@ def test_the_error_without_ray_names_the_remedy(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize("field", ["workers", "cpus", "gpus", "attempts", "claim_seconds"])
-def test_the_error_of_a_bad_option_names_it(field: str) -> None:
+def test_the_error_of_a_bad_option_names_it(field):
     with pytest.raises(AdmiralError, match=f"setting '{field}' of the cluster: -1"):
         ClusterOptions(**{field: -1})

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 import torch
 
-from admiral import Admiral, RetrievalConfig
+from admiral import RetrievalConfig
 from admiral.cluster.worker import Worker, decode_results, encode_claims, worker_config
 from admiral.errors import AdmiralError
 from admiral.models.devices import choose_precision
-from admiral.records import Claim, RetrievalResult
+from admiral.records import Claim
 from admiral.retrieval.provenance import recorded_settings
 from tests.admiral.cluster.poisoned import Poisoned, open_nothing
 from tests.admiral.results import assert_close, without_timings
@@ -22,7 +20,7 @@ from tests.admiral.results import assert_close, without_timings
 CLAIMS = [Claim("é", "Seth Meyers is an Iraqi comedian."), Claim("2", "Rome has \u2028 hills.")]
 
 
-def test_results_are_the_records_of_the_pipeline(system: Admiral) -> None:
+def test_results_are_the_records_of_the_pipeline(system):
     worker = Worker(system.config, lambda config: system)
     assert worker.open(json.dumps(recorded_settings(system.config))) == ""
     records, error = decode_results(worker.retrieve(encode_claims(CLAIMS)))
@@ -31,7 +29,7 @@ def test_results_are_the_records_of_the_pipeline(system: Admiral) -> None:
     assert_close(list(map(without_timings, records)), list(map(without_timings, expected)))
 
 
-def test_an_error_of_the_pipeline_is_returned(system: Admiral) -> None:
+def test_an_error_of_the_pipeline_is_returned(system):
     worker = Worker(system.config, lambda config: Poisoned(system))
     assert worker.open(json.dumps(recorded_settings(system.config))) == ""
     poison = [CLAIMS[0], Claim("3", "A poisonous claim.")]
@@ -40,7 +38,7 @@ def test_an_error_of_the_pipeline_is_returned(system: Admiral) -> None:
     assert "'4': is empty" in decode_results(worker.retrieve(encode_claims(empty)))[1]
 
 
-def test_settings_that_differ_on_a_node_are_named() -> None:
+def test_settings_that_differ_on_a_node_are_named():
     config = worker_config(RetrievalConfig(), 1, 0)
     other = recorded_settings(replace(config, beam_size=3)) | {"version": "0.0.1"}
     message = Worker(config, open_nothing).open(json.dumps(other))
@@ -54,20 +52,11 @@ def test_settings_that_differ_on_a_node_are_named() -> None:
 
 
 class OutOfMemory:
-    def retrieve_many(self, claims: Iterable[Claim]) -> Iterator[RetrievalResult]:
+    def retrieve_many(self, claims):
         raise MemoryError
 
 
-def test_an_error_without_a_message_gets_its_type() -> None:
-    config = worker_config(RetrievalConfig(), 1, 0)
-    worker = Worker(config, lambda config: OutOfMemory())
-    worker.open(json.dumps(recorded_settings(config)))
-    assert decode_results(worker.retrieve(encode_claims(CLAIMS)))[1] == "MemoryError"
-
-
-def test_worker_settings_are_absolute_and_resolved(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_worker_settings_are_absolute_and_resolved(tmp_path, monkeypatch):
     (tmp_path / "kb").mkdir()
     monkeypatch.chdir(tmp_path)
     config = RetrievalConfig(kb="kb", model="mini")

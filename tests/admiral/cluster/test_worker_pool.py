@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
-from admiral.cluster import worker_pool as module
+from admiral.cluster import distributed_retrieval as module
 from admiral.cluster.chunks import Chunk
-from admiral.cluster.worker_pool import WorkerPool
+from admiral.cluster.distributed_retrieval import WorkerPool
 from admiral.records import Claim
 
 
@@ -24,39 +23,38 @@ class FakeRay:
     answers: dict[int, str] = field(default_factory=dict)
     killed: list[Any] = field(default_factory=list)
 
-    def future(self) -> int:
+    def future(self):
         self.made += 1
         return self.made
 
-    def wait(self, futures: Sequence[int], num_returns: int, timeout: float) -> Any:
+    def wait(self, futures, num_returns, timeout):
         ready = [future for future in futures if future in self.answers][:num_returns]
         if not ready:
             self.now += timeout
         return ready, [future for future in futures if future not in ready]
 
-    def get(self, future: int) -> str:
+    def get(self, future):
         return self.answers.pop(future)
 
-    def kill(self, actor: Any) -> None:
+    def kill(self, actor):
         self.killed.append(actor)
 
 
 class FakeActor:
-    def __init__(self, ray: FakeRay) -> None:
+    def __init__(self, ray):
         self.retrieve, self.remote = self, lambda claims: ray.future()
 
 
 @pytest.fixture
-def ray(monkeypatch: pytest.MonkeyPatch) -> FakeRay:
+def ray(monkeypatch):
     ray = FakeRay()
     monkeypatch.setattr(module.time, "monotonic", lambda: ray.now)
     return ray
 
 
-def open_pool(ray: FakeRay, count: int, claim_seconds: float) -> WorkerPool:
-    """Return a pool whose workers have opened the pipeline."""
+def open_pool(ray, count, claim_seconds):
 
-    def start() -> tuple[FakeActor, int]:
+    def start():
         return FakeActor(ray), ray.future()
 
     pool = WorkerPool(ray, start, count, claim_seconds)
@@ -66,11 +64,11 @@ def open_pool(ray: FakeRay, count: int, claim_seconds: float) -> WorkerPool:
     return pool
 
 
-def chunk(first: int, count: int = 1) -> Chunk:
+def chunk(first, count=1):
     return Chunk(first, tuple(Claim(f"c{n}", "A claim.") for n in range(first, first + count)))
 
 
-def test_a_chunk_that_times_out_fails_and_its_worker_is_replaced(ray: FakeRay) -> None:
+def test_a_chunk_that_times_out_fails_and_its_worker_is_replaced(ray):
     pool = open_pool(ray, 1, claim_seconds=10)
     pool.submit(chunk(0, 3))
     (result,) = pool.wait()
@@ -86,7 +84,7 @@ def test_a_chunk_that_times_out_fails_and_its_worker_is_replaced(ray: FakeRay) -
     assert pool.idle
 
 
-def test_a_replacement_gets_the_whole_time_to_start(ray: FakeRay) -> None:
+def test_a_replacement_gets_the_whole_time_to_start(ray):
     """The time that its predecessor took does not count."""
     pool = open_pool(ray, 1, claim_seconds=10 * module._START_SECONDS)
     pool.submit(chunk(0))
@@ -100,7 +98,7 @@ def test_a_replacement_gets_the_whole_time_to_start(ray: FakeRay) -> None:
         list(pool.wait())
 
 
-def test_results_completed_before_the_deadline_count_when_polled_late(ray: FakeRay) -> None:
+def test_results_completed_before_the_deadline_count_when_polled_late(ray):
     """The caller may not have polled for long."""
     pool = open_pool(ray, 3, claim_seconds=10)
     for number in range(3):

@@ -8,7 +8,6 @@ import json
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import pytest
 import torch
@@ -32,7 +31,7 @@ MERGES = [
 ]
 
 
-def letters() -> dict[int, str]:
+def letters():
     """Return GPT-2's byte-to-character table, in which printable bytes represent themselves."""
     table, spare = {}, 0
     for byte in range(256):
@@ -44,7 +43,7 @@ def letters() -> dict[int, str]:
     return table
 
 
-def encoder_json() -> dict[str, int]:
+def encoder_json():
     """Return GPT-2's ids of bytes, merges and the end token."""
     table = letters()
     order = [b for b in range(256) if table[b] == chr(b)] + [
@@ -71,17 +70,16 @@ class Shape:
     seed: int = 0
 
 
-def dictionary_lines(shape: Shape) -> list[str]:
+def dictionary_lines(shape):
     generator = torch.Generator().manual_seed(shape.seed)
     numbers = torch.randperm(len(encoder_json()), generator=generator).tolist()
     return [str(n) for n in numbers] + shape.extra + ["<mask>"] * (shape.mask == "line")
 
 
-def random_state(shape: Shape) -> dict[str, Tensor]:
-    """Return random tensors under fairseq's names."""
+def random_state(shape):
     generator = torch.Generator().manual_seed(shape.seed + 1)
 
-    def draw(*size: int) -> Tensor:
+    def draw(*size):
         return (torch.randn(*size, generator=generator) * 0.3).to(shape.dtype)
 
     rows = 4 + len(dictionary_lines(shape)) + (shape.mask == "row")
@@ -111,7 +109,7 @@ def random_state(shape: Shape) -> dict[str, Tensor]:
     return state
 
 
-def arguments(shape: Shape) -> argparse.Namespace:
+def arguments(shape):
     """Return the arguments that fairseq-train saves, as far as the conversion uses them."""
     args = argparse.Namespace(
         arch="bart_large",
@@ -138,7 +136,7 @@ def arguments(shape: Shape) -> argparse.Namespace:
     return args
 
 
-def write_folder(directory: Path, shape: Shape) -> Path:
+def write_folder(directory, shape):
     """Write ``model.pt``, the dictionary and the byte pairs."""
     directory.mkdir(parents=True)
     names = ["dict.source.txt", "dict.target.txt"] if shape.mask == "none" else ["dict.txt"]
@@ -163,7 +161,7 @@ def write_folder(directory: Path, shape: Shape) -> Path:
     return directory
 
 
-def fairseq_ids(text: str, lines: list[str]) -> list[int]:
+def fairseq_ids(text, lines):
     """Encode as fairseq does: GPT-2's byte pairs, whose ids are symbols of the dictionary."""
     import regex
 
@@ -184,9 +182,7 @@ def fairseq_ids(text: str, lines: list[str]) -> list[int]:
     return [*ids, 2]
 
 
-def fairseq_logits(
-    state: dict[str, Tensor], shape: Shape, source: Tensor, previous: Tensor
-) -> Tensor:
+def fairseq_logits(state, shape, source, previous):
     """Compute the logits (batch, target length, rows) of fairseq's BART (post layer norm)."""
     act: dict[str, Callable[[Tensor], Tensor]] = {
         "gelu": lambda x: x * 0.5 * (1 + torch.erf(x / math.sqrt(2))),
@@ -196,14 +192,14 @@ def fairseq_logits(
         "relu": lambda x: x.clamp(min=0),
     }
 
-    def linear(x: Tensor, name: str) -> Tensor:
+    def linear(x, name):
         return x @ state[f"{name}.weight"].T + state[f"{name}.bias"]
 
-    def norm(x: Tensor, name: str) -> Tensor:
+    def norm(x, name):
         return F.layer_norm(x, (shape.width,), state[f"{name}.weight"], state[f"{name}.bias"], 1e-5)
 
-    def attend(x: Tensor, y: Tensor, hidden: Tensor, heads: int, name: str) -> Tensor:
-        def split(z: Tensor) -> Tensor:
+    def attend(x, y, hidden, heads, name):
+        def split(z):
             return z.view(*z.shape[:2], heads, -1).transpose(1, 2)
 
         query = split(linear(x, f"{name}.q_proj") * (shape.width // heads) ** -0.5)
@@ -212,7 +208,7 @@ def fairseq_logits(
         mixed = (scores.softmax(-1) @ value).transpose(1, 2).reshape(x.shape)
         return linear(mixed, f"{name}.out_proj")
 
-    def embed(tokens: Tensor, side: str) -> Tensor:
+    def embed(tokens, side):
         real = tokens.ne(1).long()
         positions = real.cumsum(1) * real + 1  # fairseq counts from the padding's id
         scale = math.sqrt(shape.width) if shape.scaled else 1.0
@@ -220,7 +216,7 @@ def fairseq_logits(
         x = x + state[f"{side}.embed_positions.weight"][positions]
         return norm(x, f"{side}.layernorm_embedding") * real.unsqueeze(-1)
 
-    def feed(x: Tensor, name: str) -> Tensor:
+    def feed(x, name):
         return linear(act[shape.activation](linear(x, f"{name}.fc1")), f"{name}.fc2")
 
     padding = source.eq(1)[:, None, None, :]
@@ -265,5 +261,5 @@ class Fairseq:
 
 
 @pytest.fixture(scope="session")
-def fairseq() -> Fairseq:
+def fairseq():
     return Fairseq()

@@ -7,39 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from admiral.convert.output_directory import atomic_directory
+from admiral.convert.to_hf import atomic_directory
 from admiral.errors import AdmiralError
 
 SOURCE = Path("elsewhere")
 
 
-def fill(target: Path, *, overwrite: bool = False) -> None:
+def fill(target, *, overwrite=False):
     with atomic_directory(target, source=SOURCE, overwrite=overwrite) as fresh:
         (fresh / "inner").mkdir()
         (fresh / "inner" / "new").write_text("new")
-
-
-def test_parents_are_created_without_leftovers(tmp_path: Path) -> None:
-    fill(tmp_path / "a/b")
-    assert [path.name for path in (tmp_path / "a").iterdir()] == ["b"]
-    assert (tmp_path / "a/b/inner/new").read_text() == "new"
-    assert (tmp_path / "a/b").stat().st_mode & 0o777 == (tmp_path / "a").stat().st_mode & 0o777
-
-
-def test_empty_directory_is_replaced(tmp_path: Path) -> None:
-    (tmp_path / "out").mkdir()
-    fill(tmp_path / "out")
-    assert (tmp_path / "out/inner/new").exists()
-
-
-@pytest.mark.parametrize("overwrite", [False, True])
-def test_file_is_not_replaced(tmp_path: Path, overwrite: bool) -> None:
-    (tmp_path / "out").write_text("mine")
-    with pytest.raises(AdmiralError, match="not a directory"):
-        fill(tmp_path / "out", overwrite=overwrite)
-    with pytest.raises(AdmiralError, match="cannot be written"):
-        fill(tmp_path / "out/below", overwrite=overwrite)
-    assert (tmp_path / "out").read_text() == "mine"
 
 
 FAIRSEQ = ("model.pt", "dict.txt", "dict.source.txt", "dict.target.txt", "tokenizer")
@@ -57,9 +34,7 @@ FAIRSEQ = ("model.pt", "dict.txt", "dict.source.txt", "dict.target.txt", "tokeni
         (("config.json", "listed"), False),
     ],
 )
-def test_only_conversions_are_replaced(
-    tmp_path: Path, names: tuple[str, ...], replaced: bool
-) -> None:
+def test_only_conversions_are_replaced(tmp_path, names, replaced):
     out = tmp_path / "out"
     out.mkdir()
     for name in names:
@@ -78,7 +53,7 @@ def test_only_conversions_are_replaced(
 
 
 @pytest.mark.parametrize("inside", [".", "below/it"])
-def test_input_is_never_replaced(tmp_path: Path, inside: str) -> None:
+def test_input_is_never_replaced(tmp_path, inside):
     source = tmp_path / "out" / inside
     source.mkdir(parents=True)
     (source / "file").write_text("mine")
@@ -90,23 +65,3 @@ def test_input_is_never_replaced(tmp_path: Path, inside: str) -> None:
         ):
             pass
     assert (source / "file").read_text() == "mine"
-
-
-def test_interruption_and_full_disk_leave_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def interrupt(target: Path) -> None:
-        with atomic_directory(target, source=SOURCE) as fresh:
-            (fresh / "part").write_text("part")
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        interrupt(tmp_path / "out")
-
-    def full(_: int) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(AdmiralError, match="No space left on device"):
-        fill(tmp_path / "out")
-    assert list(tmp_path.iterdir()) == []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-from pathlib import Path
 
 import pytest
 import torch
@@ -23,12 +22,12 @@ from admiral.errors import AdmiralError
 WORDS = ["[PAD]", "the", "[unused]", "<e0>", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "an", "##er", "7"]
 
 
-def load(path: Path) -> dict:
+def load(path):
     with torch.serialization.safe_globals([argparse.Namespace]):
         return torch.load(path, weights_only=True)
 
 
-def word_piece_directory(directory: Path, rows: int = 14, **config: object) -> Path:
+def word_piece_directory(directory, rows=14, **config):
     """Write a model such as `mini`: BERT's special tokens, and more rows than tokens."""
     torch.manual_seed(5)
     model = BartForConditionalGeneration(
@@ -71,7 +70,7 @@ def word_piece_directory(directory: Path, rows: int = 14, **config: object) -> P
 
 @pytest.mark.parametrize("mask", ["row", "line", "none"])
 @pytest.mark.parametrize("extra", [["madeupword0000"], ["<special>", "madeupword0000"]])
-def test_round_trip_from_fairseq_is_bit_equal(fairseq, tmp_path, mask, extra) -> None:
+def test_round_trip_from_fairseq_is_bit_equal(fairseq, tmp_path, mask, extra):
     shape = fairseq.Shape(mask=mask, extra=extra, dtype=torch.float16)
     source = fairseq.write(tmp_path / "in", shape)
     fairseq_to_hf(source, tmp_path / "hf")
@@ -94,7 +93,7 @@ def test_round_trip_from_fairseq_is_bit_equal(fairseq, tmp_path, mask, extra) ->
     assert {n: mine[n] for n in same} == {n: theirs[n] for n in same}
 
 
-def test_round_trip_from_hf_is_bit_equal(fairseq, tmp_path: Path) -> None:
+def test_round_trip_from_hf_is_bit_equal(fairseq, tmp_path):
     fairseq_to_hf(fairseq.write(tmp_path / "in", fairseq.Shape()), tmp_path / "one")
     hf_to_fairseq(tmp_path / "one", tmp_path / "middle")
     fairseq_to_hf(tmp_path / "middle", tmp_path / "two")
@@ -102,7 +101,7 @@ def test_round_trip_from_hf_is_bit_equal(fairseq, tmp_path: Path) -> None:
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
 
 
-def test_word_piece_vocabulary_is_preserved(fairseq, tmp_path: Path) -> None:
+def test_word_piece_vocabulary_is_preserved(fairseq, tmp_path):
     source = word_piece_directory(tmp_path / "in")
     done = hf_to_fairseq(source, tmp_path / "out")
     lines = (tmp_path / "out/dict.txt").read_text().splitlines()
@@ -140,23 +139,7 @@ def test_word_piece_vocabulary_is_preserved(fairseq, tmp_path: Path) -> None:
     assert again(text)["input_ids"] == AutoTokenizer.from_pretrained(source)(text)["input_ids"]
 
 
-def test_hub_layout_with_vocabulary_and_merges(fairseq, tmp_path: Path) -> None:
-    """Older hub directories have vocab.json and merges.txt instead of tokenizer.json."""
-    fairseq_to_hf(fairseq.write(tmp_path / "in", fairseq.Shape()), tmp_path / "one")
-    hf_to_fairseq(tmp_path / "one", tmp_path / "expected")
-    vocabulary = AutoTokenizer.from_pretrained(tmp_path / "one").get_vocab()
-    for name in ("tokenizer.json", "tokenizer_config.json"):
-        (tmp_path / "one" / name).unlink()
-    (tmp_path / "one/vocab.json").write_text(json.dumps(vocabulary))
-    (tmp_path / "one/merges.txt").write_text(
-        "#version: 0.2\n" + "".join(f"{a} {b}\n" for a, b in fairseq.merges), encoding="utf-8"
-    )
-    hf_to_fairseq(tmp_path / "one", tmp_path / "out")
-    for name in ("dict.txt", "encoder.json", "vocab.bpe"):
-        assert (tmp_path / "out" / name).read_bytes() == (tmp_path / "expected" / name).read_bytes()
-
-
-def test_sharded_weights_and_unknown_tensors(fairseq, tmp_path: Path) -> None:
+def test_sharded_weights_and_unknown_tensors(fairseq, tmp_path):
     source = word_piece_directory(tmp_path / "in")
     hf_to_fairseq(source, tmp_path / "one")
     tensors = load_file(source / "model.safetensors")
@@ -176,7 +159,7 @@ def test_sharded_weights_and_unknown_tensors(fairseq, tmp_path: Path) -> None:
     assert all(torch.equal(one[n], two[n]) for n in one)
 
 
-def test_mask_without_a_row_is_left_out(fairseq, tmp_path: Path) -> None:
+def test_mask_without_a_row_is_left_out(fairseq, tmp_path):
     """Published GENRE directories have a mask token without an embedding row."""
     fairseq_to_hf(fairseq.write(tmp_path / "in", fairseq.Shape(mask="none")), tmp_path / "hf")
     tokenizer = AutoTokenizer.from_pretrained(tmp_path / "hf")
@@ -188,16 +171,16 @@ def test_mask_without_a_row_is_left_out(fairseq, tmp_path: Path) -> None:
     assert "<mask>" not in (tmp_path / "out/dict.source.txt").read_text()
 
 
-def edit_config(**fields: object):
-    def edit(directory: Path) -> None:
+def edit_config(**fields):
+    def edit(directory):
         path = directory / "config.json"
         path.write_text(json.dumps({**json.loads(path.read_text()), **fields}))
 
     return edit
 
 
-def edit_weights(**fields: torch.Tensor | None):
-    def edit(directory: Path) -> None:
+def edit_weights(**fields):
+    def edit(directory):
         path = directory / "model.safetensors"
         tensors = load_file(path)
         for name, value in fields.items():
@@ -210,33 +193,33 @@ def edit_weights(**fields: torch.Tensor | None):
     return edit
 
 
-def cut(name: str):
-    def edit(directory: Path) -> None:
+def cut(name):
+    def edit(directory):
         data = (directory / name).read_bytes()
         (directory / name).write_bytes(data[: len(data) // 2])
 
     return edit
 
 
-def remove(name: str):
+def remove(name):
     return lambda directory: (directory / name).unlink()
 
 
-def add_token(directory: Path) -> None:
+def add_token(directory):
     tokenizer = AutoTokenizer.from_pretrained(directory)
     tokenizer.add_tokens(["a", "b", "c", "d"])
     tokenizer.save_pretrained(directory)
 
 
-def no_unknown(directory: Path) -> None:
+def no_unknown(directory):
     path = directory / "tokenizer_config.json"
     fields = json.loads(path.read_text())
     del fields["unk_token"]
     path.write_text(json.dumps(fields))
 
 
-def rename_word(old: str, new: str):
-    def edit(directory: Path) -> None:
+def rename_word(old, new):
+    def edit(directory):
         path = directory / "tokenizer.json"
         fields = json.loads(path.read_text())
         fields["model"]["vocab"][new] = fields["model"]["vocab"].pop(old)
@@ -273,7 +256,7 @@ BAD = {
 
 @pytest.mark.filterwarnings("ignore:The tokenizer class")
 @pytest.mark.parametrize("case", BAD)
-def test_invalid_input_raises_and_leaves_nothing(tmp_path: Path, case: str) -> None:
+def test_invalid_input_raises_and_leaves_nothing(tmp_path, case):
     damage, message = BAD[case]
     source = word_piece_directory(tmp_path / "in")
     damage(source)
@@ -282,14 +265,14 @@ def test_invalid_input_raises_and_leaves_nothing(tmp_path: Path, case: str) -> N
     assert [path.name for path in tmp_path.iterdir()] == ["in"]
 
 
-def test_missing_folder(tmp_path: Path) -> None:
+def test_missing_folder(tmp_path):
     with pytest.raises(AdmiralError, match="no such directory"):
         hf_to_fairseq(tmp_path / "in", tmp_path / "out")
     with pytest.raises(AdmiralError, match="no such directory"):
         fairseq_to_hf(tmp_path / "in", tmp_path / "out", tokenizer=tmp_path)
 
 
-def test_tokenizer_of_another_model(tmp_path: Path) -> None:
+def test_tokenizer_of_another_model(tmp_path):
     source = word_piece_directory(tmp_path / "in")
     hf_to_fairseq(source, tmp_path / "out")
     rename_word("an", "am")(source)
@@ -302,14 +285,14 @@ def test_tokenizer_of_another_model(tmp_path: Path) -> None:
         fairseq_to_hf(tmp_path / "out", tmp_path / "back", tokenizer=source)
 
 
-def test_notice_of_another_decoder_start(tmp_path: Path) -> None:
+def test_notice_of_another_decoder_start(tmp_path):
     source = word_piece_directory(tmp_path / "in", decoder_start_token_id=5)
     done = hf_to_fairseq(source, tmp_path / "out")
     assert "fairseq starts the decoder with </s>, this model with token 5" in done.notices
 
 
 @pytest.mark.filterwarnings("ignore")  # fairseq's own, of old libraries
-def test_real_fairseq_gives_the_same_logits(fairseq, tmp_path: Path) -> None:
+def test_real_fairseq_gives_the_same_logits(fairseq, tmp_path):
     """fairseq, if installed, loads the output and computes the same logits."""
     bart = pytest.importorskip("fairseq.models.bart")
     fairseq_to_hf(fairseq.write(tmp_path / "in", fairseq.Shape()), tmp_path / "hf")

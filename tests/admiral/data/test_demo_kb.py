@@ -4,7 +4,6 @@ import json
 import re
 from collections import Counter
 from importlib.resources import files
-from typing import Any
 
 import pytest
 
@@ -15,27 +14,27 @@ from admiral.kb.corpus.readers.corpus_records import Record
 FOLDER = files("admiral") / "data" / "demo"
 
 
-def _rows(name: str) -> list[dict[str, Any]]:
+def _rows(name):
     text = (FOLDER / name).read_text(encoding="utf-8")
     return [json.loads(line) for line in text.splitlines()]
 
 
 @pytest.fixture(scope="module")
-def documents() -> dict[str, dict[str, Any]]:
+def documents():
     return {row["title"]: row for row in _rows("documents.jsonl")}
 
 
 @pytest.fixture(scope="module")
-def claims() -> list[dict[str, Any]]:
+def claims():
     return _rows("claims.jsonl")
 
 
-def _name(title: str) -> str:
+def _name(title):
     """Return a title as a sentence mentions it, without what tells namesakes apart."""
     return re.sub(r" \([^()]*\)$", "", title)
 
 
-def test_counts(documents: dict[str, dict[str, Any]], claims: list[dict[str, Any]]) -> None:
+def test_counts(documents, claims):
     assert len(documents) == len(_rows("documents.jsonl")) >= 300  # titles are unique
     assert len(claims) >= 60
     assert len({claim["id"] for claim in claims}) == len(claims)
@@ -45,7 +44,7 @@ def test_counts(documents: dict[str, dict[str, Any]], claims: list[dict[str, Any
     assert min(kinds.values()) >= 5
 
 
-def test_our_reader_reads_the_documents_as_they_are(documents: dict[str, dict[str, Any]]) -> None:
+def test_our_reader_reads_the_documents_as_they_are(documents):
     path = FOLDER / "documents.jsonl"
     assert detect_format(path) == "jsonl"
     items = list(read_corpus(path, "jsonl"))
@@ -57,14 +56,14 @@ def test_our_reader_reads_the_documents_as_they_are(documents: dict[str, dict[st
         assert item.document.links == tuple(map(tuple, row["links"]))
 
 
-def test_documents_are_short_and_without_repetition(documents: dict[str, dict[str, Any]]) -> None:
+def test_documents_are_short_and_without_repetition(documents):
     for title, row in documents.items():
         assert 3 <= len(row["sentences"]) <= 8, title
         assert len(set(row["sentences"])) == len(row["sentences"]), title
         assert all(sentence == sentence.strip() != "" for sentence in row["sentences"]), title
 
 
-def test_links_resolve_and_are_mentioned(documents: dict[str, dict[str, Any]]) -> None:
+def test_links_resolve_and_are_mentioned(documents):
     for title, row in documents.items():
         assert len(row["links"]) == len(row["sentences"]), title
         for sentence, links in zip(row["sentences"], row["links"], strict=True):
@@ -75,15 +74,13 @@ def test_links_resolve_and_are_mentioned(documents: dict[str, dict[str, Any]]) -
                 assert _name(link) in sentence, (title, link)
 
 
-def test_documents_are_densely_linked(documents: dict[str, dict[str, Any]]) -> None:
+def test_documents_are_densely_linked(documents):
     degrees = [len(set().union(*row["links"])) for row in documents.values()]
     assert sum(degrees) / len(degrees) >= 3
     assert sum(degree >= 2 for degree in degrees) >= 0.95 * len(degrees)
 
 
-def test_evidence_exists_and_counts_the_hops(
-    documents: dict[str, dict[str, Any]], claims: list[dict[str, Any]]
-) -> None:
+def test_evidence_exists_and_counts_the_hops(documents, claims):
     for claim in claims:
         evidence = [tuple(pair) for pair in claim["evidence"]]
         assert len(set(evidence)) == len(evidence), claim["id"]
@@ -92,9 +89,7 @@ def test_evidence_exists_and_counts_the_hops(
             assert 0 <= index < len(documents[title]["sentences"]), claim["id"]
 
 
-def test_every_gold_document_can_be_reached(
-    documents: dict[str, dict[str, Any]], claims: list[dict[str, Any]]
-) -> None:
+def test_every_gold_document_can_be_reached(documents, claims):
     """It is named by the claim, or linked from another gold sentence: a chain without gaps."""
     for claim in claims:
         if claim["num_hops"] == 1:  # may be a document that the claim only describes
@@ -108,12 +103,12 @@ def test_every_gold_document_can_be_reached(
         assert len(gold - linked - named) <= 1, claim["id"]
 
 
-def test_the_claims_are_read_as_input(claims: list[dict[str, Any]]) -> None:
+def test_the_claims_are_read_as_input(claims):
     read = list(read_claims(FOLDER / "claims.jsonl"))
     assert [(claim.id, claim.text) for claim in read] == [(c["id"], c["claim"]) for c in claims]
 
 
-def test_the_claim_of_the_readme(claims: list[dict[str, Any]]) -> None:
+def test_the_claim_of_the_readme(claims):
     emmy = "The 66th Primetime Emmy Awards was hosted by an Iraqi comedian born in 1973."
     found = next(claim for claim in claims if claim["claim"] == emmy)
     assert found["label"] == "REFUTED"

@@ -6,10 +6,8 @@ import hashlib
 import socket
 import threading
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -53,12 +51,12 @@ class Server:
     url: str = ""
 
 
-def handler(server: Server) -> type[BaseHTTPRequestHandler]:
+def handler(server):
     class Handler(BaseHTTPRequestHandler):
-        def log_message(self, format: str, *args: object) -> None:
+        def log_message(self, format, *args):
             pass
 
-        def do_GET(self) -> None:
+        def do_GET(self):
             wanted = self.headers.get("Range")
             server.asked.append(wanted)
             if self.path == "/moved":
@@ -107,12 +105,12 @@ def handler(server: Server) -> type[BaseHTTPRequestHandler]:
 
 
 class Quiet(ThreadingHTTPServer):
-    def handle_error(self, request: object, client_address: object) -> None:
+    def handle_error(self, request, client_address):
         """Print nothing when a client disconnects."""
 
 
 @pytest.fixture
-def server() -> Iterator[Server]:
+def server():
     state = Server()
     http = Quiet(("127.0.0.1", 0), handler(state))
     thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.01})
@@ -124,7 +122,7 @@ def server() -> Iterator[Server]:
     http.server_close()
 
 
-def get(server: Server, target: Path, attempts: int = 3, **known: object) -> bool:
+def get(server, target, attempts=3, **known):
     source = RemoteFile("file", server.url, **known)  # type: ignore[arg-type]
     return fetch(source, target, attempts=attempts, wait=0.001, timeout=5)
 
@@ -132,7 +130,7 @@ def get(server: Server, target: Path, attempts: int = 3, **known: object) -> boo
 MD5 = hashlib.md5(CONTENT).hexdigest()
 
 
-def test_existing_file_is_not_downloaded_again(server: Server, tmp_path: Path) -> None:
+def test_existing_file_is_not_downloaded_again(server, tmp_path):
     target = tmp_path / "new" / "file"
     assert get(server, target, md5=MD5, size=len(CONTENT))
     assert target.read_bytes() == CONTENT
@@ -146,9 +144,7 @@ def test_existing_file_is_not_downloaded_again(server: Server, tmp_path: Path) -
 
 @given(st.lists(st.integers(0, 120_000), max_size=6))
 @settings(max_examples=20)
-def test_broken_connections_are_resumed(
-    server: Server, tmp_path_factory: pytest.TempPathFactory, cuts: list[int]
-) -> None:
+def test_broken_connections_are_resumed(server, tmp_path_factory, cuts):
     server.cuts, server.asked = list(cuts), []
     target = tmp_path_factory.mktemp("fetch") / "file"
     assert get(server, target, attempts=7, md5=MD5)
@@ -157,7 +153,7 @@ def test_broken_connections_are_resumed(
     assert places == sorted(places)  # never backwards
 
 
-def test_later_call_resumes(server: Server, tmp_path: Path) -> None:
+def test_later_call_resumes(server, tmp_path):
     server.cuts = [100_000, 0, 0, 0]
     target = tmp_path / "file"
     with pytest.raises(
@@ -171,23 +167,21 @@ def test_later_call_resumes(server: Server, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("length", [True, False])
-def test_server_without_ranges_restarts(server: Server, tmp_path: Path, length: bool) -> None:
+def test_server_without_ranges_restarts(server, tmp_path, length):
     (tmp_path / "file.partial").write_bytes(b"x" * 1000)
     server.ranges, server.length = False, length
     assert get(server, tmp_path / "file", md5=MD5)
     assert server.asked == ["bytes=1000-"]
 
 
-def test_gives_up_on_a_server_that_always_restarts_and_breaks(
-    server: Server, tmp_path: Path
-) -> None:
+def test_gives_up_on_a_server_that_always_restarts_and_breaks(server, tmp_path):
     server.ranges, server.always_cut = False, 1000
     with pytest.raises(AdmiralError, match="ended at byte 1000 of 300000"):
         get(server, tmp_path / "file", attempts=3)
     assert len(server.asked) == 4
 
 
-def test_two_versions_of_a_file_are_not_joined(server: Server, tmp_path: Path) -> None:
+def test_two_versions_of_a_file_are_not_joined(server, tmp_path):
     server.cuts = [100_000, 0, 0, 0]
     with pytest.raises(AdmiralError):
         get(server, tmp_path / "file")
@@ -196,27 +190,27 @@ def test_two_versions_of_a_file_are_not_joined(server: Server, tmp_path: Path) -
     assert (tmp_path / "file").read_bytes() == CONTENT[::-1]
 
 
-def test_complete_partial_file_is_put_in_place(server: Server, tmp_path: Path) -> None:
+def test_complete_partial_file_is_put_in_place(server, tmp_path):
     (tmp_path / "file.partial").write_bytes(CONTENT)
     assert get(server, tmp_path / "file", md5=MD5)
     assert server.asked == ["bytes=300000-"]
     assert (tmp_path / "file").exists()
 
 
-def test_partial_file_that_is_too_long_is_dropped(server: Server, tmp_path: Path) -> None:
+def test_partial_file_that_is_too_long_is_dropped(server, tmp_path):
     (tmp_path / "file.partial").write_bytes(CONTENT + b"more")
     assert get(server, tmp_path / "file", md5=MD5)
     assert server.asked == ["bytes=300004-", None]
 
 
-def test_part_at_a_wrong_offset_is_dropped(server: Server, tmp_path: Path) -> None:
+def test_part_at_a_wrong_offset_is_dropped(server, tmp_path):
     (tmp_path / "file.partial").write_bytes(CONTENT[:1000])
     server.shift = 10
     assert get(server, tmp_path / "file", md5=MD5)
     assert server.asked == ["bytes=1000-", None]
 
 
-def test_wrong_length_is_an_error(server: Server, tmp_path: Path) -> None:
+def test_wrong_length_is_an_error(server, tmp_path):
     server.extra_length = 5
     with pytest.raises(AdmiralError, match=r"but its file is not complete"):
         get(server, tmp_path / "file")
@@ -229,13 +223,13 @@ def test_wrong_length_is_an_error(server: Server, tmp_path: Path) -> None:
     assert not (tmp_path / "file.partial").exists()
 
 
-def test_download_with_a_wrong_checksum_is_deleted(server: Server, tmp_path: Path) -> None:
+def test_download_with_a_wrong_checksum_is_deleted(server, tmp_path):
     with pytest.raises(AdmiralError, match=f"checksum {MD5}, not the published {'0' * 32}"):
         get(server, tmp_path / "file", md5="0" * 32)
     assert not list(tmp_path.glob("file")) + list(tmp_path.glob("*.partial"))
 
 
-def test_only_temporary_errors_are_retried(server: Server, tmp_path: Path) -> None:
+def test_only_temporary_errors_are_retried(server, tmp_path):
     server.answers = [503, 429]
     assert get(server, tmp_path / "file", md5=MD5)
     server.answers = [503] * 3
@@ -247,14 +241,14 @@ def test_only_temporary_errors_are_retried(server: Server, tmp_path: Path) -> No
     assert len(server.asked) == 1
 
 
-def test_redirections_are_followed(server: Server, tmp_path: Path) -> None:
+def test_redirections_are_followed(server, tmp_path):
     server.url = server.url.replace("/file", "/moved")
     (tmp_path / "file.partial").write_bytes(CONTENT[:10])
     assert get(server, tmp_path / "file", md5=MD5)
     assert server.asked == ["bytes=10-", "bytes=10-"]
 
 
-def test_unreachable_server_is_an_error(tmp_path: Path) -> None:
+def test_unreachable_server_is_an_error(tmp_path):
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         port = unused.getsockname()[1]
@@ -265,9 +259,7 @@ def test_unreachable_server_is_an_error(tmp_path: Path) -> None:
     assert time.monotonic() - began >= 0.05 + 0.1  # the waits double
 
 
-def test_full_disk_and_invalid_folder(
-    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_full_disk_and_invalid_folder(server, tmp_path, monkeypatch):
     (tmp_path / "taken").write_text("")
     with pytest.raises(AdmiralError, match=r"taken.*cannot be written"):
         get(server, tmp_path / "taken" / "file")
@@ -276,7 +268,7 @@ def test_full_disk_and_invalid_folder(
         get(server, tmp_path / "file")
 
 
-def test_data_set_addresses_are_valid() -> None:
+def test_data_set_addresses_are_valid():
     for data_set in DATA_SETS.values():
         names = [source.name for source in data_set.files]
         assert len(set(names)) == len(names)
@@ -298,9 +290,7 @@ def test_data_set_addresses_are_valid() -> None:
     ],
     ids=["negative", "long", "long start", "long total", "wrong start"],
 )
-def test_invalid_headers_are_retried(
-    server: Server, tmp_path: Path, headers: dict[str, str]
-) -> None:
+def test_invalid_headers_are_retried(server, tmp_path, headers):
     server.headers = headers
     assert get(server, tmp_path / "file")
     assert (tmp_path / "file").read_bytes() == CONTENT
@@ -309,7 +299,7 @@ def test_invalid_headers_are_retried(
 @pytest.mark.parametrize(
     "url", ["x/file", "/file", "http://[::1/file", "http://[::1", "http://a:b/"]
 )
-def test_invalid_addresses_are_rejected(server: Server, tmp_path: Path, url: str) -> None:
+def test_invalid_addresses_are_rejected(server, tmp_path, url):
     with pytest.raises(AdmiralError, match=r"is not an HTTP address.*--base"):
         fetch(RemoteFile("file", url), tmp_path / "file")
     if url.startswith("http:"):

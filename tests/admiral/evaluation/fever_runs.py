@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 from hypothesis import strategies as st
@@ -29,7 +28,7 @@ _sentences = st.tuples(st.sampled_from(_PAGES), st.integers(0, 2)).map(list)
 
 
 @st.composite
-def instances(draw: st.DrawFn) -> Instance:
+def instances(draw):
     """Draw a claim with gold evidence and an answer, as the scorer takes them."""
     label = draw(st.sampled_from(sorted(_SYMBOLS)))
     sets = draw(st.lists(st.lists(_sentences, min_size=1, max_size=3), max_size=3))
@@ -50,13 +49,13 @@ def instances(draw: st.DrawFn) -> Instance:
 runs = st.lists(instances(), min_size=1, max_size=8)
 
 
-def official_scorer() -> Callable[..., tuple[float, ...]]:
+def official_scorer():
     """Return the function of the official scorer; ImportError if it is not installed."""
     found: Callable[..., tuple[float, ...]] = import_module("fever.scorer").fever_score
     return found
 
 
-def our_figures(run: list[Instance], folder: Path) -> dict[str, float]:
+def our_figures(run, folder):
     """Return our figures for a run, read from files in `folder`."""
     gold, results = folder / "gold.jsonl", folder / "results.jsonl"
     gold.write_text(
@@ -72,7 +71,7 @@ def our_figures(run: list[Instance], folder: Path) -> dict[str, float]:
     return {m.name: m.value(result.groups[0].members) for m in result.measures}
 
 
-def _result(number: int, instance: Instance) -> dict[str, Any]:
+def _result(number, instance):
     symbol = _SYMBOLS.get(instance["predicted_label"])
     proof = symbol and [{"claim": "c", "evidence": "e", "operator": symbol}]
     return {
@@ -87,7 +86,7 @@ def _result(number: int, instance: Instance) -> dict[str, Any]:
     }
 
 
-def disagreements(run: list[Instance], ours: dict[str, float]) -> list[str]:
+def disagreements(run, ours):
     """Return each of the scorer's figures for a run that ours differ from.
 
     We leave figures out where nothing counts: of labels without any verdict, of sentences without

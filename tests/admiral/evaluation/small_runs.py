@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
-from pathlib import Path
-from typing import Any
 
 from admiral.evaluation.pairing import Pair, PairedClaims
 from admiral.evaluation.predictions import Prediction
@@ -15,32 +12,23 @@ from proofs import Verdict
 Sentence = tuple[str, int]
 
 
-def gold(
-    *sets: Sequence[Sentence], label: Label | None = Label.SUPPORTS, id: str = "1", hops: int = 0
-) -> GoldClaim:
+def gold(*sets, label=Label.SUPPORTS, id="1", hops=0):
     return GoldClaim(id, "c", label, tuple(map(tuple, sets)), hops or None)
 
 
-def answer(
-    *sentences: Sentence,
-    ranking: str = "",
-    verdict: Verdict | None = Verdict.SUPPORTS,
-    id: str = "1",
-) -> Prediction:
+def answer(*sentences, ranking="", verdict=Verdict.SUPPORTS, id="1"):
     return Prediction(id, tuple(ranking), sentences, verdict)
 
 
-def pairs(*members: tuple[GoldClaim, Prediction | None]) -> PairedClaims:
+def pairs(*members):
     return PairedClaims(tuple(Pair(*member) for member in members), ())
 
 
-def values(measures: Iterable[Any]) -> dict[str, list[float]]:
-    """Return the value of each claim under every single-column measure."""
+def values(measures):
     return {m.name: m.columns[:, 0].tolist() for m in measures if m.columns.shape[1] == 1}
 
 
-def record(id: str, *sentences: Sentence, ranking: str = "", operator: str | None = "=") -> Any:
-    """Return a result record with the fields that evaluation reads."""
+def record(id, *sentences, ranking="", operator="="):
     proof = operator and [{"claim": "c", "evidence": "e", "operator": operator}]
     return {
         "id": id,
@@ -56,6 +44,6 @@ def record(id: str, *sentences: Sentence, ranking: str = "", operator: str | Non
     }
 
 
-def written(path: Path, records: Iterable[Any]) -> Path:
+def written(path, records):
     path.write_text("".join(json.dumps(one) + "\n" for one in records), encoding="utf-8")
     return path

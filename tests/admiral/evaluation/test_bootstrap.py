@@ -17,15 +17,15 @@ numbers = st.one_of(st.just(float("nan")), st.integers(0, 4).map(lambda n: n / 4
 nan = float("nan")
 
 
-def measure(*values: float) -> Measure:
+def measure(*values):
     return Measure("s", "m", np.array(values, dtype=np.float64).reshape(-1, 1))
 
 
-def everyone(count: int) -> Group:
+def everyone(count):
     return Group("all", np.ones(count, dtype=bool))
 
 
-def slow(columns: np.ndarray, rows: list[int]) -> float:
+def slow(columns, rows):
     means = []
     for column in columns.T:
         kept = [column[row] for row in rows if not np.isnan(column[row])]
@@ -38,7 +38,7 @@ def slow(columns: np.ndarray, rows: list[int]) -> float:
 
 
 @given(arrays.arrays(np.float64, st.tuples(st.integers(1, 6), st.integers(1, 2)), elements=numbers))
-def test_value_is_the_mean_over_counted_claims(columns: np.ndarray) -> None:
+def test_value_is_the_mean_over_counted_claims(columns):
     one = Measure("s", "m", columns)
     members = np.arange(len(columns)) % 2 == 0
     for group in (members, ~members, members | True):
@@ -48,7 +48,7 @@ def test_value_is_the_mean_over_counted_claims(columns: np.ndarray) -> None:
 
 
 @given(arrays.arrays(np.float64, st.tuples(st.integers(1, 6), st.integers(1, 2)), elements=numbers))
-def test_intervals_are_percentiles_of_resampled_means(columns: np.ndarray) -> None:
+def test_intervals_are_percentiles_of_resampled_means(columns):
     group = everyone(len(columns))
     ((low, high),) = confidence_intervals(
         [Measure("s", "m", columns)], group, seed=3, n_resamples=60
@@ -63,7 +63,7 @@ def test_intervals_are_percentiles_of_resampled_means(columns: np.ndarray) -> No
     assert (low, high) == pytest.approx(tuple(expected), nan_ok=True)
 
 
-def test_intervals_cover_the_value_and_depend_on_the_seed() -> None:
+def test_intervals_cover_the_value_and_depend_on_the_seed():
     values = np.random.default_rng(0).random(400)
     measures = [measure(*values), measure(*(values > 0.5))]
     found = confidence_intervals(measures, everyone(400))
@@ -76,25 +76,15 @@ def test_intervals_cover_the_value_and_depend_on_the_seed() -> None:
     assert confidence_intervals(measures, everyone(400), seed=1) != found
 
 
-def test_only_claims_of_the_group_are_resampled() -> None:
-    members = np.array([True, True, False, False])
-    assert confidence_intervals([measure(1, 1, 0, 0)], Group("g", members)) == [(1.0, 1.0)]
-
-
-def test_identical_runs_have_p_value_1() -> None:
+def test_identical_runs_have_p_value_1():
     one = measure(0, 1, 1, nan)
     (found,) = paired_comparison([one], [one], everyone(4))
     assert (found.first, found.second, found.n_claims) == (2 / 3, 2 / 3, 3)
     assert (found.low, found.high, found.p_value) == (0, 0, 1)
 
 
-def test_no_p_value_without_counted_claims() -> None:
-    (found,) = paired_comparison([measure(nan, nan)], [measure(nan, nan)], everyone(2))
-    assert np.isnan([found.first, found.second, found.p_value]).all()
-
-
 @pytest.mark.parametrize("two_columns", [False, True])
-def test_p_value_matches_the_exact_randomisation_test(two_columns: bool) -> None:
+def test_p_value_matches_the_exact_randomisation_test(two_columns):
     rng = np.random.default_rng(5)
     first, second = rng.integers(0, 3, (2, 8, 2)) / 2.0
     second[:, 0] = np.maximum(second[:, 0], first[:, 0])
@@ -115,7 +105,7 @@ def test_p_value_matches_the_exact_randomisation_test(two_columns: bool) -> None
     assert found.low <= found.second - found.first <= found.high
 
 
-def test_p_value_separates_improvement_from_noise() -> None:
+def test_p_value_separates_improvement_from_noise():
     rng = np.random.default_rng(1)
     before = rng.random(200) < 0.5
     better, noise = before | (rng.random(200) < 0.3), rng.random(200) < 0.5
@@ -124,7 +114,7 @@ def test_p_value_separates_improvement_from_noise() -> None:
     assert paired_comparison([measure(*before)], [measure(*noise)], group)[0].p_value > 0.01
 
 
-def test_harmonic_mean_is_taken_of_the_means() -> None:
+def test_harmonic_mean_is_taken_of_the_means():
     both = harmonic_mean_measure("s", "f", measure(1, 0), measure(1, 1))
     assert both.value(np.array([True, True])) == pytest.approx(2 / 3)
     assert harmonic_mean_measure("s", "f", measure(0), measure(0)).value(np.array([True])) == 0

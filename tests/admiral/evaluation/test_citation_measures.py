@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from admiral.citations.citation_file import WiceCitation
 from admiral.citations.citation_records import Citation, CitedClaim
-from admiral.citations.wice_records import WiceCitation
 from admiral.errors import AdmiralError
-from admiral.evaluation.citation_evaluation import evaluate_citations
-from admiral.evaluation.citation_measures import (
+from admiral.evaluation.citation_evaluation import (
     auroc,
     auroc_interval,
     balanced_accuracy,
     best_threshold,
+    evaluate_citations,
     lowest_share,
     paired_auroc,
     precision_at_recall,

@@ -25,7 +25,7 @@ CLAIMS = st.lists(
 )
 
 
-def every_pair(claims: Claims) -> list[Pair]:
+def every_pair(claims):
     return [
         Pair(
             gold(*([(t, 0) for t in sorted(one)] for one in sets), id=str(n)),
@@ -37,7 +37,7 @@ def every_pair(claims: Claims) -> list[Pair]:
 
 @settings(max_examples=50, deadline=None)
 @given(CLAIMS)
-def test_ir_measures_scores_match_their_definitions(claims: Claims) -> None:
+def test_ir_measures_scores_match_their_definitions(claims):
     measures = ir_measures_scores("s", ["RR", "nDCG@10", "R@2"], every_pair(claims))
     found = {m.name: m.columns[:, 0] for m in measures}
     for n, (ranking, sets) in enumerate(claims):
@@ -53,7 +53,7 @@ def test_ir_measures_scores_match_their_definitions(claims: Claims) -> None:
         assert found["R@2"][n] == len(relevant.intersection(ranking[:2])) / len(relevant)
 
 
-def test_r_at_k_is_the_share_and_recall_at_k_all_or_nothing() -> None:
+def test_r_at_k_is_the_share_and_recall_at_k_all_or_nothing():
     pair = Pair(gold([("A", 0), ("B", 1), ("C", 0), ("D", 0)]), answer(ranking="AXBC"))
     found = {m.name: m.columns[0, 0] for m in ranking_measures([pair], [2, 5])}
     assert (found["R@2"], found["R@5"]) == (0.25, 0.75)

@@ -10,7 +10,7 @@ from admiral.evaluation.traces import HopTrace, Outcome, Trace, classify_outcome
 AB = [frozenset("AB")]
 
 
-def trace(*hops: tuple[str, str], stopped: str = "sufficient") -> Trace:
+def trace(*hops, stopped="sufficient"):
     """Return a trace from (documents read, documents of the evidence) for each hop."""
     made = tuple(
         HopTrace(number, tuple(read), (), tuple((t, 0) for t in kept), None, False)
@@ -36,13 +36,11 @@ def trace(*hops: tuple[str, str], stopped: str = "sufficient") -> Trace:
         ([("XY", "X"), ("AY", "A")], "max_hops", Outcome.HOP),  # found later: no first-stage miss
     ],
 )
-def test_outcome_is_the_first_stage_that_lost_a_document(
-    hops: list[tuple[str, str]], stopped: str, expected: Outcome
-) -> None:
+def test_outcome_is_the_first_stage_that_lost_a_document(hops, stopped, expected):
     assert classify_outcome(AB, trace(*hops, stopped=stopped)) is expected
 
 
-def test_required_hops_do_not_count_as_late() -> None:
+def test_required_hops_do_not_count_as_late():
     made = trace(("AB", "AB"), ("AB", "AB"))
     assert classify_outcome(AB, made, min_hops=2) is Outcome.FOUND
     assert classify_outcome(AB, made, dynamic=False) is Outcome.FOUND
@@ -51,13 +49,13 @@ def test_required_hops_do_not_count_as_late() -> None:
     assert classify_outcome(AB, trace(("AX", "A"), ("AY", "A")), dynamic=False) is Outcome.HOP
 
 
-def test_alternative_sets_are_compared_with_the_nearest() -> None:
+def test_alternative_sets_are_compared_with_the_nearest():
     sets = [frozenset("XY"), frozenset("AB")]
     assert classify_outcome(sets, trace(("AX", "A"), ("AB", "A"))) is Outcome.RERANKER
     assert classify_outcome(sets, trace(("XY", "YX"))) is Outcome.FOUND
 
 
-def test_claims_without_gold_or_prediction() -> None:
+def test_claims_without_gold_or_prediction():
     assert classify_outcome([], trace(("A", "A"))) is Outcome.NO_GOLD
     assert classify_outcome(AB, None) is Outcome.NO_ANSWER
     assert classify_outcome(AB, trace()) is Outcome.NO_ANSWER

@@ -10,7 +10,7 @@ from admiral.evaluation.predictions import Prediction
 from tests.admiral.evaluation.small_runs import answer, gold
 
 
-def test_missing_and_unknown_ids_are_noted() -> None:
+def test_missing_and_unknown_ids_are_noted():
     claims = [gold([("A", 0)], id=id) for id in "123"]
     found = pair_claims(claims, {id: answer(("A", 0), ranking="A", id=id) for id in "2xyzw"})
     assert [pair.prediction is None for pair in found.pairs] == [True, False, True]
@@ -23,12 +23,7 @@ def test_missing_and_unknown_ids_are_noted() -> None:
     assert pair_claims(claims[:1], {"1": answer()}).notes() == []
 
 
-def test_titles_are_normalised() -> None:
-    (pair,) = pair_claims([gold([("Zoe\u0308", 0)])], {"1": answer(("Zo\u00eb", 0))}).pairs
-    assert pair.title_sets == [frozenset(["Zo\u00eb"])]
-
-
-def test_files_of_different_data_sets_are_rejected() -> None:
+def test_files_of_different_data_sets_are_rejected():
     with pytest.raises(
         AdmiralError, match=r"its ids are such as '1', those of the predictions such as '8', '9'"
     ):

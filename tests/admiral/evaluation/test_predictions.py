@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -26,7 +24,7 @@ from tests.admiral.evaluation.small_runs import record, written
 from tests.admiral.results import result, verified_result
 
 
-def test_results_round_trip(tmp_path: Path) -> None:
+def test_results_round_trip(tmp_path):
     found = [result(Claim("a b", "One."), title="Zoe\u0308"), result(Claim("2", "Two."))]
     path = written(tmp_path / "r.jsonl", (one.to_json() for one in found))
     read = read_predictions(path)
@@ -40,7 +38,7 @@ def test_results_round_trip(tmp_path: Path) -> None:
     assert first.evidence_documents == ("Zo\u00eb", "Analytical Engine")
 
 
-def test_verdict_is_that_of_the_last_proof(tmp_path: Path) -> None:
+def test_verdict_is_that_of_the_last_proof(tmp_path):
     expected = {
         "=": Verdict.SUPPORTS,
         "|": Verdict.REFUTES,
@@ -54,7 +52,7 @@ def test_verdict_is_that_of_the_last_proof(tmp_path: Path) -> None:
     assert read_predictions(written(tmp_path / "r.jsonl", records))["0"].verdict is None
 
 
-def test_verdict_is_the_most_probable_one(tmp_path: Path) -> None:
+def test_verdict_is_the_most_probable_one(tmp_path):
     found = [verified_result(Claim("1", "One.")), result(Claim("2", "Two."))]
     records = [one.to_json() for one in found]
     assert records[0]["verdict"] == {
@@ -78,9 +76,7 @@ def test_verdict_is_the_most_probable_one(tmp_path: Path) -> None:
         min_size=1,
     ).filter(lambda found: not next(iter(found)).startswith("{"))
 )
-def test_trec_runs_round_trip(
-    tmp_path_factory: pytest.TempPathFactory, rankings: dict[str, list[str]]
-) -> None:
+def test_trec_runs_round_trip(tmp_path_factory, rankings):
     path = tmp_path_factory.mktemp("run") / "run.trec"
     write_trec(
         ({"id": id, "documents": [{"title": t} for t in found]} for id, found in rankings.items()),
@@ -92,7 +88,7 @@ def test_trec_runs_round_trip(
     assert read_predictions(path) == {id: Prediction(id, found) for id, found in spelled.items()}
 
 
-def test_trec_run_is_sorted_by_score_with_stable_ties(tmp_path: Path) -> None:
+def test_trec_run_is_sorted_by_score_with_stable_ties(tmp_path):
     path = tmp_path / "run.trec"
     path.write_text("1 Q0 A 1 0.5 x\n2 Q0 A 1 1 x\n1 Q0 B_b 2 7 x\n1 Q0 C%20c 3 0.5 x\n")
     read = read_predictions(path)
@@ -134,9 +130,7 @@ def test_trec_run_is_sorted_by_score_with_stable_ties(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_invalid_results_name_line_and_field(
-    tmp_path: Path, change: dict[str, Any], message: str
-) -> None:
+def test_invalid_results_name_line_and_field(tmp_path, change, message):
     path = written(tmp_path / "r.jsonl", [record("0"), {**record("1"), **change}])
     with pytest.raises(RecordError, match=message):
         read_predictions(path)
@@ -154,14 +148,14 @@ def test_invalid_results_name_line_and_field(
         (json.dumps(record("1")) + "\n3\n", r":2: .*instead of an object"),
     ],
 )
-def test_invalid_files_are_rejected(tmp_path: Path, text: str, message: str) -> None:
+def test_invalid_files_are_rejected(tmp_path, text, message):
     path = tmp_path / "p"
     path.write_text(text)
     with pytest.raises(AdmiralError, match=message):
         read_predictions(path)
 
 
-def test_pipes_are_rejected(tmp_path: Path) -> None:
+def test_pipes_are_rejected(tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     for read in (read_predictions, lambda path: list(read_gold(path))):
@@ -173,7 +167,7 @@ def test_pipes_are_rejected(tmp_path: Path) -> None:
     ("text", "message"),
     [("", "holds no results"), ("1 Q0 A 1 0.5 x\n", "does not begin with a JSON record")],
 )
-def test_files_without_results_are_rejected(tmp_path: Path, text: str, message: str) -> None:
+def test_files_without_results_are_rejected(tmp_path, text, message):
     path = tmp_path / "run.trec"
     path.write_text(text)
     with pytest.raises(AdmiralError, match=rf"^{path}: {message}.*`admiral retrieve` wrote"):

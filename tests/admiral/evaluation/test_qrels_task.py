@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import ir_measures
 import pytest
@@ -14,7 +13,6 @@ from hypothesis import strategies as st
 from admiral.errors import AdmiralError
 from admiral.evaluation.tasks import (
     EVALUATION_TASKS,
-    Evaluation,
     evaluate,
     infer_task,
     read_task_claims,
@@ -30,15 +28,15 @@ QUERIES = st.sampled_from(["q1", "q2", "q3"])
 SCORES = st.sampled_from([-3.5, 0.0, 1.0, 1.0 + 1e-9, 2.0])
 
 
-def _evaluated(gold: Path, run: Path, ks: tuple[int, ...] = (1, 3)) -> Evaluation:
+def _evaluated(gold, run, ks=(1, 3)):
     return evaluate(QRELS, read_task_claims(QRELS, gold), read_task_predictions(QRELS, run), ks)
 
 
-def _values(evaluation: Evaluation) -> dict[str, float]:
+def _values(evaluation):
     return {m.name: m.value(evaluation.groups[0].members) for m in evaluation.measures}
 
 
-def _trec_qrels(path: Path, grades: dict[str, dict[str, int]]) -> Path:
+def _trec_qrels(path, grades):
     lines = (f"{q} 0 {d} {grade}\n" for q, judged in grades.items() for d, grade in judged.items())
     path.write_text("".join(lines), encoding="utf-8")
     return path
@@ -49,9 +47,7 @@ def _trec_qrels(path: Path, grades: dict[str, dict[str, int]]) -> Path:
     st.dictionaries(QUERIES, st.dictionaries(IDS, st.integers(-1, 3), min_size=1), min_size=1),
     st.dictionaries(QUERIES, st.dictionaries(IDS, SCORES, min_size=1), min_size=1),
 )
-def test_scores_equal_those_of_ir_measures_on_the_files(
-    grades: dict[str, dict[str, int]], scores: dict[str, dict[str, float]]
-) -> None:
+def test_scores_equal_those_of_ir_measures_on_the_files(grades, scores):
     with TemporaryDirectory() as folder:
         gold = _trec_qrels(Path(folder, "test.qrels"), grades)
         run = Path(folder, "run.trec")
@@ -75,11 +71,11 @@ def test_scores_equal_those_of_ir_measures_on_the_files(
     assert values == pytest.approx({str(name): value for name, value in expected.items()})
 
 
-def _record(id: str, *documents: Any) -> dict[str, Any]:
+def _record(id, *documents):
     return {"id": id, "claim": "c", "documents": list(documents), "evidence": [], "hops": []}
 
 
-def test_records_and_their_trec_run_have_the_same_scores(tmp_path: Path) -> None:
+def test_records_and_their_trec_run_have_the_same_scores(tmp_path):
     records = [
         _record("q 1", {"title": "A", "id": "d1"}, {"title": "B", "id": "d2"}),
         _record("q2", {"title": "Own title"}, {"title": "C", "id": "with space"}),
@@ -103,7 +99,7 @@ def test_records_and_their_trec_run_have_the_same_scores(tmp_path: Path) -> None
     assert [group.name for group in first.groups] == ["all"]
 
 
-def test_qrels_belong_to_their_task_only(tmp_path: Path) -> None:
+def test_qrels_belong_to_their_task_only(tmp_path):
     gold = _trec_qrels(tmp_path / "qrels", {"q": {"d": 1}})
     with pytest.raises(AdmiralError, match="Evaluate it as qrels"):
         read_task_claims(EVALUATION_TASKS["hover"], gold)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -20,11 +19,11 @@ MANY = [("Zoë: Live (film)", n) for n in range(6)]
 ANSWERS = {"7": answer(*MANY, verdict=Verdict.REFUTES), "u-1": answer(("A", 2))}
 
 
-def lines(path: Path) -> list[object]:
+def lines(path):
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-def test_fever_submission(tmp_path: Path) -> None:
+def test_fever_submission(tmp_path):
     path = tmp_path / "s.jsonl"
     write_submission(path, "fever", ["7", "8", "u-1"], ANSWERS)
     page = "Zoe\u0308-COLON-_Live_-LRB-film-RRB-"
@@ -39,7 +38,7 @@ def test_fever_submission(tmp_path: Path) -> None:
     ]
 
 
-def test_official_scorer_accepts_a_submission(tmp_path: Path) -> None:
+def test_official_scorer_accepts_a_submission(tmp_path):
     scorer = pytest.importorskip(
         "fever.scorer", reason="`make scorers` installs the official FEVER scorer"
     )
@@ -52,7 +51,7 @@ def test_official_scorer_accepts_a_submission(tmp_path: Path) -> None:
     assert scorer.fever_score(lines(path), actual) == (1.0, 1.0, 1.0, 1.0, 1.0)
 
 
-def test_feverous_submission(tmp_path: Path) -> None:
+def test_feverous_submission(tmp_path):
     path = tmp_path / "s.jsonl"
     write_submission(path, "feverous", ["u-1", "8"], ANSWERS)
     assert lines(path) == [
@@ -61,7 +60,7 @@ def test_feverous_submission(tmp_path: Path) -> None:
     ]
 
 
-def test_hover_submission(tmp_path: Path) -> None:
+def test_hover_submission(tmp_path):
     path = tmp_path / "s.json"
     write_submission(path, "hover", ["u-1", "7", "8"], ANSWERS)
     assert json.loads(path.read_text()) == {
@@ -75,9 +74,7 @@ def test_hover_submission(tmp_path: Path) -> None:
     ("one", "lacking"),
     [(answer(verdict=None), "proof, and so no label"), (Prediction("1", ("A",)), "sentences")],
 )
-def test_predictions_without_verdict_or_sentences_are_rejected(
-    tmp_path: Path, one: Prediction, lacking: str
-) -> None:
+def test_predictions_without_verdict_or_sentences_are_rejected(tmp_path, one, lacking):
     path = tmp_path / "s.jsonl"
     with pytest.raises(AdmiralError, match=f"claim '1': its prediction has no {lacking}"):
         write_submission(path, "fever", ["1"], {"1": one})
@@ -85,6 +82,6 @@ def test_predictions_without_verdict_or_sentences_are_rejected(
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="_")))
-def test_fever_identifiers_round_trip(title: str) -> None:
+def test_fever_identifiers_round_trip(title):
     title = fever_title(title)
     assert fever_title(fever_identifier(title)) == title

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
 import pytest
 
 from admiral import AdmiralError
@@ -17,7 +14,6 @@ from admiral.evaluation.predictions import (
 )
 from admiral.evaluation.tables import format_measures, measure_records
 from admiral.evaluation.tasks import EVALUATION_TASKS, evaluate, infer_task, read_task_claims
-from admiral.kb import build
 from tests.admiral.evaluation.small_runs import answer, gold, record, written
 
 HOVER = {"uid": "1", "claim": "c", "supporting_facts": [["A", 0]], "label": "SUPPORTED"}
@@ -28,12 +24,9 @@ HIPPORAG = {"_id": 1, "question": "c", "supporting_facts": [["A", 0], ["B", 3]],
 
 
 @pytest.mark.parametrize(
-    ("name", "one"),
-    [("hover", HOVER), ("fever", FEVER), ("feverous", FEVEROUS), ("fever", PAIRS)],
+    ("name", "one"), [("hover", HOVER), ("fever", FEVER), ("feverous", FEVEROUS), ("fever", PAIRS)]
 )
-def test_task_is_inferred_from_the_gold_file(
-    tmp_path: Path, name: str, one: dict[str, Any]
-) -> None:
+def test_task_is_inferred_from_the_gold_file(tmp_path, name, one):
     path = written(tmp_path / "gold.jsonl", [one])
     assert infer_task(path).name == name
     claims = read_task_claims(EVALUATION_TASKS[name], path)
@@ -51,15 +44,13 @@ def test_task_is_inferred_from_the_gold_file(
         ("fever", HIPPORAG, "qa"),
     ],
 )
-def test_gold_files_of_other_data_sets_are_rejected(
-    tmp_path: Path, name: str, one: dict[str, Any], other: str
-) -> None:
+def test_gold_files_of_other_data_sets_are_rejected(tmp_path, name, one, other):
     path = written(tmp_path / "gold.jsonl", [one])
     with pytest.raises(AdmiralError, match=rf"has the format .*Evaluate it as {other}"):
         read_task_claims(EVALUATION_TASKS[name], path)
 
 
-def test_questions_have_measures_of_documents_only(tmp_path: Path) -> None:
+def test_questions_have_measures_of_documents_only(tmp_path):
     path = written(tmp_path / "questions.jsonl", [HIPPORAG])
     task = infer_task(path)
     assert task.name == "qa"
@@ -75,14 +66,7 @@ def test_questions_have_measures_of_documents_only(tmp_path: Path) -> None:
     assert not any("label" in note for note in result.notes)
 
 
-def test_every_task_with_claims_accepts_the_pairs_format(tmp_path: Path) -> None:
-    path = written(tmp_path / "gold.jsonl", [PAIRS])
-    for name in EVALUATION_TASKS.keys() - {"qrels"}:
-        task = EVALUATION_TASKS[name]
-        assert read_task_claims(task, path)[0].sentences == (("A", 0),)
-
-
-def test_gold_without_evidence_is_rejected_or_noted(tmp_path: Path) -> None:
+def test_gold_without_evidence_is_rejected_or_noted(tmp_path):
     path = written(tmp_path / "gold.jsonl", [{"claim": "c", "evidence": []}])
     with pytest.raises(AdmiralError, match="no claim has gold evidence or a label"):
         read_task_claims(EVALUATION_TASKS["fever"], path)
@@ -94,7 +78,7 @@ def test_gold_without_evidence_is_rejected_or_noted(tmp_path: Path) -> None:
         evaluate(EVALUATION_TASKS["feverous"], [gold()], {"1": answer()})
 
 
-def test_notes_say_what_a_run_lacks() -> None:
+def test_notes_say_what_a_run_lacks():
     claims = [gold([("A", 0)]), gold([("B", None)], id="2")]
     ranked = evaluate(EVALUATION_TASKS["fever"], claims, {"1": Prediction("1", ("A",))}, [1, 9])
     assert "the run ranks documents and names no sentences" in ranked.notes
@@ -114,7 +98,7 @@ def test_notes_say_what_a_run_lacks() -> None:
     assert not any(m.section.startswith("sentences") for m in pages.measures)
 
 
-def test_tables_and_records_have_the_same_values(tmp_path: Path) -> None:
+def test_tables_and_records_have_the_same_values(tmp_path):
     claims = [gold([("A", 0)]), gold([("A", 0), ("B", 1)], id="2"), gold(id="3")]
     path = written(
         tmp_path / "r.jsonl", [record("1", ("A", 0), ranking="A"), record("2", ranking="XAB")]
@@ -137,15 +121,7 @@ def test_tables_and_records_have_the_same_values(tmp_path: Path) -> None:
     assert "0.000-1.000" in format_measures(records, result.groups)
 
 
-def test_sentences_of_files_are_split_by_our_rules(tmp_path: Path) -> None:
-    (tmp_path / "corpus").mkdir()
-    (tmp_path / "corpus" / "rome.txt").write_text("Rome is a city. It lies on the Tiber.\n")
-    build(tmp_path / "corpus", tmp_path / "kb", bm25="none", progress=False)
-    note = sentence_note(tmp_path / "r.jsonl", str(tmp_path / "kb"))
-    assert note == "sentences are split by AdMIRaL's rules"
-
-
-def test_sentence_note_names_the_origin_of_the_sentences(tmp_path: Path, user_cache: None) -> None:
+def test_sentence_note_names_the_origin_of_the_sentences(tmp_path, user_cache):
     results = tmp_path / "r.jsonl"
     assert sentence_note(results, None).startswith("sentences are numbered as in the run's")
     settings = tmp_path / "r.jsonl.settings.json"

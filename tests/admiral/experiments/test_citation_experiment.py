@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -12,11 +11,8 @@ from click.testing import CliRunner
 from admiral.citations.citation_settings import load_citation_config
 from admiral.cli.experiment import experiment_command
 from admiral.errors import AdmiralError
-from admiral.experiments.citation_description import (
-    is_citation_experiment,
-    read_citation_experiment,
-)
 from admiral.experiments.citation_runner import run_citation_experiment
+from admiral.experiments.description import is_citation_experiment, read_citation_experiment
 from admiral.experiments.experiment_tables import citation_tables
 from tests.admiral.citations.cited_pages import BRIDGE, HARBOUR
 
@@ -45,7 +41,7 @@ CLAIMS = [
 
 
 @pytest.fixture
-def data(tmp_path: Path) -> Path:
+def data(tmp_path):
     folder = tmp_path / "data"
     folder.mkdir()
     lines = []
@@ -65,13 +61,13 @@ def data(tmp_path: Path) -> Path:
     return folder
 
 
-def run(data: Path, *overrides: str, **options: Any) -> dict[str, Any]:
+def run(data, *overrides, **options):
     experiment = read_citation_experiment(data / "e.yaml", data=data, overrides=overrides)
     out = data.parent / "run"
     return run_citation_experiment(experiment, out, quiet=True, report=lambda _: None, **options)
 
 
-def test_an_experiment_is_run_recorded_and_resumed(data: Path) -> None:
+def test_an_experiment_is_run_recorded_and_resumed(data):
     record = run(data)
     parts, best, claim, title = record["systems"]
     assert parts["measures"]["AUROC, supported > not"][0] == 1.0
@@ -101,7 +97,7 @@ def test_an_experiment_is_run_recorded_and_resumed(data: Path) -> None:
         list(citation_tables(again | {"show": ["AUC"]}))
 
 
-def test_searches_are_compared_with_a_search(data: Path) -> None:
+def test_searches_are_compared_with_a_search(data):
     text = TEXT.replace("reference: parts", "reference: claim")
     (data / "e.yaml").write_text(text, encoding="utf-8")
     record = run(data, "limit=3")
@@ -109,7 +105,7 @@ def test_searches_are_compared_with_a_search(data: Path) -> None:
     assert set(record["systems"][3]["differences"]) == {"P@1", "SR@5", "SR@20", "MRR"}
 
 
-def test_the_command_prints_the_tables(data: Path) -> None:
+def test_the_command_prints_the_tables(data):
     arguments = [str(data / "e.yaml"), "--data", str(data), "--out", str(data.parent / "out")]
     done = CliRunner().invoke(experiment_command, [*arguments, "--quiet", "--limit", "2"])
     assert done.exit_code == 0, done.output
@@ -135,14 +131,14 @@ def test_the_command_prints_the_tables(data: Path) -> None:
         ("aggregate: max", "agregate: max", "agregate"),
     ],
 )
-def test_errors_name_the_key(data: Path, old: str, new: str, named: str) -> None:
+def test_errors_name_the_key(data, old, new, named):
     assert old in TEXT
     (data / "e.yaml").write_text(TEXT.replace(old, new), encoding="utf-8")
     with pytest.raises(AdmiralError, match=named):
         read_citation_experiment(data / "e.yaml", data=data)
 
 
-def test_vectors_are_needed_for_a_dense_search(data: Path) -> None:
+def test_vectors_are_needed_for_a_dense_search(data):
     text = TEXT.replace("query: claim", "index: rrf")
     (data / "e.yaml").write_text(text, encoding="utf-8")
     with pytest.raises(AdmiralError, match=r"library\.dense"):
@@ -150,7 +146,7 @@ def test_vectors_are_needed_for_a_dense_search(data: Path) -> None:
 
 
 @pytest.mark.parametrize("path", SIDE, ids=lambda path: path.stem)
-def test_the_shipped_files_are_valid(path: Path, tmp_path: Path) -> None:
+def test_the_shipped_files_are_valid(path, tmp_path):
     (tmp_path / "wice").mkdir()
     for name in ("claims.dev.jsonl", "unsupported-tokens.train.jsonl.gz"):
         (tmp_path / "wice" / name).touch()
@@ -160,7 +156,7 @@ def test_the_shipped_files_are_valid(path: Path, tmp_path: Path) -> None:
     assert found.reference in {system.name for system in found.systems}
 
 
-def test_the_settings_of_the_paper_are_valid() -> None:
+def test_the_settings_of_the_paper_are_valid():
     paper = load_citation_config(CONFIGS / "paper-side.yaml")
     assert (paper.verifier, paper.aggregate, paper.verify_passages) == ("cross-encoder", "max", 0)
     assert paper.paper_rule

@@ -8,7 +8,7 @@ import pytest
 
 from admiral.config import load_config
 from admiral.errors import AdmiralError
-from admiral.experiments.description import Experiment, KnowledgeBaseRecipe, read_experiment
+from admiral.experiments.description import KnowledgeBaseRecipe, read_experiment
 
 MINIMAL = """
 title: A title
@@ -18,13 +18,13 @@ systems:
 """
 
 
-def read(folder: Path, text: str, *overrides: str, data: Path | None = None) -> Experiment:
+def read(folder, text, *overrides, data=None):
     path = folder / "experiment.yaml"
     path.write_text(text)
     return read_experiment(path, data=data, kb_folder=folder / "kbs", overrides=overrides)
 
 
-def test_missing_keys_have_defaults(tmp_path: Path) -> None:
+def test_missing_keys_have_defaults(tmp_path):
     found = read(tmp_path, MINIMAL)
     assert (found.limit, found.ks, found.seed, found.show) == (0, (), 0, ())
     assert found.reference == ""
@@ -36,7 +36,7 @@ def test_missing_keys_have_defaults(tmp_path: Path) -> None:
     ]
 
 
-def test_settings_of_a_system_override_those_of_all(tmp_path: Path) -> None:
+def test_settings_of_a_system_override_those_of_all(tmp_path):
     text = """
     title: t
     task: fever
@@ -96,13 +96,13 @@ def test_settings_of_a_system_override_those_of_all(tmp_path: Path) -> None:
         ("a: [", r"not a YAML file"),
     ],
 )
-def test_errors_name_file_and_key(tmp_path: Path, text: str, message: str) -> None:
+def test_errors_name_file_and_key(tmp_path, text, message):
     with pytest.raises(AdmiralError, match=message) as caught:
         read(tmp_path, text)
     assert str(caught.value).startswith(str(tmp_path / "experiment.yaml"))
 
 
-def test_a_missing_file_and_a_bad_override(tmp_path: Path) -> None:
+def test_a_missing_file_and_a_bad_override(tmp_path):
     with pytest.raises(AdmiralError, match="cannot be read"):
         read_experiment(tmp_path / "none.yaml", kb_folder=tmp_path)
     with pytest.raises(AdmiralError, match="beam=3: key 'beam'"):
@@ -117,7 +117,7 @@ EXPERIMENTS = [path for path in FILES if not path.stem.startswith("side-")]
 
 
 @pytest.mark.parametrize("path", EXPERIMENTS, ids=lambda path: path.stem)
-def test_the_experiments_of_the_project_can_be_read(path: Path, tmp_path: Path) -> None:
+def test_the_experiments_of_the_project_can_be_read(path, tmp_path):
     """With a folder that has every file that they name."""
     for line in path.read_text().splitlines():
         for word in line.replace('"', " ").replace(",", " ").replace("}", "} ").split():
@@ -130,7 +130,7 @@ def test_the_experiments_of_the_project_can_be_read(path: Path, tmp_path: Path) 
     assert set(found.paper.get("rows", {})) or not found.paper.get("columns")
 
 
-def test_the_ablations_remove_one_part_each_and_end_with_the_papers_method(tmp_path: Path) -> None:
+def test_the_ablations_remove_one_part_each_and_end_with_the_papers_method(tmp_path):
     (tmp_path / "hover").mkdir()
     (tmp_path / "hover" / "claims.dev.jsonl").touch()
     (file,) = (path for path in EXPERIMENTS if path.stem == "ablations")

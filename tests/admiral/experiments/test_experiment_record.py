@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 from admiral.evaluation.predictions import Prediction, sentence_note
 from admiral.evaluation.traces import HopTrace, Trace
@@ -17,7 +16,7 @@ from admiral.kb import KnowledgeBase, build, join
 from tests.admiral.evaluation.small_runs import gold, record, written
 
 
-def trace(id: str, *hops: tuple[str, bool], stopped: str = "sufficient") -> Trace:
+def trace(id, *hops, stopped="sufficient"):
     made = tuple(
         HopTrace(number, (), (), tuple((t, 0) for t in titles), None, sufficient)
         for number, (titles, sufficient) in enumerate(hops, 1)
@@ -25,7 +24,7 @@ def trace(id: str, *hops: tuple[str, bool], stopped: str = "sufficient") -> Trac
     return Trace(Prediction(id, ()), made, {}, stopped)
 
 
-def test_decisions_of_the_judge_are_counted() -> None:
+def test_decisions_of_the_judge_are_counted():
     claims = [
         gold([("A", 0), ("B", 1)], id="1"),
         gold([("A", 0)], [("C", 0)], id="2"),  # one of the two is enough
@@ -54,14 +53,14 @@ def test_decisions_of_the_judge_are_counted() -> None:
     assert quality["recall"] == 1
 
 
-def test_no_claim_counts() -> None:
+def test_no_claim_counts():
     quality = stopping_quality([gold([("A", 0)], id="9")], {})
     assert quality == {
         "hops": None, "stopped": {}, "precision": None, "recall": None, "decisions": []
     }  # fmt: skip
 
 
-def test_systems_are_compared_with_the_reference(tmp_path: Path) -> None:
+def test_systems_are_compared_with_the_reference(tmp_path):
     text = """
     title: t
     task: hover
@@ -104,7 +103,7 @@ def test_systems_are_compared_with_the_reference(tmp_path: Path) -> None:
     assert part["stopping"]["hops"] == 1
 
 
-def test_the_record_of_a_joined_knowledge_base(tmp_path: Path) -> None:
+def test_the_record_of_a_joined_knowledge_base(tmp_path):
     for name in ("a", "b"):
         corpus = tmp_path / f"{name}.jsonl"
         corpus.write_text(json.dumps({"title": name, "sentences": ["It is."]}))

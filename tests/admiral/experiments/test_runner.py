@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -44,7 +42,7 @@ CLAIMS = [
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     (tmp_path / "e.yaml").write_text(TEXT)
     for name, records in (("corpus", CORPUS), ("claims", CLAIMS)):
         text = "".join(json.dumps(record) + "\n" for record in records)
@@ -52,7 +50,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(folder: Path, *overrides: str, **options: bool) -> dict[str, Any]:
+def run(folder, *overrides, **options):
     experiment = read_experiment(
         folder / "e.yaml", data=folder, kb_folder=folder / "kbs", overrides=overrides
     )
@@ -62,12 +60,11 @@ def run(folder: Path, *overrides: str, **options: bool) -> dict[str, Any]:
     ) | {"reported": reported}  # fmt: skip
 
 
-def figures(record: dict[str, Any]) -> Any:
-    """Return the part that is the same in every run."""
+def figures(record):
     return [(s["measures"], s["notes"], s["kb"]["digest"]) for s in record["systems"]]
 
 
-def test_an_experiment_is_run_recorded_and_resumed(folder: Path) -> None:
+def test_an_experiment_is_run_recorded_and_resumed(folder):
     record = run(folder)
     kept = json.loads((folder / "out" / "experiment.json").read_text())
     assert kept == {key: value for key, value in record.items() if key != "reported"}
@@ -107,7 +104,7 @@ def test_an_experiment_is_run_recorded_and_resumed(folder: Path) -> None:
     assert run(folder, "beam_size=5", overwrite=True)["systems"][2]["settings"]["beam_size"] == 5
 
 
-def test_damaged_measurements_and_other_corpora_are_errors(folder: Path) -> None:
+def test_damaged_measurements_and_other_corpora_are_errors(folder):
     (folder / "e.yaml").write_text(TEXT.replace("  - {name: One hop, settings: {hops: 1}}\n", ""))
     run(folder)
     (folder / "out" / "bm25" / "run.json").write_text("{")
@@ -119,7 +116,7 @@ def test_damaged_measurements_and_other_corpora_are_errors(folder: Path) -> None
         run(folder, overwrite=True)
 
 
-def test_errors_of_processes_are_reported(folder: Path) -> None:
+def test_errors_of_processes_are_reported(folder):
     with pytest.raises(AdmiralError, match=r"nowhere: no such knowledge base"):
         run(folder, "kb=nowhere")
     with pytest.raises(AdmiralError, match=r"'nowhere': no such checkpoint"):

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral import AdmiralError, RecordError
-from admiral.gold import FORMATS, GoldClaim, Label, evidence_titles, read_gold
+from admiral.gold import FORMATS, Label, read_gold
 
 DEMO = Path(str(resources.files("admiral"))) / "data" / "demo" / "claims.jsonl"
 ADA, ENGINE = "Ada Lovelace", "Analytical Engine"
@@ -68,19 +68,19 @@ EVIDENCE: dict[str, Any] = {
 TEXT_FIELDS = {"kilt": "input", "hipporag": "question"}
 
 
-def record(name: str, **changes: Any) -> dict[str, Any]:
+def record(name, **changes):
     text = {TEXT_FIELDS.get(name, "claim"): CLAIM}
     return {**text, **RECORDS[name], **changes}
 
 
-def written(path: Path, *records: Any) -> Path:
+def written(path, *records):
     path.write_text("".join(json.dumps(one) + "\n" for one in records), encoding="utf-8")
     return path
 
 
 @pytest.mark.parametrize("name", FORMATS)
 @pytest.mark.parametrize("named", [True, False])
-def test_every_format_is_read_and_detected(tmp_path: Path, name: str, named: bool) -> None:
+def test_every_format_is_read_and_detected(tmp_path, name, named):
     path = written(tmp_path / "gold.jsonl", record(name))
     (claim,) = read_gold(path, name if named else None)
     assert claim.claim == CLAIM
@@ -90,7 +90,7 @@ def test_every_format_is_read_and_detected(tmp_path: Path, name: str, named: boo
     assert claim.hops == (2 if name in ("pairs", "hover", "feverous", "hipporag") else 1)
 
 
-def test_label_spellings_of_the_data_sets(tmp_path: Path) -> None:
+def test_label_spellings_of_the_data_sets(tmp_path):
     spelled = {
         "SUPPORTED": (Label.SUPPORTS, False),
         "supports": (Label.SUPPORTS, False),
@@ -107,32 +107,7 @@ def test_label_spellings_of_the_data_sets(tmp_path: Path) -> None:
     assert kilt.label is Label.SUPPORTS
 
 
-def test_gold_claim_properties() -> None:
-    claim = GoldClaim("1", CLAIM, None, (BOTH, ((ADA, 0), (ADA, 3))))
-    assert claim.titles == (ADA, ENGINE)
-    assert claim.sentences == BOTH
-    assert claim.title_sets == ((ADA, ENGINE), (ADA,))
-    assert claim.hops == 1
-    assert claim.all_titles == (ADA, ENGINE)
-    assert claim.has_alternatives
-    assert (claim.sentence_numbers(ADA), claim.sentence_numbers(ENGINE)) == ((1, 0, 3), (0,))
-    assert not GoldClaim("1", CLAIM, None, (BOTH, ((ENGINE, 2), (ADA, 0)))).has_alternatives
-    empty = GoldClaim("2", CLAIM, None, ())
-    assert (empty.titles, empty.sentences, empty.hops) == ((), (), 0)
-    assert GoldClaim("3", CLAIM, None, (((ADA, None),),)).sentences == ()
-    assert evidence_titles(((ADA, 2), (ENGINE, 0), (ADA, 0))) == (ADA, ENGINE)
-
-
-def test_claims_without_evidence_are_kept(tmp_path: Path) -> None:
-    nothing = {"claim": CLAIM, "label": "NOT ENOUGH INFO", "evidence": [[[9, None, None, None]]]}
-    open_ended = {"claim": CLAIM, "evidence": []}
-    path = written(tmp_path / "g.jsonl", open_ended, nothing, record("fever"), open_ended)
-    found = list(read_gold(path))
-    assert [claim.evidence for claim in found] == [(), (), EVIDENCE["fever"], ()]
-    assert [claim.id for claim in found] == ["1", "2", "7", "4"]
-
-
-def test_documents_are_one_set_or_alternatives(tmp_path: Path) -> None:
+def test_documents_are_one_set_or_alternatives(tmp_path):
     together = {"claim": CLAIM, "gold": [ADA, ENGINE], "hops": 2, "answer": "1843"}
     (claim,) = read_gold(written(tmp_path / "g.jsonl", together))
     assert claim.evidence == (((ADA, None), (ENGINE, None)),)
@@ -145,7 +120,7 @@ def test_documents_are_one_set_or_alternatives(tmp_path: Path) -> None:
     assert claim.evidence == ()
 
 
-def test_questions_of_hipporag_with_paragraphs(tmp_path: Path) -> None:
+def test_questions_of_hipporag_with_paragraphs(tmp_path):
     paragraphs = [
         {"idx": 0, "title": ENGINE, "paragraph_text": "It is.", "is_supporting": True},
         {"idx": 1, "title": "C", "paragraph_text": "Other.", "is_supporting": False},
@@ -161,7 +136,7 @@ def test_questions_of_hipporag_with_paragraphs(tmp_path: Path) -> None:
     assert (second.id, second.evidence) == ("2", ())
 
 
-def test_json_list_is_read_like_json_lines(tmp_path: Path) -> None:
+def test_json_list_is_read_like_json_lines(tmp_path):
     records = [record("hover", uid=str(n)) for n in range(3)]
     expected = list(read_gold(written(tmp_path / "lines.jsonl", *records)))
     for indent in (None, 1):
@@ -173,24 +148,14 @@ def test_json_list_is_read_like_json_lines(tmp_path: Path) -> None:
     assert list(read_gold(packed)) == expected
 
 
-def test_empty_example_of_feverous_is_skipped(tmp_path: Path) -> None:
+def test_empty_example_of_feverous_is_skipped(tmp_path):
     example = {"id": "", "claim": "", "label": "", "evidence": [{"content": [], "context": {}}]}
     path = written(tmp_path / "feverous.jsonl", example, record("feverous"))
     assert [claim.id for claim in read_gold(path)] == ["8"]
 
 
-def test_reader_is_lazy(tmp_path: Path) -> None:
-    path = written(tmp_path / "gold.jsonl", record("pairs"), {"claim": 3})
-    claims = read_gold(path)
-    assert next(claims).id == "p"
-    with pytest.raises(RecordError, match=r"gold\.jsonl:2"):
-        next(claims)
-
-
 @given(st.lists(st.lists(st.tuples(st.sampled_from("ABC"), st.integers(0, 3)), max_size=4)))
-def test_duplicate_sets_are_dropped_in_order(
-    tmp_path_factory: pytest.TempPathFactory, sets: list[list[tuple[str, int]]]
-) -> None:
+def test_duplicate_sets_are_dropped_in_order(tmp_path_factory, sets):
     nested = [[[1, 2, title, number] for title, number in one] for one in sets]
     path = tmp_path_factory.mktemp("gold") / "gold.jsonl"
     (claim,) = read_gold(written(path, {"claim": CLAIM, "evidence": nested}), "fever")
@@ -239,16 +204,14 @@ def test_duplicate_sets_are_dropped_in_order(
         ({"paragraphs": []}, r"field 'question': is missing"),
     ],
 )
-def test_invalid_records_name_place_field_and_remedy(
-    tmp_path: Path, bad: dict[str, Any], message: str
-) -> None:
+def test_invalid_records_name_place_field_and_remedy(tmp_path, bad, message):
     with pytest.raises(RecordError, match=message) as caught:
         list(read_gold(written(tmp_path / "gold.jsonl", bad)))
     assert caught.value.where == f"{tmp_path / 'gold.jsonl'}:1"
     assert caught.value.remedy
 
 
-def test_mixed_formats_are_rejected(tmp_path: Path) -> None:
+def test_mixed_formats_are_rejected(tmp_path):
     path = written(tmp_path / "gold.jsonl", record("hover"), record("fever"))
     with pytest.raises(RecordError, match=r":2: field 'supporting_facts': is missing, in a file"):
         list(read_gold(path))
@@ -257,7 +220,7 @@ def test_mixed_formats_are_rejected(tmp_path: Path) -> None:
         list(read_gold(path))
 
 
-def test_invalid_files_are_rejected(tmp_path: Path) -> None:
+def test_invalid_files_are_rejected(tmp_path):
     path = tmp_path / "gold.jsonl"
     twice = written(path, record("pairs"), record("pairs"))
     with pytest.raises(RecordError, match=r":2: field 'id': 'p' is also the id at .*:1"):
@@ -279,7 +242,7 @@ def test_invalid_files_are_rejected(tmp_path: Path) -> None:
         list(read_gold(tmp_path / "absent.jsonl"))
 
 
-def test_demo_claims_are_complete() -> None:
+def test_demo_claims_are_complete():
     claims = list(read_gold(DEMO))
     assert len(claims) == 85
     assert all(claim.sentences and claim.label for claim in claims)

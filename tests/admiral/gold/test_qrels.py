@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from admiral.errors import AdmiralError
-from admiral.gold.qrels import is_qrels, read_qrels
+from admiral.gold.qrels import read_qrels
 
 
-def _read(tmp_path: Path, content: str | bytes) -> dict[str, dict[str, int]]:
+def _read(tmp_path, content):
     path = tmp_path / "qrels"
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     return {claim.id: dict(claim.grades) for claim in read_qrels(path)}
 
 
-def test_beir_and_trec_formats(tmp_path: Path) -> None:
+def test_beir_and_trec_formats(tmp_path):
     grades = {"q 1": {"d1": 2, "d_2%": 0}, "2": {"with_space": -1}}
     tsv = "q 1\td1\t2\nq 1\td_2%\t0\n\n2\twith space\t-1\r\n"
     assert _read(tmp_path, tsv) == grades
@@ -38,12 +36,6 @@ def test_beir_and_trec_formats(tmp_path: Path) -> None:
         (b"q\td\xe9\t1\n", "qrels:1: is not UTF-8"),
     ],
 )
-def test_bad_files_are_errors(tmp_path: Path, content: str | bytes, message: str) -> None:
+def test_bad_files_are_errors(tmp_path, content, message):
     with pytest.raises(AdmiralError, match=message):
         _read(tmp_path, content)
-
-
-def test_claims_are_no_qrels(tmp_path: Path) -> None:
-    for content, expected in ((' {"claim": "c"}', False), ("[{}]", False), ("q 0 d 1", True)):
-        (tmp_path / "file").write_text(content)
-        assert is_qrels(tmp_path / "file") is expected

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,10 +12,7 @@ from admiral.graph import MentionGraph, build_graph
 from admiral.kb import KnowledgeBase, build
 
 DOCUMENTS: list[dict[str, Any]] = [
-    {
-        "title": "Ridley Scott",
-        "sentences": ["Ridley Scott is a director.", "He lives in London."],
-    },
+    {"title": "Ridley Scott", "sentences": ["Ridley Scott is a director.", "He lives in London."]},
     {"title": "Alien (film)", "sentences": ["It was made by Ridley Scott.", "It ends in space."]},
     {"title": "Alien (novel)", "sentences": ["Alan Dean Foster wrote it from Alien."]},
     {"title": "London", "sentences": ["London lies on the Thames."]},
@@ -34,7 +29,7 @@ ROWS = {document["title"]: row for row, document in enumerate(DOCUMENTS)}
 
 
 @pytest.fixture(scope="session")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def built(tmp_path_factory):
     """The knowledge base with its graph, to be copied."""
     folder = tmp_path_factory.mktemp("built")
     corpus = folder / "corpus.jsonl"
@@ -45,7 +40,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def kb_path(built: Path, tmp_path: Path) -> Path:
+def kb_path(built, tmp_path):
     """The knowledge base without a graph."""
     shutil.copytree(built, tmp_path, dirs_exist_ok=True)
     shutil.rmtree(tmp_path / "kb" / "graph")
@@ -53,12 +48,12 @@ def kb_path(built: Path, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def kb(built: Path, tmp_path: Path) -> Iterator[KnowledgeBase]:
+def kb(built, tmp_path):
     shutil.copytree(built, tmp_path, dirs_exist_ok=True)
     with KnowledgeBase.open(tmp_path / "kb") as opened:
         yield opened
 
 
 @pytest.fixture
-def graph(kb: KnowledgeBase) -> MentionGraph:
+def graph(kb):
     return MentionGraph.open(kb)

@@ -20,13 +20,13 @@ class SmallGraph:
     pages: list[list[dict[int, int]]]
 
     @property
-    def frames(self) -> list[tuple[int, dict[int, int]]]:
+    def frames(self):
         return [(row, mentions) for row, page in enumerate(self.pages) for mentions in page]
 
-    def first_frame(self, row: int) -> int:
+    def first_frame(self, row):
         return [0, *accumulate(map(len, self.pages))][row]
 
-    def build(self) -> MentionGraph:
+    def build(self):
         mentions = [sorted(mentions.items()) for _, mentions in self.frames]
         arrays = graph_arrays(
             np.array([len(page) for page in self.pages]),
@@ -38,7 +38,7 @@ class SmallGraph:
 
 
 @st.composite
-def small_graphs(draw: st.DrawFn) -> SmallGraph:
+def small_graphs(draw):
     rows = draw(st.integers(1, 9))
     mentions = st.dictionaries(st.integers(0, rows - 1), st.integers(0, 4), max_size=4)
     pages = draw(st.lists(st.lists(mentions, max_size=4), min_size=rows, max_size=rows))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,7 +15,7 @@ from admiral.graph.graph_files import LINK
 from admiral.graph.mention_graph import mention_weights
 from admiral.kb import KnowledgeBase, add, build, compact, join, remove, verify
 from tests.admiral.graph.conftest import DOCUMENTS, ROWS
-from tests.admiral.graph.random_graphs import SmallGraph, small_graphs
+from tests.admiral.graph.random_graphs import small_graphs
 
 # Title and number of a sentence -> what it mentions, with the kind of mention.
 MENTIONS = {
@@ -33,7 +32,7 @@ MENTIONS = {
 }
 
 
-def mentions_of(kb: KnowledgeBase, graph: MentionGraph) -> dict[tuple[str, int], dict[str, int]]:
+def mentions_of(kb, graph):
     frames = np.arange(graph.frames)
     places = [(kb.title(row), number) for row, number in graph.sentences(frames)]
     mentions: dict[tuple[str, int], dict[str, int]] = {place: {} for place in places}
@@ -43,7 +42,7 @@ def mentions_of(kb: KnowledgeBase, graph: MentionGraph) -> dict[tuple[str, int],
     return mentions
 
 
-def test_sentences_and_what_they_mention(kb: KnowledgeBase, graph: MentionGraph) -> None:
+def test_sentences_and_what_they_mention(kb, graph):
     titles = {kb.title(row) for row in ROWS.values()}
     renamed = {"<script>\u202e": next(title for title in titles if "script" in title)}
     assert mentions_of(kb, graph) == {
@@ -52,7 +51,7 @@ def test_sentences_and_what_they_mention(kb: KnowledgeBase, graph: MentionGraph)
     }
 
 
-def test_both_directions_agree(graph: MentionGraph) -> None:
+def test_both_directions_agree(graph):
     by_frame = graph.entities_in(np.arange(graph.frames))
     by_entity = graph.mentions_of(np.arange(graph.rows))
     forward = zip(*(values.tolist() for values in by_frame), strict=True)
@@ -66,14 +65,14 @@ def test_both_directions_agree(graph: MentionGraph) -> None:
 
 
 @given(small_graphs())
-def test_the_arrays_of_any_graph_pass_the_check(small: SmallGraph) -> None:
+def test_the_arrays_of_any_graph_pass_the_check(small):
     graph = small.build()
     assert graph.problem() == ""
     rows = np.arange(graph.rows)
     assert graph.mentions_within(rows).sum() == graph.frequency(rows).sum()
 
 
-def test_the_report(kb_path: Path) -> None:
+def test_the_report(kb_path):
     report = build_graph(kb_path, progress=False)
     assert report.frames == sum(len(document["sentences"]) for document in DOCUMENTS)
     assert report.mentions == sum(map(len, MENTIONS.values()))
@@ -81,11 +80,11 @@ def test_the_report(kb_path: Path) -> None:
     assert report.bytes == sum(file.stat().st_size for file in report.path.iterdir())
 
 
-def test_weights_of_mentions() -> None:
+def test_weights_of_mentions():
     assert mention_weights(np.array([0, 1, 4]), 2.0).tolist() == [2.0, 1.0, 0.25]
 
 
-def test_without_a_graph(kb_path: Path) -> None:
+def test_without_a_graph(kb_path):
     with (
         KnowledgeBase.open(kb_path) as kb,
         pytest.raises(AdmiralError, match=r"has no graph. Build it with `admiral graph build"),
@@ -94,14 +93,12 @@ def test_without_a_graph(kb_path: Path) -> None:
     assert graph_problems(kb_path) == []
 
 
-def test_an_intact_graph_is_no_problem(kb: KnowledgeBase) -> None:
+def test_an_intact_graph_is_no_problem(kb):
     assert verify(kb.path) == graph_problems(kb.path) == []
 
 
 @pytest.mark.parametrize("change", ["add", "remove", "compact"])
-def test_a_changed_knowledge_base_needs_a_new_graph(
-    kb_path: Path, change: str, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_changed_knowledge_base_needs_a_new_graph(kb_path, change, caplog):
     if change == "compact":
         remove("London", kb_path, progress=False)
     build_graph(kb_path, progress=False)
@@ -138,7 +135,7 @@ def test_a_changed_knowledge_base_needs_a_new_graph(
     }
 
 
-def test_the_graph_of_a_joined_knowledge_base(kb_path: Path, tmp_path: Path) -> None:
+def test_the_graph_of_a_joined_knowledge_base(kb_path, tmp_path):
     corpus = tmp_path / "other.jsonl"
     corpus.write_text(json.dumps({"title": "Ripley", "text": "Ripley is in Alien (film)."}))
     build([corpus], tmp_path / "other", bm25="bm25s", progress=False)
@@ -151,7 +148,7 @@ def test_the_graph_of_a_joined_knowledge_base(kb_path: Path, tmp_path: Path) -> 
     assert verify(tmp_path / "joined") == graph_problems(tmp_path / "joined") == []
 
 
-def test_every_flipped_bit_is_found(kb: KnowledgeBase) -> None:
+def test_every_flipped_bit_is_found(kb):
     for path in (kb.path / "graph").glob("*.npy"):
         whole = path.read_bytes()
         for position in range(0, len(whole), max(1, len(whole) // 10)):
@@ -164,7 +161,7 @@ def test_every_flipped_bit_is_found(kb: KnowledgeBase) -> None:
     assert graph_problems(kb.path) == []
 
 
-def test_damage_is_an_error_wherever_it_is_met(kb: KnowledgeBase) -> None:
+def test_damage_is_an_error_wherever_it_is_met(kb):
     """Change values that opening does not read."""
     path = kb.path / "graph" / "frame_entities.idx.npy"
     whole = path.read_bytes()
@@ -181,7 +178,7 @@ def test_damage_is_an_error_wherever_it_is_met(kb: KnowledgeBase) -> None:
     assert "missing" in graph_problems(kb.path)[0]
 
 
-def test_damage_of_the_starts(kb: KnowledgeBase) -> None:
+def test_damage_of_the_starts(kb):
     path = kb.path / "graph" / "frame_entities.ptr.npy"
     starts = np.load(path)
     starts[2] = 10_000
@@ -206,17 +203,15 @@ def test_damage_of_the_starts(kb: KnowledgeBase) -> None:
         ('{"format": "admiral-graph", "version": 1}', "changed since it was written"),
     ],
 )
-def test_a_damaged_manifest(kb: KnowledgeBase, content: str, message: str) -> None:
+def test_a_damaged_manifest(kb, content, message):
     (kb.path / "graph" / "graph.json").write_text(content)
     with pytest.raises(AdmiralError, match=message):
         MentionGraph.open(kb)
     assert message in graph_problems(kb.path)[0]
 
 
-def test_a_failed_build_leaves_the_old_graph(
-    kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(*_: object) -> None:
+def test_a_failed_build_leaves_the_old_graph(kb, monkeypatch):
+    def fail(*_):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("admiral.graph.graph_build.save_arrays", fail)
@@ -227,7 +222,7 @@ def test_a_failed_build_leaves_the_old_graph(
     assert sorted(kb.path.glob(".graph*")) == []
 
 
-def test_something_else_in_its_place(kb_path: Path) -> None:
+def test_something_else_in_its_place(kb_path):
     (kb_path / "graph").mkdir()
     (kb_path / "graph" / "notes.txt").write_text("mine")
     with pytest.raises(AdmiralError, match="something else is there"):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -27,7 +26,7 @@ from tests.admiral.graph.conftest import ROWS
 CLAIM = "Ridley Scott made Alien, the Alien of 1979."
 
 
-def test_entities_with_their_readings(kb: KnowledgeBase) -> None:
+def test_entities_with_their_readings(kb):
     film, novel, scott = ROWS["Alien (film)"], ROWS["Alien (novel)"], ROWS["Ridley Scott"]
     assert EntityLinker(kb).entities(CLAIM) == [
         Entity(scott, "Ridley Scott", 1, 0),
@@ -42,20 +41,20 @@ def test_entities_with_their_readings(kb: KnowledgeBase) -> None:
 
 
 @pytest.mark.parametrize("claim", ["", "nothing here", "The man.", "\ud800 \x00 \u202e"])
-def test_claims_that_name_nothing(kb: KnowledgeBase, graph: MentionGraph, claim: str) -> None:
+def test_claims_that_name_nothing(kb, graph, claim):
     assert EntityLinker(kb).entities(claim) == []
     for method in ("graph", "entity", "mention", "entity+mention"):
         assert ClaimSubgraph(kb, graph).retrieve([], method).tolist() == []
 
 
 @given(text=st.text())
-def test_no_text_breaks_the_linker(names_kb: KnowledgeBase, text: str) -> None:
+def test_no_text_breaks_the_linker(names_kb, text):
     rows = {entity.row for entity in EntityLinker(names_kb).entities(text)}
     assert rows <= set(names_kb.rows().tolist())
 
 
 @pytest.fixture(scope="module")
-def names_kb(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
+def names_kb(tmp_path_factory):
     folder = tmp_path_factory.mktemp("names")
     (folder / "corpus.jsonl").write_text(
         "".join(json.dumps({"title": t, "text": ""}) + "\n" for t in ("A", "A (B)", "0", "É!"))
@@ -64,7 +63,7 @@ def names_kb(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
     return KnowledgeBase.open(folder / "kb")
 
 
-def test_the_filter_of_common_entities(kb: KnowledgeBase, graph: MentionGraph) -> None:
+def test_the_filter_of_common_entities(kb, graph):
     subgraph = ClaimSubgraph(kb, graph, max_mentions=2)
     entities = subgraph.entities("Ridley Scott lives in London.")
     assert [(e.title, n) for e, n in subgraph.common(entities)] == [("London", 3)]
@@ -75,7 +74,7 @@ def test_the_filter_of_common_entities(kb: KnowledgeBase, graph: MentionGraph) -
         subgraph.retrieve(entities[:1], "walk")
 
 
-def test_the_walk_finds_what_a_claim_does_not_name(kb: KnowledgeBase, graph: MentionGraph) -> None:
+def test_the_walk_finds_what_a_claim_does_not_name(kb, graph):
     parameters = PageRankParameters(bm25_documents=0, tolerance=1e-6)
     ranker = GraphRanker(kb, graph, parameters)
     ranking = ranker.rank("Ridley Scott made it.", 20)
@@ -91,7 +90,7 @@ def test_the_walk_finds_what_a_claim_does_not_name(kb: KnowledgeBase, graph: Men
     assert ranker.rank("He saw nothing.", 5).documents == ()
 
 
-def test_bm25_seeds_what_claims_describe(kb: KnowledgeBase, graph: MentionGraph) -> None:
+def test_bm25_seeds_what_claims_describe(kb, graph):
     seeds = GraphRanker(kb, graph).seeds("a director who lives there")
     assert ROWS["Ridley Scott"] in seeds
     weight = PageRankParameters().bm25_weight
@@ -100,7 +99,7 @@ def test_bm25_seeds_what_claims_describe(kb: KnowledgeBase, graph: MentionGraph)
     assert named == pytest.approx(weight + 1 / np.log2(2 + 2))
 
 
-def test_without_a_bm25_index(built: Path, tmp_path: Path) -> None:
+def test_without_a_bm25_index(built, tmp_path):
     build([built / "corpus.jsonl"], tmp_path / "plain", bm25="none", progress=False)
     build_graph(tmp_path / "plain", progress=False)
     with KnowledgeBase.open(tmp_path / "plain") as plain:
@@ -112,12 +111,12 @@ def test_without_a_bm25_index(built: Path, tmp_path: Path) -> None:
     ("name", "value"),
     [("restart", 0.0), ("restart", 1.0), ("tolerance", 0.0), ("bm25_weight", -1.0)],
 )
-def test_parameters_are_checked(name: str, value: float) -> None:
+def test_parameters_are_checked(name, value):
     with pytest.raises(AdmiralError, match=f"{name}: {value} is not"):
         PageRankParameters(**{name: value})  # type: ignore[arg-type]
 
 
-def test_connections_of_two_titles(kb: KnowledgeBase, graph: MentionGraph) -> None:
+def test_connections_of_two_titles(kb, graph):
     found = connections(kb, graph, "Alien (film)", "London", 10)
     assert (found.direct, found.between) == (0, 1)
     (path,) = found.shown
@@ -131,7 +130,7 @@ def test_connections_of_two_titles(kb: KnowledgeBase, graph: MentionGraph) -> No
     assert connections(kb, graph, "Ridley Scott", "London", 1).shown == found.shown[:1]
 
 
-def test_titles_that_nothing_connects(kb: KnowledgeBase, graph: MentionGraph) -> None:
+def test_titles_that_nothing_connects(kb, graph):
     for first, second in (("The", "London"), ("London", "London")):
         assert connections(kb, graph, first, second, 10).shown == ()
     with pytest.raises(UnknownTitleError, match="'Paris'"):

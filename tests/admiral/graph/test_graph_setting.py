@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,8 +14,7 @@ from admiral.retrieval.document_ranking import GRAPH_FEATURES, NetworkDocumentSc
 CLAIMS = ["Ridley Scott made Alien in London.", "Alan Dean Foster wrote Alien by the Thames."]
 
 
-def results(system: Admiral) -> list[dict[str, Any]]:
-    """Return the results of `CLAIMS` without times."""
+def results(system):
     records = [result.to_json() for result in system.retrieve_many(CLAIMS)]
     for record in records:
         for hop in record["hops"]:
@@ -26,14 +23,12 @@ def results(system: Admiral) -> list[dict[str, Any]]:
 
 
 @pytest.fixture
-def settings(quick: Admiral) -> RetrievalConfig:
+def settings(quick):
     return replace(quick.config, hops="2", graph="auto")
 
 
-def test_without_the_graph_nothing_changes(
-    quick: Admiral, settings: RetrievalConfig, kb: KnowledgeBase
-) -> None:
-    def fresh(setting: str) -> list[dict[str, Any]]:
+def test_without_the_graph_nothing_changes(quick, settings, kb):
+    def fresh(setting):
         with KnowledgeBase.open(kb.path) as opened:
             return results(Admiral(opened, quick.checkpoint, replace(settings, graph=setting)))
 
@@ -44,9 +39,7 @@ def test_without_the_graph_nothing_changes(
     assert with_graph != before
 
 
-def test_the_bundled_weights_read_the_graph_only_where_there_is_one(
-    quick: Admiral, settings: RetrievalConfig, kb: KnowledgeBase
-) -> None:
+def test_the_bundled_weights_read_the_graph_only_where_there_is_one(quick, settings, kb):
     system = Admiral(kb, quick.checkpoint, settings)
     assert system.stages.graph is system.stages.graph_proximity is not None
     assert system.stages.document_scorer == NetworkDocumentScorer.bundled(graph=True)
@@ -57,9 +50,7 @@ def test_the_bundled_weights_read_the_graph_only_where_there_is_one(
     assert not NetworkDocumentScorer.bundled().reads(GRAPH_FEATURES)
 
 
-def test_every_hop_records_the_proximity_of_what_was_found(
-    quick: Admiral, settings: RetrievalConfig, kb: KnowledgeBase
-) -> None:
+def test_every_hop_records_the_proximity_of_what_was_found(quick, settings, kb):
     system = Admiral(kb, quick.checkpoint, settings)
     for state in system.search_states(CLAIMS):
         assert len(state.records) == 2
@@ -68,9 +59,7 @@ def test_every_hop_records_the_proximity_of_what_was_found(
         assert max(near.arrivals for near in state.records[-1].proximity.values()) > -3
 
 
-def test_weights_for_the_graph_need_one(
-    quick: Admiral, settings: RetrievalConfig, kb: KnowledgeBase, tmp_path: Path
-) -> None:
+def test_weights_for_the_graph_need_one(quick, settings, kb, tmp_path):
     path = tmp_path / "ranking.json"
     path.write_text(NetworkDocumentScorer.bundled(graph=True).to_json())
     own = replace(settings, ranking_weights=str(path))
@@ -80,7 +69,7 @@ def test_weights_for_the_graph_need_one(
 
 
 @pytest.mark.parametrize("value", [True, "true"])
-def test_the_setting_may_be_a_boolean(value: str | bool) -> None:
+def test_the_setting_may_be_a_boolean(value):
     assert RetrievalConfig(graph=value).graph == "true"
     with pytest.raises(AdmiralError, match="'graph': 'maybe' is not one of auto, true, false"):
         RetrievalConfig(graph="maybe").validate()

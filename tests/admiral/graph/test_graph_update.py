@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import numpy as np
 import pytest
@@ -30,7 +28,7 @@ _text = st.lists(
 
 
 @st.composite
-def _document(draw: st.DrawFn, title: str) -> dict[str, Any]:
+def _document(draw, title):
     sentences = draw(_text)
     links = [draw(st.lists(st.sampled_from(TITLES), max_size=1)) for _ in sentences]
     return {"title": title, "sentences": sentences, **({"links": links} if any(links) else {})}
@@ -46,12 +44,12 @@ _change = st.one_of(
 )
 
 
-def write(path: Path, documents: Sequence[dict[str, Any]]) -> Path:
+def write(path, documents):
     path.write_text("".join(json.dumps(document) + "\n" for document in documents))
     return path
 
 
-def apply(kb: Path, kind: str, argument: Any) -> None:
+def apply(kb, kind, argument):
     if kind == "add":
         corpus = write(kb.with_name("more.jsonl"), argument)
         add(corpus, kb, on_duplicate="replace", progress=False)
@@ -61,15 +59,13 @@ def apply(kb: Path, kind: str, argument: Any) -> None:
         compact(kb, progress=False)
 
 
-def arrays_of(kb: Path) -> dict[str, list[int]]:
+def arrays_of(kb):
     return {name: array.tolist() for name, array in load_arrays(kb).items()}
 
 
 @settings(max_examples=25, deadline=None)
 @given(_documents, st.lists(_change, min_size=1, max_size=3))
-def test_an_updated_graph_equals_a_new_one(
-    documents: Sequence[dict[str, Any]], changes: list[tuple[str, Any]]
-) -> None:
+def test_an_updated_graph_equals_a_new_one(documents, changes):
     with TemporaryDirectory() as folder:
         kb = Path(folder, "kb")
         always = {"title": "Other", "sentences": ["Big Bird, BB and the Bird."]}
@@ -87,7 +83,7 @@ def test_an_updated_graph_equals_a_new_one(
 
 
 @pytest.fixture
-def birds(tmp_path: Path) -> Path:
+def birds(tmp_path):
     documents = [
         {"title": "Big Bird", "sentences": ["It is in Sesame Street."]},
         {"title": "Sesame Street", "sentences": ["Big Bird and Elmo live there."]},
@@ -100,22 +96,20 @@ def birds(tmp_path: Path) -> Path:
     return kb
 
 
-def mentioning(kb: Path, title: str) -> int:
+def mentioning(kb, title):
     with KnowledgeBase.open(kb) as opened:
         row = opened.row(title)
         assert row is not None
         return int(MentionGraph.open(opened).frequency(np.array([row]))[0])
 
 
-def test_sentences_of_other_documents_mention_a_new_one(
-    birds: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sentences_of_other_documents_mention_a_new_one(birds, monkeypatch):
     from admiral.graph.entity_linking import EntityLinker
 
     texts: list[str] = []
     mentions = EntityLinker.mentions
 
-    def watched(linker: EntityLinker, text: str) -> list[tuple[int, ...]]:
+    def watched(linker, text):
         texts.append(text)
         return mentions(linker, text)
 
@@ -128,13 +122,13 @@ def test_sentences_of_other_documents_mention_a_new_one(
     assert texts == ["Big Bird and Elmo live there.", "New."]
 
 
-def mentioning_is_stale(kb: Path) -> bool:
+def mentioning_is_stale(kb):
     with pytest.raises(AdmiralError, match="another version"):
         mentioning(kb, "Elmo")
     return True
 
 
-def test_without_a_change_or_a_graph(birds: Path) -> None:
+def test_without_a_change_or_a_graph(birds):
     before = (birds / "graph" / "graph.json").stat()
     with keeping_graph(birds, progress=False):
         apply(birds, "remove", ["Nobody"])
@@ -146,7 +140,7 @@ def test_without_a_change_or_a_graph(birds: Path) -> None:
     assert not (other / "graph").exists()
 
 
-def test_a_stale_or_damaged_graph_is_built_anew(birds: Path) -> None:
+def test_a_stale_or_damaged_graph_is_built_anew(birds):
     apply(birds, "add", [{"title": "Bert", "sentences": ["Elmo and Bert."]}])
     with keeping_graph(birds, progress=False):
         apply(birds, "remove", ["Count"])
@@ -157,13 +151,13 @@ def test_a_stale_or_damaged_graph_is_built_anew(birds: Path) -> None:
     assert mentioning(birds, "Elmo") == 2
 
 
-def test_a_failed_change_leaves_both(birds: Path) -> None:
+def test_a_failed_change_leaves_both(birds):
     with pytest.raises(AdmiralError, match="Nobody"), keeping_graph(birds, progress=False):
         remove("Nobody", birds, progress=False)
     assert mentioning(birds, "Elmo") == 2
 
 
-def test_a_change_by_another_process_meanwhile(birds: Path) -> None:
+def test_a_change_by_another_process_meanwhile(birds):
     """Another version follows before the update begins: the mentions are of neither."""
     from admiral.graph import graph_build
 

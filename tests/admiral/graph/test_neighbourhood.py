@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from admiral.graph import MentionGraph, NeighbourhoodFinder
+from admiral.graph import NeighbourhoodFinder
 from admiral.graph.neighbourhood import MAX_BETWEEN, MAX_FOUND, MAX_NAMED
-from admiral.kb import KnowledgeBase
 from tests.admiral.graph.conftest import DOCUMENTS, ROWS
 
 
 @pytest.fixture
-def finder(kb: KnowledgeBase, graph: MentionGraph) -> NeighbourhoodFinder:
+def finder(kb, graph):
     return NeighbourhoodFinder(kb, graph)
 
 
-def test_roles_edges_and_paths(finder: NeighbourhoodFinder) -> None:
+def test_roles_edges_and_paths(finder):
     around = finder.around("Ridley Scott made Alien.", ["Alien (film)", "London", "Nowhere"])
     roles = {each.title: each.role for each in around.documents}
     # "Alien" names two documents, of which the one that was found is meant.
@@ -28,7 +27,7 @@ def test_roles_edges_and_paths(finder: NeighbourhoodFinder) -> None:
     assert (one, other, path.between) == ("Alien (film)", "London", "Ridley Scott")
 
 
-def test_a_path_through_a_document_that_was_found_is_left_out(finder: NeighbourhoodFinder) -> None:
+def test_a_path_through_a_document_that_was_found_is_left_out(finder):
     around = finder.around("It is so.", ["Alien (film)", "London", "Ridley Scott"])
     assert {(one, other) for one, other, _ in around.paths} == {
         ("Alien (film)", "Ridley Scott"),
@@ -36,7 +35,7 @@ def test_a_path_through_a_document_that_was_found_is_left_out(finder: Neighbourh
     }
 
 
-def test_a_document_between_two_others(finder: NeighbourhoodFinder) -> None:
+def test_a_document_between_two_others(finder):
     around = finder.around("It is so.", ["Ridley Scott", "<script>\u202e"])
     assert [(each.title, each.role) for each in around.documents] == [
         ("London", "between"),
@@ -45,9 +44,7 @@ def test_a_document_between_two_others(finder: NeighbourhoodFinder) -> None:
     ]
 
 
-def test_edges_equal_those_of_a_slow_search(
-    finder: NeighbourhoodFinder, graph: MentionGraph
-) -> None:
+def test_edges_equal_those_of_a_slow_search(finder, graph):
     everything = [document["title"] for document in DOCUMENTS]
     around = finder.around("Nothing.", everything)
     titles = [each.title for each in around.documents]
@@ -62,6 +59,6 @@ def test_edges_equal_those_of_a_slow_search(
     assert found == expected
 
 
-def test_nothing_around_an_unknown_claim(finder: NeighbourhoodFinder) -> None:
+def test_nothing_around_an_unknown_claim(finder):
     around = finder.around("zzz", [])
     assert around.documents == around.edges == around.paths == ()

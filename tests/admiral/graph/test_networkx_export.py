@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from pathlib import Path
 from xml.etree import ElementTree
 
 import networkx as nx
@@ -15,17 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError
-from admiral.graph import (
-    MentionGraph,
-    claim_network,
-    networkx_export,
-    to_networkx,
-    write_network,
-)
-from admiral.kb import KnowledgeBase
+from admiral.graph import claim_network, networkx_export, to_networkx, write_network
 
 
-def test_documents_and_what_they_mention(kb: KnowledgeBase, graph: MentionGraph) -> None:
+def test_documents_and_what_they_mention(kb, graph):
     network = to_networkx(kb, graph)
     assert list(network) == list(kb.titles())
     assert network.nodes["London"] == {"row": 3, "sentences": 1, "mentions": 3}
@@ -38,14 +30,14 @@ def test_documents_and_what_they_mention(kb: KnowledgeBase, graph: MentionGraph)
     assert not network.has_edge("Thames", "London")
 
 
-def test_a_part_of_the_graph(kb: KnowledgeBase, graph: MentionGraph) -> None:
+def test_a_part_of_the_graph(kb, graph):
     whole, part = to_networkx(kb, graph), to_networkx(kb, graph, np.array([3, 0, 3, 1]))
     kept = ["Ridley Scott", "Alien (film)", "London"]
     assert nx.utils.graphs_equal(part, whole.subgraph(kept))
     assert len(to_networkx(kb, graph, np.array([], dtype=np.int64))) == 0
 
 
-def test_the_network_of_a_claim(kb: KnowledgeBase, graph: MentionGraph) -> None:
+def test_the_network_of_a_claim(kb, graph):
     network = claim_network(kb, graph, "Ridley Scott lives there.", 3)
     assert len(network) == 3
     assert network.nodes["Ridley Scott"]["seed"] > 0
@@ -54,16 +46,14 @@ def test_the_network_of_a_claim(kb: KnowledgeBase, graph: MentionGraph) -> None:
     assert len(claim_network(kb, graph, "zzz", 3)) == 0
 
 
-def test_too_many_documents(
-    kb: KnowledgeBase, graph: MentionGraph, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_too_many_documents(kb, graph, monkeypatch):
     monkeypatch.setattr(networkx_export, "MAX_DOCUMENTS", 3)
     with pytest.raises(AdmiralError, match=r"8 documents are too many .* around a claim"):
         to_networkx(kb, graph)
     assert len(claim_network(kb, graph, "Ridley Scott lives in London.", 100)) == 3
 
 
-def test_files(kb: KnowledgeBase, graph: MentionGraph, tmp_path: Path) -> None:
+def test_files(kb, graph, tmp_path):
     network = to_networkx(kb, graph)
     write_network(network, tmp_path / "graph.json", "node-link")
     data = json.loads((tmp_path / "graph.json").read_text())
@@ -84,9 +74,7 @@ _TITLES = st.text(st.sampled_from("<>&\"'\u202e\ufffe\uffff\x1b]A\u2028é\U0001f
 
 @settings(max_examples=30, deadline=None)
 @given(st.lists(_TITLES, max_size=4))
-def test_graphml_of_any_titles_is_well_formed(
-    tmp_path_factory: pytest.TempPathFactory, titles: list[str]
-) -> None:
+def test_graphml_of_any_titles_is_well_formed(tmp_path_factory, titles):
     network = nx.DiGraph()
     for row, title in enumerate(titles):
         network.add_node(title, row=row, sentences=0, mentions=0)
@@ -103,6 +91,6 @@ def test_graphml_of_any_titles_is_well_formed(
     assert len(root.findall(".//{*}node")) == len(network)
 
 
-def test_importing_the_package_does_not_import_networkx() -> None:
+def test_importing_the_package_does_not_import_networkx():
     script = "import sys, admiral.graph; sys.exit('networkx' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", script]).returncode == 0

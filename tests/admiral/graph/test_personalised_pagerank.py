@@ -7,14 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from admiral.graph import PageRank, personalised_pagerank
+from admiral.graph import personalised_pagerank
 from admiral.graph.graph_ranking import inverse_frequency
 from tests.admiral.graph.random_graphs import SmallGraph, small_graphs
 
 
-def slow_pagerank(
-    small: SmallGraph, seeds: dict[int, float], restart: float, link_weight: float
-) -> np.ndarray:
+def slow_pagerank(small, seeds, restart, link_weight):
     """Return the exact scores of all rows; a walk ends at documents without edges."""
     rows = len(small.pages)
     frequency = np.zeros(rows)
@@ -38,7 +36,7 @@ def slow_pagerank(
     return scores
 
 
-def dense(ranks: PageRank, rows: int) -> np.ndarray:
+def dense(ranks, rows):
     scores = np.zeros(rows)
     scores[ranks.rows] = ranks.scores
     return scores
@@ -55,12 +53,8 @@ WEIGHTS = st.dictionaries(st.integers(0, 8), st.floats(0.01, 2), min_size=1, max
     st.sampled_from([0.0, 0.5, 2.0]),
 )
 def test_pushing_is_within_its_bound_of_power_iteration(
-    small: SmallGraph,
-    weights: dict[int, float],
-    restart: float,
-    tolerance: float,
-    link_weight: float,
-) -> None:
+    small, weights, restart, tolerance, link_weight
+):
     rows = len(small.pages)
     seeds = {row % rows: weight for row, weight in weights.items()}
     graph = small.build()
@@ -76,9 +70,7 @@ def test_pushing_is_within_its_bound_of_power_iteration(
 
 
 @given(small_graphs(), WEIGHTS, st.floats(0.2, 0.9))
-def test_arrivals_are_what_other_documents_lead_to(
-    small: SmallGraph, weights: dict[int, float], restart: float
-) -> None:
+def test_arrivals_are_what_other_documents_lead_to(small, weights, restart):
     rows = len(small.pages)
     seeds = {row % rows: weight for row, weight in weights.items()}
     ranks = personalised_pagerank(small.build(), seeds, restart=restart, tolerance=1e-9)
@@ -98,9 +90,7 @@ def test_arrivals_are_what_other_documents_lead_to(
 
 
 @given(small_graphs(), WEIGHTS)
-def test_sentences_carry_what_documents_pass_on(
-    small: SmallGraph, weights: dict[int, float]
-) -> None:
+def test_sentences_carry_what_documents_pass_on(small, weights):
     seeds = {row % len(small.pages): weight for row, weight in weights.items()}
     ranks = personalised_pagerank(small.build(), seeds, tolerance=1e-6)
     assert (ranks.flows >= 0).all()
@@ -110,18 +100,18 @@ def test_sentences_carry_what_documents_pass_on(
     assert ranks.flows.sum() <= 1.0
 
 
-def test_without_seeds_nothing_is_scored() -> None:
+def test_without_seeds_nothing_is_scored():
     ranks = personalised_pagerank(SmallGraph([[{0: 1}]]).build(), {})
     assert len(ranks.rows) == len(ranks.frames) == ranks.edges == 0
 
 
-def test_a_document_without_edges_keeps_its_mass() -> None:
+def test_a_document_without_edges_keeps_its_mass():
     ranks = personalised_pagerank(SmallGraph([[], [{}]]).build(), {0: 3.0, 1: 1.0})
     assert ranks.scores.tolist() == [0.75, 0.25]
     assert ranks.residual == 0
 
 
-def test_rare_entities_attract_more_than_common_ones() -> None:
+def test_rare_entities_attract_more_than_common_ones():
     # Page 0 mentions 1 and 2; ten other sentences mention 2.
     graph = SmallGraph([[{1: 1, 2: 1}], [], [], [{2: 1}] * 10]).build()
     scores = dense(personalised_pagerank(graph, {0: 1.0}), 4)
@@ -129,13 +119,13 @@ def test_rare_entities_attract_more_than_common_ones() -> None:
     assert inverse_frequency(np.array([0, 2])).tolist() == [1.0, 0.5]
 
 
-def test_ambiguous_mentions_count_less_than_certain_ones() -> None:
+def test_ambiguous_mentions_count_less_than_certain_ones():
     graph = SmallGraph([[{1: 1, 2: 4}], [], []]).build()
     scores = dense(personalised_pagerank(graph, {0: 1.0}), 3)
     assert scores[1] == pytest.approx(4 * scores[2])
 
 
-def test_an_entity_with_many_mentions_stays_within_the_bound() -> None:
+def test_an_entity_with_many_mentions_stays_within_the_bound():
     graph = SmallGraph([[], [{0: 1}], *([{0: 1}] for _ in range(20_000))]).build()
     ranks = personalised_pagerank(graph, {1: 1.0}, tolerance=1e-3)
     assert ranks.edges < 2_000

@@ -14,8 +14,7 @@ from admiral.graph.subgraph import METHODS, SubgraphOptions, graph_retrieve
 from tests.admiral.graph.random_graphs import SmallGraph, small_graphs
 
 
-def slow_graph_retrieve(small: SmallGraph, named: set[int], options: SubgraphOptions) -> set[int]:
-    """Return the frames of GraphRetrieve by enumerating all of them."""
+def slow_graph_retrieve(small, named, options):
     entities = [
         set(mentions) | ({page} if options.owner else set()) for page, mentions in small.frames
     ]
@@ -48,18 +47,14 @@ OPTIONS = st.builds(
 
 
 @given(small_graphs(), st.sets(st.integers(0, 8), max_size=5), OPTIONS)
-def test_the_fast_subgraph_equals_the_slow_one(
-    small: SmallGraph, named: set[int], options: SubgraphOptions
-) -> None:
+def test_the_fast_subgraph_equals_the_slow_one(small, named, options):
     named = {row for row in named if row < len(small.pages)}
     found = graph_retrieve(small.build(), np.array(sorted(named), dtype=np.int64), options)
     assert found.tolist() == sorted(slow_graph_retrieve(small, named, options))
 
 
 @given(small_graphs(), st.sets(st.integers(0, 8), max_size=5), OPTIONS)
-def test_the_baselines_equal_their_definitions(
-    small: SmallGraph, named: set[int], options: SubgraphOptions
-) -> None:
+def test_the_baselines_equal_their_definitions(small, named, options):
     named = {row for row in named if row < len(small.pages)}
     own = {n for n, (page, _) in enumerate(small.frames) if page in named}
     mention = {n for n, (_, mentioned) in enumerate(small.frames) if named & set(mentioned)}
@@ -88,18 +83,18 @@ PATH = SmallGraph(
         (SubgraphOptions(hops=2, owner=True, variant="induced"), [0, 1, 2, 3, 4]),
     ],
 )
-def test_the_sentences_of_a_path(options: SubgraphOptions, frames: list[int]) -> None:
+def test_the_sentences_of_a_path(options, frames):
     assert graph_retrieve(PATH.build(), np.array([0, 1]), options).tolist() == frames
 
 
-def test_one_document_or_none() -> None:
+def test_one_document_or_none():
     graph = SmallGraph([[{}, {1: 1}], [{0: 1}]]).build()
     assert graph_retrieve(graph, np.array([0])).tolist() == [0, 1]
     for method in METHODS.values():
         assert method(graph, np.array([], dtype=np.int64), SubgraphOptions()).tolist() == []
 
 
-def test_an_entity_with_100_000_mentions() -> None:
+def test_an_entity_with_100_000_mentions():
     """Row 0 is mentioned everywhere, by itself but for two sentences with row 1."""
     common, both = {0: 1}, {0: 1, 1: 1}
     graph = SmallGraph([[], [], [common] * 99_998 + [both] * 2]).build()
@@ -109,7 +104,7 @@ def test_an_entity_with_100_000_mentions() -> None:
     assert len(METHODS["mention"](graph, named, options)) == 100_000
 
 
-def test_bad_options() -> None:
+def test_bad_options():
     with pytest.raises(AdmiralError, match="hops: 3"):
         SubgraphOptions(hops=3)
     with pytest.raises(AdmiralError, match="variant 'all'"):

@@ -2,25 +2,24 @@ from __future__ import annotations
 
 import io
 import json
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError, RecordError
-from admiral.io.claims import evenly_spaced, read_claims, stream_claims
+from admiral.io.claims import read_claims, stream_claims
 from admiral.io.text_cleaning import clean_text
 from admiral.records import Claim
 
 
-def read(tmp_path: Path, content: bytes) -> list[Claim]:
+def read(tmp_path, content):
     path = tmp_path / "claims.jsonl"
     path.write_bytes(content)
     return list(read_claims(path))
 
 
-def test_the_id_is_id_or_uid_or_the_line_number(tmp_path: Path) -> None:
+def test_the_id_is_id_or_uid_or_the_line_number(tmp_path):
     content = (
         b'\xef\xbb\xbf{"id": 7, "claim": " A. "}\r\n\n'
         b'{"uid": "u", "claim": "B."}\n{"id": null, "claim": "C."}\n'
@@ -34,15 +33,7 @@ def test_the_id_is_id_or_uid_or_the_line_number(tmp_path: Path) -> None:
     ]
 
 
-def test_queries_of_beir_are_claims(tmp_path: Path) -> None:
-    content = (
-        b'{"_id": "q1", "text": "A.", "metadata": {}}\n{"_id": 2, "text": "B."}\n'
-        b'{"_id": "q3", "claim": "C.", "text": "D."}'
-    )
-    assert read(tmp_path, content) == [Claim("q1", "A."), Claim("2", "B."), Claim("3", "C.")]
-
-
-def test_surrogates_and_nul_are_replaced_as_in_documents(tmp_path: Path) -> None:
+def test_surrogates_and_nul_are_replaced_as_in_documents(tmp_path):
     assert read(tmp_path, rb'{"claim": " Emmy \ud800 Awards\u0000"}') == [
         Claim("1", "Emmy \N{REPLACEMENT CHARACTER} Awards\N{REPLACEMENT CHARACTER}")
     ]
@@ -71,9 +62,7 @@ def test_surrogates_and_nul_are_replaced_as_in_documents(tmp_path: Path) -> None
         (b"[" * 200_000, "", "cannot be parsed"),
     ],
 )
-def test_bad_lines_name_file_line_and_field(
-    tmp_path: Path, line: bytes, field: str, says: str
-) -> None:
+def test_bad_lines_name_file_line_and_field(tmp_path, line, field, says):
     with pytest.raises(RecordError) as caught:
         read(tmp_path, b'{"claim": "Good."}\n' + line + b"\n")
     assert caught.value.where == f"{tmp_path / 'claims.jsonl'}:2"
@@ -82,12 +71,12 @@ def test_bad_lines_name_file_line_and_field(
     assert caught.value.remedy
 
 
-def test_duplicate_ids_name_both_lines(tmp_path: Path) -> None:
+def test_duplicate_ids_name_both_lines(tmp_path):
     with pytest.raises(RecordError, match=r"jsonl:3: field 'id': '3' is also the id of line 1"):
         read(tmp_path, b'{"id": 3, "claim": "a"}\n{"claim": "b"}\n{"claim": "c"}\n')
 
 
-def test_utf16_is_reported(tmp_path: Path) -> None:
+def test_utf16_is_reported(tmp_path):
     path = tmp_path / "claims.jsonl"
     path.write_bytes('{"claim": "a"}'.encode("utf-16"))
     for skip in (None, lambda _: None):
@@ -96,20 +85,20 @@ def test_utf16_is_reported(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"\n \n\n"])
-def test_files_without_claims(tmp_path: Path, content: bytes) -> None:
+def test_files_without_claims(tmp_path, content):
     with pytest.raises(AdmiralError, match="holds no claims"):
         read(tmp_path, content)
     with pytest.raises(AdmiralError, match="holds no claims"):
         list(stream_claims(io.BytesIO(content)))
 
 
-def test_unreadable_files(tmp_path: Path) -> None:
+def test_unreadable_files(tmp_path):
     for path in (tmp_path / "absent", tmp_path):
         with pytest.raises(AdmiralError, match="cannot be read"):
             list(read_claims(path))
 
 
-def test_streams_are_text_or_json_lines() -> None:
+def test_streams_are_text_or_json_lines():
     assert list(stream_claims(io.BytesIO(b"\nA claim.\n {B.\n"))) == [
         Claim("2", "A claim."),
         Claim("3", "{B."),
@@ -119,7 +108,7 @@ def test_streams_are_text_or_json_lines() -> None:
         list(stream_claims(io.BytesIO(b'{"claim": "A."}\nB.\n')))
 
 
-def test_json_objects_after_plain_lines_are_records() -> None:
+def test_json_objects_after_plain_lines_are_records():
     lines = b'A.\n{"id": "b", "claim": "B."}\n{C}: text.\n["D"]\n'
     assert list(stream_claims(io.BytesIO(lines))) == [
         Claim("1", "A."),
@@ -133,7 +122,7 @@ def test_json_objects_after_plain_lines_are_records() -> None:
         assert (caught.value.where, caught.value.field) == ("standard input:2", field)
 
 
-def test_bad_lines_can_be_skipped(tmp_path: Path) -> None:
+def test_bad_lines_can_be_skipped(tmp_path):
     lines = (
         b'\xff\n{"claim": ""}\n{"id": "a", "claim": "A."}\n{"id": "a", "claim": "Again."}\n'
         b'B.\n[]\n{"claim": "C.", "id": true}\n{"claim": "D."}\n'
@@ -152,8 +141,8 @@ def test_bad_lines_can_be_skipped(tmp_path: Path) -> None:
         list(read_claims(path, lambda _: None))
 
 
-def test_a_stream_is_not_read_ahead() -> None:
-    def lines() -> object:
+def test_a_stream_is_not_read_ahead():
+    def lines():
         yield b"First.\n"
         raise AssertionError("read ahead")
 
@@ -168,14 +157,7 @@ def test_a_stream_is_not_read_ahead() -> None:
         max_size=8,
     )
 )
-def test_any_json_text_is_read_back(claims: dict[str, str]) -> None:
+def test_any_json_text_is_read_back(claims):
     lines = [json.dumps({"id": key, "claim": text}) + "\n" for key, text in claims.items()]
     got = list(stream_claims(io.BytesIO("".join(lines).encode())))
     assert got == [Claim(key, clean_text(text)) for key, text in claims.items()]
-
-
-def test_a_limited_number_of_claims_is_evenly_spaced(tmp_path: Path) -> None:
-    path = tmp_path / "claims.jsonl"
-    path.write_text("".join(f'{{"id": "{n}", "claim": "Claim {n}."}}\n' for n in range(10)))
-    assert [claim.id for claim in evenly_spaced(list(read_claims(path)), 3)] == ["0", "3", "6"]
-    assert len(evenly_spaced(list(read_claims(path)), 0)) == 10

@@ -24,18 +24,18 @@ TEXTS = st.text(
         ("10⁻⁶ m², 5½ and ½, 3₂", "10^-6 m2, 5 1⁄2 and 1⁄2, 3_2"),
     ],
 )
-def test_forms(text: str, form: str) -> None:
+def test_forms(text, form):
     assert matching_form(text) == form
 
 
 @given(TEXTS)
-def test_the_form_is_idempotent(text: str) -> None:
+def test_the_form_is_idempotent(text):
     form = matching_form(text)
     assert matching_form(form) == form
 
 
 @given(TEXTS)
-def test_offsets_ascend_and_lie_in_the_text(text: str) -> None:
+def test_offsets_ascend_and_lie_in_the_text(text):
     form, offsets = matching_form_with_offsets(text)
     assert len(offsets) == len(form) + 1
     assert offsets == sorted(offsets)
@@ -44,7 +44,7 @@ def test_offsets_ascend_and_lie_in_the_text(text: str) -> None:
 
 
 @given(st.text(st.sampled_from("12⁶₂½ a"), max_size=12))
-def test_raised_numbers_join_no_digits(text: str) -> None:
+def test_raised_numbers_join_no_digits(text):
     longest = max(map(len, re.findall("[12]+|[⁶]+|[₂]+", text)), default=0)
     found = re.findall("[0-9]+", matching_form(text))
     assert max(map(len, found), default=0) <= max(longest, "½" in text)

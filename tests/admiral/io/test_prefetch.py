@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from queue import Queue
 
 import pytest
@@ -11,14 +10,14 @@ import pytest
 from admiral.io.claims import Prefetch
 
 
-def wait_until_ready(stream: Prefetch[int]) -> None:
+def wait_until_ready(stream):
     deadline = time.monotonic() + 10
     while not stream.ready():
         assert time.monotonic() < deadline
         time.sleep(0.001)
 
 
-def test_ready_tells_whether_an_item_is_available() -> None:
+def test_ready_tells_whether_an_item_is_available():
     source: Queue[int | None] = Queue()
     stream = Prefetch(iter(source.get, None))
     assert not stream.ready()
@@ -32,8 +31,8 @@ def test_ready_tells_whether_an_item_is_available() -> None:
 
 
 @pytest.mark.parametrize("kind", [ValueError, SystemExit, KeyboardInterrupt])
-def test_an_error_is_raised_after_the_items_before_it(kind: type[BaseException]) -> None:
-    def source() -> Iterator[int]:
+def test_an_error_is_raised_after_the_items_before_it(kind):
+    def source():
         yield from range(3)
         raise kind("item 3 is bad")
 
@@ -45,10 +44,10 @@ def test_an_error_is_raised_after_the_items_before_it(kind: type[BaseException])
             next(stream)
 
 
-def test_the_number_of_items_read_ahead_is_bounded() -> None:
+def test_the_number_of_items_read_ahead_is_bounded():
     read: Queue[int] = Queue()
 
-    def source() -> Iterator[int]:
+    def source():
         for number in range(100):
             read.put(number)
             yield number

@@ -8,22 +8,19 @@ import re
 import select
 import sys
 import termios
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr
-
-import pytest
 
 from admiral.io.progress import StatusLine, track_claims
 
 
 @contextmanager
-def _terminal() -> Iterator[Callable[[], str]]:
+def _terminal():
     """Make standard error a terminal; yield a function that returns its visible line."""
     master, slave = pty.openpty()
     termios.tcsetwinsize(slave, (24, 80))
     written = bytearray()
 
-    def visible() -> str:
+    def visible():
         while select.select([master], [], [], 0.1)[0]:
             written.extend(os.read(master, 65536))
         line = ""
@@ -36,7 +33,7 @@ def _terminal() -> Iterator[Callable[[], str]]:
     os.close(master)
 
 
-def test_progress_off_a_terminal_is_lines(capsys: pytest.CaptureFixture[str]) -> None:
+def test_progress_off_a_terminal_is_lines(capsys):
     assert list(track_claims(iter("abc"), done=2, total=5)) == ["a", "b", "c"]
     said = capsys.readouterr().err
     assert re.fullmatch(r"5 of 5 claims, ([\d,]+ per second|[\d.]+ s per claim)\n", said)
@@ -44,7 +41,7 @@ def test_progress_off_a_terminal_is_lines(capsys: pytest.CaptureFixture[str]) ->
     assert capsys.readouterr().err == ""
 
 
-def test_a_status_line_is_replaced_and_erased() -> None:
+def test_a_status_line_is_replaced_and_erased():
     with _terminal() as visible:
         with StatusLine() as status:
             status.show("Hop 1: searching for candidates")
@@ -58,7 +55,7 @@ def test_a_status_line_is_replaced_and_erased() -> None:
         assert visible() == ""
 
 
-def test_no_status_line_off_a_terminal_or_disabled(capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_status_line_off_a_terminal_or_disabled(capsys):
     with StatusLine() as status:
         status.show("Hop 1")
         status.clear()

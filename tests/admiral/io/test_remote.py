@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import zipfile
-from pathlib import Path
 
 import fsspec
 import pytest
@@ -20,7 +19,7 @@ NAMES = ("a/2.jsonl", "a-b/1.jsonl.gz", "a/.hidden.jsonl", "b.jsonl")
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     folder = tmp_path / "corpus"
     for number, name in enumerate(NAMES):
         lines = [json.dumps({"title": f"T{number}-{n}", "text": "One. Two."}) for n in range(3)]
@@ -30,7 +29,7 @@ def folder(tmp_path: Path) -> Path:
     return folder
 
 
-def urls(folder: Path) -> list[str]:
+def urls(folder):
     memory = fsspec.filesystem("memory")
     memory.put(str(folder), "/corpus", recursive=True)
     archive = folder.with_name("corpus.zip")
@@ -40,7 +39,7 @@ def urls(folder: Path) -> list[str]:
     return [f"file://{folder}", "memory://corpus", f"zip://corpus::{archive}"]
 
 
-def test_a_folder_by_url_equals_the_local_folder(folder: Path) -> None:
+def test_a_folder_by_url_equals_the_local_folder(folder):
     want = [r.document for r in Corpora(folder, "auto", False).records(False)]
     assert [document.title for document in want][::3] == ["T0-0", "T1-0", "T3-0"]
     for url in urls(folder):
@@ -50,7 +49,7 @@ def test_a_folder_by_url_equals_the_local_folder(folder: Path) -> None:
         assert got == want
 
 
-def test_a_file_by_url_is_built_into_a_knowledge_base(folder: Path, tmp_path: Path) -> None:
+def test_a_file_by_url_is_built_into_a_knowledge_base(folder, tmp_path):
     url = f"file://{folder}/b.jsonl"
     build(url, tmp_path / "kb", bm25="none", progress=False)
     with KnowledgeBase.open(tmp_path / "kb") as kb:
@@ -58,7 +57,7 @@ def test_a_file_by_url_is_built_into_a_knowledge_base(folder: Path, tmp_path: Pa
         assert kb.settings["sources"] == [{"name": "b.jsonl", "format": "jsonl"}]
 
 
-def test_text_files_by_url_keep_their_names(tmp_path: Path) -> None:
+def test_text_files_by_url_keep_their_names(tmp_path):
     (tmp_path / "Ada_Lovelace.txt").write_text("She wrote.")
     (tmp_path / "notes.md").write_text("# Charles Babbage\n\nHe built.")
     url = f"file://{tmp_path}"
@@ -73,14 +72,14 @@ def test_text_files_by_url_keep_their_names(tmp_path: Path) -> None:
         ("memory://nothing", "memory://nothing: no such file or folder"),
     ],
 )
-def test_a_bad_url_is_one_error(url: str, says: str) -> None:
+def test_a_bad_url_is_one_error(url, says):
     with pytest.raises(AdmiralError) as caught:
         Corpora(url, "auto", False)
     assert says in str(caught.value)
 
 
-def test_missing_packages_of_https_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing(_: str) -> None:
+def test_missing_packages_of_https_are_named(monkeypatch):
+    def missing(_):
         raise ImportError('HTTPFileSystem requires "requests" and "aiohttp" to be installed')
 
     monkeypatch.setattr("fsspec.core.url_to_fs", missing)
@@ -88,7 +87,7 @@ def test_missing_packages_of_https_are_named(monkeypatch: pytest.MonkeyPatch) ->
         RemotePath("https://example.org/corpus.jsonl")
 
 
-def test_bad_records_and_damaged_files_name_the_url(folder: Path) -> None:
+def test_bad_records_and_damaged_files_name_the_url(folder):
     url = f"file://{folder}/b.jsonl"
     (folder / "b.jsonl").write_text('{"title": "A", "text": "B."}\n{"title": 3}\n')
     with pytest.raises(AdmiralError, match=rf"^{url}:2: field 'title': a number"):
@@ -100,7 +99,7 @@ def test_bad_records_and_damaged_files_name_the_url(folder: Path) -> None:
         list(Corpora(url, "jsonl", False).records(False))
 
 
-def test_errors_while_reading_name_the_url(tmp_path: Path) -> None:
+def test_errors_while_reading_name_the_url(tmp_path):
     archive = tmp_path / "corpus.zip"
     lines = "".join(json.dumps({"title": f"T{n}", "text": "One."}) + "\n" for n in range(2000))
     with zipfile.ZipFile(archive, "w") as file:
@@ -113,6 +112,6 @@ def test_errors_while_reading_name_the_url(tmp_path: Path) -> None:
         list(Corpora(url, "jsonl", False).records(False))
 
 
-def test_a_remote_database_is_refused() -> None:
+def test_a_remote_database_is_refused():
     with pytest.raises(AdmiralError, match=r"memory://x.db: a remote database cannot be read"):
         list(read_corpus(RemotePath("memory://x.db"), "feverous"))

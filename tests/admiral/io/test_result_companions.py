@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError
-from admiral.io.claims import read_claims
 from admiral.io.result_writer import ResumableWriter, check_settings, write_settings
-from admiral.io.text_cleaning import clean_text
 from admiral.records import Claim
 from admiral.storage.atomic_files import encode_record
 from tests.admiral.results import result
 
 CLAIMS = [Claim(str(i), f"Claim {i} with \u2028 and {chr(0xD800)}.") for i in range(6)]
+COUNT = len(CLAIMS)
 BAD = {"1", "4"}
 SETTINGS = {"beam_size": 25}
 
 
-def failure(claim: Claim) -> dict[str, object]:
+def failure(claim):
     return {"id": claim.id, "claim": claim.text, "attempts": 3, "error": "ValueError: no"}
 
 
-def run(path: Path, stop_after: int = len(CLAIMS), *, overwrite: bool = False) -> list[str]:
+def run(path, stop_after=COUNT, *, overwrite=False):
     """Write results, and failures of the bad claims; return the ids of pending claims."""
     asked = []
     with ResumableWriter(path, SETTINGS, overwrite=overwrite) as writer:
@@ -43,9 +41,7 @@ def run(path: Path, stop_after: int = len(CLAIMS), *, overwrite: bool = False) -
 
 
 @given(data=st.data())
-def test_a_resumed_run_skips_failed_claims(
-    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
-) -> None:
+def test_a_resumed_run_skips_failed_claims(tmp_path_factory, data):
     path = tmp_path_factory.mktemp("run") / "results.jsonl"
     asked: list[str] = []
     while not path.exists():
@@ -58,20 +54,13 @@ def test_a_resumed_run_skips_failed_claims(
     assert run(path) == []
 
 
-def test_the_file_can_be_read_as_claims(tmp_path: Path) -> None:
-    path = tmp_path / "results.jsonl"
-    run(path)
-    again = list(read_claims(tmp_path / "results.jsonl.failed.jsonl"))
-    assert again == [Claim(c.id, clean_text(c.text)) for c in (CLAIMS[1], CLAIMS[4])]
-
-
-def test_overwrite_forgets_failed_claims(tmp_path: Path) -> None:
+def test_overwrite_forgets_failed_claims(tmp_path):
     path = tmp_path / "results.jsonl"
     run(path)
     assert run(path, overwrite=True) == [claim.id for claim in CLAIMS]
 
 
-def test_failed_claims_are_matched_by_id_and_text(tmp_path: Path) -> None:
+def test_failed_claims_are_matched_by_id_and_text(tmp_path):
     path = tmp_path / "results.jsonl"
     run(path)
     changed = [Claim(c.id, "Another.") if c.id == "4" else c for c in CLAIMS]
@@ -80,7 +69,7 @@ def test_failed_claims_are_matched_by_id_and_text(tmp_path: Path) -> None:
     assert "record 4 is of claim '5', not '4'" in str(caught.value)
 
 
-def test_other_settings_are_refused_even_if_all_claims_failed(tmp_path: Path) -> None:
+def test_other_settings_are_refused_even_if_all_claims_failed(tmp_path):
     path = tmp_path / "results.jsonl"
     with ResumableWriter(path, SETTINGS) as writer:
         writer.failed_claims.add(failure(CLAIMS[0]))
@@ -89,7 +78,7 @@ def test_other_settings_are_refused_even_if_all_claims_failed(tmp_path: Path) ->
     assert "beam_size was 25, now 5" in str(caught.value)
 
 
-def test_an_incomplete_last_line_is_removed_and_a_broken_one_reported(tmp_path: Path) -> None:
+def test_an_incomplete_last_line_is_removed_and_a_broken_one_reported(tmp_path):
     path = tmp_path / "results.jsonl"
     run(path)
     side = tmp_path / "results.jsonl.failed.jsonl"
@@ -104,7 +93,7 @@ def test_an_incomplete_last_line_is_removed_and_a_broken_one_reported(tmp_path: 
     assert side.read_bytes() == b"{}\n" + whole
 
 
-def test_failed_claims_are_reported_at_the_end(tmp_path: Path) -> None:
+def test_failed_claims_are_reported_at_the_end(tmp_path):
     path = tmp_path / "results.jsonl"
     run(path)
     with ResumableWriter(path, SETTINGS) as writer:
@@ -117,7 +106,7 @@ def test_failed_claims_are_reported_at_the_end(tmp_path: Path) -> None:
     assert not (tmp_path / "results.jsonl.failed.jsonl").exists()
 
 
-def test_settings_are_compared(tmp_path: Path) -> None:
+def test_settings_are_compared(tmp_path):
     results, path = tmp_path / "results.jsonl", tmp_path / "settings.json"
     write_settings(path, {"precision": "fp32", "hops": "2"})
     check_settings(results, path, {"precision": "fp32", "hops": "2"})

@@ -6,19 +6,17 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from admiral.io.progress import stderr_is_terminal, track_claims, track_documents
 
 
-def test_a_closed_standard_error_is_not_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_closed_standard_error_is_not_a_terminal(monkeypatch):
     monkeypatch.setattr(sys, "stderr", None)
     assert not stderr_is_terminal()
     assert list(track_documents("abc", "reading")) == ["a", "b", "c"]
     assert list(track_claims("abc", done=0, total=3)) == ["a", "b", "c"]
 
 
-def test_a_command_works_with_standard_error_closed(tmp_path: Path) -> None:
+def test_a_command_works_with_standard_error_closed(tmp_path):
     corpus, kb = tmp_path / "c.jsonl", tmp_path / "kb"
     corpus.write_text('{"title": "A", "text": "A bird."}\n')
     code = "from admiral.cli.main import run; run()"

@@ -15,7 +15,7 @@ CLAIM = Claim("1", "Ada wrote")
 
 
 @given(st.text(st.characters(), max_size=40))
-def test_printable_text_contains_no_control_characters(text: str) -> None:
+def test_printable_text_contains_no_control_characters(text):
     shown = printable(text)
     shown.encode("utf-8")
     assert shown.splitlines() in ([], [shown])
@@ -23,16 +23,11 @@ def test_printable_text_contains_no_control_characters(text: str) -> None:
 
 
 @given(st.text(st.characters(categories=["L", "N", "P"]), max_size=40))
-def test_ordinary_text_is_unchanged(text: str) -> None:
+def test_ordinary_text_is_unchanged(text):
     assert printable(text) == text
 
 
-def test_escapes_are_visible() -> None:
-    assert printable("a\x1b[31m\u202eb \n c") == "a\\x1b[31m\\u202eb c"
-    assert printable("x" * 50, 10) == "x" * 10 + "…"
-
-
-def test_a_result_shows_hops_evidence_proofs_and_documents() -> None:
+def test_a_result_shows_hops_evidence_proofs_and_documents():
     text = render_result(result(CLAIM))
     assert text == (
         "Claim: Ada wrote\n"
@@ -68,7 +63,7 @@ def test_a_result_shows_hops_evidence_proofs_and_documents() -> None:
     )
 
 
-def test_colour_adds_escapes_and_titles_cannot() -> None:
+def test_colour_adds_escapes_and_titles_cannot():
     hostile = result(Claim("1", "a\x1b[2J"), title="\x1b]0;owned\x07")
     plain = render_result(hostile)
     assert "\x1b" not in plain
@@ -79,7 +74,7 @@ def test_colour_adds_escapes_and_titles_cannot() -> None:
     assert coloured == render_result(hostile, width=1000)
 
 
-def test_long_rankings_and_texts_are_shortened_and_notes_shown() -> None:
+def test_long_rankings_and_texts_are_shortened_and_notes_shown():
     documents = tuple(RankedDocument(f"D{i}", 1.0, 1) for i in range(14))
     long = result(CLAIM)
     hop = replace(long.hops[0], evidence=(Sentence("T", 0, "word " * 10_000),), proof=None)
@@ -93,7 +88,7 @@ def test_long_rankings_and_texts_are_shortened_and_notes_shown() -> None:
     assert max(map(len, text.splitlines())) <= 60
 
 
-def test_probabilities_are_shown_instead_of_the_verdict_of_the_proof() -> None:
+def test_probabilities_are_shown_instead_of_the_verdict_of_the_proof():
     text = render_result(verified_result(CLAIM), width=200)
     assert "The evidence is not yet sufficient (probability that it is: 0.12).\n" in text
     assert "The evidence is sufficient (probability 0.97).\n" in text
@@ -109,7 +104,7 @@ def test_probabilities_are_shown_instead_of_the_verdict_of_the_proof() -> None:
     assert f"The evidence is sufficient (probability 0.75).\n{verdict}" in judged
 
 
-def test_a_judgement_shows_evidence_proof_and_verdict() -> None:
+def test_a_judgement_shows_evidence_proof_and_verdict():
     proof = result(CLAIM).hops[0].proof
     evidence = [("Ada Lovelace", "She wrote."), ("", "Untitled.")]
     text = render_judgement("Ada wrote", evidence, Judgement(False, proof))

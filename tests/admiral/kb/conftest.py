@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
-from pathlib import Path
-from typing import Any
 
 import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers
@@ -15,8 +12,8 @@ from trie import SafeTokenizer
 
 
 @pytest.fixture
-def write_jsonl(tmp_path: Path) -> Callable[..., Path]:
-    def write(records: Iterable[Any], name: str = "corpus.jsonl") -> Path:
+def write_jsonl(tmp_path):
+    def write(records, name="corpus.jsonl"):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("".join(json.dumps(r) + "\n" for r in records), encoding="utf-8")
@@ -26,7 +23,7 @@ def write_jsonl(tmp_path: Path) -> Callable[..., Path]:
 
 
 @pytest.fixture
-def birds(write_jsonl: Callable[..., Path]) -> Path:
+def birds(write_jsonl):
     return write_jsonl(
         [
             {
@@ -42,7 +39,7 @@ def birds(write_jsonl: Callable[..., Path]) -> Path:
 
 
 @pytest.fixture
-def tokens() -> SafeTokenizer:
+def tokens():
     words = ["<pad>", "</s>", "<unk>", "Great", "tit", "Bird", "Seed", "a"]
     backend = Tokenizer(models.WordLevel({w: i for i, w in enumerate(words)}, unk_token="<unk>"))
     backend.pre_tokenizer = pre_tokenizers.Whitespace()

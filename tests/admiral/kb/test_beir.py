@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -22,7 +20,7 @@ TITLES = {"d1": "Mercury", "d2": "Mercury (d2)", "d3": "d3"}
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     """Return a BEIR data set with corpus, queries and qrels."""
     folder = tmp_path / "planets"
     (folder / "qrels").mkdir(parents=True)
@@ -32,25 +30,25 @@ def folder(tmp_path: Path) -> Path:
     return folder
 
 
-def _write(path: Path, records: Any) -> Path:
+def _write(path, records):
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
     return path
 
 
-def _ids(kb: Path) -> dict[str, str]:
+def _ids(kb):
     with KnowledgeBase.open(kb) as opened:
         assert opened.titles_of_ids() == {d.id: d.title for d in opened.documents() if d.id}
         return {document.id: document.title for document in opened.documents()}
 
 
-def test_a_folder_is_indexed_with_its_ids(folder: Path, tmp_path: Path) -> None:
+def test_a_folder_is_indexed_with_its_ids(folder, tmp_path):
     report = build(folder, tmp_path / "kb", bm25="none", progress=False)
     assert (report.documents, report.duplicates, report.bad) == (3, 1, 0)
     assert _ids(tmp_path / "kb") == TITLES
     assert verify(tmp_path / "kb") == []
 
 
-def test_ids_survive_additions_and_compaction(folder: Path, tmp_path: Path) -> None:
+def test_ids_survive_additions_and_compaction(folder, tmp_path):
     kb = tmp_path / "kb"
     build(folder, kb, bm25="none", progress=False)
     add(_write(tmp_path / "more.jsonl", [{"_id": "d4", "title": "T", "text": "x"}]), kb)
@@ -60,7 +58,7 @@ def test_ids_survive_additions_and_compaction(folder: Path, tmp_path: Path) -> N
     assert _ids(kb) == {**TITLES, "d4": "T", "": "Own"}
 
 
-def test_additions_are_told_apart_by_their_ids(folder: Path, tmp_path: Path) -> None:
+def test_additions_are_told_apart_by_their_ids(folder, tmp_path):
     kb = tmp_path / "kb"
     build(folder, kb, bm25="none", progress=False)
     more = [
@@ -84,12 +82,12 @@ def test_additions_are_told_apart_by_their_ids(folder: Path, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("policy", ["merge", "skip"])
-def test_of_equal_titles_the_first_id_is_kept(policy: str, folder: Path, tmp_path: Path) -> None:
+def test_of_equal_titles_the_first_id_is_kept(policy, folder, tmp_path):
     build(folder, tmp_path / "kb", bm25="none", on_duplicate=policy, progress=False)
     assert _ids(tmp_path / "kb") == {"d1": "Mercury", "d3": "d3"}
 
 
-def test_an_id_occurs_once(folder: Path, tmp_path: Path) -> None:
+def test_an_id_occurs_once(folder, tmp_path):
     path = folder / "corpus.jsonl"
     _write(path, [*CORPUS, {"_id": "d3", "title": "Other", "text": "x"}])
     with pytest.raises(AdmiralError, match=r"corpus.jsonl:4: field '_id': 'd3' is the id of an"):
@@ -97,7 +95,7 @@ def test_an_id_occurs_once(folder: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "kb").exists()
 
 
-def test_results_name_the_ids(folder: Path, tmp_path: Path) -> None:
+def test_results_name_the_ids(folder, tmp_path):
     build(folder, tmp_path / "kb", bm25="none", progress=False)
     ranked = tuple(RankedDocument(title, 1.0, 0) for title in TITLES.values())
     plain = RetrievalResult(Claim("q1", "A claim."), ranked, (), (), "max_hops")

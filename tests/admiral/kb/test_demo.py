@@ -4,17 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from admiral.kb import KnowledgeBase, demo_kb, locate, verify
-from admiral.kb.demo import default_backend
+from admiral.kb import KnowledgeBase, demo_kb, verify
 
 
 @pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def cache(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return tmp_path / "cache"
 
 
-def test_the_demo_is_built_once(cache: Path) -> None:
+def test_the_demo_is_built_once(cache):
     path = demo_kb("bm25s")
     assert path.is_relative_to(cache)
     made = (path / "manifest.json").stat().st_mtime_ns
@@ -27,14 +26,14 @@ def test_the_demo_is_built_once(cache: Path) -> None:
         assert first in [hit.title for hit in kb.search([first], 5)[0]]
 
 
-def test_a_damaged_demo_is_built_again() -> None:
+def test_a_damaged_demo_is_built_again():
     path = demo_kb("bm25s")
     (path / "titles.marisa").write_bytes(b"")
     assert demo_kb("bm25s") == path
     assert verify(path) == []
 
 
-def test_two_processes_at_the_same_time() -> None:
+def test_two_processes_at_the_same_time():
     script = "from admiral.kb import demo_kb; print(demo_kb('bm25s'))"
     root = str(Path(__file__).parents[3])
     children = [
@@ -44,9 +43,3 @@ def test_two_processes_at_the_same_time() -> None:
     outputs = {child.communicate()[0].decode().strip() for child in children}
     assert [child.returncode for child in children] == [0, 0]
     assert outputs == {str(demo_kb("bm25s"))}
-
-
-def test_locate(tmp_path: Path) -> None:
-    assert locate(tmp_path) == tmp_path
-    assert locate("demo") == locate(None)
-    assert locate("demo").name.endswith(default_backend())

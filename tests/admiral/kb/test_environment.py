@@ -9,14 +9,13 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from admiral.errors import AdmiralError
-from admiral.kb import KnowledgeBase, add, build, verify
+from admiral.kb import KnowledgeBase, build, verify
 from admiral.kb.bm25 import open_bm25
 from admiral.storage.atomic_directories import swap_directories
 
@@ -24,7 +23,7 @@ ROOT = Path(__file__).parents[3]
 INDEX = [sys.executable, "-c", "from admiral.cli.main import run; run()", "index"]
 
 
-def write(path: Path, word: str, count: int) -> Path:
+def write(path, word, count):
     records = (
         {"title": f"T{n}", "sentences": [f"{word} {n}."] * (n % 3 + 1)} for n in range(count)
     )
@@ -33,14 +32,14 @@ def write(path: Path, word: str, count: int) -> Path:
 
 
 @contextmanager
-def constantly_replaced(folder: Path) -> Iterator[Path]:
+def constantly_replaced(folder):
     """Replace a knowledge base by two others in turn, as fast as possible."""
     for word, count in (("old", 30), ("new", 45)):
         build(write(folder / f"{word}.jsonl", word, count), folder / word, bm25="bm25s")
     shutil.copytree(folder / "old", folder / "kb")
     completed = threading.Event()
 
-    def replace() -> None:
+    def replace():
         while not completed.is_set():
             for word in ("new", "old"):
                 shutil.copytree(folder / word, folder / "fresh")
@@ -56,7 +55,7 @@ def constantly_replaced(folder: Path) -> Iterator[Path]:
         thread.join()
 
 
-def test_opening_during_replacements_gives_one_build(tmp_path: Path) -> None:
+def test_opening_during_replacements_gives_one_build(tmp_path):
     errors: list[str] = []
     searches: list[bool] = []
     with constantly_replaced(tmp_path) as path:
@@ -76,13 +75,11 @@ def test_opening_during_replacements_gives_one_build(tmp_path: Path) -> None:
     assert all("was replaced by another build" in message for message in errors)
 
 
-def test_an_index_replaced_while_it_is_opened_is_an_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_index_replaced_while_it_is_opened_is_an_error(tmp_path, monkeypatch):
     for word, count in (("old", 3), ("new", 4)):
         build(write(tmp_path / f"{word}.jsonl", word, count), tmp_path / word, bm25="bm25s")
 
-    def replace_and_open(*args: object, **kwargs: object) -> object:
+    def replace_and_open(*args, **kwargs):
         (tmp_path / "old").rename(tmp_path / "gone")
         (tmp_path / "new").rename(tmp_path / "old")
         return open_bm25(*args, **kwargs)  # type: ignore[arg-type]
@@ -95,19 +92,7 @@ def test_an_index_replaced_while_it_is_opened_is_an_error(
         kb.search(["old"], 3)
 
 
-def test_damage_is_not_mistaken_for_a_replacement(
-    birds: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    build(birds, tmp_path / "kb", bm25="none", progress=False)
-    (tmp_path / "kb" / "titles-rows.npy").write_bytes(b"\x93NUMPY")
-    monkeypatch.setattr("admiral.kb.store.collection.ATTEMPTS", 1)  # no retries
-    with pytest.raises(AdmiralError, match="where the manifest says"):
-        KnowledgeBase.open(tmp_path / "kb")
-
-
-def test_concurrent_builds_succeed_or_report_the_lock(
-    tmp_path: Path,
-) -> None:
+def test_concurrent_builds_succeed_or_report_the_lock(tmp_path):
     corpora = [write(tmp_path / f"{word}.jsonl", word, 300) for word in ("one", "two", "three")]
     kb = tmp_path / "kb"
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -125,22 +110,6 @@ def test_concurrent_builds_succeed_or_report_the_lock(
         words = {document.sentences[0].split()[0] for document in opened.documents()}
     assert (len(words), len(opened)) == (1, 300)
     assert {path.name for path in tmp_path.iterdir()} == {"kb", *(c.name for c in corpora)}
-
-
-def test_the_clock_does_not_matter(
-    birds: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    build(birds, tmp_path / "kb", bm25="none", progress=False)
-    future = time.time() + 10 * 365 * 86400
-    for path in [*(tmp_path / "kb").rglob("*"), tmp_path / "kb"]:
-        os.utime(path, (future, future))
-    assert verify(tmp_path / "kb") == []
-    monkeypatch.setattr(time, "time", lambda: 0.0)  # the clock is set back
-    more = write(tmp_path / "more.jsonl", "more", 2)
-    assert add(more, tmp_path / "kb", progress=False).added == 2
-    assert add(more, tmp_path / "kb", on_duplicate="replace", progress=False).replaced == 2
-    build(birds, tmp_path / "kb", bm25="none", overwrite=True, progress=False)
-    assert verify(tmp_path / "kb") == []
 
 
 LANGUAGES = {
@@ -163,7 +132,7 @@ with KnowledgeBase.open(folder / "kb") as kb:
 
 
 @pytest.mark.parametrize("bm25", ["bm25s", pytest.param("lucene", marks=pytest.mark.slow)])
-def test_the_locale_does_not_matter(bm25: str, write_jsonl: Callable[..., Path]) -> None:
+def test_the_locale_does_not_matter(bm25, write_jsonl):
     corpus = write_jsonl(
         [
             {"title": "INDIGO", "text": "The title is in capitals. I think."},

@@ -9,17 +9,15 @@ import lzma
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import pytest
 import zstandard
 
 from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, build, verify
-from trie import SafeTokenizer
 
 ROOT = Path(__file__).parents[3]
 FINE = {"title": "Fine", "text": "A fine document."}
@@ -46,9 +44,7 @@ ODD = [
 ]
 
 
-def test_unusual_texts_are_stored_and_found(
-    write_jsonl: Callable[..., Path], tmp_path: Path, tokens: SafeTokenizer
-) -> None:
+def test_unusual_texts_are_stored_and_found(write_jsonl, tmp_path, tokens):
     corpus = write_jsonl(ODD)
     report = build(corpus, tmp_path / "kb", bm25="bm25s", progress=False)
     assert (report.documents, report.bad) == (len(ODD), 0)
@@ -65,9 +61,7 @@ def test_unusual_texts_are_stored_and_found(
         assert len(kb.title_trie(tokens)) == len(ODD)
 
 
-def test_a_title_of_ten_million_characters(
-    write_jsonl: Callable[..., Path], tmp_path: Path
-) -> None:
+def test_a_title_of_ten_million_characters(write_jsonl, tmp_path):
     corpus = write_jsonl([{"title": "x" * 10_000_000, "text": "a."}, FINE])
     with pytest.raises(
         AdmiralError, match=r"corpus\.jsonl:1: field 'title': 10000000 char"
@@ -79,9 +73,7 @@ def test_a_title_of_ten_million_characters(
 
 
 @pytest.mark.slow
-def test_a_document_of_a_million_sentences(
-    write_jsonl: Callable[..., Path], tmp_path: Path
-) -> None:
+def test_a_document_of_a_million_sentences(write_jsonl, tmp_path):
     sentences = [f"Number {n} is here." for n in range(1_000_000)]
     corpus = write_jsonl([{"title": "Long", "sentences": sentences}, FINE])
     build(corpus, tmp_path / "kb", bm25="bm25s", progress=False)
@@ -92,7 +84,7 @@ def test_a_document_of_a_million_sentences(
 
 
 @contextmanager
-def compressed(path: Path) -> Iterator[IO[bytes]]:
+def compressed(path):
     """Open a file for writing, compressed according to its suffix."""
     if path.suffix == ".zst":
         with path.open("wb") as raw, zstandard.ZstdCompressor().stream_writer(raw) as file:
@@ -124,7 +116,7 @@ for skip in (False, True):
 """
 
 
-def build_with_limited_memory(corpus: Path, folder: Path) -> list[str]:
+def build_with_limited_memory(corpus, folder):
     """Build a corpus with 300 MB of memory, first strictly, then skipping bad records."""
     command = [sys.executable, "-c", BOMB, str(300 * 2**20), str(corpus), str(folder / "kb")]
     # Arrow's own pool reserves 1 GB of address space, which would count towards the limit.
@@ -140,7 +132,7 @@ LINE, LINES = b"a" * 1024, b" " * 1023 + b"\n"
 @pytest.mark.slow
 @pytest.mark.parametrize("filling", [LINE, LINES], ids=["line", "lines"])
 @pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz", ".zst"])
-def test_decompression_bombs_in_json_lines(suffix: str, filling: bytes, tmp_path: Path) -> None:
+def test_decompression_bombs_in_json_lines(suffix, filling, tmp_path):
     """Half a gigabyte of one line, or of empty lines, in a few megabytes."""
     path = tmp_path / f"bomb.jsonl{suffix}"
     with compressed(path) as file:
@@ -157,7 +149,7 @@ def test_decompression_bombs_in_json_lines(suffix: str, filling: bytes, tmp_path
         assert "longer than 64 MiB" in strict
 
 
-def test_decompression_bombs_in_text_files(tmp_path: Path) -> None:
+def test_decompression_bombs_in_text_files(tmp_path):
     folder = tmp_path / "texts"
     folder.mkdir()
     (folder / "fine.txt").write_text("Fine.")

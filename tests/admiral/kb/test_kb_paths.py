@@ -12,9 +12,7 @@ from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, add, build, compact, join, locate, remove
 
 
-def test_a_relative_path_survives_a_change_of_directory(
-    birds: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_relative_path_survives_a_change_of_directory(birds, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     build(birds, "kb", bm25="bm25s", progress=False)
     with KnowledgeBase.open("kb") as kb:
@@ -36,7 +34,7 @@ USES: dict[str, Callable[[Path, str], object]] = {
 
 
 @pytest.fixture
-def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def empty(tmp_path, monkeypatch):
     """Change to an empty folder."""
     folder = tmp_path / "empty"
     folder.mkdir()
@@ -44,7 +42,7 @@ def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("use", USES)
-def test_an_empty_path_is_an_error(use: str, birds: Path, empty: None) -> None:
+def test_an_empty_path_is_an_error(use, birds, empty):
     with pytest.raises(
         AdmiralError, match=r"path of the knowledge base is empty\. Name a directory"
     ):
@@ -53,18 +51,18 @@ def test_an_empty_path_is_an_error(use: str, birds: Path, empty: None) -> None:
 
 
 @pytest.mark.parametrize("use", USES)
-def test_a_path_that_is_not_utf8_is_an_error(use: str, birds: Path, empty: None) -> None:
+def test_a_path_that_is_not_utf8_is_an_error(use, birds, empty):
     with pytest.raises(AdmiralError, match=r"z\\udcff': the path .* must be UTF-8") as caught:
         USES[use](birds, os.fsdecode(b"z\xff"))
     assert str(caught.value).isprintable()
     assert not os.listdir()
 
 
-def test_an_empty_corpus_path_is_an_error(tmp_path: Path) -> None:
+def test_an_empty_corpus_path_is_an_error(tmp_path):
     with pytest.raises(AdmiralError, match=r"path of a corpus is empty\. Name a file or a folder"):
         build("", tmp_path / "kb", bm25="none", progress=False)
 
 
-def test_the_root_is_not_replaced(birds: Path) -> None:
+def test_the_root_is_not_replaced(birds):
     with pytest.raises(AdmiralError, match="/: the root of the file system cannot be replaced"):
         build(birds, "/", bm25="none", progress=False)

@@ -6,7 +6,7 @@ from admiral.kb.matching_sentences import best_sentences
 from admiral.records import Document
 
 
-def test_rare_words_count_more_and_the_first_of_equals_wins() -> None:
+def test_rare_words_count_more_and_the_first_of_equals_wins():
     documents = [
         Document("A", ("the common common", "common rare", "rare common")),
         Document("B", ("common", "common")),

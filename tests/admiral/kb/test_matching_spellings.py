@@ -1,7 +1,6 @@
 """Documents are found by any spelling of their titles and words, in new and old knowledge bases."""
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -19,29 +18,23 @@ RECORDS = [
 ]
 
 
-def corpus(folder: Path, records: list[dict[str, str]], name: str = "c.jsonl") -> Path:
+def corpus(folder, records, name="c.jsonl"):
     path = folder / name
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
     return path
 
 
 @pytest.fixture
-def kb_path(tmp_path: Path) -> Path:
+def kb_path(tmp_path):
     path = tmp_path / "kb"
     build(corpus(tmp_path, RECORDS), path, bm25="bm25s", progress=False)
     return path
 
 
-@pytest.mark.parametrize("query", ["absinthe", "café", "cafe\u0301", "ocean", "D'Orsay"])
-def test_words_are_found_in_any_spelling(kb_path: Path, query: str) -> None:
-    with KnowledgeBase.open(kb_path) as kb:
-        assert kb.search([query], 1)[0][0].title == RECORDS[0]["title"]
-
-
 @pytest.mark.parametrize(
     "title", ["D'Orsay - a life", "D’Orsay – a life", "D‘Orsay — a\u200b life"]
 )
-def test_titles_are_found_in_any_spelling(kb_path: Path, title: str) -> None:
+def test_titles_are_found_in_any_spelling(kb_path, title):
     with KnowledgeBase.open(kb_path) as kb:
         document = kb.document(title)
         assert document.title == RECORDS[0]["title"]
@@ -53,7 +46,7 @@ def test_titles_are_found_in_any_spelling(kb_path: Path, title: str) -> None:
         assert [found for found, _ in kb.complete(title[:4])] == [document.title]
 
 
-def test_an_index_of_an_early_release_is_searched_as_it_was_built(kb_path: Path) -> None:
+def test_an_index_of_an_early_release_is_searched_as_it_was_built(kb_path):
     path = kb_path / "bm25" / SETTINGS_FILE
     assert IndexSettings.load(path.parent).text_form == 2
     old = json.loads(path.read_text())
@@ -62,7 +55,7 @@ def test_an_index_of_an_early_release_is_searched_as_it_was_built(kb_path: Path)
     assert IndexSettings.load(path.parent).text_form == 1
 
 
-def test_added_and_compacted_documents(kb_path: Path, tmp_path: Path) -> None:
+def test_added_and_compacted_documents(kb_path, tmp_path):
     new = corpus(tmp_path, [{"title": "L’Ile", "text": "It has an ﬁeld."}], "n.jsonl")
     add(new, kb_path, progress=False)
     for _ in range(2):
@@ -73,7 +66,7 @@ def test_added_and_compacted_documents(kb_path: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("policy", ["replace", "skip"])
-def test_a_replaced_document_gets_its_new_title(tmp_path: Path, policy: str) -> None:
+def test_a_replaced_document_gets_its_new_title(tmp_path, policy):
     folder, kb_path = tmp_path / "files", tmp_path / "kb"
     for name, text in (("a/README.md", "# Oak\n\nOld."), ("b/README.md", "# Oak\n\nTwin.")):
         file = folder / name
@@ -89,7 +82,7 @@ def test_a_replaced_document_gets_its_new_title(tmp_path: Path, policy: str) -> 
         assert kb.document("Oak (b)").sentences == (("Twin again.",) if replaced else ("Twin.",))
 
 
-def test_a_record_that_is_replaced_by_its_id_gets_its_new_title(tmp_path: Path) -> None:
+def test_a_record_that_is_replaced_by_its_id_gets_its_new_title(tmp_path):
     kb_path = tmp_path / "kb"
     records = [{"_id": str(n), "title": f"T{n}", "text": f"Text {n}."} for n in range(3)]
     build(corpus(tmp_path, records), kb_path, format="beir", bm25="none", progress=False)

@@ -26,7 +26,7 @@ SAME_PAGE = [
 
 
 @pytest.mark.parametrize("url", SAME_PAGE)
-def test_one_page_has_one_canonical_url(url: str) -> None:
+def test_one_page_has_one_canonical_url(url):
     assert canonical(url) == PAGE
     assert is_web(url)
     assert depth(url) == 2
@@ -43,7 +43,7 @@ def test_one_page_has_one_canonical_url(url: str) -> None:
         ("http://archive.ph/AbCdE", "http://archive.ph/AbCdF"),
     ],
 )
-def test_different_pages_differ(first: str, second: str) -> None:
+def test_different_pages_differ(first, second):
     assert canonical(first) != canonical(second)
 
 
@@ -66,25 +66,25 @@ def test_different_pages_differ(first: str, second: str) -> None:
         "http://<script>.org/",
     ],
 )
-def test_other_strings_are_not_of_the_web(url: str) -> None:
+def test_other_strings_are_not_of_the_web(url):
     assert not is_web(url)
     assert not names_source(url)
     assert canonical(url) == url.strip()
     assert depth(url) == 0
 
 
-def test_identifiers_name_sources_without_being_of_the_web() -> None:
+def test_identifiers_name_sources_without_being_of_the_web():
     assert names_source("wice:dev00012")
     assert names_source("urn:isbn:0451450523")
     assert not is_web("doi:10.1000/182")
 
 
-def test_hosts_of_a_local_network_stay_hosts() -> None:
+def test_hosts_of_a_local_network_stay_hosts():
     assert canonical("http://localhost:8000/a/") == "//localhost:8000/a"
     assert is_web("//localhost:8000/a")
 
 
-def test_hosts_in_any_script_are_the_same_as_in_ascii() -> None:
+def test_hosts_in_any_script_are_the_same_as_in_ascii():
     assert canonical("http://BÜCHER.example/straße") == canonical(
         "https://xn--bcher-kva.example/stra%c3%9fe/"
     )
@@ -92,7 +92,7 @@ def test_hosts_in_any_script_are_the_same_as_in_ascii() -> None:
     assert canonical("http://[2001:DB8::1]:80/a") == "[2001:db8::1]/a"
 
 
-def test_depth_counts_path_elements() -> None:
+def test_depth_counts_path_elements():
     assert depth("http://example.org") == depth("http://example.org/?q=a/b/c") == 0
     assert depth("http://example.org//a//b.html#c/d") == 2
 
@@ -108,7 +108,7 @@ _PIECES = st.sampled_from(
 
 
 @given(st.one_of(st.lists(_PIECES, max_size=12).map("".join), st.text(max_size=40)))
-def test_canonical_is_idempotent(url: str) -> None:
+def test_canonical_is_idempotent(url):
     once = canonical(url)
     assert canonical(once) == once
     if is_web(url):

@@ -1,16 +1,10 @@
-"""Changes of a library: the same as a new build, atomic, and exclusive."""
+"""Changes of a library equal a new build; faults and kills are tested in `tests.admiral.kb`."""
 
 from __future__ import annotations
 
-import os
 import shutil
-import signal
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
-from filelock import FileLock
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -26,15 +20,14 @@ from admiral.library import (
     library_problems,
     remove_sources,
 )
-from tests.admiral.failing_calls import FAULTS, Failing, full_disk, marked_faults
 from tests.admiral.kb.embeddings.fake_encoder import FakeEncoder
 
 
-def source(name: str, word: str) -> Source:
+def source(name, word):
     return Source(f"https://example.org/{name}", f"On {name}", f"A text about {word}. " * 40)
 
 
-def contents(path: Path) -> Any:
+def contents(path):
     """Return all sources, the results of a search, and which passages have vectors."""
     with Library.open(path) as library:
         sources = sorted(library.sources(), key=lambda each: each.url)
@@ -50,39 +43,13 @@ def contents(path: Path) -> Any:
     return sources, scores, vectors
 
 
-@pytest.fixture(scope="module")
-def updated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture
+def path(tmp_path):
     """Build a library with a delta segment, so that every kind of change does something."""
-    path = tmp_path_factory.mktemp("updated") / "library"
+    path = tmp_path / "library"
     build_library(path, [source(n, n) for n in ("bird", "seed", "tit")], encoder=FakeEncoder())
     add_sources(path, [source("nest", "twigs")])
     remove_sources(path, ["example.org/seed"])
-    return path
-
-
-def _add(path: Path) -> object:
-    return add_sources(path, [source("egg", "eggs"), source("bird", "hens"), source("nest", "hay")])
-
-
-def _remove(path: Path) -> object:
-    return remove_sources(path, ["example.org/bird", "example.org/nest"], ignore_missing=True)
-
-
-def _embed(path: Path) -> object:
-    return embed_passages(path, FakeEncoder())
-
-
-CHANGES: dict[str, Callable[[Path], object]] = {
-    "add": _add,
-    "remove": _remove,
-    "compact": compact_library,
-    "embed": _embed,
-}
-
-
-def copied(updated: Path, path: Path) -> Path:
-    shutil.rmtree(path, ignore_errors=True)
-    shutil.copytree(updated, path)
     return path
 
 
@@ -98,9 +65,7 @@ _CHANGES = st.lists(
 
 @settings(max_examples=8)
 @given(_CHANGES)
-def test_a_changed_library_is_that_of_a_new_build(
-    tmp_path_factory: pytest.TempPathFactory, changes: list[tuple[str, set[int]]]
-) -> None:
+def test_a_changed_library_is_that_of_a_new_build(tmp_path_factory, changes):
     folder = tmp_path_factory.mktemp("changes")
     held = {n: source(str(n), f"old{n}") for n in range(4)}
     build_library(folder / "library", held.values())
@@ -127,8 +92,7 @@ def test_a_changed_library_is_that_of_a_new_build(
     shutil.rmtree(folder)
 
 
-def test_known_urls_are_replaced_skipped_or_refused(updated: Path, tmp_path: Path) -> None:
-    path = copied(updated, tmp_path / "library")
+def test_known_urls_are_replaced_skipped_or_refused(path):
     new = [source("bird", "hens"), source("egg", "eggs"), source("egg", "others")]
     with pytest.raises(AdmiralError, match=r"example\.org/bird"):
         add_sources(path, new, on_duplicate="error")
@@ -145,8 +109,7 @@ def test_known_urls_are_replaced_skipped_or_refused(updated: Path, tmp_path: Pat
         remove_sources(path, [f"example.org/{n}" for n in ("bird", "tit", "nest", "egg")])
 
 
-def test_vectors_are_kept_and_completed(updated: Path, tmp_path: Path) -> None:
-    path = copied(updated, tmp_path / "library")
+def test_vectors_are_kept_and_completed(path):
     with Library.open(path) as library, pytest.raises(AdmiralError, match="admiral library embed"):
         library.dense(FakeEncoder())
     encoder = FakeEncoder()
@@ -159,100 +122,3 @@ def test_vectors_are_kept_and_completed(updated: Path, tmp_path: Path) -> None:
     assert library_problems(path) == []
     with Library.open(path) as library, pytest.raises(AdmiralError, match="no vectors of other"):
         library.dense(FakeEncoder("other"))
-
-
-def test_an_open_library_is_one_version(updated: Path, tmp_path: Path) -> None:
-    path = copied(updated, tmp_path / "library")
-    before = contents(path)
-    with Library.open(path) as library:
-        _add(path)
-        compact_library(path)
-        compact_library(path)
-        assert sorted(library.sources(), key=lambda each: each.url) == before[0]
-        assert not library.current
-        assert library.search(["twigs"], 1)[0]
-    remove_sources(path, ["example.org/egg"])
-    assert len(list((path / "segments").iterdir())) == 2  # base and delta
-    assert not (path / "sources").exists()
-
-
-def check_survived(path: Path, change: str, before: Any, after: Any) -> None:
-    """Check that a failed change left the old or the new version, and that it works afterwards."""
-    assert contents(path) in (before, after)
-    assert library_problems(path) == []
-    CHANGES[change](path)
-    assert contents(path) == after
-    assert library_problems(path) == []
-
-
-@pytest.mark.parametrize(("owner", "name"), marked_faults(), ids=str)
-@pytest.mark.parametrize("change", CHANGES)
-def test_every_failing_call_leaves_the_old_or_the_new_library(
-    change: str,
-    owner: Any,
-    name: str,
-    updated: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    path = copied(updated, tmp_path / "library")
-    before = contents(path)
-    CHANGES[change](path)
-    after = contents(path)
-    messages: list[str] = []
-    for n in range(200):
-        copied(updated, path)
-        with monkeypatch.context() as patch:
-            fault = Failing(getattr(owner, name), n, full_disk)
-            fault.patch(patch, owner, name)
-            try:
-                CHANGES[change](path)
-            except AdmiralError as error:
-                messages.append(str(error))
-        if fault.left >= 0:
-            break  # fewer than n calls: all have failed once
-        check_survived(path, change, before, after)
-    else:
-        pytest.fail("no end of calls")
-    assert all("No space left" in message for message in messages)
-
-
-@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
-@pytest.mark.slow
-@pytest.mark.parametrize(("owner", "name"), FAULTS, ids=str)
-@pytest.mark.parametrize("change", CHANGES)
-def test_killed_at_every_call(
-    change: str, owner: Any, name: str, updated: Path, tmp_path: Path
-) -> None:
-    path = copied(updated, tmp_path / "library")
-    before = contents(path)
-    CHANGES[change](path)
-    after = contents(path)
-    for n in range(200):
-        copied(updated, path)
-        child = os.fork()
-        if child == 0:
-            try:
-                with pytest.MonkeyPatch.context() as patch:
-                    killing = Failing(
-                        getattr(owner, name), n, lambda: os.kill(os.getpid(), signal.SIGKILL)
-                    )
-                    killing.patch(patch, owner, name)
-                    CHANGES[change](path)
-            finally:
-                os._exit(0)
-        if os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) != -signal.SIGKILL:
-            break
-        check_survived(path, change, before, after)
-    else:
-        pytest.fail("no end of calls")
-
-
-def test_a_second_writer_is_refused(updated: Path, tmp_path: Path) -> None:
-    path = copied(updated, tmp_path / "library")
-    with FileLock(tmp_path / ".library.lock"):
-        for change in CHANGES.values():
-            with pytest.raises(AdmiralError, match="another process is building or changing it"):
-                change(path)
-        with pytest.raises(AdmiralError, match="another process is building or changing it"):
-            build_library(path, [source("a", "b")], overwrite=True)

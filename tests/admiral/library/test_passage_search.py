@@ -16,38 +16,38 @@ from tests.admiral.kb.embeddings.fake_encoder import FakeEncoder
 
 
 class _Table:
-    def __init__(self, passages: int) -> None:
+    def __init__(self, passages):
         self.passages = passages
 
 
 class _Stored:
-    def __init__(self, encoder: EncoderIdentity, vectors: np.ndarray) -> None:
+    def __init__(self, encoder, vectors):
         self.encoder, self.vectors = encoder, vectors
 
-    def __len__(self) -> int:
+    def __len__(self):
         return len(self.vectors)
 
 
 class _Contents:
     """The part of the contents of a library that a dense index reads."""
 
-    def __init__(self, segments: list[np.ndarray], removed: list[int], width: int) -> None:
+    def __init__(self, segments, removed, width):
         self.identity = EncoderIdentity("vectors", "fingerprint", width)
         self.embeddings = [_Stored(self.identity, quantise(vectors)) for vectors in segments]
         self.contents, self.tables = self, [_Table(len(vectors)) for vectors in segments]
         self.firsts = np.cumsum([0, *map(len, segments)]).tolist()
         self._removed = np.array(removed, np.int64)
 
-    def removed_passages(self) -> np.ndarray:
+    def removed_passages(self):
         return self._removed
 
 
-def index(segments: list[np.ndarray], block: int, removed: list[int]) -> DenseIndex:
+def index(segments, block, removed):
     contents = _Contents(segments, removed, segments[0].shape[1])
     return DenseIndex(contents, contents, Path("library"), block)  # type: ignore[arg-type]
 
 
-def unit(rng: np.random.Generator, count: int, width: int) -> np.ndarray:
+def unit(rng, count, width):
     vectors = rng.normal(size=(count, width)).astype(np.float32)
     return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
@@ -58,9 +58,7 @@ def unit(rng: np.random.Generator, count: int, width: int) -> np.ndarray:
     st.integers(1, 60),
     st.integers(0, 2**32 - 1),
 )
-def test_results_do_not_depend_on_the_size_of_blocks(
-    sizes: list[int], block: int, k: int, seed: int
-) -> None:
+def test_results_do_not_depend_on_the_size_of_blocks(sizes, block, k, seed):
     rng = np.random.default_rng(seed)
     segments = [unit(rng, size, 16) for size in sizes]
     for vectors in segments:
@@ -76,7 +74,7 @@ def test_results_do_not_depend_on_the_size_of_blocks(
         assert ranking == sorted(ranking, key=lambda each: (-each[1], each[0]))
 
 
-def test_recall_against_full_precision() -> None:
+def test_recall_against_full_precision():
     rng = np.random.default_rng(0)
     vectors, queries = unit(rng, 20_000, 384), unit(rng, 50, 384)
     found = index([vectors], 4096, []).search_vectors(queries, 100)
@@ -90,7 +88,7 @@ def test_recall_against_full_precision() -> None:
     assert worst < 0.002
 
 
-def test_passages_are_found_by_their_vectors(tmp_path: Path) -> None:
+def test_passages_are_found_by_their_vectors(tmp_path):
     encoder = FakeEncoder()
     sources = [Source(f"x.example/{n}", f"T{n}", f"Text {n}. " * 60) for n in range(5)]
     build_library(tmp_path / "library", sources, encoder=encoder)

@@ -1,7 +1,6 @@
 """Sources of the web say what a reader of the page sees."""
 
 import gzip
-from pathlib import Path
 
 import pytest
 
@@ -21,7 +20,7 @@ PAGE = f"""<html><head><title>Orne</title></head><body><h1>Orne</h1><p>{FILLER}<
 <p>{FILLER}</p></body></html>"""
 
 
-def test_an_article_has_what_its_reader_sees() -> None:
+def test_an_article_has_what_its_reader_sees():
     text = html_source(PAGE.encode(), "https://x.example/").text
     assert "Its lamp gives 10^5 candles, as the keeper wrote in the log of the year" in text
     assert "1897, and burns H2." in text
@@ -29,7 +28,7 @@ def test_an_article_has_what_its_reader_sees() -> None:
     assert "closed" not in text
 
 
-def test_a_page_keeps_its_metadata_and_its_layout() -> None:
+def test_a_page_keeps_its_metadata_and_its_layout():
     page = (
         '<head><link rel=canonical href="https://x.example/"></head><body>'
         '<script type="application/ld+json">{}</script>'
@@ -45,13 +44,13 @@ def test_a_page_keeps_its_metadata_and_its_layout() -> None:
 @pytest.mark.parametrize(
     ("header", "codec"), [("text/html; charset=windows-1251", "cp1251"), ("text/html", "utf-8")]
 )
-def test_the_server_names_the_encoding_of_a_page(header: str, codec: str) -> None:
+def test_the_server_names_the_encoding_of_a_page(header, codec):
     page = PAGE.replace("Orne", "Орн").encode(codec, "replace")
     encoding = header.partition("charset=")[2]
     assert "The lighthouse of Орн" in html_source(page, "https://x.example/", encoding).text
 
 
-def response(url: str, body: bytes, kind: str) -> bytes:
+def response(url, body, kind):
     http = b"HTTP/1.1 200 OK\r\nContent-Type: " + kind.encode() + b"\r\n\r\n" + body
     head = (
         f"WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: {url}\r\nWARC-Date: "
@@ -61,7 +60,7 @@ def response(url: str, body: bytes, kind: str) -> bytes:
     return head.encode() + http + b"\r\n\r\n"
 
 
-def test_an_archive_that_is_cut_off_keeps_the_pages_before(tmp_path: Path) -> None:
+def test_an_archive_that_is_cut_off_keeps_the_pages_before(tmp_path):
     first = response("https://x.example/a", "Café".encode("cp1252"), "text/plain; charset=latin1")
     second = response("https://x.example/b", FILLER.encode(), "text/plain")
     for name, data in {
@@ -76,7 +75,7 @@ def test_an_archive_that_is_cut_off_keeps_the_pages_before(tmp_path: Path) -> No
             list(SourceFiles([tmp_path / name]))
 
 
-def test_a_damaged_file_of_a_folder_can_be_skipped(tmp_path: Path) -> None:
+def test_a_damaged_file_of_a_folder_can_be_skipped(tmp_path):
     (tmp_path / "a.html.gz").write_bytes(gzip.compress(PAGE.encode())[:-20])
     (tmp_path / "b.txt").write_bytes("Élan.".encode("cp1252"))
     files = SourceFiles([tmp_path], base_url="https://x.example", skip_bad=True)

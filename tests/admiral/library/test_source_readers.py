@@ -5,9 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import logging
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import openpyxl
 import pytest
@@ -28,16 +25,16 @@ PAGE = f"""<!doctype html><html lang="en"><head><meta charset="utf-8">
 {"".join(f"<p>{SENTENCE} It has {n} floors.</p>" for n in range(12))}</article></body></html>"""
 
 
-def lines(path: Path, *records: Any) -> Path:
+def lines(path, *records):
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
     return path
 
 
-def read(*paths: Path, **options: Any) -> list[Source]:
+def read(*paths, **options):
     return list(SourceFiles(paths, **options))
 
 
-def test_pages_of_json_lines(tmp_path: Path) -> None:
+def test_pages_of_json_lines(tmp_path):
     path = lines(
         tmp_path / "sources.jsonl",
         {"url": "https://x.example/a", "title": "A", "text": "Text.", "site": "X", "date": "2019"},
@@ -69,9 +66,7 @@ def test_pages_of_json_lines(tmp_path: Path) -> None:
         ({"output": [{"provenance": "x"}]}, "output"),
     ],
 )
-def test_bad_records_are_named_or_skipped(
-    record: dict[str, Any], field: str, tmp_path: Path
-) -> None:
+def test_bad_records_are_named_or_skipped(record, field, tmp_path):
     good = {"url": "https://x.example/", "text": "Text."}
     path = lines(tmp_path / "sources.jsonl", good, record)
     with pytest.raises(RecordError, match=rf"sources\.jsonl:2: field '{field}'"):
@@ -81,7 +76,7 @@ def test_bad_records_are_named_or_skipped(
     assert files.bad == 1
 
 
-def test_cited_pages_of_wice(tmp_path: Path) -> None:
+def test_cited_pages_of_wice(tmp_path):
     evidence = [
         *("(meta data) TITLE: A page", "(meta data) PUBLISHER: Somebody", "# Head", "One line."),
         *("Another (meta data) line.",),
@@ -95,8 +90,8 @@ def test_cited_pages_of_wice(tmp_path: Path) -> None:
     )
 
 
-def test_cited_pages_of_wafer(tmp_path: Path) -> None:
-    def passage(url: str, text: str) -> dict[str, str]:
+def test_cited_pages_of_wafer(tmp_path):
+    def passage(url, text):
         return {"url": url, "chunk_id": "0", "title": "Of " + url, "text": text}
 
     path = lines(
@@ -122,7 +117,7 @@ def test_cited_pages_of_wafer(tmp_path: Path) -> None:
     ]
 
 
-def test_html_pages_name_their_url_or_get_one(tmp_path: Path) -> None:
+def test_html_pages_name_their_url_or_get_one(tmp_path):
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "named.html").write_text(PAGE)
     (tmp_path / "plain.html").write_text(PAGE.replace('rel="canonical"', 'rel="next"'))
@@ -137,19 +132,19 @@ def test_html_pages_name_their_url_or_get_one(tmp_path: Path) -> None:
     assert "alert" not in named.text
 
 
-def test_encodings_of_html_are_detected() -> None:
+def test_encodings_of_html_are_detected():
     page = f'<html><head><meta charset="iso-8859-1"></head><body><p>Café. {SENTENCE}</p></body>'
     assert "Café" in html_source(page.encode("latin-1"), "http://x.example/").text
 
 
 @given(st.one_of(st.binary(max_size=60), st.text(max_size=60).map(lambda t: f"<p>{t}".encode())))
-def test_any_bytes_are_a_page(page: bytes) -> None:
+def test_any_bytes_are_a_page(page):
     source = html_source(page, "http://x.example/")
     assert source.url == "http://x.example/"
     assert isinstance(source.text, str)
 
 
-def archived(url: str, status: str, content_type: str, body: bytes) -> bytes:
+def archived(url, status, content_type, body):
     """Return a record of a web archive, compressed by itself, as all are in such files."""
     http = f"HTTP/1.1 {status}\r\nContent-Type: {content_type}\r\n\r\n".encode() + body
     head = [
@@ -160,7 +155,7 @@ def archived(url: str, status: str, content_type: str, body: bytes) -> bytes:
     return gzip.compress("\r\n".join([*head, "", ""]).encode() + http + b"\r\n\r\n")
 
 
-def test_responses_of_a_web_archive(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_responses_of_a_web_archive(tmp_path, caplog):
     path = tmp_path / "crawl.warc.gz"
     records = [
         archived("http://x.example/a", "200 OK", "text/html; charset=utf-8", PAGE.encode()),
@@ -183,9 +178,7 @@ def test_responses_of_a_web_archive(tmp_path: Path, caplog: pytest.LogCaptureFix
 
 @pytest.mark.parametrize("second", ["text/plain", "image/png"])
 @pytest.mark.parametrize("decompress", [bytes, gzip.decompress])
-def test_an_archive_that_is_cut_off_keeps_whole_pages_and_says_so(
-    decompress: Callable[[bytes], bytes], second: str, tmp_path: Path
-) -> None:
+def test_an_archive_that_is_cut_off_keeps_whole_pages_and_says_so(decompress, second, tmp_path):
     path = tmp_path / "crawl.warc"
     first = decompress(archived("http://x.example/a", "200 OK", "text/html", b"<p>A page."))
     last = decompress(archived("http://x.example/b", "200 OK", second, b"More text.")).rstrip()
@@ -197,7 +190,7 @@ def test_an_archive_that_is_cut_off_keeps_whole_pages_and_says_so(
         assert files.bad == (size > 0), size
 
 
-def test_text_files(tmp_path: Path) -> None:
+def test_text_files(tmp_path):
     path = tmp_path / "note.txt"
     path.write_text("\ufeffA title\n\nCafé.\n")
     (source,) = read(path, base_url="https://x.example")
@@ -210,7 +203,7 @@ def test_text_files(tmp_path: Path) -> None:
     assert read(path, base_url="https://x.example", skip_bad=True) == []
 
 
-def test_documents(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_documents(tmp_path, caplog):
     pages = pdf("The lamp burns oil. It is\nwhite.", "It was built in 1882.", title="The lamp")
     book = openpyxl.Workbook()
     for name, value in (("Lamps", "Eddy"), ("Towns", "Bell")):
@@ -247,7 +240,7 @@ def test_documents(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
         read(folder / "deep" / "lamp.pdf")
 
 
-def test_text_in_parts(tmp_path: Path) -> None:
+def test_text_in_parts(tmp_path):
     text = [{"heading": "Fuel", "text": ["One.", "Two."]}, {"Use": "Three."}]
     path = lines(tmp_path / "a.jsonl", {"url": "https://x.example/a", "text": text})
     assert read(path)[0].text == "Fuel\nOne.\nTwo.\nUse\nThree."
@@ -256,7 +249,7 @@ def test_text_in_parts(tmp_path: Path) -> None:
         read(path)
 
 
-def test_paths_and_formats_are_checked(tmp_path: Path) -> None:
+def test_paths_and_formats_are_checked(tmp_path):
     (tmp_path / "file.xyz").write_text("x")
     with pytest.raises(AdmiralError, match="no such file"):
         SourceFiles([tmp_path / "nowhere"])

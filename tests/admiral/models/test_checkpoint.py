@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import shutil
-from pathlib import Path
 
 import pytest
 import torch
@@ -25,17 +24,17 @@ from trie.model import low_precision
 
 
 @pytest.fixture
-def tiny(tmp_path: Path) -> Path:
+def tiny(tmp_path):
     return write_hub_directory(tmp_path / "tiny")
 
 
-def test_a_plain_hub_model_is_a_checkpoint(tiny: Path) -> None:
+def test_a_plain_hub_model_is_a_checkpoint(tiny):
     loaded = load_checkpoint(tiny)
     assert loaded.head is None
     assert loaded.path == tiny
 
 
-def test_other_architectures_are_refused(tmp_path: Path) -> None:
+def test_other_architectures_are_refused(tmp_path):
     config = GPT2Config(n_layer=1, n_head=1, n_embd=8, vocab_size=9)
     GPT2LMHeadModel(config).save_pretrained(tmp_path / "gpt2")
     with pytest.raises(AdmiralError, match=r"config\.json: field 'model_type': 'gpt2' is not"):
@@ -45,13 +44,13 @@ def test_other_architectures_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "content", ["", "[]", "[" * 20_000, '{"model_type": "bart", "d_model": 3}']
 )
-def test_damaged_configurations_are_refused(tiny: Path, content: str) -> None:
+def test_damaged_configurations_are_refused(tiny, content):
     (tiny / "config.json").write_text(content)
     with pytest.raises(AdmiralError, match=str(tiny)):
         load_checkpoint(tiny)
 
 
-def test_missing_weights_are_an_error(tiny: Path) -> None:
+def test_missing_weights_are_an_error(tiny):
     weights = load_file(tiny / "model.safetensors")
     name = "model.decoder.layers.0.fc1.weight"
     del weights[name]
@@ -60,9 +59,7 @@ def test_missing_weights_are_an_error(tiny: Path) -> None:
         load_checkpoint(tiny)
 
 
-def test_a_folder_with_other_files_is_not_a_replaceable_checkpoint(
-    tiny: Path, tmp_path: Path
-) -> None:
+def test_a_folder_with_other_files_is_not_a_replaceable_checkpoint(tiny, tmp_path):
     assert is_checkpoint(tiny)
     assert is_checkpoint(locate_checkpoint("mini"))
     assert not is_checkpoint(tiny / "config.json")
@@ -76,7 +73,7 @@ def test_a_folder_with_other_files_is_not_a_replaceable_checkpoint(
     assert not is_checkpoint(tmp_path / "app")
 
 
-def test_extra_layers_and_nan_weights_are_refused(tiny: Path) -> None:
+def test_extra_layers_and_nan_weights_are_refused(tiny):
     config = json.loads((tiny / "config.json").read_text())
     (tiny / "config.json").write_text(json.dumps(config | {"decoder_layers": 0}))
     with pytest.raises(AdmiralError, match=r"fewer layers than model\.safetensors, .* model\.dec"):
@@ -89,7 +86,7 @@ def test_extra_layers_and_nan_weights_are_refused(tiny: Path) -> None:
         load_checkpoint(tiny)
 
 
-def test_a_model_without_its_tokenizer_is_refused(tiny: Path) -> None:
+def test_a_model_without_its_tokenizer_is_refused(tiny):
     for name in ("tokenizer.json", "vocab.json", "merges.txt"):
         (tiny / name).unlink()
     with pytest.raises(AdmiralError, match="not a usable BART checkpoint"):
@@ -97,7 +94,7 @@ def test_a_model_without_its_tokenizer_is_refused(tiny: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_models_of_the_t5_family_are_checkpoints(kind: str, tmp_path: Path) -> None:
+def test_models_of_the_t5_family_are_checkpoints(kind, tmp_path):
     tiny = write_t5_directory(tmp_path / "t5", kind)
     assert is_checkpoint(tiny)
     loaded = load_checkpoint(tiny)
@@ -113,13 +110,13 @@ def test_models_of_the_t5_family_are_checkpoints(kind: str, tmp_path: Path) -> N
     torch.testing.assert_close(found[0], expected, atol=1e-3, rtol=1e-4)
 
 
-def test_the_tokenizer_of_a_t5_normalises_as_its_file_says(tmp_path: Path) -> None:
+def test_the_tokenizer_of_a_t5_normalises_as_its_file_says(tmp_path):
     """transformers' own class for T5 leaves normalisation out."""
     tokens = load_checkpoint(write_t5_directory(tmp_path / "t5")).tokens
     assert tokens.encode("\uff32\uff4f\uff4d\uff45") == tokens.encode("Rome")
 
 
-def test_a_t5_without_its_tokenizer_is_refused(tmp_path: Path) -> None:
+def test_a_t5_without_its_tokenizer_is_refused(tmp_path):
     tiny = write_t5_directory(tmp_path / "t5")
     (tiny / "tokenizer.json").rename(tmp_path / "tokenizer.json")
     with pytest.raises(AdmiralError, match=r"not a usable T5 checkpoint \(the vocabulary has no"):
@@ -129,7 +126,7 @@ def test_a_t5_without_its_tokenizer_is_refused(tmp_path: Path) -> None:
         load_checkpoint(tiny)
 
 
-def test_missing_weights_and_layers_of_a_t5_are_errors(tmp_path: Path) -> None:
+def test_missing_weights_and_layers_of_a_t5_are_errors(tmp_path):
     tiny = write_t5_directory(tmp_path / "t5")
     config = json.loads((tiny / "config.json").read_text())
     (tiny / "config.json").write_text(json.dumps(config | {"num_layers": 0}))
@@ -149,7 +146,7 @@ def test_missing_weights_and_layers_of_a_t5_are_errors(tmp_path: Path) -> None:
 @pytest.mark.skipif(
     not low_precision.int8_is_supported(), reason="the CPU has no int8 instructions"
 )
-def test_int8_of_a_longt5_is_an_error(tmp_path: Path) -> None:
+def test_int8_of_a_longt5_is_an_error(tmp_path):
     tiny = write_t5_directory(tmp_path / "t5", "longt5")
     with pytest.raises(AdmiralError, match=r"'precision': int8 .* a LongT5; give bf16 or fp32"):
         load_checkpoint(tiny, dtype=torch.int8)

@@ -5,18 +5,17 @@ from __future__ import annotations
 import random
 import shutil
 import subprocess
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from admiral.cli.index import verify_command
 from admiral.errors import AdmiralError
-from admiral.models.checkpoint_sums import SUMS, verify_checkpoint, write_sums
+from admiral.models.checkpoint import SUMS, verify_checkpoint, write_sums
 
 
 @pytest.fixture
-def checkpoint(tmp_path: Path) -> Path:
+def checkpoint(tmp_path):
     """Create the files of a checkpoint; their content does not matter here."""
     rng = random.Random(0)
     for name in ("config.json", "model.safetensors", "tokenizer.json"):
@@ -26,7 +25,7 @@ def checkpoint(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_an_unchanged_checkpoint_has_no_problems(checkpoint: Path) -> None:
+def test_an_unchanged_checkpoint_has_no_problems(checkpoint):
     assert verify_checkpoint(checkpoint) == []
     (checkpoint / "README.md").write_text("Another card.")
     write_sums(checkpoint)
@@ -35,14 +34,14 @@ def test_an_unchanged_checkpoint_has_no_problems(checkpoint: Path) -> None:
         subprocess.run(["sha256sum", "--check", "--quiet", SUMS], cwd=checkpoint, check=True)
 
 
-def test_the_bundled_checkpoint_has_no_problems() -> None:
+def test_the_bundled_checkpoint_has_no_problems():
     assert verify_checkpoint("mini") == []
     result = CliRunner().invoke(verify_command, ["--model", "mini"])
     assert result.exit_code == 0
     assert result.output.endswith("mini: sound\n")
 
 
-def test_every_flipped_bit_is_found(checkpoint: Path) -> None:
+def test_every_flipped_bit_is_found(checkpoint):
     rng = random.Random(1)
     for name in ("config.json", "model.safetensors", "tokenizer.json", SUMS):
         file = checkpoint / name
@@ -61,7 +60,7 @@ def test_every_flipped_bit_is_found(checkpoint: Path) -> None:
         file.write_bytes(content)
 
 
-def test_added_and_removed_files_are_reported(checkpoint: Path) -> None:
+def test_added_and_removed_files_are_reported(checkpoint):
     (checkpoint / "rerank_head.safetensors").write_bytes(b"new")
     (checkpoint / "tokenizer.json").unlink()
     problems = verify_checkpoint(checkpoint)
@@ -74,7 +73,7 @@ def test_added_and_removed_files_are_reported(checkpoint: Path) -> None:
     assert "2 problems. Restore it" in str(result.exception)
 
 
-def test_a_missing_checksum_file_is_an_error(checkpoint: Path) -> None:
+def test_a_missing_checksum_file_is_an_error(checkpoint):
     (checkpoint / SUMS).unlink()
     with pytest.raises(AdmiralError, match=r"SHA256SUMS: missing.*sha256sum"):
         verify_checkpoint(checkpoint)

@@ -13,9 +13,7 @@ from trie.model import low_precision
 
 
 @pytest.mark.parametrize(("fast", "precision"), [(True, "bf16"), (False, "fp32")])
-def test_auto_is_bfloat16_if_the_processor_supports_it(
-    monkeypatch: pytest.MonkeyPatch, fast: bool, precision: str
-) -> None:
+def test_auto_is_bfloat16_if_the_processor_supports_it(monkeypatch, fast, precision):
     monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: fast)
     monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: False)
     config = RetrievalConfig(device="cpu")
@@ -26,7 +24,7 @@ def test_auto_is_bfloat16_if_the_processor_supports_it(
         assert choose_precision(RetrievalConfig(device="cpu", precision=named)) == named
 
 
-def test_auto_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_auto_on_a_gpu(monkeypatch):
     capabilities = {"cuda": (9, 0), "cuda:1": (7, 5)}
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
@@ -38,7 +36,7 @@ def test_auto_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     assert choose_precision(RetrievalConfig(device="cuda:1")) == "fp32"
 
 
-def test_a_missing_gpu_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_gpu_is_an_error(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     assert choose_device("auto") == "cpu"
     with pytest.raises(AdmiralError, match="'cuda:1': no GPU is visible; use --device cpu"):
@@ -51,9 +49,7 @@ def test_a_missing_gpu_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     ("count", "message"),
     [(1, "the only GPU here is cuda:0"), (3, "the GPUs here are cuda:0 to cuda:2")],
 )
-def test_a_gpu_number_beyond_the_last_is_an_error(
-    monkeypatch: pytest.MonkeyPatch, count: int, message: str
-) -> None:
+def test_a_gpu_number_beyond_the_last_is_an_error(monkeypatch, count, message):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: count)
     for beyond in (count, 128, 256 + count - 1):
@@ -63,7 +59,7 @@ def test_a_gpu_number_beyond_the_last_is_an_error(
     assert choose_precision(RetrievalConfig(device=f"cuda:{count}")) == "bf16"  # of another node
 
 
-def test_a_missing_apple_gpu_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_apple_gpu_is_an_error(monkeypatch):
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
     with pytest.raises(AdmiralError, match="'mps': no Apple GPU is visible; use --device cpu"):
         choose_device("mps")
@@ -71,7 +67,7 @@ def test_a_missing_apple_gpu_is_an_error(monkeypatch: pytest.MonkeyPatch) -> Non
     assert choose_device("mps") == "mps"
 
 
-def test_int8_is_refused_where_it_is_not_supported(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_int8_is_refused_where_it_is_not_supported(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     with pytest.raises(AdmiralError, match="'precision': int8 runs on CPUs only, not on"):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from pathlib import Path
 
 import pytest
 import torch
@@ -20,7 +19,7 @@ from admiral.models.heads import (
 from tests.training.tiny import write_hub_directory
 
 
-def test_heads_round_trip(tmp_path: Path) -> None:
+def test_heads_round_trip(tmp_path):
     assert load_head(tmp_path, 4) is None
     head = RerankHead(4)
     save_head(tmp_path, head, torch.float16)
@@ -33,7 +32,7 @@ def test_heads_round_trip(tmp_path: Path) -> None:
     assert found(hidden).shape == (2, 3)
 
 
-def test_heads_of_other_models_are_refused(tmp_path: Path) -> None:
+def test_heads_of_other_models_are_refused(tmp_path):
     tiny = write_hub_directory(tmp_path / "tiny")
     with pytest.raises(AdmiralError, match=r"safetensors: not a sufficiency classifier"):
         load_sufficiency_head(tiny, 32)

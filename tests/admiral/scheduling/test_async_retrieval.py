@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 
 import pytest
 
-from admiral import Admiral, AdmiralError, Claim, RetrievalConfig, RetrievalResult
+from admiral import AdmiralError, Claim, RetrievalConfig, RetrievalResult
 from admiral.records import as_claim
 from admiral.scheduling.async_retrieval import AsyncRetrieval, ReferenceCount
 
 
-def test_close_waits_for_threads_inside_and_refuses_new_ones() -> None:
+def test_close_waits_for_threads_inside_and_refuses_new_ones():
     references, closed = ReferenceCount(), threading.Event()
     closer = threading.Thread(target=lambda: (references.close(), closed.set()))
     errors: list[BaseException] = []
 
-    def enter_late() -> None:
+    def enter_late():
         try:
             with references:
                 pass
@@ -42,7 +41,7 @@ def test_close_waits_for_threads_inside_and_refuses_new_ones() -> None:
     references.close()
 
 
-def test_an_error_inside_the_block_releases_the_reference() -> None:
+def test_an_error_inside_the_block_releases_the_reference():
     references = ReferenceCount()
     with pytest.raises(KeyError), references:
         raise KeyError
@@ -58,7 +57,7 @@ CLAIMS = [
 class FakeSystem(AsyncRetrieval):
     """Returns results when allowed to, and records the claims of each call."""
 
-    def __init__(self, batch_size: int = 2) -> None:
+    def __init__(self, batch_size=2):
         super().__init__()
         self.config = RetrievalConfig(batch_size=batch_size)
         self.started = threading.Semaphore(0)
@@ -67,12 +66,10 @@ class FakeSystem(AsyncRetrieval):
         self.threads: set[str] = set()
         self.closed = False
 
-    def retrieve(self, claim: str | Claim, hops: str | int | None = None) -> RetrievalResult:
+    def retrieve(self, claim, hops=None):
         return next(self.retrieve_many([claim], hops))
 
-    def retrieve_many(
-        self, claims: Iterable[str | Claim], hops: str | int | None = None
-    ) -> Iterator[RetrievalResult]:
+    def retrieve_many(self, claims, hops=None):
         batch = [as_claim(claim, number) for number, claim in enumerate(claims, 1)]
         self.calls.append([claim.text for claim in batch])
         self.threads.add(threading.current_thread().name)
@@ -82,32 +79,31 @@ class FakeSystem(AsyncRetrieval):
             raise AdmiralError("a bad claim")
         return (RetrievalResult(claim, (), (), (), "dead_end") for claim in batch)
 
-    def close(self) -> None:
+    def close(self):
         self._worker.close()
         self.closed = True
 
-    async def until_started(self) -> None:
+    async def until_started(self):
         assert await asyncio.to_thread(self.started.acquire, timeout=10)
 
 
-def allowing(count: int, batch_size: int = 2) -> FakeSystem:
-    """Return a system that may answer `count` calls."""
+def allowing(count, batch_size=2):
     system = FakeSystem(batch_size)
     system.allowed.release(count)
     return system
 
 
-async def collect(stream: AsyncIterator[RetrievalResult], results: list[RetrievalResult]) -> None:
+async def collect(stream, results):
     async for result in stream:
         results.append(result)
 
 
-def texts(results: Sequence[RetrievalResult]) -> list[str]:
+def texts(results):
     return [result.claim.text for result in results]
 
 
-def test_results_equal_those_of_the_blocking_methods(quick: Admiral) -> None:
-    async def run_calls() -> list[RetrievalResult]:
+def test_results_equal_those_of_the_blocking_methods(quick):
+    async def run_calls():
         first, second = await asyncio.gather(
             quick.aretrieve(CLAIMS[0], hops=1), quick.aretrieve(CLAIMS[1].text, hops=2)
         )
@@ -121,7 +117,7 @@ def test_results_equal_those_of_the_blocking_methods(quick: Admiral) -> None:
         assert (result.evidence, result.stopped) == (wanted.evidence, wanted.stopped)
 
 
-def test_threads_may_share_a_system(quick: Admiral) -> None:
+def test_threads_may_share_a_system(quick):
     wanted = quick.retrieve(CLAIMS[1], hops=1)
     results: list[RetrievalResult] = []
     threads = [
@@ -137,12 +133,12 @@ def test_threads_may_share_a_system(quick: Admiral) -> None:
     ] * 2
 
 
-def test_default_ids_count_across_batches() -> None:
-    async def stream() -> AsyncIterator[str | Claim]:
+def test_default_ids_count_across_batches():
+    async def stream():
         for claim in given:
             yield claim
 
-    async def run_calls(claims: Iterable[str | Claim] | AsyncIterator[str | Claim]) -> list[Claim]:
+    async def run_calls(claims):
         system = allowing(2)
         results = [result.claim async for result in system.aretrieve_many(claims)]
         system.close()
@@ -160,14 +156,12 @@ def test_default_ids_count_across_batches() -> None:
         asyncio.run(run_calls("A river of Paris."))
 
 
-def test_claims_are_taken_a_batch_at_a_time_from_any_stream() -> None:
-    async def stream() -> AsyncIterator[Claim]:
+def test_claims_are_taken_a_batch_at_a_time_from_any_stream():
+    async def stream():
         for number in range(5):
             yield Claim(str(number), f"claim {number}")
 
-    async def run_calls(
-        system: FakeSystem, claims: Iterable[Claim] | AsyncIterator[Claim]
-    ) -> list[str]:
+    async def run_calls(system, claims):
         return texts([result async for result in system.aretrieve_many(claims)])
 
     wanted = [f"claim {number}" for number in range(5)]
@@ -181,8 +175,8 @@ def test_claims_are_taken_a_batch_at_a_time_from_any_stream() -> None:
     system.close()
 
 
-def test_one_thread_runs_all_calls_and_the_event_loop_stays_free() -> None:
-    async def run_calls() -> int:
+def test_one_thread_runs_all_calls_and_the_event_loop_stays_free():
+    async def run_calls():
         system = FakeSystem()
         calls = [asyncio.create_task(system.aretrieve(f"claim {n}")) for n in range(3)]
         await system.until_started()
@@ -200,8 +194,8 @@ def test_one_thread_runs_all_calls_and_the_event_loop_stays_free() -> None:
     assert asyncio.run(run_calls()) == 100
 
 
-def test_a_call_cancelled_while_waiting_never_starts() -> None:
-    async def run_calls() -> None:
+def test_a_call_cancelled_while_waiting_never_starts():
+    async def run_calls():
         async with FakeSystem() as system:
             first = asyncio.create_task(system.aretrieve("first"))
             await system.until_started()
@@ -218,8 +212,8 @@ def test_a_call_cancelled_while_waiting_never_starts() -> None:
     asyncio.run(run_calls())
 
 
-def test_a_started_call_is_completed_and_its_results_dropped_when_cancelled() -> None:
-    async def run_calls() -> None:
+def test_a_started_call_is_completed_and_its_results_dropped_when_cancelled():
+    async def run_calls():
         async with FakeSystem() as system:
             with pytest.raises(TimeoutError):
                 await asyncio.wait_for(system.aretrieve("slow"), 0.01)
@@ -230,12 +224,12 @@ def test_a_started_call_is_completed_and_its_results_dropped_when_cancelled() ->
     asyncio.run(run_calls())
 
 
-def test_an_abandoned_run_reads_no_more_claims() -> None:
-    async def stream() -> AsyncIterator[Claim]:
+def test_an_abandoned_run_reads_no_more_claims():
+    async def stream():
         for number in range(1000):
             yield Claim(str(number), f"claim {number}")
 
-    async def run_calls() -> None:
+    async def run_calls():
         async with allowing(2) as system:
             run = system.aretrieve_many(stream())
             async for result in run:
@@ -248,12 +242,12 @@ def test_an_abandoned_run_reads_no_more_claims() -> None:
     asyncio.run(run_calls())
 
 
-def test_a_single_call_runs_between_the_batches_of_a_long_run() -> None:
-    async def run_calls() -> None:
+def test_a_single_call_runs_between_the_batches_of_a_long_run():
+    async def run_calls():
         async with FakeSystem() as system:
             claims = [Claim(str(number), f"claim {number}") for number in range(6)]
 
-            async def long() -> list[RetrievalResult]:
+            async def long():
                 return [result async for result in system.aretrieve_many(claims)]
 
             run = asyncio.create_task(long())
@@ -268,8 +262,8 @@ def test_a_single_call_runs_between_the_batches_of_a_long_run() -> None:
     asyncio.run(run_calls())
 
 
-def test_an_error_reaches_only_its_caller() -> None:
-    async def run_calls() -> None:
+def test_an_error_reaches_only_its_caller():
+    async def run_calls():
         async with allowing(3) as system:
             good, bad = await asyncio.gather(
                 system.aretrieve("good"), system.aretrieve("bad"), return_exceptions=True
@@ -282,19 +276,19 @@ def test_an_error_reaches_only_its_caller() -> None:
     asyncio.run(run_calls())
 
 
-def test_claims_before_an_error_get_their_results() -> None:
+def test_claims_before_an_error_get_their_results():
     """The same for a synchronous and an asynchronous stream."""
 
-    def stream() -> Iterator[Claim]:
+    def stream():
         for number in range(5):
             yield Claim(str(number), f"claim {number}")
         raise ValueError("line 6 is bad")
 
-    async def slow() -> AsyncIterator[Claim]:
+    async def slow():
         for claim in stream():
             yield claim
 
-    async def run_calls() -> None:
+    async def run_calls():
         for claims in (stream(), slow()):
             async with allowing(3) as system:
                 results: list[RetrievalResult] = []
@@ -305,8 +299,8 @@ def test_claims_before_an_error_get_their_results() -> None:
     asyncio.run(run_calls())
 
 
-def test_claims_before_an_empty_one_get_their_results(quick: Admiral) -> None:
-    async def run_calls() -> None:
+def test_claims_before_an_empty_one_get_their_results(quick):
+    async def run_calls():
         results: list[RetrievalResult] = []
         with pytest.raises(AdmiralError, match="claim 'c': is empty"):
             await collect(quick.aretrieve_many([*CLAIMS, Claim("c", " ")], hops=1), results)
@@ -315,8 +309,8 @@ def test_claims_before_an_empty_one_get_their_results(quick: Admiral) -> None:
     asyncio.run(run_calls())
 
 
-def test_closing_waits_for_the_running_call_and_refuses_the_others() -> None:
-    async def run_calls() -> None:
+def test_closing_waits_for_the_running_call_and_refuses_the_others():
+    async def run_calls():
         system = FakeSystem()
         first = asyncio.create_task(system.aretrieve("first"))
         await system.until_started()

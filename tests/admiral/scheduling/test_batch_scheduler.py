@@ -6,7 +6,7 @@ import logging
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -26,12 +26,12 @@ from admiral.scheduling.batch_scheduler import (
 
 
 @pytest.fixture
-def default(set_threads: Callable[[int], None]) -> int:
+def default(set_threads):
     set_threads(3)
     return 3
 
 
-def test_a_thread_keeps_its_number(default: int) -> None:
+def test_a_thread_keeps_its_number(default):
     with ThreadPoolExecutor(1) as first, ThreadPoolExecutor(1) as second:
         assert second.submit(torch.get_num_threads).result() == default
         first.submit(set_torch_threads, 2).result()  # before that thread first uses torch
@@ -43,7 +43,7 @@ def test_a_thread_keeps_its_number(default: int) -> None:
         assert torch.get_num_threads() == in_a_new_thread(torch.get_num_threads) == default
 
 
-def test_the_block_restores_the_number_even_after_an_error(default: int) -> None:
+def test_the_block_restores_the_number_even_after_an_error(default):
     with using_torch_threads(5):
         assert torch.get_num_threads() == 5
         assert in_a_new_thread(torch.get_num_threads) == default
@@ -68,7 +68,7 @@ Step = Callable[[Sequence[FakeState]], None]
 class FakeHops:
     """A step that only counts: claim ``i`` stops after ``hops[i]`` hops."""
 
-    def __init__(self, hops: Sequence[int], seconds: float = 0) -> None:
+    def __init__(self, hops, seconds=0):
         self.hops, self.seconds = hops, seconds
         self.batches: list[list[tuple[str, int]]] = []
         self.running: set[str] = set()
@@ -76,7 +76,7 @@ class FakeHops:
         self.threads: list[tuple[str, int]] = []
         self._lock = threading.Lock()
 
-    def __call__(self, batch: Sequence[FakeState]) -> None:
+    def __call__(self, batch):
         ids = [state.claim.id for state in batch]
         with self._lock:
             assert not self.running.intersection(ids)  # no claim is in two batches at a time
@@ -94,17 +94,17 @@ class FakeHops:
             self.running.difference_update(ids)
 
 
-def claims(count: int) -> Iterator[FakeState]:
+def claims(count):
     return (FakeState(Claim(str(number), "A claim.")) for number in range(count))
 
 
-def in_a_new_thread(call: Callable[[], int]) -> int:
+def in_a_new_thread(call):
     with ThreadPoolExecutor(1) as new:
         return new.submit(call).result()
 
 
 @pytest.fixture(scope="module", autouse=True)
-def no_garbage_collection() -> Iterator[None]:
+def no_garbage_collection():
     """Skip the collection after lack of memory, which takes most of the time of these tests."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("admiral.scheduling.batch_scheduler.free_cached_memory", lambda: None)
@@ -112,12 +112,12 @@ def no_garbage_collection() -> Iterator[None]:
 
 
 @pytest.fixture
-def three_threads(set_threads: Callable[[int], None]) -> None:
+def three_threads(set_threads):
     """Set a default that differs from the workers' numbers, whatever the environment sets."""
     set_threads(3)
 
 
-def ids(states: Iterable[FakeState]) -> list[int]:
+def ids(states):
     return [int(state.claim.id) for state in states]
 
 
@@ -128,9 +128,7 @@ def ids(states: Iterable[FakeState]) -> list[int]:
     workers=st.integers(1, 4),
     threads=st.integers(1, 7),
 )
-def test_claims_are_yielded_in_order_after_all_their_hops(
-    hops: list[int], batch_size: int, workers: int, threads: int
-) -> None:
+def test_claims_are_yielded_in_order_after_all_their_hops(hops, batch_size, workers, threads):
     fake_hops = FakeHops(hops)
     scheduler = BatchScheduler(fake_hops, batch_size=batch_size, workers=workers, threads=threads)
     states = list(scheduler.run(claims(len(hops))))
@@ -140,7 +138,7 @@ def test_claims_are_yielded_in_order_after_all_their_hops(
     assert all(fake_hops.batches)
 
 
-def test_a_claim_that_stops_makes_room_for_the_next() -> None:
+def test_a_claim_that_stops_makes_room_for_the_next():
     fake_hops = FakeHops([3, 1, 1, 2])
     list(BatchScheduler(fake_hops, batch_size=2).run(claims(4)))
     assert fake_hops.batches == [
@@ -154,11 +152,11 @@ def test_a_claim_that_stops_makes_room_for_the_next() -> None:
 class ConcurrentHops(FakeHops):
     """Steps that wait until `shares` of them have started."""
 
-    def __init__(self, hops: Sequence[int], shares: int) -> None:
+    def __init__(self, hops, shares):
         super().__init__(hops)
         self._barrier = threading.Barrier(shares)
 
-    def __call__(self, batch: Sequence[FakeState]) -> None:
+    def __call__(self, batch):
         self._barrier.wait(timeout=10)
         super().__call__(batch)
 
@@ -177,13 +175,8 @@ class ConcurrentHops(FakeHops):
     ],
 )
 def test_workers_share_the_batch_and_all_threads(
-    three_threads: None,
-    threads: int,
-    batch_size: int,
-    count: int,
-    sizes: list[int],
-    threads_each: list[int],
-) -> None:
+    three_threads, threads, batch_size, count, sizes, threads_each
+):
     fake_hops = ConcurrentHops([1] * count, len(sizes))
     list(
         BatchScheduler(fake_hops, batch_size=batch_size, workers=4, threads=threads).run(
@@ -196,13 +189,13 @@ def test_workers_share_the_batch_and_all_threads(
 
 
 @pytest.mark.parametrize("batch_size", [5, 7, 9])
-def test_at_most_one_batch_of_claims_is_running(batch_size: int) -> None:
+def test_at_most_one_batch_of_claims_is_running(batch_size):
     fake_hops = FakeHops([1, 2] * 20, seconds=0.002)
     list(BatchScheduler(fake_hops, batch_size=batch_size, workers=4, threads=4).run(claims(40)))
     assert fake_hops.max_running <= batch_size
 
 
-def test_other_threads_keep_their_number_of_torch_threads(three_threads: None) -> None:
+def test_other_threads_keep_their_number_of_torch_threads(three_threads):
     fake_hops = FakeHops([2] * 40, seconds=0.002)
     scheduler = BatchScheduler(fake_hops, batch_size=4, workers=2, threads=2).run(claims(40))
     assert ids([next(scheduler)]) == [0]
@@ -212,7 +205,7 @@ def test_other_threads_keep_their_number_of_torch_threads(three_threads: None) -
     assert torch.get_num_threads() == in_a_new_thread(torch.get_num_threads) == 3
 
 
-def test_a_single_claim_uses_all_threads_in_the_thread_of_the_caller(three_threads: None) -> None:
+def test_a_single_claim_uses_all_threads_in_the_thread_of_the_caller(three_threads):
     fake_hops = FakeHops([2])
     assert ids(BatchScheduler(fake_hops, batch_size=8, workers=2, threads=5).run(claims(1))) == [0]
     assert fake_hops.threads == [(threading.current_thread().name, 5)] * 2
@@ -220,8 +213,8 @@ def test_a_single_claim_uses_all_threads_in_the_thread_of_the_caller(three_threa
 
 
 @pytest.mark.parametrize("workers", [1, 3])
-def test_an_error_of_the_stream_comes_after_the_claims_before_it(workers: int) -> None:
-    def stream() -> Iterator[FakeState]:
+def test_an_error_of_the_stream_comes_after_the_claims_before_it(workers):
+    def stream():
         yield from claims(6)
         raise ValueError("line 7 is bad")
 
@@ -235,10 +228,10 @@ def test_an_error_of_the_stream_comes_after_the_claims_before_it(workers: int) -
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_claims_in_flight_do_not_wait_for_a_slow_stream(workers: int) -> None:
+def test_claims_in_flight_do_not_wait_for_a_slow_stream(workers):
     read = 0
 
-    def stream() -> Iterator[FakeState]:
+    def stream():
         nonlocal read
         for state in claims(8):
             read += 1
@@ -255,10 +248,10 @@ def test_claims_in_flight_do_not_wait_for_a_slow_stream(workers: int) -> None:
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_a_slow_claim_bounds_how_far_the_stream_is_read(workers: int) -> None:
+def test_a_slow_claim_bounds_how_far_the_stream_is_read(workers):
     read = 0
 
-    def stream() -> Iterator[FakeState]:
+    def stream():
         nonlocal read
         for state in claims(500):
             read += 1
@@ -273,8 +266,8 @@ def test_a_slow_claim_bounds_how_far_the_stream_is_read(workers: int) -> None:
     assert ids(scheduler) == list(range(1, 500))
 
 
-def test_an_error_of_the_step_is_raised_and_leaves_no_thread() -> None:
-    def step(batch: Sequence[FakeState]) -> None:
+def test_an_error_of_the_step_is_raised_and_leaves_no_thread():
+    def step(batch):
         raise AdmiralError("a file is damaged")
 
     for workers in (1, 2):
@@ -285,8 +278,8 @@ def test_an_error_of_the_step_is_raised_and_leaves_no_thread() -> None:
     assert not [t for t in threading.enumerate() if t.name.startswith("admiral-hops")]
 
 
-def limited_memory(step: Step, max_claims: int, error: Exception) -> Step:
-    def limited(batch: Sequence[FakeState]) -> None:
+def limited_memory(step, max_claims, error):
+    def limited(batch):
         if len(batch) > max_claims:
             raise error
         step(batch)
@@ -303,9 +296,7 @@ def limited_memory(step: Step, max_claims: int, error: Exception) -> Step:
     ],
 )
 @pytest.mark.parametrize("workers", [1, 2])
-def test_batches_are_halved_when_memory_runs_out(
-    error: Exception, workers: int, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_batches_are_halved_when_memory_runs_out(error, workers, caplog):
     hops = [1 + n % 3 for n in range(20)]
     fake_hops = FakeHops(hops)
     with caplog.at_level(logging.WARNING):
@@ -321,13 +312,11 @@ def test_batches_are_halved_when_memory_runs_out(
 
 @pytest.mark.parametrize("capacity", [1, 2, 5])
 @pytest.mark.parametrize("workers", [2, 4])
-def test_workers_that_exceed_memory_together_run_one_after_the_other(
-    workers: int, capacity: int
-) -> None:
+def test_workers_that_exceed_memory_together_run_one_after_the_other(workers, capacity):
     held = 0
     lock = threading.Lock()
 
-    def step(batch: Sequence[FakeState]) -> None:
+    def step(batch):
         nonlocal held
         with lock:
             if held + len(batch) > capacity:
@@ -348,11 +337,11 @@ def test_workers_that_exceed_memory_together_run_one_after_the_other(
     assert fake_hops.max_running <= capacity
 
 
-def test_a_claim_that_fails_beside_another_is_tried_alone() -> None:
+def test_a_claim_that_fails_beside_another_is_tried_alone():
     failed = threading.Event()
     fake_hops = FakeHops([1, 1])
 
-    def step(batch: Sequence[FakeState]) -> None:
+    def step(batch):
         (state,) = batch
         if state.claim.id == "0":
             assert failed.wait(timeout=10)
@@ -367,11 +356,11 @@ def test_a_claim_that_fails_beside_another_is_tried_alone() -> None:
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_the_error_names_a_claim_that_does_not_fit_alone(workers: int) -> None:
+def test_the_error_names_a_claim_that_does_not_fit_alone(workers):
     fake_hops = FakeHops([1] * 6)
     others = []
 
-    def step(batch: Sequence[FakeState]) -> None:
+    def step(batch):
         if any(state.claim.id == "2" for state in batch):
             others.append(len(batch) - 1 + len(fake_hops.running))
             raise MemoryError
@@ -383,7 +372,7 @@ def test_the_error_names_a_claim_that_does_not_fit_alone(workers: int) -> None:
     assert others[-1] == 0
 
 
-def test_other_runtime_errors_are_raised() -> None:
+def test_other_runtime_errors_are_raised():
     step = limited_memory(FakeHops([1]), 0, RuntimeError("shapes cannot be multiplied"))
     with pytest.raises(RuntimeError, match="shapes"):
         list(BatchScheduler(step, batch_size=4).run(claims(3)))

@@ -15,8 +15,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
-from admiral.cli.serve import serve_command
-from admiral.cli.service_options import allowed_hosts
+from admiral.cli.serve import allowed_hosts, serve_command
 from admiral.serving.access import AccessMiddleware, timed_connections
 from admiral.serving.request_metrics import RequestMetrics
 from admiral.serving.service import ServiceLimits

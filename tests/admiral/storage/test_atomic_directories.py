@@ -4,8 +4,6 @@ import logging
 import os
 import shutil
 import threading
-from pathlib import Path
-from typing import Any
 
 import pytest
 from filelock import FileLock
@@ -15,64 +13,40 @@ from admiral.storage import atomic_directories
 from admiral.storage.atomic_directories import staging, swap_directories
 
 
-def _owned(directory: Path) -> bool:
+def _owned(directory):
     return (directory / "mark").exists()
 
 
-def _write(target: Path, text: str, *, overwrite: bool = False) -> None:
+def _write(target, text, *, overwrite=False):
     with staging(target, overwrite=overwrite, owned=_owned) as directory:
         (directory / "mark").write_text(text)
         (directory / "sub").mkdir()
         (directory / "sub" / "file").write_text(text)
 
 
-def _write_and_fail(target: Path, error: BaseException) -> None:
-    with staging(target, overwrite=True, owned=_owned) as directory:
-        (directory / "mark").write_text("new")
-        raise error
-
-
-def _visible(folder: Path) -> list[str]:
+def _visible(folder):
     return sorted(p.name for p in folder.iterdir() if not p.name.endswith(".lock"))
 
 
 class _Fault:
     """A function of `os` that succeeds `n` times, then fails once."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, name: str, n: int) -> None:
+    def __init__(self, monkeypatch, name, n):
         self.left, self.original = n, getattr(os, name)
         monkeypatch.setattr(os, name, self)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args, **kwargs):
         self.left -= 1
         if self.left == -1:
             raise OSError(28, "No space left on device")
         return self.original(*args, **kwargs)
 
 
-def test_the_directory_appears_when_complete(tmp_path: Path) -> None:
-    target = tmp_path / "deep" / "kb"
-    with staging(target, overwrite=False, owned=_owned) as directory:
-        (directory / "mark").write_text("x")
-        assert not target.exists()
-    assert (target / "mark").read_text() == "x"
-    assert _visible(target.parent) == ["kb"]
-
-
-def test_an_error_in_the_block_leaves_the_old_directory(tmp_path: Path) -> None:
-    _write(tmp_path / "kb", "old")
-    for error in (ValueError("x"), KeyboardInterrupt()):
-        with pytest.raises(type(error)):
-            _write_and_fail(tmp_path / "kb", error)
-    assert (tmp_path / "kb" / "mark").read_text() == "old"
-    assert _visible(tmp_path) == ["kb"]
-
-
 @pytest.mark.parametrize("existing", ["nothing", "swapped", "renamed"])
 @pytest.mark.parametrize("function", ["fsync", "rename"])
 def test_every_failing_call_leaves_the_old_directory_or_none(
-    function: str, existing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    function, existing, tmp_path, monkeypatch
+):
     target = tmp_path / "kb"
     if existing == "renamed":  # as on systems that cannot swap directories
         monkeypatch.setattr(atomic_directories, "swap_directories", lambda first, second: False)
@@ -106,28 +80,12 @@ def test_every_failing_call_leaves_the_old_directory_or_none(
     assert n == 0 if (function, existing) == ("rename", "swapped") else n > 0
 
 
-def test_a_failing_swap_leaves_the_old_directory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    _write(tmp_path / "kb", "old")
-
-    def failing_swap(first: Path, second: Path) -> bool:
-        raise OSError(5, "Input/output error", str(second))
-
-    with monkeypatch.context() as patch:
-        patch.setattr(atomic_directories, "swap_directories", failing_swap)
-        with pytest.raises(AdmiralError, match="Input/output error"):
-            _write(tmp_path / "kb", "new", overwrite=True)
-    assert (tmp_path / "kb" / "mark").read_text() == "old"
-    assert _visible(tmp_path) == ["kb"]
-
-
-def test_readers_find_the_old_or_the_new_directory_at_every_moment(tmp_path: Path) -> None:
+def test_readers_find_the_old_or_the_new_directory_at_every_moment(tmp_path):
     _write(tmp_path / "kb", "0" * 100)
     done = threading.Event()
     seen: list[str] = []
 
-    def read() -> None:
+    def read():
         while not done.is_set():
             seen.append((tmp_path / "kb" / "mark").read_text())
 
@@ -143,9 +101,7 @@ def test_readers_find_the_old_or_the_new_directory_at_every_moment(tmp_path: Pat
     assert len(set(seen)) > 1
 
 
-def test_leftovers_of_a_killed_build_are_removed(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_leftovers_of_a_killed_build_are_removed(tmp_path, caplog):
     _write(tmp_path / "kb", "old")
     (tmp_path / ".kb.new-0123").mkdir()
     (tmp_path / ".kb.new-0123" / "half").write_text("half")
@@ -157,7 +113,7 @@ def test_leftovers_of_a_killed_build_are_removed(
     assert _visible(tmp_path) == [".kb2.new-0123", "kb"]
 
 
-def test_a_directory_moved_away_by_a_killed_writer_is_restored(tmp_path: Path) -> None:
+def test_a_directory_moved_away_by_a_killed_writer_is_restored(tmp_path):
     _write(tmp_path / "kb", "old")
     (tmp_path / "kb").rename(tmp_path / ".kb.old-0123")
     with pytest.raises(AdmiralError, match="exists already"):
@@ -166,7 +122,7 @@ def test_a_directory_moved_away_by_a_killed_writer_is_restored(tmp_path: Path) -
     assert _visible(tmp_path) == ["kb"]
 
 
-def test_foreign_files_are_never_replaced(tmp_path: Path) -> None:
+def test_foreign_files_are_never_replaced(tmp_path):
     (tmp_path / "photos").mkdir()
     (tmp_path / "photos" / "cat.jpg").write_text("x")
     (tmp_path / "file").write_text("x")
@@ -179,13 +135,13 @@ def test_foreign_files_are_never_replaced(tmp_path: Path) -> None:
     assert (tmp_path / "empty" / "mark").read_text() == "new"
 
 
-def test_overwriting_must_be_requested(tmp_path: Path) -> None:
+def test_overwriting_must_be_requested(tmp_path):
     _write(tmp_path / "kb", "old")
     with pytest.raises(AdmiralError, match="--overwrite"):
         _write(tmp_path / "kb", "new")
 
 
-def test_a_second_writer_gets_an_error(tmp_path: Path) -> None:
+def test_a_second_writer_gets_an_error(tmp_path):
     with (
         FileLock(tmp_path / ".kb.lock"),
         pytest.raises(AdmiralError, match="another process is building or changing it"),
@@ -193,7 +149,7 @@ def test_a_second_writer_gets_an_error(tmp_path: Path) -> None:
         _write(tmp_path / "kb", "new")
 
 
-def test_a_link_is_followed(tmp_path: Path) -> None:
+def test_a_link_is_followed(tmp_path):
     (tmp_path / "disk").mkdir()
     (tmp_path / "kb").symlink_to(tmp_path / "disk" / "kb")
     _write(tmp_path / "kb", "old")
@@ -202,20 +158,7 @@ def test_a_link_is_followed(tmp_path: Path) -> None:
     assert (tmp_path / "disk" / "kb" / "mark").read_text() == "new"
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may write anywhere")
-def test_unwritable_parent(tmp_path: Path) -> None:
-    (tmp_path / "closed").mkdir(mode=0o500)
-    with pytest.raises(AdmiralError, match="cannot be written"):
-        _write(tmp_path / "closed" / "kb", "new")
-
-
-def test_parent_is_a_file(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("x")
-    with pytest.raises(AdmiralError, match="cannot be written"):
-        _write(tmp_path / "file" / "kb", "new")
-
-
-def test_directories_are_swapped_or_stay_unchanged(tmp_path: Path) -> None:
+def test_directories_are_swapped_or_stay_unchanged(tmp_path):
     first, second = tmp_path / "first", tmp_path / "second"
     for directory in (first, second):
         directory.mkdir()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,13 +12,13 @@ from admiral.storage.checksums import check_files, describe_files
 
 
 @pytest.fixture
-def files(tmp_path: Path) -> Path:
+def files(tmp_path):
     (tmp_path / "titles.marisa").write_bytes(b"titles")
     (tmp_path / "rows.npy").write_bytes(b"rows")
     return tmp_path
 
 
-def test_marisa_files_are_compared_with_their_checksums(files: Path) -> None:
+def test_marisa_files_are_compared_with_their_checksums(files):
     entries = describe_files(files)
     (files / "rows.npy").write_bytes(b"ROWS")  # of the same size: checked by its reader
     check_files(files, entries)
@@ -34,10 +33,8 @@ def test_marisa_files_are_compared_with_their_checksums(files: Path) -> None:
         check_files(files, entries)
 
 
-def test_an_unreadable_file_is_not_reported_as_damaged(
-    files: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(*_: Any, **__: Any) -> None:
+def test_an_unreadable_file_is_not_reported_as_damaged(files, monkeypatch):
+    def refuse(*_, **__):
         raise OSError(24, "Too many open files")
 
     entries = describe_files(files)
@@ -46,12 +43,10 @@ def test_an_unreadable_file_is_not_reported_as_damaged(
         check_files(files, entries)
 
 
-def test_missing_permissions_do_not_ask_for_a_new_build(
-    files: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_permissions_do_not_ask_for_a_new_build(files, monkeypatch):
     entries = describe_files(files)
 
-    def refuse(*_: Any, **__: Any) -> None:
+    def refuse(*_, **__):
         raise PermissionError(13, "Permission denied")
 
     message = r"rows\.npy: cannot be read \(Permission denied\).* nothing has to be rebuilt"

@@ -12,10 +12,10 @@ import pytest
 
 from admiral.errors import AdmiralError
 from admiral.storage.atomic_directories import exclusive_access
-from admiral.storage.locks import WriterLock
+from admiral.storage.atomic_files import WriterLock
 
 
-def test_the_error_says_what_the_other_process_is_doing(tmp_path: Path) -> None:
+def test_the_error_says_what_the_other_process_is_doing(tmp_path):
     first, second = (
         WriterLock(tmp_path / "x.lock", tmp_path / "x", "indexing it") for _ in range(2)
     )
@@ -26,10 +26,10 @@ def test_the_error_says_what_the_other_process_is_doing(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_a_waiting_writer_gets_the_lock_in_the_end(tmp_path: Path) -> None:
+def test_a_waiting_writer_gets_the_lock_in_the_end(tmp_path):
     held, order = threading.Event(), []
 
-    def hold() -> None:
+    def hold():
         with WriterLock(tmp_path / "x.lock", tmp_path / "x", "indexing it"):
             held.set()
             time.sleep(0.3)
@@ -46,6 +46,6 @@ def test_a_waiting_writer_gets_the_lock_in_the_end(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="no file can be created in Linux's /proc")
 @pytest.mark.parametrize("wait", [False, True])
-def test_a_lock_that_cannot_be_created_is_not_reported_as_held(wait: bool) -> None:
+def test_a_lock_that_cannot_be_created_is_not_reported_as_held(wait):
     with pytest.raises(FileNotFoundError), exclusive_access(Path("/proc/x"), wait=wait):
         raise AssertionError("got the lock")

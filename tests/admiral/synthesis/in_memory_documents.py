@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-
 import numpy as np
 
 from admiral.records import Document
@@ -40,8 +38,7 @@ DOCUMENTS = [
         ),
     ),
     Document(
-        "Halo Pictures",
-        ("Halo Pictures is an Irish film company founded in 1971 by Mona Reed.",),
+        "Halo Pictures", ("Halo Pictures is an Irish film company founded in 1971 by Mona Reed.",)
     ),
     Document("Mona Reed", ("Mona Reed is a Canadian actress who won the Gull Prize in 1979.",)),
     Document("Gull Prize", ("The Gull Prize is a yearly award for films shot near the sea.",)),
@@ -53,21 +50,21 @@ DOCUMENTS = [
 class InMemoryDocuments:
     """In-memory implementation of the knowledge base interface that synthesis needs."""
 
-    def __init__(self, documents: Sequence[Document] = DOCUMENTS) -> None:
+    def __init__(self, documents=DOCUMENTS):
         self.documents = list(documents)
         self._rows = {d.title: row for row, d in enumerate(self.documents)}
 
-    def rows(self) -> np.ndarray:
+    def rows(self):
         return np.arange(len(self.documents))
 
-    def row(self, title: str) -> int | None:
+    def row(self, title):
         return self._rows.get(title)
 
-    def title(self, row: int) -> str:
+    def title(self, row):
         return self.documents[row].title
 
-    def complete(self, prefix: str) -> Iterator[tuple[str, int]]:
+    def complete(self, prefix):
         return ((t, r) for t, r in sorted(self._rows.items()) if t.startswith(prefix))
 
-    def document_at(self, row: int) -> Document:
+    def document_at(self, row):
         return self.documents[row]

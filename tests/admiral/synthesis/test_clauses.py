@@ -41,11 +41,11 @@ from admiral.synthesis.clauses import (
         ("", []),
     ],
 )
-def test_clause_ends(text: str, pieces: list[str]) -> None:
+def test_clause_ends(text, pieces):
     assert [text[:end] for end in clause_ends(text)] == pieces
 
 
-def test_parentheses_and_punctuation() -> None:
+def test_parentheses_and_punctuation():
     text = "Ada (born 1941 (in Rome), a town), is\n a painter [1] , they say ."
     assert strip_parentheses(text) == "Ada, is a painter, they say."
     assert join_parts("a film", "", ", made by", "Ada ,", ", and") == "a film, made by Ada, and"
@@ -56,7 +56,7 @@ def test_parentheses_and_punctuation() -> None:
 
 
 @given(st.text(max_size=200))
-def test_clause_functions_accept_any_text(text: str) -> None:
+def test_clause_functions_accept_any_text(text):
     plain = strip_parentheses(text)
     ends = list(clause_ends(plain))
     assert ends == sorted(set(ends))

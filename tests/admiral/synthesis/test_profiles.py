@@ -10,11 +10,11 @@ from admiral.synthesis.slots import find_slots
 from tests.admiral.synthesis.in_memory_documents import DOCUMENTS, InMemoryDocuments
 
 
-def by_title(title: str) -> Document:
+def by_title(title):
     return next(d for d in DOCUMENTS if d.title == title)
 
 
-def test_profile_of_a_person() -> None:
+def test_profile_of_a_person():
     profile = parse_profile(by_title("Ada Brook"))
     assert profile.person
     assert profile.noun == "director"
@@ -34,7 +34,7 @@ def test_profile_of_a_person() -> None:
     )
 
 
-def test_profile_of_a_thing() -> None:
+def test_profile_of_a_thing():
     profile = parse_profile(by_title("Lantern Night"))
     assert not profile.person
     assert profile.noun == "film"
@@ -56,12 +56,12 @@ def test_profile_of_a_thing() -> None:
         'It was called "Half.',
     ],
 )
-def test_dependent_sentences_are_not_statements(sentence: str) -> None:
+def test_dependent_sentences_are_not_statements(sentence):
     document = Document("Lantern Night", ("Lantern Night is a film.", sentence))
     assert [s.index for s in parse_profile(document).statements] == [0]
 
 
-def test_statement_ends_before_another_subject() -> None:
+def test_statement_ends_before_another_subject():
     document = Document(
         "Paris", ("Paris is the capital of France, and the Seine flows through it.",)
     )
@@ -84,13 +84,13 @@ def test_statement_ends_before_another_subject() -> None:
         ("met Porthgain Ada Brook", []),
     ],
 )  # fmt: skip
-def test_replaceable_mentions(predicate: str, found: list[str]) -> None:
+def test_replaceable_mentions(predicate, found):
     slots = find_slots(InMemoryDocuments(), Document("Other", ()), 0, predicate)
     assert [predicate[slot.start : slot.end] for slot in slots] == found
 
 
-def test_context_determines_the_kind_of_a_slot() -> None:
-    def kinds(predicate: str) -> list[tuple[str, bool]]:
+def test_context_determines_the_kind_of_a_slot():
+    def kinds(predicate):
         slots = find_slots(InMemoryDocuments(), Document("Other", ()), 0, predicate)
         return [(slot.kind, slot.has_apposition) for slot in slots]
 
@@ -99,12 +99,12 @@ def test_context_determines_the_kind_of_a_slot() -> None:
     assert kinds("appeared in Lantern Night with Mona Reed") == [("thing", False), ("any", False)]
 
 
-def test_title_with_parenthesis_needs_its_word_in_the_document() -> None:
+def test_title_with_parenthesis_needs_its_word_in_the_document():
     titles = InMemoryDocuments(
         [Document("Dune (novel)", ("Dune is a novel.",)), Document("Ada", ())]
     )
 
-    def found(sentence: str) -> list[str]:
+    def found(sentence):
         document = Document("Ada", (sentence,))
         return [s.title for s in find_slots(titles, document, 0, sentence.removeprefix("Ada "))]
 

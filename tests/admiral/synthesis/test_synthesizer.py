@@ -8,10 +8,8 @@ import re
 import subprocess
 import sys
 import unicodedata
-from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -20,7 +18,7 @@ from hypothesis import strategies as st
 from admiral.kb import KnowledgeBase, build, demo_kb, remove
 from admiral.records import Document
 from admiral.retrieval.mentions import base_title
-from admiral.synthesis import SynthesisSettings, Synthesizer, SyntheticClaim
+from admiral.synthesis import SynthesisSettings, Synthesizer
 from tests.admiral.synthesis.in_memory_documents import DOCUMENTS, InMemoryDocuments
 
 ROOT = Path(__file__).parents[3]
@@ -35,13 +33,13 @@ _FREE = set(
 )
 
 
-def words(text: str) -> set[str]:
+def words(text):
     """Return the words of a text in small letters, without accents."""
     plain = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
     return set(re.findall(r"\w+", plain.casefold()))
 
 
-def leaked(record: Mapping[str, Any]) -> set[str]:
+def leaked(record):
     """Return the words of hidden titles that a claim's record shows in the claim.
 
     What stands in the parenthesis of a title is no name; words of titles that are named count as
@@ -54,14 +52,12 @@ def leaked(record: Mapping[str, Any]) -> set[str]:
     return words(record["claim"]) & (names - allowed)
 
 
-def written(
-    documents: Sequence[Document] = DOCUMENTS, count: int = 500, **chosen: object
-) -> list[SyntheticClaim]:
+def written(documents=DOCUMENTS, count=500, **chosen):
     synthesizer = Synthesizer(InMemoryDocuments(documents), SynthesisSettings(**chosen))  # type: ignore[arg-type]
     return list(islice(synthesizer.claims(), count))
 
 
-def check(claims: Sequence[SyntheticClaim], documents: Sequence[Document]) -> None:
+def check(claims, documents):
     """Check the invariants of synthesized claims."""
     corpus = {d.title: d for d in documents}
     assert len({c.text for c in claims}) == len(claims) == len({c.id for c in claims})
@@ -83,7 +79,7 @@ def check(claims: Sequence[SyntheticClaim], documents: Sequence[Document]) -> No
                    for part in record["described"].values())  # fmt: skip
 
 
-def test_claims_over_a_small_knowledge_base() -> None:
+def test_claims_over_a_small_knowledge_base():
     claims = written()
     assert len(claims) > 60
     check(claims, DOCUMENTS)
@@ -97,7 +93,7 @@ def test_claims_over_a_small_knowledge_base() -> None:
     assert not any("List of films" in c.true_claim.titles for c in claims)
 
 
-def test_removed_documents_are_skipped(tmp_path: Path) -> None:
+def test_removed_documents_are_skipped(tmp_path):
     others = [Document(f"Other {n}", ("It was directed by a painter.",)) for n in range(3)]
     records = [{"title": d.title, "sentences": d.sentences} for d in (*others, *DOCUMENTS)]
     corpus = tmp_path / "corpus.jsonl"
@@ -109,7 +105,7 @@ def test_removed_documents_are_skipped(tmp_path: Path) -> None:
     assert claims == written(count=100)
 
 
-def test_ordered_documents_lead_to_each_other() -> None:
+def test_ordered_documents_lead_to_each_other():
     for claim in written():
         if claim.true_claim.ordered:
             corpus = {d.title: " ".join(d.sentences) for d in DOCUMENTS}
@@ -118,7 +114,7 @@ def test_ordered_documents_lead_to_each_other() -> None:
                 assert any(title in text for text in before)
 
 
-def test_demo_claims_keep_the_invariants(user_cache: None) -> None:
+def test_demo_claims_keep_the_invariants(user_cache):
     with KnowledgeBase.open(demo_kb("bm25s")) as kb:
         claims = list(islice(Synthesizer(kb, SynthesisSettings(seed=2)).claims(), 800))
         check(claims, [kb.document_at(row) for row in range(len(kb))])
@@ -132,7 +128,7 @@ NOUNS = ["Welsh painter", "film of 1988", "small river in Wales", "painter and p
 
 
 @st.composite
-def corpora(draw: st.DrawFn) -> list[Document]:
+def corpora(draw):
     """Documents that name and define each other, with titles that are easy to leak."""
     name = st.sampled_from(NAMES)
     documents = []
@@ -155,17 +151,17 @@ def corpora(draw: st.DrawFn) -> list[Document]:
 
 @given(corpora(), st.integers(0, 3))
 @settings(max_examples=40)
-def test_no_claim_leaks_a_hidden_title(documents: list[Document], seed: int) -> None:
+def test_no_claim_leaks_a_hidden_title(documents, seed):
     check(written(documents, 60, seed=seed), documents)
 
 
 @given(st.lists(st.lists(st.text(max_size=40), max_size=4), min_size=1, max_size=4))
-def test_documents_with_any_text(texts: list[list[str]]) -> None:
+def test_documents_with_any_text(texts):
     documents = [Document(f"Title {n}", tuple(one)) for n, one in enumerate(texts)]
     check(written(documents, 20), documents)
 
 
-def test_same_seed_gives_the_same_claims_in_every_process() -> None:
+def test_same_seed_gives_the_same_claims_in_every_process():
     script = (
         "from tests.admiral.synthesis.test_synthesizer import written\n"
         "import json; print(json.dumps([c.to_json() for c in written(seed=5)]))"
@@ -182,20 +178,20 @@ def test_same_seed_gives_the_same_claims_in_every_process() -> None:
 
 
 @pytest.mark.parametrize(("done", "seed"), [(1, 1), (7, 0), (40, -1)])
-def test_claims_resume_after_those_already_written(done: int, seed: int) -> None:
+def test_claims_resume_after_those_already_written(done, seed):
     claims = written(seed=seed)
     before = [(c.id, c.text) for c in claims[:done]]
     synthesizer = Synthesizer(InMemoryDocuments(), SynthesisSettings(seed=seed))
     assert list(islice(synthesizer.claims(before), 500 - done)) == claims[done:]
 
 
-def test_settings_for_labels_and_documents() -> None:
+def test_settings_for_labels_and_documents():
     assert not any(c.refuted for c in written(labels="supported"))
     assert all(c.refuted for c in written(labels="refuted"))
     assert {len(c.true_claim.titles) for c in written(min_documents=3, max_documents=3)} == {3}
 
 
-def test_hyperlinks_take_precedence_over_title_mentions() -> None:
+def test_hyperlinks_take_precedence_over_title_mentions():
     linked = [
         Document(d.title, d.sentences, tuple(() for _ in d.sentences))
         if d.title != "Lantern Night"
@@ -214,7 +210,7 @@ GERMAN = [
 ]
 
 
-def test_documents_in_other_languages_are_quoted() -> None:
+def test_documents_in_other_languages_are_quoted():
     synthesizer = Synthesizer(InMemoryDocuments(GERMAN), SynthesisSettings())
     claims = list(synthesizer.claims())
     assert synthesizer.quotes_only
@@ -225,7 +221,7 @@ def test_documents_in_other_languages_are_quoted() -> None:
     ) in {c.true_claim.text for c in claims}
 
 
-def test_no_claims_without_mentions_of_other_documents() -> None:
+def test_no_claims_without_mentions_of_other_documents():
     alone = [Document("Ada Brook", ("Ada Brook is a Welsh painter.",)), Document("Empty", ())]
     synthesizer = Synthesizer(InMemoryDocuments(alone), SynthesisSettings())
     assert list(synthesizer.claims()) == []

@@ -21,7 +21,5 @@ from admiral.synthesis.true_claims import leaked_words
         ("Watch youtube.", "You Tube", [], ["youtube"]),
     ],
 )
-def test_leaked_words_of_a_hidden_title(
-    claim: str, hidden: str, named: list[str], found: list[str]
-) -> None:
+def test_leaked_words_of_a_hidden_title(claim, hidden, named, found):
     assert leaked_words(claim, hidden, named) == found

@@ -10,7 +10,7 @@ import pytest
 
 from admiral.cli.main import main
 from admiral.kb import build
-from admiral.models.checkpoint_sums import verify_checkpoint
+from admiral.models.checkpoint import verify_checkpoint
 from tests.training.tiny import lines, prepare, write_t5_directory
 from training.multitask.multitask_program import train
 from trie.model.safe_tokenizer import TASKS

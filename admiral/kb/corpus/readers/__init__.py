@@ -128,11 +128,7 @@ def detect_format(path: Place) -> str:
     """Detect the format of a corpus from its file names and first records.
 
     A folder holds documents (``files``), unless its first data file is a corpus of another format.
-
-    Raises
-    ------
-    AdmiralError
-        If the path is not a file or a folder, or the format is unknown.
+    Raises AdmiralError if the path is not a file or a folder, or the format is unknown.
     """
     check_corpus(path)
     if path.is_file():
@@ -213,9 +209,7 @@ _TEXT_FIELDS = ("text", "sentences")
 
 
 def unknown_format_error(
-    file: Place,
-    records: Iterable[tuple[int, dict[str, Any]] | RecordError],
-    formats: Sequence[str],
+    file: Place, records: Iterable[tuple[int, dict[str, Any]] | RecordError], formats: Sequence[str]
 ) -> AdmiralError:
     """Return the error for a file whose first records match no format: it names the cause."""
     unknown = f"{file}: its first records match no known format"

@@ -21,18 +21,10 @@ SKIP_BAD_REMEDY = "Correct it, or skip bad records with --skip-bad."
 
 
 class Findings(NamedTuple):
-    """What a reader of a file of documents has to say of it.
+    """What a reader of a file of documents has to say of it."""
 
-    Attributes
-    ----------
-    left_out
-        How many elements with text were left out, by reason.
-    notes
-        What it had to assume, or found missing.
-    """
-
-    left_out: Mapping[str, int]
-    notes: Sequence[str]
+    left_out: Mapping[str, int]  # how many elements with text were left out, by reason
+    notes: Sequence[str]  # what it had to assume, or found missing
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,12 +113,8 @@ def data_files(path: Place) -> Sequence[Place]:
 def files_below(folder: Place) -> Sequence[Place]:
     """Return all files below `folder` that are not hidden, sorted.
 
-    Symbolic links are followed; a folder with several paths is listed once.
-
-    Raises
-    ------
-    AdmiralError
-        If a folder cannot be listed or a link is broken, so the corpus would be incomplete.
+    Symbolic links are followed; a folder with several paths is listed once. Raises AdmiralError if
+    a folder cannot be listed or a link is broken, so the corpus would be incomplete.
     """
     if isinstance(folder, RemotePath):
         return folder.files_below()
@@ -162,10 +150,7 @@ def _raise(error: OSError) -> NoReturn:
 def cleaned_record(document: Document, path: Place, line: int, field: str = "title") -> Record:
     """Return a document cleaned for storage, its long sentences split.
 
-    Raises
-    ------
-    RecordError
-        Naming `field`, if the title is empty or too long.
+    Raises RecordError (Naming `field`, if the title is empty or too long).
     """
     where = f"{path}:{line}"
     cleaned = clean_document(document)

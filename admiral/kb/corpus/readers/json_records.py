@@ -51,12 +51,8 @@ def nested_paragraphs(value: Any, field: str, where: str) -> Iterator[NestedPara
     A string is a paragraph, and a list is its members in order. An object that has one of
     `CONTENT_FIELDS` is a section, named by its `heading`, `title` or `name`; its other fields are
     left out. Of any other object, each field is a section with the name of the field. Null is no
-    text. `field` is the path of the value in the record, such as ``text[2].body``.
-
-    Raises
-    ------
-    RecordError
-        For what is no text, such as a number, or is nested too deeply.
+    text. `field` is the path of the value in the record, such as ``text[2].body``. Raises
+    RecordError for what is no text, such as a number, or is nested too deeply.
     """
     yield from _paragraphs(value, field, where, (), 0)
 
@@ -310,7 +306,6 @@ def parse_hotpotqa(value: dict[str, Any], where: str) -> Document:
 
 
 def _flatten(value: Any, name: str, title: str, where: str) -> list[str]:
-    """Return all sentences of a list of sentences or of paragraphs."""
     if not isinstance(value, list) or not value or isinstance(value[0], str):
         return string_list(value, name, where)
     paragraphs = [string_list(paragraph, name, where) for paragraph in value]
@@ -320,7 +315,6 @@ def _flatten(value: Any, name: str, title: str, where: str) -> list[str]:
 
 
 def _targets(sentence: str) -> tuple[str, ...]:
-    """Return the titles that the hyperlinks of a sentence point to."""
     hrefs = (html.unescape(m.group(1) or m.group(2) or "") for m in _HREF.finditer(sentence))
     return tuple(title for href in hrefs if (title := wikipedia_title(href)))
 
@@ -341,14 +335,9 @@ def begins_with_array(path: Place) -> bool:
 def array_objects(path: Place) -> Iterator[tuple[int, dict[str, Any]] | RecordError]:
     """Yield (line number, object) for each member of the JSON array in a file.
 
-    Members that are not objects are yielded as `RecordError`.
-
-    Raises
-    ------
-    AdmiralError
-        If the file cannot be read, is larger than `LARGEST_ARRAY` when decompressed, is not UTF-8
-        or is not a JSON array. Nothing after a syntax error can be read, so the error is raised
-        and not skipped.
+    Members that are not objects are yielded as `RecordError`. Raises AdmiralError if the file
+    cannot be read, is larger than `LARGEST_ARRAY` when decompressed, is not UTF-8 or is not a JSON
+    array. Nothing after a syntax error can be read, so the error is raised and not skipped.
     """
     text = _text(path)
     decoder = json.JSONDecoder()

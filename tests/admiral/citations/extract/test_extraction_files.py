@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import bz2
 import json
-from pathlib import Path
-from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 
 from admiral.citations.citation_file import claim_record, parse_claim, read_citations
 from admiral.citations.citation_records import Citation, CitedClaim
@@ -22,7 +20,7 @@ FAILED = (
 )
 
 
-def dumped(title: str, text: str, *, namespace: int = 0, redirect: bool = False) -> str:
+def dumped(title, text, *, namespace=0, redirect=False):
     to = '<redirect title="X" />' if redirect else ""
     escaped = text.replace("&", "&amp;").replace("<", "&lt;")
     return (
@@ -42,14 +40,14 @@ DUMP = (
 )
 
 
-def run(*arguments: str | Path) -> Result:
+def run(*arguments):
     result = CliRunner().invoke(extract_citations_command, [str(each) for each in arguments])
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     return result
 
 
-def test_a_compressed_dump_gives_the_failed_references(tmp_path: Path) -> None:
+def test_a_compressed_dump_gives_the_failed_references(tmp_path):
     dump, output = tmp_path / "dump.xml.bz2", tmp_path / "c.jsonl"
     dump.write_bytes(bz2.compress(DUMP.encode()))
     run(dump, "--format", "dump", "--tagged", "failed-verification", "--output", output)
@@ -63,7 +61,7 @@ def test_a_compressed_dump_gives_the_failed_references(tmp_path: Path) -> None:
     assert [each.page for each in read_citations(output)] == ["Weather", "Weather", "Sun"]
 
 
-def test_a_dump_that_is_cut_off_is_one_error_and_writes_nothing(tmp_path: Path) -> None:
+def test_a_dump_that_is_cut_off_is_one_error_and_writes_nothing(tmp_path):
     dump, output = tmp_path / "dump.xml", tmp_path / "c.jsonl"
     dump.write_text(DUMP[:-60])
     output.write_text("old")
@@ -72,7 +70,7 @@ def test_a_dump_that_is_cut_off_is_one_error_and_writes_nothing(tmp_path: Path) 
     assert output.read_text() == "old"
 
 
-def test_entities_of_a_dump_are_not_resolved(tmp_path: Path) -> None:
+def test_entities_of_a_dump_are_not_resolved(tmp_path):
     (tmp_path / "d.xml").write_text(
         '<!DOCTYPE m [<!ENTITY a SYSTEM "file:///etc/hostname">]>' + DUMP.replace("shines", "&a;")
     )
@@ -81,7 +79,7 @@ def test_entities_of_a_dump_are_not_resolved(tmp_path: Path) -> None:
     assert all(each.claim == "It" for each in claims[2:])
 
 
-def test_pages_with_one_title_get_ids_of_their_own(tmp_path: Path) -> None:
+def test_pages_with_one_title_get_ids_of_their_own(tmp_path):
     pages = []
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()
@@ -98,7 +96,7 @@ def test_pages_with_one_title_get_ids_of_their_own(tmp_path: Path) -> None:
     assert claims[0].page == "Late Weather"
 
 
-def test_errors_name_the_file_and_the_remedy(tmp_path: Path) -> None:
+def test_errors_name_the_file_and_the_remedy(tmp_path):
     page = tmp_path / "page.wiki"
     page.write_bytes(b"It rained.\xff")
     with pytest.raises(AdmiralError, match=r"page\.wiki: is not UTF-8 \(byte 11\)"):
@@ -111,7 +109,7 @@ def test_errors_name_the_file_and_the_remedy(tmp_path: Path) -> None:
         run(page, "--output", tmp_path / "c.jsonl", "--tagged", "nonsense")
 
 
-def test_records_are_read_as_they_were_written(tmp_path: Path) -> None:
+def test_records_are_read_as_they_were_written(tmp_path):
     claim = CitedClaim(
         "T:1:1",
         "It rained, it dried.",
@@ -129,7 +127,7 @@ def test_records_are_read_as_they_were_written(tmp_path: Path) -> None:
     assert parse_claim(record, "f:1") == claim
 
 
-def test_a_record_of_wafer() -> None:
+def test_a_record_of_wafer():
     record = {
         "id": "w1",
         "input": "Jo [SEP] Section::::Career.:Late years. [SEP] He won. He lost in 1999[CIT]. "
@@ -166,7 +164,7 @@ def test_a_record_of_wafer() -> None:
     assert [each.url for each in claim.citations] == ["https://a.example/x"]
 
 
-def test_a_record_of_wice() -> None:
+def test_a_record_of_wice():
     meta = {
         "id": "d1",
         "claim_title": "Jo",
@@ -201,13 +199,13 @@ def test_a_record_of_wice() -> None:
         ({"input": "a[CIT]", "output": {}}, "output"),
     ],
 )
-def test_bad_records_name_the_field(record: dict[str, Any], field: str) -> None:
+def test_bad_records_name_the_field(record, field):
     with pytest.raises(RecordError) as caught:
         parse_claim(record, "f:1")
     assert caught.value.field == field
 
 
-def test_an_id_that_occurs_twice_is_an_error(tmp_path: Path) -> None:
+def test_an_id_that_occurs_twice_is_an_error(tmp_path):
     (tmp_path / "c.jsonl").write_text('{"id": "1", "claim": "a"}\n{"id": "1", "claim": "b"}\n')
     with pytest.raises(RecordError, match="occurs on line 1, too"):
         list(read_citations(tmp_path / "c.jsonl"))

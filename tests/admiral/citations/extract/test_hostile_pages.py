@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from admiral.citations.citation_records import CitedClaim
 from admiral.citations.extract import extract_claims
 from admiral.citations.extract.wikitext_lines import wikitext_lines
 from tests.admiral.citations.extract.wiki_pages import long_page
@@ -121,7 +120,7 @@ HTML_TOKENS = (
 )
 
 
-def check(claims: list[CitedClaim]) -> None:
+def check(claims):
     assert len({claim.id for claim in claims}) == len(claims)
     for claim in claims:
         assert claim.span is not None
@@ -134,29 +133,29 @@ def check(claims: list[CitedClaim]) -> None:
 
 
 @given(st.lists(PIECES | st.text(max_size=8), max_size=40))
-def test_wikitext_of_any_pieces(pieces: list[str]) -> None:
+def test_wikitext_of_any_pieces(pieces):
     check(extract_claims("".join(pieces), "T", format="wikitext", lists=True))
 
 
 @given(st.lists(HTML_PIECES | st.text(max_size=8), max_size=40))
-def test_html_of_any_pieces(pieces: list[str]) -> None:
+def test_html_of_any_pieces(pieces):
     check(extract_claims("".join(pieces), "T", format="html", lists=True))
 
 
 @given(st.text())
-def test_any_text(text: str) -> None:
+def test_any_text(text):
     check(extract_claims(text, "T"))
 
 
 @given(st.lists(PIECES, max_size=30))
-def test_lines_are_well_formed(pieces: list[str]) -> None:
+def test_lines_are_well_formed(pieces):
     for line in wikitext_lines("".join(pieces)):
         assert line.count("<ref>") + line.count("<ref name=a>") <= line.count("</ref>") + 1
         assert line.count("{{") <= line.count("}}") + 24 * 3  # runs of braces may differ
 
 
 @pytest.mark.parametrize("token", TOKENS)
-def test_time_is_bounded_for_wikitext(token: str) -> None:
+def test_time_is_bounded_for_wikitext(token):
     text = f"A. {token * (40_000 // len(token))}"
     start = time.process_time()
     extract_claims(text, "T", format="wikitext")
@@ -164,14 +163,14 @@ def test_time_is_bounded_for_wikitext(token: str) -> None:
 
 
 @pytest.mark.parametrize("token", HTML_TOKENS)
-def test_time_is_bounded_for_html(token: str) -> None:
+def test_time_is_bounded_for_html(token):
     text = f"<p>A. {token * (40_000 // len(token))}"
     start = time.process_time()
     extract_claims(text, "T", format="html")
     assert time.process_time() - start < 3
 
 
-def test_two_megabytes_are_read_in_seconds() -> None:
+def test_two_megabytes_are_read_in_seconds():
     page = long_page(2_000_000)
     assert len(page) > 1_990_000
     start = time.process_time()

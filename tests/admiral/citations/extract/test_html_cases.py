@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from admiral.citations.citation_records import Citation, CitedClaim
+from admiral.citations.citation_records import Citation
 from admiral.citations.extract import extract_claims
 
 FOLDER = Path(__file__).parent
@@ -15,14 +15,14 @@ PARSOID = (FOLDER / "parsoid.html").read_text(encoding="utf-8")
 COPY = "https://web.archive.org/web/2010/https://a.example/1"
 
 
-def parts(claims: list[CitedClaim]) -> list[tuple[str, str, list[str]]]:
+def parts(claims):
     return [
         (each.claim, each.claim[slice(*each.span or (0, 0))], [one.url for one in each.citations])
         for each in claims
     ]
 
 
-def test_the_old_parser() -> None:
+def test_the_old_parser():
     claims = extract_claims(OLD)
     assert parts(claims) == [
         ("Joe Hipp is a boxer.", "Joe Hipp is a boxer.", ["https://a.example/1"]),
@@ -40,12 +40,12 @@ def test_the_old_parser() -> None:
     )
 
 
-def test_lists_on_request() -> None:
+def test_lists_on_request():
     items = [each for each in extract_claims(OLD, lists=True) if each.kind == "list"]
     assert [each.claim for each in items] == ["A title"]
 
 
-def test_parsoid() -> None:
+def test_parsoid():
     claims = extract_claims(PARSOID)
     assert parts(claims) == [
         ("He is a boxer.", "He is a boxer.", ["https://p.example/1"]),
@@ -55,11 +55,11 @@ def test_parsoid() -> None:
     assert claims[1].citations[0].title == "Pea"
 
 
-def test_links_that_run_scripts_are_no_sources() -> None:
+def test_links_that_run_scripts_are_no_sources():
     page = PARSOID.replace("https://p.example/1", "javascript:alert(1)")
     assert [each.citations[0].url for each in extract_claims(page)] == ["", ""]
 
 
 @pytest.mark.parametrize("text", ["", " ", "<", "<html>", "\0", "<p>", "<!-- "])
-def test_pages_without_text(text: str) -> None:
+def test_pages_without_text(text):
     assert extract_claims(text, format="html") == []

@@ -1,7 +1,6 @@
 """What templates, tags and quotes of wikitext say within a sentence."""
 
 from collections import Counter
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -12,7 +11,7 @@ from admiral.cli.extract_citations import extract_citations_command
 MARK = "<ref>{{cite web|url=https://a.example/1}}</ref>"
 
 
-def claim(wikitext: str, unknown: Counter[str] | None = None) -> str:
+def claim(wikitext, unknown=None):
     (found,) = extract_claims(wikitext + MARK, format="wikitext", unknown=unknown)
     return found.claim
 
@@ -52,11 +51,11 @@ def claim(wikitext: str, unknown: Counter[str] | None = None) -> str:
         ("<nowiki>[[a]] ''b'' {{c}}</nowiki>", "[[a]] ''b'' {{c}}"),
     ],
 )
-def test_text_within_a_sentence(wikitext: str, text: str) -> None:
+def test_text_within_a_sentence(wikitext, text):
     assert claim(f"It is {wikitext} here.") == f"It is {text} here."
 
 
-def test_templates_that_are_not_known() -> None:
+def test_templates_that_are_not_known():
     unknown: Counter[str] = Counter()
     found = claim("It is {{Foo|red [[stone]]|20px|left}} or {{bar|x=1}} here.", unknown)
     assert found == "It is red stone or here."
@@ -66,7 +65,7 @@ def test_templates_that_are_not_known() -> None:
     assert unknown.total() == 2
 
 
-def test_the_summary_names_templates_that_are_not_known(tmp_path: Path) -> None:
+def test_the_summary_names_templates_that_are_not_known(tmp_path):
     page = tmp_path / "Oak.wiki"
     page.write_text(f"It is {{{{Foo|red}}}}.{MARK}")
     options = [str(page), "--output", str(tmp_path / "claims.jsonl")]

@@ -6,18 +6,17 @@ import json
 from collections import Counter
 from pathlib import Path
 
-from admiral.citations.citation_records import CitedClaim
 from admiral.citations.extract import claims_of_file
 
 PAGE = Path(__file__).with_name("Ashcombe.wiki")
 DEMO = Path(__file__).parents[4] / "admiral" / "data" / "citations"
 
 
-def claims(**options: bool) -> list[CitedClaim]:
+def claims(**options):
     return list(claims_of_file(PAGE, **options))
 
 
-def test_every_reference_of_the_text_is_found() -> None:
+def test_every_reference_of_the_text_is_found():
     """42 citations: of references in place, named, listed, short, bundled and in templates."""
     found = Counter(each.template for claim in claims() for each in claim.citations)
     assert found == {
@@ -36,7 +35,7 @@ def test_every_reference_of_the_text_is_found() -> None:
     assert found.total() == 42
 
 
-def test_tags_sections_and_kinds() -> None:
+def test_tags_sections_and_kinds():
     found = claims()
     assert Counter(tag for claim in found for tag in claim.tags) == {
         "citation-needed": 1,
@@ -60,7 +59,7 @@ def test_tags_sections_and_kinds() -> None:
     assert (item.claim, item.citations[0].url) == ("Quarries", "https://quarries.example")
 
 
-def test_nothing_of_what_is_left_out_is_a_claim() -> None:
+def test_nothing_of_what_is_left_out_is_a_claim():
     urls = {each.url for claim in claims(lists=True) for each in claim.citations}
     assert "https://seals.example/ashcombe" not in urls  # a caption
     assert "https://trail.example" not in urls  # a comment
@@ -69,7 +68,7 @@ def test_nothing_of_what_is_left_out_is_a_claim() -> None:
         assert left_out not in text
 
 
-def test_references_that_are_defined_elsewhere() -> None:
+def test_references_that_are_defined_elsewhere():
     by_claim = {claim.claim: [each.url for each in claim.citations] for claim in claims()}
     assert by_claim["It had 8,412 inhabitants in 2021."] == ["https://census.example/2021/ashcombe"]
     assert by_claim["The table is based on the rolls of the manor."] == [
@@ -85,7 +84,7 @@ def test_references_that_are_defined_elsewhere() -> None:
     assert by_claim["A town that goes to bed with the hens."] == ["https://letters.example/orme"]
 
 
-def test_spans_are_the_parts_up_to_the_marks() -> None:
+def test_spans_are_the_parts_up_to_the_marks():
     parts = [
         claim.claim[claim.span[0] : claim.span[1]]
         for claim in claims()
@@ -94,12 +93,12 @@ def test_spans_are_the_parts_up_to_the_marks() -> None:
     assert parts == ["Its band won the cup in 1958,", "1959", "and 1963."]
 
 
-def test_notes_do_not_divide_a_claim() -> None:
+def test_notes_do_not_divide_a_claim():
     (span,) = [each.span for each in claims() if each.claim.startswith("The market hall")]
     assert span == (0, len("The market hall was rebuilt in 1902 after a fire."))
 
 
-def test_gold_of_the_demo_names_the_citations_of_its_pages() -> None:
+def test_gold_of_the_demo_names_the_citations_of_its_pages():
     gold = [json.loads(line) for line in (DEMO / "gold.jsonl").read_text().splitlines()]
     found = [
         (claim.id, each.name, each.url)
@@ -112,5 +111,5 @@ def test_gold_of_the_demo_names_the_citations_of_its_pages() -> None:
     assert Counter(each["supported"] for each in gold) == {True: 123, False: 44, None: 7}
 
 
-def test_the_demo_is_small() -> None:
+def test_the_demo_is_small():
     assert sum(path.stat().st_size for path in DEMO.rglob("*") if path.is_file()) < 300_000

@@ -143,14 +143,7 @@ CASES: dict[str, tuple[str, list[tuple[str, str, list[str], list[str]]]]] = {
     ),
     "nowiki": (
         f"It <nowiki>''rained'' <ref>{{{{x}}}}</ref></nowiki> here.<ref>{WEB_B}</ref>",
-        [
-            (
-                "It ''rained'' <ref>{{x}}</ref> here.",
-                "It ''rained'' <ref>{{x}}</ref> here.",
-                [B],
-                [],
-            )
-        ],
+        [("It ''rained'' <ref>{{x}}</ref> here.", "It ''rained'' <ref>{{x}}</ref> here.", [B], [])],
     ),
     "hidden text": (
         f'It rained.<span style="display:none">Hidden <span>text</span>.<ref>{WEB_A}</ref></span>'
@@ -199,10 +192,7 @@ CASES: dict[str, tuple[str, list[tuple[str, str, list[str], list[str]]]]] = {
         f"It rained.{{{{#tag:ref|{WEB_A}|name=x}}}} It flooded.<ref name=x />",
         [("It rained.", "It rained.", [A], []), ("It flooded.", "It flooded.", [A], [])],
     ),
-    "refn": (
-        f"It rained.{{{{refn|See {WEB_A}.}}}}",
-        [("It rained.", "It rained.", [A], [])],
-    ),
+    "refn": (f"It rained.{{{{refn|See {WEB_A}.}}}}", [("It rained.", "It rained.", [A], [])]),
     "notes are no sources": (
         f"It rained.{{{{efn|As in {WEB_A}}}}} It flooded.<ref group=note>{WEB_B}</ref> It dried."
         f'<ref group="lower-alpha">{WEB_B}</ref>',
@@ -294,14 +284,7 @@ CASES: dict[str, tuple[str, list[tuple[str, str, list[str], list[str]]]]] = {
     ),
     "items of lists": (
         f"* Flood of 1953<ref>{WEB_A}</ref>\n* The town flooded again in 1962.<ref>{WEB_B}</ref>",
-        [
-            (
-                "The town flooded again in 1962.",
-                "The town flooded again in 1962.",
-                [B],
-                [],
-            )
-        ],
+        [("The town flooded again in 1962.", "The town flooded again in 1962.", [B], [])],
     ),
     "a mark after a quotation": (
         f"{{{{quote|The water came at night.|A witness}}}}<ref>{WEB_A}</ref>\n\nIt dried.",
@@ -369,7 +352,7 @@ CASES: dict[str, tuple[str, list[tuple[str, str, list[str], list[str]]]]] = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_claims_of_a_corner_case(name: str) -> None:
+def test_claims_of_a_corner_case(name):
     wikitext, expected = CASES[name]
     found = extract_claims(wikitext, "Weather", format="wikitext")
     assert [
@@ -383,5 +366,5 @@ def test_claims_of_a_corner_case(name: str) -> None:
     ] == expected
 
 
-def test_there_are_sixty_cases() -> None:
+def test_there_are_sixty_cases():
     assert len(CASES) >= 60

@@ -14,7 +14,7 @@ _UNIT = (
 )
 
 
-def long_page(characters: int) -> str:
+def long_page(characters):
     """Return a page of about so many characters, dense with references."""
     size = len(_UNIT.format(n=1000))
     return "".join(_UNIT.format(n=number) for number in range(characters // size))

@@ -8,16 +8,15 @@ from pathlib import Path
 import pytest
 import torch
 
-from admiral.citations.source_scorers import PassageAggregator
-from admiral.citations.verifiers.coverage_verifier import CoverageVerifier, TermWeights
-from admiral.citations.verifiers.model_verifiers import (
+from admiral.citations.coverage_verifier import CascadeVerifier, CoverageVerifier, TermWeights
+from admiral.citations.model_verifiers import (
     LateInteractionVerifier,
     PairClassifierVerifier,
     ProofVerifier,
     SentenceStates,
     SimilarityVerifier,
 )
-from admiral.citations.verifiers.verifier_protocol import CascadeVerifier, CitationVerifier
+from admiral.citations.source_scorers import PassageAggregator
 from admiral.kb.corpus.sentence_splitter import split_sentences
 from admiral.requirements import MINILM, minilm_directory
 from admiral.retrieval.mean_pooling import MeanPoolingEncoder
@@ -30,14 +29,12 @@ PASSAGES = [passage(BRIDGE.text), passage(HARBOUR.text, 1, HARBOUR.title)]
 
 
 @pytest.fixture(scope="module")
-def encoder() -> MeanPoolingEncoder:
+def encoder():
     return MeanPoolingEncoder(minilm_directory(), MINILM)
 
 
 @pytest.fixture(scope="module")
-def verifiers(
-    encoder: MeanPoolingEncoder, tmp_path_factory: pytest.TempPathFactory
-) -> dict[str, CitationVerifier]:
+def verifiers(encoder, tmp_path_factory):
     states = SentenceStates(encoder)
     directory: Path = write_classifier_directory(tmp_path_factory.mktemp("classifier") / "tiny")
     coverage = CoverageVerifier(TermWeights.background())
@@ -53,9 +50,7 @@ def verifiers(
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_batches_give_the_same_as_claims_alone(
-    verifiers: dict[str, CitationVerifier], name: str
-) -> None:
+def test_batches_give_the_same_as_claims_alone(verifiers, name):
     claims = [CLAIM, claim("The lighthouse was first lit in 1911."), claim("word")]
     passages = [PASSAGES, PASSAGES[1:], PASSAGES]
     together = verifiers[name].score(claims, passages)
@@ -67,9 +62,7 @@ def test_batches_give_the_same_as_claims_alone(
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("text", ["", " ", "the", "?!", "\u200b", "\ud800 x", "日本語", "a" * 3000])
-def test_hostile_texts_have_finite_scores(
-    verifiers: dict[str, CitationVerifier], name: str, text: str
-) -> None:
+def test_hostile_texts_have_finite_scores(verifiers, name, text):
     scores = verifiers[name].score(
         [claim(text), CLAIM], [[*PASSAGES, passage(text)], [passage(text)]]
     )
@@ -77,20 +70,18 @@ def test_hostile_texts_have_finite_scores(
 
 
 @pytest.mark.parametrize("name", ["coverage", "similarity", "late", "proof", "cascade"])
-def test_the_right_source_is_first(verifiers: dict[str, CitationVerifier], name: str) -> None:
+def test_the_right_source_is_first(verifiers, name):
     (scores,) = verifiers[name].score([CLAIM], [PASSAGES])
     assert scores[0] > scores[1] or (name == "cascade" and scores[0] == scores[1])
 
 
-def test_no_claims_and_no_passages(verifiers: dict[str, CitationVerifier]) -> None:
+def test_no_claims_and_no_passages(verifiers):
     for verifier in verifiers.values():
         assert verifier.score([], []) == []
         assert verifier.score([CLAIM], [[]]) == [[]]
 
 
-def test_similarity_and_late_interaction_are_as_defined(
-    encoder: MeanPoolingEncoder, verifiers: dict[str, CitationVerifier]
-) -> None:
+def test_similarity_and_late_interaction_are_as_defined(encoder, verifiers):
     """Against the states of each sentence, encoded by itself."""
     query = encoder.token_states([CLAIM.claim])[0]
     cosines, best = [], []
@@ -106,7 +97,7 @@ def test_similarity_and_late_interaction_are_as_defined(
     assert late == pytest.approx([float(torch.stack(best).amax(0).mean())], abs=2e-3)
 
 
-def test_the_context_reaches_the_models(encoder: MeanPoolingEncoder) -> None:
+def test_the_context_reaches_the_models(encoder):
     states = SentenceStates(encoder)
     own = claim("It was first lit in 1911.", page="Lighthouse of Belmar Harbour")
     for kind in (SimilarityVerifier, LateInteractionVerifier):
@@ -114,17 +105,13 @@ def test_the_context_reaches_the_models(encoder: MeanPoolingEncoder) -> None:
         assert kind(states, "title").score([own], [PASSAGES]) != plain
 
 
-def test_the_cascade_reads_the_best_passages_only(
-    verifiers: dict[str, CitationVerifier],
-) -> None:
+def test_the_cascade_reads_the_best_passages_only(verifiers):
     (close,) = verifiers["late"].score([CLAIM], [PASSAGES])
     (scores,) = verifiers["cascade"].score([CLAIM], [PASSAGES])
     assert scores == [pytest.approx(close[0]), pytest.approx(close[0])]
 
 
-def test_sources_are_scored_by_their_passages_and_the_parts_of_the_claim(
-    verifiers: dict[str, CitationVerifier],
-) -> None:
+def test_sources_are_scored_by_their_passages_and_the_parts_of_the_claim(verifiers):
     """Evidence that is spread over two passages counts with parts, not with the maximum alone."""
     spread = claim("The Eastern Bridge was opened in 1932, and the lighthouse was lit in 1911.")
     most = PassageAggregator(verifiers["coverage"], 1.0)

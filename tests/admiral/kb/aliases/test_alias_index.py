@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError
-from admiral.kb.aliases.alias_index import AliasIndex, SegmentAliases, SegmentIndex, write_aliases
-from admiral.kb.aliases.document_aliases import document_aliases
+from admiral.kb.alias_index import AliasIndex, SegmentAliases, SegmentIndex, write_aliases
+from admiral.kb.document_aliases import document_aliases
 from admiral.records import Document
 
 NAMES = ["Big Bird", "Big Bird Two", "Big", "Éa Ea", "New Name", "Other Name", "BBT"]
@@ -29,8 +29,7 @@ _document = st.builds(
 _documents = st.lists(_document, max_size=6)
 
 
-def owners(documents: list[Document]) -> dict[str, list[int]]:
-    """Return the rows of every alias."""
+def owners(documents):
     rows: dict[str, list[int]] = {}
     for row, document in enumerate(documents):
         for name in document_aliases(document):
@@ -40,7 +39,7 @@ def owners(documents: list[Document]) -> dict[str, list[int]]:
 
 @settings(max_examples=50, deadline=None)
 @given(_documents, st.sampled_from(NAMES), st.text("a ", max_size=3))
-def test_the_rows_of_aliases(documents: list[Document], name: str, end: str) -> None:
+def test_the_rows_of_aliases(documents, name, end):
     expected = owners(documents)
     with TemporaryDirectory() as folder:
         write_aliases(Path(folder), documents, len(documents))
@@ -61,7 +60,7 @@ def test_the_rows_of_aliases(documents: list[Document], name: str, end: str) -> 
 
 @settings(max_examples=50, deadline=None)
 @given(st.lists(_documents, min_size=1, max_size=3), st.sets(st.integers(0, 17)))
-def test_an_alias_of_several_segments(segments: list[list[Document]], removed: set[int]) -> None:
+def test_an_alias_of_several_segments(segments, removed):
     expected = owners([document for segment in segments for document in segment])
     with TemporaryDirectory() as folder:
         indexes, first = [], 0
@@ -84,7 +83,7 @@ def test_an_alias_of_several_segments(segments: list[list[Document]], removed: s
         ]
 
 
-def test_common_words_are_no_names(tmp_path: Path) -> None:
+def test_common_words_are_no_names(tmp_path):
     manual = [Document(f"{n}(1)", ("Text.",), source=f"{n}.1") for n in ("sort", "rare", "WHO")]
     others = [Document(f"Title {n}", (f"We sort, who rare{n}; bird's.",)) for n in range(20)]
     aliases = SegmentAliases([opened(tmp_path, manual + others)], lambda row: True)
@@ -92,12 +91,12 @@ def test_common_words_are_no_names(tmp_path: Path) -> None:
     assert {name for name in names if not aliases.rows(name)} == {"sort", "Sort"}
 
 
-def opened(directory: Path, documents: list[Document]) -> SegmentIndex:
+def opened(directory, documents):
     write_aliases(directory, documents, len(documents))
     return SegmentIndex(AliasIndex(directory), 0, len(documents))
 
 
-def test_word_counts(tmp_path: Path) -> None:
+def test_word_counts(tmp_path):
     texts = ["The bird-like bird.", "A bird's egg", "the egg. Egg", "The Egg"]
     documents = [Document(str(n), (text,)) for n, text in enumerate(texts)]
     words = opened(tmp_path, documents).aliases.words
@@ -108,7 +107,7 @@ def test_word_counts(tmp_path: Path) -> None:
     assert words.documents("nothing") == 0
 
 
-def test_the_counts_of_large_corpora_are_estimated_from_a_sample(tmp_path: Path) -> None:
+def test_the_counts_of_large_corpora_are_estimated_from_a_sample(tmp_path):
     count = 40_000
     documents = [
         Document(str(n), ("common half" if n % 2 else "common", "rare" if n < 60 else ""))
@@ -121,7 +120,7 @@ def test_the_counts_of_large_corpora_are_estimated_from_a_sample(tmp_path: Path)
     assert words.problem(count) == ""
 
 
-def test_damaged_files(tmp_path: Path) -> None:
+def test_damaged_files(tmp_path):
     documents = [Document(f"Name {n}", (f"Name {n}, known as Other {n}, is",)) for n in range(3)]
     write_aliases(tmp_path, documents, 3)
     for name, value, message in [
@@ -142,12 +141,3 @@ def test_damaged_files(tmp_path: Path) -> None:
     (tmp_path / "aliases" / "names.marisa").write_bytes(b"junk")
     with pytest.raises(AdmiralError, match="aliases: damaged"):
         AliasIndex(tmp_path)
-
-
-def test_rows_of_an_alias_ascend(tmp_path: Path) -> None:
-    documents = [
-        Document(f"Name {n}", (f"Name {n}, known as The Great Other, is",)) for n in range(2)
-    ]
-    write_aliases(tmp_path, documents, 2)
-    np.save(tmp_path / "aliases" / "rows.npy", np.array([1, 0], np.uint32))
-    assert "not rows of the documents in ascending order" in AliasIndex(tmp_path).problem(2)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections import defaultdict
-from collections.abc import Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +14,7 @@ from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, add, build, compact, info, join, remove, verify
-from admiral.kb.aliases.document_aliases import document_aliases
+from admiral.kb.document_aliases import document_aliases
 from admiral.kb.store.manifest import read_manifest, write_manifest
 from admiral.records import Document
 from tests.admiral.kb.versions.test_kb_updating import applied, apply, write
@@ -38,12 +35,12 @@ _documents = st.lists(_document, min_size=1, unique_by=lambda d: d.title)
 
 
 @pytest.fixture
-def no_sync(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_sync(monkeypatch):
     """Skip `fsync`, which these tests do not need."""
     monkeypatch.setattr("os.fsync", lambda descriptor: None)
 
 
-def check_aliases(path: Path, documents: Iterable[Document]) -> None:
+def check_aliases(path, documents):
     """Compare the aliases of a knowledge base with those of its documents."""
     owners = defaultdict(list)
     for document in documents:
@@ -59,7 +56,7 @@ def check_aliases(path: Path, documents: Iterable[Document]) -> None:
 @pytest.mark.usefixtures("no_sync")
 @settings(max_examples=15, deadline=None)
 @given(_documents, st.lists(_change, max_size=4))
-def test_changes(corpus: list[Document], changes: list[tuple[Any, ...]]) -> None:
+def test_changes(corpus, changes):
     with TemporaryDirectory() as name:
         kb = Path(name) / "kb"
         build(write(kb.parent, corpus), kb, bm25="none", progress=False)
@@ -74,7 +71,7 @@ def test_changes(corpus: list[Document], changes: list[tuple[Any, ...]]) -> None
 @pytest.mark.usefixtures("no_sync")
 @settings(max_examples=15, deadline=None)
 @given(st.lists(_documents, min_size=2, max_size=3))
-def test_joins(members: list[list[Document]]) -> None:
+def test_joins(members):
     with TemporaryDirectory() as name:
         folders = [Path(name) / str(number) for number in range(len(members))]
         for folder, documents in zip(folders, members, strict=True):
@@ -87,7 +84,7 @@ def test_joins(members: list[list[Document]]) -> None:
         check_aliases(Path(name) / "all", first.values())
 
 
-def without_aliases(kb: Path) -> Path:
+def without_aliases(kb):
     """Make a knowledge base one of a release that knew no aliases."""
     manifest = read_manifest(kb)
     shutil.rmtree(kb / "aliases")
@@ -96,7 +93,7 @@ def without_aliases(kb: Path) -> Path:
     return kb
 
 
-def test_knowledge_bases_of_earlier_releases(tmp_path: Path) -> None:
+def test_knowledge_bases_of_earlier_releases(tmp_path):
     first, second = (
         Document(title, (f"{title}, known as the {name}, is a bird.",))
         for title, name in (("Great Tit", "Big Bird"), ("Blue Tit", "Small Bird"))
@@ -115,7 +112,7 @@ def test_knowledge_bases_of_earlier_releases(tmp_path: Path) -> None:
     check_aliases(kb, [first])
 
 
-def test_a_closed_knowledge_base(tmp_path: Path, birds: Path) -> None:
+def test_a_closed_knowledge_base(tmp_path, birds):
     build(birds, tmp_path / "kb", bm25="none", progress=False)
     kb = KnowledgeBase.open(tmp_path / "kb")
     kb.close()
@@ -123,7 +120,7 @@ def test_a_closed_knowledge_base(tmp_path: Path, birds: Path) -> None:
         kb.aliases_beginning("Bird")
 
 
-def test_verify_checks_the_arrays(tmp_path: Path) -> None:
+def test_verify_checks_the_arrays(tmp_path):
     kb = tmp_path / "kb"
     document = Document("Great Tit", ("The Great Tit, known as the Big Bird, is a bird.",))
     build(write(tmp_path, [document]), kb, bm25="none", progress=False)
@@ -133,20 +130,3 @@ def test_verify_checks_the_arrays(tmp_path: Path) -> None:
     write_manifest(kb, manifest.counts, manifest.settings)
     (problem,) = verify(kb)
     assert "aliases/rows.npy: not rows of the documents" in problem
-
-
-def test_names_of_files(tmp_path: Path) -> None:
-    folder = tmp_path / "files" / "man1"
-    folder.mkdir(parents=True)
-    page = ".TH {0} 1\n.SH NAME\n{0}, {0}x \\- a command\n.SH DESCRIPTION\nIt runs.\n"
-    for name in ("frob", "knob"):
-        (folder / f"{name}.1").write_text(page.format(name))
-    build(tmp_path / "files", tmp_path / "kb", bm25="none", progress=False)
-    with KnowledgeBase.open(tmp_path / "kb") as kb:
-        assert list(kb.titles()) == ["frob(1)", "knob(1)"]
-        assert kb.aliases_beginning("frobx(1)") == [
-            ("frobx(1)", ["frob(1)"]),
-            ("frobx", ["frob(1)"]),
-            ("frob", ["frob(1)"]),
-        ]
-    assert json.loads((tmp_path / "kb" / "manifest.json").read_text())["version"] == 2

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral.io.text_cleaning import clean_title
-from admiral.kb.aliases.document_aliases import document_aliases, is_acronym_of
+from admiral.kb.document_aliases import document_aliases, is_acronym_of
 from admiral.records import Document
 
 
@@ -58,7 +58,7 @@ from admiral.records import Document
         ("(a", "((( is", []),
     ],
 )
-def test_names_of_the_subject(title: str, sentence: str, names: list[str]) -> None:
+def test_names_of_the_subject(title, sentence, names):
     sentences = (sentence, "Some Other Name (SON) is here.") if sentence else ()
     assert document_aliases(Document(title, sentences)) == names
 
@@ -76,14 +76,12 @@ def test_names_of_the_subject(title: str, sentence: str, names: list[str]) -> No
         ("", "", False),
     ],
 )
-def test_acronyms(short: str, long: str, expected: bool) -> None:
+def test_acronyms(short, long, expected):
     assert is_acronym_of(short, long) is expected
 
 
 @given(st.text(max_size=30), st.lists(st.text(max_size=80), max_size=2), st.text(max_size=20))
-def test_aliases_of_any_document_can_be_stored(
-    title: str, sentences: list[str], source: str
-) -> None:
+def test_aliases_of_any_document_can_be_stored(title, sentences, source):
     sections = tuple("Name" for _ in sentences)
     document = Document(title, tuple(sentences), source=source, sections=sections)
     names = document_aliases(document)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from admiral.kb.aliases.document_aliases import document_aliases, spellings
+from admiral.kb.document_aliases import document_aliases, spellings
 from admiral.records import Document
 
 
-def names(title: str, source: str, sentence: str = "Text.", section: str = "") -> set[str]:
+def names(title, source, sentence="Text.", section=""):
     sections = (section, "") if section else ()
     document = Document(title, (sentence, "More."), source=source, sections=sections)
     return set(document_aliases(document))
 
 
-def test_manual_pages() -> None:
+def test_manual_pages():
     text = "gzip, gunzip, zcat - compress or expand files"
     found = names("gzip(1)", "/man/man1/gzip.1.gz", text, "NAME")
     pages = {"gzip", "gunzip", "zcat"}
@@ -27,7 +27,7 @@ def test_manual_pages() -> None:
     assert "git commit" not in names("git-commit(1)", "/man/git-commit.1")
 
 
-def test_packages() -> None:
+def test_packages():
     found = names("python-dateutil", "/lib/python_dateutil-2.9.dist-info/METADATA")
     assert {"python-dateutil", "python_dateutil", "dateutil", "Dateutil"} <= found
     assert not [name for name in found if "2.9" in name]
@@ -36,7 +36,7 @@ def test_packages() -> None:
     assert "six" in names("six (vendored)", "/lib/vendored/METADATA")
 
 
-def test_the_folder_that_a_file_describes() -> None:
+def test_the_folder_that_a_file_describes():
     assert {"requests/README", "requests", "Requests"} <= names(
         "requests/README", "/src/requests/docs/README.md"
     )
@@ -47,7 +47,7 @@ def test_the_folder_that_a_file_describes() -> None:
     assert names("readme", "readme.md") == set()
 
 
-def test_the_names_of_the_file_and_of_its_first_heading() -> None:
+def test_the_names_of_the_file_and_of_its_first_heading():
     assert names("First steps", "/notes/getting-started.md") == {"getting-started"}
     assert names("First steps", "/notes/policy.md") == set()
     assert names("Libgcrypt - The library", "/doc/x.html") == {"Libgcrypt"}
@@ -60,7 +60,7 @@ def test_the_names_of_the_file_and_of_its_first_heading() -> None:
     assert "The Heading" in document_aliases(document)
 
 
-def test_records_have_no_names_of_files() -> None:
+def test_records_have_no_names_of_files():
     for title in ("curl(1)", "requests/README", "python-dateutil", "Foo: a bar"):
         assert document_aliases(Document(title, ("Text.",))) == []
 
@@ -75,6 +75,6 @@ def test_records_have_no_names_of_files() -> None:
         ("", set()),
     ],
 )
-def test_spellings_of_packages(name: str, some: set[str]) -> None:
+def test_spellings_of_packages(name, some):
     assert some <= set(spellings(name))
     assert some or not list(spellings(name))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,18 +13,16 @@ Make = Callable[..., RowIndex]
 
 
 @pytest.fixture(params=BACKENDS)
-def backend(request: pytest.FixtureRequest) -> str:
+def backend(request):
     return str(request.param)
 
 
 @pytest.fixture
-def make(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Make]:
+def make(tmp_path_factory):
     """Return a function that builds and opens an index; the indexes are closed after the test."""
     opened: list[RowIndex] = []
 
-    def make_index(
-        backend: str, documents: Sequence[tuple[str, str]], title: float = 1.0, text: float = 1.0
-    ) -> RowIndex:
+    def make_index(backend, documents, title=1.0, text=1.0):
         directory: Path = tmp_path_factory.mktemp("index") / "bm25"
         build_bm25(backend, documents, directory)
         opened.append(open_bm25(backend, directory, title_weight=title, text_weight=text))

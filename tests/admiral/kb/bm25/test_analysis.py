@@ -24,13 +24,9 @@ TEXTS = [
 
 def test_words_stems_and_stop_words():
     assert terms("The painter's lamps were NOT singing, it is said: 3.14 & Zürich!") == [
-        *("painter", "lamp", "were", "sing", "said", "3.14", "zürich"),
+        *("painter", "lamp", "were", "sing", "said", "3.14", "zürich")
     ]
     assert terms("") == terms("the of and") == terms(" \t&%$ ") == []
-
-
-def test_long_words_are_cut():
-    assert list(map(len, terms("x" * (2 * MAX_WORD + 7)))) == [MAX_WORD, MAX_WORD, 7]
 
 
 @pytest.mark.parametrize("text", TEXTS)

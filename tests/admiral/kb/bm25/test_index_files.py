@@ -40,24 +40,6 @@ def test_no_text_is_stored(backend, tmp_path):
     assert b"running" not in everything
 
 
-def test_documents_are_read_once_and_in_order(backend, tmp_path):
-    build_bm25(backend, iter(DOCUMENTS), tmp_path / "bm25")
-    with open_bm25(backend, tmp_path / "bm25") as index:
-        for row in (0, 17, 49):
-            assert index.search_rows([f"word{row}"], 1)[0][0][0] == row
-
-
-def test_a_failed_build_is_removed(backend, tmp_path):
-    def source():
-        yield from DOCUMENTS
-        raise AdmiralError("corpus.jsonl:51: broken")
-
-    with pytest.raises(AdmiralError, match=r"corpus\.jsonl:51"):
-        build_bm25(backend, source(), tmp_path / "bm25")
-    assert list(tmp_path.iterdir()) == []
-    build_bm25(backend, DOCUMENTS, tmp_path / "bm25")  # and the next build works
-
-
 def test_an_interrupted_build_is_removed(backend, tmp_path):
     def source():
         yield DOCUMENTS[0]
@@ -73,23 +55,6 @@ def test_a_folder_with_files_is_not_overwritten(backend, tmp_path):
     with pytest.raises(AdmiralError, match="not empty"):
         build_bm25(backend, DOCUMENTS, tmp_path)
     assert (tmp_path / "precious").read_text() == "mine"
-
-
-@pytest.mark.parametrize(
-    ("backend", "name"),
-    [
-        ("lucene", "bm25.json"),
-        ("lucene", "lucene/segments_1"),
-        ("bm25s", "bm25.json"),
-        ("bm25s", "vocabulary.marisa"),
-        ("bm25s", "text/data.csc.index.npy"),
-    ],
-)
-def test_a_missing_file(backend, name, tmp_path):
-    build_bm25(backend, DOCUMENTS, tmp_path / "bm25")
-    (tmp_path / "bm25" / name).unlink()
-    with pytest.raises(AdmiralError, match=str(tmp_path)):
-        open_bm25(backend, tmp_path / "bm25")
 
 
 def test_lucene_counts_its_documents(tmp_path):
@@ -125,8 +90,7 @@ def test_rows_that_do_not_exist(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "change",
-    [{"documents": -1}, {"documents": "many"}, {"format": 99}, {"backend": "x"}],
+    "change", [{"documents": -1}, {"documents": "many"}, {"format": 99}, {"backend": "x"}]
 )
 def test_changed_settings(backend, built, change):
     path = built / "bm25.json"
@@ -157,12 +121,6 @@ def test_unknown_backend(tmp_path):
     ):
         with pytest.raises(AdmiralError, match="lucene, bm25s"):
             call()
-
-
-def test_a_file_where_the_index_should_go(backend, tmp_path):
-    (tmp_path / "file").write_text("")
-    with pytest.raises((AdmiralError, OSError)):
-        build_bm25(backend, DOCUMENTS, tmp_path / "file" / "bm25")
 
 
 @pytest.mark.parametrize("package", ["pyserini", "jnius"])

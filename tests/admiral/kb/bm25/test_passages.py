@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError
-from admiral.kb.bm25 import RowIndex, build_bm25, merge_bm25, open_bm25
+from admiral.kb.bm25 import build_bm25, merge_bm25, open_bm25
 from admiral.kb.bm25.analysis import terms
 from admiral.kb.bm25.passages import Text
 from tests.admiral.kb.bm25.test_rescoring import WORDS
@@ -27,7 +26,7 @@ _parts = st.lists(st.lists(_document, min_size=1, max_size=6), min_size=1, max_s
 _weights = st.sampled_from([(1.0, 1.0), (0.0, 1.0), (0.5, 1.0), (1.0, 0.0)])
 
 
-def flat(documents: Documents) -> tuple[list[tuple[str, str]], list[int]]:
+def flat(documents):
     """Return each passage as a document of its own, and the row that it belongs to."""
     pairs, rows = [], []
     for row, (title, text) in enumerate(documents):
@@ -37,9 +36,7 @@ def flat(documents: Documents) -> tuple[list[tuple[str, str]], list[int]]:
     return pairs, rows
 
 
-def best_passages(
-    index: RowIndex, rows: list[int], queries: list[str], k: int, removed: set[int]
-) -> list[list[tuple[int, float]]]:
+def best_passages(index, rows, queries, k, removed):
     """Rank rows by their best passage, given an index of all passages as documents."""
     results = []
     for hits in index.search_rows(queries, len(rows)):
@@ -51,7 +48,7 @@ def best_passages(
     return results
 
 
-def check_best_passages(backend: str, data: st.DataObject, folder: Path) -> None:
+def check_best_passages(backend, data, folder):
     parts = data.draw(_parts)
     documents = [document for part in parts for document in part]
     pairs, passage_rows = flat(documents)
@@ -80,9 +77,7 @@ def check_best_passages(backend: str, data: st.DataObject, folder: Path) -> None
         assert frequencies[0] == oracle.document_frequencies(vocabulary)
 
 
-def check_passage_scores(
-    index: RowIndex, oracle: RowIndex, passage_rows: list[int], query: str, removed: list[int]
-) -> None:
+def check_passage_scores(index, oracle, passage_rows, query, removed):
     scores = dict(oracle.search_rows([query], len(passage_rows))[0])
     rows = [row for row in reversed(range(passage_rows[-1] + 1)) if row not in removed]
     for row, values in zip(rows, index.passage_scores(query, rows), strict=True):
@@ -95,21 +90,17 @@ def check_passage_scores(
 
 @settings(max_examples=40)
 @given(data=st.data())
-def test_a_bm25s_index_scores_documents_by_their_best_passage(
-    data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_a_bm25s_index_scores_documents_by_their_best_passage(data, tmp_path_factory):
     check_best_passages("bm25s", data, tmp_path_factory.mktemp("passages"))
 
 
 @settings(max_examples=12)
 @given(data=st.data())
-def test_a_lucene_index_scores_documents_by_their_best_passage(
-    data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_a_lucene_index_scores_documents_by_their_best_passage(data, tmp_path_factory):
     check_best_passages("lucene", data, tmp_path_factory.mktemp("passages"))
 
 
-def files(directory: Path) -> dict[str, bytes]:
+def files(directory):
     return {
         str(path.relative_to(directory)): path.read_bytes()
         for path in directory.rglob("*")
@@ -117,7 +108,7 @@ def files(directory: Path) -> dict[str, bytes]:
     }
 
 
-def test_an_index_of_short_documents_has_the_files_of_earlier_releases(tmp_path: Path) -> None:
+def test_an_index_of_short_documents_has_the_files_of_earlier_releases(tmp_path):
     texts = [("a", "lamp harbour"), ("b", "painted lamps")]
     build_bm25("bm25s", texts, tmp_path / "pairs")
     build_bm25("bm25s", [(title, ((0, text),)) for title, text in texts], tmp_path / "passages")
@@ -137,9 +128,7 @@ def test_an_index_of_short_documents_has_the_files_of_earlier_releases(tmp_path:
 LONG: Documents = [("a", ((0, "lamp"), (30, "harbour"))), ("b", "painted"), ("c", ((0, "x"),))]
 
 
-def test_releases_that_do_not_know_passages_refuse_an_index_that_has_them(
-    backend: str, tmp_path: Path
-) -> None:
+def test_releases_that_do_not_know_passages_refuse_an_index_that_has_them(backend, tmp_path):
     build_bm25(backend, LONG, tmp_path / "bm25")
     written = json.loads((tmp_path / "bm25" / "bm25.json").read_text())
     assert (written["format"], written["documents"], written["passages"]) == (2, 3, 4)
@@ -156,14 +145,14 @@ def test_releases_that_do_not_know_passages_refuse_an_index_that_has_them(
         np.array([[0.0, 30.0]]),
     ],
 )
-def test_damaged_passages(backend: str, tmp_path: Path, later: np.ndarray) -> None:
+def test_damaged_passages(backend, tmp_path, later):
     build_bm25(backend, LONG, tmp_path / "bm25")
     np.save(tmp_path / "bm25" / "passages.npy", later)
     with pytest.raises(AdmiralError, match=r"passages\.npy"):
         open_bm25(backend, tmp_path / "bm25")
 
 
-def test_missing_passages(backend: str, tmp_path: Path) -> None:
+def test_missing_passages(backend, tmp_path):
     build_bm25(backend, LONG, tmp_path / "bm25")
     (tmp_path / "bm25" / "passages.npy").unlink()
     with pytest.raises(AdmiralError, match=r"passages\.npy"):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,7 +9,6 @@ from hypothesis import strategies as st
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
 from admiral.kb.bm25 import BACKENDS, TEXT_WEIGHT, TITLE_WEIGHT
-from admiral.kb.bm25.parameters import MAX_QUERY_CHARACTERS
 
 DOCUMENTS = [
     ("Harbour lamp", "A lamp that stands in a harbour."),
@@ -27,42 +24,10 @@ SYNTAX = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("query", SYNTAX)
-def test_syntax_is_text(backend, make, query):
-    words = re.sub(r"[^\w:]", " ", query)
-    with make(backend, DOCUMENTS) as index:
-        results, plain_results = index.search_rows([query, words], 10)
-        assert results == plain_results
-        assert bool(results) == ("lamp" in words.split())
-
-
-@pytest.mark.parametrize("query", ["", " ", "\n\t", "the of and", "!?.,", "\x00", "unseenword"])
-def test_queries_without_known_terms_have_no_results(backend, make, query):
-    with make(backend, DOCUMENTS) as index:
-        assert index.search_rows([query, "lamp"], 10)[0] == []
-
-
 def test_surrogates_and_controls_separate_words(backend, make):
     with make(backend, DOCUMENTS) as index:
         plain = index.search_rows(["harbour lamp"], 10)
         assert index.search_rows(["harbour\x00lamp\ud83d"], 10) == plain != [[]]
-
-
-@pytest.mark.parametrize("word", ["lamp", "word{}", "日"])
-def test_an_enormous_query(backend, make, word):
-    query = " ".join(word.format(n) for n in range(10_000))
-    documents = [*DOCUMENTS, ("many", query)]
-    with make(backend, documents) as index:
-        results = index.search_rows([query, "x" * 200_000, "日" * 50_000], 10)
-        assert results[0][0][0] == (0 if word == "lamp" else 5)
-        assert all(len(hits) <= len(documents) for hits in results)
-        # Only the first MAX_QUERY_CHARACTERS are searched.
-        assert index.search_rows([query[:MAX_QUERY_CHARACTERS] + " harbour"], 10)[0] == results[0]
-
-
-def test_characters_beyond_the_basic_plane(backend, make):
-    with make(backend, [("a \U0001d4d0b", "\U0001f600"), ("c", "d")]) as index:
-        assert [row for row, _ in index.search_rows(["\U0001d4d0b"], 5)[0]] == [0]
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -88,12 +53,6 @@ def shared(tmp_path_factory):
     yield indexes
     for index in indexes.values():
         index.close()
-
-
-@pytest.mark.parametrize("documents", [[], [("", "")], [("the", ""), ("", "\x00")]])
-def test_an_index_without_terms_has_no_results(backend, make, documents):
-    with make(backend, documents) as index:
-        assert index.search_rows(["lamp", ""], 1000) == [[], []]
 
 
 @pytest.mark.parametrize("field", [0, 1])

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,7 +9,7 @@ from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError
 from admiral.kb.bm25 import K1, B, build_bm25, check_updatable, open_bm25
-from admiral.kb.bm25.rescoring import FieldStatistics, bm25_scores, term_frequencies
+from admiral.kb.bm25.bm25s_index import FieldStatistics, bm25_scores, term_frequencies
 
 WORDS = ["harbour", "lamps", "painted", "painter's", "the", "of", "Zürich", "1973", "x", "singing"]
 Documents = list[tuple[str, str]]
@@ -23,16 +20,7 @@ _documents = st.lists(st.tuples(_sentence, _sentence | _long), min_size=1, max_s
 _weights = st.sampled_from([(1.0, 1.0), (0.0, 1.0), (0.5, 1.0), (1.0, 0.0)])
 
 
-def search_combined(
-    backend: str,
-    folder: Path,
-    parts: Sequence[Documents],
-    removed: Sequence[int],
-    queries: Sequence[str],
-    k: int,
-    weights: tuple[float, float],
-) -> list[list[tuple[int, float]]]:
-    """Build an index of each part and search them as one."""
+def search_combined(backend, folder, parts, removed, queries, k, weights):
     folders = []
     for number, part in enumerate(parts):
         folders.append(folder / f"{number}-{len(list(folder.iterdir()))}")
@@ -50,9 +38,7 @@ def search_combined(
 _parts = st.lists(_documents, min_size=1, max_size=4)
 
 
-def _drawn(
-    data: st.DataObject, parts: list[Documents]
-) -> tuple[list[int], list[str], int, tuple[float, float]]:
+def _drawn(data, parts):
     """Draw rows to remove from parts, then queries, depth and weights."""
     rows = sum(map(len, parts))
     removed = sorted(data.draw(st.sets(st.integers(0, rows - 1), max_size=rows)))
@@ -62,9 +48,7 @@ def _drawn(
 
 @settings(max_examples=40)
 @given(data=st.data(), parts=_parts)
-def test_bm25s_scores_equal_those_of_a_new_index(
-    data: st.DataObject, parts: list[Documents], tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_bm25s_scores_equal_those_of_a_new_index(data, parts, tmp_path_factory):
     removed, queries, k, weights = _drawn(data, parts)
     folder = tmp_path_factory.mktemp("deltas")
     results = search_combined("bm25s", folder, parts, removed, queries, k, weights)
@@ -80,8 +64,8 @@ def test_bm25s_scores_equal_those_of_a_new_index(
 @settings(max_examples=15)
 @given(data=st.data(), parts=_parts)
 def test_lucene_scores_equal_those_of_an_index_with_the_removed_documents(
-    data: st.DataObject, parts: list[Documents], tmp_path_factory: pytest.TempPathFactory
-) -> None:
+    data, parts, tmp_path_factory
+):
     removed, queries, k, weights = _drawn(data, parts)
     folder = tmp_path_factory.mktemp("deltas")
     results = search_combined("lucene", folder, parts, removed, queries, k, weights)
@@ -91,7 +75,7 @@ def test_lucene_scores_equal_those_of_an_index_with_the_removed_documents(
     assert results == expected
 
 
-def test_many_removed_documents_rank_first(backend: str, tmp_path: Path) -> None:
+def test_many_removed_documents_rank_first(backend, tmp_path):
     base = [("lamp", "lamp")] * 300 + [("lamp", "lamp harbour painted")] * 3
     weights = (1.0, 1.0)
     (hits,) = search_combined(backend, tmp_path, [base], range(300), ["lamp"], 2, weights)
@@ -105,9 +89,7 @@ def test_many_removed_documents_rank_first(backend: str, tmp_path: Path) -> None
     other_documents=st.integers(0, 10**6),
     tokens=st.integers(0, 10**9),
 )
-def test_term_frequencies_invert_bm25_scores(
-    times: list[int], other_documents: int, tokens: int
-) -> None:
+def test_term_frequencies_invert_bm25_scores(times, other_documents, tokens):
     counts = np.array(times, dtype=np.float32)
     lengths = (counts + np.arange(len(times))).astype(np.int32)
     statistics = FieldStatistics(len(times) + other_documents, int(lengths.sum()) + tokens)
@@ -124,7 +106,7 @@ def test_term_frequencies_invert_bm25_scores(
     )
 
 
-def test_very_frequent_terms_are_rescored_to_the_last_bit(tmp_path: Path) -> None:
+def test_very_frequent_terms_are_rescored_to_the_last_bit(tmp_path):
     base = [("a", "lamp " * times) for times in (1, 1700, 5_000, 100_000)]
     delta = [("b", "lamp harbour")]
     combined = search_combined("bm25s", tmp_path, [base, delta], [], ["lamp"], 9, (1.0, 1.0))
@@ -132,7 +114,7 @@ def test_very_frequent_terms_are_rescored_to_the_last_bit(tmp_path: Path) -> Non
     assert dict(combined[0]) == pytest.approx(dict(single[0]), rel=2e-7)  # the last bit of 24
 
 
-def test_an_index_without_lengths_cannot_be_updated(backend: str, tmp_path: Path) -> None:
+def test_an_index_without_lengths_cannot_be_updated(backend, tmp_path):
     build_bm25(backend, [("a", "lamp")], tmp_path / "bm25")
     check_updatable(backend, tmp_path / "bm25")
     lengths = list((tmp_path / "bm25").rglob("lengths.npy"))
@@ -143,7 +125,7 @@ def test_an_index_without_lengths_cannot_be_updated(backend: str, tmp_path: Path
             check_updatable(backend, tmp_path / "bm25")
 
 
-def test_lengths_of_other_documents(tmp_path: Path) -> None:
+def test_lengths_of_other_documents(tmp_path):
     build_bm25("bm25s", [("a", "lamp")], tmp_path / "bm25")
     np.save(tmp_path / "bm25" / "text" / "lengths.npy", np.zeros(2, dtype=np.int32))
     with pytest.raises(AdmiralError, match="lengths of other documents"):

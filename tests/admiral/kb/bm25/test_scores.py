@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import pytest
 from hypothesis import given, settings
@@ -18,7 +17,7 @@ long_sentence = st.lists(st.sampled_from(WORDS), max_size=90).map(" ".join)
 weights = st.sampled_from([(1.0, 1.0), (0.0, 1.0), (0.5, 1.0), (2.0, 1.0), (1.0, 0.0)])
 
 
-def one_byte(length: int) -> int:
+def one_byte(length):
     """Round a length as Lucene's norms do (``SmallFloat.intToByte4`` and back)."""
     exact = 24  # lengths below this are stored exactly
     rest = length - exact
@@ -28,7 +27,7 @@ def one_byte(length: int) -> int:
     return exact + (rest >> shift << shift)
 
 
-def field_scores(texts: Sequence[str], query: str, quantised: bool) -> list[float]:
+def field_scores(texts, query, quantised):
     """Score every text; documents without terms do not count in the statistics."""
     documents = [terms(text) for text in texts]
     filled = [document for document in documents if document]
@@ -46,9 +45,7 @@ def field_scores(texts: Sequence[str], query: str, quantised: bool) -> list[floa
     return scores
 
 
-def oracle(
-    documents: Sequence[tuple[str, str]], query: str, title: float, text: float, backend: str
-) -> list[float]:
+def oracle(documents, query, title, text, backend):
     quantised = backend == "lucene"
     titles = field_scores([pair[0] for pair in documents], query, quantised)
     texts = field_scores([pair[1] for pair in documents], query, quantised)
@@ -111,12 +108,3 @@ def test_merged_segments_keep_rows(backend, make):
     with make(backend, documents) as index:
         assert index.search_rows(["needle"], 5)[0][0][0] == 9_876
         assert [row for row, _ in index.search_rows(["word3"], 4)[0]] == [3, 10, 17, 24]
-
-
-def test_a_batch_gives_the_results_of_single_queries(backend, make):
-    documents = [(word, " ".join(WORDS[: n + 1])) for n, word in enumerate(WORDS)]
-    queries = [*WORDS, "", "lamps painted harbour", "lamps lamps x"]
-    with make(backend, documents, 0.5) as index:
-        alone = [index.search_rows([query], 3)[0] for query in queries]
-        assert index.search_rows(queries, 3) == alone
-        assert index.search_rows([], 3) == []

@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import gzip
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError
-from admiral.io.remote import Place, corpus_path
+from admiral.io.remote import corpus_path
 from admiral.kb.corpus.file_ranges import FileRange, split_lines
 
 _line = st.binary(max_size=40).map(lambda line: line.replace(b"\n", b"") + b"\n")
 
 
-def places(path: Path) -> list[Place]:
+def places(path):
     return [path, corpus_path(f"file://{path}")]
 
 
 @given(lines=st.lists(_line, max_size=30), tail=st.binary(max_size=9), size=st.integers(1, 200))
-def test_ranges_consist_of_whole_lines_and_cover_the_file(
-    tmp_path_factory: pytest.TempPathFactory, lines: list[bytes], tail: bytes, size: int
-) -> None:
+def test_ranges_consist_of_whole_lines_and_cover_the_file(tmp_path_factory, lines, tail, size):
     content = b"x" + b"".join(lines) + tail
     path = tmp_path_factory.mktemp("parts") / "file"
     path.write_bytes(content)
@@ -46,7 +43,7 @@ def test_ranges_consist_of_whole_lines_and_cover_the_file(
         assert before == [content[:first].count(b"\n") for first, _ in ranges]
 
 
-def test_compressed_and_empty_files_are_not_split(tmp_path: Path) -> None:
+def test_compressed_and_empty_files_are_not_split(tmp_path):
     path = tmp_path / "file.gz"
     path.write_bytes(gzip.compress(b"one\ntwo\n" * 100))
     for place in places(path):

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 
 from admiral.cli.index import index_command
 from admiral.cli.update import add_command
 from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, build
-from admiral.kb.corpus.file_reports import MOST_TITLES
 from admiral.kb.store.index_building import BuildWorkers
 from tests.admiral.kb.corpus.files.test_pdf_files import pdf, shown
 from tests.admiral.kb.corpus.files.test_word_files import word
@@ -41,14 +37,14 @@ FILES = {
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     for name, data in FILES.items():
         (tmp_path / "in" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "in" / name).write_bytes(data)
     return tmp_path / "in"
 
 
-def lines(path: Path) -> dict[str, dict[str, Any]]:
+def lines(path):
     """Return the lines of a report by path; each file has one."""
     records = [json.loads(line) for line in path.read_text().splitlines()]
     by_path = {record["path"]: record for record in records}
@@ -56,13 +52,11 @@ def lines(path: Path) -> dict[str, dict[str, Any]]:
     return by_path
 
 
-def run(command: Any, *arguments: object) -> Result:
+def run(command, *arguments):
     return CliRunner().invoke(command, [*map(str, arguments), "--no-progress"])
 
 
-def test_every_file_of_a_folder(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_file_of_a_folder(folder, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     done = run(index_command, "in", "--kb", "kb", "--bm25", "none", "--report", "report.jsonl")
     assert done.exit_code == 0, done.output
@@ -101,7 +95,7 @@ def test_every_file_of_a_folder(
     assert stored == reported
 
 
-def test_shards_report_the_same(folder: Path, tmp_path: Path) -> None:
+def test_shards_report_the_same(folder, tmp_path):
     records = tmp_path / "records.jsonl"
     records.write_text(
         "".join(f'{{"title": "T{n % 40}", "text": "One lamp. Two lamps."}}\n' for n in range(90))
@@ -129,25 +123,7 @@ def test_shards_report_the_same(folder: Path, tmp_path: Path) -> None:
     assert found["errors"][0].startswith(f"{records}:91: field 'title': missing")
 
 
-def test_few_titles_of_many_records(tmp_path: Path, write_records: Callable[..., Path]) -> None:
-    corpus = write_records(2 * MOST_TITLES)
-    build(corpus, tmp_path / "kb", bm25="none", progress=False, report=tmp_path / "r.jsonl")
-    found = lines(tmp_path / "r.jsonl")[str(corpus)]
-    assert found["documents"] == 2 * MOST_TITLES
-    assert found["titles"] == [f"T{number}" for number in range(MOST_TITLES)]
-
-
-@pytest.fixture
-def write_records(tmp_path: Path) -> Callable[..., Path]:
-    def write(count: int) -> Path:
-        path = tmp_path / "records.jsonl"
-        path.write_text("".join(f'{{"title": "T{n}", "text": "A."}}\n' for n in range(count)))
-        return path
-
-    return write
-
-
-def test_updates(folder: Path, tmp_path: Path) -> None:
+def test_updates(folder, tmp_path):
     kb, report = tmp_path / "kb", tmp_path / "report.jsonl"
     build(folder, kb, bm25="none", progress=False)
     (folder / "a" / "lamps.html").write_text("<h1>New lamps</h1><p>They are white.")
@@ -173,7 +149,7 @@ def test_updates(folder: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("place", ["none/r.jsonl", "in", "kb/r.jsonl", "in/empty.md"])
-def test_a_path_that_cannot_be_written(folder: Path, tmp_path: Path, place: str) -> None:
+def test_a_path_that_cannot_be_written(folder, tmp_path, place):
     report, kb = tmp_path / place, tmp_path / "kb"
     build(folder, kb, bm25="none", progress=False)
     before = (kb / "manifest.json").read_bytes()
@@ -187,20 +163,8 @@ def test_a_path_that_cannot_be_written(folder: Path, tmp_path: Path, place: str)
     assert (folder / "empty.md").read_bytes() == b""
 
 
-def test_a_failed_build_leaves_the_old_report(folder: Path, tmp_path: Path) -> None:
-    report = tmp_path / "report.jsonl"
-    report.write_text("old\n")
-    options = ("--bm25", "none", "--strict", "--report", report)
-    done = run(index_command, folder, "--kb", tmp_path / "kb", *options)
-    assert "cut.md.gz" in str(done.exception)
-    assert report.read_text() == "old\n"
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "report.jsonl"]
-
-
 @pytest.mark.parametrize("workers", [None, BuildWorkers(map, bytes=100)])
-def test_a_corpus_that_is_cut_off_keeps_its_whole_records(
-    tmp_path: Path, workers: BuildWorkers | None
-) -> None:
+def test_a_corpus_that_is_cut_off_keeps_its_whole_records(tmp_path, workers):
     corpus = tmp_path / "corpus.jsonl.gz"
     plain = "".join(
         f'{{"title": "T{n}", "text": "Number {n * n} is a square."}}\n' for n in range(999)
@@ -229,7 +193,7 @@ def test_a_corpus_that_is_cut_off_keeps_its_whole_records(
             assert document.sentences == (f"Number {number * number} is a square.",)
 
 
-def test_a_file_of_records_that_cannot_be_read_among_others(tmp_path: Path) -> None:
+def test_a_file_of_records_that_cannot_be_read_among_others(tmp_path):
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "a.jsonl").write_text('{"title": "A", "text": "One."}\n')
     (tmp_path / "in" / "b.jsonl.gz").write_bytes(b"\x1f\x8b\x08")
@@ -238,16 +202,3 @@ def test_a_file_of_records_that_cannot_be_read_among_others(tmp_path: Path) -> N
     assert report.skipped == {"cannot be read": 1}
     with pytest.raises(AdmiralError, match=r"b\.jsonl\.gz: .*cut off"):
         build(tmp_path / "in", tmp_path / "kb2", bm25="none", progress=False)
-
-
-def test_few_messages_are_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    corpus = tmp_path / "corpus.jsonl"
-    corpus.write_text('{"title": "A", "text": "One."}\n' + "{}\n" * 30)
-    (tmp_path / "cafe.txt").write_bytes("The café is old.".encode("cp1252"))
-    paths = [corpus, tmp_path / "cafe.txt"]
-    build(paths, tmp_path / "kb", bm25="none", skip_bad=True, progress=False)
-    assert sum(message.startswith("skipped: ") for message in caplog.messages) == 20
-    assert caplog.messages[20:] == [
-        "30 bad records were skipped",
-        "messages not shown: 1; --report FILE has them by file",
-    ]

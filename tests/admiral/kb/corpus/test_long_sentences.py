@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
-from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,7 +16,7 @@ _sentences = st.lists(_words.map(" ".join), max_size=4).map(tuple)
 
 
 @given(_sentences)
-def test_parts_are_short_and_hold_all_text(sentences: tuple[str, ...]) -> None:
+def test_parts_are_short_and_hold_all_text(sentences):
     numbers = tuple(range(len(sentences)))
     document = Document(
         "D",
@@ -41,15 +38,7 @@ def test_parts_are_short_and_hold_all_text(sentences: tuple[str, ...]) -> None:
         assert sentences[number][start : start + len(text)] == text
 
 
-def test_a_document_of_short_sentences_stays_as_it_is() -> None:
-    document = Document("D", ("x" * LONGEST_GIVEN_SENTENCE, ""))
-    assert split_long_sentences(document) == (document, 0)
-    assert split_long_sentences(document)[0] is document
-
-
-def test_split_sentences_are_counted_and_reported(
-    write_jsonl: Callable[..., Path], tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_split_sentences_are_counted_and_reported(write_jsonl, tmp_path, caplog):
     long = "word " * LONGEST_GIVEN_SENTENCE
     corpus = write_jsonl([{"title": "A", "sentences": ["Short.", long]}])
     with caplog.at_level(logging.WARNING):

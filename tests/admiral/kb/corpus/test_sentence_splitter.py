@@ -56,11 +56,11 @@ from admiral.kb.corpus.sentence_splitter import sentence_spans, split_sentences
         ["वह आया।", "वह गया।"],
     ],
 )
-def test_splits(sentences: list[str]) -> None:
+def test_splits(sentences):
     assert split_sentences(" ".join(sentences)) == sentences
 
 
-def test_blank_lines_split_and_single_line_ends_do_not() -> None:
+def test_blank_lines_split_and_single_line_ends_do_not():
     assert split_sentences("A heading\n\nOne line\nand more\n \nlast") == [
         "A heading",
         "One line\nand more",
@@ -69,7 +69,7 @@ def test_blank_lines_split_and_single_line_ends_do_not() -> None:
 
 
 @given(st.text(st.sampled_from("aB1 .!?…\"')([]¹“”।\n\t。U.Dr"), max_size=80))
-def test_spans_omit_only_white_space(text: str) -> None:
+def test_spans_omit_only_white_space(text):
     spans = sentence_spans(text)
     end = 0
     for start, stop in spans:
@@ -81,7 +81,7 @@ def test_spans_omit_only_white_space(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["." * 300_000, ". " * 150_000, "\n" * 300_000, '."' * 150_000])
-def test_hostile_texts_take_linear_time(text: str) -> None:
+def test_hostile_texts_take_linear_time(text):
     began = time.process_time()
     sentence_spans(text)
     assert time.process_time() - began < 5

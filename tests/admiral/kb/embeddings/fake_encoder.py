@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
 
 import numpy as np
 
@@ -15,16 +14,16 @@ WIDTH = 8
 class FakeEncoder:
     """Encode each text by random numbers that are seeded by the text, and remember the texts."""
 
-    def __init__(self, name: str = "fake") -> None:
+    def __init__(self, name="fake"):
         self.identity = EncoderIdentity(name, f"fingerprint of {name}", WIDTH)
         self.texts: list[str] = []
 
-    def unit_vectors(self, texts: Sequence[str]) -> np.ndarray:
+    def unit_vectors(self, texts):
         self.texts += texts
         return np.stack([unit_vector(text) for text in texts])
 
 
-def unit_vector(text: str) -> np.ndarray:
+def unit_vector(text):
     """Return the vector of one text, float32, (width,)."""
     vector = np.random.default_rng(zlib.crc32(text.encode())).normal(size=WIDTH)
     return (vector / np.linalg.norm(vector)).astype(np.float32)

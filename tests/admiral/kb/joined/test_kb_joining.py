@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-import threading
-import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -18,11 +15,10 @@ from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, add, build, compact, info, join, remove, verify
-from admiral.kb.bm25 import BACKENDS
-from admiral.kb.store.member_manifests import JoinManifest, read_join, write_join
+from admiral.kb.store.member_manifests import JoinManifest, write_join
 from admiral.records import Document
 from tests.admiral.kb.versions.test_kb_updating import DOCUMENT, QUERIES, language, view, write
-from trie import RenumberedTrie, SafeTokenizer, TokenTrie
+from trie import RenumberedTrie, TokenTrie
 
 Write = Callable[..., Path]
 
@@ -33,9 +29,7 @@ _shards = st.lists(
 _history = st.tuples(st.integers(0, 4), st.booleans())
 
 
-def build_member(
-    folder: Path, documents: list[Document], backend: str, history: tuple[int, bool]
-) -> Path:
+def build_member(folder, documents, backend, history):
     """Build a member of these documents, some of them in a delta segment."""
     added, removed = min(history[0], len(documents) - 1), history[1]
     first = documents[: len(documents) - added]
@@ -49,22 +43,14 @@ def build_member(
     return kb
 
 
-def first_documents(shards: list[list[Document]]) -> list[Document]:
-    """Return the first document of each title."""
+def first_documents(shards):
     first_by_title: dict[str, Document] = {}
     for document in (document for shard in shards for document in shard):
         first_by_title.setdefault(document.title, document)
     return list(first_by_title.values())
 
 
-def check_joined(
-    shards: list[list[Document]],
-    histories: list[tuple[int, bool]],
-    tokens: SafeTokenizer,
-    backend: str,
-    *,
-    exact: bool,
-) -> None:
+def check_joined(shards, histories, tokens, backend, *, exact):
     with TemporaryDirectory() as name:
         folder = Path(name)
         members = [
@@ -97,7 +83,7 @@ def check_joined(
 
 
 @pytest.fixture
-def no_sync(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_sync(monkeypatch):
     """Skip `fsync`, which these tests do not need."""
     monkeypatch.setattr("os.fsync", lambda descriptor: None)
 
@@ -107,24 +93,14 @@ _histories = st.lists(_history, min_size=4, max_size=4)
 
 @settings(max_examples=8)
 @given(shards=_shards, histories=_histories)
-def test_a_join_equals_one_build_of_all_documents(
-    shards: list[list[Document]],
-    histories: list[tuple[int, bool]],
-    tokens: SafeTokenizer,
-    no_sync: None,
-) -> None:
+def test_a_join_equals_one_build_of_all_documents(shards, histories, tokens, no_sync):
     check_joined(shards, histories, tokens, "bm25s", exact=True)
 
 
 @pytest.mark.slow
 @settings(max_examples=150)
 @given(shards=_shards, histories=_histories)
-def test_a_join_equals_one_build_of_all_documents_at_length(
-    shards: list[list[Document]],
-    histories: list[tuple[int, bool]],
-    tokens: SafeTokenizer,
-    no_sync: None,
-) -> None:
+def test_a_join_equals_one_build_of_all_documents_at_length(shards, histories, tokens, no_sync):
     check_joined(shards, histories, tokens, "bm25s", exact=True)
 
 
@@ -135,38 +111,16 @@ def test_a_join_equals_one_build_of_all_documents_at_length(
     added=st.integers(0, 2),
 )
 def test_a_join_equals_one_build_of_all_documents_with_lucene(
-    documents: list[Document], cuts: list[int], added: int, tokens: SafeTokenizer, no_sync: None
-) -> None:
+    documents, cuts, added, tokens, no_sync
+):
     ends = sorted({*(cut for cut in cuts if cut < len(documents)), len(documents)})
     shards = [documents[a:b] for a, b in zip([0, *ends], ends, strict=False)]
     # No removed or duplicate documents, which count in Lucene's statistics.
     check_joined(shards, [(added, False)] * 4, tokens, "lucene", exact=True)
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_duplicates_are_hidden_by_both_backends(
-    backend: str, tmp_path: Path, tokens: SafeTokenizer
-) -> None:
-    shards = [
-        [Document("Bird", ("Birds lay eggs.",)), Document("Seed", ("A seed grows.",))],
-        [Document("Bird", ("Other eggs.",)), Document("tit", ("Eggs of tits.",))],
-    ]
-    check_joined(shards, [(0, False), (1, True)], tokens, backend, exact=backend == "bm25s")
-    members = [build_member(tmp_path, shard, backend, (0, False)) for shard in shards]
-    join(members, tmp_path / "all", on_duplicate="skip")
-    with KnowledgeBase.open(tmp_path / "all") as kb:
-        hits = kb.search(["eggs"], 9)[0]
-        assert [(hit.title, kb.row(hit.title)) for hit in sorted(hits, key=lambda h: h.title)] == [
-            ("Bird", 0),
-            ("tit", 3),
-        ]
-        for look in (kb.title, kb.document_at):
-            with pytest.raises(IndexError):
-                look(2)
-
-
 @pytest.fixture
-def shards(tmp_path: Path) -> list[Path]:
+def shards(tmp_path):
     """Build two small knowledge bases, and write a corpus of another document."""
     build(
         write(tmp_path, [Document("Bird", ("Birds lay eggs.",)), Document("Seed", ("It grows.",))]),
@@ -179,34 +133,12 @@ def shards(tmp_path: Path) -> list[Path]:
     return [tmp_path / "a", tmp_path / "b"]
 
 
-def titles(kb: Path) -> list[str]:
+def titles(kb):
     with KnowledgeBase.open(kb) as opened:
         return list(opened.titles())
 
 
-def test_a_join_copies_no_documents(shards: list[Path], tmp_path: Path) -> None:
-    join(shards, tmp_path / "all")
-    assert sorted(path.name for path in (tmp_path / "all").iterdir()) == [
-        "duplicates.json",
-        "manifest.json",
-    ]
-    assert read_join(tmp_path / "all") == JoinManifest(("../a", "../b"), "error")
-    facts = info(tmp_path / "all")
-    assert [(one["path"], one["documents"]) for one in facts.members] == [
-        (str(shards[0]), 2),
-        (str(shards[1]), 1),
-    ]
-    alone = [info(shard).sizes for shard in shards]
-    for part in ("documents", "titles", "bm25"):
-        assert facts.sizes[part] == sum(sizes[part] for sizes in alone)
-    assert facts.sizes["total"] == sum(
-        p.stat().st_size for p in tmp_path.rglob("*") if p.is_file() and p.suffix != ".jsonl"
-    )
-
-
-def test_changes_of_a_member_are_visible_when_reopened(
-    shards: list[Path], tmp_path: Path, tokens: SafeTokenizer
-) -> None:
+def test_changes_of_a_member_are_visible_when_reopened(shards, tmp_path, tokens):
     join(shards, tmp_path / "all")
     with KnowledgeBase.open(tmp_path / "all") as old:
         digest = old.digest
@@ -231,65 +163,10 @@ def test_changes_of_a_member_are_visible_when_reopened(
     assert verify(tmp_path / "all") == []
 
 
-def test_readers_while_a_member_is_changed(
-    shards: list[Path], tmp_path: Path, tokens: SafeTokenizer, no_sync: None
-) -> None:
-    """Every reader sees a single version of the member."""
-    join(shards, tmp_path / "all")
-    stop = threading.Event()
-    corpus = tmp_path / "corpus.jsonl"  # contains one document, Nest
-
-    def change() -> None:
-        while not stop.is_set():
-            add(corpus, shards[0], progress=False)
-            compact(shards[0], progress=False)
-            remove("Nest", shards[0], progress=False)
-
-    with ThreadPoolExecutor(1) as pool:
-        changing = pool.submit(change)
-        seen: set[int] = set()
-        until = time.monotonic() + 60
-        try:
-            while len(seen) < 2 and time.monotonic() < until:
-                with KnowledgeBase.open(tmp_path / "all") as kb:
-                    titles_seen = list(kb.titles())
-                    assert set(titles_seen) - {"Nest"} == {"Bird", "Seed", "tit"}
-                    hits = kb.search(["eggs sings grows"], 9)[0]
-                    assert sorted(hit.title for hit in hits) == sorted(titles_seen)
-                    trie = kb.title_trie(tokens)
-                    rows = sorted(row for found in language(trie).values() for row in found)
-                    assert rows == kb.rows().tolist()
-                    seen.add(len(titles_seen))
-        finally:
-            stop.set()
-        changing.result()
-    assert seen == {3, 4}
-    assert verify(tmp_path / "all") == []
-
-
-def test_the_trie_of_the_bases_is_built_once(
-    shards: list[Path], tmp_path: Path, tokens: SafeTokenizer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    join(shards, tmp_path / "all")
-    with KnowledgeBase.open(tmp_path / "all") as kb:
-        kb.title_trie(tokens)
-    assert info(tmp_path / "all").tries == [tokens.fingerprint]
-    add(tmp_path / "corpus.jsonl", shards[0], progress=False)
-    monkeypatch.setattr("admiral.kb.store.title_tries._write_trie", None)
-    with KnowledgeBase.open(tmp_path / "all") as kb:
-        trie = kb.title_trie(tokens)
-        assert {row for rows in language(trie).values() for row in rows} == {0, 1, 2, 3}
-        assert trie.rows(trie.walk(tokens.encode("tit"))).tolist() == [kb.row("tit")] == [3]
-
-
 @pytest.mark.parametrize("kept", [True, False])
 def test_readers_of_two_versions_share_the_folder_of_the_trie(
-    kept: bool,
-    shards: list[Path],
-    tmp_path: Path,
-    tokens: SafeTokenizer,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    kept, shards, tmp_path, tokens, monkeypatch
+):
     """A reader opens the trie while another replaces it by that of newer bases."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     join(shards, tmp_path / "all")
@@ -301,7 +178,7 @@ def test_readers_of_two_versions_share_the_folder_of_the_trie(
         compact(shards[0], progress=False)
         open_trie, met = TokenTrie.open, []
 
-        def meet(place: Path) -> TokenTrie:
+        def meet(place):
             if not met:
                 met.append(place)
                 with KnowledgeBase.open(tmp_path / "all") as new:
@@ -315,9 +192,7 @@ def test_readers_of_two_versions_share_the_folder_of_the_trie(
             assert trie.rows(trie.walk(tokens.encode(title))).tolist() == [old.row(title)]
 
 
-def test_a_join_may_be_moved_with_its_members(
-    shards: list[Path], tmp_path: Path, tokens: SafeTokenizer
-) -> None:
+def test_a_join_may_be_moved_with_its_members(shards, tmp_path, tokens):
     (tmp_path / "tree").mkdir()
     for shard in shards:
         shard.rename(tmp_path / "tree" / shard.name)
@@ -334,21 +209,7 @@ def test_a_join_may_be_moved_with_its_members(
         assert info(place).tries == [tokens.fingerprint]
 
 
-def test_members_elsewhere_are_named_by_absolute_paths(
-    shards: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "there").mkdir()
-    join(shards, tmp_path / "there" / "all")
-    assert read_join(tmp_path / "there" / "all") == JoinManifest(tuple(map(str, shards)), "error")
-    (tmp_path / "there").rename(tmp_path / "here")
-    assert titles(tmp_path / "here" / "all") == ["Bird", "Seed", "tit"]
-    monkeypatch.chdir(tmp_path / "here")
-    join(["../a", tmp_path / "b"], "both")  # relative, as it was given
-    assert read_join(Path("both")) == JoinManifest(("../../a", str(tmp_path / "b")), "error")
-    assert titles(Path("both")) == ["Bird", "Seed", "tit"]
-
-
-def test_duplicates_are_an_error_that_names_them(shards: list[Path], tmp_path: Path) -> None:
+def test_duplicates_are_an_error_that_names_them(shards, tmp_path):
     add(write(tmp_path, [Document("Seed", ("x",))]), shards[1], progress=False)
     message = rf"all: the title 'Seed' is in several members: {shards[0]}, {shards[1]}\. .*remove"
     with pytest.raises(AdmiralError, match=message):
@@ -358,7 +219,7 @@ def test_duplicates_are_an_error_that_names_them(shards: list[Path], tmp_path: P
     assert titles(tmp_path / "all") == ["Bird", "Seed", "tit"]
 
 
-def test_duplicates_added_after_the_join(shards: list[Path], tmp_path: Path) -> None:
+def test_duplicates_added_after_the_join(shards, tmp_path):
     strict, lenient = tmp_path / "strict", tmp_path / "lenient"
     join(shards, strict)
     join(shards, lenient, on_duplicate="skip")
@@ -375,9 +236,7 @@ def test_duplicates_added_after_the_join(shards: list[Path], tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("sizes", [(1, 9), (9, 1), (5, 5), (1, 2, 20), (20, 3, 2)])
-def test_duplicates_are_found_by_reading_and_by_lookup(
-    sizes: tuple[int, ...], tmp_path: Path
-) -> None:
+def test_duplicates_are_found_by_reading_and_by_lookup(sizes, tmp_path):
     """Titles of a much larger member are looked up, those of others are read."""
     members = []
     for number, size in enumerate(sizes):
@@ -392,26 +251,7 @@ def test_duplicates_are_found_by_reading_and_by_lookup(
             assert kb.document(f"Title {number}").sentences == (f"{first}",)
 
 
-def test_duplicates_are_cached(
-    shards: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    add(write(tmp_path, [Document("Seed", ("x", "y"))]), shards[1], progress=False)
-    kb = tmp_path / "all"
-    join(shards, kb, on_duplicate="skip")
-    kept = kb / "duplicates.json"
-    whole = kept.read_bytes()
-    with monkeypatch.context() as patch:
-        patch.setattr("admiral.kb.joined.find_duplicates", None)
-        assert titles(kb) == ["Bird", "Seed", "tit"]
-    for damaged in (b"", b"[]", whole.replace(b'"rows": [', b'"rows": [0,'), whole[:-9]):
-        kept.write_bytes(damaged)
-        assert titles(kb) == ["Bird", "Seed", "tit"]
-        assert kept.read_bytes() == whole
-
-
-def test_a_read_only_join_uses_the_user_cache(
-    shards: list[Path], tmp_path: Path, tokens: SafeTokenizer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_read_only_join_uses_the_user_cache(shards, tmp_path, tokens, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     kb = tmp_path / "all"
     join(shards, kb)
@@ -431,22 +271,7 @@ def test_a_read_only_join_uses_the_user_cache(
     assert len(list((tmp_path / "cache" / "admiral" / "joins").iterdir())) == 1
 
 
-def test_a_join_opens_without_any_writable_cache(
-    shards: list[Path],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    (tmp_path / "file").write_text("in the way")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    join(shards, tmp_path / "all")
-    (tmp_path / "all" / "duplicates.json").unlink()
-    (tmp_path / "all" / "duplicates.json").mkdir()
-    assert titles(tmp_path / "all") == ["Bird", "Seed", "tit"]
-    assert caplog.text.count("cannot be cached") == 2
-
-
-def test_invalid_arguments(shards: list[Path], tmp_path: Path, birds: Path) -> None:
+def test_invalid_arguments(shards, tmp_path, birds):
     kb = tmp_path / "all"
     join(shards, kb)
     build(birds, tmp_path / "plain", bm25="none", progress=False)
@@ -485,27 +310,13 @@ def test_invalid_arguments(shards: list[Path], tmp_path: Path, birds: Path) -> N
         assert titles(tmp_path / "one") == titles(b)
 
 
-def test_old_bm25s_indexes_are_refused(shards: list[Path], tmp_path: Path) -> None:
-    for lengths in shards[1].rglob("lengths.npy"):
-        lengths.unlink()
-    manifest = json.loads((shards[1] / "manifest.json").read_text())
-    from admiral.kb.store.manifest import write_manifest
-
-    (shards[1] / "manifest.json").unlink()
-    write_manifest(shards[1], manifest["counts"], manifest["settings"])
-    with pytest.raises(AdmiralError, match=r"b/.*lengths\.npy.*Build the knowledge base again"):
-        join(shards, tmp_path / "all")
-
-
-def test_members_that_are_missing_replaced_or_damaged(
-    shards: list[Path], tmp_path: Path, birds: Path
-) -> None:
+def test_members_that_are_missing_replaced_or_damaged(shards, tmp_path, birds):
     a, b = shards
     kb = tmp_path / "all"
     join(shards, kb)
     remedy = rf"all: cannot be used without all of its members\. {b}.*admiral join"
 
-    def refused(message: str) -> None:
+    def refused(message):
         for use in (KnowledgeBase.open, info):
             with pytest.raises(AdmiralError, match=message):
                 use(kb)
@@ -538,7 +349,7 @@ def test_members_that_are_missing_replaced_or_damaged(
             _ = opened.current
 
 
-def test_a_damaged_join(shards: list[Path], tmp_path: Path) -> None:
+def test_a_damaged_join(shards, tmp_path):
     kb = tmp_path / "all"
     join(shards, kb)
     manifest = kb / "manifest.json"
@@ -569,7 +380,7 @@ def test_a_damaged_join(shards: list[Path], tmp_path: Path) -> None:
     assert "not a complete trie" in problem
 
 
-def test_a_join_has_the_backend_of_its_members(shards: list[Path], tmp_path: Path) -> None:
+def test_a_join_has_the_backend_of_its_members(shards, tmp_path):
     join(shards, tmp_path / "all")
     KnowledgeBase.open(tmp_path / "all", bm25="bm25s").close()
     with pytest.raises(AdmiralError, match="holds a BM25 index of 'bm25s', not of 'lucene'"):

@@ -16,7 +16,7 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 
 
 @st.composite
-def _document(draw: st.DrawFn) -> Document:
+def _document(draw):
     sentences = tuple(draw(st.lists(TEXT, max_size=4)))
     links: tuple[tuple[str, ...], ...] = ()
     if sentences and draw(st.booleans()):
@@ -29,7 +29,7 @@ def _document(draw: st.DrawFn) -> Document:
     return replace(document, source=draw(TEXT), sections=sections, offsets=offsets)
 
 
-def _write(directory: Path, documents: list[Document]) -> DocumentStore:
+def _write(directory, documents):
     with DocumentWriter(directory) as writer:
         assert [writer.append(d) for d in documents] == list(range(len(documents)))
     assert writer.sentences == sum(len(d.sentences) for d in documents)
@@ -39,7 +39,7 @@ def _write(directory: Path, documents: list[Document]) -> DocumentStore:
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(_document(), min_size=1, max_size=12), st.integers(1, 5), st.integers(1, 80))
-def test_round_trip(documents: list[Document], rows: int, size: int) -> None:
+def test_round_trip(documents, rows, size):
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "BATCH_ROWS", rows)
         patch.setattr(module, "BATCH_BYTES", size)
@@ -53,7 +53,7 @@ def test_round_trip(documents: list[Document], rows: int, size: int) -> None:
         store.close()
 
 
-def test_many_batches_and_rows_out_of_range(tmp_path: Path) -> None:
+def test_many_batches_and_rows_out_of_range(tmp_path):
     documents = [Document(f"t{n}", (f"s{n}",)) for n in range(1000)]
     store = _write(tmp_path / "d", documents)
     assert store.batches == 4
@@ -64,7 +64,7 @@ def test_many_batches_and_rows_out_of_range(tmp_path: Path) -> None:
     store.close()
 
 
-def test_damage_is_an_error_and_never_a_crash(tmp_path: Path) -> None:
+def test_damage_is_an_error_and_never_a_crash(tmp_path):
     documents = [Document(f"t{n}", (f"sentence {n * n}", "x" * n)) for n in range(300)]
     _write(tmp_path / "d", documents).close()
     path = tmp_path / "d" / "documents.arrow"
@@ -85,13 +85,10 @@ def test_damage_is_an_error_and_never_a_crash(tmp_path: Path) -> None:
     assert all("documents.arrow: damaged" in message for message in errors)
 
 
-def test_origins_are_kept_apart(tmp_path: Path) -> None:
+def test_origins_are_kept_apart(tmp_path):
     plain = [Document(f"t{n}", (f"s{n}",)) for n in range(300)]
     _write(tmp_path / "plain", plain).close()
-    assert sorted(p.name for p in (tmp_path / "plain").iterdir()) == [
-        "documents.arrow",
-        "rows.npy",
-    ]
+    assert sorted(p.name for p in (tmp_path / "plain").iterdir()) == ["documents.arrow", "rows.npy"]
     last = Document("a", ("b", "c", "d"), (), "f.md", ("", "H", "H"), (0, 3, 6))
     store = _write(tmp_path / "d", [*plain, last])
     assert list(store) == [*plain, last]
@@ -106,7 +103,7 @@ def test_origins_are_kept_apart(tmp_path: Path) -> None:
     store.close()
 
 
-def test_ids_are_kept_apart(tmp_path: Path) -> None:
+def test_ids_are_kept_apart(tmp_path):
     documents = [Document(f"t{n}", (f"s{n}",), id="" if n < 300 else f"d{n}") for n in range(302)]
     store = _write(tmp_path / "d", documents)
     assert list(store) == documents
@@ -119,7 +116,7 @@ def test_ids_are_kept_apart(tmp_path: Path) -> None:
     store.close()
 
 
-def test_places_are_kept_apart(tmp_path: Path) -> None:
+def test_places_are_kept_apart(tmp_path):
     documents = [Document(f"t{n}", (f"s{n}",), file="/a.jsonl", line=n) for n in range(300)]
     store = _write(tmp_path / "d", documents)
     assert [(d.file, d.line) for d in store] == [("/a.jsonl", n) for n in range(300)]
@@ -133,7 +130,7 @@ def test_places_are_kept_apart(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("keep", [0, 10, 0.5, 0.99])
-def test_truncation_is_an_error(keep: float, tmp_path: Path) -> None:
+def test_truncation_is_an_error(keep, tmp_path):
     _write(tmp_path / "d", [Document("t", ("s",))]).close()
     for name in ("documents.arrow", "rows.npy"):
         path = tmp_path / "d" / name

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
@@ -12,14 +10,13 @@ from admiral.kb import add, build, compact, join, remove
 
 
 @pytest.fixture
-def set_umask() -> Iterator[Callable[[int], int]]:
+def set_umask():
     before = os.umask(0o022)
     yield os.umask
     os.umask(before)
 
 
-def _modes(kb: Path) -> tuple[set[int], set[int]]:
-    """Return the modes of all folders and of all files."""
+def _modes(kb):
     paths = [kb, *kb.rglob("*")]
     return (
         {path.stat().st_mode & 0o777 for path in paths if path.is_dir()},
@@ -28,14 +25,7 @@ def _modes(kb: Path) -> tuple[set[int], set[int]]:
 
 
 @pytest.mark.parametrize(("umask", "modes"), [(0o022, (0o755, 0o644)), (0o027, (0o750, 0o640))])
-def test_changes_keep_the_file_modes(
-    umask: int,
-    modes: tuple[int, int],
-    set_umask: Callable[[int], int],
-    birds: Path,
-    write_jsonl: Callable[..., Path],
-    tmp_path: Path,
-) -> None:
+def test_changes_keep_the_file_modes(umask, modes, set_umask, birds, write_jsonl, tmp_path):
     kb, expected = tmp_path / "kb", ({modes[0]}, {modes[1]})
     set_umask(umask)
     build(birds, kb, bm25="bm25s", progress=False)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import groupby, pairwise
-from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,9 +22,7 @@ _sections = st.lists(st.tuples(st.sampled_from("abc"), st.integers(1, 80)), max_
 
 
 @given(_sections, st.booleans())
-def test_passages_are_runs_of_sentences_that_begin_with_sections(
-    sections: tuple[str, ...], with_sections: bool
-) -> None:
+def test_passages_are_runs_of_sentences_that_begin_with_sections(sections, with_sections):
     sentences = tuple(f"s{n}" for n in range(len(sections)))
     document = Document("D", sentences, sections=sections if with_sections else ())
     starts = passage_starts(document)
@@ -43,7 +39,7 @@ def test_passages_are_runs_of_sentences_that_begin_with_sections(
 
 
 @given(_sections, st.booleans())
-def test_no_sentence_is_lost(sections: tuple[str, ...], passages: bool) -> None:
+def test_no_sentence_is_lost(sections, passages):
     sentences = tuple(f"s{n}" for n in range(len(sections)))
     document = Document("D", sentences, sections=tuple(name.upper() for name in sections))
     ((title, text),) = index_texts([document], passages=passages)
@@ -59,14 +55,7 @@ def test_no_sentence_is_lost(sections: tuple[str, ...], passages: bool) -> None:
         assert passage.split() == [*headings, *sentences[start:end]]
 
 
-def test_a_heading_with_several_levels_is_indexed_once() -> None:
-    document = Document("a", ("b", "c"), sections=("H > I", "H > J"))
-    assert list(index_texts([document], passages=True)) == [("a", "H I J b c")]
-
-
-def test_a_knowledge_base_of_long_documents_finds_their_passages(
-    write_jsonl: Callable[..., Path], tmp_path: Path
-) -> None:
+def test_a_knowledge_base_of_long_documents_finds_their_passages(write_jsonl, tmp_path):
     filler = [f"Option {n} prints more output." for n in range(200)]
     author = "It was written by Daniel Stenberg."
     records = [

@@ -18,7 +18,7 @@ TITLES = st.lists(
 
 @settings(max_examples=50, deadline=None)
 @given(TITLES, st.text(st.characters(exclude_categories=["Cs"])))
-def test_rows_and_titles_are_inverse(titles: list[str], other: str) -> None:
+def test_rows_and_titles_are_inverse(titles, other):
     with TemporaryDirectory() as folder:
         write_titles(Path(folder), lambda: iter(titles))
         index = TitleIndex(Path(folder))
@@ -33,7 +33,7 @@ def test_rows_and_titles_are_inverse(titles: list[str], other: str) -> None:
 
 @settings(max_examples=50, deadline=None)
 @given(TITLES, st.text("ab\u00e9\U0001f426", max_size=2))
-def test_completion(titles: list[str], prefix: str) -> None:
+def test_completion(titles, prefix):
     titles = list(dict.fromkeys([*titles, *(prefix + title[:1] for title in titles), prefix + "!"]))
     with TemporaryDirectory() as folder:
         write_titles(Path(folder), lambda: iter(titles))
@@ -42,7 +42,7 @@ def test_completion(titles: list[str], prefix: str) -> None:
     assert completions == [(title, titles.index(title)) for title in expected]
 
 
-def test_files_that_do_not_fit_together(tmp_path: Path) -> None:
+def test_files_that_do_not_fit_together(tmp_path):
     write_titles(tmp_path, lambda: iter(["a", "b"]))
     np.save(tmp_path / "titles-rows.npy", np.zeros(3, np.uint32))
     with pytest.raises(AdmiralError, match="do not fit together"):
@@ -56,7 +56,7 @@ def test_files_that_do_not_fit_together(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("key", [2, 1 << 31, (1 << 32) - 1])
-def test_keys_that_the_trie_does_not_have(tmp_path: Path, key: int) -> None:
+def test_keys_that_the_trie_does_not_have(tmp_path, key):
     write_titles(tmp_path, lambda: iter(["a", "b"]))
     np.save(tmp_path / "titles-keys.npy", np.array([0, key], np.uint32))
     index = TitleIndex(tmp_path)

@@ -1,29 +1,26 @@
 import json
 import logging
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from admiral.kb import KnowledgeBase, build, info, verify
 from admiral.kb.store import title_tries as module
-from trie import SafeTokenizer, TokenTrie
+from trie import TokenTrie
 
 
 @pytest.fixture
-def kb_path(birds: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def kb_path(birds, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     build(birds, tmp_path / "kb", bm25="none", progress=False)
     return tmp_path / "kb"
 
 
-def _arrays(directory: Path) -> dict[str, list[int]]:
+def _arrays(directory):
     return {p.name: np.load(p).ravel().tolist() for p in sorted(directory.glob("*.npy"))}
 
 
-def test_the_trie_is_built_once(
-    kb_path: Path, tokens: SafeTokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_trie_is_built_once(kb_path, tokens, tmp_path, monkeypatch):
     with KnowledgeBase.open(kb_path) as kb:
         assert kb.title_trie(tokens) is kb.title_trie(tokens)
     place = kb_path / "tries" / tokens.fingerprint
@@ -32,7 +29,7 @@ def test_the_trie_is_built_once(
     expected.save(tmp_path / "expected")
     assert _arrays(place) == _arrays(tmp_path / "expected") != {}
 
-    def never(*_: object) -> None:
+    def never(*_):
         raise AssertionError("built again")
 
     monkeypatch.setattr(TokenTrie, "build", never)
@@ -42,18 +39,7 @@ def test_the_trie_is_built_once(
     assert info(kb_path).tries == [tokens.fingerprint]
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 8192])
-def test_titles_are_encoded_in_order(
-    size: int, tokens: SafeTokenizer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    titles = ["Great tit", "Bird", "Seed"]
-    monkeypatch.setattr(module, "_BATCH_SIZE", size)
-    assert list(module._token_sequences(iter(titles), tokens)) == [tokens.encode(t) for t in titles]
-
-
-def test_damage_is_found_and_repaired(
-    kb_path: Path, tokens: SafeTokenizer, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_damage_is_found_and_repaired(kb_path, tokens, caplog):
     with KnowledgeBase.open(kb_path) as kb:
         kb.title_trie(tokens)
     place = kb_path / "tries" / tokens.fingerprint
@@ -75,7 +61,7 @@ def test_damage_is_found_and_repaired(
         assert _arrays(place) == sound
 
 
-def test_a_trie_of_an_earlier_format_is_built_again(kb_path: Path, tokens: SafeTokenizer) -> None:
+def test_a_trie_of_an_earlier_format_is_built_again(kb_path, tokens):
     with KnowledgeBase.open(kb_path) as kb:
         kb.title_trie(tokens)
     manifest = kb_path / "tries" / tokens.fingerprint / "trie.json"
@@ -91,7 +77,7 @@ def test_a_trie_of_an_earlier_format_is_built_again(kb_path: Path, tokens: SafeT
     assert info(kb_path).tries == [tokens.fingerprint]
 
 
-def test_a_trie_of_another_build_is_replaced(kb_path: Path, tokens: SafeTokenizer) -> None:
+def test_a_trie_of_another_build_is_replaced(kb_path, tokens):
     with KnowledgeBase.open(kb_path) as kb:
         kb.title_trie(tokens)
     manifest = kb_path / "tries" / tokens.fingerprint / "trie.json"
@@ -104,9 +90,7 @@ def test_a_trie_of_another_build_is_replaced(kb_path: Path, tokens: SafeTokenize
     assert verify(kb_path) == []
 
 
-def test_a_read_only_knowledge_base_uses_the_cache(
-    kb_path: Path, tokens: SafeTokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_read_only_knowledge_base_uses_the_cache(kb_path, tokens, tmp_path, monkeypatch):
     monkeypatch.setattr(module.os, "access", lambda path, mode: path != kb_path)
     with KnowledgeBase.open(kb_path) as kb:
         kb.title_trie(tokens)
@@ -119,9 +103,7 @@ def test_a_read_only_knowledge_base_uses_the_cache(
     assert (place / "trie.json").stat().st_mtime_ns == made
 
 
-def test_without_a_writable_folder_the_trie_stays_in_memory(
-    kb_path: Path, tokens: SafeTokenizer, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_without_a_writable_folder_the_trie_stays_in_memory(kb_path, tokens, tmp_path, caplog):
     (kb_path / "tries").write_text("in the way")
     (tmp_path / "cache").write_text("in the way")
     with caplog.at_level(logging.WARNING), KnowledgeBase.open(kb_path) as kb:

@@ -13,7 +13,6 @@ import threading
 import time
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -32,14 +31,14 @@ ROOT = Path(__file__).parents[4]
 TITLES = ["Bird", "Seed", "Tit", "Nest", "Egg"]
 
 
-def corpus(folder: Path, texts: dict[str, str]) -> Path:
+def corpus(folder, texts):
     path = folder / "corpus.jsonl"
     lines = [json.dumps({"title": title, "text": text}) for title, text in texts.items()]
     path.write_text("\n".join(lines))
     return path
 
 
-def contents(kb: Path) -> dict[str, tuple[str, ...]]:
+def contents(kb):
     """Return the sentences of each document, and whether a vector is stored for the first."""
     with KnowledgeBase.open(kb) as opened:
         documents = {document.title: document.sentences for document in opened.documents()}
@@ -56,7 +55,7 @@ def contents(kb: Path) -> dict[str, tuple[str, ...]]:
 
 
 @pytest.fixture(scope="module")
-def updated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def updated(tmp_path_factory):
     """Build a knowledge base with a delta segment, so that every kind of change does something."""
     folder = tmp_path_factory.mktemp("updated")
     texts = {title: f"A text on {title}." for title in ("Bird", "Seed", "Tit")}
@@ -67,33 +66,33 @@ def updated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "kb"
 
 
-def _copy(updated: Path, kb: Path) -> None:
+def _copy(updated, kb):
     """Copy the knowledge base to `kb` and write the corpus of `_add` beside it."""
     shutil.rmtree(kb, ignore_errors=True)
     shutil.copytree(updated, kb)
     corpus(kb.parent, {"Egg": "A new text.", "Bird": "Other text.", "Nest": "A text of today."})
 
 
-def _add(kb: Path) -> object:
+def _add(kb):
     return add(kb.parent / "corpus.jsonl", kb, on_duplicate="replace", progress=False)
 
 
-def _remove(kb: Path) -> object:
+def _remove(kb):
     return remove(["Bird", "Nest"], kb, ignore_missing=True, progress=False)
 
 
-def _compact(kb: Path) -> object:
+def _compact(kb):
     return compact(kb, progress=False)
 
 
-def _embed(kb: Path) -> object:
+def _embed(kb):
     return embed(kb, FakeEncoder(), progress=False)
 
 
 CHANGES = {"add": _add, "remove": _remove, "compact": _compact, "embed": _embed}
 
 
-def check_survived(kb: Path, change: str, before: dict[str, Any], after: dict[str, Any]) -> bool:
+def check_survived(kb, change, before, after):
     """Check the state after a failed change; return whether the change was made nevertheless."""
     documents = contents(kb)
     assert documents in (before, after)
@@ -112,13 +111,8 @@ def check_survived(kb: Path, change: str, before: dict[str, Any], after: dict[st
 @pytest.mark.parametrize(("owner", "name"), marked_faults(), ids=str)
 @pytest.mark.parametrize("change", CHANGES)
 def test_every_failing_call_leaves_the_old_or_the_new_version(
-    change: str,
-    owner: Any,
-    name: str,
-    updated: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    change, owner, name, updated, tmp_path, monkeypatch
+):
     kb = tmp_path / "kb"
     _copy(updated, kb)
     before = contents(kb)
@@ -142,17 +136,17 @@ def test_every_failing_call_leaves_the_old_or_the_new_version(
     assert all("No space left" in message for message in messages)
 
 
-def _kill() -> None:
+def _kill():
     os.kill(os.getpid(), signal.SIGKILL)
 
 
 @pytest.fixture(scope="module", autouse=True)
-def own_lock() -> None:
+def own_lock():
     """Give tqdm a lock that forked processes do not share: a killed one would never release it."""
     tqdm.set_lock(threading.RLock())
 
 
-def _killed(kb: Path, change: str, owner: Any, name: str, n: int) -> bool:
+def _killed(kb, change, owner, name, n):
     """Run a change in a child that kills itself at the n-th call; return whether it did."""
     child = os.fork()
     if child == 0:
@@ -172,9 +166,7 @@ _FORKED = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:Depre
 @pytest.mark.slow
 @pytest.mark.parametrize(("owner", "name"), [*FAULTS, (fcntl, "flock"), (os, "rmdir")], ids=str)
 @pytest.mark.parametrize("change", CHANGES)
-def test_killed_at_every_call(
-    change: str, owner: Any, name: str, updated: Path, tmp_path: Path
-) -> None:
+def test_killed_at_every_call(change, owner, name, updated, tmp_path):
     kb = tmp_path / "kb"
     _copy(updated, kb)
     before = contents(kb)
@@ -192,7 +184,7 @@ def test_killed_at_every_call(
 @_FORKED
 @pytest.mark.slow
 @pytest.mark.parametrize("change", CHANGES)
-def test_killed_at_any_moment(change: str, updated: Path, tmp_path: Path) -> None:
+def test_killed_at_any_moment(change, updated, tmp_path):
     kb = tmp_path / "kb"
     _copy(updated, kb)
     before = contents(kb)
@@ -214,7 +206,7 @@ def test_killed_at_any_moment(change: str, updated: Path, tmp_path: Path) -> Non
         check_survived(kb, change, before, after)
 
 
-def test_a_second_writer_fails_or_waits(updated: Path, tmp_path: Path) -> None:
+def test_a_second_writer_fails_or_waits(updated, tmp_path):
     kb = tmp_path / "kb"
     _copy(updated, kb)
     lock = FileLock(tmp_path / ".kb.lock")
@@ -261,7 +253,7 @@ print(sorted(seen))
 """
 
 
-def test_readers_see_one_version_at_a_time(tmp_path: Path) -> None:
+def test_readers_see_one_version_at_a_time(tmp_path):
     kb, stop, changes = tmp_path / "kb", tmp_path / "stop", 9
     build(corpus(tmp_path, {"Version": "0", "Bird": "A text."}), kb, bm25="bm25s", progress=False)
     reader = subprocess.Popen(
@@ -287,7 +279,7 @@ def test_readers_see_one_version_at_a_time(tmp_path: Path) -> None:
     assert len(list((kb / "segments").iterdir())) == 2  # base and delta
 
 
-def test_files_of_an_open_snapshot_are_not_removed(updated: Path, tmp_path: Path) -> None:
+def test_files_of_an_open_snapshot_are_not_removed(updated, tmp_path):
     kb = tmp_path / "kb"
     shutil.copytree(updated, kb)
     with KnowledgeBase.open(kb) as old:
@@ -307,7 +299,7 @@ def test_files_of_an_open_snapshot_are_not_removed(updated: Path, tmp_path: Path
         assert new.current
 
 
-def test_a_garbage_collected_snapshot_releases_its_locks(updated: Path, tmp_path: Path) -> None:
+def test_a_garbage_collected_snapshot_releases_its_locks(updated, tmp_path):
     kb = tmp_path / "kb"
     shutil.copytree(updated, kb)
     version = Snapshot.open(kb)
@@ -316,10 +308,8 @@ def test_a_garbage_collected_snapshot_releases_its_locks(updated: Path, tmp_path
     assert not (kb / "documents").exists()
 
 
-def test_a_file_system_without_locks(
-    updated: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def none(descriptor: int, operation: int) -> None:
+def test_a_file_system_without_locks(updated, tmp_path, monkeypatch):
+    def none(descriptor, operation):
         raise OSError(37, "No locks available")
 
     kb = tmp_path / "kb"
@@ -335,7 +325,7 @@ def test_a_file_system_without_locks(
     assert (kb / "documents").exists()
 
 
-def test_a_missing_segment(updated: Path, tmp_path: Path) -> None:
+def test_a_missing_segment(updated, tmp_path):
     kb = tmp_path / "kb"
     shutil.copytree(updated, kb)
     (part,) = (kb / "segments").iterdir()
@@ -344,7 +334,7 @@ def test_a_missing_segment(updated: Path, tmp_path: Path) -> None:
         KnowledgeBase.open(kb)
 
 
-def test_foreign_files_are_not_removed(updated: Path, tmp_path: Path) -> None:
+def test_foreign_files_are_not_removed(updated, tmp_path):
     kb = tmp_path / "kb"
     shutil.copytree(updated, kb)
     for name in ("segments/notes", "titles.txt"):
@@ -356,12 +346,3 @@ def test_foreign_files_are_not_removed(updated: Path, tmp_path: Path) -> None:
         "segments/notes: does not belong there",
         "titles.txt: does not belong there",
     ]
-
-
-def test_an_unreadable_segment(updated: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refused(_: Path) -> int:
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr("admiral.kb.store.collection._lock_shared", refused)
-    with pytest.raises(AdmiralError, match=r"cannot be opened \(Permission denied\)\. Check its"):
-        KnowledgeBase.open(updated)

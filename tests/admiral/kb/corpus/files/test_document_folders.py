@@ -9,8 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from admiral.cli.index import index_command
-from admiral.cli.search import search_command
-from admiral.cli.show import show_command
+from admiral.cli.search import search_command, show_command
 from admiral.errors import AdmiralError, RecordError
 from admiral.io.text_rendering import render_result
 from admiral.kb import KnowledgeBase, add, build, compact, verify

@@ -23,14 +23,6 @@ from admiral.kb.corpus.readers.json_records import (
 from admiral.records import Document
 
 
-def test_jsonl() -> None:
-    assert parse_jsonl({"title": "T", "text": "One. Two."}, "c:1") == Document(
-        "T", ("One.", "Two.")
-    )
-    record = {"title": "T", "sentences": ["a", "b"], "links": [["X"], []], "other": 1}
-    assert parse_jsonl(record, "c:1") == Document("T", ("a", "b"), (("X",), ()))
-
-
 @pytest.mark.parametrize(
     ("record", "sentences", "sections"),
     [
@@ -55,9 +47,7 @@ def test_jsonl() -> None:
         ({"text": []}, (), ()),
     ],
 )
-def test_text_in_parts(
-    record: dict[str, Any], sentences: tuple[str, ...], sections: tuple[str, ...]
-) -> None:
+def test_text_in_parts(record, sentences, sections):
     document = parse_jsonl({"title": "T", **record}, "c:1")
     assert (document.sentences, document.sections) == (sentences, sections)
 
@@ -70,13 +60,13 @@ def test_text_in_parts(
         ([{"heading": "H", "content": 1.5}], "text[0].content"),
     ],
 )
-def test_parts_that_are_no_text_are_named(text: Any, field: str) -> None:
+def test_parts_that_are_no_text_are_named(text, field):
     with pytest.raises(RecordError, match="where a text is needed") as caught:
         parse_jsonl({"title": "T", "text": text}, "c:1")
     assert caught.value.field == field
 
 
-def test_parts_are_nested_to_a_bound() -> None:
+def test_parts_are_nested_to_a_bound():
     text: Any = "One."
     for _ in range(200):
         text = [text]
@@ -84,7 +74,7 @@ def test_parts_are_nested_to_a_bound() -> None:
         parse_jsonl({"title": "T", "text": text}, "c:1")
 
 
-def test_wiki_jsonl() -> None:
+def test_wiki_jsonl():
     record = {
         "title": "T",
         "sentences": ["A [[great_tit#Song|tit]] in [[Paris]].", "[[x [[https://a.b|site]]", "[[]]"],
@@ -104,14 +94,7 @@ def test_wiki_jsonl() -> None:
         parse_wiki_jsonl({"title": "T", "text": ["With [[A]]."]}, "c:1")
 
 
-def test_beir() -> None:
-    record = {"_id": "7", "title": "T", "text": "One. Two.", "metadata": {}}
-    assert parse_beir(record, "c:1") == Document("T", ("One.", "Two."), id="7")
-    for untitled in ({**record, "title": " "}, {"_id": "7", "text": "One. Two."}):
-        assert parse_beir(untitled, "c:1") == Document("7", ("One.", "Two."), id="7")
-
-
-def test_fever_page() -> None:
+def test_fever_page():
     lines = (
         "0\tA cat -LRB- Felis catus -RRB- is a `` pet '' .\tpet\tPet\n"
         "2\tIt says\tsays\tSpeech_-LRB-sound-RRB-\tdangling\n"
@@ -126,19 +109,19 @@ def test_fever_page() -> None:
     )
 
 
-def test_fever_titles_are_composed_unicode() -> None:
+def test_fever_titles_are_composed_unicode():
     assert fever_title("Beyonce\u0301_-COLON-_Live") == "Beyoncé : Live"
 
 
-def test_fever_padding_records_are_skipped() -> None:
+def test_fever_padding_records_are_skipped():
     assert parse_fever({"id": "", "text": "", "lines": ""}, "w:1") is None
 
 
-def test_fever_page_without_sentences() -> None:
+def test_fever_page_without_sentences():
     assert parse_fever({"id": "A", "text": "", "lines": ""}, "w:1") == Document("A", ())
 
 
-def test_hotpotqa_abstract() -> None:
+def test_hotpotqa_abstract():
     record = {
         "id": 12,
         "title": "Cat",
@@ -154,7 +137,7 @@ def test_hotpotqa_abstract() -> None:
     )
 
 
-def test_hotpotqa_article_with_paragraphs_and_links_in_place() -> None:
+def test_hotpotqa_article_with_paragraphs_and_links_in_place():
     record = {
         "title": "Cat",
         "text": [["Cat"], ["A cat is a <a href='pet'>pet</a> &amp; more."], [], ["It sleeps."]],
@@ -164,7 +147,7 @@ def test_hotpotqa_article_with_paragraphs_and_links_in_place() -> None:
     )
 
 
-def test_kilt_page() -> None:
+def test_kilt_page():
     paragraphs = [
         "Cat\n",
         "A cat is a pet. It hunts mice.\n",
@@ -216,14 +199,14 @@ Parse = Callable[[dict[str, Any], str], Document | None]
         (parse_kilt, {"wikipedia_title": "T", "text": ["T"], "anchors": [{}]}, "anchors"),
     ],
 )
-def test_bad_records_name_place_and_field(parse: Parse, record: dict[str, Any], field: str) -> None:
+def test_bad_records_name_place_and_field(parse, record, field):
     with pytest.raises(RecordError) as caught:
         parse(record, "c.jsonl:7")
     assert caught.value.field == field
     assert str(caught.value).startswith(f"c.jsonl:7: field {field!r}: ")
 
 
-def test_a_fever_page_with_large_gaps_is_a_bad_record() -> None:
+def test_a_fever_page_with_large_gaps_is_a_bad_record():
     one = {"id": "A", "lines": "0\tx\n9000\tx"}
     document = parse_fever(one, "c:1")
     assert document is not None
@@ -233,7 +216,7 @@ def test_a_fever_page_with_large_gaps_is_a_bad_record() -> None:
         parse_fever({"id": "A", "lines": lines}, "c:1")
 
 
-def test_an_unclosed_tag_of_many_hrefs_takes_linear_time() -> None:
+def test_an_unclosed_tag_of_many_hrefs_takes_linear_time():
     marked = "<a " + 'href="x"' * 40_000
     began = time.process_time()
     parse_hotpotqa({"title": "T", "text": ["x"], "text_with_links": [marked]}, "c:1")
@@ -241,7 +224,7 @@ def test_an_unclosed_tag_of_many_hrefs_takes_linear_time() -> None:
 
 
 @given(st.lists(st.sampled_from(["<a", "<A", " ", "href", "=", '"', "'", "x", ">", "<", "</a>"])))
-def test_hrefs_equal_those_of_a_simple_regular_expression(parts: list[str]) -> None:
+def test_hrefs_equal_those_of_a_simple_regular_expression(parts):
     plain = re.compile(
         r"""<a\s[^<>]*?href\s*=\s*(?:"([^"<>]*)"|'([^'<>]*)')[^<>]*>""", re.IGNORECASE
     )
@@ -249,7 +232,7 @@ def test_hrefs_equal_those_of_a_simple_regular_expression(parts: list[str]) -> N
     assert _HREF.findall(marked) == plain.findall(marked)
 
 
-def test_beir_records_with_nulls_and_numbers() -> None:
+def test_beir_records_with_nulls_and_numbers():
     assert parse_beir({"_id": 12, "title": None, "text": "A cat."}, "c:1") == Document(
         "12", ("A cat.",), id="12"
     )

@@ -7,7 +7,6 @@ import os
 import sqlite3
 import time
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -15,29 +14,22 @@ from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError, RecordError
 from admiral.kb import build
-from admiral.kb.corpus.readers import (
-    FORMATS,
-    Record,
-    RecordOrError,
-    detect_format,
-    json_records,
-    read_corpus,
-)
+from admiral.kb.corpus.readers import FORMATS, Record, detect_format, json_records, read_corpus
 from admiral.kb.corpus.readers.json_records import array_objects
 from admiral.records import Document
 
 
-def _documents(items: list[RecordOrError]) -> list[Document]:
+def _documents(items):
     for item in items:
         assert isinstance(item, Record), item
     return [item.document for item in items if isinstance(item, Record)]
 
 
-def _read(path: Path) -> list[RecordOrError]:
+def _read(path):
     return list(read_corpus(path, detect_format(path)))
 
 
-def _database(path: Path, rows: list[tuple[object, object]]) -> Path:
+def _database(path, rows):
     with closing(sqlite3.connect(path)) as database:
         database.execute("CREATE TABLE wiki (id PRIMARY KEY, data json)")
         database.executemany("INSERT INTO wiki VALUES (?, ?)", rows)
@@ -45,7 +37,7 @@ def _database(path: Path, rows: list[tuple[object, object]]) -> Path:
     return path
 
 
-def test_feverous(tmp_path: Path) -> None:
+def test_feverous(tmp_path):
     page = {
         "title": "x",
         "order": ["sentence_0", "section_1", "sentence_2", "table_0"],
@@ -75,7 +67,7 @@ def test_feverous(tmp_path: Path) -> None:
         (("A", 3), "data"),
     ],
 )
-def test_bad_feverous_rows(row: tuple[object, object], field: str, tmp_path: Path) -> None:
+def test_bad_feverous_rows(row, field, tmp_path):
     path = _database(tmp_path / "wiki.db", [("Good", '{"order": []}'), row])
     good, bad = _read(path)
     assert isinstance(good, Record)
@@ -83,7 +75,7 @@ def test_bad_feverous_rows(row: tuple[object, object], field: str, tmp_path: Pat
     assert (bad.where, bad.field) == (f"{path}:2", field)
 
 
-def test_a_database_without_the_table_or_cut_off(tmp_path: Path) -> None:
+def test_a_database_without_the_table_or_cut_off(tmp_path):
     path = tmp_path / "other.db"
     with closing(sqlite3.connect(path)) as database:
         database.execute("CREATE TABLE other (id)")
@@ -97,7 +89,7 @@ def test_a_database_without_the_table_or_cut_off(tmp_path: Path) -> None:
         _read(path)
 
 
-def test_folder_of_bz2_files(tmp_path: Path) -> None:
+def test_folder_of_bz2_files(tmp_path):
     for folder in ("AA", "AB"):
         (tmp_path / folder).mkdir()
         line = json.dumps({"title": folder, "text": ["x"], "text_with_links": ["x"]})
@@ -110,7 +102,7 @@ def test_folder_of_bz2_files(tmp_path: Path) -> None:
     assert items[1].where == f"{tmp_path}/AB/wiki_00.bz2:1"
 
 
-def test_folder_of_fever_pages(tmp_path: Path) -> None:
+def test_folder_of_fever_pages(tmp_path):
     for number in (2, 1):
         record = {"id": f"Page_{number}", "text": "x", "lines": f"0\tSentence {number}."}
         (tmp_path / f"wiki-00{number}.jsonl").write_text(json.dumps(record) + "\n")
@@ -121,7 +113,7 @@ def test_folder_of_fever_pages(tmp_path: Path) -> None:
     ]
 
 
-def test_folder_of_texts(tmp_path: Path) -> None:
+def test_folder_of_texts(tmp_path):
     (tmp_path / "a_cat.txt").write_bytes(b"\xef\xbb\xbfCats purr.\r\n\r\nThey sleep.")
     (tmp_path / "b.txt.gz").write_bytes(gzip.compress(b"Zipped."))
     (tmp_path / "sub").mkdir()
@@ -147,7 +139,7 @@ def test_folder_of_texts(tmp_path: Path) -> None:
     ]
 
 
-def test_documents_beside_data_and_data_beside_documents(tmp_path: Path) -> None:
+def test_documents_beside_data_and_data_beside_documents(tmp_path):
     for name in ("data", "documents"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "README.md").write_text("# About\n\nAbout this folder.")
@@ -161,7 +153,7 @@ def test_documents_beside_data_and_data_beside_documents(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("format", ["auto", "jsonl"])
-def test_a_pipe_is_not_a_corpus(format: str, tmp_path: Path) -> None:
+def test_a_pipe_is_not_a_corpus(format, tmp_path):
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(AdmiralError, match=r"pipe: neither a file nor a folder.* to a file first"):
         build(tmp_path / "pipe", tmp_path / "kb", format=format, progress=False)
@@ -183,13 +175,13 @@ def test_a_pipe_is_not_a_corpus(format: str, tmp_path: Path) -> None:
         ({"_id": "1", "title": "T", "text": "x"}, "beir"),
     ],
 )
-def test_detection_skips_bad_records(record: dict[str, object], name: str, tmp_path: Path) -> None:
+def test_detection_skips_bad_records(record, name, tmp_path):
     path = tmp_path / "c.jsonl"
     path.write_text("{broken\n" + json.dumps(record))
     assert detect_format(path) == name
 
 
-def test_unknown_formats_and_paths(tmp_path: Path) -> None:
+def test_unknown_formats_and_paths(tmp_path):
     with pytest.raises(AdmiralError, match="no such file or folder"):
         detect_format(tmp_path / "none")
     with pytest.raises(AdmiralError, match="holds no data files"):
@@ -202,7 +194,7 @@ def test_unknown_formats_and_paths(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("title", ["", " \t ", "x" * 2001])
-def test_unusable_titles(title: str, tmp_path: Path) -> None:
+def test_unusable_titles(title, tmp_path):
     path = tmp_path / "c.jsonl"
     path.write_text(json.dumps({"title": title, "text": "x"}))
     (item,) = read_corpus(path, "jsonl")
@@ -210,7 +202,7 @@ def test_unusable_titles(title: str, tmp_path: Path) -> None:
     assert item.field == "title"
 
 
-def test_a_heading_of_many_spaces_takes_linear_time(tmp_path: Path) -> None:
+def test_a_heading_of_many_spaces_takes_linear_time(tmp_path):
     (tmp_path / "a.md").write_text("# Cats\n\nText.\n# a" + " " * 100_000 + "b")
     began = time.process_time()
     (document,) = _documents(_read(tmp_path))
@@ -218,7 +210,7 @@ def test_a_heading_of_many_spaces_takes_linear_time(tmp_path: Path) -> None:
     assert time.process_time() - began < 5  # quadratic time takes minutes
 
 
-def _pages(folder: Path, *names: str) -> Path:
+def _pages(folder, *names):
     for name in names:
         file = folder / name
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -226,7 +218,7 @@ def _pages(folder: Path, *names: str) -> Path:
     return folder
 
 
-def test_symbolic_links_are_followed_once(tmp_path: Path) -> None:
+def test_symbolic_links_are_followed_once(tmp_path):
     _pages(tmp_path / "elsewhere", "b.jsonl", ".hidden/c.jsonl")
     corpus = _pages(tmp_path / "corpus", "a.jsonl", "sub/d.jsonl")
     (corpus / "linked").symlink_to(tmp_path / "elsewhere")
@@ -236,20 +228,11 @@ def test_symbolic_links_are_followed_once(tmp_path: Path) -> None:
     assert titles == ["a.jsonl", "b.jsonl", "sub/d.jsonl"]
 
 
-def test_a_broken_symbolic_link_is_an_error(tmp_path: Path) -> None:
-    _pages(tmp_path, "a.jsonl")
-    (tmp_path / "gone.jsonl").symlink_to(tmp_path / "none")
-    with pytest.raises(AdmiralError, match=r"gone\.jsonl: cannot be read \(No such file"):
-        _read(tmp_path)
-
-
-def test_a_folder_that_cannot_be_listed_is_an_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_that_cannot_be_listed_is_an_error(tmp_path, monkeypatch):
     _pages(tmp_path, "a.jsonl", "closed/b.jsonl")
     scandir = os.scandir
 
-    def refusing(path: str | Path) -> object:
+    def refusing(path):
         if str(path).endswith("closed"):
             raise PermissionError(13, "Permission denied", str(path))
         return scandir(path)
@@ -266,7 +249,7 @@ PASSAGES = [
 
 
 @pytest.mark.parametrize("indent", [None, 2])
-def test_array_of_hipporag(indent: int | None, tmp_path: Path) -> None:
+def test_array_of_hipporag(indent, tmp_path):
     path = tmp_path / "2wiki_corpus.json"
     path.write_bytes(b"\xef\xbb\xbf \n" + json.dumps(PASSAGES, indent=indent).encode() + b"\n")
     assert detect_format(path) == "hipporag"
@@ -288,14 +271,12 @@ def test_array_of_hipporag(indent: int | None, tmp_path: Path) -> None:
         st.one_of(
             st.dictionaries(st.sampled_from(["title", "text", "x"]), st.text(), max_size=3),
             st.integers(),
-        ),
+        )
     ),
     st.sampled_from([None, 0, 3]),
     st.text(" \n\t\r", max_size=3),
 )
-def test_members_of_an_array_are_those_of_json(
-    tmp_path_factory: pytest.TempPathFactory, members: list[object], indent: int | None, space: str
-) -> None:
+def test_members_of_an_array_are_those_of_json(tmp_path_factory, members, indent, space):
     path = tmp_path_factory.mktemp("corpus") / "c.json"
     text = space + json.dumps(members, indent=indent) + space
     path.write_bytes(text.encode())
@@ -313,7 +294,7 @@ def test_members_of_an_array_are_those_of_json(
             assert json.JSONDecoder().raw_decode(rest.lstrip())[0] == member
 
 
-def test_bad_records_of_an_array_can_be_skipped(tmp_path: Path) -> None:
+def test_bad_records_of_an_array_can_be_skipped(tmp_path):
     path = tmp_path / "c.json"
     path.write_text(json.dumps([*PASSAGES, 3, {"title": "A"}, {"text": "b"}], indent=1))
     errors = [item for item in read_corpus(path, "hipporag") if isinstance(item, RecordError)]
@@ -339,7 +320,7 @@ def test_bad_records_of_an_array_can_be_skipped(tmp_path: Path) -> None:
         ("[9" + "9" * 10_000 + "]", r"c\.json:1: not a JSON array"),
     ],
 )
-def test_a_file_that_is_no_array_is_an_error(text: str, problem: str, tmp_path: Path) -> None:
+def test_a_file_that_is_no_array_is_an_error(text, problem, tmp_path):
     path = tmp_path / "c.json"
     path.write_text(text)
     with pytest.raises(AdmiralError, match=problem) as caught:
@@ -347,7 +328,7 @@ def test_a_file_that_is_no_array_is_an_error(text: str, problem: str, tmp_path: 
     assert not isinstance(caught.value, RecordError)  # it cannot be skipped
 
 
-def test_an_array_is_limited_and_in_utf8(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_array_is_limited_and_in_utf8(tmp_path, monkeypatch):
     path = tmp_path / "c.json"
     path.write_bytes(b'[\n{"title": "\xff"}]')
     with pytest.raises(AdmiralError, match=r"c\.json:2: not UTF-8"):
@@ -358,16 +339,7 @@ def test_an_array_is_limited_and_in_utf8(tmp_path: Path, monkeypatch: pytest.Mon
         list(read_corpus(path, "hipporag"))
 
 
-def test_an_array_of_other_records_is_not_detected(tmp_path: Path) -> None:
-    path = tmp_path / "c.json"
-    path.write_text('[{"name": 1}]')
-    with pytest.raises(AdmiralError, match="match no known format"):
-        detect_format(path)
-    path.write_text("[]")
-    assert list(read_corpus(path, "hipporag")) == []
-
-
-def test_passages_with_one_title_are_merged_or_renamed(tmp_path: Path) -> None:
+def test_passages_with_one_title_are_merged_or_renamed(tmp_path):
     path = tmp_path / "musique_corpus.json"
     path.write_text(json.dumps([*PASSAGES, {"title": "Ida Penn", "text": "She died."}], indent=1))
     with pytest.raises(AdmiralError, match=r"corpus\.json:12: .*document at .*corpus\.json:2"):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from admiral.io.streams import json_objects
@@ -24,7 +22,7 @@ UNKNOWN = ": its first records match no known format: "
         (b"{}\n", UNKNOWN + "the fields of line 1 are none."),
     ],
 )
-def test_the_cause_is_named(tmp_path: Path, content: bytes, says: str) -> None:
+def test_the_cause_is_named(tmp_path, content, says):
     path = tmp_path / "corpus.jsonl"
     path.write_bytes(content)
     error = unknown_format_error(path, json_objects(path), ["jsonl", "beir"])

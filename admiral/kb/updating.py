@@ -1,35 +1,184 @@
-"""Write the delta segment of a change: documents to add, and rows to remove from the base.
+"""Add documents to a knowledge base, remove them, and compact it, while other processes read it.
 
-The delta holds all changes since the base segment was written. Each change writes a new delta, with
-the earlier additions that remain, and leaves the base as it is.
+A knowledge base has a base segment, documents that were indexed together, and at most one delta
+segment: documents added since, with their own indexes, and the rows of the base that were removed.
+A change writes a new delta and never touches the base. Its cost is therefore that of all changes
+since the last build or compaction, and a search reads at most two indexes. Replacing a document
+removes it and adds another. Rows of the base stay the same; rows of the delta, which follow, may
+shift. `compact` writes a new base of the remaining documents.
+
+See `admiral.kb.store.collection` and `admiral.kb.transaction` for concurrent access.
 """
 
 from __future__ import annotations
 
 import shutil
+import time
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from admiral.errors import AdmiralError, RecordError
 from admiral.io.matching_form import MATCHING_FORM
+from admiral.io.progress import track_documents
+from admiral.io.text_cleaning import clean_title
+from admiral.kb.bm25 import check_updatable
 from admiral.kb.bm25.parameters import common_text_form
-from admiral.kb.corpus.corpora import Corpora, RecordPositions
+from admiral.kb.corpus.corpora import Corpora, RecordPositions, check_choice
 from admiral.kb.corpus.duplicates import TitleSet
-from admiral.kb.corpus.file_reports import DUPLICATES, GIVEN_TWICE, FileReports
+from admiral.kb.corpus.file_reports import DUPLICATES, GIVEN_TWICE, FileReports, check_report_path
 from admiral.kb.corpus.files.document_titles import distinct_titles
 from admiral.kb.corpus.readers import Record
-from admiral.kb.store.contents import BM25, DOCUMENTS, REMOVED, Contents
+from admiral.kb.kb_paths import checked_kb_path
+from admiral.kb.store.contents import BM25, DOCUMENTS, Contents
 from admiral.kb.store.document_store import DocumentStore, DocumentWriter, document_counts
 from admiral.kb.store.index_building import NO_BM25, write_indexes
-from admiral.kb.store.manifest import DeltaSegment
-from admiral.kb.versions.embedding import keep_embeddings
-from admiral.kb.versions.transaction import Transaction
+from admiral.kb.stored_embeddings import keep_embeddings
+from admiral.kb.transaction import Transaction, changing
 from admiral.records import Document
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateReport:
+    """Report of a change."""
+
+    path: Path
+    documents: int
+    # added, replaced, removed: numbers of documents added with a new title, replaced, and removed
+    added: int = 0
+    replaced: int = 0
+    removed: int = 0
+    skipped: int = 0  # number of records left out because their title was a duplicate
+    bad: int = 0  # number of bad records left out by `skip_bad`
+    missing: int = 0  # number of titles to remove that the knowledge base does not have
+    # number of documents added and removed since the last build or compaction, which `compact`
+    # would merge
+    pending: int = 0
+    seconds: float = 0.0
+
+
+def add(
+    corpora: Sequence[str | Path] | str | Path,
+    kb_path: str | Path,
+    *,
+    format: str = "auto",
+    on_duplicate: str = "error",
+    skip_bad: bool = False,
+    strict: bool = False,
+    wait: bool = False,
+    progress: bool = True,
+    report: str | Path | None = None,
+) -> UpdateReport:
+    """Add the documents of one or more corpora to a knowledge base.
+
+    `on_duplicate`: policy for a title that is already in the knowledge base or occurs earlier in
+    the corpora: ``error``, ``replace`` to keep the last document, or ``skip`` to keep the first.
+    Raises AdmiralError if the corpora or the knowledge base cannot be used; the knowledge base is
+    then unchanged.
+    """
+    began = time.monotonic()
+    check_choice("on_duplicate", on_duplicate, POLICIES)
+    report = Path(report) if report is not None else None
+    incoming = Corpora(corpora, format, skip_bad, strict=strict, reported=bool(report))
+    if report is not None:
+        check_report_path(report, Path(kb_path), incoming.paths)
+    with changing(checked_kb_path(kb_path), wait) as (change, contents):
+        _check_bm25(change)
+        additions = Additions(change.folder / "incoming", contents, on_duplicate)
+        additions.read(incoming, progress)
+        if len(additions):
+            settings = dict(change.manifest.settings)
+            known = settings["sources"]
+            settings["sources"] = known + [s for s in incoming.describe() if s not in known]
+            write_delta(change, contents, additions.replaced, additions, settings, progress)
+    if report is not None:
+        incoming.reports.write(report)
+    replaced = len(additions.replaced)
+    return _report(
+        Path(kb_path),
+        change,
+        began,
+        added=len(additions) - replaced,
+        replaced=replaced,
+        skipped=additions.skipped,
+        bad=incoming.bad,
+    )
+
+
+def remove(
+    titles: str | Iterable[str],
+    kb_path: str | Path,
+    *,
+    ignore_missing: bool = False,
+    wait: bool = False,
+    progress: bool = True,
+) -> UpdateReport:
+    """Remove documents from a knowledge base.
+
+    `titles`: titles of the documents, or one title. Repeated titles count once. `ignore_missing`:
+    whether to count titles that the knowledge base does not have instead of raising an error.
+    Raises AdmiralError if a title is missing, no document would be left, or the knowledge base
+    cannot be changed; it is then unchanged.
+    """
+    began = time.monotonic()
+    given = [titles] if isinstance(titles, str) else titles
+    distinct = list(dict.fromkeys(map(clean_title, given)))
+    if not distinct:
+        raise AdmiralError("no title given. Name at least one document to remove.")
+    with changing(checked_kb_path(kb_path), wait) as (change, contents):
+        _check_bm25(change)
+        rows = {title: contents.row(title) for title in distinct}
+        missing = [title for title, row in rows.items() if row is None]
+        if missing and not ignore_missing:
+            more = f", nor {len(missing) - 1:,} more of those named" if len(missing) > 1 else ""
+            raise AdmiralError(
+                f"{kb_path}: no document has the title {missing[0]!r}{more}. Titles are matched "
+                "exactly; `admiral titles` completes them, and --ignore-missing skips them."
+            )
+        removed = {row for row in rows.values() if row is not None}
+        if removed:
+            write_delta(change, contents, removed, None, change.manifest.settings, progress)
+    return _report(Path(kb_path), change, began, removed=len(removed), missing=len(missing))
+
+
+def compact(kb_path: str | Path, *, wait: bool = False, progress: bool = True) -> UpdateReport:
+    """Merge all changes into a new base segment, with new row numbers.
+
+    It takes the time and the disk space of a build. Without changes it does nothing. With `wait`,
+    it waits for another writer instead of raising an error. Raises AdmiralError if the knowledge
+    base cannot be changed; it is then unchanged.
+    """
+    began = time.monotonic()
+    with changing(checked_kb_path(kb_path), wait) as (change, contents):
+        manifest = change.manifest
+        if manifest.delta is not None:
+            _check_bm25(change)
+            with DocumentWriter(change.folder / DOCUMENTS) as writer:
+                documents = contents.documents()
+                for document in track_documents(
+                    documents, "copying", total=manifest.documents, enabled=progress
+                ):
+                    writer.append(document)
+            write_indexes(change.folder, manifest.bm25, progress, passages=manifest.passages)
+            keep_embeddings(change.folder, contents, contents.live_rows().tolist())
+            change.publish_base(writer.documents)
+    return _report(Path(kb_path), change, began)
+
+
+def _check_bm25(change: Transaction) -> None:
+    """Raise `AdmiralError` if the BM25 index cannot be updated, before any corpus is read."""
+    if (backend := change.manifest.bm25) != NO_BM25:
+        check_updatable(backend, change.snapshot.base / BM25)
+
+
+def _report(path: Path, change: Transaction, began: float, **counts: int) -> UpdateReport:
+    manifest, delta = change.manifest, change.manifest.delta
+    pending = delta.documents + delta.removed if delta else 0
+    seconds = time.monotonic() - began
+    return UpdateReport(path, manifest.documents, pending=pending, seconds=seconds, **counts)
+
 
 POLICIES = ("error", "replace", "skip")
 _REMEDY = "choose --on-duplicate replace or skip"
@@ -38,23 +187,13 @@ _REMEDY = "choose --on-duplicate replace or skip"
 class Additions:
     """Documents to add, stored in a temporary directory until all duplicates are known.
 
-    Parameters
-    ----------
-    contents
-        The contents of the knowledge base.
-    on_duplicate
-        Policy for a title that is already in the knowledge base or occurs earlier in the corpora:
-        ``error``, ``replace`` to keep the last document, or ``skip`` to keep the first. Documents
-        of files are duplicates if the file is in the knowledge base already. Otherwise they are
-        told apart by their paths. Likewise, documents with ids are duplicates if their ids are, and
-        are otherwise told apart by them.
-
-    Attributes
-    ----------
-    replaced
-        Rows of the knowledge base whose documents are replaced.
-    skipped
-        Number of records left out because another document with the same title is kept.
+    `on_duplicate`: policy for a title that is already in the knowledge base or occurs earlier in
+    the corpora: ``error``, ``replace`` to keep the last document, or ``skip`` to keep the first.
+    Documents of files are duplicates if the file is in the knowledge base already. Otherwise they
+    are told apart by their paths. Likewise, documents with ids are duplicates if their ids are, and
+    are otherwise told apart by them. `replaced`: rows of the knowledge base whose documents are
+    replaced. `skipped`: number of records left out because another document with the same title is
+    kept.
     """
 
     def __init__(self, directory: Path, contents: Contents, on_duplicate: str) -> None:
@@ -74,10 +213,8 @@ class Additions:
     def read(self, corpora: Corpora, progress: bool) -> None:
         """Read all corpora.
 
-        Raises
-        ------
-        AdmiralError
-            If they hold no document, or a title is duplicate and the policy is ``error``.
+        Raises AdmiralError if they hold no document, or a title is duplicate and the policy is
+        ``error``.
         """
         self._reports = corpora.reports
         with DocumentWriter(self._directory) as writer:
@@ -194,7 +331,6 @@ class Additions:
             shutil.rmtree(self._directory)
 
     def _new_titles(self) -> dict[int, str]:
-        """Return the title of each new file by the number of the addition."""
         documents = [(title, source) for source, (_, title) in self._new_files.items()]
         numbers = (number for number, _ in self._new_files.values())
         titles = distinct_titles(documents, self._other_source)
@@ -218,31 +354,13 @@ def write_delta(
 ) -> None:
     """Publish a version without some rows and with additions.
 
-    Parameters
-    ----------
-    transaction
-        The transaction to publish in.
-    contents
-        Contents of the current version.
-    removed_rows
-        Rows of `contents` to remove.
-    additions
-        Documents to add, if any.
-    settings
-        Settings for the new manifest.
-
-    Raises
-    ------
-    AdmiralError
-        If no document would be left.
+    Raises AdmiralError if no document would be left.
     """
     manifest, folder = transaction.manifest, transaction.folder
     base = manifest.base
     counts = Counter(manifest.counts)
     for row in sorted(removed_rows):
         counts.subtract(document_counts(contents.document(row)))
-    from_base = np.array([row for row in removed_rows if row < base.documents], dtype=np.int64)
-    removed = np.union1d(contents.removed, from_base)
     kept: list[int] = []
     with DocumentWriter(folder / DOCUMENTS) as writer:
         for store in contents.stores[1:]:
@@ -266,8 +384,6 @@ def write_delta(
         keep_embeddings(folder, contents, kept, added=writer.documents - len(kept))
     else:
         shutil.rmtree(folder / DOCUMENTS)
-    if removed.size:
-        np.save(folder / REMOVED, removed, allow_pickle=False)
-    delta = DeltaSegment(transaction.segment, writer.documents, len(removed))
-    is_empty = not delta.documents and not delta.removed
-    transaction.publish(dict(counts), settings, base, None if is_empty else delta)
+    transaction.publish_delta(
+        contents.removed, removed_rows, writer.documents, dict(counts), settings
+    )

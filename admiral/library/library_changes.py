@@ -1,77 +1,161 @@
-"""Add sources to a library, remove them, embed and compact it, while others read it.
+"""Build a library, add sources to it, remove them, embed and compact it, while others read it.
 
-As in a knowledge base, a change writes a new delta segment with all changes since the base segment
-was written, and readers see the old version or the new one (`admiral.kb.versions`).
+A build takes constant memory but for the index. As in a knowledge base, a change writes a new delta
+segment with all changes since the base segment was written, and readers see the old version or the
+new one (`admiral.kb.updating`).
 """
 
 from __future__ import annotations
 
-import secrets
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
 
-import numpy as np
-
 from admiral.errors import AdmiralError
 from admiral.io.progress import track_documents
+from admiral.kb.bm25 import check_backend
 from admiral.kb.corpus.corpora import check_choice
-from admiral.kb.embeddings import (
-    EncoderIdentity,
-    QuantisedSentences,
-    SentenceEncoder,
-    no_vectors,
-)
-from admiral.kb.store.contents import REMOVED
-from admiral.kb.store.manifest import BaseSegment, DeltaSegment
-from admiral.kb.versions.embedding import embed_segment, keep_embeddings
-from admiral.kb.versions.transaction import Transaction, transaction
-from admiral.library.canonical_urls import canonical
-from admiral.library.library_build import DistinctSources
-from admiral.library.library_contents import LIBRARY, LibraryContents, checked_library_path
-from admiral.library.segment_writer import (
+from admiral.kb.embeddings import EncoderIdentity, QuantisedSentences, SentenceEncoder, no_vectors
+from admiral.kb.store.manifest import copy_permissions, write_manifest
+from admiral.kb.stored_embeddings import embed_segment, keep_embeddings
+from admiral.kb.transaction import Transaction, transaction
+from admiral.library.canonical_urls import canonical, names_source
+from admiral.library.open_library import LIBRARY, LibraryContents, checked_library_path, is_library
+from admiral.library.passage_windows import check_window
+from admiral.library.segment_files import (
     LibrarySettings,
     SegmentWriter,
+    clean_source,
+    embed_new_sources,
     passages_as_document,
     write_source_indexes,
 )
 from admiral.library.source_records import Source
 from admiral.records import Document
+from admiral.storage.atomic_directories import staging
+
+DUPLICATES = ("skip", "error")
 
 
 @dataclass(frozen=True, slots=True)
-class LibraryChange:
-    """Report of a change.
-
-    Attributes
-    ----------
-    sources, passages
-        Numbers after the change.
-    added, replaced, removed
-        Numbers of sources with a new URL, with a known URL, and removed.
-    skipped
-        Number of sources left out because another one has the same URL.
-    missing
-        Number of URLs to remove that the library does not have.
-    embedded
-        Number of passages that were embedded.
-    pending
-        Number of sources added and removed since the last build or compaction.
-    """
+class LibraryReport:
+    """Report of the build of a library."""
 
     path: Path
     sources: int
     passages: int
+    empty: int
+    duplicates: int  # number of sources left out because an earlier one has the same canonical URL
+    bytes: int
+    seconds: float
+
+
+def build_library(
+    path: str | Path,
+    sources: Iterable[Source],
+    *,
+    words: int = 100,
+    stride: int = 50,
+    bm25: str = "bm25s",
+    k1: float = 0.9,
+    b: float = 0.4,
+    encoder: SentenceEncoder | None = None,
+    on_duplicate: str = "skip",
+    overwrite: bool = False,
+    progress: bool = False,
+) -> LibraryReport:
+    """Build a library; it appears only once it is complete.
+
+    `words`, `stride`: number of words in a passage, and from one passage to the next; see
+    `admiral.library.passage_windows`. `encoder`: encoder whose vectors of all passages are stored;
+    None stores none. `on_duplicate`: whether a source whose canonical URL has occurred before is
+    left out (``skip``) or an error. Raises AdmiralError if there is no source, one has no URL of
+    the web, or the directory cannot be written. An existing library is then unchanged.
+    """
+    began = time.monotonic()
+    check_window(words, stride)
+    check_backend(bm25)
+    check_choice("on_duplicate", on_duplicate, DUPLICATES)
+    settings = LibrarySettings(words, stride, bm25, k1, b)
+    target = checked_library_path(path)
+    with staging(target, overwrite=overwrite, owned=is_library) as folder:
+        incoming = DistinctSources(sources, on_duplicate)
+        with SegmentWriter(folder, settings) as writer:
+            for source in track_documents(incoming, "reading", enabled=progress):
+                writer.append(source)
+        if not writer.sources:
+            raise AdmiralError(f"{target}: no source given. Check the files and their format")
+        write_source_indexes(folder, settings, progress)
+        if encoder is not None:
+            embed_new_sources(folder, encoder, progress)
+        counts = {"documents": writer.sources, "passages": writer.passages}
+        manifest = write_manifest(folder, counts, asdict(settings), LIBRARY)
+        if is_library(target):
+            copy_permissions(folder, target)
+    return LibraryReport(
+        path=target,
+        sources=writer.sources,
+        passages=writer.passages,
+        empty=incoming.empty,
+        duplicates=incoming.duplicates,
+        bytes=sum(entry.size for entry in manifest.files.values()),
+        seconds=time.monotonic() - began,
+    )
+
+
+class DistinctSources:
+    """Iterate over cleaned sources with different canonical URLs.
+
+    `on_duplicate`: whether a source whose canonical URL has occurred before is left out (``skip``)
+    or an error. `duplicates`, `empty`: numbers of sources so far that were left out, and that have
+    no text.
+    """
+
+    def __init__(self, sources: Iterable[Source], on_duplicate: str) -> None:
+        self._sources, self._policy = sources, on_duplicate
+        self._seen: set[str] = set()
+        self.duplicates = self.empty = 0
+
+    def __iter__(self) -> Iterator[Source]:
+        for number, given in enumerate(self._sources, start=1):
+            source = clean_source(given)
+            if not names_source(source.url):
+                raise AdmiralError(
+                    f"source {number}: its URL {source.url!r} is not one of the web. "
+                    "Correct it, or leave the source out"
+                )
+            url = canonical(source.url)
+            if url in self._seen:
+                if self._policy == "error":
+                    raise AdmiralError(
+                        f"source {number}: an earlier source has the same canonical URL, {url}. "
+                        "Leave one of them out, or use --on-duplicate skip"
+                    )
+                self.duplicates += 1
+                continue
+            self._seen.add(url)
+            self.empty += not source.text
+            yield source
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryChange:
+    """Report of a change."""
+
+    path: Path
+    sources: int
+    passages: int
+    # added, replaced, removed: numbers of sources with a new URL, with a known URL, and removed
     added: int = 0
     replaced: int = 0
     removed: int = 0
     skipped: int = 0
     missing: int = 0
     embedded: int = 0
-    pending: int = 0
+    pending: int = 0  # number of sources added and removed since the last build or compaction
     seconds: float = 0.0
 
 
@@ -105,17 +189,7 @@ def embed_passages(
 ) -> LibraryChange:
     """Store the vectors of all passages, and keep those that this encoder made before.
 
-    Parameters
-    ----------
-    encoder
-        The encoder; a library is searched with the same one.
-    wait
-        Whether to wait for another writer instead of raising an error.
-
-    Raises
-    ------
-    AdmiralError
-        If the library cannot be changed; it is then unchanged.
+    Raises AdmiralError if the library cannot be changed; it is then unchanged.
     """
     began = time.monotonic()
     folders: dict[str, Path] = {}
@@ -159,22 +233,11 @@ def add_sources(
 ) -> LibraryChange:
     """Add sources to a library.
 
-    New passages have no vectors until `embed_passages` is called.
-
-    Parameters
-    ----------
-    sources
-        Read once. Of several with one canonical URL, the first counts.
-    on_duplicate
-        What becomes of a source whose canonical URL is in the library already: it replaces the old
-        one (``replace``), is left out (``skip``), or is an error (``error``).
-    wait
-        Whether to wait for another writer instead of raising an error.
-
-    Raises
-    ------
-    AdmiralError
-        If a source or the library cannot be used; the library is then unchanged.
+    New passages have no vectors until `embed_passages` is called. `sources`: read once. Of several
+    with one canonical URL, the first counts. `on_duplicate`: what becomes of a source whose
+    canonical URL is in the library already: it replaces the old one (``replace``), is left out
+    (``skip``), or is an error (``error``). Raises AdmiralError if a source or the library cannot be
+    used; the library is then unchanged.
     """
     began = time.monotonic()
     check_choice("on_duplicate", on_duplicate, KNOWN)
@@ -219,20 +282,9 @@ def remove_sources(
 ) -> LibraryChange:
     """Remove sources from a library.
 
-    Parameters
-    ----------
-    urls
-        URLs of the sources, in any form.
-    ignore_missing
-        Whether to count URLs that the library does not have instead of raising an error.
-    wait
-        Whether to wait for another writer instead of raising an error.
-
-    Raises
-    ------
-    AdmiralError
-        If a URL is missing, no source would be left, or the library cannot be changed; it is then
-        unchanged.
+    `ignore_missing`: whether to count URLs that the library does not have instead of raising an
+    error. Raises AdmiralError if a URL is missing, no source would be left, or the library cannot
+    be changed; it is then unchanged.
     """
     began = time.monotonic()
     names = list(dict.fromkeys(map(canonical, [urls] if isinstance(urls, str) else urls)))
@@ -262,12 +314,8 @@ def compact_library(
 ) -> LibraryChange:
     """Merge all changes into a new base segment; without changes, do nothing.
 
-    With `wait`, it waits for another writer instead of raising an error.
-
-    Raises
-    ------
-    AdmiralError
-        If the library cannot be changed; it is then unchanged.
+    With `wait`, it waits for another writer instead of raising an error. Raises AdmiralError if the
+    library cannot be changed; it is then unchanged.
     """
     began = time.monotonic()
     with changing_library(path, wait) as (change, contents):
@@ -276,8 +324,7 @@ def compact_library(
             rows = contents.contents.live_rows().tolist()
             writer = _write_segment(change, contents, rows, iter(()), progress)
             keep_embeddings(change.folder, contents.contents, rows)
-            base = BaseSegment(change.segment, writer.sources, secrets.token_hex(32))
-            change.publish(manifest.counts, manifest.settings, base, None)
+            change.publish_base(writer.sources)
     return report_change(path, change, began)
 
 
@@ -302,8 +349,6 @@ def _write_delta(
         for row in contents.contents.live_rows().tolist()
         if row >= base.documents and row not in removed
     ]
-    gone = np.array([row for row in removed if row < base.documents], np.int64)
-    rows = np.union1d(contents.contents.removed, gone)
     counts = {
         "documents": manifest.counts["documents"] - len(removed) + len(incoming),
         "passages": manifest.counts["passages"]
@@ -314,11 +359,8 @@ def _write_delta(
         writer = _write_segment(change, contents, kept, iter(incoming), progress)
         keep_embeddings(change.folder, contents.contents, kept, added=len(incoming))
         counts["passages"] += writer.passages - before
-    if rows.size:
-        np.save(change.folder / REMOVED, rows, allow_pickle=False)
-    delta = DeltaSegment(change.segment, len(kept) + len(incoming), len(rows))
-    is_empty = not delta.documents and not delta.removed
-    change.publish(counts, manifest.settings, base, None if is_empty else delta)
+    documents = len(kept) + len(incoming)
+    change.publish_delta(contents.contents.removed, removed, documents, counts, manifest.settings)
     return len(incoming)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from itertools import chain, repeat
 from pathlib import Path
@@ -23,19 +22,13 @@ from admiral.kb.kb_paths import checked_kb_path
 from admiral.kb.store.contents import DOCUMENTS, Contents
 from admiral.kb.store.document_store import DocumentStore
 from admiral.kb.store.index_building import new_folder
-from admiral.kb.versions.transaction import transaction
+from admiral.kb.transaction import changing
 from admiral.records import Document
 
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingReport:
-    """Report of the embedding of a knowledge base.
-
-    Attributes
-    ----------
-    sentences
-        Number of sentences with stored vectors now.
-    """
+    """Report of the embedding of a knowledge base."""
 
     path: Path
     encoder: str
@@ -49,27 +42,12 @@ def embed(
 ) -> EmbeddingReport:
     """Store the vectors of all sentences of a knowledge base, in eight bits per component.
 
-    Vectors that are stored already are kept, if they are of the same encoder.
-
-    Parameters
-    ----------
-    kb_path
-        Directory of the knowledge base, not of a joined one.
-    encoder
-        The encoder; rerankers use the vectors only with this one.
-    wait
-        Whether to wait for another writer instead of raising an error.
-
-    Raises
-    ------
-    AdmiralError
-        If the knowledge base cannot be changed; it is then unchanged.
+    Vectors that are stored already are kept, if they are of the same encoder. `kb_path`: directory
+    of the knowledge base, not of a joined one. Raises AdmiralError if the knowledge base cannot be
+    changed; it is then unchanged.
     """
     began = time.monotonic()
-    with (
-        transaction(checked_kb_path(kb_path), wait) as change,
-        closing(Contents([change.snapshot])) as contents,
-    ):
+    with changing(checked_kb_path(kb_path), wait) as (change, contents):
         folders: dict[str, Path] = {}
         sentences = 0
         for number, segment in enumerate(contents.segments):
@@ -91,7 +69,6 @@ def embed(
 
 
 def _is_complete(contents: Contents, number: int, encoder: EncoderIdentity) -> bool:
-    """Return whether every sentence of a segment that is not removed has a vector."""
     embeddings, store = contents.embeddings[number], contents.stores[number]
     if embeddings is None or embeddings.encoder != encoder:
         return False
@@ -144,14 +121,8 @@ def keep_embeddings(
 ) -> None:
     """Copy the vectors of documents into the directory of a new segment, if they have any.
 
-    Parameters
-    ----------
-    contents
-        Contents of the version before.
-    rows
-        Rows of `contents`; the documents of these come first in the new segment.
-    added
-        Number of further documents, which have no vectors yet.
+    `rows`: rows of `contents`; the documents of these come first in the new segment. `added`:
+    number of further documents, which have no vectors yet.
     """
     encoders = (stored.encoder for stored in contents.embeddings if stored is not None)
     for encoder in dict.fromkeys(encoders):

@@ -231,7 +231,6 @@ def spellings(name: str) -> Iterator[str]:
 
 
 def _names_of_manual_page(document: Document, page: str, section: str) -> Iterator[str]:
-    """Yield the names of a page and of the others that its first section says it is about."""
     heading = document.sections[0] if document.sections else ""
     names = [page]
     if heading.casefold() == "name" and (match := _PAGES_NAMED.match(document.sentences[0])):

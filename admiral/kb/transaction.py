@@ -12,16 +12,18 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from admiral.errors import AdmiralError
-from admiral.kb.aliases.alias_index import FOLDER as ALIASES
+from admiral.kb.alias_index import FOLDER as ALIASES
 from admiral.kb.embeddings import EMBEDDINGS
 from admiral.kb.store.collection import Snapshot, try_exclusive_lock
-from admiral.kb.store.contents import BM25, DOCUMENTS
+from admiral.kb.store.contents import BM25, DOCUMENTS, REMOVED, Contents
 from admiral.kb.store.manifest import (
     KNOWLEDGE_BASE,
     NAME,
@@ -49,14 +51,8 @@ _BUILT = (DOCUMENTS, BM25, ALIASES, TRIE, KEYS, ROWS, FORMS, TRIES, EMBEDDINGS)
 class Transaction:
     """A change in progress.
 
-    Attributes
-    ----------
-    snapshot
-        The version before the change.
-    manifest
-        Manifest of the current version: that of `snapshot` until `publish`.
-    folder
-        Empty folder for the files of the new segment.
+    `manifest`: manifest of the current version: that of `snapshot` until `publish`. `folder`: empty
+    folder for the files of the new segment.
     """
 
     def __init__(self, snapshot: Snapshot, folder: Path) -> None:
@@ -86,6 +82,29 @@ class Transaction:
         self.manifest = replace_manifest(
             self.snapshot.path, counts, settings, files, base, delta, self.manifest.kind
         )
+
+    def publish_base(self, documents: int) -> None:
+        """Publish the new segment as a base that holds all documents."""
+        base = BaseSegment(self.segment, documents, secrets.token_hex(32))
+        self.publish(self.manifest.counts, self.manifest.settings, base, None)
+
+    def publish_delta(
+        self,
+        removed_before: np.ndarray,
+        removed_rows: Iterable[int],
+        documents: int,
+        counts: dict[str, int],
+        settings: dict[str, Any],
+    ) -> None:
+        """Publish the new segment as the delta, with the rows of the base that are removed."""
+        base = self.manifest.base
+        gone = np.array([row for row in removed_rows if row < base.documents], np.int64)
+        removed = np.union1d(removed_before, gone)
+        if removed.size:
+            np.save(self.folder / REMOVED, removed, allow_pickle=False)
+        is_empty = not documents and not removed.size
+        delta = None if is_empty else DeltaSegment(self.segment, documents, len(removed))
+        self.publish(counts, settings, base, delta)
 
     def publish_embeddings(self, folders: Mapping[str, Path]) -> None:
         """Replace the manifest by one that lists new embeddings, in place of older ones.
@@ -119,18 +138,8 @@ def transaction(
 ) -> Iterator[Transaction]:
     """Give this process exclusive write access to a knowledge base.
 
-    Parameters
-    ----------
-    wait
-        Whether to wait for another writer instead of raising an error.
-    kind
-        What the directory holds.
-
-    Raises
-    ------
-    AdmiralError
-        If there is no knowledge base, another writer is at work, or the disk is full or not
-        writable.
+    Raises AdmiralError if there is no knowledge base, another writer is at work, or the disk is
+    full or not writable.
     """
     read_manifest(kb, kind)  # before anything is written beside a mistyped path
     path = Path(os.path.realpath(kb))
@@ -152,6 +161,13 @@ def transaction(
             f"{path}: cannot be changed ({error.strerror or error}). Check the permissions and the "
             "free space; nothing is lost."
         ) from error
+
+
+@contextmanager
+def changing(kb: Path, wait: bool) -> Iterator[tuple[Transaction, Contents]]:
+    """Give this process exclusive write access to a knowledge base, and its contents."""
+    with transaction(kb, wait) as change, closing(Contents([change.snapshot])) as contents:
+        yield change, contents
 
 
 def leftovers(directory: Path, manifest: Manifest) -> list[Path]:

@@ -34,18 +34,11 @@ _CACHED_TOKENS = 200_000
 
 @dataclass(frozen=True, slots=True)
 class TextStates:
-    """The states of a text.
+    """The states of a text."""
 
-    Attributes
-    ----------
-    vector
-        The mean of all states, scaled to length 1; float32, (width,).
-    tokens
-        The states of the tokens without the special ones, scaled to length 1; float16,
-        (tokens, width).
-    """
-
-    vector: torch.Tensor
+    vector: torch.Tensor  # the mean of all states, scaled to length 1; float32, (width,)
+    # the states of the tokens without the special ones, scaled to length 1; float16, (tokens,
+    # width)
     tokens: torch.Tensor
 
 

@@ -1,6 +1,7 @@
 """Verify by counting words: the weighted share of the claim's stems that a passage contains.
 
-It needs no training and is the baseline that other verifiers have to beat.
+It needs no training and is the baseline that other verifiers have to beat. `CitationVerifier` is
+the interface of all of them.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from functools import cache, lru_cache
 from importlib import resources
+from typing import Protocol
 
 from admiral.citations.citation_records import CitedClaim
 from admiral.citations.claim_context import ContextForm, claim_in_context
@@ -19,6 +21,49 @@ from admiral.kb.bm25.analysis import STOP_WORDS, porter
 from admiral.library.source_records import Passage
 from proofs.lexicons.values import excludes, same_value, value
 from proofs.logic.words import Word, split_words
+
+
+class CitationVerifier(Protocol):
+    """Scores passages of sources for claims in context.
+
+    A claim gets the same scores in any batch. Scores are finite; a higher one means more support.
+    """
+
+    def score(
+        self, claims: Sequence[CitedClaim], passages: Sequence[Sequence[Passage]]
+    ) -> list[list[float]]:
+        """Return the score of each passage of each claim."""
+        ...
+
+
+class CascadeVerifier:
+    """Score the passages that a cheap verifier ranks best by a close one.
+
+    The other passages of a claim get the lowest score of those that the close verifier read.
+    `limit`: number of passages of each source that `close` reads; 0 for all.
+    """
+
+    def __init__(self, cheap: CitationVerifier, close: CitationVerifier, limit: int) -> None:
+        self._cheap, self._close, self._limit = cheap, close, limit
+
+    def score(
+        self, claims: Sequence[CitedClaim], passages: Sequence[Sequence[Passage]]
+    ) -> list[list[float]]:
+        """Return the score of each passage of each claim."""
+        if not self._limit:
+            return self._close.score(claims, passages)
+        chosen = [
+            sorted(sorted(range(len(row)), key=lambda at: -row[at])[: self._limit])
+            for row in self._cheap.score(claims, passages)
+        ]
+        read = [[own[at] for at in ats] for own, ats in zip(passages, chosen, strict=True)]
+        results = []
+        for own, ats, scores in zip(passages, chosen, self._close.score(claims, read), strict=True):
+            by_position = dict(zip(ats, scores, strict=True))
+            lowest = min(scores, default=0.0)
+            results.append([by_position.get(at, lowest) for at in range(len(own))])
+        return results
+
 
 _WORD = re.compile(r"[a-z0-9]+")
 
@@ -35,14 +80,7 @@ class TermWeights:
     """Inverse document frequencies of stems.
 
     The weight of a stem is ``ln(1 + (N - n + 0.5) / (n + 0.5))`` for `N` texts, `n` of which
-    contain it.
-
-    Parameters
-    ----------
-    frequencies
-        Number of texts that contain each stem.
-    total
-        Number of texts.
+    contain it. `frequencies`: number of texts that contain each stem. `total`: number of texts.
     """
 
     def __init__(self, frequencies: Counter[str], total: int) -> None:
@@ -75,10 +113,7 @@ class TermWeights:
     def coverage(self, claim: Collection[str], text: Collection[str]) -> float:
         """Return the share of the claim's weight that a text contains; 0 for a claim without stems.
 
-        Parameters
-        ----------
-        claim, text
-            Distinct stems.
+        `claim`, `text`: distinct stems.
         """
         total = sum(map(self.weight, claim))
         return sum(self.weight(stem) for stem in claim if stem in text) / total if total else 0.0
@@ -102,12 +137,8 @@ _NO_LIMIT = 1 << 30
 class CoverageVerifier:
     """Score passages by the share of the claim's stems in them, weighted by rarity, from 0 to 1.
 
-    The title of the source is not counted as part of a passage.
-
-    Parameters
-    ----------
-    context
-        Whose words must be covered; those of the claim alone by default.
+    The title of the source is not counted as part of a passage. `context`: whose words must be
+    covered; those of the claim alone by default.
     """
 
     def __init__(self, weights: TermWeights, context: ContextForm = "claim") -> None:
@@ -153,10 +184,7 @@ def lexical_features(
 ) -> dict[str, float]:
     """Return the value of each of `LEXICAL_FEATURES`.
 
-    Parameters
-    ----------
-    best
-        Position of the best passage.
+    `best`: position of the best passage.
     """
     source = frozenset[str]().union(*(passage_stems(passage.text) for passage in passages))
     words = [word for word in split_words(claim.claim) if word.is_content]

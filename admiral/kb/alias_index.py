@@ -23,7 +23,7 @@ from typing import NamedTuple
 import marisa_trie
 import numpy as np
 
-from admiral.kb.aliases.document_aliases import LONGEST_ALIAS, document_aliases
+from admiral.kb.document_aliases import LONGEST_ALIAS, document_aliases
 from admiral.records import Document
 from admiral.storage.checksums import damaged_error
 from trie.npy_files import open_array
@@ -67,12 +67,8 @@ class WordCounter:
 class WordCounts:
     """Numbers of documents that contain a word, memory-mapped.
 
-    `WordCounter` wrote in `folder`.
-
-    Raises
-    ------
-    RuntimeError, OSError, ValueError
-        If the files cannot be read or do not fit together.
+    `WordCounter` wrote in `folder`. Raises RuntimeError or OSError or ValueError if the files
+    cannot be read or do not fit together.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -106,12 +102,7 @@ _WORD_CHARACTER = re.compile(r"\w")
 def write_aliases(directory: Path, documents: Iterable[Document], count: int) -> None:
     """Write the aliases of documents, and how many documents contain each common word.
 
-    Parameters
-    ----------
-    directory
-        Directory of the documents; the folder ``aliases`` is created in it.
-    documents
-        The documents in the order of rows.
+    `directory`: directory of the documents; the folder ``aliases`` is created in it.
     """
     owners: dict[str, list[int]] = {}
     words = WordCounter(count)
@@ -133,19 +124,9 @@ def write_aliases(directory: Path, documents: Iterable[Document], count: int) ->
 class AliasIndex:
     """Aliases of a directory, and the words that are common in its documents.
 
-    `write_aliases` wrote in `directory`.
-
-    Attributes
-    ----------
-    words
-        Numbers of documents by word.
-    begins_with
-        Returns whether the first word of an alias is a text of word characters.
-
-    Raises
-    ------
-    AdmiralError
-        If the files cannot be read or do not fit together.
+    `write_aliases` wrote in `directory`. `begins_with`: returns whether the first word of an alias
+    is a text of word characters. Raises AdmiralError if the files cannot be read or do not fit
+    together.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -202,7 +183,6 @@ class AliasIndex:
 
 
 def _begins_with(names: marisa_trie.Trie, word: str) -> bool:
-    """Return whether the first word of a name is `word`."""
     return any(not _WORD_CHARACTER.match(name, len(word)) for name in names.iterkeys(word))
 
 
@@ -226,13 +206,7 @@ class SegmentAliases:
 
     Whether a name is ambiguous depends on the documents of all segments that are not removed. The
     numbers of documents that contain a word include removed ones until they are compacted.
-
-    Parameters
-    ----------
-    segments
-        The segments, in the order of rows.
-    is_live
-        Returns whether the document of a row is neither removed nor hidden.
+    `is_live`: returns whether the document of a row is neither removed nor hidden.
     """
 
     def __init__(self, segments: Sequence[SegmentIndex], is_live: Callable[[int], bool]) -> None:

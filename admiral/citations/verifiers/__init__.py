@@ -1,1 +1,0 @@
-"""Verifiers: whether passages of a source support a claim."""

@@ -1,1 +1,0 @@
-"""Add documents to a knowledge base and remove them while other processes read it."""
