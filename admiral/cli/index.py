@@ -151,6 +151,7 @@ def index_command(
             workers=workers,
             encoder=encoder,
             report=report_path,
+            graph=graph,
         )
     mentions = None
     if graph:
@@ -211,8 +212,10 @@ def verify_command(kb: str | None, model: str | None, progress: bool) -> None:
         remedy = "Build it again with `admiral index`."
         if read_join(path) is not None:
             remedy = "Repair it, or join other members with `admiral join --overwrite`."
-        problems = [*verify(path, progress=progress), *graph_problems(path)]
-        checks.append((path, problems, remedy))
+        problems, of_graph = verify(path, progress=progress), graph_problems(path)
+        if of_graph and not problems:
+            remedy = "Build its graph again with `admiral graph build`."
+        checks.append((path, [*problems, *of_graph], remedy))
     if model is not None:
         path = locate_checkpoint(model)
         checks.append((path, verify_checkpoint(path), "Restore it from its source."))

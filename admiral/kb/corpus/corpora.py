@@ -10,7 +10,7 @@ from pathlib import Path
 
 from admiral.errors import AdmiralError, RecordError
 from admiral.io.progress import track_documents
-from admiral.io.remote import Place, corpus_path
+from admiral.io.remote import Place, RemotePath, corpus_path
 from admiral.io.streams import numbered_lines
 from admiral.kb.corpus.file_reports import (
     MESSAGES_SHOWN,
@@ -120,6 +120,14 @@ class Corpora:
         """Return the name and format of each corpus."""
         return [{"name": path.name, "format": format} for path, format in self._corpora]
 
+    def fingerprint(self) -> list[tuple[str, ...]]:
+        """Return what tells the files to read from others: format, path, size, time of change."""
+        return [
+            (format, *_file_state(file))
+            for path, format in self._corpora
+            for file in corpus_files(path, format, self._patterns).files
+        ]
+
     def records(self, progress: bool) -> Iterator[Record]:
         """Yield the records.
 
@@ -189,6 +197,13 @@ class Corpora:
         files = "1 file was" if total == 1 else f"{total:,} files were"
         line = f"{files} skipped: {'; '.join(reasons)}"
         return line.replace(UNKNOWN, f"{UNKNOWN} ({shown}{more})")
+
+
+def _file_state(file: Place) -> tuple[str, ...]:
+    if isinstance(file, RemotePath):
+        return str(file), str(file.size())
+    status = file.stat()
+    return str(file.absolute()), str(status.st_size), str(status.st_mtime_ns)
 
 
 class RecordPositions:
