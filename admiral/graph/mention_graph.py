@@ -116,7 +116,9 @@ class MentionGraph:
         manifest = read_graph_manifest(kb.path)
         if manifest["knowledge_base"] != kb.digest:
             raise AdmiralError(f"{graph_folder(kb.path)}: {_STALE} {rebuild_remedy(kb.path)}")
-        return cls(kb.path, load_arrays(kb.path), manifest["counts"], manifest["settings"])
+        graph = cls(kb.path, load_arrays(kb.path), manifest["counts"], manifest["settings"])
+        kb.opened_files.add(graph_folder(kb.path).iterdir())
+        return graph
 
     def frequency(self, rows: np.ndarray) -> np.ndarray:
         """Return the number of frames that mention each row: int64."""
