@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING
 import click
 
 from admiral.cli.cluster import cluster_options
+from admiral.cli.options import file_limit_options
 from admiral.errors import AdmiralError
 
 if TYPE_CHECKING:
     from admiral.cluster.ray_session import ClusterOptions
+    from admiral.io.limited_reading import FileLimits
     from admiral.kb.store.index_building import BuildWorkers
 
 _kb = click.option(
@@ -95,6 +97,7 @@ report_option = click.option(
     "--strict", is_flag=True, help="Stop at the first damaged file of a folder of documents."
 )
 @report_option
+@file_limit_options
 @click.option("--overwrite", is_flag=True, help="Replace an existing knowledge base.")
 @click.option("--progress/--no-progress", default=True, help="Show progress.")
 @cluster_options
@@ -113,6 +116,7 @@ def index_command(
     skip_bad: bool,
     strict: bool,
     report_path: Path | None,
+    limits: FileLimits,
     overwrite: bool,
     progress: bool,
     cluster: ClusterOptions | None,
@@ -152,6 +156,7 @@ def index_command(
             encoder=encoder,
             report=report_path,
             graph=graph,
+            limits=limits,
         )
     mentions = None
     if graph:

@@ -16,14 +16,16 @@ from admiral.cli.library_output import (
     print_passages,
     sources_and_passages,
 )
-from admiral.cli.options import checked_text
+from admiral.cli.options import checked_text, file_limit_options
 from admiral.errors import AdmiralError
 
 if TYPE_CHECKING:
+    from admiral.io.limited_reading import FileLimits
     from admiral.kb.embeddings import SentenceEncoder
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
+_OVER_LIMITS = "took longer than --file-seconds, and so without text"
 _library = click.option("--library", metavar="DIR", required=True, help="Directory of the library.")
 _json = click.option("--json", "as_json", is_flag=True, help="Print JSON records.")
 _progress = click.option("--progress/--no-progress", default=True, help="Show progress.")
@@ -49,6 +51,7 @@ def _source_options(command: Command) -> Command:
             "--base-url", default="", help="URL of the folder of files that do not name theirs."
         ),
         click.option("--skip-bad", is_flag=True, help="Skip and count bad records."),
+        file_limit_options,
     ):
         command = option(command)
     return command
@@ -96,6 +99,7 @@ def build_command(
     format: str,
     base_url: str,
     skip_bad: bool,
+    limits: FileLimits,
     words: int,
     stride: int,
     bm25: str,
@@ -116,7 +120,7 @@ def build_command(
     from admiral.library import build_library
     from admiral.library.readers import SourceFiles
 
-    files = SourceFiles(sources, format=format, base_url=base_url, skip_bad=skip_bad)
+    files = SourceFiles(sources, format=format, base_url=base_url, skip_bad=skip_bad, limits=limits)
     report = build_library(
         library,
         files,
@@ -131,7 +135,8 @@ def build_command(
         progress=progress,
     )
     if as_json:
-        click.echo(json.dumps({**asdict(report), "path": str(report.path), "bad": files.bad}))
+        counts = {"bad": files.bad, "over_limits": files.over_limits}
+        click.echo(json.dumps({**asdict(report), "path": str(report.path), **counts}))
         return
     click.echo(
         f"{report.path}: {sources_and_passages(report)}, "
@@ -142,6 +147,7 @@ def build_command(
             "without text": report.empty,
             "left out, URL known": report.duplicates,
             "bad records skipped": files.bad,
+            _OVER_LIMITS: files.over_limits,
         }
     )
 
@@ -165,6 +171,7 @@ def add_command(
     format: str,
     base_url: str,
     skip_bad: bool,
+    limits: FileLimits,
     on_duplicate: str,
     wait: bool,
     progress: bool,
@@ -174,9 +181,11 @@ def add_command(
     from admiral.library import add_sources
     from admiral.library.readers import SourceFiles
 
-    files = SourceFiles(sources, format=format, base_url=base_url, skip_bad=skip_bad)
+    files = SourceFiles(sources, format=format, base_url=base_url, skip_bad=skip_bad, limits=limits)
     report = add_sources(library, files, on_duplicate=on_duplicate, wait=wait, progress=progress)
     print_change(report, as_json)
+    if not as_json:
+        print_counts({_OVER_LIMITS: files.over_limits})
 
 
 @library_command.command("remove")

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from admiral.cli.index import readable_size, report_option
-from admiral.cli.options import overrides, setting_options
+from admiral.cli.options import file_limit_options, overrides, setting_options
 
 if TYPE_CHECKING:
+    from admiral.io.limited_reading import FileLimits
     from admiral.kb import UpdateReport
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -57,6 +58,7 @@ def _options(command: Command) -> Command:
     "--strict", is_flag=True, help="Stop at the first damaged file of a folder of documents."
 )
 @report_option
+@file_limit_options
 @_options
 def add_command(
     corpora: tuple[str, ...],
@@ -66,6 +68,7 @@ def add_command(
     skip_bad: bool,
     strict: bool,
     report_path: Path | None,
+    limits: FileLimits,
     wait: bool,
     progress: bool,
     as_json: bool,
@@ -89,6 +92,7 @@ def add_command(
             wait=wait,
             progress=progress,
             report=report_path,
+            limits=limits,
         )
     _show(report, as_json)
 

@@ -6,10 +6,11 @@ import logging
 import shutil
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from admiral.errors import AdmiralError
+from admiral.io.limited_reading import DEFAULT_LIMITS, FileLimits
 from admiral.kb.bm25 import BACKENDS, check_backend
 from admiral.kb.corpus.corpora import Corpora, check_choice
 from admiral.kb.corpus.duplicates import POLICIES, UniqueTitleWriter
@@ -87,6 +88,7 @@ def build(
     encoder: SentenceEncoder | None = None,
     report: str | Path | None = None,
     graph: bool = False,
+    limits: FileLimits = DEFAULT_LIMITS,
 ) -> BuildReport:
     """Build a knowledge base from one or more corpora.
 
@@ -127,6 +129,8 @@ def build(
         Whether a graph is to follow (`admiral.graph.build_graph`). The knowledge base records this,
         so that it does not pass for complete without one. If `kb_path` was built from the same
         files with the same settings, and lacks only its graph, it is kept.
+    limits
+        Limits of time and size of each file of a folder of documents; what is over them is skipped.
 
     Raises
     ------
@@ -140,7 +144,9 @@ def build(
     target = checked_kb_path(kb_path)
     patterns = FilePatterns(tuple(include), tuple(exclude))
     report = Path(report) if report is not None else None
-    sources = Corpora(corpora, format, skip_bad, patterns, strict=strict, reported=bool(report))
+    sources = Corpora(
+        corpora, format, skip_bad, patterns, limits, strict=strict, reported=bool(report)
+    )
     if report is not None:
         check_report_path(report, target, sources.paths)
     request = ""
@@ -153,6 +159,7 @@ def build(
                 "on_duplicate": on_duplicate,
                 "skip_bad": skip_bad,
                 "strict": strict,
+                "limits": asdict(limits),
                 "embeddings": None if encoder is None else encoder.identity.fingerprint,
             }
         )
@@ -171,6 +178,7 @@ def build(
                 directory,
                 workers,
                 patterns,
+                limits,
                 strict=strict,
                 reported=bool(report),
             )

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from admiral.errors import AdmiralError, RecordError
+from admiral.io.limited_reading import DEFAULT_LIMITS, FileLimits
 from admiral.io.progress import track_documents
 from admiral.io.remote import Place, RemotePath, corpus_path
 from admiral.io.streams import numbered_lines
@@ -57,6 +58,8 @@ class Corpora:
         Whether to count and report bad records instead of raising an error for the first.
     patterns
         Which files of folders of documents to read.
+    limits
+        Limits of time and size of each file of a folder of documents.
     strict
         Whether to raise an error for the first damaged file of a folder of documents, instead of
         counting and reporting it.
@@ -86,6 +89,7 @@ class Corpora:
         format: str,
         skip_bad: bool,
         patterns: FilePatterns = ALL_FILES,
+        limits: FileLimits = DEFAULT_LIMITS,
         *,
         strict: bool = False,
         reported: bool = False,
@@ -95,6 +99,7 @@ class Corpora:
         self.skipped: Counter[str] = Counter()
         self._unknown: Counter[str] = Counter()
         self._skip_bad, self._patterns, self._strict = skip_bad, patterns, strict
+        self._limits = limits
         self._shown = 0  # messages on files
         paths = [
             corpus_path(p) for p in ([corpora] if isinstance(corpora, str | Path) else corpora)
@@ -163,7 +168,7 @@ class Corpora:
                 report = new_report(file, format)
                 self.reports.add(str(file), report)
                 yield from reported_records(
-                    file, format, report, skip_bad=self._skip_bad, strict=self._strict
+                    file, format, report, self._limits, skip_bad=self._skip_bad, strict=self._strict
                 )
                 self._count(report)
 

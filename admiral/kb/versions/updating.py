@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from admiral.errors import AdmiralError
+from admiral.io.limited_reading import DEFAULT_LIMITS, FileLimits
 from admiral.io.progress import track_documents
 from admiral.io.text_cleaning import clean_title
 from admiral.kb.bm25 import check_updatable
@@ -79,6 +80,7 @@ def add(
     wait: bool = False,
     progress: bool = True,
     report: str | Path | None = None,
+    limits: FileLimits = DEFAULT_LIMITS,
 ) -> UpdateReport:
     """Add the documents of one or more corpora to a knowledge base.
 
@@ -100,6 +102,8 @@ def add(
     report
         File to write, with a line of JSON on what became of each input file, as of
         `build`.
+    limits
+        Limits of time and size of each file of a folder of documents, as of `build`.
 
     Raises
     ------
@@ -109,7 +113,9 @@ def add(
     began = time.monotonic()
     check_choice("on_duplicate", on_duplicate, POLICIES)
     report = Path(report) if report is not None else None
-    incoming = Corpora(corpora, format, skip_bad, strict=strict, reported=bool(report))
+    incoming = Corpora(
+        corpora, format, skip_bad, limits=limits, strict=strict, reported=bool(report)
+    )
     if report is not None:
         check_report_path(report, Path(kb_path), incoming.paths)
     with (
