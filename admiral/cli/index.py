@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING
 import click
 
 from admiral.cli.cluster import cluster_options
+from admiral.cli.options import file_limit_options
 from admiral.errors import AdmiralError
 
 if TYPE_CHECKING:
     from admiral.cluster.ray_session import ClusterOptions
+    from admiral.io.limited_reading import FileLimits
     from admiral.kb.store.index_building import BuildWorkers
 
 _kb = click.option(
@@ -95,6 +97,7 @@ report_option = click.option(
     "--strict", is_flag=True, help="Stop at the first damaged file of a folder of documents."
 )
 @report_option
+@file_limit_options
 @click.option("--overwrite", is_flag=True, help="Replace an existing knowledge base.")
 @click.option("--progress/--no-progress", default=True, help="Show progress.")
 @cluster_options
@@ -113,6 +116,7 @@ def index_command(
     skip_bad: bool,
     strict: bool,
     report_path: Path | None,
+    limits: FileLimits,
     overwrite: bool,
     progress: bool,
     cluster: ClusterOptions | None,
@@ -151,6 +155,8 @@ def index_command(
             workers=workers,
             encoder=encoder,
             report=report_path,
+            graph=graph,
+            limits=limits,
         )
     mentions = None
     if graph:
@@ -210,8 +216,10 @@ def verify_command(kb: str | None, model: str | None, progress: bool) -> None:
         remedy = "Build it again with `admiral index`."
         if read_join(path) is not None:
             remedy = "Repair it, or join other members with `admiral join --overwrite`."
-        problems = [*verify(path, progress=progress), *graph_problems(path)]
-        checks.append((path, problems, remedy))
+        problems, of_graph = verify(path, progress=progress), graph_problems(path)
+        if of_graph and not problems:
+            remedy = "Build its graph again with `admiral graph build`."
+        checks.append((path, [*problems, *of_graph], remedy))
     if model is not None:
         path = locate_checkpoint(model)
         checks.append((path, verify_checkpoint(path), "Restore it from its source."))

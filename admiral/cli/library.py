@@ -9,16 +9,24 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from admiral.cli.options import checked_text, count_option, print_report, progress_option
+from admiral.cli.options import (
+    checked_text,
+    count_option,
+    file_limit_options,
+    print_report,
+    progress_option,
+)
 from admiral.errors import AdmiralError
 
 if TYPE_CHECKING:
+    from admiral.io.limited_reading import FileLimits
     from admiral.kb.embeddings import SentenceEncoder
     from admiral.library import LibraryChange, LibraryInfo, LibraryReport, ScoredPassage
 
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
+_OVER_LIMITS = "took longer than --file-seconds, and so without text"
 _library = click.option("--library", metavar="DIR", required=True, help="Directory of the library.")
 _json = click.option("--json", "as_json", is_flag=True, help="Print JSON records.")
 _wait = click.option("--wait", is_flag=True, help="Wait for another writer instead of failing.")
@@ -42,6 +50,7 @@ def _source_options(command: Command) -> Command:
             "--base-url", default="", help="URL of the folder of files that do not name theirs."
         ),
         click.option("--skip-bad", is_flag=True, help="Skip and count bad records."),
+        file_limit_options,
     ):
         command = option(command)
     return command
@@ -89,6 +98,7 @@ def build_command(
     format: str,
     base_url: str,
     skip_bad: bool,
+    limits: FileLimits,
     dense: str | None,
     as_json: bool,
     **options: Any,
@@ -102,18 +112,20 @@ def build_command(
     from admiral.library import build_library
     from admiral.library.readers import SourceFiles
 
-    files = SourceFiles(sources, format=format, base_url=base_url, skip_bad=skip_bad)
+    files = SourceFiles(sources, format=format, base_url=base_url, skip_bad=skip_bad, limits=limits)
     report = build_library(library, files, encoder=_encoder() if dense else None, **options)
     if as_json:
-        click.echo(json.dumps({**asdict(report), "path": str(report.path), "bad": files.bad}))
+        counts = {"bad": files.bad, "over_limits": files.over_limits}
+        click.echo(json.dumps({**asdict(report), "path": str(report.path), **counts}))
         return
-    counts = {
+    left_out = {
         "without text": report.empty,
         "left out, URL known": report.duplicates,
         "bad records skipped": files.bad,
+        _OVER_LIMITS: files.over_limits,
     }
     line = f"{sources_and_passages(report)}, {report.bytes / 1e6:.1f} MB"
-    print_report(report, as_json, line, counts)
+    print_report(report, as_json, line, left_out)
 
 
 @library_command.command("add")
@@ -135,6 +147,7 @@ def add_command(
     format: str,
     base_url: str,
     skip_bad: bool,
+    limits: FileLimits,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -142,8 +155,10 @@ def add_command(
     from admiral.library import add_sources
     from admiral.library.readers import SourceFiles
 
-    files = SourceFiles(sources, format=format, base_url=base_url, skip_bad=skip_bad)
+    files = SourceFiles(sources, format=format, base_url=base_url, skip_bad=skip_bad, limits=limits)
     print_change(add_sources(library, files, **options), as_json)
+    if not as_json and files.over_limits:
+        click.echo(f"{_OVER_LIMITS}: {files.over_limits:,}")
 
 
 @library_command.command("remove")

@@ -8,13 +8,15 @@ import shutil
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
+from functools import wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import click
 
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
+from admiral.io.limited_reading import DEFAULT_LIMITS, FileLimits
 from admiral.storage.declared_settings import Setting, declared_settings
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -66,6 +68,34 @@ def print_report(report: Any, as_json: bool, line: str, counts: Mapping[str, int
     for name, count in counts.items():
         if count:
             click.echo(f"{name}: {count:,}")
+
+
+def file_limit_options(command: Command) -> Command:
+    """Add the limits of reading one file, which the command gets as ``limits``."""
+
+    @wraps(command)
+    def limited(*, file_seconds: float, file_megabytes: int, **options: Any) -> Any:
+        return command(limits=FileLimits(file_seconds, file_megabytes), **options)
+
+    for option in (
+        click.option(
+            "--file-megabytes",
+            type=click.IntRange(min=1),
+            default=DEFAULT_LIMITS.megabytes,
+            show_default=True,
+            help="Size of the largest document or page that is read, in MiB after decompression. "
+            "Some formats have a lower limit.",
+        ),
+        click.option(
+            "--file-seconds",
+            type=click.FloatRange(min=0),
+            default=DEFAULT_LIMITS.seconds,
+            show_default=True,
+            help="Processor time that one document or page may take; 0 for no limit.",
+        ),
+    ):
+        limited = option(limited)
+    return cast(Command, limited)
 
 
 def cut_offs_option(help: str) -> Callable[[Command], Command]:

@@ -10,6 +10,7 @@ import click
 
 from admiral.cli.index import readable_size, report_option
 from admiral.cli.options import (
+    file_limit_options,
     overrides,
     print_report,
     progress_option,
@@ -18,6 +19,7 @@ from admiral.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from admiral.io.limited_reading import FileLimits
     from admiral.kb import UpdateReport
 
 
@@ -61,11 +63,13 @@ def _options(command: Command) -> Command:
     "--strict", is_flag=True, help="Stop at the first damaged file of a folder of documents."
 )
 @report_option
+@file_limit_options
 @_options
 def add_command(
     corpora: tuple[str, ...],
     kb: str,
     report_path: Path | None,
+    limits: FileLimits,
     progress: bool,
     as_json: bool,
     **options: Any,
@@ -79,7 +83,7 @@ def add_command(
     from admiral.kb import add
 
     with keeping_graph(kb, progress=progress):
-        report = add(corpora, kb, progress=progress, report=report_path, **options)
+        report = add(corpora, kb, progress=progress, report=report_path, limits=limits, **options)
     _show(report, as_json)
 
 

@@ -14,6 +14,7 @@ from admiral.graph.graph_files import graph_folder
 from admiral.graph.graph_ranking import GraphRanker
 from admiral.graph.mention_graph import MentionGraph
 from admiral.kb import KnowledgeBase
+from admiral.kb.store.manifest import GRAPH_REQUEST
 from admiral.records import Proximity, Sentence
 from admiral.retrieval.document_ranking import MIN_PROXIMITY
 
@@ -121,7 +122,8 @@ class GraphCandidates:
 def graph_to_use(kb: KnowledgeBase, setting: str | bool) -> GraphCandidates | None:
     """Open the graph of a knowledge base as the setting `graph` says; None to do without.
 
-    With ``auto``, a graph that cannot be used is reported as a warning, and a missing one is not.
+    With ``auto``, a graph that cannot be used is reported as a warning. So is a missing one, but
+    only if the build of the knowledge base asked for it.
 
     Raises
     ------
@@ -129,7 +131,8 @@ def graph_to_use(kb: KnowledgeBase, setting: str | bool) -> GraphCandidates | No
         If the setting is ``true`` and there is no graph, or it is of another version of the
         knowledge base, or damaged; the message names the command that builds it.
     """
-    if setting == "false" or (setting == "auto" and not graph_folder(kb.path).exists()):
+    wanted = graph_folder(kb.path).exists() or GRAPH_REQUEST in kb.settings
+    if setting == "false" or (setting == "auto" and not wanted):
         return None
     try:
         return GraphCandidates(kb, MentionGraph.open(kb))

@@ -47,6 +47,11 @@ def rebuild_remedy(kb_path: Path) -> str:
     return f"Build it with `admiral graph build --kb {kb_path}`."
 
 
+def missing_graph_error(kb_path: Path) -> AdmiralError:
+    """Return the error for a knowledge base without a graph."""
+    return AdmiralError(f"{kb_path}: has no graph. {rebuild_remedy(kb_path)}")
+
+
 def graph_arrays(
     sentences: np.ndarray, lengths: np.ndarray, columns: np.ndarray, kinds: np.ndarray
 ) -> dict[str, np.ndarray]:
@@ -151,7 +156,7 @@ def read_graph_manifest(kb_path: Path) -> dict[str, Any]:
     try:
         value = json.loads(path.read_bytes())
     except (FileNotFoundError, NotADirectoryError):
-        raise AdmiralError(f"{kb_path}: has no graph. {rebuild_remedy(kb_path)}") from None
+        raise missing_graph_error(kb_path) from None
     except OSError as error:
         raise AdmiralError(
             f"{path}: cannot be read ({error.strerror}). Check the permissions."

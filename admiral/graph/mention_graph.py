@@ -19,11 +19,13 @@ from admiral.graph.graph_files import (
     damaged,
     graph_folder,
     load_arrays,
+    missing_graph_error,
     read_graph_manifest,
     rebuild_remedy,
     sparse_rows,
 )
 from admiral.kb import KnowledgeBase
+from admiral.kb.store.manifest import GRAPH_REQUEST
 from admiral.kb.store.member_manifests import read_combined_manifest
 from admiral.records import Sentence
 
@@ -114,7 +116,9 @@ class MentionGraph:
         manifest = read_graph_manifest(kb.path)
         if manifest["knowledge_base"] != kb.digest:
             raise AdmiralError(f"{graph_folder(kb.path)}: {_STALE} {rebuild_remedy(kb.path)}")
-        return cls(kb.path, load_arrays(kb.path), manifest["counts"], manifest["settings"])
+        graph = cls(kb.path, load_arrays(kb.path), manifest["counts"], manifest["settings"])
+        kb.opened_files.add(graph_folder(kb.path).iterdir())
+        return graph
 
     def frequency(self, rows: np.ndarray) -> np.ndarray:
         """Return the number of frames that mention each row: int64."""
@@ -213,18 +217,21 @@ _STALE = "the graph of another version of the knowledge base."
 
 
 def graph_problems(kb_path: Path) -> list[str]:
-    """Check the graph of a knowledge base thoroughly, if it has one.
+    """Check the graph of a knowledge base thoroughly, if it has one or is to have one.
 
     A graph of another version of the knowledge base is no damage; it is logged as a warning.
 
     Returns
     -------
     list of str
-        One message per problem, with the remedy; empty if there is no graph or it is intact.
+        One message per problem, with the remedy; empty if there is no graph or it is intact. A
+        missing graph is a problem if the build of the knowledge base asked for it.
     """
-    if not graph_folder(kb_path).exists():
-        return []
     try:
+        if not graph_folder(kb_path).exists():
+            if GRAPH_REQUEST not in read_combined_manifest(kb_path).settings:
+                return []
+            raise missing_graph_error(kb_path)
         manifest = read_graph_manifest(kb_path)
         if problems := changed_files(kb_path, manifest["files"]):
             return [f"{problem}. {rebuild_remedy(kb_path)}" for problem in problems]

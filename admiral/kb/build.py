@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from admiral.errors import AdmiralError
+from admiral.io.limited_reading import DEFAULT_LIMITS, FileLimits
 from admiral.kb.bm25 import BACKENDS, check_backend
 from admiral.kb.corpus.corpora import Corpora, check_choice
 from admiral.kb.corpus.duplicates import POLICIES, UniqueTitleWriter
@@ -16,10 +19,23 @@ from admiral.kb.corpus.readers import FilePatterns
 from admiral.kb.corpus.sharded_corpora import ShardedCorpora
 from admiral.kb.embeddings import SentenceEncoder
 from admiral.kb.kb_paths import checked_kb_path
+from admiral.kb.store.contents import GRAPH
 from admiral.kb.store.index_building import NO_BM25, SHARDS, BuildWorkers, write_indexes
-from admiral.kb.store.manifest import copy_permissions, is_knowledge_base, write_manifest
+from admiral.kb.store.manifest import (
+    FORMAT_VERSION,
+    GRAPH_REQUEST,
+    Manifest,
+    copy_permissions,
+    digest_of,
+    is_knowledge_base,
+    read_manifest,
+    write_manifest,
+)
 from admiral.kb.stored_embeddings import embed_new_segment
 from admiral.storage.atomic_directories import staging
+from admiral.storage.checksums import check_files
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +87,8 @@ def build(
     workers: BuildWorkers | None = None,
     encoder: SentenceEncoder | None = None,
     report: str | Path | None = None,
+    graph: bool = False,
+    limits: FileLimits = DEFAULT_LIMITS,
 ) -> BuildReport:
     """Build a knowledge base from one or more corpora.
 
@@ -107,6 +125,12 @@ def build(
     report
         File to write, with a line of JSON on what became of each input file (see the page "Your own
         documents"); None writes none.
+    graph
+        Whether a graph is to follow (`admiral.graph.build_graph`). The knowledge base records this,
+        so that it does not pass for complete without one. If `kb_path` was built from the same
+        files with the same settings, and lacks only its graph, it is kept.
+    limits
+        Limits of time and size of each file of a folder of documents; what is over them is skipped.
 
     Raises
     ------
@@ -120,9 +144,31 @@ def build(
     target = checked_kb_path(kb_path)
     patterns = FilePatterns(tuple(include), tuple(exclude))
     report = Path(report) if report is not None else None
-    sources = Corpora(corpora, format, skip_bad, patterns, strict=strict, reported=bool(report))
+    sources = Corpora(
+        corpora, format, skip_bad, patterns, limits, strict=strict, reported=bool(report)
+    )
     if report is not None:
         check_report_path(report, target, sources.paths)
+    request = ""
+    if graph:
+        request = digest_of(
+            {
+                "files": sources.fingerprint(),
+                "bm25": bm25,
+                "passages": passages,
+                "on_duplicate": on_duplicate,
+                "skip_bad": skip_bad,
+                "strict": strict,
+                "limits": asdict(limits),
+                "embeddings": None if encoder is None else encoder.identity.fingerprint,
+            }
+        )
+        kept = _without_its_graph(target, request)
+        if kept is not None and (report is None or report.exists()):
+            logger.warning(
+                "%s: these documents were indexed before; only the graph is missing", target
+            )
+            return kept
     with staging(target, overwrite=overwrite, owned=is_knowledge_base) as directory:
         if workers is not None:
             sources = ShardedCorpora(
@@ -132,6 +178,7 @@ def build(
                 directory,
                 workers,
                 patterns,
+                limits,
                 strict=strict,
                 reported=bool(report),
             )
@@ -153,22 +200,44 @@ def build(
             "sources": sources.describe(),
             "bad_records": sources.bad,
             "duplicates": writer.duplicates,
+            "skipped": dict(sources.skipped),
+            "split": sources.split,
         }
+        if request:
+            settings[GRAPH_REQUEST] = request
         manifest = write_manifest(directory, counts, settings)
         if is_knowledge_base(target):
             copy_permissions(directory, target)
     if report is not None:
         sources.reports.write(report)
+    return _report(target, manifest, time.monotonic() - began)
+
+
+def _report(path: Path, manifest: Manifest, seconds: float) -> BuildReport:
     return BuildReport(
-        path=target,
-        bad=sources.bad,
-        duplicates=writer.duplicates,
-        skipped=dict(sources.skipped),
-        split=sources.split,
+        path=path,
+        bad=manifest.settings["bad_records"],
+        duplicates=manifest.settings["duplicates"],
+        skipped=manifest.settings["skipped"],
+        split=manifest.settings["split"],
         bytes=sum(entry.size for entry in manifest.files.values()),
-        seconds=time.monotonic() - began,
-        **counts,
+        seconds=seconds,
+        **manifest.counts,
     )
+
+
+def _without_its_graph(path: Path, request: str) -> BuildReport | None:
+    """Return the report of a build that has done all that was asked for but the graph."""
+    if not is_knowledge_base(path) or (path / GRAPH).exists():
+        return None
+    try:
+        manifest = read_manifest(path)
+        check_files(path, manifest.files, manifest.kind.rebuild)
+    except AdmiralError:
+        return None
+    if manifest.settings.get(GRAPH_REQUEST) != request or manifest.version != FORMAT_VERSION:
+        return None
+    return _report(path, manifest, 0.0)
 
 
 def _check_bm25(bm25: str) -> None:

@@ -22,7 +22,8 @@ from admiral.kb.store.collection import Collection, open_with
 from admiral.kb.store.contents import BM25, Contents, StoredVectors
 from admiral.kb.store.index_building import NO_BM25
 from admiral.kb.store.member_manifests import read_combined_manifest
-from admiral.kb.store.title_tries import title_trie
+from admiral.kb.store.opened_files import OpenedFiles
+from admiral.kb.store.title_tries import FOLDER, title_trie
 from admiral.records import Document, ScoredTitle
 
 if TYPE_CHECKING:
@@ -47,7 +48,13 @@ class KnowledgeBase:
     behaves as if its members had been built together.
 
     An open knowledge base is a snapshot: changes made by `admiral.kb.add`, `remove` and `compact`
-    are visible only when it is opened again.
+    are visible only when it is opened again. Lookups raise `ChangedFileError` once one of its files
+    was cut off in place.
+
+    Attributes
+    ----------
+    opened_files
+        The files that are open, of its graph and its tries too.
     """
 
     def __init__(
@@ -61,6 +68,9 @@ class KnowledgeBase:
         self._index: RowIndex | None = None
         self._tries: dict[str, Trie] = {}
         self._lock = threading.Lock()
+        self.opened_files = OpenedFiles()
+        for snapshot in collection.snapshots:
+            self.opened_files.add(snapshot.path / name for name in snapshot.manifest.files)
 
     @classmethod
     def open(
@@ -294,6 +304,8 @@ class KnowledgeBase:
                 with self._collection.unchanged():
                     trie = title_trie(self._collection, self._contents, tokens)
                 self._tries[tokens.fingerprint] = trie
+                folder = self._collection.trie_folder / FOLDER / tokens.fingerprint
+                self.opened_files.add(folder.glob("*"))
             return trie
 
     def close(self) -> None:
@@ -318,6 +330,7 @@ class KnowledgeBase:
     def _contents(self) -> Contents:
         if self._open_contents is None:
             raise AdmiralError(f"{self.path}: the knowledge base was closed. Open it again.")
+        self.opened_files.check()
         return self._open_contents
 
     def _known_row(self, title: str) -> int:

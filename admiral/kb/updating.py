@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from admiral.errors import AdmiralError, RecordError
+from admiral.io.limited_reading import DEFAULT_LIMITS, FileLimits
 from admiral.io.matching_form import MATCHING_FORM
 from admiral.io.progress import track_documents
 from admiral.io.text_cleaning import clean_title
@@ -70,6 +71,7 @@ def add(
     wait: bool = False,
     progress: bool = True,
     report: str | Path | None = None,
+    limits: FileLimits = DEFAULT_LIMITS,
 ) -> UpdateReport:
     """Add the documents of one or more corpora to a knowledge base.
 
@@ -81,7 +83,9 @@ def add(
     began = time.monotonic()
     check_choice("on_duplicate", on_duplicate, POLICIES)
     report = Path(report) if report is not None else None
-    incoming = Corpora(corpora, format, skip_bad, strict=strict, reported=bool(report))
+    incoming = Corpora(
+        corpora, format, skip_bad, limits=limits, strict=strict, reported=bool(report)
+    )
     if report is not None:
         check_report_path(report, Path(kb_path), incoming.paths)
     with changing(checked_kb_path(kb_path), wait) as (change, contents):

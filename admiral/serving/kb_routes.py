@@ -96,7 +96,11 @@ async def healthz() -> dict[str, str]:
 async def readyz(request: Request) -> dict[str, str]:
     """Return 200 while claims are processed."""
     if not _service(request).ready:
-        raise ProblemError(503, "claims are not being processed", "Restart the service")
+        raise ProblemError(
+            503,
+            "claims are not being processed, or a knowledge base was damaged",
+            "See the log of the service; restore the knowledge base, or restart the service",
+        )
     return {"status": "ready"}
 
 

@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException as AnyHTTPException
 
 from admiral.errors import AdmiralError
 from admiral.kb import UnknownTitleError
+from admiral.kb.store.opened_files import ChangedFileError
 from admiral.scheduling.memory import is_out_of_memory
 from admiral.serving.claim_queue import QueueFullError
 from admiral.serving.validation_problems import plain_problem
@@ -114,6 +115,14 @@ def problem_of(error: BaseException) -> ProblemError:
         return ProblemError(error.status_code, str(error.detail), remedy, headers=error.headers)
     if is_out_of_memory(error):
         return ProblemError(503, "out of memory", "Try a shorter claim, or try again later")
+    if isinstance(error, ChangedFileError):
+        return ProblemError(
+            503,
+            f"the file {error.path.name} of the knowledge base was cut off or replaced while it "
+            f"was open: {error.change}",
+            "Try again once it is restored; the log of the service names its path",
+            headers={"Retry-After": str(_RETRY_SECONDS)},
+        )
     if isinstance(error, AdmiralError):
         return ProblemError(422, str(error), "Correct the request")
     logger.error("internal error", exc_info=error)

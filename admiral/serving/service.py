@@ -10,7 +10,9 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
 from admiral.config import RetrievalConfig
+from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, locate
+from admiral.kb.store.opened_files import ChangedFileError
 from admiral.models.checkpoint import Checkpoint
 from admiral.pipeline import Admiral
 from admiral.serving.claim_queue import ClaimMetrics, ClaimQueue
@@ -48,7 +50,9 @@ class KbReloader:
     """Check in a thread whether knowledge bases have changed, and replace those that have.
 
     Claims that have begun are completed on the version on which they began. While a knowledge base
-    is removed or damaged, requests are answered from the version that is open.
+    is removed, or another version of it is damaged, requests are answered from the version that is
+    open. If a file of this version was cut off, or another file has its place that does not belong
+    there, they are refused until the knowledge base can be opened again.
 
     Parameters
     ----------
@@ -72,8 +76,7 @@ class KbReloader:
         while not self._stopping.wait(self._interval):
             for name, queue in self._queues.items():
                 try:
-                    if not queue.system.kb.current:
-                        _replace(queue)
+                    if _refresh(queue):
                         logger.info("%s: has changed and was opened again", name)
                     self._problems.pop(name, None)
                 except Exception as error:
@@ -82,11 +85,30 @@ class KbReloader:
                     self._problems[name] = str(error)
 
 
-def _replace(queue: ClaimQueue) -> None:
+def _refresh(queue: ClaimQueue) -> bool:
+    """Open a knowledge base again if it has changed; return whether it has."""
     system = queue.system
-    opened = open_system(str(system.kb.path), system.checkpoint, system.config)
+    files, is_current = system.kb.opened_files, system.kb.current
+    replaced = files.replaced()
+    if is_current and replaced is None and not _is_cut_off(system.kb):
+        return False
+    try:
+        opened = open_system(str(system.kb.path), system.checkpoint, system.config)
+    except AdmiralError:
+        if is_current and replaced is not None:
+            files.refuse(replaced, "another file has its place")
+        raise
     former = queue.replace(opened)
     former.close()
+    return True
+
+
+def _is_cut_off(kb: KnowledgeBase) -> bool:
+    try:
+        kb.opened_files.check()
+    except ChangedFileError:
+        return True
+    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,8 +230,10 @@ class Service:
 
     @property
     def ready(self) -> bool:
-        """Whether all queues process claims."""
-        return all(queue.alive for queue in self.queues.values())
+        """Whether all queues process claims, and the files of their knowledge bases are whole."""
+        return all(
+            queue.alive and not _is_cut_off(queue.system.kb) for queue in self.queues.values()
+        )
 
     def close(self) -> None:
         """Complete the claims that were accepted, then close the knowledge bases."""

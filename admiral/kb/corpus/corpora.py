@@ -9,8 +9,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from admiral.errors import AdmiralError, RecordError
+from admiral.io.limited_reading import DEFAULT_LIMITS, FileLimits
 from admiral.io.progress import track_documents
-from admiral.io.remote import Place, corpus_path
+from admiral.io.remote import Place, RemotePath, corpus_path
 from admiral.io.streams import numbered_lines
 from admiral.kb.corpus.file_reports import (
     MESSAGES_SHOWN,
@@ -57,6 +58,8 @@ class Corpora:
         Whether to count and report bad records instead of raising an error for the first.
     patterns
         Which files of folders of documents to read.
+    limits
+        Limits of time and size of each file of a folder of documents.
     strict
         Whether to raise an error for the first damaged file of a folder of documents, instead of
         counting and reporting it.
@@ -86,6 +89,7 @@ class Corpora:
         format: str,
         skip_bad: bool,
         patterns: FilePatterns = ALL_FILES,
+        limits: FileLimits = DEFAULT_LIMITS,
         *,
         strict: bool = False,
         reported: bool = False,
@@ -95,6 +99,7 @@ class Corpora:
         self.skipped: Counter[str] = Counter()
         self._unknown: Counter[str] = Counter()
         self._skip_bad, self._patterns, self._strict = skip_bad, patterns, strict
+        self._limits = limits
         self._shown = 0  # messages on files
         paths = [
             corpus_path(p) for p in ([corpora] if isinstance(corpora, str | Path) else corpora)
@@ -119,6 +124,14 @@ class Corpora:
     def describe(self) -> list[dict[str, str]]:
         """Return the name and format of each corpus."""
         return [{"name": path.name, "format": format} for path, format in self._corpora]
+
+    def fingerprint(self) -> list[tuple[str, ...]]:
+        """Return what tells the files to read from others: format, path, size, time of change."""
+        return [
+            (format, *_file_state(file))
+            for path, format in self._corpora
+            for file in corpus_files(path, format, self._patterns).files
+        ]
 
     def records(self, progress: bool) -> Iterator[Record]:
         """Yield the records.
@@ -155,7 +168,7 @@ class Corpora:
                 report = new_report(file, format)
                 self.reports.add(str(file), report)
                 yield from reported_records(
-                    file, format, report, skip_bad=self._skip_bad, strict=self._strict
+                    file, format, report, self._limits, skip_bad=self._skip_bad, strict=self._strict
                 )
                 self._count(report)
 
@@ -189,6 +202,13 @@ class Corpora:
         files = "1 file was" if total == 1 else f"{total:,} files were"
         line = f"{files} skipped: {'; '.join(reasons)}"
         return line.replace(UNKNOWN, f"{UNKNOWN} ({shown}{more})")
+
+
+def _file_state(file: Place) -> tuple[str, ...]:
+    if isinstance(file, RemotePath):
+        return str(file), str(file.size())
+    status = file.stat()
+    return str(file.absolute()), str(status.st_size), str(status.st_mtime_ns)
 
 
 class RecordPositions:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from admiral.errors import AdmiralError, RecordError
+from admiral.io.limited_reading import DEFAULT_LIMITS, FileLimits
 from admiral.io.remote import Place
 from admiral.kb.corpus.file_ranges import with_line_of_file
 from admiral.kb.corpus.files.file_types import file_type
@@ -93,7 +94,13 @@ def new_report(file: Place, format: str) -> FileReport:
 
 
 def reported_records(
-    file: Place, format: str, report: FileReport, *, skip_bad: bool, strict: bool
+    file: Place,
+    format: str,
+    report: FileReport,
+    limits: FileLimits = DEFAULT_LIMITS,
+    *,
+    skip_bad: bool,
+    strict: bool,
 ) -> Iterator[Record]:
     """Yield the records of a file or of a range of it, and note in `report` what else it has.
 
@@ -103,7 +110,7 @@ def reported_records(
     documents = 0
     reasons: Counter[str] = Counter()
     try:
-        for item in read_corpus_file(file, format):
+        for item in read_corpus_file(file, format, limits):
             if isinstance(item, RecordError):
                 report.left_out[BAD_RECORDS] += 1
                 if not skip_bad or len(report.errors) < MESSAGES_SHOWN:

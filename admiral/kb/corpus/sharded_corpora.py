@@ -11,6 +11,7 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
+from admiral.io.limited_reading import DEFAULT_LIMITS, FileLimits
 from admiral.io.remote import Place, corpus_path
 from admiral.kb.corpus.corpora import Corpora
 from admiral.kb.corpus.file_ranges import FileRange, file_size, split_lines
@@ -44,6 +45,7 @@ class ReadJob(NamedTuple):
     format: str
     skip_bad: bool
     strict: bool
+    limits: FileLimits
     directory: str
 
 
@@ -64,7 +66,7 @@ def read_shard(job: ReadJob) -> ReadReport:
             place = file.place()
             report = new_report(place, job.format)
             for record in reported_records(
-                place, job.format, report, skip_bad=job.skip_bad, strict=job.strict
+                place, job.format, report, job.limits, skip_bad=job.skip_bad, strict=job.strict
             ):
                 writer.append(record.document)
                 positions.append(number << 40 | record.line)
@@ -86,11 +88,14 @@ class ShardedCorpora(Corpora):
         directory: Path,
         workers: BuildWorkers,
         patterns: FilePatterns = ALL_FILES,
+        limits: FileLimits = DEFAULT_LIMITS,
         *,
         strict: bool = False,
         reported: bool = False,
     ) -> None:
-        super().__init__(corpora, format, skip_bad, patterns, strict=strict, reported=reported)
+        super().__init__(
+            corpora, format, skip_bad, patterns, limits, strict=strict, reported=reported
+        )
         self._given: dict[str, str] = {}  # paths as they were given, by absolute ones
         self._directory, self._workers = directory / SHARDS, workers
 
@@ -111,7 +116,9 @@ class ShardedCorpora(Corpora):
             files_per_job = -(-len(files) // self._workers.shards)
             for start in range(0, len(files), files_per_job):
                 chunk = tuple(files[start : start + files_per_job])
-                yield ReadJob(chunk, format, self._skip_bad, self._strict, str(self._directory))
+                yield ReadJob(
+                    chunk, format, self._skip_bad, self._strict, self._limits, str(self._directory)
+                )
 
     def _split(self, file: Place, format: str) -> list[ShardFile]:
         # Absolute, because a worker may have another current directory.

@@ -227,7 +227,7 @@ class Contents:
         return self.segments[self._locate(row)[0]].member
 
     def close(self) -> None:
-        """Release the memory maps."""
+        """Close the files of the documents."""
         for store in self.stores:
             store.close()
 

@@ -1,4 +1,4 @@
-"""Write documents to disk, and read them by row through a memory map.
+"""Write documents to disk, and read them by row.
 
 They are Arrow record batches compressed with zstd. A batch holds at most BATCH_ROWS documents and
 about BATCH_BYTES bytes of text (more only if a
@@ -169,20 +169,22 @@ class DocumentStore:
     def __init__(self, directory: Path) -> None:
         self._path = directory / FILE
         try:
-            self._map = pa.memory_map(str(self._path))
+            # Read rather than mapped: batches are decompressed anyway, and reading a file that was
+            # cut off is an error instead of the end of the process.
+            self._file = pa.OSFile(str(self._path), "rb")
             options = pa.ipc.IpcReadOptions(use_threads=False)
-            self._reader = pa.ipc.open_file(self._map, options=options)
+            self._reader = pa.ipc.open_file(self._file, options=options)
             # A second view that decompresses the titles only.
             self._titles = pa.ipc.open_file(
-                self._map, options=pa.ipc.IpcReadOptions(use_threads=False, included_fields=[0])
+                self._file, options=pa.ipc.IpcReadOptions(use_threads=False, included_fields=[0])
             )
-            self._optional_maps = {
-                name: pa.memory_map(str(directory / name))
+            self._optional_files = {
+                name: pa.OSFile(str(directory / name), "rb")
                 for name in OPTIONAL_FILES
                 if (directory / name).exists()
             }
-            self._optional = {name: self._open_optional(name) for name in self._optional_maps}
-            self._rows = open_array(directory / ROWS)
+            self._optional = {name: self._open_optional(name) for name in self._optional_files}
+            self._rows = open_array(directory / ROWS, mapped=False)
         except (pa.ArrowException, OSError, ValueError) as error:
             raise damaged_error(self._path, error) from error
         if not self._reader.schema.equals(SCHEMA):
@@ -242,10 +244,10 @@ class DocumentStore:
                 yield _document(batches, offset)
 
     def close(self) -> None:
-        """Release the memory maps."""
+        """Close the files."""
         self._batch.cache_clear()
-        self._map.close()
-        for opened in self._optional_maps.values():
+        self._file.close()
+        for opened in self._optional_files.values():
             opened.close()
 
     def _optional_texts(self, name: str) -> Iterator[str]:
@@ -257,7 +259,7 @@ class DocumentStore:
 
     def _open_optional(self, name: str) -> pa.RecordBatchFileReader:
         options = pa.ipc.IpcReadOptions(use_threads=False)
-        reader = pa.ipc.open_file(self._optional_maps[name], options=options)
+        reader = pa.ipc.open_file(self._optional_files[name], options=options)
         if not reader.schema.equals(OPTIONAL_FILES[name]):
             raise ValueError(f"unexpected columns in {name}")
         return reader
@@ -273,7 +275,7 @@ class DocumentStore:
             # Otherwise Arrow would follow damaged offsets beyond the buffer.
             batch.validate(full=True)
         except (pa.ArrowException, OSError, ValueError) as error:
-            if self._map.closed:
+            if self._file.closed:
                 raise AdmiralError(
                     f"{self._path}: the knowledge base was closed. Open it again."
                 ) from error

@@ -46,6 +46,9 @@ class CollectionKind:
         return f"Build it again with `{self.command}`."
 
 
+#: Setting of a knowledge base that is to have a graph: a digest of the command that asked for it.
+GRAPH_REQUEST = "graph_request"
+
 KNOWLEDGE_BASE = CollectionKind("admiral-kb", "knowledge base", "admiral index")
 
 

@@ -9,16 +9,22 @@ from itertools import takewhile
 from pathlib import Path
 
 from admiral.errors import AdmiralError, RecordError, first_line
+from admiral.io.limited_reading import DEFAULT_LIMITS, FileLimits
 from admiral.io.streams import COMPRESSED_SUFFIXES, open_binary
 from admiral.kb.corpus.corpora import check_choice
 from admiral.kb.corpus.file_reports import MESSAGES_SHOWN
 from admiral.kb.corpus.files.document_titles import choose_title
-from admiral.kb.corpus.files.extraction import TOO_LONG, TextBuilder, UnreadableFileError
-from admiral.kb.corpus.files.file_types import FileType, file_type
+from admiral.kb.corpus.files.extraction import TextBuilder, UnreadableFileError
+from admiral.kb.corpus.files.file_types import file_type
 from admiral.library.canonical_urls import is_web
 from admiral.library.readers.source_lines import read_source_lines
 from admiral.library.readers.warc_files import read_warc_file
-from admiral.library.readers.web_files import no_url_error, read_html_file, read_text_file
+from admiral.library.readers.web_files import (
+    PageReader,
+    no_url_error,
+    read_html_file,
+    read_text_file,
+)
 from admiral.library.source_records import Source
 
 logger = logging.getLogger(__name__)
@@ -27,7 +33,7 @@ logger = logging.getLogger(__name__)
 _PLACE = re.compile(r"(?:page|slide) \d+|sheet .*")
 
 
-def read_document_file(path: Path, url: str) -> Source | RecordError:
+def read_document_file(path: Path, url: str, reader: PageReader) -> Source | RecordError:
     """Return the source of a document, or the error for one whose URL is unknown.
 
     A document that cannot be read has an empty text, as a page without an article has; a warning
@@ -38,27 +44,37 @@ def read_document_file(path: Path, url: str) -> Source | RecordError:
         return RecordError(str(path), "", "the type of the file is not known", "Name it with it")
     if not is_web(url):
         return no_url_error(path)
+    largest = reader.limits.largest(kind.largest)
     with open_binary(path) as file:
-        data = file.read(kind.largest + 1)
-    text = TextBuilder()
-    problem = TOO_LONG if len(data) > kind.largest else _problem(kind, data, text)
-    if problem:
-        logger.warning("%s: %s; its source has no text", path, problem)
-        text = TextBuilder()
-    return Source(url, choose_title(text.titles, path.name), "\n".join(_lines(text)))
+        data = file.read(largest + 1)
+    read: dict[str, str] | None = {"problem": reader.limits.too_large(kind.largest)}
+    if len(data) <= largest:
+        read = reader.read(_DOCUMENT_RECORD, data, path, name=path.name)
+    if read is not None and "problem" in read:
+        logger.warning("%s: %s; its source has no text", path, read["problem"])
+        read = None
+    if read is None:
+        read = {"title": choose_title([], path.name), "text": ""}
+    return Source(url, read["title"], read["text"])
 
 
-def _problem(kind: FileType, data: bytes, text: TextBuilder) -> str:
-    """Add the text of a document, and return why it cannot be read; "" if it can."""
+def document_record(data: bytes, name: str) -> dict[str, str]:
+    """Return the title and the text of a document, or the problem that it has."""
+    kind, text = file_type(name), TextBuilder()
+    assert kind is not None
     try:
         kind.read(data, text)
     except AdmiralError:
         raise
     except UnreadableFileError as error:
-        return str(error)
+        return {"problem": str(error)}
     except Exception as error:  # every parser has its own errors for damaged files
-        return f"cannot be read as {kind.name} ({type(error).__name__}: {first_line(error)})"
-    return ""
+        reason = f"{type(error).__name__}: {first_line(error)}"
+        return {"problem": f"cannot be read as {kind.name} ({reason})"}
+    return {"title": choose_title(text.titles, name), "text": "\n".join(_lines(text))}
+
+
+_DOCUMENT_RECORD = f"{__name__}:{document_record.__name__}"
 
 
 def _lines(text: TextBuilder) -> Iterator[str]:
@@ -107,6 +123,8 @@ class SourceFiles:
         itself lies in its folder.
     skip_bad
         Whether to count and report bad records instead of raising an error for the first.
+    limits
+        Limits of time and size of each page and document.
 
     Attributes
     ----------
@@ -126,12 +144,14 @@ class SourceFiles:
         format: str = "auto",
         base_url: str = "",
         skip_bad: bool = False,
+        limits: FileLimits = DEFAULT_LIMITS,
     ) -> None:
         check_choice("format", format, ("auto", *FORMATS))
         if base_url and not is_web(base_url):
             raise AdmiralError(f"base_url={base_url!r}: not a URL of the web. Correct it")
         self.bad = 0
         self._base_url, self._skip_bad = base_url, skip_bad
+        self._reader = PageReader(limits)
         self._files = [file for path in paths for file in _files(Path(path), format)]
         if not base_url:
             self._leave_out_documents([Path(path) for path in paths])
@@ -141,6 +161,11 @@ class SourceFiles:
                 f"{given}: no file to read. Name files of a known suffix ({', '.join(_SUFFIXES)}), "
                 "or give --format"
             )
+
+    @property
+    def over_limits(self) -> int:
+        """Number of pages and documents so far that took too long, and so have no text."""
+        return self._reader.over
 
     def __iter__(self) -> Iterator[Source]:
         for item in self._items():
@@ -156,12 +181,12 @@ class SourceFiles:
     def _items(self) -> Iterator[Source | RecordError]:
         for path, root, format in self._files:
             if format == "jsonl":
-                yield from read_source_lines(path)
+                yield from read_source_lines(path, self._reader)
             elif format == "warc":
-                yield from read_warc_file(path)
+                yield from read_warc_file(path, self._reader)
             else:
                 try:
-                    yield _READERS[format](path, self._url(path, root))
+                    yield _READERS[format](path, self._url(path, root), self._reader)
                 except AdmiralError as error:  # of the file; the others can be read
                     yield RecordError(str(path), "", str(error).removeprefix(f"{path}: "), "")
 

@@ -11,7 +11,7 @@ from admiral.errors import RecordError
 from admiral.io.streams import json_objects
 from admiral.kb.corpus.readers.json_records import nested_paragraphs
 from admiral.library.canonical_urls import canonical, names_source
-from admiral.library.readers.web_files import html_source
+from admiral.library.readers.web_files import PageReader
 from admiral.library.source_records import Source
 
 _TEXT_FIELDS = ("text", "sentences", "html")
@@ -28,7 +28,7 @@ def wice_url(record_id: str) -> str:
     return f"wice:{record_id.partition('-')[0]}"
 
 
-def read_source_lines(path: Path) -> Iterator[Source | RecordError]:
+def read_source_lines(path: Path, reader: PageReader) -> Iterator[Source | RecordError]:
     """Yield the sources of a file, bad records as `RecordError`.
 
     The passages of a page in WAFER's provenance become one source, in the order of the file.
@@ -47,14 +47,14 @@ def read_source_lines(path: Path) -> Iterator[Source | RecordError]:
                 for passage in _wafer_passages(record, where):
                     wafer.setdefault(canonical(passage["url"]), []).append(passage)
             else:
-                yield page_source(record, where)
+                yield page_source(record, where, reader)
         except RecordError as error:
             yield error
     for passages in wafer.values():
         yield _wafer_source(passages)
 
 
-def page_source(record: dict[str, Any], where: str) -> Source:
+def page_source(record: dict[str, Any], where: str, reader: PageReader) -> Source:
     """Return the source of a page; one of `text`, `sentences` and `html` holds its text.
 
     Raises
@@ -77,7 +77,7 @@ def page_source(record: dict[str, Any], where: str) -> Source:
         )
     metadata = {name: _string(record, name, where, needed=False) for name in _OPTIONAL}
     if given == ["html"]:
-        page = html_source(_string(record, "html", where).encode("utf-8", "replace"), url)
+        page = reader.page(_string(record, "html", where).encode("utf-8", "replace"), where, url)
         return Source(
             url=url,
             text=page.text,

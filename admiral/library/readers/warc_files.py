@@ -13,14 +13,14 @@ from admiral.errors import RecordError
 from admiral.io.streams import DAMAGED, open_binary
 from admiral.io.text_encodings import charset_of, decode_page
 from admiral.library.canonical_urls import is_web
-from admiral.library.readers.web_files import LONGEST_PAGE, html_source
+from admiral.library.readers.web_files import PageReader
 from admiral.library.source_records import Source
 
 _CHUNK = 1 << 16
 _HTML = ("text/html", "application/xhtml+xml")
 
 
-def read_warc_file(path: Path) -> Iterator[Source | RecordError]:
+def read_warc_file(path: Path, reader: PageReader) -> Iterator[Source | RecordError]:
     """Yield the pages of an archive in which a browser would show text.
 
     If the file is damaged, the pages before come first, and then the error.
@@ -31,7 +31,7 @@ def read_warc_file(path: Path) -> Iterator[Source | RecordError]:
         try:
             while (record := _next_record(archive)) is not None:
                 if record.rec_type in ("response", "resource", "conversion"):
-                    yield from _sources(path, record)
+                    yield from _sources(path, record, reader)
                 _read_to_end(record)
             if stream.error is not None:
                 raise stream.error
@@ -83,7 +83,7 @@ def _read_to_end(record: Any) -> None:
         raise EOFError(f"it ends within {record.rec_headers.get_header('WARC-Target-URI')}")
 
 
-def _sources(path: Path, record: Any) -> Iterator[Source | RecordError]:
+def _sources(path: Path, record: Any, reader: PageReader) -> Iterator[Source | RecordError]:
     headers = record.rec_headers
     http = record.http_headers
     url = headers.get_header("WARC-Target-URI") or ""
@@ -94,16 +94,14 @@ def _sources(path: Path, record: Any) -> Iterator[Source | RecordError]:
     content_type = header.partition(";")[0].strip().lower()
     if content_type not in (*_HTML, "text/plain"):
         return
-    content = record.content_stream().read(LONGEST_PAGE + 1)
-    if len(content) > LONGEST_PAGE:
-        yield RecordError(
-            str(path), "", f"{url} is larger than {LONGEST_PAGE >> 20} MiB", "Use --skip-bad"
-        )
+    content = reader.bounded(record.content_stream())
+    if content is None:
+        yield reader.too_large(path, f"{url} ")
         return
     _read_to_end(record)
     date = (headers.get_header("WARC-Date") or "")[:10]
     if content_type in _HTML:
-        page = html_source(content, url, charset_of(header))
+        page = reader.page(content, url, url, charset_of(header))
         yield Source(url, page.title, page.text, page.site, page.date or date, page.language)
     else:
         text = decode_page(content, charset_of(header)).strip()

@@ -9,11 +9,18 @@ from __future__ import annotations
 import html
 import logging
 import re
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 from admiral.errors import RecordError
+from admiral.io.limited_reading import (
+    DEFAULT_LIMITS,
+    FileLimits,
+    OverTimeError,
+    ReaderEndedError,
+    read_limited,
+)
 from admiral.io.streams import open_binary
 from admiral.io.text_encodings import decode_page, decode_text
 from admiral.kb.corpus.files.extraction import TextBuilder, UnreadableFileError
@@ -26,6 +33,8 @@ from admiral.library.source_records import Source
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
+
+logger = logging.getLogger(__name__)
 
 # Scripts may hold the metadata of the page.
 _KEPT = frozenset(("script", "noscript", "head"))
@@ -91,19 +100,70 @@ def _paragraphs(table: str) -> str:
 LONGEST_PAGE = 20 * 2**20  # bytes
 
 
-def read_html_file(path: Path, url: str) -> Source | RecordError:
+class PageReader:
+    """Reads pages and documents within limits.
+
+    Attributes
+    ----------
+    over
+        Number of those so far that took too long, or ended their reader; they have no text.
+    """
+
+    def __init__(self, limits: FileLimits = DEFAULT_LIMITS) -> None:
+        self.limits, self.over = limits, 0
+
+    def read(self, function: str, data: bytes, where: object, **arguments: str) -> Any | None:
+        """Return what `read_limited` returns, or None if the file is over the limits."""
+        try:
+            return read_limited(function, data, self.limits, **arguments)
+        except OverTimeError:
+            problem = f"was not read within {self.limits.seconds:g} seconds (--file-seconds)"
+        except ReaderEndedError as error:
+            problem = f"ended its reader ({error})"
+        self.over += 1
+        logger.warning("%s: %s; its source has no text", where, problem)
+        return None
+
+    def page(self, page: bytes, where: object, url: str = "", encoding: str = "") -> Source:
+        """Return `html_source` of a page; without text if it is over the limits."""
+        fields = self.read(_PAGE_RECORD, page, where, url=url, encoding=encoding)
+        return Source(url, "", "") if fields is None else Source(**fields)
+
+    def bounded(self, file: IO[bytes]) -> bytes | None:
+        """Return the content of a file of a page, or None if it is too large."""
+        largest = self.limits.largest(LONGEST_PAGE)
+        content = file.read(largest + 1)
+        return content if len(content) <= largest else None
+
+    def too_large(self, path: object, what: str = "") -> RecordError:
+        """Return the error for a page that is too large."""
+        size = self.limits.largest(LONGEST_PAGE) >> 20
+        if size < LONGEST_PAGE >> 20:
+            remedy = "Raise --file-megabytes, or use --skip-bad"
+        else:
+            remedy = "Split it, leave it out, or use --skip-bad"
+        return RecordError(str(path), "", f"{what}is larger than {size} MiB", remedy)
+
+
+def html_record(page: bytes, url: str, encoding: str) -> dict[str, str]:
+    """Return `html_source` as JSON."""
+    return asdict(html_source(page, url, encoding))
+
+
+_PAGE_RECORD = f"{__name__}:{html_record.__name__}"
+
+
+def read_html_file(path: Path, url: str, reader: PageReader) -> Source | RecordError:
     """Return the source of an HTML file, or the error for one that does not name its URL.
 
     `url`, which may be empty, is that of a page that does not name its own (``<link
     rel="canonical">``).
     """
     with open_binary(path) as file:
-        page = file.read(LONGEST_PAGE + 1)
-    if len(page) > LONGEST_PAGE:
-        return RecordError(
-            str(path), "", f"is larger than {LONGEST_PAGE >> 20} MiB", "Split it, or leave it out"
-        )
-    source = html_source(page)
+        page = reader.bounded(file)
+    if page is None:
+        return reader.too_large(path)
+    source = reader.page(page, path)
     if not is_web(source.url):
         source = replace(source, url=url)
     return source if is_web(source.url) else no_url_error(path)
@@ -144,14 +204,12 @@ def html_source(page: bytes, url: str = "", encoding: str = "") -> Source:
     )
 
 
-def read_text_file(path: Path, url: str) -> Source | RecordError:
+def read_text_file(path: Path, url: str, reader: PageReader) -> Source | RecordError:
     """Return the source of a text file, whose first line is its title, or an error."""
     with open_binary(path) as file:
-        content = file.read(LONGEST_PAGE + 1)
-    if len(content) > LONGEST_PAGE:
-        return RecordError(
-            str(path), "", f"is larger than {LONGEST_PAGE >> 20} MiB", "Split it, or leave it out"
-        )
+        content = reader.bounded(file)
+    if content is None:
+        return reader.too_large(path)
     if not is_web(url):
         return no_url_error(path)
     try:

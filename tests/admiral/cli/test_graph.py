@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import time
 from pathlib import Path
 
 import pytest
 
 from admiral.cli.main import main
-from admiral.kb import add, build
+from admiral.graph import MentionGraph, graph_to_use
+from admiral.kb import KnowledgeBase, add, build
 
 RECORDS = [
     {"title": "Seth Meyers", "sentences": ["He hosts Late Night.", "He is a comedian."]},
@@ -51,6 +54,13 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> str:
 def fail(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> str:
     assert main([str(argument) for argument in arguments]) == 1
     return capsys.readouterr().err
+
+
+def run_failing(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> str:
+    """Return what a command that fails writes to both streams."""
+    assert main([str(argument) for argument in arguments]) == 1
+    captured = capsys.readouterr()
+    return captured.out + captured.err
 
 
 def test_build_and_info(kb: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -223,3 +233,73 @@ def test_a_stale_graph(kb: Path, tmp_path: Path, capsys: pytest.CaptureFixture[s
     add(more, tmp_path / "kb", progress=False)
     said = fail(capsys, "graph", "query", CLAIM, "--kb", tmp_path / "kb")
     assert "of another version of the knowledge base. Build it with `admiral graph build" in said
+
+
+def large_corpus(path: Path) -> Path:
+    """Write documents that name each other so often that the graph takes a while."""
+    names = [f"Harbour {n} of Ashcombe" for n in range(3000)]
+    with path.open("w") as file:
+        for n, name in enumerate(names):
+            others = [names[(n * 7 + step) % len(names)] for step in range(1, 9)]
+            record = {"title": name, "sentences": [f"It trades with {each}." for each in others]}
+            file.write(json.dumps(record) + "\n")
+    return path
+
+
+def test_a_killed_index_says_that_its_graph_is_missing_and_resumes(
+    tmp_path: Path,
+    environment: dict[str, str],
+    command: list[str],
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    kb, corpus = tmp_path / "kb", large_corpus(tmp_path / "corpus.jsonl")
+    index = ["index", str(corpus), "--kb", str(kb), "--bm25", "bm25s", "--graph", "--no-progress"]
+    process = subprocess.Popen([*command, *index], env=environment, stdout=subprocess.DEVNULL)
+    while not (kb / "manifest.json").exists():
+        assert process.poll() is None
+        time.sleep(0.001)
+    process.kill()
+    process.wait()
+    assert not (kb / "graph").exists()
+    written = (kb / "manifest.json").read_bytes()
+    # What is missing is said.
+    assert f"{kb}: has no graph. Build it with `admiral graph build" in run_failing(
+        capsys, "verify", "--kb", kb, "--no-progress"
+    )
+    with KnowledgeBase.open(kb) as opened:
+        assert graph_to_use(opened, "auto") is None
+    assert "has no graph" in caplog.text
+    assert "retrieval does without the graph" in caplog.text
+    # The same command builds the graph alone, with --overwrite too.
+    report = json.loads(run(capsys, *index, "--json"))
+    assert (report["documents"], report["graph"]["mentions"]) == (3000, 24000)
+    assert (kb / "manifest.json").read_bytes() == written
+    run(capsys, "verify", "--kb", kb, "--no-progress")
+    with KnowledgeBase.open(kb) as opened:
+        assert MentionGraph.open(opened).frames == 24000
+    shutil.rmtree(kb / "graph")
+    run(capsys, *index, "--overwrite")
+    assert (kb / "manifest.json").read_bytes() == written
+
+
+def test_only_the_same_command_resumes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kb, corpus = tmp_path / "kb", tmp_path / "corpus.jsonl"
+    corpus.write_text("".join(json.dumps(record) + "\n" for record in RECORDS[:3]))
+    build([corpus], kb, bm25="bm25s", graph=True, progress=False)
+    same = ["index", corpus, "--kb", kb, "--bm25", "bm25s", "--graph", "--no-progress"]
+    assert "exists already" in fail(capsys, *same[:-2], "--no-progress")  # without a graph
+    assert "exists already" in fail(capsys, *same, "--skip-bad")
+    assert "exists already" in fail(capsys, *same, "--report", tmp_path / "report.jsonl")
+    with corpus.open("a") as file:
+        file.write(json.dumps(RECORDS[3]) + "\n")
+    assert "exists already" in fail(capsys, *same)
+    assert json.loads(run(capsys, *same, "--overwrite", "--json"))["documents"] == 4
+    # A changed knowledge base is no longer what the command builds.
+    shutil.rmtree(kb / "graph")
+    (tmp_path / "more.jsonl").write_text(json.dumps(RECORDS[4]) + "\n")
+    add([tmp_path / "more.jsonl"], kb, progress=False)
+    assert "exists already" in fail(capsys, *same)
+    assert "has no graph" in run_failing(capsys, "verify", "--kb", kb, "--no-progress")
+    run(capsys, "graph", "build", "--kb", kb, "--no-progress")
+    run(capsys, "verify", "--kb", kb, "--no-progress")

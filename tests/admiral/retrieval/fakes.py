@@ -7,7 +7,8 @@ from typing import Any
 
 from admiral.config import RetrievalConfig
 from admiral.protocols import Stages
-from admiral.records import Document, DocumentSet, RankedDocument, ScoredTitle, Sentence
+from admiral.records import Document, DocumentSet, Proximity, RankedDocument, ScoredTitle, Sentence
+from admiral.retrieval.document_ranking import MIN_PROXIMITY
 from proofs import Judgement
 
 Calls = list[tuple[Any, ...]]
@@ -141,6 +142,22 @@ class FakeTitleScorer:
     ) -> list[dict[str, float]]:
         self.calls.append((list(hops), [list(own) for own in titles]))
         return [{title: self.scores.get(title, -5.0) for title in own} for own in titles]
+
+
+class FakeGraphProximity:
+    """Take proximities from a table; other documents are as far as can be."""
+
+    def __init__(self, near: Mapping[str, Proximity]) -> None:
+        self.near = near
+
+    def proximity(
+        self,
+        claims: Sequence[str],
+        evidence: Sequence[Sequence[Sentence]],
+        titles: Sequence[Sequence[str]],
+    ) -> list[dict[str, Proximity]]:
+        far = Proximity(MIN_PROXIMITY, 0.0)
+        return [{title: self.near.get(title, far) for title in own} for own in titles]
 
 
 class FakeDocumentScorer:

@@ -11,7 +11,7 @@ import pytest
 
 from admiral import Admiral, AdmiralError
 from admiral.protocols import Stages
-from admiral.records import Claim, DocumentSet, ScoredTitle, Sentence
+from admiral.records import Claim, DocumentSet, Proximity, ScoredTitle, Sentence
 from admiral.retrieval.document_ranking import FEATURES
 from admiral.retrieval.hop_loop import HopLoop, checked_scores
 from admiral.retrieval.hop_retriever import NoGenerator
@@ -22,6 +22,7 @@ from tests.admiral.retrieval.fakes import (
     FakeDocuments,
     FakeDocumentScorer,
     FakeFirstStage,
+    FakeGraphProximity,
     FakeHopRetriever,
     FakeJudge,
     FakeMentionFinder,
@@ -95,6 +96,13 @@ def test_when_a_claim_stops(
 ) -> None:
     state = run(fake_stages(judge=FakeJudge(sufficient_from)), **settings)
     assert (len(state.hops), state.stopped) == (hops, stopped)
+
+
+def test_a_hop_shows_as_many_document_sets_as_the_beam_holds() -> None:
+    state = run(fake_stages(), hops="1", beam_size=2)
+    (record,) = state.records
+    assert record.hop.document_sets == tuple(record.document_sets[:2])
+    assert len(record.document_sets) == 3
 
 
 def test_stages_are_reported_when_they_begin() -> None:
@@ -205,6 +213,18 @@ def test_evidence_comes_from_documents_that_the_scorer_prefers(
     assert set(titles(state.evidence)) == expected
     scores = [sentence.score for sentence in state.evidence]
     assert scores == sorted(scores, reverse=True)
+
+
+@pytest.mark.parametrize(("weight", "expected"), [(0.0, ["a", "b"]), (1.0, ["a", "c"])])
+def test_proximity_in_the_graph_counts_for_the_choice_of_evidence(
+    weight: float, expected: list[str]
+) -> None:
+    stages = fake_stages(
+        graph_proximity=FakeGraphProximity({"c": Proximity(-1.0, 0.0)}),
+        document_scorer=FakeDocumentScorer(FEATURES.index("near_evidence"), weight),
+        reranker=FakeReranker({"a": 0.3, "b": 0.2, "c": 0.1}),
+    )
+    assert titles(run(stages, hops="1").evidence) == expected
 
 
 def test_every_document_that_a_hop_reads_gets_a_generative_score() -> None:

@@ -86,4 +86,12 @@ def test_the_container_builds_by_make_and_starts_the_service() -> None:
     assert address[1] == found["EXPOSE"]
     assert address[2] in {getattr(route, "path", "") for r in ROUTERS for route in r.routes}
     users = [rest for name, rest in instructions() if name == "USER"]
-    assert users == ["admiral"]
+    assert users == ["65534:65534"]  # nobody
+    # What is written lies in the only folder that the documented command makes writable.
+    (command,) = re.findall(
+        r"^docker run .*?admiral$", (ROOT / "docs" / "serving.md").read_text(), re.M | re.S
+    )
+    assert {"--read-only", "--cap-drop", "no-new-privileges"} <= set(command.split())
+    (writable,) = re.findall(r"--tmpfs (\S+)", command)
+    variables = dict(each.split("=") for each in found["ENV"].split())
+    assert variables["XDG_CACHE_HOME"].startswith(f"{writable}/")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import threading
 import time
@@ -143,3 +144,55 @@ def test_graph_records_are_those_of_the_command_line(
     nothing = client.post("/v1/graph", json={"claim": "Zzz qqq.", "method": method}).json()
     assert not nothing.get("documents")
     assert client.post("/v1/graph", json={"claim": CLAIM, "k": 0}).json()["field"] == "k"
+
+
+def titles_file(folder: Path) -> Path:
+    return folder / "titles.marisa"
+
+
+def test_a_file_that_is_cut_off_is_a_503_until_it_is_restored(
+    folder: Path, client: TestClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Reading beyond its end would end the process (SIGBUS)."""
+    file = titles_file(folder)
+    whole = file.read_bytes()
+    assert client.post("/v1/retrieve", json={"claim": CLAIM}).status_code == 200
+    os.truncate(file, 16)
+    time.sleep(0.02)
+    for method, path, body in (
+        ("POST", "/v1/retrieve", {"claim": CLAIM}),
+        ("GET", "/v1/documents/NBC", None),
+        ("GET", "/v1/search?q=broadcaster", None),
+        ("GET", "/v1/titles?prefix=N", None),
+    ):
+        response = client.request(method, path, json=body)
+        assert response.status_code == 503, path
+        detail = response.json()["detail"]
+        assert "titles.marisa" in detail
+        assert f"16 bytes instead of {len(whole):,}" in detail
+        assert str(folder) not in detail
+        assert response.headers["retry-after"]
+    assert client.get("/readyz").status_code == 503
+    wait_for(lambda: f"{file}: 16 bytes where the manifest says" in caplog.text)
+    file.write_bytes(whole)
+    wait_for(lambda: client.get("/readyz").status_code == 200)
+    assert client.post("/v1/retrieve", json={"claim": CLAIM}).status_code == 200
+
+
+def test_a_file_that_is_replaced_is_opened_or_refused(folder: Path, client: TestClient) -> None:
+    file = titles_file(folder)
+    whole = file.read_bytes()
+
+    def replace(data: bytes) -> None:
+        other = folder.with_name("other")
+        other.write_bytes(data)
+        other.replace(file)
+
+    replace(whole)  # the same, as from a backup
+    time.sleep(0.2)
+    assert client.get("/v1/documents/NBC").status_code == 200
+    replace(whole[:-8] + b"damaged!")
+    wait_for(lambda: client.get("/v1/documents/NBC").status_code == 503)
+    assert "titles.marisa" in client.get("/v1/documents/NBC").json()["detail"]
+    replace(whole)
+    wait_for(lambda: client.get("/v1/documents/NBC").status_code == 200)

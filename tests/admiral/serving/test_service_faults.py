@@ -23,7 +23,7 @@ from proofs import Judgement
 from tests.admiral.serving.live_service import EMMY, listening, quick_config
 from tests.admiral.serving.test_api import problem
 
-LIMITS = ServiceLimits(places=4, deadline=60.0, read_seconds=2.0)
+LIMITS = ServiceLimits(places=4, deadline=60.0, read_seconds=2.0, body_bytes=100_000)
 HALF_A_HEADER = b"POST /v1/retrieve HTTP/1.1\r\nHost: here\r\nContent-Ty"
 HALF_A_BODY = (
     b"POST /v1/retrieve HTTP/1.1\r\nHost: here\r\nContent-Type: application/json\r\n"
@@ -111,6 +111,21 @@ def check_others_are_answered(url: str, count: int) -> None:
             assert answer.startswith(b"HTTP/1.1 408")
             assert b'"remedy"' in answer
     wait_for(lambda: len(psutil.Process().net_connections("tcp")) <= before + 4)
+
+
+def test_a_body_in_chunks_is_limited_as_a_whole(url: str) -> None:
+    """Each chunk is below the limit, and the client never says how many there will be."""
+
+    def body(chunks: int) -> Iterator[bytes]:
+        yield b'{"claim": "'
+        for _ in range(chunks):
+            yield b"x" * 1000
+        yield b'"}'
+
+    problem(httpx.post(f"{url}/v1/retrieve", content=body(200)), 413)
+    problem(httpx.post(f"{url}/v1/retrieve", content=body(20)), 422)  # a claim that is too long
+    for length, status in ((LIMITS.body_bytes, 422), (LIMITS.body_bytes + 1, 413)):
+        problem(httpx.post(f"{url}/v1/retrieve", content=b"x" * length), status)
 
 
 def test_slow_and_half_open_connections_leave_others_alone(url: str, service: Service) -> None:

@@ -39,6 +39,7 @@ def relation_of(claim: set, evidence: set, everything: set) -> NatOp | None:
     [
         ("at least 3", {3, 3.5, 4}),
         ("at most 3", {2, 2.5, 3}),
+        ("up to 3", {2, 2.5, 3}),
         ("more than 3", {3.5, 4}),
         ("over 3", {3.5, 4}),
         ("fewer than 3", {2, 2.5}),
@@ -76,8 +77,11 @@ def test_amount_relations_equal_set_relations() -> None:
     [
         ("all", {5}),
         ("every", {5}),
+        ("each", {5}),
         ("no", {0}),
+        ("none", {0}),
         ("some", {1, 2, 3, 4, 5}),
+        ("several", {1, 2, 3, 4, 5}),
         ("most", {3, 4, 5}),
         ("not all", {0, 1, 2, 3, 4}),
         ("not most", {0, 1, 2}),

@@ -15,6 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from admiral.errors import AdmiralError, RecordError
+from admiral.io.limited_reading import DEFAULT_LIMITS, FileLimits
 from admiral.io.remote import Place, RemotePath
 from admiral.io.streams import json_objects
 from admiral.kb.corpus.files.file_types import file_type, uncompressed_name
@@ -95,9 +96,14 @@ def read_corpus(path: Place, format: str) -> Iterator[RecordOrError]:
     return FORMATS[format](path)
 
 
-def read_corpus_file(file: Place, format: str) -> Iterator[RecordOrError | SkippedFile]:
-    """Yield the records of one of the files that `corpus_files` returns."""
-    return read_file(file) if format == "files" else read_corpus(file, format)
+def read_corpus_file(
+    file: Place, format: str, limits: FileLimits = DEFAULT_LIMITS
+) -> Iterator[RecordOrError | SkippedFile]:
+    """Yield the records of one of the files that `corpus_files` returns.
+
+    `limits` are those of files of documents.
+    """
+    return read_file(file, limits) if format == "files" else read_corpus(file, format)
 
 
 def corpus_files(path: Place, format: str, patterns: FilePatterns) -> ChosenFiles:

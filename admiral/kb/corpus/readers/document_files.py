@@ -4,8 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 from admiral.errors import AdmiralError, RecordError, first_line
+from admiral.io.limited_reading import (
+    DEFAULT_LIMITS,
+    OVER_TIME,
+    FileLimits,
+    OverTimeError,
+    ReaderEndedError,
+    read_limited,
+)
 from admiral.io.remote import Place
 from admiral.io.streams import open_binary
 from admiral.kb.corpus.files.document_titles import (
@@ -13,7 +22,7 @@ from admiral.kb.corpus.files.document_titles import (
     title_of_part,
     without_number,
 )
-from admiral.kb.corpus.files.extraction import TOO_LONG, TextBuilder, UnreadableFileError
+from admiral.kb.corpus.files.extraction import TextBuilder, UnreadableFileError
 from admiral.kb.corpus.files.file_types import file_type, part_source
 from admiral.kb.corpus.readers.corpus_records import (
     Findings,
@@ -30,19 +39,20 @@ _WITHOUT_TEXT = "without text"
 _REMEDY = "Correct it, or leave it out with --exclude."
 
 
-def read_file(file: Place) -> Iterator[RecordOrError | SkippedFile]:
+def read_file(
+    file: Place, limits: FileLimits = DEFAULT_LIMITS
+) -> Iterator[RecordOrError | SkippedFile]:
     """Yield the document of a file and those within it, or the reason why it has none.
 
     Documents within a file are the sheets of a workbook and the attachments of a mail. An error is
     yielded for a file of an unknown type, which only its user can have named.
     """
-    text = _extracted(file)
-    if not isinstance(text, TextBuilder):
+    text = _extracted(file, limits)
+    if not isinstance(text, dict):
         yield text
         return
-    title = choose_title(text.titles, file.name)
-    documents = list(_documents(title, source_of(file), text))
-    findings: Findings | None = Findings(+text.left_out, tuple(dict.fromkeys(text.notes)))
+    documents = [_document_of(fields) for fields in text["documents"]]
+    findings: Findings | None = Findings(text["left_out"], tuple(text["notes"]))
     if not documents:
         yield SkippedFile(_WITHOUT_TEXT, file, None, findings)
     for document in documents:
@@ -53,8 +63,8 @@ def read_file(file: Place) -> Iterator[RecordOrError | SkippedFile]:
         findings = None  # of the file, and so said once
 
 
-def _extracted(file: Place) -> TextBuilder | RecordError | SkippedFile:
-    """Return the text of a file, or the reason why it has none."""
+def _extracted(file: Place, limits: FileLimits) -> dict[str, Any] | RecordError | SkippedFile:
+    """Return what `extract` makes of a file, or the reason why it has no text."""
     kind = file_type(file.name)
     where = f"{file}:1"
     if kind is None:
@@ -62,27 +72,74 @@ def _extracted(file: Place) -> TextBuilder | RecordError | SkippedFile:
         return RecordError(where, "", "the type of the file is not known", remedy)
     if file.name.startswith("~$"):
         return SkippedFile(LOCKED, file)
+    largest = limits.largest(kind.largest)
     try:
         with open_binary(file) as stream:
-            data = stream.read(kind.largest + 1)
+            data = stream.read(largest + 1)
     except AdmiralError as error:
         problem = str(error).removeprefix(f"{file}: ").partition(". ")[0]
         return SkippedFile(DAMAGED, file, RecordError(where, "", problem, _REMEDY))
-    if len(data) > kind.largest:
-        return SkippedFile(TOO_LONG, file)
+    if len(data) > largest:
+        return SkippedFile(limits.too_large(kind.largest), file)
     if not data:
         return SkippedFile(_WITHOUT_TEXT, file)
-    text = TextBuilder()
+    try:
+        text = read_limited(_EXTRACT, data, limits, name=file.name, source=source_of(file))
+    except OverTimeError:
+        problem = f"was not read within {limits.seconds:g} seconds"
+        remedy = "Raise --file-seconds, or leave it out with --exclude."
+        return SkippedFile(OVER_TIME, file, RecordError(where, "", problem, remedy))
+    except ReaderEndedError as error:
+        problem = f"ended its reader ({error})"
+        return SkippedFile(DAMAGED, file, RecordError(where, "", problem, _REMEDY))
+    if "damage" in text:
+        return SkippedFile(DAMAGED, file, RecordError(where, "", text["damage"], _REMEDY))
+    return SkippedFile(text["skipped"], file) if "skipped" in text else text
+
+
+def extract(data: bytes, name: str, source: str) -> dict[str, Any]:
+    """Return the documents of a file as JSON, or ``skipped`` or ``damage``, which say why not."""
+    kind, text = file_type(name), TextBuilder()
+    assert kind is not None
     try:
         kind.read(data, text)
     except AdmiralError:
         raise
     except UnreadableFileError as error:
-        return SkippedFile(str(error), file)
+        return {"skipped": str(error)}
     except Exception as error:  # every parser has its own errors for damaged files
-        problem = f"cannot be read as {kind.name} ({type(error).__name__}: {first_line(error)})"
-        return SkippedFile(DAMAGED, file, RecordError(where, "", problem, _REMEDY))
-    return text
+        reason = f"{type(error).__name__}: {first_line(error)}"
+        return {"damage": f"cannot be read as {kind.name} ({reason})"}
+    documents = _documents(choose_title(text.titles, name), source, text)
+    return {
+        "documents": [_fields(document) for document in documents],
+        "left_out": +text.left_out,
+        "notes": list(dict.fromkeys(text.notes)),
+    }
+
+
+_EXTRACT = f"{__name__}:{extract.__name__}"
+
+
+def _fields(document: Document) -> list[Any]:
+    return [
+        document.title,
+        document.sentences,
+        document.source,
+        document.sections,
+        document.offsets,
+    ]
+
+
+def _document_of(fields: list[Any]) -> Document:
+    title, sentences, source, sections, offsets = fields
+    return Document(
+        title,
+        tuple(sentences),
+        source=source,
+        sections=tuple(sections),
+        offsets=tuple(offsets),
+    )
 
 
 def _documents(title: str, source: str, text: TextBuilder) -> Iterator[Document]:

@@ -1,0 +1,109 @@
+"""The commands of docs/backup.md are run while another process adds documents."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from admiral.kb import KnowledgeBase, build, verify
+from tests.docs.code_blocks import ROOT, blocks
+
+WRITER = """
+import json, sys
+from pathlib import Path
+from admiral.kb import add, compact
+for n in range(10_000):
+    corpus = Path(f"more-{n}.jsonl")
+    corpus.write_text(json.dumps({"title": f"Nest {n}", "text": f"Nest {n} is new."}) + "\\n")
+    add(corpus, "my-kb", progress=False)
+    if n % 10 == 9:
+        compact("my-kb", progress=False)
+    print(n, flush=True)
+"""
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    """Return an environment in which the command `admiral` runs this source."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    command = programs / "admiral"
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m admiral "$@"\n')
+    command.chmod(0o755)
+    path = f"{programs}{os.pathsep}{os.environ['PATH']}"
+    return {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT)}
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    home = tmp_path / "home"
+    home.mkdir()
+    records = [{"title": f"Bird {n}", "text": f"Bird {n} sings."} for n in range(50)]
+    (home / "corpus.jsonl").write_text("".join(json.dumps(each) + "\n" for each in records))
+    build(home / "corpus.jsonl", home / "my-kb", bm25="bm25s", progress=False)
+    return home
+
+
+@pytest.fixture
+def writer(home: Path, environment: dict[str, str]) -> Iterator[subprocess.Popen[str]]:
+    process = subprocess.Popen(
+        [sys.executable, "-c", WRITER],
+        cwd=home,
+        env=environment,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with process:
+        yield process
+        process.kill()
+
+
+def test_a_copy_taken_during_writes_is_one_of_the_versions(
+    home: Path, environment: dict[str, str], writer: subprocess.Popen[str]
+) -> None:
+    back_up, restore = (block.code for block in blocks(ROOT / "docs" / "backup.md"))
+    assert writer.stdout is not None
+    for _ in range(2):
+        before = int(writer.stdout.readline())
+        run(back_up, home, environment)
+        assert writer.poll() is None  # it has written all the time
+        elsewhere = home / "elsewhere"
+        elsewhere.mkdir()
+        shutil.move(home / "my-kb.tar", elsewhere)
+        run(restore, elsewhere, environment)
+        check_version(elsewhere / "my-kb", before)
+        shutil.rmtree(elsewhere)
+
+
+def test_the_damaged_one_is_kept(home: Path, environment: dict[str, str]) -> None:
+    back_up, restore = (block.code for block in blocks(ROOT / "docs" / "backup.md"))
+    run(back_up, home, environment)
+    os.truncate(home / "my-kb" / "titles.marisa", 16)
+    run(restore, home, environment)
+    check_version(home / "my-kb", -1)
+    assert (home / "my-kb.damaged" / "titles.marisa").stat().st_size == 16
+
+
+def run(code: str, folder: Path, environment: dict[str, str]) -> None:
+    done = subprocess.run(
+        ["bash", "-e", "-c", code], cwd=folder, env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def check_version(kb: Path, before: int) -> None:
+    """Check that a restored knowledge base is sound and holds the first so many additions."""
+    assert verify(kb) == []
+    with KnowledgeBase.open(kb) as opened:
+        titles = set(opened.titles())
+        added = len(titles) - 50
+        assert added > before
+        assert titles == {f"Bird {n}" for n in range(50)} | {f"Nest {n}" for n in range(added)}
+        assert opened.search(["sings"], 5)[0]
