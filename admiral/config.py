@@ -212,7 +212,14 @@ class RetrievalConfig:
     stop_at: float = setting(
         0.7,
         "Probability from which the evidence counts as sufficient, that is, supports or refutes "
-        "the claim; needs a verifier.",
+        "the claim; needs a verifier. Up to 0.5, the most probable verdict always wins; a higher "
+        "one can force NOT ENOUGH INFO.",
+        bounds=(0, 1),
+    )
+    stop_early_at: float = setting(
+        0.95,
+        "Probability of the verdict SUPPORTS or REFUTES from which a search may stop before "
+        "`min_hops` hops; needs a verifier.",
         bounds=(0, 1),
     )
     proof_decision: str = setting(

@@ -20,7 +20,7 @@ from admiral.evaluation.traces import HopTrace, Outcome, Trace
 from admiral.gold import EvidenceSet, GoldClaim
 from admiral.graph.neighbourhood import NeighbourhoodFinder
 from admiral.io.judgement_page import page_head
-from admiral.io.text_rendering import STOPPED, probability_note
+from admiral.io.text_rendering import STOPPED
 from proofs import Verdict
 from proofs.logic.wording import STYLE as PROOF_STYLE
 from proofs.logic.wording import escaped
@@ -314,7 +314,8 @@ def _hop(
     if hop.proof is not None:
         sentences = [(title, look_up(title, number)) for title, number in hop.evidence]
         yield f'<div class="scroll">{hop.proof.to_html(sentences, styled=False)}</div>\n'
-    note = probability_note(hop.probability)
+    share = "probability" if hop.sufficient else "probability that it is:"
+    note = "" if hop.probability is None else f" ({share} {hop.probability:.2f})"
     yield f"<p>Judged {'' if hop.sufficient else 'not '}sufficient{note}.</p>\n"
 
 
