@@ -207,7 +207,14 @@ class RetrievalConfig:
     stop_at: float = setting(
         0.7,
         "Probability from which the evidence counts as sufficient, that is, supports or refutes "
-        "the claim; needs a verifier.",
+        "the claim; needs a verifier. Up to 0.5, the most probable verdict always wins; a higher "
+        "one can force NOT ENOUGH INFO.",
+        bounds=(0, 1),
+    )
+    stop_search_at: float = setting(
+        0.95,
+        "Probability from which a search stops: that the evidence is sufficient, and before "
+        "`min_hops` hops that of the verdict SUPPORTS or REFUTES; needs a verifier.",
         bounds=(0, 1),
     )
     proof_decision: str = setting(

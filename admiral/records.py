@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, TypeVar
 
 from admiral.errors import AdmiralError
-from proofs import Proof, Verdict
-from proofs.judges.judgement import verdict_of
-from proofs.verifier.reading import Comparison
+from proofs import Judgement, Proof, Verdict
 
 T = TypeVar("T")
 
@@ -181,37 +179,40 @@ class Hop:
         Best first.
     evidence
         The sentences that the hop kept, best first.
-    proof
-        The proof of the judge; None if the judge writes none.
-    sufficient
-        Whether the judge found the evidence sufficient.
+    judgement
+        What the judge decided of the evidence, with the places of all spans of its proof.
     seconds
         Duration; claims in one batch share its time equally.
     read
         The titles of the documents whose sentences were scored, sorted by their best sentence.
-    probability
-        Probability that the evidence is sufficient; None without a verifier.
-    verdicts
-        Probability of each verdict; None without a verifier.
-    comparisons
-        Values of claim and evidence that decided the verdict, where words decide exactly.
     """
 
     number: int
     document_sets: tuple[DocumentSet, ...]
     evidence: tuple[Sentence, ...]
-    proof: Proof | None
-    sufficient: bool
+    judgement: Judgement
     seconds: float
     read: tuple[str, ...] = ()
-    probability: float | None = None
-    verdicts: Mapping[Verdict, float] | None = None
-    comparisons: tuple[Comparison, ...] = ()
+
+    @property
+    def proof(self) -> Proof | None:
+        """The proof of the judge; None if the judge writes none."""
+        return self.judgement.proof
+
+    @property
+    def sufficient(self) -> bool:
+        """Whether the judge found the evidence sufficient."""
+        return self.judgement.sufficient
 
     @property
     def missing(self) -> tuple[str, ...] | None:
         """The parts of the claim that the evidence does not cover yet; None without a proof."""
-        return None if self.proof is None else self.proof.missing
+        return self.judgement.missing
+
+    def repeats(self, earlier: Hop) -> bool:
+        """Return whether this hop has changed neither the evidence of another nor its verdict."""
+        same = {s.key for s in self.evidence} == {s.key for s in earlier.evidence}
+        return same and self.judgement.verdict is earlier.judgement.verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,18 +269,17 @@ class RetrievalResult:
     warnings: tuple[str, ...] = field(default=())
 
     @property
+    def judgement(self) -> Judgement | None:
+        """The judgement of the last hop's evidence; None without hops."""
+        return self.hops[-1].judgement if self.hops else None
+
+    @property
     def verdict(self) -> Verdict | None:
         """The verdict on the last hop's evidence, which is not the truth; None without a proof.
 
         See `proofs.Judgement.verdict`.
         """
-        last = self.hops[-1] if self.hops else None
-        return None if last is None else verdict_of(last.sufficient, last.proof, last.verdicts)
-
-    @property
-    def verdicts(self) -> Mapping[Verdict, float] | None:
-        """Probability of each verdict on the last hop's evidence; None without a verifier."""
-        return self.hops[-1].verdicts if self.hops else None
+        return None if self.judgement is None else self.judgement.verdict
 
     def to_json(self) -> dict[str, Any]:
         """Return the record that the command line writes (one JSON object per claim)."""
@@ -299,26 +299,46 @@ class RetrievalResult:
             "evidence": [sentence_json(s) for s in self.evidence],
             "hops": [hop_json(hop) for hop in self.hops],
             "stopped": self.stopped,
-            "verdict": None if self.verdict is None else self._verdict_json(self.verdict),
+            "verdict": None if self.judgement is None else verdict_json(self.judgement),
         }
         if self.warnings:
             record["warnings"] = list(self.warnings)
         return record
 
-    def _verdict_json(self, verdict: Verdict) -> dict[str, Any]:
-        if self.verdicts is None:
-            return {"label": verdict.value}
-        return {"label": verdict.value, "probabilities": probabilities_json(self.verdicts)}
+
+def verdict_json(judgement: Judgement) -> dict[str, Any] | None:
+    """Return a verdict as a JSON object, with the probabilities that it follows from, if any."""
+    if judgement.verdict is None:
+        return None
+    record: dict[str, Any] = {"label": judgement.verdict.value}
+    if judgement.verdicts is not None:
+        record["confidence"] = judgement.confidence
+        record["probabilities"] = {v.value: share for v, share in judgement.verdicts.items()}
+        record["stop_at"] = judgement.stop_at
+    if judgement.outweighed is not None:
+        record["outweighed"] = judgement.outweighed.value
+    return record
 
 
-def probabilities_json(verdicts: Mapping[Verdict, float]) -> dict[str, float]:
-    """Return the probabilities of verdicts as a JSON object."""
-    return {verdict.value: round(value, 6) for verdict, value in verdicts.items()}
-
-
-def comparisons_json(comparisons: Sequence[Comparison]) -> dict[str, Any]:
-    """Return the field ``comparisons`` of a JSON object; nothing without comparisons."""
-    return {"comparisons": [asdict(one) for one in comparisons]} if comparisons else {}
+def judgement_json(judgement: Judgement) -> dict[str, Any]:
+    """Return the fields of a judgement, the same in every record."""
+    proof, share, conflict = judgement.proof, judgement.probability, judgement.conflict
+    record: dict[str, Any] = {
+        "sufficient": judgement.sufficient,
+        "verdict": verdict_json(judgement),
+        "missing": None if judgement.missing is None else list(judgement.missing),
+        "proof": None if proof is None else proof.to_json(),
+    }
+    if share is not None:
+        record["probability"] = round(share, 6)
+    if judgement.comparisons:
+        record["comparisons"] = [asdict(one) for one in judgement.comparisons]
+    if conflict is not None:
+        sides = {"supporting": conflict.supporting, "refuting": conflict.refuting}
+        record["conflict"] = {
+            side: {"title": title, "sentence_id": number} for side, (title, number) in sides.items()
+        }
+    return record
 
 
 def sentence_json(sentence: Sentence) -> dict[str, Any]:
@@ -348,10 +368,6 @@ def hop_json(hop: Hop) -> dict[str, Any]:
         ],
         "read": list(hop.read),
         "evidence": [[s.title, s.index] for s in hop.evidence],
-        "proof": None if hop.proof is None else hop.proof.to_json(),
-        "sufficient": hop.sufficient,
-        **({} if hop.probability is None else {"probability": round(hop.probability, 6)}),
-        **comparisons_json(hop.comparisons),
-        "missing": None if hop.missing is None else list(hop.missing),
+        **judgement_json(hop.judgement),
         "seconds": round(hop.seconds, 4),
     }

@@ -20,7 +20,10 @@ from admiral import Admiral, Claim, RetrievalConfig, RetrievalResult
 from admiral.evaluation.measures import recall_at_k
 from admiral.gold import read_gold
 from admiral.io.claims import evenly_spaced
+from admiral.records import Hop
+from admiral.retrieval.hop_loop import stop_reason
 from admiral.retrieval.proving import build_judge
+from proofs import Judgement
 from proofs.judges.basic import NeverSufficient
 
 # In the order of the paper's table 6, and ours. The oracle stops when every gold document has a
@@ -70,19 +73,20 @@ class Stop:
 
 
 def stop_of(
-    judge: Any, claim: Claim, whole: RetrievalResult, gold: frozenset[str], min_hops: int
+    judge: Any, claim: Claim, whole: RetrievalResult, gold: frozenset[str], config: RetrievalConfig
 ) -> Stop:
     """Return where `judge` stops, who reads the evidence of every hop; None is the oracle."""
-    spent = 0.0
+    spent, hops = 0.0, list[Hop]()
     for hop in whole.hops:
         evidence = [(s.title, s.text) for s in hop.evidence]
         began = time.perf_counter()
         if judge is None:
-            sufficient = gold <= {title for title, _ in evidence}
+            judgement = Judgement(gold <= {title for title, _ in evidence}, None)
         else:
-            sufficient = judge.judge([claim.text], [evidence])[0].sufficient
+            (judgement,) = judge.judge([claim.text], [evidence])
             spent += time.perf_counter() - began
-        if sufficient and hop.number >= min_hops:
+        hops.append(replace(hop, judgement=judgement))
+        if stop_reason(hops, config) is not None:
             break
     return Stop(hop.number, sum(h.seconds for h in whole.hops[: hop.number]), spent)
 
@@ -164,7 +168,7 @@ def main(
             whole, rankings = rankings_by_hops(system, claim)
             full.append(sum(h.seconds for h in whole.hops))
             for name, judge in deciders.items():
-                stop = stop_of(judge, claim, whole, titles, config.min_hops)
+                stop = stop_of(judge, claim, whole, titles, config)
                 ranking = rankings[stop.hop - 1]
                 stops[name].append(stop)
                 hits[name].append(tuple(recall_at_k([titles], ranking, k) for k in _CUTS))

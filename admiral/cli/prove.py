@@ -126,7 +126,7 @@ def _check_proof(path: Path, claim: str, evidence: Sequence[tuple[str, str]]) ->
     except ProofError as error:
         remedy = "Correct the proof, or give the claim and evidence that it belongs to"
         raise AdmiralError(f"{path}: the proof does not fit: {error}. {remedy}") from error
-    return Judgement(proofs[0].sufficient, proofs[0])
+    return Judgement(proofs[0].sufficient, proofs[0]).located(claim, evidence)
 
 
 def split_title(sentence: str) -> tuple[str, str]:

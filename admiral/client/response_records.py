@@ -17,6 +17,7 @@ from admiral.records import (
     Sentence,
 )
 from proofs import Judgement, Proof, Verdict
+from proofs.judges.judgement import Conflict
 from proofs.verifier.reading import Comparison
 
 Record = Mapping[str, Any]
@@ -28,13 +29,9 @@ def hop_from_event(event: Record) -> Hop:
         event["number"],
         tuple(DocumentSet(tuple(each["titles"]), each["score"]) for each in event["document_sets"]),
         tuple(map(_sentence, event["evidence"])),
-        _proof(event["proof"]),
-        event["sufficient"],
+        judgement_from_record(event),
         event["seconds"],
         tuple(event["read"]),
-        event.get("probability"),
-        _probabilities(event.get("verdicts")),
-        _comparisons(event),
     )
 
 
@@ -60,13 +57,19 @@ def result_from_record(claim: Claim, hops: Sequence[Hop], record: Record) -> Ret
 
 
 def judgement_from_record(record: Record) -> Judgement:
-    """Return a judgement from the answer to a request to prove a claim."""
+    """Return a judgement from the record of a hop, or of the evidence of a request to prove."""
+    verdict, conflict = record["verdict"] or {}, record.get("conflict")
+    shares = verdict.get("probabilities")
     return Judgement(
         record["sufficient"],
-        _proof(record["proof"]),
+        None if record["proof"] is None else Proof.from_json(record["proof"]),
         record.get("probability"),
-        _probabilities(record.get("verdict_probabilities")),
-        _comparisons(record),
+        None if shares is None else {Verdict(label): share for label, share in shares.items()},
+        verdict.get("stop_at"),
+        tuple(Comparison(**one) for one in record.get("comparisons", ())),
+        None
+        if conflict is None
+        else Conflict(_named(conflict["supporting"]), _named(conflict["refuting"])),
     )
 
 
@@ -102,13 +105,5 @@ def _sentence(record: Record) -> Sentence:
     )
 
 
-def _proof(steps: Any) -> Proof | None:
-    return None if steps is None else Proof.from_json(steps)
-
-
-def _comparisons(record: Record) -> tuple[Comparison, ...]:
-    return tuple(Comparison(**one) for one in record.get("comparisons", ()))
-
-
-def _probabilities(values: Record | None) -> dict[Verdict, float] | None:
-    return None if values is None else {Verdict(label): value for label, value in values.items()}
+def _named(record: Record) -> tuple[str, int]:
+    return record["title"], record["sentence_id"]

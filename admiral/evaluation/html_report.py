@@ -16,7 +16,7 @@ from admiral.evaluation.traces import HopTrace, Outcome, Trace
 from admiral.gold import EvidenceSet, GoldClaim
 from admiral.graph.neighbourhood import Neighbour, Neighbourhood, NeighbourhoodFinder
 from admiral.io.judgement_page import page_file, page_head, script_policy
-from admiral.io.text_rendering import STOPPED, probability_note
+from admiral.io.text_rendering import STOPPED
 from proofs import Verdict
 from proofs.logic.wording import STYLE as PROOF_STYLE
 from proofs.logic.wording import escaped, escaped_text
@@ -238,7 +238,8 @@ def _hop(
     if hop.proof is not None:
         sentences = [(title, look_up(title, number)) for title, number in hop.evidence]
         yield f'<div class="scroll">{hop.proof.to_html(sentences, styled=False)}</div>\n'
-    note = probability_note(hop.probability)
+    share = "probability" if hop.sufficient else "probability that it is:"
+    note = "" if hop.probability is None else f" ({share} {hop.probability:.2f})"
     yield f"<p>Judged {'' if hop.sufficient else 'not '}sufficient{note}.</p>\n"
 
 

@@ -123,7 +123,7 @@ def parse_result(record: dict[str, Any], where: str) -> Prediction:
             raise RecordError(where, f"{field}.sentence_id", problem, REMEDY)
         sentences.append((_title(sentence, field, where), index))
     claim = record.get("claim")
-    verdict, probability = _estimated_verdict(record, where) or (_last_verdict(record, where), None)
+    verdict, probability = _verdict(record, where)
     return Prediction(
         claim_id(record, where, 0),
         tuple(dict.fromkeys(titles)),
@@ -134,18 +134,22 @@ def parse_result(record: dict[str, Any], where: str) -> Prediction:
     )
 
 
-def _estimated_verdict(record: dict[str, Any], where: str) -> tuple[Verdict, float] | None:
-    """Return the verdict of a record and its probability; None if it has no probabilities."""
+def _verdict(record: dict[str, Any], where: str) -> tuple[Verdict | None, float | None]:
+    """Return the verdict of a record and its probability, None where there is none.
+
+    Records of early versions have no verdict but that of their last proof.
+    """
+    last = _last_verdict(record, where)
     verdict = record.get("verdict")
-    if not isinstance(verdict, dict) or "probabilities" not in verdict:
-        return None
+    if verdict is None:
+        return None if "verdict" in record else last, None
     try:
-        label, values = Verdict(verdict["label"]), verdict["probabilities"]
-        probability = float(values[label.value])
-    except (KeyError, TypeError, ValueError) as error:
+        label, values = Verdict(verdict["label"]), verdict.get("probabilities")
+        probability = None if values is None else float(values[label.value])
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         problem = f"is not a label with its probability ({error})"
         raise RecordError(where, "verdict", problem, REMEDY) from error
-    if not 0 <= probability <= 1:
+    if probability is not None and not 0 <= probability <= 1:
         raise RecordError(where, "verdict", f"{probability} is not a probability", REMEDY)
     return label, probability
 

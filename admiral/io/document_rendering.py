@@ -9,13 +9,7 @@ from typing import Any
 import click
 
 from admiral.io.text_rendering import printable
-from admiral.records import (
-    Document,
-    ScoredTitle,
-    Sentence,
-    comparisons_json,
-    probabilities_json,
-)
+from admiral.records import Document, ScoredTitle, Sentence, judgement_json
 from proofs import Judgement
 from proofs.judges.judgement import form_warning
 
@@ -71,21 +65,14 @@ def judgement_record(
     claim: str, evidence: Sequence[tuple[str, str]], judgement: Judgement
 ) -> dict[str, Any]:
     """Return the judgement of a claim with the (title, sentence) pairs that it was proved from."""
-    proof, verdict, missing = judgement.proof, judgement.verdict, judgement.missing
     record: dict[str, Any] = {
         "claim": claim,
         "evidence": [{"title": title, "text": text} for title, text in evidence],
-        "sufficient": judgement.sufficient,
-        "verdict": None if verdict is None else verdict.value,
-        "missing": None if missing is None else list(missing),
-        "proof": None if proof is None else proof.to_json(),
+        **judgement_json(judgement),
     }
-    if judgement.probability is not None and judgement.verdicts is not None:
-        record["probability"] = round(judgement.probability, 6)
-        record["verdict_probabilities"] = probabilities_json(judgement.verdicts)
     if warning := form_warning(claim):
         record["warnings"] = [warning]
-    return {**record, **comparisons_json(judgement.comparisons)}
+    return record
 
 
 def render_document(

@@ -7,7 +7,11 @@ import hashlib
 from collections.abc import Sequence
 from importlib import resources
 
-from admiral.io.text_rendering import sufficiency_statement, verdict_statement
+from admiral.io.text_rendering import (
+    conflict_statement,
+    sufficiency_statement,
+    verdict_statement,
+)
 from proofs import Judgement
 from proofs.judges.judgement import form_warning
 from proofs.logic.wording import escaped
@@ -56,7 +60,7 @@ def judgement_page(claim: str, evidence: Sequence[tuple[str, str]], judgement: J
     """
     parts = [page_head("Proof", policy=_POLICY), f"<h1>{escaped(claim)}</h1>\n"]
     parts.append(judgement.proof.to_html(evidence) if judgement.proof else "<p>No proof.</p>\n")
-    parts += [f"<p>{line}</p>\n" for line in _conclusions(judgement)]
+    parts += [f"<p>{line}</p>\n" for line in _conclusions(evidence, judgement)]
     if warning := form_warning(claim):
         parts.append(f"<p>{escaped(warning)}</p>\n")
     parts.append("<h2>Evidence</h2>\n")
@@ -68,7 +72,7 @@ def judgement_page(claim: str, evidence: Sequence[tuple[str, str]], judgement: J
     return "".join([*parts, "</body>\n</html>\n"])
 
 
-def _conclusions(judgement: Judgement) -> list[str]:
+def _conclusions(evidence: Sequence[tuple[str, str]], judgement: Judgement) -> list[str]:
     lines = []
     if judgement.proof is not None and judgement.missing:
         spans = ", ".join(
@@ -77,9 +81,10 @@ def _conclusions(judgement: Judgement) -> list[str]:
         )
         lines.append(f"Not covered by the evidence: {spans}")
     lines += [f"Decided by comparison: {escaped(one.reason)}" for one in judgement.comparisons]
-    negation = "" if judgement.sufficient else "not "
-    lines.append(sufficiency_statement(negation, judgement.probability))
+    if judgement.conflict is not None:
+        texts = {(title, number): text for number, (title, text) in enumerate(evidence)}
+        lines.append(escaped(conflict_statement(judgement.conflict, texts)))
+    lines.append(sufficiency_statement(judgement))
     if judgement.verdict is not None:
-        shown = f"<strong>{judgement.verdict.value}</strong>"
-        lines.append(verdict_statement(shown, judgement.verdicts))
+        lines.append(verdict_statement(judgement, f"<strong>{judgement.verdict.value}</strong>"))
     return lines

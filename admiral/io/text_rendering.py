@@ -9,9 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 import click
 
 from admiral.records import Hop, RetrievalResult
-from proofs import Judgement, Proof, Verdict
-from proofs.judges.judgement import form_warning
-from proofs.verifier.reading import Comparison
+from proofs import Judgement, Proof
+from proofs.judges.judgement import Conflict, form_warning
 
 STOPPED = {
     "sufficient": "the evidence is sufficient",
@@ -37,27 +36,68 @@ def printable(text: str, limit: int | None = None) -> str:
     )
 
 
-def probability_note(probability: float | None) -> str:
-    """Return a probability in parentheses, preceded by a space; nothing for None."""
-    return "" if probability is None else f" (probability {probability:.2f})"
+def sufficiency_statement(judgement: Judgement, yet: str = "") -> str:
+    """Return the sentence that says whether evidence is sufficient, and how probably.
 
-
-def sufficiency_statement(negation: str, probability: float | None) -> str:
-    """Return the sentence that says whether evidence is sufficient.
-
-    `negation`: what precedes "sufficient", such as "not yet ".
+    Parameters
+    ----------
+    yet
+        What follows "not", such as "yet ".
     """
-    if negation and probability is not None:
-        return f"The evidence is {negation}sufficient (probability that it is: {probability:.2f})."
-    return f"The evidence is {negation}sufficient{probability_note(probability)}."
+    share, needed = judgement.probability, judgement.stop_at
+    if judgement.sufficient:
+        note = "" if share is None else f" (probability {share:.2f})"
+        return f"The evidence is sufficient{note}."
+    if share is None:
+        note = ""
+    elif needed is None:
+        note = f" (probability that it is: {share:.2f})"
+    elif share < needed:
+        note = f" (probability that it is: {_below(share, needed)}; needed: {needed:.2f})"
+    else:
+        note = " (no other verdict is as probable as NOT ENOUGH INFO)"
+    return f"The evidence is not {yet}sufficient{note}."
 
 
-def verdict_statement(label: str, verdicts: Mapping[Verdict, float] | None) -> str:
-    """Return the sentences that state a verdict and where it comes from."""
-    if verdicts is None:
+def _below(share: float, limit: float) -> str:
+    """Return a share with as many digits as show that it is below a limit, two at least."""
+    shown = (f"{share:.{digits}f}" for digits in range(2, 7))
+    return next((text for text in shown if float(text) < limit), f"{share}")
+
+
+def verdict_statement(judgement: Judgement, label: str) -> str:
+    """Return the sentences that state a verdict and where it comes from.
+
+    Parameters
+    ----------
+    judgement
+        A judgement with a verdict.
+    label
+        The verdict, as it is to be shown.
+    """
+    if judgement.verdicts is None:
         return f"The proof's verdict, not the truth: {label}. {_CAUTION}"
-    shown = ", ".join(f"{verdict.value} {value:.2f}" for verdict, value in verdicts.items())
-    return f"Verdict: {label} ({shown}). {_ESTIMATE}"
+    shown = ", ".join(f"{verdict.value} {v:.2f}" for verdict, v in judgement.verdicts.items())
+    forced = ""
+    if judgement.outweighed is not None:
+        forced = (
+            f" {judgement.outweighed.value} is more probable, but SUPPORTS and REFUTES together "
+            f"are not as probable as stop_at={judgement.stop_at:g} asks for."
+        )
+    return f"Verdict: {label} ({shown}).{forced} {_ESTIMATE}"
+
+
+def conflict_statement(conflict: Conflict, texts: Mapping[tuple[str, int], str]) -> str:
+    """Return the sentence that shows both sides of evidence that contradicts itself.
+
+    Parameters
+    ----------
+    texts
+        The sentences of the evidence, by title and number.
+    """
+    sides = (conflict.supporting, conflict.refuting)
+    one, other = (f'"{texts.get(key, "")}"' + (f" [{key[0]}]" if key[0] else "") for key in sides)
+    return f"The evidence contradicts itself: {one} supports the claim, {other} refutes it."
 
 
 def render_result(result: RetrievalResult, *, colour: bool = False, width: int = 100) -> str:
@@ -66,10 +106,11 @@ def render_result(result: RetrievalResult, *, colour: bool = False, width: int =
     With `colour`, the bold and dim type of terminals is used.
     """
     lines = [*_wrapped(_bold("Claim: ", colour) + printable(result.claim.text), "", width)]
-    for hop in result.hops:
-        lines += ["", *_hop_lines(hop, colour, width)]
+    for hop, previous in zip(result.hops, (None, *result.hops), strict=False):
+        lines += ["", *_hop_lines(hop, previous, colour, width)]
     lines += ["", f"{_bold('Stopped', colour)} because {STOPPED[result.stopped]}."]
-    lines += _verdict_lines(result.verdict, result.verdicts, width)
+    if result.judgement is not None:
+        lines += _verdict_lines(result.judgement, width)
     lines += ["", _bold("Documents", colour)]
     for rank, document in enumerate(result.documents[:_DOCUMENTS], 1):
         where = f"hop {document.hop}" if document.hop else "first stage"
@@ -106,16 +147,16 @@ def render_judgement(
         lines.append("  none")
     lines += ["", _bold("Proof", colour), *_proof_lines(judgement.proof, evidence, "  ", width), ""]
     lines += _missing_lines("Not covered: ", judgement.proof, "", width)
-    lines += _comparison_lines(judgement.comparisons, "", width)
-    negation = "" if judgement.sufficient else "not "
-    lines.append(sufficiency_statement(negation, judgement.probability))
-    lines += _verdict_lines(judgement.verdict, judgement.verdicts, width)
+    texts = {(title, number): text for number, (title, text) in enumerate(evidence)}
+    lines += _decision_lines(judgement, texts, "", width)
+    lines += _wrapped(sufficiency_statement(judgement), "", width)
+    lines += _verdict_lines(judgement, width)
     if warning := form_warning(claim):
         lines += ["", *_wrapped(_bold("Note: ", colour) + warning, "", width)]
     return "\n".join(lines) + "\n"
 
 
-def _hop_lines(hop: Hop, colour: bool, width: int) -> Iterator[str]:
+def _hop_lines(hop: Hop, previous: Hop | None, colour: bool, width: int) -> Iterator[str]:
     yield f"{_bold(f'Hop {hop.number}', colour)} {_dim(f'({hop.seconds:.2f} s)', colour)}"
     for document_set in hop.document_sets[:_SETS]:
         titles = " + ".join(printable(title, _CHARACTERS) for title in document_set.titles)
@@ -128,12 +169,16 @@ def _hop_lines(hop: Hop, colour: bool, width: int) -> Iterator[str]:
         yield from _sentence_lines(place, sentence.text, "    ", colour, width)
     if not hop.evidence:
         yield "    none"
-    yield _bold("  Proof", colour)
-    quoted = [(sentence.title, sentence.text) for sentence in hop.evidence]
-    yield from _proof_lines(hop.proof, quoted, "    ", width)
+    if previous is not None and hop.proof is not None and hop.proof == previous.proof:
+        yield f"{_bold('  Proof', colour)} as in hop {previous.number}"
+    else:
+        yield _bold("  Proof", colour)
+        quoted = [(sentence.title, sentence.text) for sentence in hop.evidence]
+        yield from _proof_lines(hop.proof, quoted, "    ", width)
     yield from _missing_lines("Not covered yet: ", hop.proof, "  ", width)
-    yield from _comparison_lines(hop.comparisons, "  ", width)
-    yield "  " + sufficiency_statement("" if hop.sufficient else "not yet ", hop.probability)
+    texts = {sentence.key: sentence.text for sentence in hop.evidence}
+    yield from _decision_lines(hop.judgement, texts, "  ", width)
+    yield from _wrapped(sufficiency_statement(hop.judgement, "yet "), "  ", width)
 
 
 def _sentence_lines(place: str, text: str, indent: str, colour: bool, width: int) -> Iterator[str]:
@@ -160,17 +205,21 @@ def _missing_lines(label: str, proof: Proof | None, indent: str, width: int) -> 
     return _wrapped(label + shown, indent, width) if shown else []
 
 
-def _comparison_lines(comparisons: Sequence[Comparison], indent: str, width: int) -> Iterator[str]:
-    for one in comparisons:
+def _decision_lines(
+    judgement: Judgement, texts: Mapping[tuple[str, int], str], indent: str, width: int
+) -> Iterator[str]:
+    """Yield what decided exactly, and what contradicts itself."""
+    for one in judgement.comparisons:
         yield from _wrapped(f"Decided by comparison: {printable(one.reason)}", indent, width)
+    if judgement.conflict is not None:
+        statement = conflict_statement(judgement.conflict, texts)
+        yield from _wrapped(printable(statement), indent, width)
 
 
-def _verdict_lines(
-    verdict: Verdict | None, verdicts: Mapping[Verdict, float] | None, width: int
-) -> list[str]:
-    if verdict is None:
+def _verdict_lines(judgement: Judgement, width: int) -> list[str]:
+    if judgement.verdict is None:
         return []
-    return _wrapped(verdict_statement(verdict.value, verdicts), "", width)
+    return _wrapped(verdict_statement(judgement, judgement.verdict.value), "", width)
 
 
 def _wrapped(text: str, indent: str, width: int) -> list[str]:

@@ -18,7 +18,7 @@ from pathlib import Path
 from admiral.errors import AdmiralError
 from admiral.records import DocumentSet, Hop, Proximity, RankedDocument, ScoredTitle
 from admiral.retrieval.evidence import z_scores
-from admiral.retrieval.state import HopRecord, SearchState
+from admiral.retrieval.state import NOT_JUDGED, HopRecord, SearchState
 from proofs.judges.fitted_weights import HiddenUnit, network_score, read_units, read_weights
 
 #: The constant of reciprocal rank fusion, ``1 / (constant + rank)`` (Cormack et al. 2009). They use
@@ -190,7 +190,7 @@ MIN_PROXIMITY = math.log(1e-6)
 _UNREAD_Z_SCORE = -1.0
 _MIN_LOG_PROBABILITY = math.log(1e-6)
 _FAR = Proximity(MIN_PROXIMITY, 0.0)
-_NO_HOP = HopRecord(Hop(0, (), (), None, False, 0.0), ())
+_NO_HOP = HopRecord(Hop(0, (), (), NOT_JUDGED, 0.0), ())
 
 
 def found_titles(state: SearchState) -> list[str]:

@@ -12,7 +12,15 @@ from typing import TypeVar
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
 from admiral.protocols import Documents, Stages
-from admiral.records import Claim, Document, DocumentSet, Hop, ScoredTitle, Sentence
+from admiral.records import (
+    Claim,
+    Document,
+    DocumentSet,
+    Hop,
+    ScoredTitle,
+    Sentence,
+    Stopped,
+)
 from admiral.retrieval.document_ranking import document_features, found_titles
 from admiral.retrieval.evidence import boost_mentioned, choose_evidence, reweighted
 from admiral.retrieval.mentions import mentions_in_texts
@@ -115,7 +123,6 @@ class HopLoop:
         self._on_stage, self._on_hop, self._on_timing = on_stage, on_hop, on_timing
         self._dynamic = config.hops == "dynamic"
         self._max_hops = config.max_hops if self._dynamic else int(config.hops)
-        self._min_hops = min(config.min_hops, self._max_hops)
 
     def advance(self, batch: Sequence[SearchState]) -> None:
         """Advance each claim by one hop, in place, and mark the claims that stop.
@@ -206,20 +213,20 @@ class HopLoop:
         ]
         self._report(batch, "judging the evidence")
         with timed("proof"):
-            judgements = self._stages.judge.judge(
-                claims, [[(s.title, s.text) for s in sentences] for sentences in evidence]
-            )
+            pairs = [[(s.title, s.text) for s in sentences] for sentences in evidence]
+            judgements = [
+                judgement.located(claim, given, [s.index for s in sentences])
+                for judgement, claim, given, sentences in zip(
+                    self._stages.judge.judge(claims, pairs), claims, pairs, evidence, strict=True
+                )
+            ]
         seconds = (time.perf_counter() - started) / len(batch)
         for state, record, judgement in zip(batch, records, judgements, strict=True):
             hop = replace(
                 record.hop,
                 document_sets=tuple(record.document_sets[: config.beam_size]),
-                proof=judgement.proof,
-                sufficient=judgement.sufficient,
+                judgement=judgement,
                 seconds=seconds,
-                probability=judgement.probability,
-                verdicts=judgement.verdicts,
-                comparisons=judgement.comparisons,
             )
             state.records.append(replace(record, hop=hop))
             state.next_sets = []
@@ -304,12 +311,30 @@ class HopLoop:
         return choose_evidence(scored, self._config.evidence, self._config.evidence_per_document)
 
     def _stop_if_done(self, state: SearchState, hop: Hop) -> None:
+        reason = stop_reason(state.hops, self._config) if self._dynamic else None
         if not hop.evidence:
             state.stopped = "dead_end"
-        elif self._dynamic and hop.sufficient and hop.number >= self._min_hops:
-            state.stopped = "sufficient"
-        elif hop.number == self._max_hops:
+        elif reason is None and hop.number == self._max_hops:
             state.stopped = "max_hops"
+        else:
+            state.stopped = reason
+
+
+def stop_reason(hops: Sequence[Hop], config: RetrievalConfig) -> Stopped | None:
+    """Return why a dynamic search stops after hops, None if it goes on while there are any left.
+
+    It stops if the evidence is sufficient with the probability `stop_search_at`, and before the
+    setting `min_hops` only if a single verdict is so probable; or if a hop has changed nothing.
+    """
+    *earlier, last = hops
+    if last.sufficient:
+        is_early = last.number < min(config.min_hops, config.max_hops)
+        share = last.judgement.confidence if is_early else last.judgement.probability
+        # Without a verifier there are no probabilities.
+        if (not is_early) if share is None else share >= config.stop_search_at:
+            return "sufficient"
+    repeated = earlier and last.repeats(earlier[-1])
+    return "dead_end" if repeated and last.number < config.max_hops else None
 
 
 def _waiting_for(step: NextStep, batch: Sequence[SearchState]) -> list[SearchState]:

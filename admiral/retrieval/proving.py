@@ -153,8 +153,9 @@ def judge_evidence(
             f"evidence: {len(pairs)} sentences are too many for this judge; its model has "
             f"tokens to name {limit}, so give {limit} or less"
         )
-    (judgement,) = judge.judge([clean_text(claim)], [pairs])
-    return judgement
+    text = clean_text(claim)
+    (judgement,) = judge.judge([text], [pairs])
+    return judgement.located(text, pairs)
 
 
 def _clean_pair(given: tuple[str, str], number: int) -> tuple[str, str]:

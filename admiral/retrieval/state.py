@@ -9,6 +9,10 @@ from enum import Enum, auto
 from admiral.records import Claim, DocumentSet, Hop, Proximity, ScoredTitle, Sentence, Stopped
 from admiral.retrieval.evidence import best_scores
 from admiral.retrieval.mentions import interleaved
+from proofs import Judgement
+
+#: In place of the judgement of a hop that is not complete.
+NOT_JUDGED = Judgement(False, None)
 
 
 class NextStep(Enum):
@@ -145,7 +149,7 @@ class SearchState:
             rank = {title: number for number, title in enumerate(read)}
             ordered = sorted(self.candidates or (), key=lambda c: rank.get(c.title, len(rank)))
             document_sets = [DocumentSet((c.title,), c.score) for c in ordered]
-        hop = Hop(len(self.records) + 1, (), evidence, None, False, 0.0, read)
+        hop = Hop(len(self.records) + 1, (), evidence, NOT_JUDGED, 0.0, read)
         return HopRecord(hop, document_sets, best_scores(sentences), title_scores or {}, mentioned)
 
     def with_record(self, record: HopRecord) -> SearchState:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from pydantic import BaseModel, Field
 
-from admiral.records import RetrievalResult, Sentence
+from admiral.records import RetrievalResult, Sentence, judgement_json
+from admiral.serving.judgement_models import ConflictRecord, ProofStepRecord, VerdictRecord
 from admiral.serving.request_models import Text
-from proofs import Proof
+from proofs import Judgement
 
 _LONGEST_TEXT = 1_000
 
@@ -31,15 +35,21 @@ class EvidenceSentence(NumberedSentence):
     title: str = Field(description="Title of its document, for read_document.")
 
 
+class Step(ProofStepRecord):
+    """A step of a proof, also in words."""
+
+    words: str = Field(description="The step as a sentence.")
+
+
 class ProofRecord(BaseModel):
     """What given evidence proves; the words of a program, which may be wrong."""
 
-    verdict: str | None = Field(description="SUPPORTS, REFUTES or NOT ENOUGH INFO.")
-    probability: float | None = Field(description="Probability of the verdict, if estimated.")
-    sufficient: bool = Field(description="Whether the evidence covers the claim.")
-    proof: list[str] = Field(description="The steps in words, with the titles of the documents.")
+    verdict: VerdictRecord | None = Field(description="Null if the text is no claim.")
+    sufficient: bool = Field(description="Whether the evidence is enough for a verdict.")
+    proof: list[Step] = Field(description="The steps of the proof.")
     missing: list[str] = Field(description="Questions that the evidence leaves open.")
     comparisons: list[str] = Field(description="Values compared exactly, which decided.")
+    conflict: ConflictRecord | None = Field(description="Sentences that contradict each other.")
     warnings: list[str] = Field(description="Why there is no verdict, or what was not read.")
 
 
@@ -84,16 +94,11 @@ def evidence_page(
     result: RetrievalResult, start: int, limit: int, next_cursor: str | None
 ) -> EvidencePage:
     """Return a page of a result, with the documents from `start` on."""
-    last = result.hops[-1] if result.hops else None
-    verdict, verdicts = result.verdict, result.verdicts
+    judged = result.judgement or Judgement(False, None)
+    pairs = [(sentence.title, sentence.text) for sentence in result.evidence]
     return EvidencePage(
+        **judgement_fields(judged, pairs),
         claim=result.claim.text,
-        verdict=None if verdict is None else verdict.value,
-        probability=None if verdicts is None or verdict is None else round(verdicts[verdict], 4),
-        sufficient=last is not None and last.sufficient,
-        proof=proof_words(last.proof if last else None, sentence_pairs(result.evidence)),
-        missing=open_questions(last.proof if last else None),
-        comparisons=[one.reason for one in last.comparisons] if last else [],
         warnings=list(result.warnings),
         stopped=result.stopped,
         evidence=[evidence_sentence(sentence) for sentence in result.evidence],
@@ -108,19 +113,20 @@ def evidence_sentence(sentence: Sentence) -> EvidenceSentence:
     return EvidenceSentence(title=sentence.title, sentence_id=sentence.index, text=text)
 
 
-def sentence_pairs(evidence: tuple[Sentence, ...]) -> list[tuple[str, str]]:
-    """Return the pairs of title and text."""
-    return [(sentence.title, sentence.text) for sentence in evidence]
-
-
-def proof_words(proof: Proof | None, evidence: list[tuple[str, str]]) -> list[str]:
-    """Return the steps of a proof in words; none without a proof."""
-    return [] if proof is None else proof.in_words(evidence)
-
-
-def open_questions(proof: Proof | None) -> list[str]:
-    """Return what a proof leaves open, as questions where there are any."""
-    return [] if proof is None else [question or span for span, question in proof.questions()]
+def judgement_fields(judgement: Judgement, evidence: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """Return the fields of a `ProofRecord` that a judgement has, without warnings."""
+    record, proof = judgement_json(judgement), judgement.proof
+    words = [] if proof is None else proof.in_words(evidence)
+    questions = [] if proof is None else proof.questions()
+    steps = zip(record["proof"] or (), words, strict=True)
+    return {
+        "verdict": record["verdict"],
+        "sufficient": judgement.sufficient,
+        "proof": [{**step, "words": sentence} for step, sentence in steps],
+        "missing": [question or span for span, question in questions],
+        "comparisons": [one.reason for one in judgement.comparisons],
+        "conflict": record.get("conflict"),
+    }
 
 
 def shortened(text: str) -> str:

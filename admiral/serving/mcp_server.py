@@ -29,8 +29,7 @@ from admiral.serving.mcp_records import (
     ProofRecord,
     SearchPage,
     evidence_page,
-    open_questions,
-    proof_words,
+    judgement_fields,
     shortened,
 )
 from admiral.serving.request_models import MAX_HOPS, Text
@@ -139,16 +138,8 @@ class _Tools:
             judgement = await service.prove(claim, pairs, kb)
         except Exception as error:
             raise _tool_error(error) from error
-        verdict, verdicts = judgement.verdict, judgement.verdicts
-        return ProofRecord(
-            verdict=None if verdict is None else verdict.value,
-            probability=None if verdicts is None or verdict is None else verdicts[verdict],
-            sufficient=judgement.sufficient,
-            proof=proof_words(judgement.proof, pairs),
-            missing=open_questions(judgement.proof),
-            comparisons=[one.reason for one in judgement.comparisons],
-            warnings=list(filter(None, [form_warning(claim)])),
-        )
+        warnings = list(filter(None, [form_warning(claim)]))
+        return ProofRecord(**judgement_fields(judgement, pairs), warnings=warnings)
 
     async def check_citation(
         self,

@@ -23,7 +23,8 @@ from admiral.io.document_rendering import judgement_record, ranking_record, set_
 from admiral.kb import KnowledgeBase
 from admiral.kb.corpus.sentence_splitter import sentence_spans
 from admiral.library.source_records import Source
-from admiral.records import Claim, Hop, RetrievalResult, hop_json, probabilities_json, sentence_json
+from admiral.records import Claim, Hop, RetrievalResult, hop_json, sentence_json
+from admiral.serving.judgement_models import JudgementRecord, ResultRecord
 from admiral.serving.problems import ProblemError, problem_of
 from admiral.serving.request_models import (
     BatchRequest,
@@ -35,37 +36,28 @@ from admiral.serving.request_models import (
 )
 from admiral.serving.service import Service
 from admiral.storage.atomic_files import encode_record
-from proofs import Proof
-from proofs.logic.wording import cited_steps, contrasting_words
+from proofs.logic.wording import contrasting_words
 
 
 def hop_event(hop: Hop) -> dict[str, Any]:
     """Return a hop as a JSON object.
 
     It has the fields of the record of the result, and ``evidence`` with sentences and scores;
-    ``citations``, which has for each step of the proof the ``title`` of the document that it quotes
-    and the words that contradict each other as ``contrast``, or null; ``questions``, the parts of
-    the claim that the evidence does not cover (``span``) with a ``question`` or null; with a
-    verifier, the probabilities of ``verdicts``.
+    ``contrasts``, for each step of the proof the words that contradict each other, or null; and
+    ``questions``, the parts of the claim that the evidence does not cover (``span``) with a
+    ``question`` or null.
     """
     evidence = [sentence_json(sentence) for sentence in hop.evidence]
     questions = [] if hop.proof is None else hop.proof.questions()
     return {
         **hop_json(hop),
         "evidence": evidence,
-        "citations": [] if hop.proof is None else _citations(hop.proof, hop),
+        "contrasts": [
+            contrasting_words(step.claim, step.evidence, step.operator)
+            for step in (() if hop.proof is None else hop.proof.steps)
+        ],
         "questions": [{"span": span, "question": question} for span, question in questions],
-        **({} if hop.verdicts is None else {"verdicts": probabilities_json(hop.verdicts)}),
     }
-
-
-def _citations(proof: Proof, hop: Hop) -> list[dict[str, Any]]:
-    triples = [(step.claim, step.evidence, step.operator) for step in proof.steps]
-    pairs = [(sentence.title, sentence.text) for sentence in hop.evidence]
-    return [
-        {"title": title, "contrast": contrasting_words(*step)}
-        for step, title in cited_steps(triples, pairs)
-    ]
 
 
 JSON = "application/json"
@@ -76,7 +68,7 @@ router = APIRouter(prefix="/v1", tags=["retrieval"])
 citations = APIRouter(prefix="/v1", tags=["citations"])
 
 
-@router.post("/retrieve")
+@router.post("/retrieve", responses={200: {"model": ResultRecord}})
 async def retrieve(body: ClaimRequest, request: Request) -> Response:
     """Return the record of a claim, as `admiral retrieve --json` writes it."""
     service: Service = request.app.state.service
@@ -138,7 +130,7 @@ async def retrieve_stream(body: ClaimRequest, request: Request) -> Response:
         )
 
 
-@router.post("/prove")
+@router.post("/prove", responses={200: {"model": JudgementRecord}})
 async def prove(body: ProofRequest, request: Request) -> Response:
     """Return the judgement of a claim on given sentences, as `admiral prove --json` writes it."""
     service: Service = request.app.state.service

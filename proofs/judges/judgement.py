@@ -1,10 +1,20 @@
-"""The judgement of a sufficiency judge, and which texts get none."""
+"""The judgement of a sufficiency judge: what follows from three probabilities.
+
+A verifier gives the probabilities that evidence supports a claim, that it refutes it, and that it
+is not enough. `decide` is the only place where a decision is made of them; whether the evidence is
+sufficient, the verdict and its confidence follow, and what shows them decides nothing.
+
+There is one decision because two would contradict each other: evidence is sufficient exactly if
+there is a verdict other than NOT ENOUGH INFO. Such a verdict is always the most probable of the
+three. A threshold above 0.5 can force NOT ENOUGH INFO where another verdict is more probable, which
+`Judgement.outweighed` names; with a threshold of at most 0.5, the most probable one always wins.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from proofs.logic.operators import NatOp, Verdict
 from proofs.logic.proof import Proof, ProofStep
@@ -13,6 +23,47 @@ from proofs.verifier.reading import Comparison
 
 #: The evidence of a claim: pairs of title and sentence.
 Evidence = Sequence[tuple[str, str]]
+
+# As many digits are kept of probabilities, so that a record decides as the judgement does.
+_DIGITS = 6
+
+
+def probabilities(labels: Iterable[float]) -> Mapping[Verdict, float]:
+    """Return the probability of each verdict from those of a verifier's `LABELS`."""
+    supports, _, refutes = (round(float(share), _DIGITS) for share in labels)
+    return {
+        Verdict.SUPPORTS: supports,
+        Verdict.REFUTES: refutes,
+        Verdict.NOT_ENOUGH_INFO: max(round(1 - supports - refutes, _DIGITS), 0.0),
+    }
+
+
+def decide(verdicts: Mapping[Verdict, float], stop_at: float) -> Verdict:
+    """Return the verdict that follows from the probability of each.
+
+    It is SUPPORTS or REFUTES, whichever is more probable, if that is at least as probable as NOT
+    ENOUGH INFO and the two together are at least as probable as `stop_at`.
+    """
+    best = max((Verdict.SUPPORTS, Verdict.REFUTES), key=verdicts.__getitem__)
+    open_share = verdicts[Verdict.NOT_ENOUGH_INFO]
+    if verdicts[best] >= open_share and _decided(verdicts) >= stop_at:
+        return best
+    return Verdict.NOT_ENOUGH_INFO
+
+
+def _decided(verdicts: Mapping[Verdict, float]) -> float:
+    return round(1 - verdicts[Verdict.NOT_ENOUGH_INFO], _DIGITS)
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """Sentences of the evidence that contradict each other, as titles and sentence numbers.
+
+    The numbers are those in the list of evidence, or in the documents after `Judgement.located`.
+    """
+
+    supporting: tuple[str, int]  # it alone supports the claim
+    refuting: tuple[str, int]  # it alone refutes the claim
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,43 +80,89 @@ class Judgement:
         Probability that the evidence is sufficient; None without a verifier.
     verdicts
         Probability of each verdict; None without a verifier.
+    stop_at
+        The threshold by which `decide` has decided; None without `verdicts`.
     comparisons
         Values of claim and evidence that decided, where words decide exactly.
+    conflict
+        Sentences of the evidence that contradict each other; None if none do.
     """
 
     sufficient: bool
     proof: Proof | None
     probability: float | None = None
     verdicts: Mapping[Verdict, float] | None = None
+    stop_at: float | None = None
     comparisons: tuple[Comparison, ...] = ()
+    conflict: Conflict | None = None
+
+    @classmethod
+    def decided(
+        cls,
+        verdicts: Mapping[Verdict, float],
+        stop_at: float,
+        proof: Proof | None = None,
+        comparisons: tuple[Comparison, ...] = (),
+        conflict: Conflict | None = None,
+    ) -> Judgement:
+        """Return the judgement that follows from the probability of each verdict."""
+        sufficient = decide(verdicts, stop_at) is not Verdict.NOT_ENOUGH_INFO
+        share = _decided(verdicts)
+        return cls(sufficient, proof, share, verdicts, stop_at, comparisons, conflict)
 
     @property
     def verdict(self) -> Verdict | None:
-        """The verdict on the claim, which may be wrong; None without a proof.
+        """The verdict on the claim, which may be wrong.
 
-        It is NOT ENOUGH INFO if the evidence is insufficient; else the more probable of the other
-        two, or without probabilities that of the proof.
+        It is what `decide` makes of the probabilities, or without them what the steps of the proof
+        add up to; None without either.
         """
-        return verdict_of(self.sufficient, self.proof, self.verdicts)
+        if self.verdicts is not None and self.stop_at is not None:
+            return decide(self.verdicts, self.stop_at)
+        if self.proof is None:
+            return None
+        return self.proof.verdict() if self.sufficient else Verdict.NOT_ENOUGH_INFO
+
+    @property
+    def confidence(self) -> float | None:
+        """The probability of the verdict; None without a verifier."""
+        if self.verdicts is None or self.verdict is None:
+            return None
+        return self.verdicts[self.verdict]
+
+    @property
+    def outweighed(self) -> Verdict | None:
+        """The verdict that is more probable than NOT ENOUGH INFO, which the threshold has forced.
+
+        None if the verdict is the most probable one.
+        """
+        if self.verdicts is None or self.verdict is not Verdict.NOT_ENOUGH_INFO:
+            return None
+        best = max(self.verdicts, key=self.verdicts.__getitem__)
+        return best if self.verdicts[best] > self.verdicts[Verdict.NOT_ENOUGH_INFO] else None
 
     @property
     def missing(self) -> tuple[str, ...] | None:
         """The claim spans that the evidence does not cover; None without a proof."""
         return None if self.proof is None else self.proof.missing
 
+    def located(self, claim: str, evidence: Evidence, numbers: Sequence[int] = ()) -> Judgement:
+        """Return the judgement with the places of all spans (see `Proof.located`).
 
-def verdict_of(
-    sufficient: bool, proof: Proof | None, verdicts: Mapping[Verdict, float] | None
-) -> Verdict | None:
-    """Return the verdict of a decision, as `Judgement.verdict` describes it."""
-    if proof is None and verdicts is None:
-        return None
-    if not sufficient:
-        return Verdict.NOT_ENOUGH_INFO
-    if verdicts is not None:
-        return max((Verdict.SUPPORTS, Verdict.REFUTES), key=verdicts.__getitem__)
-    assert proof is not None
-    return proof.verdict()
+        Parameters
+        ----------
+        evidence
+            The pairs of title and sentence that were judged.
+        numbers
+            For each sentence, its number in its document, in place of that in `evidence`.
+        """
+        proof, conflict = self.proof, self.conflict
+        if proof is not None:
+            proof = proof.located(claim, evidence, numbers)
+        if conflict is not None and numbers:
+            (title, one), (other_title, other) = conflict.supporting, conflict.refuting
+            conflict = Conflict((title, numbers[one]), (other_title, numbers[other]))
+        return replace(self, proof=proof, conflict=conflict)
 
 
 def uncovered(claim: str) -> Judgement:

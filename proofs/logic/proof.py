@@ -8,13 +8,16 @@ braces and backslashes are escaped with a backslash, and line breaks are written
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from proofs.logic.operators import NatOp, Verdict, is_sufficient, verdict
-from proofs.logic.wording import proof_table, question, steps_in_words
-from proofs.logic.words import has_content, word_spans
+from proofs.logic.quotation import Quotation
+from proofs.logic.wording import cited_steps, proof_table, question, steps_in_words
+from proofs.logic.words import has_content, locate_spans, word_spans
+
+T = TypeVar("T", str, int, bool)
 
 _ESCAPES = {**{c: "\\" + c for c in "\\{}[]"}, "\n": "\\n", "\r": "\\r"}
 _ESCAPE_TABLE = str.maketrans(_ESCAPES)
@@ -138,6 +141,10 @@ class ProofStep:
     ----------
     evidence
         The evidence span; may be empty only if the operator is independence.
+    start
+        The character of the claim at which its span begins; None before `Proof.located`.
+    quotation
+        Where the evidence span stands; None if that is not known, or if there is none.
 
     Raises
     ------
@@ -148,6 +155,8 @@ class ProofStep:
     claim: str
     evidence: str
     operator: NatOp
+    start: int | None = field(default=None, compare=False)
+    quotation: Quotation | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         if not self.claim or self.claim != self.claim.strip():
@@ -206,7 +215,7 @@ class Proof:
         evidence
             The proof's pairs of title and sentence; without them, no titles are named.
         """
-        return list(steps_in_words(self._triples(), evidence))
+        return list(steps_in_words(self.steps, evidence))
 
     def to_html(self, evidence: Sequence[tuple[str, str]] = (), *, styled: bool = True) -> str:
         """Return an HTML table of the steps in words; see `proofs.logic.wording.proof_table`.
@@ -218,7 +227,34 @@ class Proof:
         styled
             Whether to include the style sheet, `proofs.logic.wording.STYLE`.
         """
-        return proof_table(self._triples(), evidence, styled)
+        return proof_table(self.steps, evidence, styled)
+
+    def located(
+        self, claim: str, evidence: Sequence[tuple[str, str]], numbers: Sequence[int] = ()
+    ) -> Proof:
+        """Return the proof with the places of its spans in the claim and in the evidence.
+
+        Places of quotations that are known already are kept.
+
+        Parameters
+        ----------
+        evidence
+            The proof's pairs of title and sentence.
+        numbers
+            For each sentence, its number in its document, in place of that in `evidence`.
+
+        Raises
+        ------
+        ValueError
+            If the claim does not contain the spans of the steps.
+        """
+        starts = [start for start, _ in locate_spans(claim, (step.claim for step in self.steps))]
+        steps = []
+        for (step, place), start in zip(cited_steps(self.steps, evidence), starts, strict=True):
+            if place is not None and numbers:
+                place = replace(place, sentence_id=numbers[place.sentence_id])
+            steps.append(replace(step, start=start, quotation=place))
+        return Proof(tuple(steps))
 
     def to_text(self) -> str:
         """Return ``{ claim span } [ evidence span ] OP ...``, which `parse` reads back."""
@@ -241,12 +277,12 @@ class Proof:
             raise ProofSyntaxError("expected '{', found the end", text, len(text))
         return cls(steps)
 
-    def to_json(self) -> list[dict[str, str]]:
-        """Return a list of objects with the fields claim, evidence and operator."""
-        return [
-            {"claim": s.claim, "evidence": s.evidence, "operator": s.operator.value}
-            for s in self.steps
-        ]
+    def to_json(self) -> list[dict[str, Any]]:
+        """Return a list of objects with the fields claim, evidence and operator.
+
+        Those of a located proof also have the places of both spans, null where nothing is quoted.
+        """
+        return [_step_json(step) for step in self.steps]
 
     @classmethod
     def from_json(cls, record: Iterable[Any]) -> Proof:
@@ -316,18 +352,57 @@ def read_proofs(path: str | Path) -> Iterator[Proof]:
                 raise ProofFileError(path, number, error.offset + 1, error.problem) from None
 
 
+def _step_json(step: ProofStep) -> dict[str, Any]:
+    record = {"claim": step.claim, "evidence": step.evidence, "operator": step.operator.value}
+    if step.start is None:
+        return record
+    place = step.quotation
+    return {
+        **record,
+        "claim_start": step.start,
+        "claim_end": step.start + len(step.claim),
+        "title": None if place is None else place.title,
+        "sentence_id": None if place is None else place.sentence_id,
+        "evidence_start": None if place is None else place.start,
+        "evidence_end": None if place is None else place.end,
+        "in_title": place is not None and place.in_title,
+    }
+
+
 def _step_from_json(number: int, record: Any) -> ProofStep:
     where = f"step {number} of the proof"
     if not isinstance(record, Mapping):
         raise ProofError(f"{where}: expected an object, found {type(record).__name__}")
-    for field in ("claim", "evidence", "operator"):
-        if not isinstance(record.get(field), str):
-            raise ProofError(f"{where}: field {field!r} is missing or not a string")
+    for name in ("claim", "evidence", "operator"):
+        if not isinstance(record.get(name), str):
+            raise ProofError(f"{where}: field {name!r} is missing or not a string")
     try:
         operator = NatOp(record["operator"])
     except ValueError:
         raise ProofError(f"{where}: unknown operator {record['operator']!r}") from None
-    return ProofStep(record["claim"], record["evidence"], operator)
+    return ProofStep(
+        record["claim"],
+        record["evidence"],
+        operator,
+        _place(where, record, "claim_start", int),
+        _quotation(where, record),
+    )
+
+
+def _quotation(where: str, record: Mapping[str, Any]) -> Quotation | None:
+    title = _place(where, record, "title", str)
+    fields = ("sentence_id", "evidence_start", "evidence_end")
+    number, start, end = (_place(where, record, name, int) for name in fields)
+    if title is None or number is None or start is None or end is None:
+        return None
+    return Quotation(title, number, start, end, bool(_place(where, record, "in_title", bool)))
+
+
+def _place(where: str, record: Mapping[str, Any], name: str, kind: type[T]) -> T | None:
+    value = record.get(name)
+    if value is None or type(value) is kind:
+        return value
+    raise ProofError(f"{where}: field {name!r} is not of type {kind.__name__}")
 
 
 def _check_partition(spans: Sequence[str], claim: str) -> None:

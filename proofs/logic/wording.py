@@ -7,73 +7,66 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
+from typing import TYPE_CHECKING
 
 from proofs.logic.operators import REFUTING_OPERATORS, NatOp
+from proofs.logic.quotation import Quotation, find_quotation
 from proofs.logic.words import Word, split_words, word_list
 
-Triple = tuple[str, str, NatOp]
+if TYPE_CHECKING:  # it imports this module
+    from proofs.logic.proof import ProofStep
 
 
 def steps_in_words(
-    steps: Iterable[Triple], evidence: Sequence[tuple[str, str]] = ()
+    steps: Iterable[ProofStep], evidence: Sequence[tuple[str, str]] = ()
 ) -> Iterator[str]:
     """Yield one sentence for each step of a proof.
 
     Parameters
     ----------
     evidence
-        Pairs of title and sentence; without them, no titles are named.
+        Pairs of title and sentence; without them, only titles of located steps are named.
     """
-    for (claim, quoted, operator), title in cited_steps(steps, evidence):
-        sentence = f'"{claim}" {operator.phrase}'
-        quotation = f'"{quoted}"' + (f" [{title}]" if title else "")
-        if operator is NatOp.INDEPENDENCE:
-            yield f"{sentence} (closest: {quotation})" if quoted else sentence
+    for step, place in cited_steps(steps, evidence):
+        sentence = f'"{step.claim}" {step.operator.phrase}'
+        title = place.title if place is not None else ""
+        quotation = f'"{step.evidence}"' + (f" [{title}]" if title else "")
+        if step.operator is NatOp.INDEPENDENCE:
+            yield f"{sentence} (closest: {quotation})" if step.evidence else sentence
             continue
-        contrast = contrasting_words(claim, quoted, operator)
+        contrast = contrasting_words(step.claim, step.evidence, step.operator)
         ending = ""
         if contrast is not None:
             ending = f': the claim says "{contrast[0]}", the evidence "{contrast[1]}"'
-        elif operator in REFUTING_OPERATORS and (
-            context := _quoted_sentence(quoted, title, evidence)
+        elif step.operator in REFUTING_OPERATORS and (
+            context := _quoted_sentence(step.evidence, title, evidence)
         ):
             ending = f': the evidence says "{context}"'
         yield f"{sentence} {quotation}{ending}"
 
 
-def _quoted_sentence(
-    quoted: str, title: str | None, evidence: Sequence[tuple[str, str]]
-) -> str | None:
-    for document, sentence in evidence:
-        if document == title and _whole_words(quoted).search(sentence) and quoted != sentence:
-            return sentence
-    return None
-
-
-def _whole_words(quoted: str) -> re.Pattern[str]:
-    """Return a pattern of whole words: "art" is not quoted from "started"."""
-    return re.compile(rf"(?<!\w){re.escape(quoted)}(?!\w)")
+def _quoted_sentence(quoted: str, title: str, evidence: Sequence[tuple[str, str]]) -> str | None:
+    own = [pair for pair in evidence if pair[0] == title]
+    place = find_quotation(quoted, own)
+    if place is None or place.in_title or quoted == own[place.sentence_id][1]:
+        return None
+    return own[place.sentence_id][1]
 
 
 def cited_steps(
-    steps: Iterable[Triple], evidence: Sequence[tuple[str, str]]
-) -> Iterator[tuple[Triple, str | None]]:
-    """Yield each step with the title of the document that it quotes, None if there is none.
+    steps: Iterable[ProofStep], evidence: Sequence[tuple[str, str]]
+) -> Iterator[tuple[ProofStep, Quotation | None]]:
+    """Yield each step with the place of its quotation, None if there is none.
 
-    If several documents contain the span, the one that the step before quotes is preferred, then
-    the first with the span in a sentence, then the first with the span in its title.
+    Where a proof does not say it, it is found by `find_quotation`, and numbered as in `evidence`.
     """
     previous: str | None = None
     for step in steps:
-        quoted = step[1]
-        title = None
-        if quoted:
-            whole = _whole_words(quoted)
-            in_sentences = [title for title, sentence in evidence if whole.search(sentence)]
-            titles = [*in_sentences, *(title for title, _ in evidence if whole.search(title))]
-            title = previous if previous in titles else next(iter(titles), None)
-        previous = title or previous
-        yield step, title
+        place = step.quotation
+        if place is None and step.evidence:
+            place = find_quotation(step.evidence, evidence, previous)
+        previous = place.title if place is not None else previous
+        yield step, place
 
 
 def contrasting_words(claim: str, quoted: str, operator: NatOp) -> tuple[str, str] | None:
@@ -119,11 +112,11 @@ STYLE = """
 
 
 def proof_table(
-    steps: Iterable[tuple[str, str, NatOp]],
+    steps: Iterable[ProofStep],
     evidence: Sequence[tuple[str, str]] = (),
     styled: bool = True,
 ) -> str:
-    """Return the HTML table of (claim span, evidence span, operator) triples.
+    """Return the HTML table of the steps of a proof.
 
     Parameters
     ----------
@@ -133,17 +126,17 @@ def proof_table(
         Whether to include the style sheet. A page of many proofs includes `STYLE` once instead.
     """
     rows = []
-    for (claim, quoted, operator), title in cited_steps(steps, evidence):
-        closest = "closest: " if operator is NatOp.INDEPENDENCE and quoted else ""
-        cell = closest + (f"“{escaped(quoted)}”" if quoted else "")
-        cell += f" <cite>{escaped(title)}</cite>" if title else ""
-        contrast = contrasting_words(claim, quoted, operator)
+    for step, place in cited_steps(steps, evidence):
+        closest = "closest: " if step.operator is NatOp.INDEPENDENCE and step.evidence else ""
+        cell = closest + (f"“{escaped(step.evidence)}”" if step.evidence else "")
+        cell += f" <cite>{escaped(place.title)}</cite>" if place and place.title else ""
+        contrast = contrasting_words(step.claim, step.evidence, step.operator)
         if contrast is not None:
             ours, theirs = map(escaped, contrast)
             cell += f"<br>the claim says “{ours}”, the evidence “{theirs}”"
         rows.append(
-            f'<tr class="{operator.name.lower()}"><td>“{escaped(claim)}”</td>'
-            f"<td>{escaped(operator.phrase)}</td><td>{cell}</td></tr>\n"
+            f'<tr class="{step.operator.name.lower()}"><td>“{escaped(step.claim)}”</td>'
+            f"<td>{escaped(step.operator.phrase)}</td><td>{cell}</td></tr>\n"
         )
     head = "<tr><th>The claim</th><th></th><th>The evidence</th></tr>\n"
     style = f"<style>{STYLE}</style>\n" if styled else ""

@@ -15,11 +15,13 @@ from admiral.records import (
     RetrievalResult,
     Sentence,
 )
-from proofs import NatOp, Proof, ProofStep, Verdict
+from proofs import Judgement, NatOp, Proof, ProofStep, Verdict
 from proofs.verifier.reading import Comparison
 
 #: Probabilities that contradict the proofs of `result`.
 VERDICTS = {Verdict.SUPPORTS: 0.25, Verdict.REFUTES: 0.625, Verdict.NOT_ENOUGH_INFO: 0.125}
+#: Probabilities of which the threshold 0.75 makes NOT ENOUGH INFO, although it is not the highest.
+OPEN_VERDICTS = {Verdict.SUPPORTS: 0.5, Verdict.REFUTES: 0.125, Verdict.NOT_ENOUGH_INFO: 0.375}
 #: What decided instead of the verifier.
 COMPARED = (Comparison("contradiction", "five", "six", 0, "Five is not six."),)
 
@@ -34,13 +36,18 @@ def result(claim: Claim, *, title: str = "Ada Lovelace", seconds: float = 0.25) 
     )
     full_proof = Proof((ProofStep("Ada wrote", "She wrote", NatOp.EQUIVALENCE),))
     hops = (
-        Hop(1, (DocumentSet((title,), 9.5),), (sentence,), open_proof, False, seconds),
+        Hop(
+            1,
+            (DocumentSet((title,), 9.5),),
+            (sentence,),
+            Judgement(False, open_proof),
+            seconds,
+        ),
         Hop(
             2,
             (DocumentSet((title, "Analytical Engine"), -0.7),),
             (sentence, Sentence("Analytical Engine", 0, "It is a machine.", -1.0)),
-            full_proof,
-            True,
+            Judgement(True, full_proof),
             seconds * 2,
         ),
     )
@@ -56,9 +63,9 @@ def verified_result(claim: Claim) -> RetrievalResult:
     """Return a result with the probabilities of a verifier."""
     plain = result(claim)
     hops = tuple(
-        replace(hop, probability=probability, verdicts=VERDICTS, comparisons=compared)
-        for hop, probability, compared in zip(
-            plain.hops, (0.125, 0.96875), ((), COMPARED), strict=True
+        replace(hop, judgement=Judgement.decided(verdicts, 0.75, hop.proof, compared))
+        for hop, verdicts, compared in zip(
+            plain.hops, (OPEN_VERDICTS, VERDICTS), ((), COMPARED), strict=True
         )
     )
     return replace(plain, hops=hops)

@@ -35,7 +35,7 @@ def test_stops_where_dynamic_retrieval_stops(name: str) -> None:
         )
         for claim, one in zip(claims, expected, strict=True):
             whole, rankings = rankings_by_hops(system, claim)
-            stop = stop_of(judge, claim, whole, frozenset(), config.min_hops)
+            stop = stop_of(judge, claim, whole, frozenset(), config)
             assert stop.hop == len(one.hops)
             assert rankings[stop.hop - 1] == [d.title for d in one.documents]
 
@@ -46,9 +46,10 @@ def test_the_oracle_stops_when_all_gold_documents_are_in_the_evidence() -> None:
     ) as system:
         whole = system.retrieve("Seth Meyers was born in 1973.", hops=2)
     claim, found = Claim("1", "Seth Meyers was born in 1973."), whole.hops[0].evidence[0].title
-    assert stop_of(None, claim, whole, frozenset([found]), 1).hop == 1
-    assert stop_of(None, claim, whole, frozenset([found]), 2).hop == 2
-    assert stop_of(None, claim, whole, frozenset(["no such document"]), 1).hop == 2
+    one, two = RetrievalConfig(min_hops=1), RetrievalConfig(min_hops=2)
+    assert stop_of(None, claim, whole, frozenset([found]), one).hop == 1
+    assert stop_of(None, claim, whole, frozenset([found]), two).hop == 2
+    assert stop_of(None, claim, whole, frozenset(["no such document"]), one).hop == 2
 
 
 def test_a_row_counts_hops_and_the_time_saved() -> None:

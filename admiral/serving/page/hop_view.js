@@ -7,15 +7,13 @@ import { kindSymbol, operatorKind, operatorPhrase, percent } from "./wording.js"
 export function hopPanel(hop) {
   const heading = `hop-heading-${hop.number}`;
   const sets = hop.document_sets.slice(0, 3).map((set) => set.titles.join(" + "));
-  const sufficient = hop.sufficient ? "The evidence is sufficient" : "The evidence is not sufficient yet";
-  const share = hop.sufficient ? "probability" : "probability that it is:";
-  const probability = hop.probability === undefined ? "" : ` (${share} ${percent(hop.probability)})`;
   return element(
     "section",
     { class: "panel", id: `hop-${hop.number}`, "aria-labelledby": heading },
     element("h2", { id: heading }, `Hop ${hop.number}`),
-    element("p", {}, `${sufficient}${probability}.`),
+    element("p", {}, sufficiency(hop)),
     ...(hop.comparisons ?? []).map(({ reason }) => element("p", {}, `Decided by comparison: ${reason}`)),
+    hop.conflict ? element("p", {}, conflict(hop)) : null,
     sets.length ? element("p", { class: "muted" }, `Best document sets: ${sets.join("; ")}`) : null,
     element(
       "div",
@@ -26,13 +24,32 @@ export function hopPanel(hop) {
   );
 }
 
+function sufficiency({ sufficient, probability, verdict }) {
+  const needed = verdict?.stop_at;
+  if (sufficient) return `The evidence is sufficient${probability === undefined ? "" : ` (probability ${percent(probability)})`}.`;
+  let note = "";
+  if (probability !== undefined && needed === undefined) note = ` (probability that it is: ${percent(probability)})`;
+  else if (probability < needed) note = ` (probability that it is: ${percent(probability, needed)}; needed: ${percent(needed)})`;
+  else if (probability >= needed) note = " (no other verdict is as probable as this)";
+  return `The evidence is not yet sufficient${note}.`;
+}
+
+function conflict(hop) {
+  const [one, other] = [hop.conflict.supporting, hop.conflict.refuting].map(({ title, sentence_id }) => {
+    const found = hop.evidence.find((sentence) => sentence.title === title && sentence.sentence_id === sentence_id);
+    return `“${found.text}” (${title})`;
+  });
+  return `The evidence contradicts itself: ${one} supports the claim, ${other} refutes it.`;
+}
+
 // Return the table of the steps. A step with the pointer or the focus lights its quotation.
 function proofTable(hop) {
   if (!hop.proof) return element("p", {}, "There is no proof.");
   const rows = hop.proof.map((step, at) => {
     const number = at + 1;
     const kind = operatorKind(step.operator);
-    const { title, contrast } = hop.citations[at];
+    const { title } = step;
+    const contrast = hop.contrasts[at];
     const light = (on) => (event) => lightStep(event.currentTarget.closest("section.panel"), number, on);
     return element(
       "tr",
@@ -77,8 +94,8 @@ function missing(hop) {
 
 function evidence(hop) {
   const quotations = (hop.proof ?? [])
-    .map((step, at) => ({ ...step, number: at + 1, title: hop.citations[at].title }))
-    .filter((step) => step.evidence && step.title);
+    .map((step, at) => ({ ...step, number: at + 1 }))
+    .filter((step) => step.evidence && !step.in_title);
   const groups = Map.groupBy(hop.evidence, (sentence) => sentence.title);
   return [...groups].map(([title, sentences]) =>
     element(
@@ -91,7 +108,7 @@ function evidence(hop) {
           {},
           element("a", { class: "sentence", href: documentRoute(title, sentence.sentence_id), "aria-label": `Sentence ${sentence.sentence_id} in its document` }, String(sentence.sentence_id)),
           " ",
-          marked(sentence.text, quotations.filter((quotation) => quotation.title === title)),
+          marked(sentence.text, quotations.filter((quotation) => quotation.title === title && quotation.sentence_id === sentence.sentence_id)),
         ),
       ),
     ),
@@ -100,10 +117,9 @@ function evidence(hop) {
 
 // Split a text into texts and <mark> elements; each names the steps that quote it.
 function marked(text, quotations) {
-  const found = quotations
-    .map((quotation) => ({ ...quotation, start: wholeWords(text, quotation.evidence) }))
-    .filter((quotation) => quotation.start >= 0)
-    .map((quotation) => ({ ...quotation, end: quotation.start + quotation.evidence.length }));
+  // Places count characters, of which JavaScript takes some for two.
+  const unit = (place) => [...text].slice(0, place).join("").length;
+  const found = quotations.map((quotation) => ({ ...quotation, start: unit(quotation.evidence_start), end: unit(quotation.evidence_end) }));
   const edges = [...new Set([0, text.length, ...found.flatMap((f) => [f.start, f.end])])].sort((a, b) => a - b);
   return edges.slice(1).map((end, index) => {
     const part = text.slice(edges[index], end);
@@ -120,13 +136,4 @@ function marked(text, quotations) {
       part,
     );
   });
-}
-
-// Return where a quotation begins in a text, -1 if it is not there as whole words.
-function wholeWords(text, quotation) {
-  const isWord = (character) => /[\p{L}\p{N}_]/u.test(character ?? "");
-  for (let start = text.indexOf(quotation); start >= 0; start = text.indexOf(quotation, start + 1)) {
-    if (!isWord(text[start - 1]) && !isWord(text[start + quotation.length])) return start;
-  }
-  return -1;
 }

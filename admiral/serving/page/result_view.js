@@ -17,9 +17,10 @@ export function hideResult() {
 
 // Show a result. `text` is its record as the service sent it, `hops` are the events of its hops.
 export function showResult(record, text, hops) {
-  const { label, probabilities } = record.verdict ?? {};
+  const { label, confidence: share, probabilities, stop_at: needed, outweighed } = record.verdict ?? {};
   const verdict = verdictPhrase(label);
-  const confidence = probabilities ? ` Probability of this verdict: ${percent(probabilities[label])}.` : "";
+  const reason = outweighed ? ` ${outweighed} is more probable, but SUPPORTS and REFUTES together are not as probable as ${percent(needed)}.` : "";
+  const confidence = probabilities ? ` Probability of this verdict: ${percent(share)}.${reason}` : "";
   const kind = verdictKind(label);
   byId("result").replaceChildren(
     element("h2", {}, "Result"),

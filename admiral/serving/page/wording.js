@@ -36,4 +36,8 @@ export const kindSymbol = (kind) => SYMBOLS[kind];
 export const verdictPhrase = (label) => VERDICTS[label] ?? "There is no verdict.";
 export const verdictKind = (label) => VERDICT_KINDS[label] ?? "open";
 export const stopReason = (stopped) => REASONS[stopped] ?? stopped;
-export const percent = (probability) => `${Math.round(100 * probability)}%`;
+// With a limit, show enough digits that a smaller share reads as smaller.
+export function percent(share, limit = 2) {
+  const digits = [0, 1, 2, 3, 4].find((count) => Number((100 * share).toFixed(count)) < 100 * limit) ?? 0;
+  return `${(100 * share).toFixed(digits)}%`;
+}

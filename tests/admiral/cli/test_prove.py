@@ -30,7 +30,7 @@ def test_record(admiral):
     ]
     assert " ".join(step["claim"] for step in record["proof"]).split() == CLAIM.split()
     assert record["sufficient"] == all(step["operator"] != "#" for step in record["proof"])
-    assert record["verdict"] in ("SUPPORTS", "REFUTES", "NOT ENOUGH INFO")
+    assert record["verdict"]["label"] in ("SUPPORTS", "REFUTES", "NOT ENOUGH INFO")
     assert record["missing"] == [s["claim"] for s in record["proof"] if s["operator"] == "#"]
 
 
@@ -82,7 +82,12 @@ def test_a_given_proof_is_checked(admiral, tmp_path):
     done = admiral(*given, "--json")
     assert done.returncode == 0, done.stderr.decode()
     record = json.loads(done.stdout)
-    assert (record["verdict"], record["missing"]) == ("REFUTES", [])
+    assert (record["verdict"], record["missing"]) == ({"label": "REFUTES"}, [])
+    last = record["proof"][-1]
+    assert (last["title"], last["sentence_id"], last["in_title"]) == ("Ada Lovelace", 0, False)
+    assert CLAIM[last["claim_start"] : last["claim_end"]] == "was born in London."
+    text = record["evidence"][0]["text"]
+    assert text[last["evidence_start"] : last["evidence_end"]] == "1815."
     for content, says in [
         ("{ Ada Lovelace }\n[ Ada", "line 1, column 17: expected '[', found the end"),
         ("", "expected one proof on one line, found 0"),
@@ -102,7 +107,7 @@ def test_a_proof_is_read_from_standard_input(admiral):
     proof = b"{ Ada Lovelace } [ Ada Lovelace ] = { was born in London. } [ 1815. ] !\n"
     done = admiral("prove", CLAIM, "--evidence", ENOUGH, "--proof", "-", "--json", stdin=proof)
     assert done.returncode == 0, done.stderr.decode()
-    assert json.loads(done.stdout)["verdict"] == "REFUTES"
+    assert json.loads(done.stdout)["verdict"]["label"] == "REFUTES"
 
 
 def test_probabilities_of_a_verifier(admiral, tmp_path):
@@ -111,17 +116,17 @@ def test_probabilities_of_a_verifier(admiral, tmp_path):
     done = admiral(*given, "--json", "--stop-at", "0.000001")
     assert done.returncode == 0, done.stderr.decode()
     record = json.loads(done.stdout)
-    assert record["sufficient"]
     assert 0 < record["probability"] < 1
-    values = record["verdict_probabilities"]
-    assert record["verdict"] == max(("SUPPORTS", "REFUTES"), key=values.__getitem__)
+    verdict = record["verdict"]
+    values = verdict["probabilities"]
+    assert verdict["label"] == max(values, key=values.__getitem__)  # no threshold forces another
+    assert verdict["confidence"] == max(values.values())
+    assert record["sufficient"] == (verdict["label"] != "NOT ENOUGH INFO")
     assert sum(values.values()) == pytest.approx(1, abs=1e-5)
-    shown = admiral(*given, "--stop-at", "1")
-    assert (
-        f"not sufficient (probability that it is: {record['probability']:.2f})."
-        in shown.stdout.decode()
-    )
-    assert "Verdict: NOT ENOUGH INFO (SUPPORTS " in shown.stdout.decode()
+    shown = admiral(*given, "--stop-at", "1", "--set", "threads=1").stdout.decode()
+    share = f"{record['probability']:.2f}"
+    assert f"not sufficient (probability that it is: {share}; needed: 1.00)." in shown
+    assert "Verdict: NOT ENOUGH INFO (SUPPORTS " in shown
     wrong = admiral("prove", CLAIM, "--set", f"verifier={tmp_path}")
     assert wrong.returncode == 1
     assert wrong.stderr.decode().startswith(f"error: setting 'verifier': {tmp_path}: holds no ")
@@ -135,7 +140,7 @@ def test_no_evidence_is_not_sufficient(admiral):
     assert done.returncode == 0, done.stderr.decode()
     record = json.loads(done.stdout)
     assert record["sufficient"] is False
-    assert (record["verdict"], record["missing"]) == ("NOT ENOUGH INFO", [CLAIM])
+    assert (record["verdict"], record["missing"]) == ({"label": "NOT ENOUGH INFO"}, [CLAIM])
 
 
 def test_without_a_proof_there_is_no_verdict(admiral):

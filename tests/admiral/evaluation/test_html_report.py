@@ -77,8 +77,8 @@ def test_probabilities_of_a_verifier_are_shown(tmp_path):
     (trace,) = read_traces(written(tmp_path / "r.jsonl", records))
     found = Reader(page(ReportCase(GOLD, trace, Outcome.FOUND)))
     assert "verdict REFUTES (0.62)" in found.text
-    assert "Judged not sufficient (probability 0.12)." in found.text
-    assert "Judged sufficient (probability 0.97)." in found.text
+    assert "Judged not sufficient (probability that it is: 0.62)." in found.text
+    assert "Judged sufficient (probability 0.88)." in found.text
 
 
 class FakeFinder:

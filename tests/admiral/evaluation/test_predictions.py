@@ -57,9 +57,13 @@ def test_verdict_is_the_most_probable_one(tmp_path):
     records = [one.to_json() for one in found]
     assert records[0]["verdict"] == {
         "label": "REFUTES",
+        "confidence": 0.625,
         "probabilities": {"SUPPORTS": 0.25, "REFUTES": 0.625, "NOT ENOUGH INFO": 0.125},
+        "stop_at": 0.75,
     }
-    assert [hop["probability"] for hop in records[0]["hops"]] == [0.125, 0.96875]
+    first = records[0]["hops"][0]["verdict"]
+    assert (first["label"], first["outweighed"]) == ("NOT ENOUGH INFO", "SUPPORTS")
+    assert [hop["probability"] for hop in records[0]["hops"]] == [0.625, 0.875]
     assert records[1]["verdict"] == {"label": "SUPPORTS"}
     assert "probability" not in records[1]["hops"][0]
     read = read_predictions(written(tmp_path / "r.jsonl", records))

@@ -69,8 +69,8 @@ def test_a_page_shows_claim_evidence_proof_and_conclusions() -> None:
 
 def test_a_page_shows_probabilities() -> None:
     page = Reader(
-        judgement_page("c", [("t", "s")], Judgement(True, None, 0.75, VERDICTS, COMPARED))
+        judgement_page("c", [("t", "s")], Judgement.decided(VERDICTS, 0.75, None, COMPARED))
     )
-    assert "The evidence is sufficient (probability 0.75)." in page.text
+    assert "The evidence is sufficient (probability 0.88)." in page.text
     assert "Verdict: REFUTES (SUPPORTS 0.25, REFUTES 0.62," in page.text
     assert "Decided by comparison: Five is not six." in page.text

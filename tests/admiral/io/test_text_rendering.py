@@ -6,10 +6,16 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from admiral.io.text_rendering import printable, render_judgement, render_result
+from admiral.io.text_rendering import (
+    printable,
+    render_judgement,
+    render_result,
+    sufficiency_statement,
+)
 from admiral.records import Claim, RankedDocument, Sentence
-from proofs import Judgement
-from tests.admiral.results import VERDICTS, result, verified_result
+from proofs import Judgement, Verdict
+from proofs.judges.judgement import Conflict
+from tests.admiral.results import OPEN_VERDICTS, VERDICTS, result, verified_result
 
 CLAIM = Claim("1", "Ada wrote")
 
@@ -77,7 +83,8 @@ def test_colour_adds_escapes_and_titles_cannot():
 def test_long_rankings_and_texts_are_shortened_and_notes_shown():
     documents = tuple(RankedDocument(f"D{i}", 1.0, 1) for i in range(14))
     long = result(CLAIM)
-    hop = replace(long.hops[0], evidence=(Sentence("T", 0, "word " * 10_000),), proof=None)
+    sentence = Sentence("T", 0, "word " * 10_000)
+    hop = replace(long.hops[0], evidence=(sentence,), judgement=Judgement(False, None))
     long = replace(long, documents=documents, hops=(hop,), warnings=("The claim was cut.",))
     text = render_result(long, width=60)
     assert "and 4 more" in text
@@ -90,8 +97,9 @@ def test_long_rankings_and_texts_are_shortened_and_notes_shown():
 
 def test_probabilities_are_shown_instead_of_the_verdict_of_the_proof():
     text = render_result(verified_result(CLAIM), width=200)
-    assert "The evidence is not yet sufficient (probability that it is: 0.12).\n" in text
-    assert "The evidence is sufficient (probability 0.97).\n" in text
+    open_line = "The evidence is not yet sufficient (probability that it is: 0.62; needed: 0.75).\n"
+    assert open_line in text
+    assert "The evidence is sufficient (probability 0.88).\n" in text
     verdict = (
         "Verdict: REFUTES (SUPPORTS 0.25, REFUTES 0.62, NOT ENOUGH INFO 0.12). "
         "It is the verifier's estimate, and may be wrong.\n"
@@ -100,8 +108,42 @@ def test_probabilities_are_shown_instead_of_the_verdict_of_the_proof():
     assert "  Decided by comparison: Five is not six.\n" in text
     assert "The proof's verdict" not in text
     proof = result(CLAIM).hops[1].proof
-    judged = render_judgement("Ada wrote", [], Judgement(True, proof, 0.75, VERDICTS), width=200)
-    assert f"The evidence is sufficient (probability 0.75).\n{verdict}" in judged
+    judgement = Judgement.decided(VERDICTS, 0.7, proof)
+    judged = render_judgement("Ada wrote", [], judgement, width=200)
+    assert f"The evidence is sufficient (probability 0.88).\n{verdict}" in judged
+
+
+def test_a_verdict_that_a_threshold_forces_is_explained() -> None:
+    forced = render_judgement("Ada wrote", [], Judgement.decided(OPEN_VERDICTS, 0.75), width=300)
+    assert (
+        "Verdict: NOT ENOUGH INFO (SUPPORTS 0.50, REFUTES 0.12, NOT ENOUGH INFO 0.38). "
+        "SUPPORTS is more probable, but SUPPORTS and REFUTES together are not as probable as "
+        "stop_at=0.75 asks for."
+    ) in forced
+    near = Judgement.decided(OPEN_VERDICTS, 0.6251)
+    # With two digits, 0.625 would read as enough.
+    assert "(probability that it is: 0.62; needed: 0.63)" in sufficiency_statement(near)
+    tied = {Verdict.SUPPORTS: 0.3, Verdict.REFUTES: 0.3, Verdict.NOT_ENOUGH_INFO: 0.4}
+    says = sufficiency_statement(Judgement.decided(tied, 0.5))
+    assert says.endswith("not sufficient (no other verdict is as probable as NOT ENOUGH INFO).")
+
+
+def test_a_repeated_proof_is_printed_once() -> None:
+    once = result(CLAIM)
+    twice = replace(once, hops=(once.hops[0], replace(once.hops[0], number=2)))
+    text = render_result(twice)
+    assert text.count('"Ada" is not covered by the evidence') == 1
+    assert "  Proof as in hop 1\n" in text
+
+
+def test_both_sides_of_contradictory_evidence_are_shown() -> None:
+    evidence = [("Ada", "Ada was born in Oslo."), ("Bo", "Ada was born in Rome.")]
+    conflict = Conflict(("Ada", 0), ("Bo", 1))
+    judgement = Judgement.decided(VERDICTS, 0.7, conflict=conflict)
+    assert (
+        'The evidence contradicts itself: "Ada was born in Oslo." [Ada] supports the claim, '
+        '"Ada was born in Rome." [Bo] refutes it.\n'
+    ) in render_judgement("Ada was born in Oslo.", evidence, judgement, width=200)
 
 
 def test_a_judgement_shows_evidence_proof_and_verdict():

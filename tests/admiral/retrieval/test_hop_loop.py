@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +18,7 @@ from admiral.retrieval.hop_loop import HopLoop, checked_scores
 from admiral.retrieval.hop_retriever import NoGenerator
 from admiral.retrieval.result import ranked_documents
 from admiral.retrieval.state import NextStep, SearchState
+from proofs import Judgement, Verdict
 from tests.admiral.retrieval.fakes import (
     FakeDocumentReader,
     FakeDocuments,
@@ -31,6 +33,9 @@ from tests.admiral.retrieval.fakes import (
     fake_stages,
     small_config,
 )
+
+# Each hop finds a better document than the one before.
+RISING = {"new1": 9, "new2": 19, "new3": 29}
 
 
 def new_state(text: str = "A claim.") -> SearchState:
@@ -94,7 +99,8 @@ def test_each_part_of_a_hop_sets_the_next_step() -> None:
 def test_when_a_claim_stops(
     settings: dict[str, Any], sufficient_from: int, hops: int, stopped: str
 ) -> None:
-    state = run(fake_stages(judge=FakeJudge(sufficient_from)), **settings)
+    stages = fake_stages(judge=FakeJudge(sufficient_from), reranker=FakeReranker(RISING))
+    state = run(stages, **settings)
     assert (len(state.hops), state.stopped) == (hops, stopped)
 
 
@@ -105,9 +111,49 @@ def test_a_hop_shows_as_many_document_sets_as_the_beam_holds() -> None:
     assert len(record.document_sets) == 3
 
 
+def test_a_hop_that_changes_nothing_ends_a_dynamic_search() -> None:
+    repeating = FakeReranker({"a": 9, "b": 8})
+    state = run(fake_stages(judge=FakeJudge(99), reranker=repeating), hops="dynamic")
+    assert (len(state.hops), state.stopped) == (2, "dead_end")
+    changed = run(fake_stages(judge=FakeJudge(99), reranker=repeating), hops="4")
+    assert (len(changed.hops), changed.stopped) == (4, "max_hops")
+
+
+class CertainJudge:
+    """Supports every claim with some confidence."""
+
+    def __init__(self, confidence: float, open_share: float = 0.0) -> None:
+        self._shares = {
+            Verdict.SUPPORTS: confidence,
+            Verdict.REFUTES: 1 - confidence - open_share,
+            Verdict.NOT_ENOUGH_INFO: open_share,
+        }
+
+    def judge(
+        self, claims: Sequence[str], evidence: Sequence[Sequence[tuple[str, str]]]
+    ) -> list[Judgement]:
+        return [Judgement.decided(self._shares, 0.7) for _ in claims]
+
+
+@pytest.mark.parametrize(("confidence", "hops"), [(0.96, 1), (0.95, 1), (0.94, 2)])
+def test_a_certain_verdict_may_stop_the_first_hop(confidence: float, hops: int) -> None:
+    state = run(fake_stages(judge=CertainJudge(confidence)), hops="dynamic")
+    assert (len(state.hops), state.stopped) == (hops, "sufficient")
+
+
+def test_a_search_goes_on_while_sufficiency_is_less_probable_than_it_asks_for() -> None:
+    stages = fake_stages(judge=CertainJudge(0.9, open_share=0.06), reranker=FakeReranker(RISING))
+    state = run(stages, hops="dynamic", max_hops=4)
+    assert (len(state.hops), state.stopped) == (4, "max_hops")
+    assert all(hop.sufficient for hop in state.hops)
+    state = run(stages, hops="dynamic", max_hops=4, stop_search_at=0.94)
+    assert (len(state.hops), state.stopped) == (2, "sufficient")
+
+
 def test_stages_are_reported_when_they_begin() -> None:
     texts: list[str] = []
-    loop = HopLoop(FakeDocuments(), fake_stages(judge=FakeJudge(99)), small_config(), texts.append)
+    stages = fake_stages(judge=FakeJudge(99), reranker=FakeReranker(RISING))
+    loop = HopLoop(FakeDocuments(), stages, small_config(), texts.append)
     first, second = new_state(), new_state("Another.")
     for batch in ([first], [first], [first, second]):
         loop.advance(batch)

@@ -98,12 +98,19 @@ def test_a_stream_has_each_hop_and_then_the_result(client: TestClient) -> None:
     assert last == "result"
     for (_, hop), recorded in zip(hops, result["hops"], strict=True):
         named = [[s["title"], s["sentence_id"]] for s in hop["evidence"]]
-        added = {"citations", "questions"}
+        added = {"contrasts", "questions"}
         fields = {key: value for key, value in hop.items() if key not in added}
         assert {**fields, "evidence": named} == recorded
-        titles = {sentence["title"] for sentence in hop["evidence"]}
-        for step, citation in zip(hop["proof"], hop["citations"], strict=True):
-            assert (citation["title"] in titles) == bool(step["evidence"])
+        texts = {(s["title"], s["sentence_id"]): s["text"] for s in hop["evidence"]}
+        assert len(hop["contrasts"]) == len(hop["proof"])
+        for step in hop["proof"]:
+            assert EMMY[step["claim_start"] : step["claim_end"]] == step["claim"]
+            if not step["evidence"]:
+                assert step["title"] is step["sentence_id"] is None
+                continue
+            text = texts[step["title"], step["sentence_id"]]
+            whole = step["title"] if step["in_title"] else text
+            assert whole[step["evidence_start"] : step["evidence_end"]] == step["evidence"]
         assert [each["span"] for each in hop["questions"]] == hop["missing"]
     assert hops[-1][1]["evidence"] == result["evidence"]
 

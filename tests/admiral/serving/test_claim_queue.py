@@ -15,6 +15,7 @@ from admiral.records import Claim, Hop, RetrievalResult
 from admiral.serving.claim_queue import ClaimQueue, QueueFullError
 from admiral.serving.retrieval_routes import EventStream
 from admiral.stage_timing import OnTiming
+from proofs import Judgement
 
 
 class FakeSystem:
@@ -38,7 +39,7 @@ class FakeSystem:
         if any(claim.text == "bad" for claim in batch):
             raise AdmiralError("a bad claim")
         for claim in batch:
-            on_hop(claim, Hop(1, (), (), None, False, 0.0))
+            on_hop(claim, Hop(1, (), (), Judgement(False, None), 0.0))
             yield RetrievalResult(claim, (), (), (), "dead_end")
 
 

@@ -78,7 +78,7 @@ def test_evidence_is_found_hop_by_hop_and_page_by_page(service: Service) -> None
             )
             page: Any = answer.structured_content
             assert page["claim"] == EMMY
-            assert page["verdict"] in ("SUPPORTS", "REFUTES", "NOT ENOUGH INFO")
+            assert page["verdict"]["label"] in ("SUPPORTS", "REFUTES", "NOT ENOUGH INFO")
             assert 0 < len(page["evidence"]) <= 5
             assert len(page["documents"]) == 5
             assert page["proof"]
@@ -104,8 +104,9 @@ def test_proofs_search_and_documents(service: Service) -> None:
             evidence = [{"title": "Paris", "text": "Paris is the capital of France."}]
             claim = "Paris is the capital of France."
             proof = await call(client, "prove", claim=claim, evidence=evidence)
-            assert proof["verdict"] == "SUPPORTS"
-            assert "[Paris]" in proof["proof"][0]
+            assert proof["verdict"]["label"] == "SUPPORTS"
+            assert "[Paris]" in proof["proof"][0]["words"]
+            assert proof["proof"][0]["title"] == "Paris"
             first = await call(client, "search_titles", query="Seth Meyers", limit=2)
             assert first["documents"][0]["title"] == "Seth Meyers"
             second = await call(

@@ -20,8 +20,9 @@ EVIDENCE = [
 
 
 def titles(*quoted: str, evidence: list[tuple[str, str]] = EVIDENCE) -> list[str | None]:
-    steps = [("claim", span, NatOp.INDEPENDENCE) for span in quoted]
-    return [title for _, title in cited_steps(steps, evidence)]
+    steps = [ProofStep("claim", span, NatOp.INDEPENDENCE) for span in quoted]
+    places = (place for _, place in cited_steps(steps, evidence))
+    return [None if place is None else place.title for place in places]
 
 
 def test_the_document_that_the_step_before_quotes_is_preferred() -> None:
@@ -52,11 +53,14 @@ def test_contrasting_words(claim: str, quoted: str, expected: tuple[str, str] | 
 
 def test_a_contradiction_without_shared_words_is_put_in_context() -> None:
     evidence = [("Cy Bell", "Cy Bell was born in Rome."), ("Bo Lind", "Bo Lind was born in Oslo.")]
-    steps = [("Bo Lind", "Bo Lind", NatOp.EQUIVALENCE), ("A film", "born", NatOp.ALTERNATION)]
+    steps = [
+        ProofStep("Bo Lind", "Bo Lind", NatOp.EQUIVALENCE),
+        ProofStep("A film", "born", NatOp.ALTERNATION),
+    ]
     assert list(steps_in_words(steps, evidence))[1] == (
         '"A film" contradicts "born" [Bo Lind]: the evidence says "Bo Lind was born in Oslo."'
     )
-    whole = [("A film", "Bo Lind was born in Oslo.", NatOp.NEGATION)]
+    whole = [ProofStep("A film", "Bo Lind was born in Oslo.", NatOp.NEGATION)]
     assert list(steps_in_words(whole, evidence)) == [
         '"A film" is refuted by "Bo Lind was born in Oslo." [Bo Lind]'
     ]
@@ -64,10 +68,10 @@ def test_a_contradiction_without_shared_words_is_put_in_context() -> None:
 
 def test_sentences() -> None:
     steps = [
-        ("Bo Lind", "Bo Lind", NatOp.EQUIVALENCE),
-        ("was born in 1874", "born in 1873.", NatOp.ALTERNATION),
-        ("by Cy", "Ada Quill", NatOp.INDEPENDENCE),
-        ("in Rome", "", NatOp.INDEPENDENCE),
+        ProofStep("Bo Lind", "Bo Lind", NatOp.EQUIVALENCE),
+        ProofStep("was born in 1874", "born in 1873.", NatOp.ALTERNATION),
+        ProofStep("by Cy", "Ada Quill", NatOp.INDEPENDENCE),
+        ProofStep("in Rome", "", NatOp.INDEPENDENCE),
     ]
     assert list(steps_in_words(steps, EVIDENCE)) == [
         '"Bo Lind" says the same as "Bo Lind" [Bo Lind]',

@@ -18,6 +18,7 @@ from admiral.kb.corpus.readers.document_files import DAMAGED, LOCKED
 from admiral.kb.origins import with_origins
 from admiral.kb.store.index_building import BuildWorkers
 from admiral.records import Claim, Hop, RankedDocument, RetrievalResult, Sentence
+from proofs import Judgement
 from tests.admiral.kb.corpus.files.test_bad_files import whole_files
 
 
@@ -164,7 +165,7 @@ def test_results_name_files_and_sections(folder: Path, tmp_path: Path) -> None:
     build(folder, tmp_path / "kb", bm25="none", progress=False)
     title, text = "requests/README", "Requests is an HTTP library."
     evidence = (Sentence(title, 0, text),)
-    hop = Hop(1, (), evidence, None, False, 0.1)
+    hop = Hop(1, (), evidence, Judgement(False, None), 0.1)
     document = RankedDocument(title, 1.0, 1)
     plain = RetrievalResult(Claim("1", "A claim."), (document,), evidence, (hop,), "max_hops")
     with KnowledgeBase.open(tmp_path / "kb") as kb:

@@ -1,0 +1,136 @@
+"""The span of a claim that evidence denies, and the words that deny it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from proofs.judges.evidence_phrases import (
+    Kind,
+    content_stems,
+    deciding_stems,
+    first_word,
+    is_negated,
+    is_quotable,
+    overlaps,
+    phrases,
+)
+from proofs.judges.span_sources import Quote, SpanSources
+from proofs.logic.operators import REFUTING_OPERATORS, NatOp
+from proofs.logic.quotation import Quotation
+from proofs.verifier.reading import LABELS, Comparison, Reading
+
+_CONTRADICTION = LABELS.index("contradiction")
+# Stop words of which a claim and evidence about the same cannot both be right.
+_OPPOSITES = (
+    *(("before", "after"), ("more", "less"), ("most", "least"), ("above", "below")),
+    *(("over", "under"), ("all", "some"), ("all", "few"), ("until", "after"), ("same", "other")),
+)
+
+
+def find_opposition(
+    sources: SpanSources, operators: Sequence[NatOp], labels: np.ndarray, reading: Reading
+) -> tuple[int, Quote | None]:
+    """Return the span that the evidence denies and the words against it; None without any.
+
+    Values that exact reasoning has compared come first. Otherwise spans and phrases are chosen
+    together: a span that the verifier takes for denied, in a sentence that denies the claim, and a
+    phrase of the same kind that stands after the same words.
+
+    Parameters
+    ----------
+    operators
+        How each span relates to its quotation by words alone.
+    labels
+        What the verifier says of each span, (spans, 3).
+    """
+    for comparison in reading.comparisons:
+        span, quote = _span_at(sources, comparison.claimed), _compared(sources, comparison)
+        if span is not None and quote is not None:
+            return span, quote
+    denials = reading.sentences[:, _CONTRADICTION]
+    denials = denials / (denials.max() or 1.0)
+    best, refuted, highest = None, int(np.argmax(labels[:, _CONTRADICTION])), -np.inf
+    claimed = content_stems(sources.claim)
+    for number, (title, text) in enumerate(sources.evidence):
+        shared = len(claimed & content_stems(f"{title} {text}")) / max(len(claimed), 1)
+        previous = ""
+        for phrase in phrases(text, number, title):
+            for span in range(len(sources.spans)):
+                own = _opposes(sources, span, phrase, previous)
+                if own is None:
+                    continue
+                score = own + 1.5 * denials[number] + 1.5 * shared
+                score += 1.5 * labels[span, _CONTRADICTION] + 0.8 * _is_near(sources, span, title)
+                score -= 1.0 * (operators[span] is NatOp.EQUIVALENCE)
+                if score > highest:
+                    best, refuted, highest = phrase, span, score
+            previous = phrase.text
+    if best is None:
+        best = sources.offers[refuted][int(np.argmax(denials))]
+    return refuted, best
+
+
+def _compared(sources: SpanSources, comparison: Comparison) -> Quote | None:
+    """Return the words that exact reasoning has compared, with their preposition if it can be."""
+    number, stated = comparison.sentence, comparison.stated
+    title, text = sources.evidence[number]
+    start = text.find(stated)
+    if start < 0 or not is_quotable(stated):
+        return None
+    place = Quotation(title, number, start, start + len(stated))
+    whole = (phrase for phrase in phrases(text, number, title) if overlaps(place, [phrase.place]))
+    same = (phrase for phrase in whole if content_stems(phrase.text) == content_stems(stated))
+    return next(same, Quote(stated, place, 1.0))
+
+
+def _is_near(sources: SpanSources, span: int, title: str) -> bool:
+    """Return whether a document is that of a span, or one that the sentence of the span names."""
+    numbers = (sources.path[span], sources.path[max(span - 1, 0)])
+    return any(
+        sources.evidence[number][0] == title or title in sources.mentions[number]
+        for number in numbers
+    )
+
+
+def _span_at(sources: SpanSources, words: str) -> int | None:
+    place = sources.claim.find(words)
+    within = [n for n, (begin, _) in enumerate(sources.spans) if begin < place + len(words)]
+    return within[-1] if place >= 0 and within else None
+
+
+def _opposes(sources: SpanSources, span: int, phrase: Quote, previous: str) -> float | None:
+    """Return how well a phrase stands where a span of the claim does, before the verifier.
+
+    None if it cannot stand against it: it says the same, or names what the sentence is about.
+    """
+    text, before = sources.texts[span], sources.texts[span - 1] if span else ""
+    claimed, stated = deciding_stems(text), deciding_stems(phrase.text)
+    negated = is_negated(text) != is_negated(phrase.text)
+    if not stated or (stated <= deciding_stems(phrase.place.title) and not negated):
+        return None
+    if claimed <= stated and not negated:
+        return None
+    named = sources.mentions[phrase.place.sentence_id].values()
+    leads_on = any(start < phrase.place.end and phrase.place.start < end for start, end in named)
+    kind, other_kind = Kind.of(text), Kind.of(phrase.text)
+    if kind.is_plain:  # a value belongs to the words just before it, a verb to its subject
+        before = sources.claim[: sources.spans[span][0]]
+    follows = bool(content_stems(before) & content_stems(previous))
+    opposite = any({one, other} <= claimed ^ stated for one, other in _OPPOSITES)
+    relation = sources.lexicon.relation(text, phrase.text)
+    says_little = len(content_stems(phrase.text)) < 2 and other_kind.is_plain
+    return (
+        2.5 * (relation in REFUTING_OPERATORS or opposite)
+        + 2.0 * (negated and bool(claimed & stated))
+        + (0.4 + 0.6 * follows if kind.is_plain else 1.0 + 2.0 * follows) * (kind == other_kind)
+        + 0.5 * (first_word(text) == first_word(phrase.text))
+        + len(claimed & stated) / max(len(claimed), 1)
+        # The claim says these words itself, if elsewhere.
+        - 1.0 * (stated <= deciding_stems(sources.claim) and not negated)
+        # It names the next document, which says more.
+        - 1.0 * leads_on
+        # A verb alone, after other words than in the claim.
+        - 1.5 * (says_little and not negated and not follows)
+    )

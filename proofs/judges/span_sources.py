@@ -1,0 +1,316 @@
+"""Which sentence of the evidence speaks of which span of a claim.
+
+A span is quoted from one sentence, and from one about its subject. The subject is not parsed but
+followed: sentences are chosen for all spans together, as the best path through them, where a step
+to another document costs nothing if the span names it, little if the sentence before names it and
+the claim does not (a bridge: "whose director" is quoted as "directed by Ada Quill", and what comes
+after from the document of Ada Quill), and much if nothing leads there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from proofs.drafting.chunking import chunk
+from proofs.drafting.span_alignment import Aligner
+from proofs.lexicons.lexicon import SpanLexicon
+from proofs.lexicons.values import MONTHS, ORDINAL, YEAR
+from proofs.logic.proof import MAX_EVIDENCE_WORDS, MAX_STEPS
+from proofs.logic.quotation import Quotation, find_quotation
+from proofs.logic.words import NEGATIONS, Word, has_content, split_words, word_list, word_spans
+from proofs.verifier.reading import NEUTRAL, Reading
+
+_QUALIFIER = re.compile(r"\s\([^()]*\)$")
+_CONNECTORS = word_list("of the de van von la du di")
+# What a quotation does not begin with.
+_JOINING = word_list("and but or nor while that which who whom whose where when also then")
+# How a claim begins to describe what it does not name, after having said how it is related.
+_DESCRIBING = word_list("by who which that where a an the")
+_DAY = re.compile(r"[0-3]?[0-9]")
+
+# From this similarity on, words are related to a span.
+_RELATED = 0.4
+# Most words from a quotation to the name beside it.
+_BESIDE = 4
+
+# Added to the similarity of a span and a sentence.
+_NAMED = 0.3  # the span names the document
+_ANOTHER_SUBJECT = -1.5  # the span names a document, but the sentence does not speak of it
+_LEADING = 0.45  # the quotation says how the subject is related to the next document
+_TELLING = 0.12  # the sentence, by itself, decides the claim
+# Added for the sentence of the next span.
+_SAME_SENTENCE, _SAME_DOCUMENT = 0.08, 0.05
+_BACK = -0.15  # to a document that the claim has named before
+_BRIDGE, _DESCRIBED_BRIDGE, _LONG_BRIDGE, _BACKWARD_BRIDGE = -0.1, 0.15, -0.3, -0.2
+_AHEAD = -0.4  # to a document that the claim names later
+_ASTRAY = -2.0  # to a document that nothing leads to
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """Words of the evidence that a span may be set beside."""
+
+    text: str
+    place: Quotation  # with the number of the sentence in the evidence
+    similarity: float  # to the span, from 0 to 1
+
+
+class SpanSources:
+    """The spans of a claim, what each sentence of the evidence says of them, and the best path.
+
+    Attributes
+    ----------
+    claim, evidence
+        As given.
+    spans, texts
+        Begin and end of each span in the claim, and its text.
+    offers
+        For each span and each sentence, the most similar words; None if nothing can be quoted.
+    path
+        For each span, the number of the sentence that it is best quoted from.
+    """
+
+    def __init__(
+        self,
+        claim: str,
+        evidence: Sequence[tuple[str, str]],
+        reading: Reading,
+        lexicon: SpanLexicon,
+    ) -> None:
+        self.claim, self.evidence, self._reading = claim, evidence, reading
+        self.lexicon = lexicon
+        self.spans = chunk(claim, max_chunks=MAX_STEPS)
+        self.texts = [claim[start:end] for start, end in self.spans]
+        aligners = [Aligner([pair], lexicon) for pair in evidence]
+        self.offers = [
+            [self._offer(aligner, number, span) for number, aligner in enumerate(aligners)]
+            for span in self.texts
+        ]
+        self.path = self._best_path()
+
+    def quote(self, span: int) -> Quote | None:
+        """Return the words that a span is best quoted by."""
+        return self.offers[span][self.path[span]]
+
+    def names_document(self, span: int) -> bool:
+        """Return whether a span names a document of the evidence."""
+        return bool(self._named[span])
+
+    def names(self, title: str, span: int) -> bool:
+        """Return whether a span names a document."""
+        return title in self._named[span]
+
+    def _offer(self, aligner: Aligner, number: int, span: str) -> Quote | None:
+        title, text = self.evidence[number]
+        alignment = aligner.align(span)
+        if alignment is None:
+            return None
+        place = find_quotation(alignment.span, [(title, text)])
+        if place is None:
+            return None
+        whole = title if place.in_title else text
+        begin, end = tidied(whole, place.start, place.end)
+        place = replace(place, sentence_id=number, start=begin, end=end)
+        return Quote(whole[begin:end], place, alignment.similarity)
+
+    @cached_property
+    def _titles(self) -> list[str]:
+        return [title for title, _ in self.evidence]
+
+    @cached_property
+    def _named(self) -> list[set[str]]:
+        """For each span, the titles that begin or are in it."""
+        words = [word for word in split_words(self.claim) if word.norm]
+        named: list[set[str]] = [set() for _ in self.spans]
+        for title in set(self._titles) - {""}:
+            for at, _ in name_places(title, words, self.claim):
+                for number, (begin, end) in enumerate(self.spans):
+                    if begin <= at < end:
+                        named[number].add(title)
+        return named
+
+    @cached_property
+    def mentions(self) -> list[dict[str, tuple[int, int]]]:
+        """For each sentence, the other titles that it names, with the characters where it does."""
+        found = []
+        for own, text in self.evidence:
+            words = [word for word in split_words(text) if word.norm]
+            places = {
+                title: next(iter(name_places(title, words, text)), None)
+                for title in set(self._titles) - {own, ""}
+            }
+            found.append({title: place for title, place in places.items() if place is not None})
+        return found
+
+    def _best_path(self) -> list[int]:
+        count = len(self.evidence)
+        telling = 1 - self._reading.sentences[:, NEUTRAL]
+        scores = np.zeros((len(self.spans), count))
+        for span, offers in enumerate(self.offers):
+            for number, offer in enumerate(offers):
+                similarity = offer.similarity if offer is not None else 0.0
+                added = self._subject(span, number) + _LEADING * self._leads(offer)
+                scores[span, number] = similarity + added + _TELLING * telling[number]
+        best, chosen = scores[:1].copy(), []
+        for span in range(1, len(self.spans)):
+            moves = np.array([[self._move(span, a, b) for b in range(count)] for a in range(count)])
+            reached = best[-1][:, None] + moves
+            chosen.append(reached.argmax(0))
+            best = np.vstack([best, reached.max(0) + scores[span]])
+        path = [int(best[-1].argmax())] if self.spans else []
+        for back in reversed(chosen):
+            path.append(int(back[path[-1]]))
+        return path[::-1]
+
+    def _leads(self, offer: Quote | None) -> bool:
+        """Return whether words stand beside the name of a document that the claim does not name."""
+        if offer is None or offer.similarity < _RELATED or offer.place.in_title:
+            return False
+        place, text = offer.place, self.evidence[offer.place.sentence_id][1]
+        unnamed = (
+            name
+            for title, name in self.mentions[place.sentence_id].items()
+            if not any(title in named for named in self._named)
+        )
+        return any(
+            len(word_spans(text[min(place.start, begin) : max(place.end, end)])) <= _BESIDE
+            for begin, end in unnamed
+        )
+
+    def _subject(self, span: int, number: int) -> float:
+        """Return what to add to the similarity of a sentence for what it is about."""
+        named = self._named[span]
+        if self._titles[number] in named:
+            return _NAMED
+        # A surname may be that of another person.
+        whole = {title for title in named if _name(title) <= _norms(self.texts[span])}
+        return _ANOTHER_SUBJECT if whole and whole.isdisjoint(self.mentions[number]) else 0.0
+
+    def _move(self, span: int, before: int, after: int) -> float:
+        source, target = self._titles[before], self._titles[after]
+        if source == target:
+            return _SAME_SENTENCE if before == after else _SAME_DOCUMENT
+        if target in self._named[span]:
+            return 0.0
+        if any(target in named for named in self._named[:span]):
+            return _BACK
+        if any(target in named for named in self._named[span:]):
+            return _AHEAD
+        described = self.texts[span].split()[0].lower() in _DESCRIBING
+        if not described and all(map(self.is_bare_name, range(span))):
+            return _ASTRAY
+        if target in self.mentions[before]:
+            return _DESCRIBED_BRIDGE if described else _BRIDGE
+        leads = (m for own, m in zip(self._titles, self.mentions, strict=True) if own == source)
+        if any(target in mentioned for mentioned in leads):
+            return _LONG_BRIDGE
+        return _BACKWARD_BRIDGE if source in self.mentions[after] else _ASTRAY
+
+    def is_bare_name(self, span: int) -> bool:
+        """Return whether a span is the name of a document of the evidence and says nothing else."""
+        content = {word.norm for word in split_words(self.texts[span]) if word.is_content}
+        return any(
+            content <= {word.norm for word in split_words(title)} for title in self._named[span]
+        )
+
+
+def _norms(text: str) -> set[str]:
+    return {word.norm for word in split_words(text) if word.norm}
+
+
+def _name(title: str) -> set[str]:
+    return _norms(_QUALIFIER.sub("", title))
+
+
+def name_places(title: str, words: Sequence[Word], text: str) -> list[tuple[int, int]]:
+    """Return the characters of a text where the name of a document stands.
+
+    A name of several words may also be written as its last one, if no other name continues that.
+    """
+    name = [word.norm for word in split_words(_QUALIFIER.sub("", title)) if word.norm]
+    norms = [word.norm for word in words]
+    if not name:
+        return []
+    whole = [at for at in range(len(norms) - len(name) + 1) if norms[at : at + len(name)] == name]
+    if whole:
+        return [(words[at].start, words[at + len(name) - 1].end) for at in whole]
+    if not 2 <= len(name) <= 4 or len(name[-1]) < 4 or name[-1].isdigit():
+        return []
+    return [
+        (word.start, word.end)
+        for at, word in enumerate(words)
+        if word.norm == name[-1]
+        and text[word.start].isupper()
+        and not any(
+            _continues(text, words, beside)
+            for beside in (at - 1, at)
+            if 0 <= beside < len(words) - 1
+        )
+    ]
+
+
+def tidied(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return a quotation without loose ends, and with whole names and dates."""
+    words = [word for word in split_words(text) if word.norm]
+    inside = [at for at, word in enumerate(words) if word.start < end and word.end > start]
+    if not inside:
+        return start, end
+    first, last = inside[0], inside[-1]
+    while last > first and not (words[last].is_content or words[last].norm in NEGATIONS):
+        last -= 1
+    while first < last and words[first].norm in _JOINING:
+        first += 1
+    while first and last - first < MAX_EVIDENCE_WORDS - 1 and _continues(text, words, first - 1):
+        first -= 1
+    while (
+        last + 1 < len(words)
+        and last - first < MAX_EVIDENCE_WORDS - 1
+        and _continues(text, words, last)
+    ):
+        last += 1
+    begin, stop = words[first].start, words[last].end
+    opened = text.rfind("(", begin, stop)
+    if opened > begin and text.find(")", opened, stop) < 0:
+        stop = len(text[:opened].rstrip())
+    quoted = text[begin:stop]
+    fits = len(word_spans(quoted)) <= MAX_EVIDENCE_WORDS and "]" not in quoted
+    return (begin, stop) if fits and has_content(quoted) else (start, end)
+
+
+def _continues(text: str, words: Sequence[Word], at: int) -> bool:
+    """Return whether a word and the next one belong to one name or date."""
+    one, other = words[at], words[at + 1]
+    between, ours = text[one.end : other.start], text[one.start : one.end]
+    theirs = text[other.start : other.end]
+    if _is_of_date(one.norm) and _is_of_date(other.norm):
+        return between in (" ", ", ") and (
+            one.norm in MONTHS or other.norm in MONTHS or "," in between
+        )
+    if between != " ":
+        return False
+    if ours[0].isupper() and theirs[0].isupper():
+        return one.is_content or at == 0 or not text[: one.start].rstrip().endswith((".", "!", "?"))
+    inner = one.norm if theirs[0].isupper() else other.norm
+    outer = at - 1 if theirs[0].isupper() else at + 2
+    # "of" in "Statue of Liberty"
+    return (
+        inner in _CONNECTORS
+        and (ours[0].isupper() or theirs[0].isupper())
+        and 0 <= outer < len(words)
+        and text[words[outer].start].isupper()
+        and words[outer].is_content
+    )
+
+
+def _is_of_date(norm: str) -> bool:
+    return (
+        norm in MONTHS
+        or bool(YEAR.fullmatch(norm))
+        or bool(_DAY.fullmatch(norm))
+        or bool(ORDINAL.fullmatch(norm))
+    )
