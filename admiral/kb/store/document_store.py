@@ -171,7 +171,7 @@ class DocumentStore:
         try:
             # Read rather than mapped: batches are decompressed anyway, and reading a file that was
             # cut off is an error instead of the end of the process.
-            self._file = pa.OSFile(str(self._path), "rb")
+            self._file = pa.input_stream(str(self._path), compression=None)
             options = pa.ipc.IpcReadOptions(use_threads=False)
             self._reader = pa.ipc.open_file(self._file, options=options)
             # A second view that decompresses the titles only.
@@ -179,7 +179,7 @@ class DocumentStore:
                 self._file, options=pa.ipc.IpcReadOptions(use_threads=False, included_fields=[0])
             )
             self._optional_files = {
-                name: pa.OSFile(str(directory / name), "rb")
+                name: pa.input_stream(str(directory / name), compression=None)
                 for name in OPTIONAL_FILES
                 if (directory / name).exists()
             }
