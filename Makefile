@@ -301,7 +301,7 @@ runs/calibration-examples.jsonl: | runs/hover-367k/manifest.json
 verifier: runs/verifier/model.safetensors runs/calibration-examples.jsonl
 	$(BIN)/python -m training.export_verifier runs/verifier runs/verifier-onnx
 	$(BIN)/python -m training.calibration --verifier runs/verifier-onnx --examples runs/calibration-examples.jsonl \
-	    --open 0.025 --open bare=0.3 --limit 500
+	    --open 0.1 --open bare=0.3 --limit 500
 	@echo "Use it: admiral retrieve --set verifier=runs/verifier-onnx ..."
 
 settings: install

@@ -212,9 +212,15 @@ class RetrievalConfig:
         bounds=(0, 1),
     )
     stop_search_at: float = setting(
+        0.85,
+        "Probability that the evidence is sufficient from which a search stops, from hop "
+        "`min_hops` on; needs a verifier.",
+        bounds=(0, 1),
+    )
+    stop_early_at: float = setting(
         0.95,
-        "Probability from which a search stops: that the evidence is sufficient, and before "
-        "`min_hops` hops that of the verdict SUPPORTS or REFUTES; needs a verifier.",
+        "Probability of the verdict SUPPORTS or REFUTES from which a search stops before "
+        "`min_hops` hops; needs a verifier.",
         bounds=(0, 1),
     )
     proof_decision: str = setting(

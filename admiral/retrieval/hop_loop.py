@@ -324,14 +324,20 @@ def stop_reason(hops: Sequence[Hop], config: RetrievalConfig) -> Stopped | None:
     """Return why a dynamic search stops after hops, None if it goes on while there are any left.
 
     It stops if the evidence is sufficient with the probability `stop_search_at`, and before the
-    setting `min_hops` only if a single verdict is so probable; or if a hop has changed nothing.
+    setting `min_hops` if the verdict has the probability `stop_early_at`; or if a hop has changed
+    nothing.
     """
     *earlier, last = hops
     if last.sufficient:
         is_early = last.number < min(config.min_hops, config.max_hops)
-        share = last.judgement.confidence if is_early else last.judgement.probability
-        # Without a verifier there are no probabilities.
-        if (not is_early) if share is None else share >= config.stop_search_at:
+        judgement = last.judgement
+        if judgement.probability is None:  # without a verifier
+            enough = not is_early
+        elif is_early:
+            enough = (judgement.confidence or 0.0) >= config.stop_early_at
+        else:
+            enough = judgement.probability >= config.stop_search_at
+        if enough:
             return "sufficient"
     repeated = earlier and last.repeats(earlier[-1])
     return "dead_end" if repeated and last.number < config.max_hops else None

@@ -142,11 +142,11 @@ def test_a_certain_verdict_may_stop_the_first_hop(confidence: float, hops: int) 
 
 
 def test_a_search_goes_on_while_sufficiency_is_less_probable_than_it_asks_for() -> None:
-    stages = fake_stages(judge=CertainJudge(0.9, open_share=0.06), reranker=FakeReranker(RISING))
+    stages = fake_stages(judge=CertainJudge(0.7, open_share=0.16), reranker=FakeReranker(RISING))
     state = run(stages, hops="dynamic", max_hops=4)
     assert (len(state.hops), state.stopped) == (4, "max_hops")
     assert all(hop.sufficient for hop in state.hops)
-    state = run(stages, hops="dynamic", max_hops=4, stop_search_at=0.94)
+    state = run(stages, hops="dynamic", max_hops=4, stop_search_at=0.84)
     assert (len(state.hops), state.stopped) == (2, "sufficient")
 
 

@@ -160,9 +160,7 @@ def test_the_temperature_divides_the_logits(loaded: tuple[EvidenceModel, Any]) -
     backend = TorchBackend(loaded[0])
     encoder = EvidenceEncoder.of(loaded[1], 64)
     cold = EvidenceVerifier(backend, encoder).read([CLAIM], [sentences(2)])[0].labels
-    halved = EvidenceVerifier(
-        backend, encoder, Calibration(sentence=Scale(2.0), document=Scale(9.0))
-    )
+    halved = EvidenceVerifier(backend, encoder, Calibration(bare=Scale(2.0), document=Scale(9.0)))
     warm = halved.read([CLAIM], [sentences(2)])[0].labels
     np.testing.assert_allclose(warm**2 / (warm**2).sum(), cold, rtol=1e-6)
 
