@@ -20,6 +20,7 @@ from proofs.verifier.exact.relations import (
     canonical,
     date_of,
     decide_kinship,
+    going_on,
     kinship,
     spans,
     with_roles_exchanged,
@@ -42,7 +43,7 @@ _ONCE = word_list(
 )
 _WORDS_OF_AGE = word_list("died lived aged age old")
 # What is computed from dates need not be said in these words.
-_COMPUTED = _WORDS_OF_AGE | {"before", "after"}
+_COMPUTED = _WORDS_OF_AGE | {"before", "after", "earlier", "later"}
 # Items of the evidence between the aligned ones, at most.
 _MOST_INSERTED = {CONTRADICTION: 3, ENTAILMENT: 4}
 
@@ -58,8 +59,9 @@ def compare(claim: str, evidence: Sequence[Sentence]) -> Comparison | None:
     if len(asserted.items) < 2 or asserted.tail[-1:] == ("?",):
         return None
     found: dict[int, list[Clause]] = {}
+    statements = [asserted, *_compared_events(asserted)]
     for number, (title, text) in enumerate(evidence):
-        if _may_decide(asserted, title, text):
+        if any(_may_decide(statement, title, text) for statement in statements):
             found[number] = list(clauses(title, text))
     best: Comparison | None = None
     for number, finding in _findings(asserted, found):
@@ -67,6 +69,14 @@ def compare(claim: str, evidence: Sequence[Sentence]) -> Comparison | None:
             return None
         best = best or replace(finding, sentence=number)
     return best
+
+
+def _compared_events(claim: Clause) -> list[Clause]:
+    """Return what a claim about the order of two events compares: each may be told alone."""
+    for at in range(2, len(claim.items) - 1):
+        if claim.items[at].norm in ("before", "after", "than"):
+            return [Clause(claim.items[:at]), Clause(claim.items[at + 1 :])]
+    return []
 
 
 def _findings(claim: Clause, found: dict[int, list[Clause]]) -> Iterator[tuple[int, Comparison]]:
@@ -86,6 +96,8 @@ def _findings(claim: Clause, found: dict[int, list[Clause]]) -> Iterator[tuple[i
                 finding = _by_kinship(kin, clause)
             if finding is None and (duration := spans(clause)) is not None:
                 finding = _by_words(claim, duration)
+            if finding is None and (lasting := going_on(clause, claim)) is not None:
+                finding = _by_words(claim, lasting)
             if finding is not None:
                 yield number, finding
     every = [clause for parts in found.values() for clause in parts]

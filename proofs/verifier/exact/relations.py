@@ -47,6 +47,9 @@ _MEASURES = {
 }
 _SAME_MEASURE = {"residents": "inhabitants", "high": "tall"}
 
+# What lasts from one date to another lasts so long, without "for".
+_LASTING = word_list("lasted lasts took takes continued ran runs")
+
 _KIN = {
     noun: (group, direction, gender)
     for group, direction, nouns in (
@@ -65,7 +68,7 @@ _KIN = {
 
 def canonical(clause: Clause) -> Clause:
     """Return a clause in the active voice, with earlier events first and measures as adjectives."""
-    return _earlier_first(_active(_with_adjectives(clause)))
+    return _earlier_first(_compared(_active(_with_adjectives(clause))))
 
 
 def with_roles_exchanged(clause: Clause) -> Clause | None:
@@ -139,6 +142,18 @@ def _end_of_phrase(items: Sequence[Item], at: int) -> int:
             break
         end += 1
     return end
+
+
+def _compared(clause: Clause) -> Clause:
+    """Return "A opened before B" for "A opened earlier than B"."""
+    items = clause.items
+    for at in range(2, len(items) - 2):
+        norm = {"earlier": "before", "later": "after"}.get(items[at].norm)
+        if norm is not None and items[at + 1].norm == "than":
+            compared = replace(_word(items[at], norm), text=f"{items[at].text} than")
+            moved = (*items[:at], compared, *items[at + 2 :])
+            return replace(clause, items=moved)
+    return clause
 
 
 def _earlier_first(clause: Clause) -> Clause:
@@ -272,15 +287,38 @@ def _persons(items: Sequence[Item], at: int) -> Iterator[frozenset[str]]:
 def spans(clause: Clause) -> Clause | None:
     """Return a clause with its range of dates as a duration, or None if it has none.
 
-    "Ruled from 1900 to 1912" becomes "ruled for 12 years".
+    "Ruled from 1900 to 1912" becomes "ruled for 12 years", and "lasted from" "lasted 12 years".
     """
     for at, item in enumerate(clause.items):
         if item.value is not None and item.value.kind == "date" and item.value.bounded:
             duration = span_in_years(item.value)
             if duration is None or item.value.unit != SPAN:
                 return None
-            told = replace(item, value=duration, before=(*item.before, "for"))
+            lasts = at > 0 and clause.items[at - 1].norm in _LASTING
+            lead = item.before if lasts else (*item.before, "for")
+            told = replace(item, value=duration, before=lead)
             return replace(clause, items=(*clause.items[:at], told, *clause.items[at + 1 :]))
+    return None
+
+
+def going_on(clause: Clause, claim: Clause) -> Clause | None:
+    """Return a clause with the date of a claim, if what it states still held then, or None.
+
+    "Has had a mayor since 1832" is true of 1900.
+    """
+    dates = [item for item in claim.items if item.value is not None and item.value.kind == "date"]
+    if len(dates) != 1 or dates[0].preposition != "in":
+        return None
+    for at in range(1, len(clause.items) - 1):
+        since, item = clause.items[at : at + 2]
+        if since.norm != "since" or item.value is None or item.value.kind != "date":
+            continue
+        lasts = any({"has", "have"} & {*other.before} for other in clause.items[:at])
+        claimed = dates[0].value
+        if not lasts or claimed is None or claimed.possible.low[0] <= item.value.possible.high[0]:
+            return None
+        then = replace(item, value=claimed, text=f"since {item.text}", before=("in",))
+        return replace(clause, items=(*clause.items[:at], then, *clause.items[at + 2 :]))
     return None
 
 

@@ -224,13 +224,17 @@ def age(value: Value | None) -> Amounts | None:
 def span_in_years(dates: Value) -> Value | None:
     """Return the duration of a range of dates, or None if it is not closed.
 
-    What begins and ends in known years lasts the difference, up to a year more or less.
+    What begins and ends in known years lasts the difference, up to a year more or less; the same
+    holds of months, where at least one of them is known.
     """
     low, high = dates.possible.low[0], dates.possible.high[0]
     if not (math.isfinite(low) and math.isfinite(high)):
         return None
     kind, size = _unit("years")
     difference = high // _DAYS_OF_YEAR - low // _DAYS_OF_YEAR
+    if low % _DAYS_OF_YEAR or high % _DAYS_OF_YEAR != _DAYS_OF_YEAR - 1:
+        size /= 12
+        difference = high // _DAYS_OF_MONTH - low // _DAYS_OF_MONTH
     possible = Amounts(((difference - 1) * size, 0), ((difference + 1) * size, 0))
     span = (difference * size, 0)
     return Value(kind, Amounts(span, span), possible, dates.start, dates.end, "years", bounded=True)
@@ -290,7 +294,7 @@ def _may_begin(word: str) -> bool:
         or word in ORDINALS
         or word in MONTHS
         or word in _CURRENCIES
-        or word in ("a", "an", "between", "from")
+        or word in ("a", "an", "half", "between", "from")
     )
 
 
@@ -313,7 +317,7 @@ def _read_range(words: Sequence[str], tokens: Sequence[str], at: int) -> Value |
         or words[at + 1] in ("between", "from")
     ):
         return None
-    low = _read(words, tokens, at + 1)
+    low = _read(words, tokens, at + 1) or _read_month_of_range(words, tokens, at + 1)
     joint = ("and",) if words[at] == "between" else ("to", "until", "till", "through", *_DASHES)
     if low is None or low.end + 1 >= len(words) or words[low.end] not in joint:
         return None
@@ -333,6 +337,18 @@ def _read_range(words: Sequence[str], tokens: Sequence[str], at: int) -> Value |
             return None
         return Value("date", amounts, amounts, at, high.end, SPAN, bounded=True)
     return Value(low.kind, amounts, amounts, at, high.end, high.unit, bounded=True)
+
+
+def _read_month_of_range(words: Sequence[str], tokens: Sequence[str], at: int) -> Value | None:
+    """Return the first month of "March to November 1926", of the year of the second, or None."""
+    if not _is_month(words, tokens, at) or at + 2 >= len(words):
+        return None
+    last = _read_date(words, tokens, at + 2)
+    if last is None or last.kind != "date":
+        return None
+    year = last.point // _DAYS_OF_YEAR
+    first = year * _DAYS_OF_YEAR + (MONTHS[words[at]] - 1) * _DAYS_OF_MONTH
+    return _between(first, first + _DAYS_OF_MONTH - 1, at, at + 1)
 
 
 def _bare(words: Sequence[str], at: int) -> float:
@@ -451,6 +467,8 @@ def _read_rank(words: Sequence[str], at: int) -> Value | None:
 
 
 def _read_amount(words: Sequence[str], tokens: Sequence[str], at: int) -> Value | None:
+    if words[at] == "half":
+        return _read_half(words, at)
     begin, kind, unit = at, "number", ""
     if words[at] in _CURRENCIES:
         kind = unit = _CURRENCIES[words[at]]
@@ -484,6 +502,17 @@ def _read_amount(words: Sequence[str], tokens: Sequence[str], at: int) -> Value 
     if unit and kind.startswith("[") and following_is_amount:
         return replace(value, sure=None)  # "6 feet 2 inches"
     return value
+
+
+def _read_half(words: Sequence[str], at: int) -> Value | None:
+    """Return the quantity of "half a year", or None."""
+    if words[at + 1 : at + 2] not in (["a"], ["an"]) or words[at + 2 : at + 3] == []:
+        return None
+    unit = words[at + 2]
+    if unit not in _UNITS:
+        return None
+    kind, size = _unit(unit)
+    return _amount(size / 2, at, at + 3, kind=kind, unit=unit)
 
 
 def _amount(amount: float, start: int, end: int, *, kind: str, unit: str = "") -> Value:

@@ -54,6 +54,7 @@ _ALIKE = (("in", "on", "at", "during", "within"), ("from", "since"), ("to", "til
 _PREPOSITION_CLASS = {word: group[0] for group in _ALIKE for word in group}
 NEGATIONS = word_list("not never no none neither nor without cannot nobody nothing nowhere")
 PRONOUNS = word_list("i me my you your he she it we us our they him her his its them their")
+_POSSESSIVES = word_list("its his her their")
 _SYMBOLS = word_list("+ # = / _ @ * ^ < > \\ |")
 # "The film was released": what a text may call its subject after the first sentence.
 _NOUNS_FOR_SUBJECT = word_list(
@@ -156,6 +157,8 @@ def clauses(title: str, text: str) -> Iterator[Clause]:
         yield named
         if named is not clause and clause.items[0].norm in _NOUNS_FOR_SUBJECT:
             yield clause
+        if named is clause and (owned := _with_owner(name, clause)) is not None:
+            yield owned
 
 
 def sentences(text: str) -> list[str]:
@@ -189,6 +192,19 @@ def with_subject(name: str, clause: Clause) -> Clause:
     if end == 0:  # the pronoun goes
         rest = (replace(first, before=first.before[1:]), *rest[1:])
     return replace(clause, items=(*subject, *rest), subject_end=len(subject))
+
+
+def _with_owner(name: str, clause: Clause) -> Clause | None:
+    """Return "the dome of NAME was built" for "its dome was built", or None for other clauses."""
+    if not name or not clause.items or _POSSESSIVES.isdisjoint(clause.items[0].before):
+        return None
+    owner = read_clause(name).items
+    if not owner:
+        return None
+    owned = replace(clause.items[0], before=("the",))
+    first = replace(owner[0], before=("of",))
+    items = (owned, first, *owner[1:], *clause.items[1:])
+    return replace(clause, items=items, subject_end=1 + len(owner))
 
 
 def _continues_name(item: Item, known: frozenset[str], *, first: bool) -> bool:

@@ -123,6 +123,30 @@ TWINS = {
         "The dam was completed between 1930 and 1940.",
         "The dam was completed between 1940 and 1950.",
     ),
+    "owner in the title": (
+        "Hollin Tower",
+        "Its roof was finished in 1934.",
+        "The roof of Hollin Tower was finished in 1934.",
+        "The roof of Hollin Tower was finished in 1931.",
+    ),
+    "measure of the title": (
+        "Gantry Tunnel",
+        "Its length is 4,000 metres.",
+        "The length of the Gantry Tunnel is 4 km.",
+        "The length of the Gantry Tunnel is 6 km.",
+    ),
+    "half a year": (
+        "Orla Siege",
+        "It lasted from March to November 1642.",
+        "The Orla Siege lasted more than half a year.",
+        "The Orla Siege lasted less than half a year.",
+    ),
+    "months of a range": (
+        "Orla Siege",
+        "It lasted from March to November 1642.",
+        "The Orla Siege lasted eight months.",
+        "The Orla Siege lasted three months.",
+    ),
     "before a year": (
         "",
         "The dam was completed in 1936.",
@@ -300,3 +324,37 @@ def test_any_text_is_read(claim: str, stated: list[tuple[str, str]]) -> None:
 def test_import_loads_neither_torch_nor_pint() -> None:
     check = "import sys, proofs.verifier.exact; sys.exit(bool({'torch', 'pint'} & {*sys.modules}))"
     assert subprocess.run([sys.executable, "-c", check]).returncode == 0
+
+
+def test_the_order_of_two_events_is_read_from_two_sentences() -> None:
+    told = [
+        ("Hollin Tower", "Hollin Tower opened in 1931."),
+        ("Gantry Tunnel", "The Gantry Tunnel opened in 1904."),
+    ]
+    for claim, label in (
+        ("The Gantry Tunnel opened earlier than Hollin Tower.", TRUE),
+        ("Hollin Tower opened later than the Gantry Tunnel.", TRUE),
+        ("The Gantry Tunnel opened before Hollin Tower.", TRUE),
+        ("The Gantry Tunnel opened later than Hollin Tower.", FALSE),
+        ("Hollin Tower opened earlier than the Gantry Tunnel.", FALSE),
+    ):
+        for stated in (told, told[::-1]):
+            found = compare(claim, stated)
+            assert found is not None, claim
+            assert found.label == label, claim
+    assert compare("The Gantry Tunnel opened earlier than Hollin Tower.", told[:1]) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "claim", "label"),
+    [
+        ("Ostrel has had a brewery since 1790.", "Ostrel had a brewery in 1850.", TRUE),
+        ("Ostrel has had a brewery since 1790.", "Ostrel had no brewery in 1850.", FALSE),
+        ("Ostrel has had a brewery since 1790.", "Ostrel had a brewery in 1700.", None),
+        ("Ostrel had a brewery since 1790.", "Ostrel had a brewery in 1850.", None),
+        ("Ostrel has had a brewery since 1790.", "Ostrel has had a brewery since 1850.", FALSE),
+    ],
+)
+def test_what_goes_on_since_a_date_holds_later(text: str, claim: str, label: str | None) -> None:
+    found = compare(claim, [("Ostrel", text)])
+    assert (found and found.label) == label
