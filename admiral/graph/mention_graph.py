@@ -229,9 +229,7 @@ def graph_problems(kb_path: Path) -> list[str]:
     """
     try:
         if not graph_folder(kb_path).exists():
-            if GRAPH_REQUEST not in read_combined_manifest(kb_path).settings:
-                return []
-            raise missing_graph_error(kb_path)
+            return [str(missing_graph_error(kb_path))] if _is_asked_for(kb_path) else []
         manifest = read_graph_manifest(kb_path)
         if problems := changed_files(kb_path, manifest["files"]):
             return [f"{problem}. {rebuild_remedy(kb_path)}" for problem in problems]
@@ -245,3 +243,10 @@ def graph_problems(kb_path: Path) -> list[str]:
     except AdmiralError as error:
         return [str(error)]
     return [str(damaged(kb_path, problem))] if problem else []
+
+
+def _is_asked_for(kb_path: Path) -> bool:
+    try:
+        return GRAPH_REQUEST in read_combined_manifest(kb_path).settings
+    except AdmiralError:
+        return False  # that it cannot be read is a problem of the knowledge base

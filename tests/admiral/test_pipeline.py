@@ -104,7 +104,7 @@ def test_every_stage_can_be_replaced():
     reranked = [d.title for d in system.retrieve("about z", hops=1).documents]
     assert reranked == ranked[::-1]
     system.stages = replace(system.stages, judge=FakeJudge(99))
-    assert system.retrieve("about z", hops="dynamic").stopped == "max_hops"
+    assert system.retrieve("about z", hops="2").stopped == "max_hops"
     system.stages = replace(system.stages, hop_retriever=FakeHopRetriever(dead_end_at=1))
     assert system.retrieve("about z", hops="dynamic").stopped == "dead_end"
 
