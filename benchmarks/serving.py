@@ -69,14 +69,10 @@ def main(
     assignments: tuple[str, ...],
 ) -> None:
     """Measure the service with the first claims of CLAIMS (JSON Lines)."""
-    if fast:
-        given = [
-            f"{key}={json.dumps(value)}" for key, value in FAST_SETTINGS.items() if value != ""
-        ]
-        assignments = (*given, "verifier=", *assignments)
+    assignments = with_fast_settings(assignments) if fast else assignments
     claims = [claim.text for claim in islice(read_claims(claims_path), limit)]
     if soak:
-        with _service(kb, places, assignments) as (url, process):
+        with service(kb, places, assignments) as (url, process):
             rows = [_soak(url, process, claims, soak, retrieve_share)]
     else:
         config = load_config(None, [f"kb={kb}", *assignments])
@@ -103,7 +99,7 @@ def _loads(
         list(system.retrieve_many(claims))  # fills caches, as those of the service are below
         many, single = _many(system, claims), _one_by_one(system, few)
     rows = [many, single]
-    with _service(kb, places, assignments) as (url, _):
+    with service(kb, places, assignments) as (url, _):
         _load(url, claims, min(16, places))
         for number in clients:
             row = _load(url, claims if number > 1 else few, number)
@@ -136,7 +132,7 @@ def _one_by_one(system: Admiral, claims: Sequence[str]) -> dict[str, Any]:
         system.retrieve(claim)
         seconds.append(time.perf_counter() - started)
     rate = len(claims) / sum(seconds)
-    return {"system": "retrieve", "claims_per_second": rate, **_percentiles(seconds)}
+    return {"system": "retrieve", "claims_per_second": rate, **percentiles(seconds)}
 
 
 def _load(url: str, claims: Sequence[str], clients: int) -> dict[str, Any]:
@@ -149,7 +145,7 @@ def _load(url: str, claims: Sequence[str], clients: int) -> dict[str, Any]:
         "system": "service",
         "clients": clients,
         "claims_per_second": len(seconds) / total,
-        **_percentiles(seconds),
+        **percentiles(seconds),
         "statuses": dict(statuses),
     }
 
@@ -186,21 +182,16 @@ def _send(
 def _soak(
     url: str, process: psutil.Process, claims: Sequence[str], requests: int, share: float
 ) -> dict[str, Any]:
-    """Send requests with several clients; return the memory after each tenth.
-
-    It is the memory of the process itself: without the files of knowledge bases, of which more and
-    more pages are resident.
-    """
+    """Send requests with several clients; return the memory after each tenth."""
     titles = httpx.get(f"{url}/v1/titles", params={"limit": 1000}, timeout=600).json()["titles"]
-    mixed = _mixed(claims, titles, share)
+    stream = mixed(claims, titles, share)
     memory = []
     statuses: Counter[int] = Counter()
     started = time.perf_counter()
     for _ in range(_SAMPLES):
-        statuses += _send(url, list(islice(mixed, requests // _SAMPLES)), _SOAK_CLIENTS)[0]
-        held = process.memory_info()
-        memory.append(round((held.rss - held.shared) / 1e6))
-        resident = round(held.rss / 1e6)
+        statuses += _send(url, list(islice(stream, requests // _SAMPLES)), _SOAK_CLIENTS)[0]
+        memory.append(round(own_megabytes(process)))
+        resident = round(process.memory_info().rss / 1e6)
         click.echo(f"{statuses.total()} requests: {memory[-1]} MB, resident {resident}", err=True)
     return {
         "system": "soak",
@@ -212,7 +203,16 @@ def _soak(
     }
 
 
-def _mixed(claims: Sequence[str], titles: Sequence[str], share: float) -> Iterator[dict[str, Any]]:
+def own_megabytes(process: psutil.Process) -> float:
+    """Return the memory of a process without the files of knowledge bases, in MB.
+
+    More and more of their pages become resident.
+    """
+    held = process.memory_info()
+    return (held.rss - held.shared) / 1e6
+
+
+def mixed(claims: Sequence[str], titles: Sequence[str], share: float) -> Iterator[dict[str, Any]]:
     """Yield requests without end; the same ones in every run."""
     generator = random.Random(0)
     while True:
@@ -234,16 +234,24 @@ def _retrieval(claim: str) -> dict[str, Any]:
     return {"method": "POST", "url": "/v1/retrieve", "json": {"claim": claim}}
 
 
-def _percentiles(seconds: Sequence[float]) -> dict[str, float]:
+def percentiles(seconds: Sequence[float]) -> dict[str, float]:
+    """Return the median and high percentiles of times; empty without any."""
     if not seconds:
         return {}
     return {f"p{q}": round(float(np.percentile(seconds, q)), 3) for q in (50, 95, 99)}
 
 
+def with_fast_settings(assignments: Sequence[str]) -> tuple[str, ...]:
+    """Return settings with those of `admiral retrieve --fast` before them."""
+    given = [f"{key}={json.dumps(value)}" for key, value in FAST_SETTINGS.items() if value != ""]
+    return (*given, "verifier=", *assignments)
+
+
 @contextmanager
-def _service(
+def service(
     kb: str, places: int, assignments: Sequence[str]
 ) -> Iterator[tuple[str, psutil.Process]]:
+    """Run `admiral serve` in the block; the value is its address and its process."""
     settings = [part for assignment in assignments for part in ("--set", assignment)]
     program = "from admiral.cli.main import run; run()"
     options = ["--kb", kb, "--port", "0", "--places", str(places), *settings]

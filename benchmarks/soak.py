@@ -29,9 +29,15 @@ import click
 import httpx
 import psutil
 
-from admiral.config import FAST_SETTINGS
 from admiral.kb import KnowledgeBase, add, locate
-from benchmarks.serving import SETTINGS, _mixed, _percentiles, _service
+from benchmarks.serving import (
+    SETTINGS,
+    mixed,
+    own_megabytes,
+    percentiles,
+    service,
+    with_fast_settings,
+)
 
 _CLAIM = "{} was founded before {}."
 _SAMPLE_SECONDS, _CHANGE_SECONDS = 10.0, 60.0
@@ -54,7 +60,7 @@ class Soak:
         names = random.Random(number)
         claims = [_CLAIM.format(*names.sample(list(self._titles), 2)) for _ in range(200)]
         names.shuffle(claims)
-        requests = _mixed(claims, self._titles, self._share)
+        requests = mixed(claims, self._titles, self._share)
         with httpx.Client(base_url=self._url, timeout=300) as client:
             while time.monotonic() < self.end:
                 request, started = next(requests), time.perf_counter()
@@ -158,11 +164,10 @@ def _sample(process: psutil.Process, end: float, samples: list[dict[str, float]]
     while time.monotonic() < end:
         time.sleep(min(_SAMPLE_SECONDS, max(end - time.monotonic(), 0)))
         with suppress(psutil.Error):
-            held = process.memory_info()
             samples.append(
                 {
                     "seconds": round(time.monotonic() - began),
-                    "mb": round((held.rss - held.shared) / 1e6, 1),
+                    "mb": round(own_megabytes(process), 1),
                     "files": process.num_fds(),
                     "threads": process.num_threads(),
                 }
@@ -187,14 +192,12 @@ def main(
     assignments: tuple[str, ...],
 ) -> None:
     """Measure what a service does under all kinds of requests at once."""
-    if fast:
-        given = [f"{key}={json.dumps(v)}" for key, v in FAST_SETTINGS.items() if v != ""]
-        assignments = (*given, "verifier=", *assignments)
+    assignments = with_fast_settings(assignments) if fast else assignments
     with tempfile.TemporaryDirectory() as folder:
         served = Path(shutil.copytree(locate(kb), Path(folder, "kb")))
         with KnowledgeBase.open(served) as opened:
             titles = list(opened.titles())
-        with _service(str(served), 64, assignments) as (url, process):
+        with service(str(served), 64, assignments) as (url, process):
             soak = Soak(url, titles, seconds, retrieve_share)
             samples: list[dict[str, float]] = []
             threads = [
@@ -221,7 +224,7 @@ def main(
         "statuses": {name: dict(counts) for name, counts in soak.statuses.items()},
         "lost_or_wrong": len(soak.wrong),
         "wrong": soak.wrong[:_SHOWN],
-        "retrieval": _percentiles(soak.latencies),
+        "retrieval": percentiles(soak.latencies),
         "growth_after_a_third": round(settled[-1]["mb"] / settled[0]["mb"] - 1, 4),
         "ready_at_the_end": ready,
         "samples": samples,

@@ -44,6 +44,7 @@ from training.data.examples import UNLABELLED, Example, draw_examples, read_exam
 from training.loop.run_files import markdown_table
 from training.verification.example_batches import POSSIBLE
 from training.verification.verifier_loss import marginal_losses, measure
+from training.verification.verifier_settings import named_number
 
 
 def fit_scale(logits: Tensor, labels: Tensor, weights: Tensor | None = None) -> Scale:
@@ -139,11 +140,7 @@ def _parse_shares(texts: Sequence[str]) -> dict[str, float]:
     """Return the share of open claims of each kind of evidence that ``--open`` gives one for."""
     shares: dict[str, float] = {}
     for text in sorted(texts, key=lambda text: "=" in text):  # that of a kind replaces that of all
-        kind, _, number = text.rpartition("=")
-        try:
-            share = float(number)
-        except ValueError:
-            share = 0.0
+        kind, share = named_number(text)
         if not 0 < share < 1 or (kind and kind not in KINDS):
             raise AdmiralError(
                 f"--open {text}: is not a share between 0 and 1, such as 0.1, or one of a kind of "

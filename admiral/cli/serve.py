@@ -89,7 +89,8 @@ def _options(port: int) -> tuple[Callable[..., Any], ...]:
             multiple=True,
             metavar="NAME",
             help="Further host name to accept in requests, and as the origin of pages that use "
-            "the service, besides --host, the machine's own name and its addresses; repeatable. "
+            "the service, in addition to --host and this machine's own names and addresses; "
+            "repeatable. "
             "'*' accepts any.",
         ),
         click.option("--no-auth", is_flag=True, help="Serve other machines without API keys."),

@@ -26,13 +26,18 @@ _SILENCE_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """Where a service is, and how to ask it."""
+    """The address of a service, and how requests are sent to it."""
 
     url: str
     kb: str | None
     api_key: str | None
     # seconds for which a claim is sent again while the queue of the service is full
     patience: float
+    claims: int  # most claims that are sent at a time
+
+    def __post_init__(self) -> None:
+        if self.claims < 1:
+            raise AdmiralError(f"connections={self.claims} is too small; the minimum is 1")
 
     def httpx_options(self) -> dict[str, Any]:
         """Return the parameters of the clients of httpx.

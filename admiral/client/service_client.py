@@ -24,7 +24,6 @@ import httpx
 
 from admiral.client.connection import ClaimStream, Connection, seconds_to_wait
 from admiral.client.response_records import document_from_record, judgement_from_record
-from admiral.errors import AdmiralError
 from admiral.records import Claim, Document, Hop, RetrievalResult, as_claim, check_claims
 from proofs import Judgement
 
@@ -50,10 +49,7 @@ class Client:
         patience: float = 300.0,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
-        if connections < 1:
-            raise AdmiralError(f"connections={connections} is too small; the minimum is 1")
-        self._connection = Connection(url, kb, api_key, patience)
-        self._connections = connections
+        self._connection = Connection(url, kb, api_key, patience, connections)
         self._http = httpx.Client(transport=transport, **self._connection.httpx_options())
 
     def retrieve(self, claim: str | Claim, hops: str | int | None = None) -> RetrievalResult:
@@ -73,7 +69,7 @@ class Client:
         waiting: deque[Future[RetrievalResult]] = deque()
         stream_error: Exception | None = None
         given = map(as_claim, check_claims(claims), count(1))
-        pool = ThreadPoolExecutor(self._connections, thread_name_prefix="admiral-client")
+        pool = ThreadPoolExecutor(self._connection.claims, thread_name_prefix="admiral-client")
         try:
             while True:
                 try:
@@ -83,7 +79,7 @@ class Client:
                 except Exception as error:
                     stream_error = error
                     break
-                if len(waiting) == self._connections:
+                if len(waiting) == self._connection.claims:
                     yield waiting.popleft().result()
                 waiting.append(pool.submit(self._result, claim, hops, on_hop))
             while waiting:
@@ -187,10 +183,7 @@ class AsyncClient:
         patience: float = 300.0,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
-        if connections < 1:
-            raise AdmiralError(f"connections={connections} is too small; the minimum is 1")
-        self._connection = Connection(url, kb, api_key, patience)
-        self._connections = connections
+        self._connection = Connection(url, kb, api_key, patience, connections)
         self._http = httpx.AsyncClient(transport=transport, **self._connection.httpx_options())
 
     async def retrieve(self, claim: str | Claim, hops: str | int | None = None) -> RetrievalResult:
@@ -219,7 +212,7 @@ class AsyncClient:
                 except Exception as error:
                     stream_error = error
                     break
-                if len(waiting) == self._connections:
+                if len(waiting) == self._connection.claims:
                     yield await waiting.popleft()
                 waiting.append(asyncio.create_task(self._result(claim, hops, on_hop)))
             while waiting:

@@ -46,7 +46,7 @@ def with_origins(result: RetrievalResult, kb: KnowledgeBase) -> RetrievalResult:
 
 
 class Origin(NamedTuple):
-    """Where a document was read from."""
+    """The file, or the part of one, that a document was read from."""
 
     file: str  # path or URL of the file
     line: int | None  # line of the record in the file; None for a file that is a document

@@ -194,8 +194,8 @@ class Additions:
     `on_duplicate`: policy for a title that is already in the knowledge base or occurs earlier in
     the corpora: ``error``, ``replace`` to keep the last document, or ``skip`` to keep the first.
     Documents of files are duplicates if the file is in the knowledge base already. Otherwise they
-    are told apart by their paths. Likewise, documents with ids are duplicates if their ids are, and
-    are otherwise told apart by them. `replaced`: rows of the knowledge base whose documents are
+    are told apart by their paths. Likewise, documents with equal ids are duplicates, and those with
+    other ids are told apart by them. `replaced`: rows of the knowledge base whose documents are
     replaced. `skipped`: number of records left out because another document with the same title is
     kept.
     """

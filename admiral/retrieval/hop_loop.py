@@ -321,7 +321,7 @@ class HopLoop:
 
 
 def stop_reason(hops: Sequence[Hop], config: RetrievalConfig) -> Stopped | None:
-    """Return why a dynamic search stops after hops, None if it goes on while there are any left.
+    """Return why a dynamic search stops after hops, or None if it continues with those left.
 
     It stops if the evidence is sufficient with the probability `stop_search_at`, and before the
     setting `min_hops` if the verdict has the probability `stop_early_at`; or if a hop has changed

@@ -71,7 +71,8 @@ class AccessMiddleware:
     api_keys
         Keys of which requests must give one, as ``Authorization: Bearer KEY``; none for no check.
     hosts
-        Host names to accept in requests, besides the machine's addresses; None accepts any.
+        Host names to accept in requests, in addition to the addresses of the machine; None accepts
+        any.
         Otherwise a page from elsewhere could point its own name here (DNS rebinding).
     """
 

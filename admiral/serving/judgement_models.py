@@ -65,7 +65,7 @@ class ConflictRecord(BaseModel):
 
 
 class JudgementRecord(BaseModel):
-    """What a judge decides of a claim and its evidence."""
+    """The decision of a judge on a claim and its evidence."""
 
     model_config = ConfigDict(extra="allow")
 

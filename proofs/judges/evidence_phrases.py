@@ -7,18 +7,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from proofs.drafting.chunking import chunk
-from proofs.judges.span_sources import Quote, tidied
+from proofs.judges.span_sources import Quote, is_quotable, tidied
 from proofs.lexicons.values import MONTHS, ORDINALS, SCALES, SMALL, TENS, YEAR
-from proofs.logic.proof import MAX_EVIDENCE_WORDS
 from proofs.logic.quotation import Quotation
 from proofs.logic.words import (
     NEGATIONS,
-    has_content,
     is_content,
     split_words,
     stems,
     word_list,
-    word_spans,
 )
 
 # What joins a phrase to the words before it.
@@ -98,11 +95,6 @@ def overlap(one: Quotation, other: Quotation) -> bool:
 def overlaps(one: Quotation, others: Iterable[Quotation]) -> bool:
     """Return whether a quotation has a character in common with one of several."""
     return any(overlap(one, other) for other in others)
-
-
-def is_quotable(text: str) -> bool:
-    """Return whether a text may be a quotation."""
-    return has_content(text) and len(word_spans(text)) <= MAX_EVIDENCE_WORDS and "]" not in text
 
 
 def is_negated(text: str) -> bool:

@@ -12,11 +12,10 @@ from proofs.judges.evidence_phrases import (
     deciding_stems,
     first_word,
     is_negated,
-    is_quotable,
     overlaps,
     phrases,
 )
-from proofs.judges.span_sources import Quote, SpanSources
+from proofs.judges.span_sources import Quote, SpanSources, is_quotable
 from proofs.logic.operators import REFUTING_OPERATORS, NatOp
 from proofs.logic.quotation import Quotation
 from proofs.verifier.reading import LABELS, Comparison, Reading

@@ -254,6 +254,11 @@ def name_places(title: str, words: Sequence[Word], text: str) -> list[tuple[int,
     ]
 
 
+def is_quotable(text: str) -> bool:
+    """Return whether a text may be a quotation."""
+    return has_content(text) and len(word_spans(text)) <= MAX_EVIDENCE_WORDS and "]" not in text
+
+
 def tidied(text: str, start: int, end: int) -> tuple[int, int]:
     """Return a quotation without loose ends, and with whole names and dates."""
     words = [word for word in split_words(text) if word.norm]
@@ -277,9 +282,7 @@ def tidied(text: str, start: int, end: int) -> tuple[int, int]:
     opened = text.rfind("(", begin, stop)
     if opened > begin and text.find(")", opened, stop) < 0:
         stop = len(text[:opened].rstrip())
-    quoted = text[begin:stop]
-    fits = len(word_spans(quoted)) <= MAX_EVIDENCE_WORDS and "]" not in quoted
-    return (begin, stop) if fits and has_content(quoted) else (start, end)
+    return (begin, stop) if is_quotable(text[begin:stop]) else (start, end)
 
 
 def _continues(text: str, words: Sequence[Word], at: int) -> bool:

@@ -1,4 +1,4 @@
-"""Where the words that a step of a proof quotes stand in the evidence."""
+"""The places in the evidence of the words that the steps of a proof quote."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ def run(code: str, folder: Path, environment: dict[str, str]) -> None:
 
 
 def check_version(kb: Path, before: int) -> None:
-    """Check that a restored knowledge base is sound and holds the first so many additions."""
+    """Check that a restored knowledge base is sound and holds the additions up to some point."""
     assert verify(kb) == []
     with KnowledgeBase.open(kb) as opened:
         titles = set(opened.titles())

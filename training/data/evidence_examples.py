@@ -57,7 +57,7 @@ def evidence_examples(
     if claim.label is None or not holds_gold(corpus, claim):
         return
     label = LABELS[claim.label]
-    gold = [(title, corpus.document(title).sentences[n]) for title, n in claim.sentences]
+    gold = gold_sentences(claim, corpus)
     one = (
         label if label == "entailment" or (len(gold) == 1 and label != NOT_ENTAILMENT) else RELEVANT
     )
@@ -107,12 +107,7 @@ def page_examples(
     """
     if claim.label is None or claim.sentences:
         return
-    known = (
-        titles
-        for titles in claim.title_sets
-        if all(corpus.row(title) is not None for title in titles)
-    )
-    titles = next(known, ())
+    titles = known_titles(claim, corpus)
     (results,) = corpus.search([claim.claim], _SEARCHED_DOCUMENTS)
     found = [result.title for result in results if result.title not in claim.all_titles]
     label = LABELS[claim.label]
@@ -128,6 +123,21 @@ def page_examples(
         if sentences:
             items: list[Labelled] = [(sentence, None) for sentence in sentences]
             yield _example(claim, items, label, source, rng, weight=UNCERTAIN)
+
+
+def gold_sentences(claim: GoldClaim, corpus: Corpus) -> list[Sentence]:
+    """Return the gold sentences of a claim, which a corpus holds."""
+    return [(title, corpus.document(title).sentences[n]) for title, n in claim.sentences]
+
+
+def known_titles(claim: GoldClaim, corpus: Corpus) -> tuple[str, ...]:
+    """Return the first gold documents of a claim that a corpus holds all of; none without any."""
+    known = (
+        titles
+        for titles in claim.title_sets
+        if all(corpus.row(title) is not None for title in titles)
+    )
+    return next(known, ())
 
 
 def closest_sentences(

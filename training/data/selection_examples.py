@@ -11,8 +11,15 @@ from collections.abc import Iterator, Sequence
 
 from admiral.gold import GoldClaim
 from admiral.retrieval.rerankers import BM25Reranker
-from training.data.evidence_corpora import Corpus, missing_evidence
-from training.data.evidence_examples import UNCERTAIN, Labelled, Sentence, closest_sentences
+from training.data.evidence_corpora import Corpus, holds_gold
+from training.data.evidence_examples import (
+    UNCERTAIN,
+    Labelled,
+    Sentence,
+    closest_sentences,
+    gold_sentences,
+    known_titles,
+)
 from training.data.examples import RELEVANT, UNLABELLED, Example
 
 _SEARCHED_DOCUMENTS = 12
@@ -77,13 +84,8 @@ def selection_examples(
 def _gold(claim: GoldClaim, corpus: Corpus) -> tuple[list[Sentence], bool]:
     """Return the gold sentences of a claim in a corpus, and whether they are known."""
     if claim.sentences:
-        if missing_evidence(corpus, claim.evidence[0]) is not None:
-            return [], True
-        return [(t, corpus.document(t).sentences[n]) for t, n in claim.sentences], True
-    for titles in claim.title_sets:
-        if all(corpus.row(title) is not None for title in titles):
-            return closest_sentences(claim.claim, corpus, titles, 1), False
-    return [], False
+        return gold_sentences(claim, corpus) if holds_gold(corpus, claim) else [], True
+    return closest_sentences(claim.claim, corpus, known_titles(claim, corpus), 1), False
 
 
 def _hard_sentences(

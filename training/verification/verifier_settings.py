@@ -102,15 +102,20 @@ def weights_of(text: str) -> dict[str, float]:
     """
     weights = {}
     for part in filter(None, (each.strip() for each in text.split(","))):
-        name, _, value = part.rpartition("=")
-        try:
-            number = float(value)
-        except ValueError:
-            number = -1.0
+        name, number = named_number(part)
         if not name or not (math.isfinite(number) and number >= 0):
             raise AdmiralError(f"weights: {part!r} is not SOURCE=NUMBER, such as fever=2")
         weights[name] = number
     return weights
+
+
+def named_number(text: str) -> tuple[str, float]:
+    """Return the name, which may be empty, and the number of ``NAME=NUMBER``; NaN if it is none."""
+    name, _, value = text.rpartition("=")
+    try:
+        return name, float(value)
+    except ValueError:
+        return name, math.nan
 
 
 def paths_of(text: str) -> list[Path]:

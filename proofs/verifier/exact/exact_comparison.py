@@ -59,28 +59,30 @@ def compare(claim: str, evidence: Sequence[Sentence]) -> Comparison | None:
     if len(asserted.items) < 2 or asserted.tail[-1:] == ("?",):
         return None
     found: dict[int, list[Clause]] = {}
-    statements = [asserted, *_compared_events(asserted)]
+    active = canonical(asserted)
+    # Each of two events may be told alone.
+    statements = [asserted, *map(Clause, _ordered_events(active) or ())]
     for number, (title, text) in enumerate(evidence):
         if any(_may_decide(statement, title, text) for statement in statements):
             found[number] = list(clauses(title, text))
     best: Comparison | None = None
-    for number, finding in _findings(asserted, found):
+    for number, finding in _findings(asserted, active, found):
         if best is not None and best.label != finding.label:
             return None
         best = best or replace(finding, sentence=number)
     return best
 
 
-def _compared_events(claim: Clause) -> list[Clause]:
-    """Return what a claim about the order of two events compares: each may be told alone."""
-    for at in range(2, len(claim.items) - 1):
-        if claim.items[at].norm in ("before", "after", "than"):
-            return [Clause(claim.items[:at]), Clause(claim.items[at + 1 :])]
-    return []
+def _ordered_events(active: Clause) -> tuple[tuple[Item, ...], tuple[Item, ...]] | None:
+    """Return the events of a canonical clause that says that one came before the other."""
+    items = active.items
+    at = next((at for at, item in enumerate(items) if item.norm == "before"), 0)
+    return (items[:at], items[at + 1 :]) if 2 <= at < len(items) - 1 else None
 
 
-def _findings(claim: Clause, found: dict[int, list[Clause]]) -> Iterator[tuple[int, Comparison]]:
-    active = canonical(claim)
+def _findings(
+    claim: Clause, active: Clause, found: dict[int, list[Clause]]
+) -> Iterator[tuple[int, Comparison]]:
     exchanged = with_roles_exchanged(active)
     kin = kinship(claim)
     for number, parts in found.items():
@@ -94,10 +96,9 @@ def _findings(claim: Clause, found: dict[int, list[Clause]]) -> Iterator[tuple[i
                     finding = _by_roles(active, exchanged, stated)
             if finding is None and kin is not None:
                 finding = _by_kinship(kin, clause)
-            if finding is None and (duration := spans(clause)) is not None:
-                finding = _by_words(claim, duration)
-            if finding is None and (lasting := going_on(clause, claim)) is not None:
-                finding = _by_words(claim, lasting)
+            for implied in (spans(clause), going_on(clause, claim)):
+                if finding is None and implied is not None:
+                    finding = _by_words(claim, implied)
             if finding is not None:
                 yield number, finding
     every = [clause for parts in found.values() for clause in parts]
@@ -151,19 +152,15 @@ def _by_age(claim: Clause, stated: Sequence[Clause]) -> Comparison | None:
 
 
 def _by_dates(claim: Clause, stated: Sequence[Clause]) -> Comparison | None:
-    items = claim.items
-    norms = [item.norm for item in items]
-    if "before" not in norms or any(item.is_negation or item.value for item in items):
+    events = _ordered_events(claim)
+    if events is None or any(item.is_negation or item.value for item in claim.items):
         return None
-    at = norms.index("before")
-    first, second = items[:at], items[at + 1 :]
-    if at < 2 or not second:
-        return None
+    first, second = events
     earlier = date_of(first, stated)
     later = date_of(second, stated) or date_of((*second, first[-1]), stated)
     if earlier is None or later is None:
         return None
-    claimed, dates = _text(items), f"{earlier[0]} and {later[0]}"
+    claimed, dates = _text(claim.items), f"{earlier[0]} and {later[0]}"
     if earlier[1].possible.high < later[1].possible.low:
         return _equal(claimed, dates)
     if earlier[1].possible.low > later[1].possible.high:

@@ -194,7 +194,7 @@ def test_a_stream_may_be_cut_anywhere(cuts, verified):
     data = b": keep-alive\n\n" + b"".join(
         f"event: {name}\ndata: {json.dumps(record)}\n\n".encode() for name, record in events
     )
-    stream = ClaimStream(Connection("http://host", None, None, 0), claim)
+    stream = ClaimStream(Connection("http://host", None, None, 0, 1), claim)
     places = [0, *sorted(min(cut, len(data)) for cut in cuts), len(data)]
     parts = [data[start:end] for start, end in pairwise(places)]
     found = [each for part in parts for each in stream.feed(part)]

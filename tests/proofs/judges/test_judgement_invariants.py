@@ -1,4 +1,4 @@
-"""What holds of every judgement by a verifier, whatever the verifier says."""
+"""Invariants of judgements, whatever the verifier says."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_one_threshold_decides(weights: list[float], stop_at: float) -> None:
 
 
 def test_an_unknown_word_beside_a_contradiction_does_not_hide_it() -> None:
-    """What the evidence leaves open is part of what it refutes."""
+    """Spans that the evidence leaves open belong to the step that it refutes."""
     claim = "Ada Quill, who loved chess, was born in Rome in 1873."
     texts = [("Ada Quill", "Ada Quill was born in Oslo in 1873.")]
     denied = [(0.1, 0.1, 0.8) if word == "Rome" else (0.8, 0.1, 0.1) for word in claim.split()]
