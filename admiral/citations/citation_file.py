@@ -117,7 +117,7 @@ def _wafer(record: Mapping[str, Any], where: str, default_id: str) -> CitedClaim
     sentences = _texts(meta, "sentences", where)
     claim = " ".join(sentences[-1].replace(_MARK, " ").split()) if sentences else ""
     if not claim:
-        from admiral.kb.corpus.sentence_splitter import split_sentences
+        from admiral.io.sentence_splitter import split_sentences
 
         claim = (split_sentences(before) or [""])[-1]
     if not claim:

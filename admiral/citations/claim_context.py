@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from admiral.citations.citation_records import CitedClaim
-from admiral.kb.corpus.sentence_splitter import split_sentences
+from admiral.io.sentence_splitter import split_sentences
 
 #: How much of the context is read; each form contains the one before it.
 ContextForm = Literal["claim", "title", "section", "sentence", "all"]

@@ -19,7 +19,7 @@ from torch.nn.functional import normalize
 
 from admiral.citations.citation_records import CitedClaim
 from admiral.citations.claim_context import ContextForm, claim_in_context
-from admiral.kb.corpus.sentence_splitter import split_sentences
+from admiral.io.sentence_splitter import split_sentences
 from admiral.library.source_records import Passage
 from admiral.retrieval.mean_pooling import MAX_TOKENS, MeanPoolingEncoder
 from proofs.judges.calibrated import CalibratedJudge

@@ -16,8 +16,8 @@ from admiral.citations.citation_records import (
 from admiral.citations.citation_weights import CitationWeights, ScoreCalibration
 from admiral.citations.coverage_verifier import TermWeights, text_stems
 from admiral.citations.source_scorers import SourceScore, SourceScorer
+from admiral.io.sentence_splitter import split_sentences
 from admiral.kb.bm25.analysis import STOP_WORDS
-from admiral.kb.corpus.sentence_splitter import split_sentences
 from admiral.library.source_records import Passage, Source
 
 _WORD = re.compile(r"[^\W\d_]+")

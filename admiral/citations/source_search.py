@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from admiral.citations.citation_records import CitedClaim
-from admiral.kb.corpus.sentence_splitter import split_sentences
+from admiral.io.sentence_splitter import split_sentences
 from admiral.library.canonical_urls import canonical
 from admiral.library.source_filters import SourceFilter
 from admiral.library.source_records import ScoredPassage, Source

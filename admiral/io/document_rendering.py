@@ -8,10 +8,10 @@ from typing import Any
 
 import click
 
+from admiral.io.claim_notes import claim_notes
 from admiral.io.text_rendering import printable
 from admiral.records import Document, ScoredTitle, Sentence, judgement_json
 from proofs import Judgement
-from proofs.judges.judgement import form_warning
 
 
 def document_record(document: Document) -> dict[str, Any]:
@@ -70,8 +70,8 @@ def judgement_record(
         "evidence": [{"title": title, "text": text} for title, text in evidence],
         **judgement_json(judgement),
     }
-    if warning := form_warning(claim):
-        record["warnings"] = [warning]
+    if notes := claim_notes(claim):
+        record["warnings"] = list(notes)
     return record
 
 

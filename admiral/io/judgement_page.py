@@ -7,13 +7,13 @@ import hashlib
 from collections.abc import Sequence
 from importlib import resources
 
+from admiral.io.claim_notes import claim_notes
 from admiral.io.text_rendering import (
     conflict_statement,
     sufficiency_statement,
     verdict_statement,
 )
 from proofs import Judgement
-from proofs.judges.judgement import form_warning
 from proofs.logic.wording import escaped
 
 # Nothing but the page's own style sheets: texts and titles are of untrusted corpora.
@@ -61,8 +61,7 @@ def judgement_page(claim: str, evidence: Sequence[tuple[str, str]], judgement: J
     parts = [page_head("Proof", policy=_POLICY), f"<h1>{escaped(claim)}</h1>\n"]
     parts.append(judgement.proof.to_html(evidence) if judgement.proof else "<p>No proof.</p>\n")
     parts += [f"<p>{line}</p>\n" for line in _conclusions(evidence, judgement)]
-    if warning := form_warning(claim):
-        parts.append(f"<p>{escaped(warning)}</p>\n")
+    parts += [f"<p>{escaped(note)}</p>\n" for note in claim_notes(claim)]
     parts.append("<h2>Evidence</h2>\n")
     items = [
         f"<li>{f'<cite>{escaped(title)}</cite>: ' if title else ''}{escaped(text)}</li>\n"

@@ -8,9 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import click
 
+from admiral.io.claim_notes import claim_notes
 from admiral.records import Hop, RetrievalResult
 from proofs import Judgement, Proof
-from proofs.judges.judgement import Conflict, form_warning
+from proofs.judges.judgement import Conflict
 
 STOPPED = {
     "sufficient": "the evidence is sufficient",
@@ -151,8 +152,8 @@ def render_judgement(
     lines += _decision_lines(judgement, texts, "", width)
     lines += _wrapped(sufficiency_statement(judgement), "", width)
     lines += _verdict_lines(judgement, width)
-    if warning := form_warning(claim):
-        lines += ["", *_wrapped(_bold("Note: ", colour) + warning, "", width)]
+    for note in claim_notes(claim):
+        lines += ["", *_wrapped(_bold("Note: ", colour) + note, "", width)]
     return "\n".join(lines) + "\n"
 
 

@@ -6,7 +6,7 @@ import re
 from bisect import bisect_right
 
 from admiral.errors import AdmiralError
-from admiral.kb.corpus.sentence_splitter import sentence_spans
+from admiral.io.sentence_splitter import sentence_spans
 
 #: Number of words by which a window may begin or end earlier, so as not to cut a sentence.
 SLACK = 20

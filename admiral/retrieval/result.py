@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from admiral.config import RetrievalConfig
+from admiral.io.claim_notes import claim_notes
 from admiral.protocols import DocumentScorer, Stages
 from admiral.records import RankedDocument, RetrievalResult
 from admiral.retrieval.document_ranking import document_features, rank_documents
 from admiral.retrieval.state import SearchState
-from proofs.judges.judgement import form_warning
 from trie import SafeTokenizer
 
 # Number of characters of the unread part of a claim that a warning quotes.
@@ -26,7 +26,7 @@ def build_result(
         state.evidence,
         tuple(state.hops),
         state.stopped or "dead_end",
-        tuple(filter(None, [form_warning(state.claim.text)]))
+        claim_notes(state.claim.text)
         + cut_claim_warnings(state.claim.text, stages.claim_limits, tokens),
     )
 

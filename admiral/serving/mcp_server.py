@@ -17,6 +17,7 @@ from mcp.types import ToolAnnotations
 from pydantic import Field, ValidationError
 
 import admiral
+from admiral.io.claim_notes import claim_notes
 from admiral.records import Claim, Hop, RetrievalResult
 from admiral.serving.late_service import LateService
 from admiral.serving.mcp_records import (
@@ -34,7 +35,6 @@ from admiral.serving.mcp_records import (
 )
 from admiral.serving.request_models import MAX_HOPS, Text
 from admiral.serving.validation_problems import plain_problem
-from proofs.judges.judgement import form_warning
 
 if TYPE_CHECKING:
     from admiral.serving.service import Service
@@ -138,8 +138,8 @@ class _Tools:
             judgement = await service.prove(claim, pairs, kb)
         except Exception as error:
             raise _tool_error(error) from error
-        warnings = list(filter(None, [form_warning(claim)]))
-        return ProofRecord(**judgement_fields(judgement, pairs), warnings=warnings)
+        notes = list(claim_notes(claim))
+        return ProofRecord(**judgement_fields(judgement, pairs), warnings=notes)
 
     async def check_citation(
         self,

@@ -20,8 +20,8 @@ from admiral.errors import AdmiralError
 from admiral.graph import ClaimSubgraph, GraphRanker, MentionGraph, SubgraphOptions
 from admiral.graph.mention_graph import sentences_at
 from admiral.io.document_rendering import judgement_record, ranking_record, set_record
+from admiral.io.sentence_splitter import sentence_spans
 from admiral.kb import KnowledgeBase
-from admiral.kb.corpus.sentence_splitter import sentence_spans
 from admiral.library.source_records import Source
 from admiral.records import Claim, Hop, RetrievalResult, hop_json, sentence_json
 from admiral.serving.judgement_models import JudgementRecord, ResultRecord

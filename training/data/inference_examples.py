@@ -9,8 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from admiral.errors import AdmiralError, RecordError
+from admiral.io.sentence_splitter import split_sentences
 from admiral.io.streams import json_objects
-from admiral.kb.corpus.sentence_splitter import split_sentences
 from admiral.retrieval.mentions import base_title
 from proofs.verifier.reading import LABELS
 from training.data.evidence_corpora import Corpus

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from admiral.citations.citation_records import Citation, CitedClaim
 from admiral.citations.extract.marked_blocks import Block, Mark, MarkedPage, Reference
-from admiral.kb.corpus.sentence_splitter import sentence_spans
+from admiral.io.sentence_splitter import sentence_spans
 
 #: Number of characters of the page that are kept on either side of a claim.
 CONTEXT_CHARACTERS = 1500

@@ -12,6 +12,7 @@ from admiral.errors import AdmiralError, RecordError
 from admiral.io.limited_reading import DEFAULT_LIMITS, FileLimits
 from admiral.io.progress import track_documents
 from admiral.io.remote import Place, RemotePath, corpus_path
+from admiral.io.sentence_splitter import LONGEST_GIVEN_SENTENCE
 from admiral.io.streams import numbered_lines
 from admiral.kb.corpus.file_reports import (
     MESSAGES_SHOWN,
@@ -32,7 +33,6 @@ from admiral.kb.corpus.readers import (
     detect_format,
 )
 from admiral.kb.corpus.readers.corpus_records import source_of
-from admiral.kb.corpus.sentence_splitter import LONGEST_GIVEN_SENTENCE
 
 logger = logging.getLogger(__name__)
 

@@ -7,9 +7,9 @@ from html.parser import HTMLParser
 from hypothesis import given
 from hypothesis import strategies as st
 
+from admiral.io.claim_notes import claim_notes
 from admiral.io.judgement_page import judgement_page
 from proofs import Judgement, LexicalJudge
-from proofs.judges.judgement import form_warning
 from tests.admiral.results import COMPARED, VERDICTS
 
 VOID = {"meta", "input"}
@@ -47,7 +47,7 @@ def tags(claim: str, evidence: list[tuple[str, str]]) -> list[str]:
 def test_texts_are_escaped(claim: str, title: str, sentence: str) -> None:
     page = judgement_page(claim, [(title, sentence)], Judgement(True, None))
     page.encode("utf-8")
-    assert Reader(page).tags == tags("Why?" if form_warning(claim) else "c", [("t", "s")])
+    assert Reader(page).tags == tags("Why?" if claim_notes(claim) else "c", [("t", "s")])
 
 
 def test_a_page_shows_claim_evidence_proof_and_conclusions() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError
-from admiral.kb.corpus.sentence_splitter import split_sentences
+from admiral.io.sentence_splitter import split_sentences
 from admiral.library.passage_windows import SLACK, windows
 
 _WORDS = st.lists(

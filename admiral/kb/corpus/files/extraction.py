@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import NamedTuple
 
-from admiral.kb.corpus.sentence_splitter import LONGEST_SENTENCE, sentence_spans
+from admiral.io.sentence_splitter import LONGEST_SENTENCE, sentence_spans
 
 # A longer text is not read, so that no single file fills the memory.
 LONGEST_TEXT = 32 * 2**20  # characters

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple, NoReturn
 
 from admiral.errors import AdmiralError, RecordError
 from admiral.io.remote import Place, RemotePath
+from admiral.io.sentence_splitter import split_long_sentences
 from admiral.io.streams import json_objects
 from admiral.io.text_cleaning import LONGEST_TITLE, clean_document, clean_title
 from admiral.kb.corpus.files.file_types import file_type
-from admiral.kb.corpus.sentence_splitter import split_long_sentences
 from admiral.records import Document
 
 SKIP_BAD_REMEDY = "Correct it, or skip bad records with --skip-bad."

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from admiral.errors import AdmiralError, RecordError
 from admiral.io.remote import Place
+from admiral.io.sentence_splitter import sentence_spans, split_sentences
 from admiral.io.streams import open_binary
 from admiral.io.text_cleaning import fever_title, unescape_fever, wikipedia_title, without_markup
 from admiral.kb.corpus.files.extraction import one_line
@@ -29,7 +30,6 @@ from admiral.kb.corpus.readers.corpus_records import (
     string_field,
     string_list,
 )
-from admiral.kb.corpus.sentence_splitter import sentence_spans, split_sentences
 from admiral.records import SECTION_SEPARATOR, Document
 
 CONTENT_FIELDS = ("text", "paragraphs", "sections", "content", "contents", "body", "sentences")

@@ -17,7 +17,7 @@ from admiral.citations.model_verifiers import (
     SimilarityVerifier,
 )
 from admiral.citations.source_scorers import PassageAggregator
-from admiral.kb.corpus.sentence_splitter import split_sentences
+from admiral.io.sentence_splitter import split_sentences
 from admiral.requirements import MINILM, minilm_directory
 from admiral.retrieval.mean_pooling import MeanPoolingEncoder
 from proofs.verifier.classifier_verifier import ClassifierVerifier

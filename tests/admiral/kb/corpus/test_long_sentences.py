@@ -7,8 +7,8 @@ import logging
 from hypothesis import given
 from hypothesis import strategies as st
 
+from admiral.io.sentence_splitter import LONGEST_GIVEN_SENTENCE, split_long_sentences
 from admiral.kb import KnowledgeBase, build
-from admiral.kb.corpus.sentence_splitter import LONGEST_GIVEN_SENTENCE, split_long_sentences
 from admiral.records import Document
 
 _words = st.lists(st.sampled_from(["curl", "x" * 3000, "日本"]), min_size=1, max_size=9)

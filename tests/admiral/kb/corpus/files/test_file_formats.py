@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from pypdf import PdfWriter
 from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
 
+from admiral.io.sentence_splitter import LONGEST_SENTENCE, sentence_spans
 from admiral.kb.corpus.files import extraction, office_packages
 from admiral.kb.corpus.files.document_titles import choose_title
 from admiral.kb.corpus.files.epub_files import read_epub
@@ -25,7 +26,6 @@ from admiral.kb.corpus.files.pdf_files import read_pdf
 from admiral.kb.corpus.files.plain_text_files import read_plain_text
 from admiral.kb.corpus.files.restructuredtext_files import read_restructuredtext
 from admiral.kb.corpus.files.word_files import read_docx
-from admiral.kb.corpus.sentence_splitter import LONGEST_SENTENCE, sentence_spans
 
 Read = Callable[[bytes, TextBuilder], None]
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from admiral.kb.corpus.sentence_splitter import sentence_spans, split_sentences
+from admiral.io.sentence_splitter import sentence_spans, split_sentences
 
 
 @pytest.mark.parametrize(
