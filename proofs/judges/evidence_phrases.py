@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from proofs.drafting.chunking import chunk
 from proofs.judges.span_sources import Quote, is_quotable, tidied
@@ -102,14 +103,19 @@ def is_negated(text: str) -> bool:
     return any(word.norm in NEGATIONS for word in split_words(text))
 
 
-def content_stems(text: str) -> set[str]:
+# A proof compares each span of a claim with each phrase of its evidence, and then the next hop's.
+_cached = lru_cache(maxsize=4096)
+
+
+@_cached
+def content_stems(text: str) -> frozenset[str]:
     """Return the stems of the content words of a text."""
-    return {
-        stem for word in split_words(text) if is_content(word.norm) for stem in stems(word.norm)
-    }
+    words = (word.norm for word in split_words(text) if is_content(word.norm))
+    return frozenset(stem for word in words for stem in stems(word))
 
 
-def deciding_stems(text: str) -> set[str]:
+@_cached
+def deciding_stems(text: str) -> frozenset[str]:
     """Return the stems of the content words of a text, and stop words that decide what it says."""
     return content_stems(text) | {word.norm for word in split_words(text) if word.norm in _DECIDING}
 

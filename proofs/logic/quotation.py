@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -50,14 +49,24 @@ def find_quotation(
     Quotation or None
         None if the evidence does not contain the words.
     """
-    escaped = re.escape(quoted)
-    for pattern in (re.compile(rf"(?<!\w){escaped}(?!\w)"), re.compile(escaped)):
+    for whole in (True, False):
         found = [
-            Quotation(title, number, *match.span(), in_title)
+            Quotation(title, number, start, start + len(quoted), in_title)
             for in_title in (False, True)
             for number, (title, text) in enumerate(evidence)
-            if (match := pattern.search(title if in_title else text)) is not None
+            if (start := _find(title if in_title else text, quoted, whole=whole)) >= 0
         ]
         if found:
             return next((one for one in found if one.title == preferred), found[0])
     return None
+
+
+def _find(text: str, quoted: str, *, whole: bool) -> int:
+    """Return where a text has some words, as whole words if that is asked for; -1 without them."""
+    start = text.find(quoted)
+    while whole and start >= 0:
+        beside = text[max(start - 1, 0) : start] + text[start + len(quoted) :][:1]
+        if not any(character.isalnum() or character == "_" for character in beside):
+            break
+        start = text.find(quoted, start + 1)
+    return start

@@ -98,6 +98,11 @@ def split_words(text: str) -> list[Word]:
 
     ``"Seth Meyers (born 1973),"`` is split into ``Seth Meyers ( born 1973 ) ,``.
     """
+    return list(_split(text))
+
+
+@lru_cache(maxsize=4096)  # a proof splits the same spans and sentences hundreds of times
+def _split(text: str) -> tuple[Word, ...]:
     words: list[Word] = []
     for index, (start, end) in enumerate(word_spans(text)):
         left, right = start, end
@@ -109,7 +114,7 @@ def split_words(text: str) -> list[Word]:
         if left < right:
             words.append(Word(left, right, index, normalise(text[left:right])))
         words.extend(Word(i, i + 1, index, "") for i in range(right, end))
-    return words
+    return tuple(words)
 
 
 def has_content(text: str) -> bool:
