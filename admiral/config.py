@@ -21,13 +21,12 @@ _HOPS = (1, 999)
 _WEIGHT = (0, 1_000_000)
 
 
-#: The settings of ``--fast``. BM25, mentions and sentence embeddings remain.
+#: The settings of ``--fast``. BM25, mentions, sentence embeddings and the verifier remain.
 FAST_SETTINGS: dict[str, Any] = {
     "generator": False,
     "title_beams": 0,
     "cross_encoder_documents": 0,
     "rerank_documents": 12,
-    "verifier": "",
 }
 
 
@@ -77,8 +76,14 @@ class RetrievalConfig:
     )
     evidence: int = setting(
         5,
-        "Sentences kept as evidence at each hop (l in the paper). The model's vocabulary may allow "
-        "fewer: 10 with the bundled one.",
+        "Sentences kept as evidence at each hop (l in the paper), of claims of up to eight content "
+        "words. The model's vocabulary may allow fewer: 10 with the bundled one.",
+        bounds=_COUNT,
+    )
+    max_evidence: int = setting(
+        8,
+        "Sentences kept of longer claims, which need more documents: one more for each three "
+        "words, and no more than this. If it is not above `evidence`, all claims have as many.",
         bounds=_COUNT,
     )
     evidence_per_document: int = setting(
@@ -212,15 +217,15 @@ class RetrievalConfig:
         bounds=(0, 1),
     )
     stop_search_at: float = setting(
-        0.85,
+        0.95,
         "Probability that the evidence is sufficient from which a search stops, from hop "
         "`min_hops` on; needs a verifier.",
         bounds=(0, 1),
     )
     stop_early_at: float = setting(
-        0.95,
-        "Probability of the verdict SUPPORTS or REFUTES from which a search stops before "
-        "`min_hops` hops; needs a verifier.",
+        0.7,
+        "Probability of the verdict by one sentence alone, which speaks of most of the claim, from "
+        "which a search stops before `min_hops` hops; needs a verifier.",
         bounds=(0, 1),
     )
     proof_decision: str = setting(
@@ -340,7 +345,7 @@ class RetrievalConfig:
 
     @classmethod
     def fast(cls, **changes: Any) -> RetrievalConfig:
-        """Return the settings of ``--fast``: no trained model, and few documents read at each hop.
+        """Return the settings of ``--fast``: nothing generated, and few documents read.
 
         Parameters
         ----------

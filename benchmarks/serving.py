@@ -243,8 +243,7 @@ def percentiles(seconds: Sequence[float]) -> dict[str, float]:
 
 def with_fast_settings(assignments: Sequence[str]) -> tuple[str, ...]:
     """Return settings with those of `admiral retrieve --fast` before them."""
-    given = [f"{key}={json.dumps(value)}" for key, value in FAST_SETTINGS.items() if value != ""]
-    return (*given, "verifier=", *assignments)
+    return (*(f"{key}={json.dumps(value)}" for key, value in FAST_SETTINGS.items()), *assignments)
 
 
 @contextmanager

@@ -54,8 +54,8 @@ if TYPE_CHECKING:
 @click.option(
     "--fast",
     is_flag=True,
-    help="Leave out the trained model and read fewer documents at each hop, which takes a seventh "
-    "of the time. --set and the options below change single settings.",
+    help="Leave out the generator and the cross-encoder and read fewer documents at each hop, "
+    "which takes a fraction of the time. --set and the options below change single settings.",
 )
 @click.option("--skip-bad", is_flag=True, help="Skip and count bad claims instead of failing.")
 @setting_options(

@@ -12,6 +12,7 @@ from admiral.kb import KnowledgeBase
 from admiral.kb.bm25 import analysis
 from admiral.kb.store.index_building import LONGEST_WHOLE
 from admiral.records import SECTION_SEPARATOR, Document, Sentence
+from proofs.logic.words import split_words
 
 # First sentence and end of a passage; None is the end of the document.
 Span = tuple[int, int | None]
@@ -258,6 +259,21 @@ def reweighted(scored: Sequence[Sentence], relevance: Mapping[str, float]) -> li
         sentences.append(replace(sentence, score=sentence.score + change * deviation))
         earlier[sentence.title] += 1
     return best_first(sentences)
+
+
+# Content words of a claim that `evidence` sentences suffice for, and of each further sentence.
+_SHORT_CLAIM, _WORDS_OF_SENTENCE = 8, 3
+
+
+def evidence_count(claim: str, least: int, most: int) -> int:
+    """Return how many sentences are kept as evidence of a claim, `least` if it is short.
+
+    A long claim is about more documents, of each of which the evidence should have a sentence.
+    """
+    words = {word.norm for word in split_words(claim) if word.is_content}
+    beyond = len(words) - _SHORT_CLAIM
+    more = -(-beyond // _WORDS_OF_SENTENCE)
+    return max(least, min(least + more, most))
 
 
 def choose_evidence(

@@ -22,7 +22,12 @@ from admiral.records import (
     Stopped,
 )
 from admiral.retrieval.document_ranking import document_features, found_titles
-from admiral.retrieval.evidence import boost_mentioned, choose_evidence, reweighted
+from admiral.retrieval.evidence import (
+    boost_mentioned,
+    choose_evidence,
+    evidence_count,
+    reweighted,
+)
 from admiral.retrieval.mentions import mentions_in_texts
 from admiral.retrieval.state import HopRecord, NextStep, SearchState
 from admiral.stage_timing import OnTiming, timed, timing_stages
@@ -279,7 +284,7 @@ class HopLoop:
         The features of the document scorer describe a completed hop, its evidence included. So a
         first choice, by the sentences alone, provides the features for the final one.
         """
-        evidence = self._best(scored)
+        evidence = self._best(state, scored)
         scorer = self._stages.document_scorer
         if scorer is None:
             return evidence
@@ -287,7 +292,7 @@ class HopLoop:
         features = document_features(state.with_record(record))
         titles = dict.fromkeys(sentence.title for sentence in scored)
         relevance = {title: scorer.score(features[title]) for title in titles}
-        return self._best(reweighted(scored, relevance))
+        return self._best(state, reweighted(scored, relevance))
 
     def _record(
         self,
@@ -307,8 +312,11 @@ class HopLoop:
         (close,) = stage.proximity([state.claim.text], [evidence], [found])
         return replace(record, proximity=close)
 
-    def _best(self, scored: Sequence[Sentence]) -> tuple[Sentence, ...]:
-        return choose_evidence(scored, self._config.evidence, self._config.evidence_per_document)
+    def _best(self, state: SearchState, scored: Sequence[Sentence]) -> tuple[Sentence, ...]:
+        config, limit = self._config, self._stages.max_evidence
+        most = config.max_evidence if limit is None else min(config.max_evidence, limit)
+        count = evidence_count(state.claim.text, config.evidence, most)
+        return choose_evidence(scored, count, config.evidence_per_document)
 
     def _stop_if_done(self, state: SearchState, hop: Hop) -> None:
         reason = stop_reason(state.hops, self._config) if self._dynamic else None
@@ -324,8 +332,8 @@ def stop_reason(hops: Sequence[Hop], config: RetrievalConfig) -> Stopped | None:
     """Return why a dynamic search stops after hops, or None if it continues with those left.
 
     It stops if the evidence is sufficient with the probability `stop_search_at`, and before the
-    setting `min_hops` if the verdict has the probability `stop_early_at`; or if a hop has changed
-    nothing.
+    setting `min_hops` if one sentence alone gives the verdict with the probability `stop_early_at`;
+    or if a hop has changed nothing.
     """
     *earlier, last = hops
     if last.sufficient:
@@ -334,7 +342,7 @@ def stop_reason(hops: Sequence[Hop], config: RetrievalConfig) -> Stopped | None:
         if judgement.probability is None:  # without a verifier
             enough = not is_early
         elif is_early:
-            enough = (judgement.confidence or 0.0) >= config.stop_early_at
+            enough = (judgement.alone or 0.0) >= config.stop_early_at
         else:
             enough = judgement.probability >= config.stop_search_at
         if enough:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from proofs.logic.operators import NatOp, Verdict
 from proofs.logic.proof import Proof, ProofStep
@@ -86,6 +86,9 @@ class Judgement:
         Values of claim and evidence that decided, where words decide exactly.
     conflict
         Sentences of the evidence that contradict each other; None if none do.
+    alone
+        Probability of the verdict by one sentence alone that speaks of most of the claim; None
+        without one. It guides the search and is in no record.
     """
 
     sufficient: bool
@@ -95,6 +98,7 @@ class Judgement:
     stop_at: float | None = None
     comparisons: tuple[Comparison, ...] = ()
     conflict: Conflict | None = None
+    alone: float | None = field(default=None, compare=False)
 
     @classmethod
     def decided(
@@ -104,11 +108,12 @@ class Judgement:
         proof: Proof | None = None,
         comparisons: tuple[Comparison, ...] = (),
         conflict: Conflict | None = None,
+        alone: float | None = None,
     ) -> Judgement:
         """Return the judgement that follows from the probability of each verdict."""
         sufficient = decide(verdicts, stop_at) is not Verdict.NOT_ENOUGH_INFO
         share = _decided(verdicts)
-        return cls(sufficient, proof, share, verdicts, stop_at, comparisons, conflict)
+        return cls(sufficient, proof, share, verdicts, stop_at, comparisons, conflict, alone)
 
     @property
     def verdict(self) -> Verdict | None:

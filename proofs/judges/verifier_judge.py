@@ -22,12 +22,16 @@ from proofs.judges.judgement import (
 )
 from proofs.judges.written_proofs import write_proof
 from proofs.lexicons.lexicon import SpanLexicon, default_lexicon
+from proofs.logic.operators import Verdict
 from proofs.verifier.exact.exact_comparison import compare
 from proofs.verifier.reading import LABELS, NOTHING_KNOWN, Reading, Verifier
 
 _ENTAILMENT, _CONTRADICTION = LABELS.index("entailment"), LABELS.index("contradiction")
 # Sentences contradict each other if one alone supports, and one alone refutes, so probably.
 _CONFLICT = 0.8
+# Share of the claim's content words that a sentence must have to decide alone. Without it, one that
+# supports a part of the claim would.
+_MOST = {Verdict.SUPPORTS: 0.6, Verdict.REFUTES: 0.4}
 
 
 class VerifierJudge:
@@ -77,7 +81,34 @@ class VerifierJudge:
         verdict = decide(verdicts, self._stop_at)
         proof = write_proof(claim, evidence, reading, verdict, self._lexicon)
         conflict = conflict_of(claim, evidence, reading)
-        return Judgement.decided(verdicts, self._stop_at, proof, reading.comparisons, conflict)
+        alone = decided_alone(claim, evidence, reading, verdict)
+        return Judgement.decided(
+            verdicts, self._stop_at, proof, reading.comparisons, conflict, alone
+        )
+
+
+def decided_alone(
+    claim: str, evidence: Evidence, reading: Reading, verdict: Verdict
+) -> float | None:
+    """Return how probable a verdict is by one sentence alone that speaks of most of the claim.
+
+    None if there is no such sentence, or nothing is decided.
+    """
+    if verdict is Verdict.NOT_ENOUGH_INFO:
+        return None
+    column = _ENTAILMENT if verdict is Verdict.SUPPORTS else _CONTRADICTION
+    if reading.comparisons:
+        return float(reading.labels[column])
+    words = content_stems(claim)
+    shares = [
+        len(words & content_stems(f"{title} {text}")) / len(words) for title, text in evidence
+    ]
+    alone = [
+        float(row[column])
+        for row, share in zip(reading.sentences, shares, strict=True)
+        if share >= _MOST[verdict]
+    ]
+    return max(alone, default=None)
 
 
 def conflict_of(claim: str, evidence: Evidence, reading: Reading) -> Conflict | None:

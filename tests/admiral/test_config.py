@@ -22,6 +22,7 @@ def test_fast_settings_may_be_changed():
     config = RetrievalConfig.fast(rerank_documents=20, hops="2")
     config.validate()
     assert not config.generator
+    assert config.verifier == RetrievalConfig().verifier
     assert (config.cross_encoder_documents, config.title_beams) == (0, 0)
     assert (config.rerank_documents, config.hops) == (20, "2")
 

@@ -101,6 +101,8 @@ def test_fast_needs_no_model_and_single_settings_override_it(admiral):
     (record,) = records(fast.stdout)
     top = [document["title"] for document in record["documents"][:3]]
     assert {"66th Primetime Emmy Awards", "Seth Meyers"} <= set(top)
+    assert record["verdict"]["label"] == "REFUTES"
+    assert 0 < record["verdict"]["confidence"] <= 1
     later = [group for hop in record["hops"][1:] for group in hop["document_sets"]]
     assert not later  # nothing is generated
 

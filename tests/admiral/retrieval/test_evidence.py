@@ -25,6 +25,7 @@ from admiral.retrieval.evidence import (
     best_first,
     boost_mentioned,
     choose_evidence,
+    evidence_count,
     non_blank_sentences,
     reweighted,
     share_characters,
@@ -354,3 +355,10 @@ def test_the_scale_does_not_change_the_order(
     values = {s.index: s.score for s in reweighted(scored, relevance)}
     for sentence in reweighted(scored, moved):
         assert math.isclose(sentence.score, values[sentence.index], abs_tol=1e-6)
+
+
+@pytest.mark.parametrize(("words", "count"), [(0, 5), (8, 5), (9, 6), (11, 6), (12, 7), (40, 8)])
+def test_long_claims_have_more_evidence(words: int, count: int) -> None:
+    claim = " ".join(f"Aster{chr(97 + n // 10)}{chr(97 + n % 10)}" for n in range(words))
+    assert evidence_count(claim, 5, 8) == count
+    assert evidence_count(claim, 5, 3) == 5

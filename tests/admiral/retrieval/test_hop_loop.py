@@ -120,9 +120,12 @@ def test_a_hop_that_changes_nothing_ends_a_dynamic_search() -> None:
 
 
 class CertainJudge:
-    """Supports every claim with some confidence."""
+    """Supports every claim with some confidence, and by one sentence alone with another."""
 
-    def __init__(self, confidence: float, open_share: float = 0.0) -> None:
+    def __init__(
+        self, confidence: float, open_share: float = 0.0, alone: float | None = None
+    ) -> None:
+        self._alone = alone
         self._shares = {
             Verdict.SUPPORTS: confidence,
             Verdict.REFUTES: 1 - confidence - open_share,
@@ -132,12 +135,14 @@ class CertainJudge:
     def judge(
         self, claims: Sequence[str], evidence: Sequence[Sequence[tuple[str, str]]]
     ) -> list[Judgement]:
-        return [Judgement.decided(self._shares, 0.7) for _ in claims]
+        return [Judgement.decided(self._shares, 0.7, alone=self._alone) for _ in claims]
 
 
-@pytest.mark.parametrize(("confidence", "hops"), [(0.96, 1), (0.95, 1), (0.94, 2)])
-def test_a_certain_verdict_may_stop_the_first_hop(confidence: float, hops: int) -> None:
-    state = run(fake_stages(judge=CertainJudge(confidence)), hops="dynamic")
+@pytest.mark.parametrize(("alone", "hops"), [(0.71, 1), (0.7, 1), (0.69, 2), (None, 2)])
+def test_one_sentence_that_decides_alone_stops_the_first_hop(
+    alone: float | None, hops: int
+) -> None:
+    state = run(fake_stages(judge=CertainJudge(0.99, alone=alone)), hops="dynamic")
     assert (len(state.hops), state.stopped) == (hops, "sufficient")
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from proofs import CalibratedJudge, NatOp, Verdict
 from proofs.judges.judgement import Judgement
-from proofs.judges.verifier_judge import VerifierJudge
+from proofs.judges.verifier_judge import VerifierJudge, decided_alone
 from proofs.verifier.reading import Comparison, Reading, Sentence
 from tests.proofs.verifier.fixed_verifier import FixedVerifier
 
@@ -122,6 +122,32 @@ def test_compared_values_are_quoted() -> None:
     (step,) = [s for s in judgement.proof.steps if s.operator is NatOp.ALTERNATION]
     assert "five" in step.claim
     assert step.evidence == "six"
+    assert judgement.alone == WRONG[2]
+
+
+@pytest.mark.parametrize(
+    ("verdict", "rows", "alone"),
+    [
+        (Verdict.SUPPORTS, [SURE, WRONG], SURE[0]),
+        (Verdict.SUPPORTS, [WRONG, SURE], WRONG[0]),  # the second has none of the claim's words
+        (Verdict.REFUTES, [SURE, WRONG], SURE[2]),
+        (Verdict.NOT_ENOUGH_INFO, [SURE, WRONG], None),
+    ],
+)
+def test_a_sentence_decides_alone_if_it_speaks_of_most_of_the_claim(
+    verdict: Verdict, rows: list[tuple[float, ...]], alone: float | None
+) -> None:
+    reading = Reading(np.array(SURE), np.array(rows))
+    assert decided_alone(CLAIM, FULL, reading, verdict) == alone
+
+
+def test_no_sentence_decides_alone_if_none_speaks_of_most_of_the_claim() -> None:
+    claim, reading = (
+        f"{CLAIM[:-1]} where Ada Quill wrote Fenwick.",
+        Reading(np.array(SURE), np.array([SURE])),
+    )
+    assert decided_alone(claim, FULL[:1], reading, Verdict.SUPPORTS) is None
+    assert decided_alone(claim, FULL[:1], reading, Verdict.REFUTES) == SURE[2]
 
 
 def test_the_proof_supports_if_the_verifier_does() -> None:
