@@ -29,9 +29,9 @@ from proofs.verifier.reading import LABELS, NOTHING_KNOWN, Reading, Verifier
 _ENTAILMENT, _CONTRADICTION = LABELS.index("entailment"), LABELS.index("contradiction")
 # Sentences contradict each other if one alone supports, and one alone refutes, so probably.
 _CONFLICT = 0.8
-# Share of the claim's content words that a sentence must have to decide alone. Without it, one that
-# supports a part of the claim would.
-_MOST = {Verdict.SUPPORTS: 0.6, Verdict.REFUTES: 0.4}
+# Share of the claim's content words that a sentence must have to decide alone. Otherwise one that
+# says a part of the claim, or denies it of something else, would.
+_MOST = 0.6
 
 
 class VerifierJudge:
@@ -106,7 +106,7 @@ def decided_alone(
     alone = [
         float(row[column])
         for row, share in zip(reading.sentences, shares, strict=True)
-        if share >= _MOST[verdict]
+        if share >= _MOST
     ]
     return max(alone, default=None)
 

@@ -143,11 +143,11 @@ def test_a_sentence_decides_alone_if_it_speaks_of_most_of_the_claim(
 
 def test_no_sentence_decides_alone_if_none_speaks_of_most_of_the_claim() -> None:
     claim, reading = (
-        f"{CLAIM[:-1]} where Ada Quill wrote Fenwick.",
+        f"{CLAIM[:-1]} where Ada wrote Fenwick.",
         Reading(np.array(SURE), np.array([SURE])),
     )
     assert decided_alone(claim, FULL[:1], reading, Verdict.SUPPORTS) is None
-    assert decided_alone(claim, FULL[:1], reading, Verdict.REFUTES) == SURE[2]
+    assert decided_alone(claim, FULL[:1], reading, Verdict.REFUTES) is None
 
 
 def test_the_proof_supports_if_the_verifier_does() -> None:
