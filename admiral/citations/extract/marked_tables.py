@@ -18,6 +18,7 @@ from admiral.kb.corpus.files.html_tables import MOST_COLUMNS
 
 _MOST_FACTS = 12  # of a row in a statement
 _MOST_ROWS = 1000  # that a cell reaches into
+_MOST_HANGING = 50  # cells that reach into a row
 _NUMBER = re.compile(r"[^\w]*\d[\d.,\s]*[^\w]*(\w{1,4}\W*)?|[-–—−?]")
 
 
@@ -89,7 +90,8 @@ class MarkedTable:
 
     def cell(self, content: Block, *, is_head: bool, columns: int = 1, rows: int = 1) -> None:
         """Add a cell to the row, with the number of columns and rows that it spans."""
-        self._row.append((content, is_head, min(columns, MOST_COLUMNS), min(rows, _MOST_ROWS)))
+        if len(self._row) < MOST_COLUMNS:
+            self._row.append((content, is_head, min(columns, MOST_COLUMNS), min(rows, _MOST_ROWS)))
 
     def end_row(self) -> None:
         """End the row."""
@@ -113,7 +115,7 @@ class MarkedTable:
                 break
             column = max(column, cell.column + cell.width)
             cells.append(cell)
-            if height > 1:
+            if height > 1 and len(self._hanging) < _MOST_HANGING:
                 self._hanging.append((cell, height - 1))
         if self._kind == "infobox" and len(cells) == 2 and not cells[1].is_head:
             cells[0] = replace(cells[0], is_head=True)
@@ -161,26 +163,21 @@ class MarkedTable:
         facts = _facts(cells, names)
         plain = [replace(each, marks=()) for _, each in facts]
         heads = _row_heads(cells)
+        of_heads = [at for at, (cell, _) in enumerate(facts) if any(cell is each for each in heads)]
+        row = [each for (cell, _), each in zip(facts, plain, strict=True) if cell.text]
         since = 0
         for at, (cell, own) in enumerate(facts):
             if not own.marks:
                 continue
-            if not cell.text or (cell in heads and len(facts) > 1):
-                rest = [
-                    each for (own_cell, _), each in zip(facts, plain, strict=True) if own_cell.text
-                ]
-                block = statement(rest[:_MOST_FACTS], own.marks)
+            if not cell.text or (at in of_heads and len(facts) > 1):
+                block = statement(row[:_MOST_FACTS], own.marks)
             elif is_sentence(cell.text):
                 above = [each.text for each in heads if each is not cell]
                 block = replace(cell.content, section=(*above, *_over(cell, names)))
             else:
                 start = at if _NUMBER.fullmatch(cell.text) else max(since, at - _MOST_FACTS)
-                row = [
-                    each
-                    for (one, _), each in zip(facts[:start], plain, strict=False)
-                    if one in heads
-                ]
-                block = statement([*row, *plain[start:at], own])
+                before = [plain[each] for each in of_heads if each < start]
+                block = statement([*before[:_MOST_FACTS], *plain[start:at], own])
             since = at + 1
             if block.text:
                 yield replace(block, section=(*section, *block.section), kind=self._kind)

@@ -46,6 +46,7 @@ _MARKUP = re.compile(
 )
 _BARE_URL = re.compile(r"\s*https?://[^\s<>\[\]{}|]+")
 _REFERENCE = "ref"
+_TABLE_START = re.compile(r"(\n[ \t:*#;]*)\{\|")
 _BRACES, _LINK, _EXTERNAL = "{{", "[[", "["
 
 
@@ -146,8 +147,12 @@ class _Scan:
 
     def _table_tag(self, name: str, attributes: str, *, closes: bool) -> None:
         """Write a tag of a table as wikitext."""
+        if self._stack and not (name == "table" and closes):  # no lines within a template
+            return
         if name == "table":
-            self._tables = max(0, self._tables + (-1 if closes else 1))
+            if closes and not self._tables:
+                return
+            self._tables += -1 if closes else 1
         elif closes or not self._tables:
             return
         written = f"{_TABLE[name]}{' '.join(attributes.split())}" if not closes else "|}"
@@ -262,7 +267,8 @@ def wikitext_lines(text: str) -> list[str]:
             lines.append([])
         else:
             lines[-1].append(piece)
-    return ["".join(line) for line in lines]
+    # Within a template, | divides parameters, not cells, in MediaWiki.
+    return [_TABLE_START.sub(rf"\1{{{SEPARATOR}|", "".join(line)) for line in lines]
 
 
 def _repair(scan: _Scan, piece: int) -> None:
