@@ -12,7 +12,6 @@ import json
 import re
 import time
 from pathlib import Path
-from typing import Any
 
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
@@ -47,12 +46,12 @@ class FetchedPages:
     def __enter__(self) -> FetchedPages:
         with explain_write_errors(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
-        self._lock.__enter__()
+            self._lock.acquire()
         self._read()
         return self
 
-    def __exit__(self, *error: Any) -> None:
-        self._lock.__exit__(*error)
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
 
     def problem(self, url: str) -> str:
         """Return why a page could not be fetched before; empty if another attempt may succeed."""

@@ -9,6 +9,7 @@ import time
 import zlib
 from collections.abc import AsyncIterator, Collection
 from dataclasses import dataclass, field
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Literal
 from urllib.parse import urljoin
 
@@ -104,6 +105,7 @@ class PageFetcher:
             timeout=limits.seconds,
             # A connection is to an address: another host of that address must not get it.
             limits=httpx.Limits(max_keepalive_connections=0),
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
         )
 
     async def __aenter__(self) -> PageFetcher:
@@ -178,8 +180,9 @@ class PageFetcher:
 
     async def _send(self, target: httpx.URL, largest: int, cut: bool) -> str | tuple[str, bytes]:
         port = target.port or (443 if target.scheme == "https" else 80)
+        host = target.raw_host.decode("ascii")
         try:
-            addresses = await public_addresses(target.host, port, self._allowed)
+            addresses = await public_addresses(host, port, self._allowed)
         except PrivateAddressError as error:
             raise FetchError("private_address", str(error)) from error
         except UnknownHostError as error:
@@ -196,7 +199,7 @@ class PageFetcher:
                         "Accept": "text/html, application/xhtml+xml, application/pdf, text/plain",
                         "Accept-Encoding": "gzip, deflate",
                     },
-                    extensions={"sni_hostname": target.host},
+                    extensions={"sni_hostname": host},
                 ) as response:
                     if response.is_redirect and "location" in response.headers:
                         return response.headers["location"]

@@ -50,6 +50,13 @@ def test_a_page(site):
     assert "authorization" not in site.headers[1]
 
 
+def test_no_cookies_are_kept(site):
+    site.answers["/a"] = page("x")
+    site.answers["/a"].headers["Set-Cookie"] = "a=b; Path=/"
+    fetch(site, "/a", "/a")
+    assert all("cookie" not in headers for headers in site.headers)
+
+
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_redirects(site, status):
     site.answers |= {"/a": moved("b/c", status), "/b/c": moved("//" + site.host + "/d"),
