@@ -15,8 +15,9 @@ Status = Literal[
 ]
 #: What to do about a claim and its citations (see `decide`).
 Decision = Literal["keep", "flag", "replace", "add", "not_checked"]
-#: Where a claim stands on its page.
-Kind = Literal["sentence", "list"]
+#: Where a claim stands on its page: in running text or, if it is no sentence of it, in an item of a
+#: list, a row of a table, a box of facts, the caption of a picture, a heading, or a note.
+Kind = Literal["sentence", "list", "table", "infobox", "caption", "heading", "note"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +26,8 @@ class Citation:
 
     url: str
     name: str = ""  # name or number of the reference on its page
-    # title, archive_url, date, template, quote, access_date, work, publisher: as far as the
-    # reference states them; empty otherwise. Archived URLs are unwrapped.
+    # title, archive_url, date, template, quote, access_date, work, publisher, author, isbn: as far
+    # as the reference states them; empty otherwise. Archived URLs are unwrapped.
     title: str = ""
     archive_url: str = ""
     date: str = ""
@@ -35,6 +36,8 @@ class Citation:
     access_date: str = ""
     work: str = ""
     publisher: str = ""
+    author: str = ""  # "Last, First", several separated by semicolons
+    isbn: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +45,13 @@ class CitedClaim:
     """A sentence of a page with its context and its references."""
 
     id: str
-    claim: str  # the whole sentence, without reference marks
+    claim: str  # the whole sentence, or the row of a table, without reference marks
     page: str = ""
     section: tuple[str, ...] = ()  # headings above the claim, outermost first
     before: str = ""  # before, after: text of the page before and after the claim
     after: str = ""
     span: tuple[int, int] | None = None  # offsets in `claim` of the part up to the reference mark
-    kind: Kind = "sentence"  # whether the claim is a sentence of running text or an item of a list
+    kind: Kind = "sentence"  # where the claim stands
     # maintenance tags after the reference, such as ``failed-verification``
     tags: tuple[str, ...] = ()
     citations: tuple[Citation, ...] = ()  # the references that stand together after the claim

@@ -164,7 +164,12 @@ _FILE = click.Path(path_type=Path)
     show_default=True,
     help="Format of the page; auto tells it by its beginning.",
 )
-@click.option("--lists", is_flag=True, help="Also items of lists that are no sentences.")
+@click.option(
+    "--lists/--no-lists",
+    default=True,
+    show_default=True,
+    help="Also items of lists that are no sentences.",
+)
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 @citation_settings_options
 def audit_command(

@@ -26,7 +26,12 @@ _FORMATS = ("auto", "wikitext", "html", "dump")
     show_default=True,
     help="Format of the pages; auto tells them by their beginning.",
 )
-@click.option("--lists", is_flag=True, help="Also items of lists that are no sentences.")
+@click.option(
+    "--lists/--no-lists",
+    default=True,
+    show_default=True,
+    help="Also items of lists that are no sentences.",
+)
 @click.option(
     "--tagged",
     metavar="TAG",
@@ -40,7 +45,8 @@ def extract_citations_command(
 
     Each statement is written with its context and its sources. A PAGE is wikitext, HTML of
     MediaWiki, or an XML dump, which may be compressed. The title of a page of wikitext is the name
-    of its file. Tables, infoboxes, captions, comments and hidden text are left out.
+    of its file. Rows of tables, values of infoboxes and captions that have references are
+    statements, too; comments and hidden text are left out.
 
     Tags are kept: `--tagged failed-verification` on a dump gives the references that editors found
     to fail, as the data set WAFER has them.
@@ -78,6 +84,7 @@ def extract_citations_command(
             counts["claims"] += 1
             counts["citations"] += len(claim.citations)
             counts["with a URL"] += sum(bool(each.url) for each in claim.citations)
+            counts["not on the web"] += sum(not each.url for each in claim.citations)
             counts.update(claim.tags)
             record = claim_record(claim)
             ids[claim.id] += 1

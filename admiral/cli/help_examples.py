@@ -56,6 +56,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "library": (
         "admiral library build sources.jsonl pages/ --library my-library --base-url example.org",
         "admiral library add crawl.warc.gz --library my-library",
+        "admiral library fetch Joe_Hipp.wiki --library my-library",
         'admiral library search "host of the Emmy Awards" --library my-library',
         "admiral library verify --library my-library",
     ),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from admiral.cli.fetch_sources import fetch_command
 from admiral.cli.options import (
     checked_text,
     count_option,
@@ -63,6 +64,9 @@ def library_command() -> None:
     A library holds pages with their URLs, cut into overlapping passages. Other processes may read
     it while it changes.
     """
+
+
+library_command.add_command(fetch_command)
 
 
 @library_command.command("build")

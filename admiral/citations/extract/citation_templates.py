@@ -83,23 +83,69 @@ def without_trailing_punctuation(url: str) -> str:
     return url
 
 
-# The first parameter that is given counts.
+# The first parameter that is given counts. Behind the names of English, those of German, French,
+# Spanish, Italian, Portuguese, Dutch, the Scandinavian languages, Polish, Russian and Japanese.
 _PARAMETERS = {
     "url": (
         *("url", "chapter-url", "chapterurl", "contribution-url", "section-url", "article-url"),
-        *("entry-url", "conference-url", "transcript-url", "lay-url"),
+        *("entry-url", "conference-url", "transcript-url", "lay-url", "online", "lire en ligne"),
+        *("url texte", "enlace", "ссылка", "link"),
     ),
-    "archive_url": ("archive-url", "archiveurl"),
-    "title": ("title", "chapter", "contribution", "script-title", "entry", "trans-title"),
-    "date": ("date", "year", "publication-date"),
-    "access_date": ("access-date", "accessdate"),
+    "archive_url": (
+        *("archive-url", "archiveurl", "archiv-url", "archivurl", "url archive", "archive"),
+        *("urlarchivo", "url-archivo", "urlarchivio", "arquivourl", "arkiv-url", "arkivurl"),
+        *("archiefurl", "zarchiwizowano", "archivebot"),
+    ),
+    "title": (
+        *("title", "chapter", "contribution", "script-title", "entry", "trans-title", "titel"),
+        *("titre", "título", "titulo", "titolo", "tittel", "rubrik", "tytuł", "заглавие"),
+        *("название", "タイトル", "titreouvrage", "sammelwerk"),
+    ),
+    "date": (
+        *("date", "year", "publication-date", "datum", "jahr", "année", "annee", "fecha", "año"),
+        *("data", "anno", "ano", "år", "dato", "rok", "год", "дата"),
+    ),
+    "access_date": (
+        *("access-date", "accessdate", "abruf", "zugriff", "consulté le", "consultéle"),
+        *("fechaacceso", "accesso", "acessodata", "bezochtdatum", "besøksdato", "hämtdatum"),
+        *("data dostępu", "дата обращения", "besøgsdato"),
+    ),
     "work": (
         *("work", "website", "newspaper", "journal", "magazine", "periodical", "encyclopedia"),
-        *("encyclopaedia", "series", "book-title"),
+        *("encyclopaedia", "series", "book-title", "werk", "hrsg-werk", "périodique", "site"),
+        *("obra", "publicación", "sito", "pubblicazione", "obra", "avis", "издание"),
     ),
-    "publisher": ("publisher", "agency", "institution", "via"),
-    "quote": ("quote", "quotation"),
+    "publisher": (
+        *("publisher", "agency", "institution", "via", "verlag", "herausgeber", "hrsg"),
+        *("éditeur", "editeur", "editorial", "editore", "editora", "uitgever", "utgiver"),
+        *("forlag", "förlag", "wydawca", "издательство"),
+    ),
+    "quote": ("quote", "quotation", "zitat", "extrait", "citation", "cita", "citazione"),
+    "isbn": ("isbn", "isbn1", "isbn-13", "isbn13"),
 }
+_AUTHORS = (
+    "author",
+    "autor",
+    "auteur",
+    "autore",
+    "authors",
+    "autoren",
+    "автор",
+    "著者",
+    "vauthors",
+)
+_LAST_NAMES = (
+    "last",
+    "surname",
+    "nom",
+    "apellidos",
+    "apellido",
+    "cognome",
+    "sobrenome",
+    "nachname",
+)
+_FIRST_NAMES = ("first", "given", "prénom", "prenom", "nombre", "nome", "vorname")
+_MOST_AUTHORS = 9
 # Identifiers that the templates link to where there is no URL.
 _IDENTIFIERS = (
     ("doi", "https://doi.org/{}"),
@@ -110,7 +156,10 @@ _IDENTIFIERS = (
     ("hdl", "https://hdl.handle.net/{}"),
     ("pmid", "https://pubmed.ncbi.nlm.nih.gov/{}/"),
 )
-_CITING = re.compile(r"(cite|vcite|citation|lien|ouvrage)\b.*|citeweb|citenews|citebook|wikicite")
+_CITING = re.compile(
+    r"(cite|vcite|citation|lien|ouvrage|cita|citar|citeer|literatur|internetquelle|webbref)\b.*"
+    r"|citeweb|citenews|citebook|wikicite"
+)
 _NOT_CITING = re.compile(
     r"citation (needed|requested|style|error|span).*|cite (quote|needed|check|error|doi needed).*"
 )
@@ -124,12 +173,54 @@ _YEAR_IN_DATE = re.compile(r"\b(\d{4}[a-z]?)\b")
 _MULTIPLE = re.compile(r"(\d)(?:a(\d)|(y))")
 _MAX_NAMES = 4
 _LONGEST_TITLE = 300
+_DESCRIBING = frozenset((*_PARAMETERS["url"], *_PARAMETERS["title"], *_PARAMETERS["isbn"]))
+# What links to an archived copy, or to a part of it, show.
+_NO_TITLE = re.compile(
+    r"(the )?original(s|en|e)?|(an )?archived?( copy| version| link| page| url)?( here)?"
+    r"|archiv(é|iert|ado|iato|erad|ert|kopie|version)?|copie archivée"
+    r"|(from |at )*(the )?(wayback machine|internet archive|archive\.(today|is|org)|webcite)"
+    r"|from the original|link|online|here|pdf|html|full text|doi|download|website"
+    r"|lire en ligne|en ligne|online lesen|eingeschränkte vorschau.*|10\.\d{4,9}/\S+|\W*\d*\W*",
+    re.IGNORECASE,
+)
+#: An ISBN within a text.
+ISBN = re.compile(r"ISBN[\s:]*((?:97[89][- ]?)?\d[\d -]{7,14}[\dXx])")
+_QUOTED = re.compile(r"[\"“„«]([^\"“”„«»]{3,300})[\"”“»]")
+
+
+def title_of(shown: str, around: str = "") -> str:
+    """Return the title of a source: what its link shows, unless that is no title.
+
+    `around`: the text of the reference, of which the first words in quotation marks then count.
+    """
+    title = " ".join(shown.split()).strip('"“”„‘’«» ').rstrip(",")
+    if not _NO_TITLE.fullmatch(title) and not web_url(title):
+        return title[:_LONGEST_TITLE]
+    match = _QUOTED.search(around)
+    return match[1].strip(" ,.") if match else ""
+
+
+def same_page(first: str, second: str) -> bool:
+    """Return whether two URLs differ only in scheme, ``www.`` and final slashes."""
+    return _comparable(first) == _comparable(second)
+
+
+def _comparable(url: str) -> str:
+    return re.sub(r"^https?://(www\.)?", "", url, flags=re.IGNORECASE).rstrip("/")
 
 
 def is_citation_template(template: Template) -> bool:
-    """Return whether a template describes a source, as ``{{cite web}}`` does."""
+    """Return whether a template describes a source by its name, as ``{{cite web}}`` does."""
     name = template.name
-    return bool(_CITING.fullmatch(name)) and not _NOT_CITING.fullmatch(name)
+    if not _CITING.fullmatch(name) or _NOT_CITING.fullmatch(name):
+        return False
+    # {{citation|...}} in French and {{cita|...}} in Spanish are quotations.
+    return not name.startswith("cita") or "1" not in template.parameters
+
+
+def describes_source(template: Template) -> bool:
+    """Return whether a template within a reference describes a source, by its parameters."""
+    return any(key in template.parameters for key in _DESCRIBING)
 
 
 def is_short_reference(template: Template) -> bool:
@@ -151,6 +242,7 @@ def citation_of(template: Template, name: str = "") -> Citation:
     archive_url = next(filter(None, archives), "")
     fields["url"], fields["archive_url"] = unwrapped(url, archive_url)
     fields["title"] = fields["title"][:_LONGEST_TITLE]
+    fields["author"] = "; ".join(_full_names(given))[:_LONGEST_TITLE]
     return Citation(**fields, name=name, template=template.name)
 
 
@@ -229,6 +321,19 @@ def _unnamed(template: Template) -> list[str]:
     while (value := template.parameters.get(str(count := count + 1))) is not None:
         values.append(plain_text(value))
     return values
+
+
+def _full_names(given: Mapping[str, str]) -> list[str]:
+    """Return the authors as "Last, First", or else as the template gives them."""
+    names = []
+    for number in ("", *map(str, range(1, _MOST_AUTHORS + 1))):
+        last = _first(given, [f"{stem}{number}" for stem in _LAST_NAMES])
+        first = _first(given, [f"{stem}{number}" for stem in _FIRST_NAMES])
+        name = ", ".join(filter(None, (last, first)))
+        name = name or _first(given, [f"{stem}{number}" for stem in _AUTHORS])
+        if name and name not in names:
+            names.append(name)
+    return names
 
 
 def _authors(given: Mapping[str, str]) -> list[str]:

@@ -3,29 +3,38 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from urllib.parse import parse_qs, unquote
 
 from lxml import etree, html
 
 from admiral.citations.citation_records import Citation, Kind
-from admiral.citations.extract.citation_templates import archived_page, unwrapped, web_url
+from admiral.citations.extract.citation_templates import (
+    ISBN,
+    archived_page,
+    same_page,
+    title_of,
+    unwrapped,
+    web_url,
+)
 from admiral.citations.extract.marked_blocks import (
+    PROSE,
     Block,
     BlockBuilder,
     MarkedPage,
     Reference,
     is_note_group,
+    joined,
     tag_of,
 )
+from admiral.citations.extract.marked_tables import MarkedTable, span_of
 from proofs.logic.words import word_list
 
 _NOTE = "cite_note"
 _LONGEST_TITLE = 300
 _NUMBER = re.compile(r"(?:(.*\S)\s+)?(\S+)")
 _ROMAN = re.compile(r"[ivxlc]+", re.IGNORECASE)
-_TITLE_OF_LINK = re.compile(r"^[\"“'‘]+|[\"”'’]+$")
 
 
 def classes_of(element: html.HtmlElement) -> frozenset[str]:
@@ -58,6 +67,19 @@ def note_id(link: html.HtmlElement) -> str:
     return target if target.startswith(_NOTE) else ""
 
 
+_BACKLINKS = frozenset({"mw-cite-backlink", "renvois_vers_le_texte"})
+_NAME = ("rft.aulast", "rft.aufirst")
+_REFERENCES = frozenset({"reference", "mw-ref"})  # classes of marks
+_CAPTIONS = frozenset({"thumbcaption", "gallerytext", "infobox-caption"})
+_BOXES = frozenset({"infobox", "infobox_v2", "infobox_v3", "taxobox", "sidebar", "vertical-navbox"})
+_DEEPEST = 8  # tables in tables that are read
+# Of what is left out, what holds no statements of the page.
+_NO_CONTENT = word_list(
+    "navbox toc reflist references mw-references-wrap metadata ambox catlinks mw-editsection "
+    "printfooter mw-cite-backlink error"
+)
+
+
 class HtmlReferences:
     """The notes of a page by their ids."""
 
@@ -78,6 +100,15 @@ class HtmlReferences:
         """
         return {note: self._reference(note, shown) for note, shown in numbers.items()}
 
+    def explanatory(self, numbers: dict[str, str]) -> Iterator[html.HtmlElement]:
+        """Yield the explanatory notes among those that marks use, which may be added meanwhile."""
+        done: set[str] = set()
+        while new := [note for note in numbers if note not in done]:
+            done.update(new)
+            for note in new:
+                if _is_note(numbers[note]) and (element := self._notes.get(note)) is not None:
+                    yield element
+
     def _reference(self, note: str, shown: str) -> Reference:
         if _is_note(shown):
             return Reference(is_note=True)
@@ -85,11 +116,18 @@ class HtmlReferences:
         if element is None:
             return Reference((Citation("", shown),))
         citations: list[Citation] = []
+        backlinks = [e for e in element.iter() if isinstance(e.tag, str) and _is_backlink(e)]
+        around = text_of(element, backlinks).strip("↑^ ")
         for cite in self._cites(element):
             citations.append(_of_cite(cite, shown))
         for link in element.iter("a"):
             if not _has_ancestor(link, "cite", element) and (url := _external(link)):
-                _add(citations, _of_link(link, url, shown))
+                last = citations[-1] if citations else None
+                if last is not None and last.template and not last.url:  # after its <cite>
+                    page, archive_url = unwrapped(url)
+                    citations[-1] = replace(last, url=page, archive_url=archive_url)
+                elif not _is_host(link, url, citations):
+                    _add(citations, _of_link(link, url, shown, around))
         tags = [
             tag
             for each in element.iter("sup", "span")
@@ -97,9 +135,11 @@ class HtmlReferences:
             and (tag := tag_of(text_of(each).strip("[] ")))
         ]
         if not citations:
-            backlinks = [e for e in element.iter() if isinstance(e.tag, str) and _is_backlink(e)]
-            text = text_of(element, backlinks).strip("↑^ ")
-            citations.append(Citation("", shown, text[:_LONGEST_TITLE]))
+            data = _coins(element)
+            text = (data.get("title") or around)[:_LONGEST_TITLE]
+            isbn = data.get("isbn") or next(iter(ISBN.findall(around)), "")
+            author = data.get("author", "")
+            citations.append(Citation("", shown, text, author=author, isbn=isbn))
         return Reference(tuple(citations), tuple(dict.fromkeys(tags)))
 
     def _cites(self, element: html.HtmlElement) -> Iterator[html.HtmlElement]:
@@ -120,19 +160,22 @@ def _of_cite(cite: html.HtmlElement, name: str) -> Citation:
     links = [(url, link) for link in cite.iter("a") if (url := _external(link))]
     pages = [(url, link) for url, link in links if not archived_page(url)]
     archives = [url for url, _ in links if archived_page(url)]
-    named = (text_of(link) for _, link in (pages or links))
-    title = data.get("title") or _TITLE_OF_LINK.sub("", next(named, ""))
+    text = text_of(cite)
+    titles = (title_of(text_of(link)) for _, link in [*pages, *links])
+    title = data.get("title") or next(filter(None, titles), "") or title_of("", text)
     url, archive_url = unwrapped(pages[0][0] if pages else "", archives[0] if archives else "")
     kinds = classes_of(cite) - {"citation", "cs1", "cs2", "Z3988"}
     return Citation(
         url,
         name,
-        (title or text_of(cite))[:_LONGEST_TITLE],
+        (title or text)[:_LONGEST_TITLE],
         archive_url,
         data.get("date", ""),
         f"cite {min(kinds)}" if kinds else "citation",
         work=data.get("work", ""),
         publisher=data.get("publisher", ""),
+        author=data.get("author", ""),
+        isbn=data.get("isbn", ""),
     )
 
 
@@ -151,25 +194,35 @@ def _coins(cite: html.HtmlElement) -> dict[str, str]:
             "date": ("rft.date",),
             "work": ("rft.jtitle",),
             "publisher": ("rft.pub",),
+            "isbn": ("rft.isbn",),
         }
-        return {
+        found = {
             name: next((given[key][0] for key in options if key in given), "")
             for name, options in keys.items()
         }
+        names = [", ".join(given[key][0] for key in _NAME if key in given)]
+        authors = [each for each in given.get("rft.au", names) if each]
+        return {**found, "author": "; ".join(dict.fromkeys(authors))[:_LONGEST_TITLE]}
     return {}
 
 
-def _of_link(link: html.HtmlElement, url: str, name: str) -> Citation:
+def _of_link(link: html.HtmlElement, url: str, name: str, around: str) -> Citation:
     page, archive_url = unwrapped(url)
-    title = _TITLE_OF_LINK.sub("", text_of(link))
-    return Citation(page, name, "" if web_url(title) else title[:_LONGEST_TITLE], archive_url)
+    return Citation(page, name, title_of(text_of(link), around), archive_url)
+
+
+def _is_host(link: html.HtmlElement, url: str, citations: Sequence[Citation]) -> bool:
+    """Return whether a link leads to the site of a source before it, whose name it shows."""
+    site = re.sub(r"^https?://", "", url).rstrip("/")
+    return site == text_of(link).rstrip("/") and any(site in each.url for each in citations)
 
 
 def _add(citations: list[Citation], citation: Citation) -> None:
     for at, earlier in enumerate(citations):
-        if earlier.url == citation.url:
+        if same_page(earlier.url, citation.url):
             archive_url = earlier.archive_url or citation.archive_url
-            citations[at] = replace(earlier, archive_url=archive_url)
+            title = earlier.title or citation.title
+            citations[at] = replace(earlier, archive_url=archive_url, title=title)
             return
     citations.append(citation)
 
@@ -193,7 +246,11 @@ def _is_note(shown: str) -> bool:
 
 
 def _is_backlink(element: html.HtmlElement) -> bool:
-    return "mw-cite-backlink" in classes_of(element) or element.get("rel") == "mw:referencedBy"
+    return (
+        bool(classes_of(element) & _BACKLINKS)
+        or element.get("rel") == "mw:referencedBy"
+        or (element.get("href") or "").startswith("#cite_ref")
+    )
 
 
 def _has_ancestor(element: html.HtmlElement, tag: str, root: html.HtmlElement) -> bool:
@@ -231,8 +288,9 @@ _IGNORED_PARTS = re.compile(r"[\[\]⁠\u200b]")
 def read_html(text: str, title: str = "") -> MarkedPage:
     """Return a page in HTML as marked blocks.
 
-    Left out are tables, infoboxes, captions, hidden text, navigation, and lists of references,
-    which are read as such. `title`: title of the page; by default that which the page states.
+    Of tables, infoboxes, captions, headings and explanatory notes, what carries marks is kept.
+    Hidden text, navigation and lists of references, which are read as such, are left out. `title`:
+    title of the page; by default that which the page states.
     """
     root = _parsed(text)
     if root is None:
@@ -241,6 +299,7 @@ def read_html(text: str, title: str = "") -> MarkedPage:
     reader = _Reader(references)
     bodies = root.xpath("//*[contains(concat(' ', @class, ' '), ' mw-parser-output ')]")
     reader.read(bodies[0] if len(bodies) == 1 else root)
+    reader.read_notes()
     return MarkedPage(
         title or _title(root), tuple(reader.blocks), references.resolved(reader.numbers)
     )
@@ -267,7 +326,8 @@ def _title(root: html.HtmlElement) -> str:
 class _Reader:
     """Walks through the elements in the order of the document."""
 
-    def __init__(self, references: HtmlReferences) -> None:
+    def __init__(self, references: HtmlReferences, depth: int = 0) -> None:
+        self._depth = depth  # number of tables, captions and notes around
         self.blocks: list[Block] = []
         self.numbers: dict[str, str] = {}  # note -> what its marks show
         self._references = references
@@ -287,7 +347,7 @@ class _Reader:
             if event == "start":
                 if skipped is not None:
                     continue
-                if self._is_read(element):
+                if element is not root and self._is_read(element):
                     skipped = element
                     continue
                 if tag in _BLOCKS:
@@ -326,6 +386,8 @@ class _Reader:
             self._add_heading(element, int(tag[1]))
             return True
         if tag in _LEFT_OUT or classes & _LEFT_OUT_CLASSES:
+            if self._depth < _DEEPEST and not classes & _NO_CONTENT and _marks_in(element):
+                self._add_apart(element)
             return True
         if element.get("hidden") is not None or element.get("aria-hidden") == "true":
             return True
@@ -337,7 +399,7 @@ class _Reader:
 
     def _add_marks(self, element: html.HtmlElement, classes: frozenset[str]) -> bool:
         """Add the marks of ``<sup>[1]</sup>``; return whether it is one."""
-        if not classes & {"reference", "mw-ref"} and element.get("rel") != "dc:references":
+        if not classes & _REFERENCES and element.get("rel") != "dc:references":
             return False
         for link in element.iter("a"):
             if note := note_id(link):
@@ -349,12 +411,66 @@ class _Reader:
                 self._builder.add_mark(note)
         return True
 
+    def _add_apart(self, element: html.HtmlElement) -> None:
+        """Add what carries marks in a table, or in the captions of pictures."""
+        self._end_block("sentence")
+        if element.tag == "table":
+            self._add_table(element)
+            return
+        captions = [e for e in element.iter() if e.tag == "figcaption" or _is_caption(e)]
+        for caption in captions or [element]:
+            if caption is not element and any(e in captions for e in caption.iterancestors()):
+                continue
+            self._add_block(self._apart(caption), "caption")
+
+    def _add_table(self, table: html.HtmlElement) -> None:
+        is_box = bool(classes_of(table) & _BOXES)
+        marked = MarkedTable(self._section(), "infobox" if is_box else "table")
+        for part in _parts(table):
+            if part.tag == "caption":
+                marked.caption(self._apart(part))
+                continue
+            for cell in part.iterchildren("td", "th"):
+                marked.cell(
+                    self._apart(cell),
+                    is_head=cell.tag == "th",
+                    columns=span_of(cell.get("colspan")),
+                    rows=span_of(cell.get("rowspan")),
+                )
+            marked.end_row()
+        self.blocks += marked.blocks()
+
+    def _apart(self, element: html.HtmlElement) -> Block:
+        """Return the text of an element that is no part of the text around it."""
+        reader = _Reader(self._references, self._depth + 1)
+        reader.numbers, reader._headings = self.numbers, self._headings
+        reader.read(element)
+        self.blocks += [each for each in reader.blocks if each.kind not in PROSE]
+        return joined((each for each in reader.blocks if each.kind in PROSE), self._section())
+
+    def _add_block(self, block: Block, kind: Kind) -> None:
+        """Add a block of some kind, if it has marks; without text, they follow a sentence."""
+        if block.marks:
+            self.blocks.append(replace(block, kind=kind) if block.text else block)
+
+    def read_notes(self) -> None:
+        """Read the explanatory notes, which may have references themselves."""
+        self._headings = []
+        for element in self._references.explanatory(self.numbers):
+            if _marks_in(element):
+                self._add_block(self._apart(element), "note")
+
     def _add_heading(self, element: html.HtmlElement, level: int) -> None:
         self._end_block("sentence")
         if element.get("id") == "firstHeading":
             return
-        skipped = [e for e in element.iter() if "mw-editsection" in classes_of(e)]
+        skipped = [e for e in element.iter() if classes_of(e) & {"mw-editsection", *_REFERENCES}]
         text = text_of(element, skipped)
+        for mark in _marks_in(element):
+            self._builder.add_text(f"{text} " if self._builder.is_empty else "")
+            self._add_marks(mark, classes_of(mark))
+        if block := self._builder.build():
+            self._add_block(block, "heading")
         self._headings = [each for each in self._headings if each[0] < level]
         if text:
             self._headings.append((level, text))
@@ -367,3 +483,21 @@ class _Reader:
         if block := self._builder.build():
             self.blocks.append(block)
         self._builder = BlockBuilder(self._section(), kind)
+
+
+def _marks_in(element: html.HtmlElement) -> list[html.HtmlElement]:
+    """Return the marks that an element contains."""
+    return [each for each in element.iter("sup", "span") if classes_of(each) & _REFERENCES]
+
+
+def _is_caption(element: html.HtmlElement) -> bool:
+    return isinstance(element.tag, str) and bool(classes_of(element) & _CAPTIONS)
+
+
+def _parts(table: html.HtmlElement) -> Iterator[html.HtmlElement]:
+    """Yield the caption and the rows of a table, not those of tables in it."""
+    for child in table.iterchildren("caption", "tr", "thead", "tbody", "tfoot"):
+        if child.tag in ("caption", "tr"):
+            yield child
+        else:
+            yield from child.iterchildren("tr")

@@ -56,9 +56,13 @@ _SHIPS = word_list(
     "uss hms hmas hmcs hmnzs hmt ss ms mv rms mt rv ins usns usat uscgc usrc css sms smu hnoms "
     "hdms hswms hnlms jds js rfa pns ara arc bap nrp orp tcg ssv mf my sy gts tss psn"
 )
-_QUOTING = frozenset(
-    ("quote", "blockquote", "cquote", "quotation", "quote box", "bquote", "block quotation")
-)
+_QUOTING = word_list(
+    "quote blockquote cquote quotation bquote rquote pquote quotebox zitat cita"
+) | {
+    *("quote box", "block quotation", "pull quote", "centered pull quote", "quote frame"),
+    *("citation", "citation bloc", "citation longue", "citazione", "citat", "citaat", "sitat"),
+}
+_SIDES = frozenset({"left", "right", "center"})  # {{rquote|right|...}}
 _CURRENCIES = {
     "us$": "US$", "usd": "US$", "a$": "A$", "aud": "A$", "c$": "C$", "cad": "C$", "€": "€",
     "euro": "€", "eur": "€", "gbp": "£", "£": "£", "pound sterling": "£", "inr": "₹", "¥": "¥",
@@ -92,7 +96,8 @@ def quoted(template: Template) -> Sequence[Node] | None:
     if template.name not in _QUOTING:
         return None
     parameters = template.parameters
-    return parameters.get("text") or parameters.get("quote") or parameters.get("1") or ()
+    first = "2" if plain_text(parameters.get("1")) in _SIDES else "1"
+    return parameters.get("text") or parameters.get("quote") or parameters.get(first) or ()
 
 
 def counts(template: Template) -> bool:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 from admiral.citations.citation_records import Citation, Kind
 
@@ -62,7 +62,7 @@ def tag_of(name: str) -> str:
 # Groups of footnotes that explain; all others, such as "web", hold sources.
 _NOTE_GROUP = re.compile(
     r"(note|fn|footnote|nb|n|nota|explanatory note|annotation)s?\.?"
-    r"|(lower|upper)-(alpha|roman|greek)|[a-z]",
+    r"|(lower|upper)-(alpha|roman|greek)|(?![brsw])[a-z]",  # b, r, s, w: books, sources, the web
     re.IGNORECASE,
 )
 
@@ -81,14 +81,40 @@ class Mark:
     tag: str = ""
 
 
+#: Kinds of blocks that are read one after another, and so are context of each other.
+PROSE: tuple[Kind, ...] = ("sentence", "list")
+
+
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A paragraph or an item of a list, without its marks."""
+    """A paragraph, an item of a list or another piece of text, without its marks."""
 
     text: str  # plain text on one line; empty for marks that follow a table or a picture
     marks: tuple[Mark, ...] = ()
     section: tuple[str, ...] = ()  # headings above the block, outermost first
     kind: Kind = "sentence"
+    is_whole: bool = False  # whether the text is one statement, whatever its punctuation
+
+
+def joined(blocks: Iterable[Block], section: tuple[str, ...] = (), kind: Kind = "list") -> Block:
+    """Return blocks as one, with their texts separated by spaces."""
+    text, marks = "", []
+    for block in blocks:
+        if text and block.text:
+            text += " "
+        marks += [replace(mark, offset=len(text) + mark.offset) for mark in block.marks]
+        text += block.text
+    return Block(text, tuple(marks), section, kind)
+
+
+_SENTENCE_END = re.compile(r"[.!?…。！？][\"'”’)\]]*$")
+# An item of a list, or a cell of a table, is a sentence if it ends like one and has so many words.
+_SENTENCE_WORDS = 4
+
+
+def is_sentence(text: str) -> bool:
+    """Return whether a text that may be a fragment ends as a sentence does."""
+    return bool(_SENTENCE_END.search(text)) and len(text.split()) >= _SENTENCE_WORDS
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from admiral.citations.citation_records import Citation, CitedClaim
-from admiral.citations.extract.marked_blocks import Block, Mark, MarkedPage, Reference
+from admiral.citations.citation_records import Citation, CitedClaim, Kind
+from admiral.citations.extract.marked_blocks import (
+    PROSE,
+    Block,
+    Mark,
+    MarkedPage,
+    Reference,
+    is_sentence,
+)
 from admiral.io.sentence_splitter import sentence_spans
 
 #: Number of characters of the page that are kept on either side of a claim.
@@ -15,9 +24,6 @@ CONTEXT_CHARACTERS = 1500
 #: A tag that asks for a source stands alone, where there is no reference.
 UNSOURCED = "citation-needed"
 _WORD = re.compile(r"\w")
-_SENTENCE_END = re.compile(r"[.!?…。！？][\"'”’)\]]*$")
-# An item of a list is a sentence if it ends like one and has this many words.
-_SENTENCE_WORDS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +36,7 @@ class _Cluster:
     tags: tuple[str, ...]
 
 
-def claims_of_page(page: MarkedPage, *, lists: bool = False) -> list[CitedClaim]:
+def claims_of_page(page: MarkedPage, *, lists: bool = True) -> list[CitedClaim]:
     """Return the claims of a page in the order of reading.
 
     Marks between which there is no word stand together and make one claim. The claim is the
@@ -38,20 +44,24 @@ def claims_of_page(page: MarkedPage, *, lists: bool = False) -> list[CitedClaim]
     them in the same section, or else to the one after them.
     """
     blocks = _with_orphans_moved(page.blocks)
-    spans = [sentence_spans(block.text) for block in blocks]
+    spans = [_spans(block) for block in blocks]
     context = _Context(blocks, spans)
     slug = re.sub(r"\s+", "_", page.title)
     claims = []
+    numbers: Counter[str] = Counter()  # of the blocks of a kind; those of prose are counted as one
     for number, block in enumerate(blocks, 1):
-        if block.kind == "list" and not _is_sentence(block.text) and not lists:
+        name = "" if block.kind in PROSE else block.kind
+        numbers[name] += 1
+        if block.kind == "list" and not is_sentence(block.text) and not lists:
             continue
-        kind = "sentence" if _is_sentence(block.text) else block.kind
+        is_prose = block.kind in PROSE and is_sentence(block.text)
+        kind: Kind = "sentence" if is_prose else block.kind
         for count, cluster in enumerate(_clusters(block, spans[number - 1], page), 1):
             start, end = cluster.sentence
             citations, tags = _cited(cluster, page)
             claims.append(
                 CitedClaim(
-                    id=f"{slug}:{number}:{count}",
+                    id=f"{slug}:{name}{numbers[name]}:{count}",
                     claim=block.text[start:end],
                     page=page.title,
                     section=block.section,
@@ -66,32 +76,44 @@ def claims_of_page(page: MarkedPage, *, lists: bool = False) -> list[CitedClaim]
     return claims
 
 
+def _spans(block: Block) -> list[tuple[int, int]]:
+    return [(0, len(block.text))] if block.is_whole and block.text else sentence_spans(block.text)
+
+
 def _with_orphans_moved(blocks: Sequence[Block]) -> list[Block]:
     """Move marks of blocks that have no text in front of them to the sentence that they follow."""
     moved: list[Block] = []
+    last: int | None = None  # where the last paragraph or item of a list is
     waiting: list[Mark] = []  # marks that no text of the section precedes
+
+    def add_to_last(marks: Sequence[Mark]) -> None:
+        assert last is not None
+        block = moved[last]
+        ends = [replace(mark, offset=len(block.text)) for mark in marks]
+        moved[last] = replace(block, marks=(*block.marks, *ends))
+
     for block in blocks:
         orphans = [mark for mark in block.marks if not block.text[: mark.offset].strip()]
         others = [mark for mark in block.marks if mark not in orphans]
-        last = moved[-1] if moved else None
-        if waiting and (last is None or last.section != block.section):
-            orphans, waiting = [*waiting, *orphans], []
-        if orphans and last is not None and last.section == block.section:
-            ends = [Mark(len(last.text), mark.reference, mark.tag) for mark in orphans]
-            moved[-1] = Block(last.text, (*last.marks, *ends), last.section, last.kind)
-            orphans = []
+        if block.kind in PROSE:
+            follows = last is not None and moved[last].section == block.section
+            if waiting and not follows:
+                orphans, waiting = [*waiting, *orphans], []
+            if orphans and follows:
+                add_to_last(orphans)
+                orphans = []
         if not block.text:
             waiting += orphans
             continue
-        spans = sentence_spans(block.text) if orphans else []
+        spans = _spans(block) if orphans else []
         first = spans[0][1] if spans else 0
-        ends = [Mark(first, mark.reference, mark.tag) for mark in orphans]
+        ends = [replace(mark, offset=first) for mark in orphans]
         marks = sorted([*ends, *others], key=lambda mark: mark.offset)
-        moved.append(Block(block.text, tuple(marks), block.section, block.kind))
-    if waiting and moved:
-        last = moved[-1]
-        ends = [Mark(len(last.text), mark.reference, mark.tag) for mark in waiting]
-        moved[-1] = Block(last.text, (*last.marks, *ends), last.section, last.kind)
+        if block.kind in PROSE:
+            last = len(moved)
+        moved.append(replace(block, marks=tuple(marks)))
+    if waiting and last is not None:
+        add_to_last(waiting)
     return moved
 
 
@@ -143,23 +165,21 @@ def _span(block: Block, cluster: _Cluster, page: MarkedPage) -> tuple[int, int]:
     return since - start, until - start
 
 
-def _is_sentence(text: str) -> bool:
-    return bool(_SENTENCE_END.search(text)) and len(text.split()) >= _SENTENCE_WORDS
-
-
 class _Context:
-    """The sentences of the page on either side of a claim."""
+    """The sentences of running text on either side of a claim."""
 
     def __init__(self, blocks: Sequence[Block], spans: Sequence[Sequence[tuple[int, int]]]) -> None:
         self._blocks = blocks
         self._places = [
-            (number, start, end) for number, row in enumerate(spans) for start, end in row
+            (number, start, end)
+            for number, row in enumerate(spans)
+            if blocks[number].kind in PROSE
+            for start, end in row
         ]
-        self._index = {place[:2]: index for index, place in enumerate(self._places)}
 
     def before(self, number: int, start: int) -> str:
         """Return the sentences before that of a block which begins at an offset."""
-        last = first = self._index[number, start]
+        last = first = bisect_left(self._places, (number, start, 0))
         length = 0
         while first > 0 and (length := length + self._length(first - 1)) <= CONTEXT_CHARACTERS:
             first -= 1
@@ -167,7 +187,7 @@ class _Context:
 
     def after(self, number: int, start: int) -> str:
         """Return the sentences after that of a block which begins at an offset."""
-        first = last = self._index[number, start] + 1
+        first = last = bisect_left(self._places, (number, start + 1, 0))
         length = 0
         while (
             last < len(self._places)

@@ -106,7 +106,7 @@ def extract_claims(
     title: str = "",
     *,
     format: PageFormat = "auto",
-    lists: bool = False,
+    lists: bool = True,
     unknown: Counter[str] | None = None,
 ) -> list[CitedClaim]:
     """Return the claims of a page that have references, in the order of reading.
@@ -132,7 +132,7 @@ def claims_of_file(
     path: Path,
     *,
     format: PageFormat = "auto",
-    lists: bool = False,
+    lists: bool = True,
     unknown: Counter[str] | None = None,
 ) -> Iterator[CitedClaim]:
     """Yield the claims of a file that have references.

@@ -25,10 +25,11 @@ _KEPT = frozenset({"ref", "references", "sup", "sub"})  # read by `wikitext_page
 # In place of <nowiki/>, so that apostrophes on either side of it are not counted together.
 SEPARATOR = "\ue000"
 _MARKS = re.compile(r"[\[\]{}<>'|=*#:&~_]")
-# Read for the references that they define, as any other tag; mwparserfromhell keeps their content
-# as it is written, if they have their own names.
-_SKIPPED = frozenset({"gallery", "table"})
+# Read for the references that they define.
 _SKIPPED_MARK, _END_SKIPPED = "<div>", "</div>"
+# Stands for <gallery>, whose content mwparserfromhell keeps as it is written.
+GALLERY = "center"
+_TABLE = {"table": "{|", "caption": "|+", "tr": "|-", "td": "|", "th": "!"}
 _HIDEABLE = frozenset({"div", "span"})
 _NEW_LINE = {
     **dict.fromkeys(("p", "blockquote", "ul", "ol", "dl", "div", "center", "poem"), "\n\n"),
@@ -45,6 +46,7 @@ _MARKUP = re.compile(
 )
 _BARE_URL = re.compile(r"\s*https?://[^\s<>\[\]{}|]+")
 _REFERENCE = "ref"
+_TABLE_START = re.compile(r"(\n[ \t:*#;]*)\{\|")
 _BRACES, _LINK, _EXTERNAL = "{{", "[[", "["
 
 
@@ -67,6 +69,7 @@ class _Scan:
         self.unclosed: set[int] = set()  # pieces of {{ without }}
         self._stack: list[_Open] = []
         self._open: Counter[str] = Counter()
+        self._tables = 0  # open <table>
         self._unclosed: set[str] = set()  # raw tags whose closing tag is not in the rest
         self._run()
 
@@ -121,11 +124,13 @@ class _Scan:
                 self._close(name, f"</{name}>")
             else:
                 self._push(name, text=f"<{name}{attributes}>")
-        elif name in _SKIPPED and not alone:
+        elif name == "gallery" and not alone:
             if closes:
-                self._close(name, _END_SKIPPED)
+                self._close(name, f"</{GALLERY}>")
             else:
-                self._push(name, text=_SKIPPED_MARK)
+                self._push(name, text=f"<{GALLERY}>")
+        elif name in _TABLE and not alone:
+            self._table_tag(name, attributes, closes=closes)
         elif name in _HIDEABLE and not alone:
             hidden = "hidden" if not closes and _HIDDEN.search(attributes) else ""
             if closes:
@@ -139,6 +144,22 @@ class _Scan:
             for piece in re.split(r"(\n)", lines):
                 self._add(piece)
         return end
+
+    def _table_tag(self, name: str, attributes: str, *, closes: bool) -> None:
+        """Write a tag of a table as wikitext."""
+        if self._stack and not (name == "table" and closes):  # no lines within a template
+            return
+        if name == "table":
+            if closes and not self._tables:
+                return
+            self._tables += -1 if closes else 1
+        elif closes or not self._tables:
+            return
+        written = f"{_TABLE[name]}{' '.join(attributes.split())}" if not closes else "|}"
+        if name in ("td", "th", "caption"):
+            written += "|"
+        for piece in ("\n", written, "\n" if name == "table" else ""):
+            self._add(piece)
 
     def _literal(self, start: int, alone: bool) -> int:
         """Add the content of <nowiki>, with its marks as entities; return its end."""
@@ -246,7 +267,8 @@ def wikitext_lines(text: str) -> list[str]:
             lines.append([])
         else:
             lines[-1].append(piece)
-    return ["".join(line) for line in lines]
+    # Within a template, | divides parameters, not cells, in MediaWiki.
+    return [_TABLE_START.sub(rf"\1{{{SEPARATOR}|", "".join(line)) for line in lines]
 
 
 def _repair(scan: _Scan, piece: int) -> None:

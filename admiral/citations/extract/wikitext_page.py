@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from admiral.citations.citation_records import Kind
 from admiral.citations.extract.citation_templates import (
@@ -19,8 +21,18 @@ from admiral.citations.extract.inline_templates import (
     quoted,
     visible_arguments,
 )
-from admiral.citations.extract.marked_blocks import Block, BlockBuilder, MarkedPage, tag_of
-from admiral.citations.extract.wikitext_lines import wikitext_lines
+from admiral.citations.extract.marked_blocks import (
+    PROSE,
+    Block,
+    BlockBuilder,
+    MarkedPage,
+    is_note_group,
+    joined,
+    tag_of,
+)
+from admiral.citations.extract.marked_tables import MarkedTable
+from admiral.citations.extract.wikitext_boxes import box_blocks
+from admiral.citations.extract.wikitext_lines import GALLERY, wikitext_lines
 from admiral.citations.extract.wikitext_nodes import (
     POSITIONS,
     ExternalLink,
@@ -32,6 +44,7 @@ from admiral.citations.extract.wikitext_nodes import (
     plain_text,
 )
 from admiral.citations.extract.wikitext_references import WikitextReferences
+from admiral.citations.extract.wikitext_tables import Role, WikitextCell, cells_of_line
 from admiral.kb.corpus.files.raised_text import Position, written
 
 _NAMED = frozenset({"r", "ref name", "named ref"})  # {{r|name|name}}
@@ -39,6 +52,7 @@ _REFERENCE_LISTS = frozenset({"reflist", "refs", "reference list", "notelist", "
 _NOTES = frozenset(
     ("efn", "efn-ua", "efn-lr", "efn-la", "efn-ur", "note", "notetag", "cref", "ref label")
 )
+_MARKS = _NAMED | _NOTES | FOOTNOTES | {"refn"}
 # Namespaces of links that show a picture, or nothing, in the text.
 _NOT_TEXT = re.compile(r"(file|image|media|category|datei|fichier)\s*:", re.IGNORECASE)
 _OTHER_WIKI = re.compile(r"[a-z]{2,3}(-[a-z-]+)?:\S")
@@ -46,19 +60,28 @@ _REDIRECT = re.compile(r"\s*#redirect\s*:?\s*\[\[", re.IGNORECASE)
 _SWITCH = re.compile(r"__[A-Z]+__")
 _LIST_MARK = re.compile(r"[*#:;]+")
 _RULE = re.compile(r"-{4,}")
+_NEXT_ITEM = re.compile(r"(\S?)\s*\n\s*[*#:;]*\s*")
 
 
 def read_wikitext(text: str, title: str = "") -> MarkedPage:
     """Return a page of wikitext as marked blocks.
 
-    Left out are tables, infoboxes and other templates that are no text, captions, comments and
-    hidden text; references that they define are known all the same.
+    Of tables, infoboxes, captions, headings and explanatory notes, what carries marks is kept.
+    Comments and hidden text are left out; references that they define are known all the same.
     """
     if _REDIRECT.match(text):
         return MarkedPage(title)
     reader = _Reader()
     reader.read(wikitext_lines(text.replace("\r\n", "\n").replace("\r", "\n")))
     return MarkedPage(title, tuple(reader.blocks), reader.references.resolved(), reader.unknown)
+
+
+@dataclass(slots=True)
+class _Table:
+    """A table that is not closed yet, and its last cell."""
+
+    rows: MarkedTable
+    cell: WikitextCell | None = None
 
 
 class _Reader:
@@ -70,19 +93,18 @@ class _Reader:
         self.unknown: Counter[str] = Counter()  # templates by name
         self._headings: list[tuple[int, str]] = []
         self._builder = BlockBuilder()
+        self._tables: list[_Table] = []
+        self._in_cell = False
 
     def read(self, lines: Sequence[str]) -> None:
         """Read all lines of a page."""
-        for line, is_table in _outside_tables(lines):
-            if is_table:
+        for line in lines:
+            heading = _heading(line)
+            if self._add_table_line(line, is_heading=heading is not None):
+                continue
+            if heading:
                 self._end_block()
-                self._skip(parse_line(line))
-            elif heading := _heading(line):
-                self._end_block()
-                level, text = heading
-                self._headings = [each for each in self._headings if each[0] < level]
-                self._headings.append((level, self._heading_text(text)))
-                self._builder = BlockBuilder(self._section())
+                self._add_heading(*heading)
             elif match := _LIST_MARK.match(line):
                 self._end_block("list")
                 self._add(parse_line(line[match.end() :]))
@@ -92,12 +114,84 @@ class _Reader:
             else:
                 self._builder.add_text(" ")  # a single line break is a space
                 self._add(parse_line(_SWITCH.sub("", line)))
+        while self._tables:
+            self._end_table()
         self._end_block()
 
-    def _heading_text(self, text: str) -> str:
+    def _add_heading(self, level: int, text: str) -> None:
         nodes = parse_line(text)
-        self._skip(nodes)
-        return plain_text(nodes)
+        marked = self._apart(nodes)
+        self._add_block(replace(marked, section=self._section()), "heading")
+        self._headings = [each for each in self._headings if each[0] < level]
+        self._headings.append((level, plain_text(nodes)))
+        self._builder = BlockBuilder(self._section())
+
+    def _add_table_line(self, line: str, *, is_heading: bool) -> bool:
+        """Read a line that is part of a table; return whether it is one.
+
+        A table ends at a heading at the latest.
+        """
+        start = line.lstrip(" \t:*")
+        if start.startswith("{|"):
+            self._end_block()
+            kind: Kind = "infobox" if "infobox" in start.lower() else "table"
+            self._skip(parse_line(start[2:]))
+            self._tables.append(_Table(MarkedTable(self._section(), kind)))
+        elif not self._tables:
+            return False
+        elif start.startswith("|}"):
+            self._end_table()
+            self._builder.add_text(" ")
+            self._add(parse_line(start[2:]))
+        elif is_heading:
+            while self._tables:
+                self._end_table()
+            return False
+        elif start.startswith("|-"):
+            self._end_cell(self._tables[-1])
+            self._tables[-1].rows.end_row()
+        elif start[:1] in ("|", "!"):
+            role: Role = "caption" if start[:2] == "|+" else "head" if start[0] == "!" else "cell"
+            for cell in cells_of_line(parse_line(start[1 + (role == "caption") :]), role):
+                self._end_cell(self._tables[-1])
+                self._tables[-1].cell = cell
+        elif (last := self._tables[-1].cell) is not None:
+            last.add_line(parse_line(line))
+        return True
+
+    def _end_table(self) -> None:
+        table = self._tables.pop()
+        self._end_cell(table)
+        self.blocks += table.rows.blocks()
+
+    def _end_cell(self, table: _Table) -> None:
+        cell, table.cell = table.cell, None
+        if cell is None:
+            return
+        self._in_cell = True
+        content = self._apart(cell.nodes)
+        self._in_cell = False
+        if cell.role == "caption":
+            table.rows.caption(content)
+        else:
+            is_head = cell.role == "head"
+            table.rows.cell(content, is_head=is_head, columns=cell.columns, rows=cell.rows)
+
+    def _apart(self, nodes: Sequence[Node]) -> Block:
+        """Return nodes that are no part of the text around them as one block."""
+        builder, blocks = self._builder, self.blocks
+        self._builder, self.blocks = BlockBuilder(self._section()), []
+        self._add(nodes, in_text=True)
+        self._end_block()
+        own = [each for each in self.blocks if each.kind in PROSE]
+        others = [each for each in self.blocks if each.kind not in PROSE]
+        self._builder, self.blocks = builder, [*blocks, *others] if others else blocks
+        return joined(own, self._section())
+
+    def _add_block(self, block: Block, kind: Kind) -> None:
+        """Add a block of some kind, if it has marks; without text, they follow a sentence."""
+        if block.marks:
+            self.blocks.append(replace(block, kind=kind) if block.text else block)
 
     def _section(self) -> tuple[str, ...]:
         return tuple(text for _, text in self._headings)
@@ -107,8 +201,8 @@ class _Reader:
             self.blocks.append(block)
         self._builder = BlockBuilder(self._section(), kind)
 
-    def _add(self, nodes: Sequence[Node]) -> None:
-        in_text = not self._builder.is_empty or any(_is_text(node) for node in nodes)
+    def _add(self, nodes: Sequence[Node], *, in_text: bool = False) -> None:
+        in_text = in_text or not self._builder.is_empty or any(_is_text(node) for node in nodes)
         for position, node in enumerate(nodes):
             if isinstance(node, str):
                 self._builder.add_text(node)
@@ -140,7 +234,8 @@ class _Reader:
             self._builder.add_mark(tag=tag)
         elif is_citation_template(template):
             self.references.add_to_bibliography(template)
-            if not self._builder.is_empty:  # in a sentence; otherwise an item of a bibliography
+            # In a sentence; otherwise an item of a bibliography.
+            if self._in_cell or not self._builder.is_empty:
                 self._builder.add_mark(self.references.use([template]))
         elif is_short_reference(template):
             pairs = short_anchors(template)
@@ -150,6 +245,7 @@ class _Reader:
             if not self._builder.is_empty:
                 self._end_block()
             self._add(text)
+            self._add_marks(template, text)  # after the author, for example
             self._end_block()
         elif template.name in POSITIONS:
             self._add_moved(next(iter(template.unnamed), []), POSITIONS[template.name])
@@ -157,7 +253,9 @@ class _Reader:
             if counts(template):
                 self._part_digits()
             self._add(shown)
-            if not shown:
+            if shown:
+                self._add_marks(template, shown)
+            else:
                 self._skip([template])
                 self._builder.leave_out()
         elif in_text:
@@ -165,6 +263,7 @@ class _Reader:
             if shown := visible_arguments(template):
                 self._part_digits()
                 self._add(shown)
+                self._add_marks(template, shown)
             else:
                 self._skip([template])
             self._builder.leave_out()
@@ -172,9 +271,20 @@ class _Reader:
             self._skip([template])
             self._builder.leave_out()
 
+    def _add_marks(self, template: Template, shown: Sequence[Node]) -> None:
+        """Add the marks of a template that are not among the nodes that it shows."""
+        added = {id(node) for node in mark_nodes(shown)}
+        for value in template.parameters.values():
+            for node in mark_nodes(value):
+                if id(node) not in added and isinstance(node, Template | Tag):
+                    self._mark(node)
+
     def _add_tag(self, tag: Tag) -> None:
         if tag.name in POSITIONS:
             self._add_moved(tag.content, POSITIONS[tag.name])
+        elif tag.name == GALLERY:
+            for line in _captions(tag.content):
+                self._add_caption(line)
         elif not self._mark(tag):
             self._skip(tag.content)
 
@@ -187,16 +297,29 @@ class _Reader:
     def _add_link(self, link: Link) -> None:
         target = link.target
         if not target.startswith(":") and (_NOT_TEXT.match(target) or _is_language(link)):
-            self._skip(link.text or ())
+            self._add_caption(link.text or ())
         elif link.text is None:
             self._builder.add_text(target.lstrip(":").replace("_", " "))
         else:
             self._add(link.text)
 
+    def _add_caption(self, nodes: Sequence[Node]) -> None:
+        """Add the caption of a picture, which follows the last ``|``."""
+        if not has_marks(nodes):
+            self._skip(nodes)
+            return
+        caption: list[Node] = []
+        for node in nodes:
+            if isinstance(node, str) and "|" in node:
+                caption = [node.rpartition("|")[2]]
+            else:
+                caption.append(node)
+        self._add_block(self._apart(caption), "caption")
+
     def _add_external(self, link: ExternalLink) -> None:
         if link.text is not None:
             self._add(link.text)
-        elif link.is_bare or self._builder.is_empty:
+        elif link.is_bare or (self._builder.is_empty and not self._in_cell):
             self._builder.add_text(link.url)
         else:  # [http://example.org] is shown as a number
             self._builder.add_mark(self.references.use([link]))
@@ -211,8 +334,8 @@ class _Reader:
     def _used(self, node: Template | Tag) -> Iterator[str]:
         if isinstance(node, Tag):
             if node.name == "ref":
-                self._skip_within(node.content)
                 name, group = node.attributes.get("name", ""), node.attributes.get("group", "")
+                self._skip_within(node.content, group)
                 if node.content or name:
                     yield self.references.use(node.content, name, group)
             return
@@ -220,8 +343,11 @@ class _Reader:
         name, group = (plain_text(parameters.get(key)) for key in ("name", "group"))
         if node.name in ("refn", "#tag:ref") or node.name in _NOTES:
             content = parameters.get("1", parameters.get("text", []))
-            self._skip(content)
             is_note = node.name in _NOTES
+            if is_note or is_note_group(group):
+                self._add_note(content)
+            else:
+                self._skip(content)
             yield self.references.use(content, name, group, is_note=is_note)
         elif node.name in _NAMED:
             names = [key for key in parameters if key.isdigit() or re.fullmatch(r"n\d", key)]
@@ -231,8 +357,15 @@ class _Reader:
         elif node.name in FOOTNOTES:
             yield self.references.use_short(node)
 
-    def _skip_within(self, nodes: Sequence[Node]) -> None:
+    def _add_note(self, nodes: Sequence[Node]) -> None:
+        """Add the text of an explanatory note, which may have references itself."""
+        if has_marks(nodes):
+            self._add_block(self._apart(nodes), "note")
+
+    def _skip_within(self, nodes: Sequence[Node], group: str) -> None:
         """Note the citation templates of a reference, which short references may name."""
+        if is_note_group(group):
+            self._add_note(nodes)
         for node in nodes:
             if isinstance(node, Template) and is_citation_template(node):
                 self.references.add_to_bibliography(node)
@@ -247,8 +380,7 @@ class _Reader:
                 if node.name in _REFERENCE_LISTS:
                     self._define(node.parameters.get("refs", []))
                 elif not list(self._used(node)):
-                    for value in node.parameters.values():
-                        self._skip(value)
+                    self._add_box(node)
             elif isinstance(node, Tag):
                 if node.name == "references":
                     self._define(node.content)
@@ -257,33 +389,81 @@ class _Reader:
             else:
                 self._skip(node.text or ())
 
+    def _add_box(self, template: Template) -> None:
+        """Add what an infobox, or another template that is no text, says with marks."""
+        parameters = template.parameters
+        if not any(has_marks(value) for value in parameters.values()):
+            for value in parameters.values():
+                self._skip(value)
+            return
+        contents = {key: self._apart(_on_one_line(value)) for key, value in parameters.items()}
+        self.blocks += box_blocks(contents, self._section())
+
     def _define(self, nodes: Sequence[Node]) -> None:
         """Read the definitions of a list of references, which are not used there."""
         for node in nodes:
             if isinstance(node, Tag) and node.name == "ref":
-                self._skip_within(node.content)
                 attributes = node.attributes
-                self.references.define(
-                    node.content, attributes.get("name", ""), attributes.get("group", "")
-                )
+                group = attributes.get("group", "")
+                self._skip_within(node.content, group)
+                self.references.define(node.content, attributes.get("name", ""), group)
 
 
-def _outside_tables(lines: Sequence[str]) -> Iterator[tuple[str, bool]]:
-    """Yield (line, whether it is part of a table); a table ends at a heading at the latest."""
-    depth = 0
-    for line in lines:
-        start = line.lstrip(" \t:*")
-        if start.startswith("{|"):
-            depth += 1
-            yield start[2:], True
-        elif depth and start.startswith("|}"):
-            depth -= 1
-            yield start[2:], True
-        elif depth and _heading(line):
-            depth = 0
-            yield line, False
-        else:
-            yield line, depth > 0
+def has_marks(nodes: Sequence[Node]) -> bool:
+    """Return whether any of some nodes, or of what they contain, is a mark or a tag."""
+    return next(mark_nodes(nodes), None) is not None
+
+
+def mark_nodes(nodes: Sequence[Node]) -> Iterator[Node]:
+    """Yield the nodes that are marks or tags, among all that some nodes contain."""
+    for node in nodes:
+        if isinstance(node, Template):
+            name = node.name
+            if name in _MARKS or tag_of(name) or (name == "#tag:ref") or is_short_reference(node):
+                yield node
+            elif not is_citation_template(node):
+                for value in node.parameters.values():
+                    yield from mark_nodes(value)
+        elif isinstance(node, Tag):
+            if node.name == "ref":
+                yield node
+            else:
+                yield from mark_nodes(node.content)
+        elif isinstance(node, Link | ExternalLink):
+            yield from mark_nodes(node.text or ())
+
+
+def _captions(nodes: Sequence[Node]) -> list[list[Node]]:
+    """Return the lines of a gallery; one that names no file goes on with the caption before it."""
+    lines: list[list[Node]] = [[]]
+    for node in nodes:
+        if not isinstance(node, str):
+            lines[-1].append(node)
+            continue
+        for number, piece in enumerate(node.split("\n")):
+            if number and "|" in piece:
+                lines.append([piece])
+            else:
+                lines[-1] += [" ", piece] if number else [piece]
+    return lines
+
+
+def _on_one_line(nodes: Sequence[Node]) -> list[Node]:
+    """Return the value of a parameter with its lines and the items of its lists joined."""
+    line = list(nodes)
+    if line and isinstance(line[0], str):
+        line[0] = line[0].lstrip("*#:; \n\t")
+    if line and isinstance(line[-1], str):
+        line[-1] = line[-1].rstrip()
+    for at, (each, after) in enumerate(pairwise(line)):
+        if isinstance(each, str) and isinstance(after, Tag) and after.name == "ref":
+            line[at] = each.rstrip()
+    return [_NEXT_ITEM.sub(_joint, each) if isinstance(each, str) else each for each in line]
+
+
+def _joint(match: re.Match[str]) -> str:
+    before = match[1]
+    return f"{before} " if before in tuple(".!?,;:(·•") else f"{before}, "
 
 
 def _heading(line: str) -> tuple[int, str] | None:

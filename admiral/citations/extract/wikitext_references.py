@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 
 from admiral.citations.citation_records import Citation
 from admiral.citations.extract.citation_templates import (
+    ISBN,
     anchors,
     archived_page,
     citation_of,
+    describes_source,
     is_citation_template,
     is_short_reference,
     nodes_within,
+    same_page,
     short_anchors,
+    title_of,
     unwrapped,
     web_url,
     without_trailing_punctuation,
@@ -90,6 +93,7 @@ class WikitextReferences:
     def _reference(self, content: Sequence[Node], name: str) -> Reference:
         citations: list[Citation] = []
         tags: list[str] = []
+        around = plain_text(content)
         for node in _outermost(content):
             if isinstance(node, Template):
                 if tag := tag_of(node.name):
@@ -100,11 +104,14 @@ class WikitextReferences:
                     _add(citations, _of_template(node, name))
             elif isinstance(node, ExternalLink):
                 url, archive_url = unwrapped(_link_url(node))
-                title = plain_text(node.text).strip('"“”')
-                _add(citations, Citation(url, name, title[:_LONGEST_TITLE], archive_url))
+                title = title_of(plain_text(node.text), around)
+                _add(citations, Citation(url, name, title, archive_url))
         if not citations:
-            text = plain_text(content)
-            citations.append(Citation("", name, text[:_LONGEST_TITLE]))
+            text = around if any(map(str.isalnum, around)) else _arguments(content)
+            isbn = ISBN.search(around)
+            citations.append(
+                Citation("", name, text[:_LONGEST_TITLE], isbn=isbn[1] if isbn else "")
+            )
         return Reference(tuple(citations), tuple(dict.fromkeys(tags)))
 
     def _short(self, template: Template, name: str) -> list[Citation]:
@@ -119,7 +126,7 @@ class WikitextReferences:
         return citations
 
 
-_ARCHIVES = ("webarchive", "wayback")
+_ARCHIVES = ("webarchive", "wayback", "webarchiv", "webarchief")
 _PAGES = ("p", "pp", "page", "pages", "loc", "at")
 
 
@@ -132,7 +139,7 @@ def _outermost(content: Sequence[Node]) -> list[Node]:
                 or is_short_reference(node)
                 or tag_of(node.name)
                 or node.name in _ARCHIVES
-                or "url" in node.parameters
+                or describes_source(node)
             ):
                 found.append(node)
             else:  # such as {{small|...}}
@@ -146,11 +153,16 @@ def _outermost(content: Sequence[Node]) -> list[Node]:
 
 
 def _of_template(template: Template, name: str) -> Citation:
-    if template.name not in _ARCHIVES:
-        return citation_of(template, name)
     copy = citation_of(template, name)
+    if template.name not in _ARCHIVES:
+        return copy
     archive_url = copy.archive_url or copy.url
-    return replace(copy, archive_url=archive_url, template="")
+    given = {key: plain_text(value) for key, value in template.parameters.items()}
+    time = given.get("wayback") or given.get("date") or ""
+    if not copy.archive_url and time.isdecimal():  # {{wayback}} has the URL of the page itself
+        archive_url = f"https://web.archive.org/web/{time}/{copy.url}"
+    title = copy.title or given.get("text", "")
+    return replace(copy, archive_url=archive_url, title=title, template="")
 
 
 def _link_url(link: ExternalLink) -> str:
@@ -163,7 +175,7 @@ def _add(citations: list[Citation], citation: Citation) -> None:
     if not citation.url and not citation.template:
         return
     for at, earlier in enumerate(citations):
-        if earlier.url and _same(earlier.url, citation.url):
+        if earlier.url and same_page(earlier.url, citation.url):
             archive_url = earlier.archive_url or citation.archive_url
             citations[at] = replace(earlier, archive_url=archive_url)
             return
@@ -174,9 +186,10 @@ def _add(citations: list[Citation], citation: Citation) -> None:
     citations.append(citation)
 
 
-def _same(first: str, second: str) -> bool:
-    return _comparable(first) == _comparable(second)
-
-
-def _comparable(url: str) -> str:
-    return re.sub(r"^https?://(www\.)?", "", url, flags=re.IGNORECASE).rstrip("/")
+def _arguments(content: Sequence[Node]) -> str:
+    """Return the name of the template that a reference consists of, with its parameters."""
+    template = next((each for each in content if isinstance(each, Template)), None)
+    if template is None:
+        return ""
+    values = filter(None, map(plain_text, template.parameters.values()))
+    return f"{template.written}: {', '.join(values)}".rstrip(": ")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 from warcio.archiveiterator import ArchiveIterator
 from warcio.exceptions import ArchiveLoadFailed
@@ -13,11 +15,16 @@ from admiral.errors import RecordError
 from admiral.io.streams import DAMAGED, open_binary
 from admiral.io.text_encodings import charset_of, decode_page
 from admiral.library.canonical_urls import is_web
+from admiral.library.readers.document_sources import document_source
 from admiral.library.readers.web_files import PageReader
 from admiral.library.source_records import Source
 
 _CHUNK = 1 << 16
 _HTML = ("text/html", "application/xhtml+xml")
+_PDF = "application/pdf"
+#: Header of a record with the address from which the page was fetched, if it is a copy of that
+#: which the record is about.
+COPY_OF = "WARC-Refers-To-Target-URI"
 
 
 def read_warc_file(path: Path, reader: PageReader) -> Iterator[Source | RecordError]:
@@ -92,17 +99,31 @@ def _sources(path: Path, record: Any, reader: PageReader) -> Iterator[Source | R
     served = http or headers
     header = served.get_header("Content-Type") or ""
     content_type = header.partition(";")[0].strip().lower()
-    if content_type not in (*_HTML, "text/plain"):
+    if content_type not in (*_HTML, "text/plain", _PDF):
+        return
+    copy = headers.get_header(COPY_OF) or ""
+    archive_url = copy if is_web(copy) else ""
+    date = (headers.get_header("WARC-Date") or "")[:10]
+    if content_type == _PDF:
+        source = document_source(record.content_stream(), _name_of(url), url, url, reader)
+        _read_to_end(record)
+        yield replace(source, date=date, archive_url=archive_url)
         return
     content = reader.bounded(record.content_stream())
     if content is None:
         yield reader.too_large(path, f"{url} ")
         return
     _read_to_end(record)
-    date = (headers.get_header("WARC-Date") or "")[:10]
     if content_type in _HTML:
         page = reader.page(content, url, url, charset_of(header))
-        yield Source(url, page.title, page.text, page.site, page.date or date, page.language)
+        source = Source(url, page.title, page.text, page.site, page.date or date, page.language)
     else:
         text = decode_page(content, charset_of(header)).strip()
-        yield Source(url, text.partition("\n")[0].strip(), text, date=date)
+        source = Source(url, text.partition("\n")[0].strip(), text, date=date)
+    yield replace(source, archive_url=archive_url)
+
+
+def _name_of(url: str) -> str:
+    """Return a name of a PDF file for one that has no title."""
+    name = unquote(url.partition("?")[0].rstrip("/").rpartition("/")[2])
+    return name if name.lower().endswith(".pdf") else f"{name}.pdf"

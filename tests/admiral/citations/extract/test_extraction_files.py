@@ -190,7 +190,7 @@ def test_a_record_of_wice():
         ({"claim": " "}, "claim"),
         ({"claim": 5}, "claim"),
         ({"claim": "a", "span": [0, 9]}, "span"),
-        ({"claim": "a", "kind": "table"}, "kind"),
+        ({"claim": "a", "kind": "poem"}, "kind"),
         ({"claim": "a", "citations": "x"}, "citations"),
         ({"claim": "a", "citations": [{"url": 1}]}, "url"),
         ({"claim": "a", "section": [1]}, "section"),

@@ -30,11 +30,35 @@ PIECES = st.sampled_from(
             "{{quote|",
             "{{convert|5|",
         ),
+        *(
+            "\n{|\n",
+            "\n| ",
+            "\n! ",
+            "!!",
+            "||",
+            "\n|}",
+            "\n|-",
+            "\n|+",
+            "rowspan=3 |",
+            "colspan=9|",
+        ),
+        *("{{Infobox a\n| b = ", "\n| b_ref = ", "<ref>[http://a.b c]</ref>", "<table>", "<tr>"),
+        *("<td>", "<th colspan=2>", "</td>", "</table>", "[[File:a|thumb|", "== ", " =="),
         *("<math>", "{{#tag:ref|", "__TOC__", "----", "<br/>", "{{failed verification}}", "\u2028"),
     ]
 )
+_MARK = "<sup class='reference'><a href='#cite_note-1'>[1]</a></sup>"
 HTML_PIECES = st.sampled_from(
     [
+        *(
+            "<table class='infobox'>",
+            "<tr>",
+            "<td rowspan=2>",
+            "<th colspan=3>",
+            "<caption>",
+            _MARK,
+        ),
+        *("<figure>", "<figcaption>", "<div class='thumbcaption'>", "[note 1]", "5", "It rained."),
         *("<p>", "</p>", "<sup class='reference'>", "</sup>", "<a href='#cite_note-1'>", "</a>"),
         *(
             "[1]",
@@ -98,6 +122,19 @@ TOKENS = (
         "<math>a<pre>",
     ),
     *(
+        "\n{|\n|a<ref>b</ref>",
+        "\n{|\n|-\n|a<ref>b</ref>\n|}",
+        "||a<ref>b</ref>",
+        "||<ref>b</ref>",
+        "\n|-\n| rowspan=999 | a<ref>b</ref>",
+        "\n|-\n! colspan=999 | a<ref>b</ref>",
+        "{{Infobox|a=<ref>b</ref>",
+        "|a=<ref>b</ref>",
+        "<table><tr><td>a<ref>b</ref>",
+        "[[File:a|b<ref>c</ref>",
+        "{{efn|a<ref>b</ref>",
+    ),
+    *(
         "{{[[<ref>",
         "{{a [[b}}]]",
         "'''",
@@ -117,6 +154,12 @@ HTML_TOKENS = (
     "<a href='#cite_note-1'>",
     "<",
     "<b>",
+    f"<table><tr><td>{_MARK}",
+    f"<table><caption>a{_MARK}<tr><th>a{_MARK}",
+    f"<td>{_MARK}",
+    f"<tr><td rowspan=999>a{_MARK}",
+    f"<figure><figcaption>a{_MARK}",
+    f"<h2>a{_MARK}",
 )
 
 
@@ -162,9 +205,18 @@ def test_time_is_bounded_for_wikitext(token):
     assert time.process_time() - start < 3
 
 
+@pytest.mark.parametrize("lead", ["{|\n|-\n|", "{{Infobox a\n", "<table><tr><td>"])
+@pytest.mark.parametrize("token", [each for each in TOKENS if "<ref>b" in each])
+def test_time_is_bounded_in_tables_and_boxes(token, lead):
+    text = f"A.\n{lead}{token * (20_000 // len(token))}\n}}}}\n|}}"
+    start = time.process_time()
+    extract_claims(text, "T", format="wikitext")
+    assert time.process_time() - start < 2
+
+
 @pytest.mark.parametrize("token", HTML_TOKENS)
 def test_time_is_bounded_for_html(token):
-    text = f"<p>A. {token * (40_000 // len(token))}"
+    text = f"<p>A. <table><tr>{token * (40_000 // len(token))}"
     start = time.process_time()
     extract_claims(text, "T", format="html")
     assert time.process_time() - start < 3

@@ -1,0 +1,373 @@
+"""``admiral library fetch``: get the sources that pages cite, or list those that are missing."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from admiral.cli.options import file_limit_options, progress_option
+from admiral.errors import AdmiralError, RecordError
+from admiral.io.progress import EXIT_INTERRUPTED
+
+if TYPE_CHECKING:
+    from admiral.citations.extract.cited_sources import CitedSource
+    from admiral.download.page_fetch import FetchLimits
+    from admiral.download.source_fetch import Outcome
+    from admiral.io.limited_reading import FileLimits
+
+_LIST, _CLAIMS = ".txt", (".jsonl", ".jsonl.gz")
+_MOST_SHOWN = 20  # sources that were not fetched
+
+
+@click.command("fetch")
+@click.argument(
+    "pages", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="PAGE..."
+)
+@click.option("--library", metavar="DIR", required=True, help="Directory of the library.")
+@click.option("--list-missing", is_flag=True, help="Print what is missing; fetch nothing.")
+@click.option(
+    "--archive",
+    metavar="URL",
+    default="",
+    help="Where to look last: address of an archive with {url} and, if wanted, {date} (YYYYMMDD), "
+    "such as https://web.archive.org/web/{date}id_/{url}.",
+)
+@click.option(
+    "--delay",
+    type=click.FloatRange(min=0),
+    default=1.0,
+    show_default=True,
+    help="Seconds between two requests to a host; robots.txt may ask for more.",
+)
+@click.option(
+    "--seconds",
+    type=click.FloatRange(min=0, min_open=True),
+    default=30.0,
+    show_default=True,
+    help="Longest time of one request.",
+)
+@click.option(
+    "--megabytes",
+    type=click.IntRange(min=1),
+    default=20,
+    show_default=True,
+    help="Largest page, in MiB after decompression.",
+)
+@click.option(
+    "--jobs",
+    type=click.IntRange(1, 32),
+    default=4,
+    show_default=True,
+    help="Number of hosts that are asked at once.",
+)
+@click.option("--retry", is_flag=True, help="Also try again what was refused or not found before.")
+@click.option(
+    "--allow-host",
+    "allowed_hosts",
+    multiple=True,
+    metavar="HOST",
+    help="Fetch also from this host (name or name:port), although its address is not public.",
+)
+@click.option(
+    "--keep",
+    type=click.Path(path_type=Path),
+    help="Folder of the fetched pages.  [default: LIBRARY.fetched]",
+)
+@file_limit_options
+@click.option("--json", "as_json", is_flag=True, help="Print JSON records.")
+@progress_option
+def fetch_command(
+    pages: tuple[Path, ...],
+    library: str,
+    list_missing: bool,
+    archive: str,
+    delay: float,
+    seconds: float,
+    megabytes: int,
+    jobs: int,
+    retry: bool,
+    allowed_hosts: tuple[str, ...],
+    keep: Path | None,
+    limits: FileLimits,
+    as_json: bool,
+    progress: bool,
+) -> None:
+    """Fetch the sources that pages cite, and add them to a library.
+
+    A PAGE is wikitext or HTML of MediaWiki, a dump, claims with citations (.jsonl), or a list of
+    URLs (.txt): one a line, with that of a copy after it, if there is one. Of each source, the
+    archived copy that the reference names is tried first, then the page itself, then --archive.
+
+    Rules of sites for robots are kept. Hosts with private addresses are refused, also behind
+    redirects. What was fetched is kept, and the same command resumes where it stopped. The library
+    is built if there is none.
+    """
+    from admiral.download.page_fetch import FetchLimits
+
+    if archive and "{url}" not in archive:
+        raise AdmiralError(
+            f"--archive {archive}: does not say where the address goes. Write {{url}} in it"
+        )
+    web, others = _wanted(pages)
+    if list_missing:
+        _print_missing(_missing(web, library), len(web), others, as_json)
+        return
+    _fetch(
+        web,
+        others,
+        library,
+        keep or Path(f"{library.rstrip('/')}.fetched"),
+        FetchLimits(seconds, megabytes, delay),
+        limits,
+        archive=archive,
+        jobs=jobs,
+        retry=retry,
+        allowed_hosts=allowed_hosts,
+        as_json=as_json,
+        progress=progress,
+    )
+
+
+def _fetch(
+    web: Sequence[CitedSource],
+    others: Sequence[CitedSource],
+    library: str,
+    folder: Path,
+    fetch_limits: FetchLimits,
+    file_limits: FileLimits,
+    *,
+    archive: str,
+    jobs: int,
+    retry: bool,
+    allowed_hosts: Sequence[str],
+    as_json: bool,
+    progress: bool,
+) -> None:
+    from admiral.download.fetched_pages import FetchedPages
+    from admiral.download.page_fetch import PageFetcher
+    from admiral.download.source_fetch import WantedSource, fetch_sources
+
+    with FetchedPages(folder) as kept:
+        _add(kept, library, file_limits)  # what an earlier run fetched
+        missing = _missing(web, library)
+        known = (
+            {}
+            if retry
+            else {each.citation.url: kept.problem(each.citation.url) for each in missing}
+        )
+        sources = [
+            WantedSource(each.citation.url, each.citation.archive_url, each.day)
+            for each in missing
+            if not known.get(each.citation.url)
+        ]
+        done: list[Outcome] = []
+
+        def report(outcome: Outcome) -> None:
+            done.append(outcome)
+            if progress:
+                what = outcome.error.problem if outcome.error else "fetched"
+                click.echo(f"{len(done)} of {len(sources)}: {what} {outcome.source.url}", err=True)
+
+        async def run() -> None:
+            async with PageFetcher(fetch_limits, allowed_hosts) as fetcher:
+                await fetch_sources(
+                    sources, fetcher, kept, archive=archive, jobs=jobs, report=report
+                )
+
+        try:
+            asyncio.run(run())
+        except KeyboardInterrupt:
+            click.echo(
+                f"interrupted; what was fetched is in {folder}. Run the same command to resume",
+                err=True,
+            )
+            raise SystemExit(EXIT_INTERRUPTED) from None
+        without_text = _add(kept, library, file_limits)
+    _report(web, others, library, done, len(sources), known, without_text, as_json)
+
+
+def _add(kept: Any, library: str, limits: FileLimits) -> int:
+    """Add the pages that are not in the library yet; return how many of them have no text."""
+    from admiral.library import add_sources, build_library
+    from admiral.library.open_library import is_library
+    from admiral.library.readers import SourceFiles
+
+    archives = kept.not_added()
+    if not archives:
+        return 0
+    empty = 0
+
+    def sources() -> Iterator[Any]:
+        nonlocal empty
+        for source in SourceFiles(archives, skip_bad=True, limits=limits):
+            empty += not source.text.strip()
+            yield source
+
+    if is_library(Path(library)):
+        add_sources(library, sources(), on_duplicate="replace", progress=False)
+    else:
+        build_library(library, sources(), on_duplicate="skip", progress=False)
+    kept.note_added()
+    return empty
+
+
+def _wanted(pages: Sequence[Path]) -> tuple[list[CitedSource], list[CitedSource]]:
+    """Return the sources that pages cite on the web, and others."""
+    from admiral.citations.citation_file import read_citations
+    from admiral.citations.citation_records import CitedClaim
+    from admiral.citations.extract import claims_of_file
+    from admiral.citations.extract.cited_sources import cited_sources
+
+    def claims() -> Iterator[CitedClaim]:
+        for page in pages:
+            if page.name.endswith(_CLAIMS):
+                yield from read_citations(page)
+            elif page.suffix == _LIST:
+                yield from _listed(page)
+            else:
+                yield from claims_of_file(page)
+
+    web, others = cited_sources(claims())
+    if not web and not others:
+        raise AdmiralError(f"{', '.join(map(str, pages))}: cites nothing. Check the files")
+    return web, others
+
+
+def _listed(path: Path) -> Iterator[Any]:
+    """Yield a claim for each line of a list of URLs."""
+    from admiral.citations.citation_records import Citation, CitedClaim
+    from admiral.io.streams import open_binary
+    from admiral.library.canonical_urls import is_web
+
+    with open_binary(path) as file:
+        for number, line in enumerate(file, 1):
+            try:
+                words = line.decode("utf-8-sig").split()
+            except UnicodeDecodeError as error:
+                raise RecordError(f"{path}:{number}", "", "is not UTF-8", "Convert it") from error
+            if not words or words[0].startswith("#"):
+                continue
+            if len(words) > 2 or not all(map(is_web, words)):
+                raise RecordError(
+                    f"{path}:{number}",
+                    "url",
+                    f"{' '.join(words)[:100]!r} is no URL, alone or with that of a copy",
+                    "Write one URL a line; to fetch what a page cites, name it with .wiki or .html",
+                )
+            url, archive_url = (*words, "")[:2]
+            yield CitedClaim(str(number), "", citations=(Citation(url, archive_url=archive_url),))
+
+
+def _missing(sources: Sequence[CitedSource], library: str) -> list[CitedSource]:
+    from admiral.library import Library
+    from admiral.library.open_library import is_library
+
+    if not is_library(Path(library)):
+        return list(sources)
+    with Library.open(library) as opened:
+        return [each for each in sources if each.citation.url not in opened]
+
+
+def _print_missing(
+    missing: Sequence[CitedSource], count: int, others: Sequence[CitedSource], as_json: bool
+) -> None:
+    for each in missing:
+        if as_json:
+            click.echo(json.dumps(_record(each, on_web=True), ensure_ascii=False))
+        else:
+            click.echo(" ".join(filter(None, (each.citation.url, each.citation.archive_url))))
+    for each in others:
+        if as_json:
+            click.echo(json.dumps(_record(each, on_web=False), ensure_ascii=False))
+        else:
+            click.echo(f"# not on the web: {_named(each)}")
+    click.echo(
+        f"{len(missing)} of {count} sources on the web are missing; {_not_web(others)}",
+        err=True,
+    )
+
+
+def _record(source: CitedSource, *, on_web: bool) -> dict[str, Any]:
+    citation = source.citation
+    record = {
+        "url": citation.url or None,
+        "status": "missing" if on_web else "not_web",
+        "claims": source.claims,
+        "title": citation.title or None,
+    }
+    if on_web:
+        return {**record, "archive_url": citation.archive_url or None}
+    return {**record, "author": citation.author or None, "isbn": citation.isbn or None}
+
+
+def _named(source: CitedSource) -> str:
+    citation = source.citation
+    isbn = citation.isbn and f"ISBN {citation.isbn}"
+    names = filter(None, (citation.author, citation.title, citation.date, isbn))
+    return ". ".join(names) or f"reference {citation.name}"
+
+
+def _report(
+    web: Sequence[CitedSource],
+    others: Sequence[CitedSource],
+    library: str,
+    done: Sequence[Outcome],
+    wanted: int,
+    known: dict[str, str],
+    without_text: int,
+    as_json: bool,
+) -> None:
+    fetched = sum(outcome.page is not None for outcome in done)
+    failed = {each.source.url: each.error for each in done if each.error is not None}
+    before = {url: message for url, message in known.items() if message}
+    untried = wanted - len(done)
+    problems = Counter(error.problem for error in failed.values())
+    if as_json:
+        counts = {
+            "sources": len(web),
+            "fetched": fetched,
+            "without_text": without_text,
+            "failed": {url: error.problem for url, error in failed.items()},
+            "failed_before": len(before),
+            "not_tried": untried,
+            "not_web": len(others),
+        }
+        click.echo(json.dumps(counts, ensure_ascii=False))
+    else:
+        missing = len(_missing(web, library))
+        click.echo(
+            f"{library}: {fetched} fetched, {len(web) - missing} of {len(web)} sources on the web "
+            f"are there; {_not_web(others)}"
+        )
+        if without_text:
+            click.echo(f"without text: {without_text}")
+        for message in [*(str(error) for error in failed.values()), *before.values()][:_MOST_SHOWN]:
+            click.echo(f"not fetched: {message}")
+        if (more := len(failed) + len(before) - _MOST_SHOWN) > 0:
+            click.echo(f"not fetched: {more} others")
+    if (failed or untried) and not fetched and problems["offline"] == len(failed):
+        raise AdmiralError(f"no host is known: this machine may be offline. {_bring(library)}")
+    if (failed or before) and not as_json:
+        click.echo(f"{_bring(library)}")
+
+
+def _not_web(others: Sequence[CitedSource]) -> str:
+    verb = "source is" if len(others) == 1 else "sources are"
+    return f"{len(others)} {verb} not on the web"
+
+
+def _bring(library: str) -> str:
+    """Return how pages can be brought by other means."""
+    verb = "add" if Path(library).exists() else "build"
+    return (
+        "`--list-missing` prints what to bring by other means: write a line "
+        '{"url": "...", "html": "..."} for each page into pages.jsonl, then '
+        f"`admiral library {verb} pages.jsonl --library {library}`; a PDF file is added with "
+        "--base-url, the URL of its folder"
+    )
