@@ -1,7 +1,5 @@
 """Settings of retrieval: files, overrides, validation."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict, replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The pipeline over the demo knowledge base with the bundled checkpoint."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """The ranks of the benchmark are those of KILT's evaluation."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,9 +9,9 @@ from benchmarks.citation_retrieval import page_rank
 _PAGES = st.sampled_from("abcdef")
 
 
-def kilt_success(urls: list[str], gold: list[str], cut: int) -> bool:
+def kilt_success(urls, gold, cut):
     """Return whether a gold page is among the first, by KILT's rules: duplicates are removed."""
-    distinct: list[str] = []
+    distinct = []
     for url in urls:
         if url.strip() not in distinct:
             distinct.append(url.strip())
@@ -21,7 +19,7 @@ def kilt_success(urls: list[str], gold: list[str], cut: int) -> bool:
 
 
 @given(st.lists(_PAGES, max_size=15), st.lists(_PAGES, max_size=3), st.integers(1, 6))
-def test_page_ranks_are_those_of_kilt(pages: list[str], gold: list[str], cut: int) -> None:
+def test_page_ranks_are_those_of_kilt(pages, gold, cut):
     urls, golden = ([f"https://{p}.example/x" for p in part] for part in (pages, gold))
     ranking = [
         ScoredPassage(Passage(url, "", number, 0, 1, "x"), float(-number))

@@ -1,27 +1,23 @@
 """The losses of EM against their definition in a few lines of numpy."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
-
 import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.em_losses import STRATEGIES, Strategy, em_loss, positive_weights
+from benchmarks.em_losses import STRATEGIES, em_loss, positive_weights
 
 _SCORES = st.lists(st.floats(-8, 8), min_size=1, max_size=5)
 
 
-def _oracle(good: Sequence[float], bad: Sequence[float], weights: Sequence[float]) -> float:
+def _oracle(good, bad, weights):
     negatives = np.exp(np.asarray(bad)).sum()
     positives = np.exp(np.asarray(good))
     return float(-(np.asarray(weights) * np.log(positives / (positives + negatives))).sum())
 
 
-def _weights(good: Sequence[float], strategy: Strategy) -> Sequence[float]:
+def _weights(good, strategy):
     if strategy == "soft":
         return list(np.exp(good) / np.exp(good).sum())
     if strategy == "uniform":
@@ -31,8 +27,8 @@ def _weights(good: Sequence[float], strategy: Strategy) -> Sequence[float]:
 
 
 @given(st.lists(st.tuples(_SCORES, _SCORES), min_size=1, max_size=3))
-def test_losses_are_as_defined(claims: list[tuple[list[float], list[float]]]) -> None:
-    flat: list[float] = []
+def test_losses_are_as_defined(claims):
+    flat = []
     positives, negatives = [], []
     for good, bad in claims:
         positives.append(range(len(flat), len(flat) + len(good)))
@@ -46,14 +42,14 @@ def test_losses_are_as_defined(claims: list[tuple[list[float], list[float]]]) ->
 
 
 @pytest.mark.parametrize("strategy", ["hard", "first", "random"])
-def test_other_positives_are_out_of_the_denominator(strategy: Strategy) -> None:
+def test_other_positives_are_out_of_the_denominator(strategy):
     """Changing a positive that is not chosen changes neither the loss nor a gradient."""
     losses, gradients = [], []
     for other in (-1.0, 0.5):
         scores = torch.tensor([1.0, other, other, 0.2, -0.3], requires_grad=True)
         generator = torch.Generator().manual_seed(_seed_of_first())
         loss = em_loss(scores, [[0, 1, 2]], [[3, 4]], strategy, generator=generator)
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         assert scores.grad is not None
         losses.append(float(loss.detach()))
         gradients.append(scores.grad.tolist())
@@ -62,7 +58,7 @@ def test_other_positives_are_out_of_the_denominator(strategy: Strategy) -> None:
     assert gradients[0][1:3] == [0, 0]
 
 
-def _seed_of_first() -> int:
+def _seed_of_first():
     for seed in range(100):
         weights = positive_weights(
             torch.zeros(3), "random", generator=torch.Generator().manual_seed(seed)
@@ -72,7 +68,7 @@ def _seed_of_first() -> int:
     raise AssertionError("no seed draws the first positive")
 
 
-def test_the_weights_have_no_gradient_and_sum_to_one() -> None:
+def test_the_weights_have_no_gradient_and_sum_to_one():
     scores = torch.tensor([0.3, 2.0, -1.0], requires_grad=True)
     for strategy in STRATEGIES:
         weights = positive_weights(scores, strategy)
@@ -83,6 +79,6 @@ def test_the_weights_have_no_gradient_and_sum_to_one() -> None:
 
 
 @pytest.mark.parametrize(("positives", "negatives"), [([[]], [[0]]), ([[0]], [[]])])
-def test_claims_without_one_side(positives: list[list[int]], negatives: list[list[int]]) -> None:
+def test_claims_without_one_side(positives, negatives):
     with pytest.raises(ValueError, match="leave it out"):
         em_loss(torch.zeros(1), positives, negatives, "hard")

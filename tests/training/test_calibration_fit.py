@@ -1,7 +1,5 @@
 """Scales: calibrated probabilities stay, others become so, and the best is found."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np
@@ -17,7 +15,7 @@ from training.verification.verifier_loss import marginal_losses, measure
 
 
 @pytest.mark.parametrize("truth", [Scale(0.4, 0.0), Scale(1.0, -1.0), Scale(2.5, 2.0)])
-def test_probabilities_become_calibrated(truth: Scale) -> None:
+def test_probabilities_become_calibrated(truth):
     rng = torch.Generator().manual_seed(0)
     right = (2 * torch.randn(4000, 3, generator=rng)).log_softmax(-1)
     drawn = torch.multinomial(right.exp(), 1, generator=rng).squeeze(1).tolist()
@@ -34,7 +32,7 @@ def test_probabilities_become_calibrated(truth: Scale) -> None:
     assert fitted.temperature == pytest.approx(truth.temperature, rel=0.1)
     assert fitted.neutral == pytest.approx(truth.neutral, abs=0.2)
 
-    def loss(temperature: float, neutral: float) -> float:
+    def loss(temperature, neutral):
         return float(marginal_losses(scaled(wrong, temperature, neutral), labels).mean())
 
     grid = product(np.geomspace(0.1, 10, 40), np.linspace(-3, 3, 25))
@@ -44,7 +42,7 @@ def test_probabilities_become_calibrated(truth: Scale) -> None:
     assert measure(names, found.double().exp().numpy())["ece"] < 0.03
 
 
-def test_weights_count_as_repetitions() -> None:
+def test_weights_count_as_repetitions():
     rng = torch.Generator().manual_seed(1)
     logits = torch.randn(60, 3, generator=rng)
     labels = torch.tensor([POSSIBLE[LABELS[at % 3]] for at in range(60)])
@@ -56,7 +54,7 @@ def test_weights_count_as_repetitions() -> None:
     assert weighted.temperature == pytest.approx(repeated.temperature, rel=1e-2)
 
 
-def test_it_stays_within_its_bounds() -> None:
+def test_it_stays_within_its_bounds():
     certain = torch.tensor([[0.9, 0.05, 0.05]] * 3).log()
     first, second, third = (POSSIBLE[name] for name in LABELS)
     for given in ([first] * 3, [second, third, second]):

@@ -1,7 +1,5 @@
 """The fit of the document scorer: rules are recovered, constraints hold."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from importlib import resources
 from pathlib import Path
@@ -13,23 +11,19 @@ from admiral import Admiral, Claim, RetrievalConfig
 from admiral.gold import GoldClaim, read_gold
 from admiral.retrieval.document_ranking import FEATURES, document_features
 from admiral.retrieval.result import ranked_documents
-from training.ranking import (
-    fit_document_scorer,
-    ranking_example,
-    ranking_examples,
-)
+from training.ranking import fit_document_scorer, ranking_example, ranking_examples
 
 DEMO = Path(str(resources.files("admiral"))) / "data" / "demo" / "claims.jsonl"
 # Stages that take little time.
 QUICK = {"reranker": "bm25", "judge": "never", "title_beams": 0, "beam_size": 4, "max_hops": 2}
 
 
-def test_a_rule_is_recovered_and_generalises() -> None:
+def test_a_rule_is_recovered_and_generalises():
     """Gold documents have a high value of either of two features, of any scale."""
     rng = torch.Generator().manual_seed(0)
     scale = torch.logspace(-2, 2, len(FEATURES))
 
-    def claims(count: int) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
+    def claims(count):
         rows = [torch.rand(12, len(FEATURES), generator=rng) for _ in range(count)]
         gold = [(one[:, 0] > 0.8) | (one[:, 5] > 0.9) for one in rows]
         usable = [at for at, one in enumerate(gold) if one.any() and not one.all()]
@@ -52,9 +46,7 @@ def test_a_rule_is_recovered_and_generalises() -> None:
     ("name", "may_count_against"),
     [("read_first", False), ("standing_last", False), ("named", True)],
 )
-def test_constrained_features_never_count_against_a_document(
-    name: str, may_count_against: bool
-) -> None:
+def test_constrained_features_never_count_against_a_document(name, may_count_against):
     """Even if the gold documents are those with the lowest value of the feature."""
     rng = torch.Generator().manual_seed(0)
     features = [torch.rand(8, len(FEATURES), generator=rng) for _ in range(60)]
@@ -67,8 +59,8 @@ def test_constrained_features_never_count_against_a_document(
     assert (fitted.score(high) < fitted.score(low)) == may_count_against
 
 
-def test_only_the_alternative_that_was_found_is_gold(user_cache: None) -> None:
-    with Admiral.from_pretrained(config=RetrievalConfig(**QUICK)) as system:  # type: ignore[arg-type]
+def test_only_the_alternative_that_was_found_is_gold(user_cache):
+    with Admiral.from_pretrained(config=RetrievalConfig(**QUICK)) as system:
         (state,) = system.search_states([Claim("1", "Seth Meyers hosted the awards.")])
     first, second, third, *others = document_features(state)
     sets = (((first, None), ("No such title", None)), ((second, None),), ((third, None),))
@@ -80,9 +72,9 @@ def test_only_the_alternative_that_was_found_is_gold(user_cache: None) -> None:
     assert ranking_example(state, GoldClaim("1", "c", None, ())) is None
 
 
-def test_there_is_an_example_for_each_number_of_hops(user_cache: None) -> None:
+def test_there_is_an_example_for_each_number_of_hops(user_cache):
     claims = [replace(c, id=str(n)) for n, c in enumerate(list(read_gold(DEMO))[:5])]
-    with Admiral.from_pretrained(config=RetrievalConfig(**QUICK)) as system:  # type: ignore[arg-type]
+    with Admiral.from_pretrained(config=RetrievalConfig(**QUICK)) as system:
         by_claim = list(ranking_examples(system, claims))
         for examples, claim in zip(by_claim, claims, strict=True):
             for features, gold in examples:

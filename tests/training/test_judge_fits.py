@@ -1,7 +1,5 @@
 """Fits of judges: known rules are recovered, and thresholds keep their recall."""
 
-from __future__ import annotations
-
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +12,7 @@ from training.feature_fits import fit_linear_head
 from training.judges import fit_step_scorer, threshold_at_recall
 
 
-def test_a_rule_on_the_highest_step_is_recovered() -> None:
+def test_a_rule_on_the_highest_step_is_recovered():
     rng = torch.Generator().manual_seed(0)
     supports, insufficient = [], []
     for _ in range(400):
@@ -35,7 +33,7 @@ def test_a_rule_on_the_highest_step_is_recovered() -> None:
     assert sum(right[:300]) / 300 > 0.93 and sum(right[300:]) / 100 > 0.85
 
 
-def test_a_linear_rule_is_recovered() -> None:
+def test_a_linear_rule_is_recovered():
     states = torch.randn(200, 4, generator=torch.Generator().manual_seed(1)) * 3 + 1
     truth = states[:, 2] > 1.5
     weight, bias = fit_linear_head(states, truth.tolist())
@@ -48,12 +46,10 @@ def test_a_linear_rule_is_recovered() -> None:
     ),
     st.floats(0.05, 1.0),
 )
-def test_the_threshold_is_the_highest_with_the_recall(
-    rows: list[tuple[float, bool]], recall: float
-) -> None:
+def test_the_threshold_is_the_highest_with_the_recall(rows, recall):
     scores, positive = [s for s, _ in rows], [p for _, p in rows]
 
-    def reached(threshold: float) -> float:
+    def reached(threshold):
         hits = sum(p and s > threshold for s, p in rows)
         return hits / sum(positive)
 

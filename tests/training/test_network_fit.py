@@ -10,19 +10,19 @@ SETTINGS = FitSettings(units=4, iterations=200, learning_rate=0.05, ridge=1e-4)
 NAMES = ("left", "right", "other")
 
 
-def rows(count: int, seed: int = 0) -> list[torch.Tensor]:
+def rows(count, seed=0):
     rng = torch.Generator().manual_seed(seed)
     lengths = torch.randint(1, 5, (count,), generator=rng).tolist()
     return [10 * torch.rand(length, 3, generator=rng) + 3 for length in lengths]
 
 
-def test_a_rule_is_recovered_by_units_for_raw_features() -> None:
+def test_a_rule_is_recovered_by_units_for_raw_features():
     items = rows(300)
     truth = torch.tensor([float((one[:, 0] > one[:, 1] + 2).any()) for one in items])
     real = row_mask(items)
-    last: list[torch.Tensor] = []
+    last = []
 
-    def loss(scores: torch.Tensor) -> torch.Tensor:
+    def loss(scores):
         last.append(scores.detach())
         highest = scores.masked_fill(~real, -1e4).max(1).values
         return nn.functional.binary_cross_entropy_with_logits(highest, truth)
@@ -43,10 +43,10 @@ def test_a_rule_is_recovered_by_units_for_raw_features() -> None:
     assert other != units and none == 0
 
 
-def test_constrained_weights_and_votes_are_not_negative() -> None:
+def test_constrained_weights_and_votes_are_not_negative():
     items = rows(100)
 
-    def loss(scores: torch.Tensor) -> torch.Tensor:
+    def loss(scores):
         return scores.square().mean() - scores.mean() + scores[:, 0].mean()
 
     units, _ = fit_network(items, NAMES, loss, SETTINGS, unconstrained=("other",))
@@ -55,7 +55,7 @@ def test_constrained_weights_and_votes_are_not_negative() -> None:
     assert any(unit.weights["other"] < 0 for unit in units)
 
 
-def test_constant_features_have_no_weight() -> None:
+def test_constant_features_have_no_weight():
     items = [torch.cat([one[:, :2], torch.full((len(one), 1), 1.1)], 1) for one in rows(50)]
     for some in (items, [items[0][:1]]):
         units, _ = fit_network(some, NAMES, lambda scores: scores.square().mean(), SETTINGS)

@@ -1,7 +1,5 @@
 """The warm-started encoder computes the same states as MiniLM, up to the layer-norm epsilon."""
 
-from __future__ import annotations
-
 import torch
 from transformers import AutoModel, AutoTokenizer
 
@@ -17,7 +15,7 @@ TEXTS = [
 ]
 
 
-def test_the_encoder_agrees_with_minilm() -> None:
+def test_the_encoder_agrees_with_minilm():
     source = minilm_directory()
     with quiet_transformers():
         bert = AutoModel.from_pretrained(source, local_files_only=True).eval()
@@ -33,7 +31,7 @@ def test_the_encoder_agrees_with_minilm() -> None:
     assert (theirs - ours)[mask].abs().max() < 5e-3
 
 
-def test_marker_tokens_use_reserved_rows_of_the_vocabulary() -> None:
+def test_marker_tokens_use_reserved_rows_of_the_vocabulary():
     source = minilm_directory()
     plain = AutoTokenizer.from_pretrained(source, local_files_only=True)
     tokens = SafeTokenizer(mini_tokenizer(source))

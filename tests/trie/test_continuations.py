@@ -1,7 +1,5 @@
 """Select the best continuations, compared with sorting all of them."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -11,15 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import trie.continuations
-from trie.continuations import Continuations, ContinuationSelector, rank_in_group
+from trie.continuations import ContinuationSelector, rank_in_group
 from trie.next_tokens import NextTokens
 
 VOCABULARY = 8
-Row = tuple[int, int, int, int, float]  # input, beam, token, next state, score
 
 
 @st.composite
-def beams_with_next_tokens(draw: st.DrawFn) -> tuple[np.ndarray, NextTokens]:
+def beams_with_next_tokens(draw):
     """Beams of up to four inputs and their next tokens; some states are shared."""
     inputs = sorted(draw(st.lists(st.integers(0, 3), min_size=1, max_size=9)))
     tokens = st.sets(st.integers(0, VOCABULARY - 1), min_size=1)
@@ -31,16 +28,8 @@ def beams_with_next_tokens(draw: st.DrawFn) -> tuple[np.ndarray, NextTokens]:
     return np.array(inputs), next_tokens
 
 
-def slow(
-    logits: np.ndarray,
-    log_normalisers: np.ndarray | None,
-    inputs: np.ndarray,
-    scores: np.ndarray,
-    rows: np.ndarray,
-    next_tokens: NextTokens,
-    k: int,
-) -> list[Row]:
-    found: list[Row] = []
+def slow(logits, log_normalisers, inputs, scores, rows, next_tokens, k):
+    found = []
     for beam, number in enumerate(inputs.tolist()):
         group, row = next_tokens.rows[beam], rows[beam]
         first = next_tokens.offsets[group]
@@ -53,23 +42,21 @@ def slow(
             score = float(scores[beam]) + (float(logits[row, token]) - log_normaliser)
             found.append((number, beam, token, token + 100, score))
     found.sort(key=lambda one: (one[0], -one[4], one[1], one[2]))
-    kept: list[Row] = []
+    kept = []
     for one in found:
         if sum(other[0] == one[0] for other in kept) < k:
             kept.append(one)
     return kept
 
 
-def rows_of(best: Continuations) -> list[Row]:
+def rows_of(best):
     arrays = (best.inputs, best.beams, best.tokens, best.states, best.scores)
     return list(zip(*(array.tolist() for array in arrays), strict=True))
 
 
 @pytest.mark.parametrize("wide", [0, 6, 1 << 14])
 @given(beams_with_next_tokens(), st.integers(1, 7), st.integers(0, 1000))
-def test_equals_sorting_everything(
-    wide: int, case: tuple[np.ndarray, NextTokens], k: int, seed: int
-) -> None:
+def test_equals_sorting_everything(wide, case, k, seed):
     """Scores are small integers, so that many are equal and sums are exact."""
     inputs, next_tokens = case
     rng = np.random.default_rng(seed)
@@ -99,9 +86,7 @@ def test_equals_sorting_everything(
 
 @pytest.mark.parametrize("wide", [0, 1 << 14])
 @given(beams_with_next_tokens(), st.integers(1, 7), st.integers(0, 1000))
-def test_scores_normalised_over_the_allowed_tokens(
-    wide: int, case: tuple[np.ndarray, NextTokens], k: int, seed: int
-) -> None:
+def test_scores_normalised_over_the_allowed_tokens(wide, case, k, seed):
     inputs, next_tokens = case
     rng = np.random.default_rng(seed)
     logits = rng.normal(size=(len(inputs), VOCABULARY)).astype(np.float32) * 3
@@ -119,13 +104,7 @@ def test_scores_normalised_over_the_allowed_tokens(
 @pytest.mark.parametrize("normalise", [False, True])
 @pytest.mark.parametrize("wide", [0, 1 << 14])
 @given(beams_with_next_tokens(), st.integers(1, 7), st.integers(0, 1000))
-def test_nan_is_never_dropped(
-    wide: int,
-    normalise: bool,
-    case: tuple[np.ndarray, NextTokens],
-    k: int,
-    seed: int,
-) -> None:
+def test_nan_is_never_dropped(wide, normalise, case, k, seed):
     inputs, next_tokens = case
     rng = np.random.default_rng(seed)
     logits = torch.from_numpy(rng.normal(size=(len(inputs), VOCABULARY)).astype(np.float32))
@@ -143,5 +122,5 @@ def test_nan_is_never_dropped(
             selector.top_k(k)
 
 
-def test_rank_in_group() -> None:
+def test_rank_in_group():
     assert rank_in_group(np.array([1, 1, 1, 4, 6, 6])).tolist() == [0, 1, 2, 0, 0, 1]

@@ -1,9 +1,6 @@
 """Look up the next tokens of a batch, compared with one beam at a time."""
 
-from __future__ import annotations
-
 import numpy as np
-import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,19 +8,17 @@ from hypothesis import strategies as st
 from trie import Transitions
 from trie.next_tokens import ConstraintBatch
 
-Moves = dict[int, int]
-
 
 class Table:
     """A constraint given by a table of moves; records its queries."""
 
     start = 0
 
-    def __init__(self, moves: list[Moves]) -> None:
+    def __init__(self, moves):
         self.moves = [dict(sorted(one.items())) for one in moves]
-        self.asked: list[list[int]] = []
+        self.asked = []
 
-    def transitions(self, states: npt.NDArray[np.int64]) -> Transitions:
+    def transitions(self, states):
         self.asked.append(states.tolist())
         found = [self.moves[state] for state in states.tolist()]
         return Transitions(
@@ -40,7 +35,7 @@ moves = st.lists(st.dictionaries(st.integers(0, 9), st.integers(0, 2)), min_size
     st.lists(moves.map(Table), min_size=1, max_size=3),
     st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), max_size=9),
 )
-def test_equals_one_beam_at_a_time(tables: list[Table], pairs: list[tuple[int, int]]) -> None:
+def test_equals_one_beam_at_a_time(tables, pairs):
     constraints = [*tables, tables[0], tables[0]]  # inputs may share one
     inputs = np.array(sorted(number for number, _ in pairs), dtype=np.int64)
     states = np.array([state for _, state in pairs], dtype=np.int64)
@@ -75,7 +70,7 @@ def test_equals_one_beam_at_a_time(tables: list[Table], pairs: list[tuple[int, i
 
 
 @pytest.mark.parametrize("token", [-1, 10])
-def test_tokens_outside_the_vocabulary_are_rejected(token: int) -> None:
+def test_tokens_outside_the_vocabulary_are_rejected(token):
     batch = ConstraintBatch([Table([{3: 0}]), Table([{4: 0, token: 0}])])
     zeros = np.zeros(1, dtype=np.int64)
     assert batch.next_tokens(zeros, zeros, 10).tokens.tolist() == [3]

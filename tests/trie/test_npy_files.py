@@ -1,11 +1,8 @@
 """Reading intact and damaged ``.npy`` files."""
 
-from __future__ import annotations
-
 import math
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,7 +14,7 @@ from trie.npy_files import open_array
 
 @pytest.mark.parametrize("shape", [(), (0,), (5,), (3, 4), (2, 0, 3)])
 @pytest.mark.parametrize("kind", ["?", "u1", "u2", "i4", "i8", "u8", "f4", "f8"])
-def test_arrays_are_read_back(shape: tuple[int, ...], kind: str, tmp_path: Path) -> None:
+def test_arrays_are_read_back(shape, kind, tmp_path):
     array = np.arange(math.prod(shape)).astype(kind).reshape(shape)
     np.save(tmp_path / "a.npy", array)
     for mapped in (False, True):
@@ -27,7 +24,7 @@ def test_arrays_are_read_back(shape: tuple[int, ...], kind: str, tmp_path: Path)
         assert np.array_equal(found, array)
 
 
-def test_reading_is_thread_safe(tmp_path: Path) -> None:
+def test_reading_is_thread_safe(tmp_path):
     """numpy's reader fails about once in a few thousand reads."""
     np.save(tmp_path / "a.npy", np.arange(5))
     with ThreadPoolExecutor(4) as pool:
@@ -51,7 +48,7 @@ def test_reading_is_thread_safe(tmp_path: Path) -> None:
         b"",
     ],
 )
-def test_unsupported_headers_are_rejected(header: bytes, tmp_path: Path) -> None:
+def test_unsupported_headers_are_rejected(header, tmp_path):
     content = b"\x93NUMPY\x01\x00" + (len(header) + 1).to_bytes(2, "little") + header + b"\n"
     (tmp_path / "a.npy").write_bytes(content + np.arange(5).tobytes())
     for mapped in (False, True):
@@ -60,14 +57,9 @@ def test_unsupported_headers_are_rejected(header: bytes, tmp_path: Path) -> None
 
 
 @given(
-    at=st.integers(0, 127),
-    byte=st.integers(0, 255),
-    mapped=st.booleans(),
-    keep=st.integers(0, 200),
+    at=st.integers(0, 127), byte=st.integers(0, 255), mapped=st.booleans(), keep=st.integers(0, 200)
 )
-def test_damaged_headers_raise_two_kinds_of_errors(
-    at: int, byte: int, mapped: bool, keep: int, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_damaged_headers_raise_two_kinds_of_errors(at, byte, mapped, keep, tmp_path_factory):
     path = tmp_path_factory.getbasetemp() / "a.npy"
     np.save(path, np.arange(5))
     content = bytearray(path.read_bytes())
@@ -78,7 +70,7 @@ def test_damaged_headers_raise_two_kinds_of_errors(
         open_array(path, mapped=mapped)
 
 
-def test_archives_are_rejected(tmp_path: Path) -> None:
+def test_archives_are_rejected(tmp_path):
     np.savez(tmp_path / "a.npz", np.arange(5))
     with pytest.raises(ValueError, match="not an array"):
         open_array(tmp_path / "a.npz")

@@ -1,5 +1,3 @@
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,9 +9,9 @@ small = st.lists(st.lists(st.integers(0, 3), max_size=4), max_size=12)
 wide = st.lists(st.lists(st.sampled_from([0, 1, 255, 256, 65535, 65536, 2**31 - 1]), max_size=5))
 
 
-def _nested(sequences: list[list[int]]) -> dict[Any, Any]:
+def _nested(sequences):
     """The slow oracle: a dict per node, rows under the key None."""
-    root: dict[Any, Any] = {None: []}
+    root = {None: []}
     for row, sequence in enumerate(sequences):
         node = root
         for token in sequence:
@@ -22,7 +20,7 @@ def _nested(sequences: list[list[int]]) -> dict[Any, Any]:
     return root
 
 
-def _same(trie: TokenTrie, node: int, oracle: dict[Any, Any]) -> int:
+def _same(trie, node, oracle):
     """Compare from `node` on; return the number of nodes seen."""
     assert trie.rows(node).tolist() == oracle[None]
     assert trie.ends(node) == bool(oracle[None])
@@ -36,19 +34,19 @@ def _same(trie: TokenTrie, node: int, oracle: dict[Any, Any]) -> int:
     return 1 + sum(_same(trie, n, oracle[t]) for n, t in zip(nodes.tolist(), expected, strict=True))
 
 
-def _distance(trie: TokenTrie, node: int) -> int:
+def _distance(trie, node):
     found = [1 + _distance(trie, below) for below in trie.children(node)[1].tolist()]
     return 0 if trie.ends(node) else min(found)
 
 
 @given(small.filter(len))
-def test_distances_to_end(sequences: list[list[int]]) -> None:
+def test_distances_to_end(sequences):
     trie = TokenTrie.build(sequences)
     assert trie.distances_to_end().tolist() == [_distance(trie, node) for node in range(trie.nodes)]
 
 
 @given(small | wide)
-def test_equals_nested_dicts(sequences: list[list[int]]) -> None:
+def test_equals_nested_dicts(sequences):
     trie = TokenTrie.build(iter(sequences))
     assert _same(trie, trie.root, _nested(sequences)) == trie.nodes
     assert len(trie) == len(sequences)
@@ -65,9 +63,7 @@ def test_equals_nested_dicts(sequences: list[list[int]]) -> None:
 
 
 @given(small | wide)
-def test_opened_equals_built(
-    tmp_path_factory: pytest.TempPathFactory, sequences: list[list[int]]
-) -> None:
+def test_opened_equals_built(tmp_path_factory, sequences):
     directory = tmp_path_factory.mktemp("trie")
     TokenTrie.build(sequences).save(directory)
     opened = TokenTrie.open(directory)
@@ -75,25 +71,25 @@ def test_opened_equals_built(
     assert len(opened) == len(sequences)
 
 
-def test_a_deep_sequence() -> None:
+def test_a_deep_sequence():
     trie = TokenTrie.build([[5] * 3000])
     assert trie.nodes == 3001
     assert trie.rows(trie.walk([5] * 3000)).tolist() == [0]
 
 
 @pytest.mark.parametrize("token", [-1, 2**31, 2**70, -(2**40)])
-def test_invalid_tokens_are_rejected(token: int) -> None:
+def test_invalid_tokens_are_rejected(token):
     with pytest.raises(ValueError, match="token ids"):
         TokenTrie.build([[1], [token]])
 
 
-def test_only_integers_are_tokens() -> None:
+def test_only_integers_are_tokens():
     with pytest.raises(TypeError):
-        TokenTrie.build([[1.7]])  # type: ignore[list-item]
+        TokenTrie.build([[1.7]])
 
 
 @pytest.mark.parametrize("rows", [0, 1, 63, 64, 65, 128, 70_000])
-def test_rows_of_any_width(rows: int) -> None:
+def test_rows_of_any_width(rows):
     sequences = [[row * 7919 % rows >> 8, row * 7919 % rows & 255] for row in range(rows)]
     trie = TokenTrie.build(sequences)
     assert len(trie) == rows
@@ -101,7 +97,7 @@ def test_rows_of_any_width(rows: int) -> None:
         assert trie.rows(trie.walk(sequences[row])).tolist() == [row]
 
 
-def test_numpy_integers_are_accepted() -> None:
+def test_numpy_integers_are_accepted():
     trie = TokenTrie.build([np.array([3, 1]), (3, 2), np.array([4], dtype=np.uint16)])
     node = trie.child(np.int64(trie.root), np.int64(3))
     assert trie.children(np.int64(node))[0].tolist() == [1, 2]
@@ -110,7 +106,7 @@ def test_numpy_integers_are_accepted() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 6))))
-def test_positions_of_all_rows(rows: list[tuple[int, int]]) -> None:
+def test_positions_of_all_rows(rows):
     offsets = np.array([offset for offset, _ in rows], dtype=np.int64)
     sizes = np.array([size for _, size in rows], dtype=np.int64)
     expected = [offset + i for offset, size in rows for i in range(size)]

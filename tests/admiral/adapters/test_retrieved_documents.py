@@ -1,7 +1,5 @@
 """Documents as the adapters return them."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

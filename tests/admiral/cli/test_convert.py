@@ -1,7 +1,5 @@
 """`admiral convert` on the command line."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

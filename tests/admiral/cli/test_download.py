@@ -1,16 +1,12 @@
 """`admiral download` on the command line."""
 
-from __future__ import annotations
-
 import subprocess
 import threading
-from collections.abc import Callable
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-Admiral = Callable[..., subprocess.CompletedProcess[bytes]]
 FILE = "hover_dev_release_v1.1.json"
 
 

@@ -1,17 +1,10 @@
 """``admiral join``, and other commands on a joined knowledge base."""
 
-from __future__ import annotations
-
 import json
-import subprocess
-from collections.abc import Callable
 
 import pytest
 
 from admiral.kb import build
-
-Admiral = Callable[..., subprocess.CompletedProcess[bytes]]
-QUICK = ("--hops", "1", "--set", "reranker=bm25", "--set", "beam_size=4", "--set", "title_beams=2")
 
 
 def corpus(path, *titles):

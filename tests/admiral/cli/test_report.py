@@ -1,17 +1,12 @@
 """`admiral report` writes a page, or reports an error in one line."""
 
-from __future__ import annotations
-
 import json
 import os
-import subprocess
-from collections.abc import Callable
 
 from admiral.records import Claim
 from tests.admiral.evaluation.small_runs import written
 from tests.admiral.results import result
 
-Admiral = Callable[..., subprocess.CompletedProcess[bytes]]
 CLAIM = {"id": 7, "claim": "Ada wrote.", "evidence": [["Seth Meyers", 0]]}
 
 

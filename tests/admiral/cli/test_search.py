@@ -1,7 +1,5 @@
 """`admiral search` and `admiral show`."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

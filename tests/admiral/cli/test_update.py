@@ -1,10 +1,6 @@
 """`admiral add`, `remove` and `compact`."""
 
-from __future__ import annotations
-
 import json
-import subprocess
-from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -15,8 +11,6 @@ from admiral.cli.main import cli
 from admiral.kb import KnowledgeBase, build
 from admiral.records import Sentence
 from admiral.retrieval.stage_assembly import build_sentence_encoder
-
-Admiral = Callable[..., subprocess.CompletedProcess[bytes]]
 
 
 def corpus(path, *titles):

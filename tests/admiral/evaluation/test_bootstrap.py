@@ -1,7 +1,5 @@
 """Means, confidence intervals and p-values against slow reference implementations."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

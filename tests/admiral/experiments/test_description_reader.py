@@ -1,7 +1,5 @@
 """Reading the file of an experiment, and the errors in it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

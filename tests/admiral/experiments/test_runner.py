@@ -1,7 +1,5 @@
 """Experiments from end to end, over a knowledge base that they build."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 
@@ -54,7 +52,7 @@ def run(folder, *overrides, **options):
     experiment = read_experiment(
         folder / "e.yaml", data=folder, kb_folder=folder / "kbs", overrides=overrides
     )
-    reported: list[str] = []
+    reported = []
     return run_experiment(
         experiment, folder / "out", quiet=True, report=reported.append, **options
     ) | {"reported": reported}  # fmt: skip

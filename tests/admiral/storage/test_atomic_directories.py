@@ -83,7 +83,7 @@ def test_every_failing_call_leaves_the_old_directory_or_none(
 def test_readers_find_the_old_or_the_new_directory_at_every_moment(tmp_path):
     _write(tmp_path / "kb", "0" * 100)
     done = threading.Event()
-    seen: list[str] = []
+    seen = []
 
     def read():
         while not done.is_set():

@@ -1,7 +1,5 @@
 """Checks of files that differ from the manifest, or that cannot be read."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

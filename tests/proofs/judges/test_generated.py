@@ -1,7 +1,6 @@
 """The decision by the steps of a generated proof, and its file."""
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -18,13 +17,13 @@ STEPS = (
 COVERING = CoveringProof(Proof(STEPS), (0.1, 0.6, 0.9), (0.2, 0.3, 0.4), (-0.1, -0.2, -0.6))
 
 
-def decision(threshold: float) -> StepDecision:
+def decision(threshold):
     """Return one that reads only the step that is most probably independent."""
     weights = dict.fromkeys(STEP_DECISION_FEATURES, 0.0) | {"independent": -1.0}
     return StepDecision(LinearScore(0.0, weights), threshold)
 
 
-def test_features_are_extremes_and_means_of_steps() -> None:
+def test_features_are_extremes_and_means_of_steps():
     features = step_decision_features(COVERING)
     assert tuple(features) == STEP_DECISION_FEATURES
     assert features["independent"] == pytest.approx(2.1972, abs=1e-4)  # log(0.9 / 0.1)
@@ -33,7 +32,7 @@ def test_features_are_extremes_and_means_of_steps() -> None:
     assert features["steps"] == 3
 
 
-def test_insufficient_evidence_leaves_the_least_covered_steps_independent() -> None:
+def test_insufficient_evidence_leaves_the_least_covered_steps_independent():
     judgement = decision(0.2).judgement(COVERING)
     assert judgement.probability == pytest.approx(0.1)
     assert not judgement.sufficient
@@ -45,20 +44,20 @@ def test_insufficient_evidence_leaves_the_least_covered_steps_independent() -> N
     assert judgement.missing == ("in 1901",)
 
 
-def test_sufficient_evidence_leaves_no_step_independent() -> None:
+def test_sufficient_evidence_leaves_no_step_independent():
     judgement = decision(0.05).judgement(COVERING)
     assert judgement.sufficient
     assert judgement.proof is not None
     assert [step.operator.value for step in judgement.proof.steps] == ["=", "=", "|"]
 
 
-def test_a_step_without_a_quotation_is_never_covered() -> None:
+def test_a_step_without_a_quotation_is_never_covered():
     steps = (*STEPS[:2], ProofStep("in 1901", "", NatOp.INDEPENDENCE))
     judgement = decision(0.0).judgement(COVERING._replace(proof=Proof(steps)))
     assert not judgement.sufficient
 
 
-def test_files_are_read_as_written(tmp_path: Path) -> None:
+def test_files_are_read_as_written(tmp_path):
     file = tmp_path / "step_decision.json"
     file.write_text(decision(0.25).to_json())
     assert StepDecision.read(file) == decision(0.25)
@@ -68,7 +67,7 @@ def test_files_are_read_as_written(tmp_path: Path) -> None:
     ("change", "problem"),
     [({"threshold": 2}, "threshold"), ({"log_odds": {}}, "log_odds"), ({"more": 1}, "more")],
 )
-def test_bad_files_name_the_field(tmp_path: Path, change: dict[str, object], problem: str) -> None:
+def test_bad_files_name_the_field(tmp_path, change, problem):
     file = tmp_path / "step_decision.json"
     file.write_text(json.dumps(json.loads(decision(0.5).to_json()) | change))
     with pytest.raises(ValueError, match=problem):

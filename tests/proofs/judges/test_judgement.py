@@ -1,12 +1,16 @@
-"""Texts that state nothing have no verdict, whatever the verifier says of them."""
-
-from __future__ import annotations
+"""Judgements, and the judges that need no weights of a verifier."""
 
 import pytest
+import torch
 
+from proofs import AlwaysSufficient, Judgement, LexicalJudge, NatOp, NeverSufficient
+from proofs.generation.source_input import encode_source
+from proofs.judges.classifier import ClassifierJudge, pooled_states
 from proofs.judges.judgement import form_warning
 from proofs.judges.verifier_judge import VerifierJudge
+from tests.proofs.untrained_bart import bart
 from tests.proofs.verifier.fixed_verifier import FixedVerifier
+from trie import Seq2Seq
 
 
 @pytest.mark.parametrize(
@@ -21,7 +25,7 @@ from tests.proofs.verifier.fixed_verifier import FixedVerifier
         ("The Lord of the Rings", "name"),
     ],
 )
-def test_what_states_nothing_is_named(text: str, says: str) -> None:
+def test_what_states_nothing_is_named(text, says):
     assert says in (form_warning(text) or "")
     (judgement,) = VerifierJudge(FixedVerifier((0.9, 0.05, 0.05))).judge(
         [text], [[("Ada", f"Ada wrote of this: {text}")]]
@@ -44,5 +48,75 @@ def test_what_states_nothing_is_named(text: str, says: str) -> None:
         "",
     ],
 )
-def test_claims_are_not(text: str) -> None:
+def test_claims_are_not(text):
     assert form_warning(text) is None
+
+
+CLAIM = "The lighthouse at Port Merrow was built by an Irish engineer."
+LIGHTHOUSE = ("Port Merrow Lighthouse", "The lighthouse at Port Merrow was built by Ada Quill.")
+ENGINEER = ("Ada Quill", "Ada Quill was an Irish engineer.")
+
+
+def test_trivial_judges_ignore_the_claim():
+    claims, evidence = [CLAIM, CLAIM], [[ENGINEER], []]
+    assert NeverSufficient().judge(claims, evidence) == [Judgement(False, None)] * 2
+    assert AlwaysSufficient().judge(claims, evidence) == [
+        Judgement(True, None),
+        Judgement(False, None),
+    ]
+
+
+def test_lexical_judge_finds_missing_spans():
+    enough, partly = LexicalJudge().judge([CLAIM] * 2, [[LIGHTHOUSE, ENGINEER], [LIGHTHOUSE]])
+    assert enough.sufficient
+    assert not partly.sufficient
+    assert partly.proof is not None
+    assert partly.proof.missing == ("by an Irish engineer.",)
+    partly.proof.validate(CLAIM, [LIGHTHOUSE])
+
+
+def test_without_evidence_the_whole_claim_is_missing():
+    for claim in (CLAIM, " \n"):
+        (judgement,) = LexicalJudge().judge([claim], [[]])
+        assert not judgement.sufficient
+        if claim.strip():
+            assert judgement.proof is not None
+            assert judgement.proof.operators == (NatOp.INDEPENDENCE,)
+            judgement.proof.validate(claim, [])
+        else:
+            assert judgement.proof is None
+    assert LexicalJudge().judge([""], [[ENGINEER]]) == [Judgement(False, None)]
+
+
+@pytest.mark.parametrize("judge", [NeverSufficient(), AlwaysSufficient(), LexicalJudge()])
+def test_claims_and_evidence_must_have_equal_length(judge):
+    with pytest.raises(ValueError, match="zip"):
+        judge.judge([CLAIM], [])
+
+
+CLAIMS = ["Ada was Irish.", "The lighthouse is old and white.", " ", "Ada built it."]
+EVIDENCE = [[("Ada", "An engineer.")], [("Tower", "It was built."), ("Ada", "Old.")], [("a", "b")]]
+EVIDENCE.append([])
+
+
+def test_pooled_states_ignore_padding(tokens):
+    encoder = Seq2Seq(bart(tokens))
+    states = pooled_states(encoder, tokens, CLAIMS[:2], EVIDENCE[:2])
+    for row, claim, texts in zip(states, CLAIMS, EVIDENCE, strict=False):
+        ids = encode_source(tokens, "prove", claim, texts, encoder.max_source).ids
+        hidden, _ = encoder.run_encoder([ids])
+        expected = torch.cat([hidden[0].mean(0), hidden[0, 0]])
+        torch.testing.assert_close(row, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_linear_head_decides(tokens):
+    encoder = Seq2Seq(bart(tokens))
+    first, second = pooled_states(encoder, tokens, CLAIMS[:2], EVIDENCE[:2])
+    weight = first - second
+    bias = -(weight @ (first + second)) / 2
+    judge = ClassifierJudge(encoder, tokens, weight, bias)
+    judgements = judge.judge(CLAIMS, EVIDENCE)
+    assert judgements == [Judgement(decision, None) for decision in (True, False, False, False)]
+    opposite = ClassifierJudge(encoder, tokens, -weight, -bias).judge(CLAIMS, EVIDENCE)
+    assert [j.sufficient for j in opposite] == [False, True, False, False]
+    assert judge.judge(CLAIMS[2:], EVIDENCE[2:]) == judgements[2:]

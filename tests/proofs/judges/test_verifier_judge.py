@@ -1,18 +1,14 @@
 """The judge `calibrated` with a verifier, which decides."""
 
-from __future__ import annotations
-
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from proofs import CalibratedJudge, NatOp, Verdict
-from proofs.judges.judgement import Judgement
 from proofs.judges.verifier_judge import VerifierJudge
-from proofs.verifier.reading import Comparison, Reading, Sentence
+from proofs.verifier.reading import Comparison, Reading
 from tests.proofs.verifier.fixed_verifier import FixedVerifier
 
 CLAIM = "Rome is a city in Italy."
@@ -21,13 +17,13 @@ PART = [("Oslo", "Oslo is a city, but not Rome.")]
 SURE, UNSURE, WRONG = (0.8, 0.15, 0.05), (0.1, 0.7, 0.2), (0.1, 0.2, 0.7)
 
 
-def judged(labels: Sequence[float], *, stop_at: float = 0.5, claim: str = CLAIM) -> Judgement:
+def judged(labels, *, stop_at=0.5, claim=CLAIM):
     judge = VerifierJudge(FixedVerifier(labels), stop_at=stop_at)
     (judgement,) = judge.judge([claim], [FULL])
     return judgement
 
 
-def test_the_probabilities_are_those_of_the_verifier() -> None:
+def test_the_probabilities_are_those_of_the_verifier():
     judgement = judged(SURE)
     assert judgement.probability == pytest.approx(0.85)
     assert judgement.verdicts == pytest.approx(
@@ -38,7 +34,7 @@ def test_the_probabilities_are_those_of_the_verifier() -> None:
     assert judged(UNSURE).verdict is Verdict.NOT_ENOUGH_INFO
 
 
-def test_evidence_is_sufficient_from_the_probability_on() -> None:
+def test_evidence_is_sufficient_from_the_probability_on():
     for stop_at, expected in ((0.75, True), (math.nextafter(0.75, 2), False), (1.0, False)):
         decided = judged((0.5, 0.25, 0.25), stop_at=stop_at)
         assert decided.sufficient is expected
@@ -46,7 +42,7 @@ def test_evidence_is_sufficient_from_the_probability_on() -> None:
         assert (NatOp.INDEPENDENCE not in decided.proof.operators) is expected
 
 
-def test_the_proof_refutes_if_the_verifier_does() -> None:
+def test_the_proof_refutes_if_the_verifier_does():
     """The words that the evidence says otherwise contradict it, whatever the rules say."""
     italy = [(0.9, 0.1, 0.0)] * 5 + [(0.1, 0.1, 0.8)]
     judge = VerifierJudge(FixedVerifier(WRONG, italy))
@@ -86,8 +82,8 @@ def test_the_proof_refutes_if_the_verifier_does() -> None:
     ],
 )
 def test_a_denied_span_is_set_against_the_words_that_deny_it(
-    claim: str, texts: list[Sentence], denied: str, opposing: str, operator: NatOp
-) -> None:
+    claim, texts, denied, opposing, operator
+):
     """Not against the same words, which may stand elsewhere in the evidence."""
     words = [(0.9, 0.1, 0.0)] * (len(claim.split()) - 1) + [(0.1, 0.1, 0.8)]
     judge = VerifierJudge(FixedVerifier(WRONG, words))
@@ -98,23 +94,21 @@ def test_a_denied_span_is_set_against_the_words_that_deny_it(
     assert (step.claim, step.evidence) == (denied, opposing)
 
 
-def test_spans_that_the_verifier_leaves_open_are_missing() -> None:
+def test_spans_that_the_verifier_leaves_open_are_missing():
     claim, texts = "Ada was born in Kallby in 1815.", [("Ada", "Ada was born in Kallby.")]
     words = [(0.9, 0.1, 0.0)] * 5 + [(0.1, 0.6, 0.3)] * 2
     (judgement,) = VerifierJudge(FixedVerifier(UNSURE, words)).judge([claim], [texts])
     assert judgement.missing == ("in 1815.",)
 
 
-def test_compared_values_are_quoted() -> None:
+def test_compared_values_are_quoted():
     compared = Comparison("contradiction", "five", "six", 1, "Five is not six.")
     claim = "The town has five schools and three parks."
     texts = [("Town", "The town has three parks."), ("Town", "It has six schools.")]
     reading = Reading(np.array(WRONG), np.array([SURE, WRONG]), comparisons=(compared,))
 
     class Comparing:
-        def read(
-            self, claims: Sequence[str], evidences: Sequence[Sequence[Sentence]]
-        ) -> list[Reading]:
+        def read(self, claims, evidences):
             return [reading for _ in claims]
 
     (judgement,) = VerifierJudge(Comparing()).judge([claim], [texts])
@@ -124,7 +118,7 @@ def test_compared_values_are_quoted() -> None:
     assert step.evidence == "six"
 
 
-def test_the_proof_supports_if_the_verifier_does() -> None:
+def test_the_proof_supports_if_the_verifier_does():
     denied = [("Rome", "Rome is not a city in Italy.")]
     alone = CalibratedJudge().judge([CLAIM], [denied])[0]
     assert alone.proof is not None
@@ -135,13 +129,11 @@ def test_the_proof_supports_if_the_verifier_does() -> None:
     assert judgement.proof.verdict() is Verdict.SUPPORTS
 
 
-def test_comparisons_are_kept() -> None:
+def test_comparisons_are_kept():
     compared = Comparison("contradiction", "five", "six", 0, "Five is not six.")
 
     class Comparing(FixedVerifier):
-        def read(
-            self, claims: Sequence[str], evidences: Sequence[Sequence[Sentence]]
-        ) -> list[Reading]:
+        def read(self, claims, evidences):
             return [
                 replace(one, comparisons=(compared,)) for one in super().read(claims, evidences)
             ]
@@ -150,8 +142,8 @@ def test_comparisons_are_kept() -> None:
     assert judgement.comparisons == (compared,)
 
 
-def test_without_words_or_evidence_nothing_is_read() -> None:
-    def fails(claim: str, texts: Sequence[Sentence]) -> Sequence[float]:
+def test_without_words_or_evidence_nothing_is_read():
+    def fails(claim, texts):
         assert claim == CLAIM
         assert texts
         return SURE
@@ -168,7 +160,7 @@ def test_without_words_or_evidence_nothing_is_read() -> None:
     assert judge.judge([], []) == []
 
 
-def test_evidence_without_a_word_of_the_claim_says_nothing() -> None:
+def test_evidence_without_a_word_of_the_claim_says_nothing():
     """Whatever the verifier takes it for."""
     judge = VerifierJudge(FixedVerifier(SURE))
     for claim, texts in (("Dogs bark.", [("Rain", "It rained.")]), ("Nothing rhymes.", FULL)):

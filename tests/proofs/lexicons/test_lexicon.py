@@ -1,9 +1,5 @@
 """Tests of the built-in lexicon and its relations of spans."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -64,7 +60,7 @@ from proofs.logic.words import normalise
         ("an engineer", "", None),
     ],
 )
-def test_builtin_relations(claim: str, evidence: str, expected: str | None) -> None:
+def test_builtin_relations(claim, evidence, expected):
     relation = default_lexicon().relation(claim, evidence)
     assert (relation and relation.value) == expected
 
@@ -76,7 +72,7 @@ CONVERSE = {NatOp.FORWARD: NatOp.REVERSE, NatOp.REVERSE: NatOp.FORWARD}
 
 
 @given(words, words)
-def test_word_relations_have_converses(left: str, right: str) -> None:
+def test_word_relations_have_converses(left, right):
     lexicon = BuiltinLexicon()
     forth, back = lexicon.word_relation(left, right), lexicon.word_relation(right, left)
     assert back == CONVERSE.get(forth, forth)
@@ -84,7 +80,7 @@ def test_word_relations_have_converses(left: str, right: str) -> None:
 
 
 @given(st.lists(st.sampled_from([*WORDS, "at", "least", "no", "all", "some"]), max_size=5))
-def test_span_is_equivalent_to_itself_or_unknown(parts: list[str]) -> None:
+def test_span_is_equivalent_to_itself_or_unknown(parts):
     span = " ".join(parts)
     assert default_lexicon().relation(span, span) in (NatOp.EQUIVALENCE, None)
 
@@ -92,13 +88,12 @@ def test_span_is_equivalent_to_itself_or_unknown(parts: list[str]) -> None:
 LISTED_WORDS = st.text(st.characters(categories=["L", "N"]), min_size=1, max_size=5)
 
 
-def test_antonyms_and_paraphrases_relate_spans(tmp_path: Path) -> None:
+def test_antonyms_and_paraphrases_relate_spans(tmp_path):
     antonyms, paraphrases = tmp_path / "antonyms.txt", tmp_path / "paraphrases.txt"
     antonyms.write_text("# comment\nen_alive en_dead\n\nbig\tsmall\n", encoding="utf-8")
     paraphrases.write_text("1,800 1800\nwed married\n\x1d \x16\n. wed\n", encoding="utf-8")
     lexicon = default_lexicon(
-        PairLexicon.read(antonyms, NatOp.NEGATION),
-        PairLexicon.read(paraphrases, NatOp.EQUIVALENCE),
+        PairLexicon.read(antonyms, NatOp.NEGATION), PairLexicon.read(paraphrases, NatOp.EQUIVALENCE)
     )
     assert lexicon.relation("she is alive", "she was dead") is NatOp.NEGATION
     assert lexicon.relation("small house", "big house") is NatOp.NEGATION
@@ -111,7 +106,7 @@ def test_antonyms_and_paraphrases_relate_spans(tmp_path: Path) -> None:
         assert judgement.sufficient is (tested is lexicon)
 
 
-def test_phrases_relate_spans(tmp_path: Path) -> None:
+def test_phrases_relate_spans(tmp_path):
     paraphrases, antonyms = tmp_path / "paraphrases.txt", tmp_path / "antonyms.txt"
     paraphrases.write_text(
         "motion picture\tfilm\nprime minister\thead of the Government\n"
@@ -147,9 +142,7 @@ def test_phrases_relate_spans(tmp_path: Path) -> None:
 
 
 @given(st.lists(st.lists(LISTED_WORDS, min_size=2, max_size=4), max_size=5))
-def test_pairs_equal_the_lines(
-    tmp_path_factory: pytest.TempPathFactory, lines: list[list[str]]
-) -> None:
+def test_pairs_equal_the_lines(tmp_path_factory, lines):
     path = tmp_path_factory.mktemp("lists") / "list.txt"
     path.write_text("".join(" ".join(line) + "\n" for line in lines), encoding="utf-8")
     lexicon = PairLexicon.read(path, NatOp.ALTERNATION)
@@ -162,7 +155,7 @@ def test_pairs_equal_the_lines(
 
 
 @pytest.mark.parametrize(("content", "line"), [(b"a b\nlonely\n", 2), (b"\xff b\n", 1)])
-def test_bad_list_raises_with_file_and_line(tmp_path: Path, content: bytes, line: int) -> None:
+def test_bad_list_raises_with_file_and_line(tmp_path, content, line):
     path = tmp_path / "list.txt"
     path.write_bytes(content)
     with pytest.raises(ValueError, match=rf"list\.txt:{line}"):

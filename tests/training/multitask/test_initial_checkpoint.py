@@ -1,11 +1,8 @@
 """Initial checkpoints: layout of the hub, added tokens, and refused models."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from dataclasses import replace
-from pathlib import Path
 
 import huggingface_hub.constants
 import pytest
@@ -27,16 +24,16 @@ from trie.model.safe_tokenizer import IDENTIFIERS, MARKERS, TASKS
 
 
 @pytest.fixture(scope="module")
-def hub(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def hub(tmp_path_factory):
     return write_hub_directory(tmp_path_factory.mktemp("hub") / "bart-tiny")
 
 
 @pytest.fixture
-def config(hub: Path) -> TrainConfig:
+def config(hub):
     return TrainConfig(start=str(hub), max_source=96, max_target=96)
 
 
-def changed(hub: Path, folder: Path, **fields: object) -> TrainConfig:
+def changed(hub, folder, **fields):
     """Return settings that start from a copy with other fields in its config.json."""
     shutil.copytree(hub, folder)
     path = folder / "config.json"
@@ -44,9 +41,7 @@ def changed(hub: Path, folder: Path, **fields: object) -> TrainConfig:
     return TrainConfig(start=str(folder), max_source=96, max_target=96)
 
 
-def test_missing_tokens_are_added_and_existing_embeddings_kept(
-    hub: Path, config: TrainConfig
-) -> None:
+def test_missing_tokens_are_added_and_existing_embeddings_kept(hub, config):
     start = open_initial_checkpoint(config, TASKS)
     old = load_file(hub / "model.safetensors")["model.shared.weight"]
     new = start.model.get_input_embeddings().weight
@@ -62,7 +57,7 @@ def test_missing_tokens_are_added_and_existing_embeddings_kept(
     assert not torch.equal(other.model.get_input_embeddings().weight, new)
 
 
-def test_a_single_task_needs_no_added_tokens(config: TrainConfig) -> None:
+def test_a_single_task_needs_no_added_tokens(config):
     start = open_initial_checkpoint(replace(config, markers=False), ("retrieve",))
     assert start.tokens.task("retrieve") is None
     assert start.tokens.identifier(3) == start.tokens.single_token("3")
@@ -71,7 +66,7 @@ def test_a_single_task_needs_no_added_tokens(config: TrainConfig) -> None:
         open_initial_checkpoint(replace(config, markers=False), TASKS)
 
 
-def test_a_saved_checkpoint_is_opened_unchanged(config: TrainConfig, tmp_path: Path) -> None:
+def test_a_saved_checkpoint_is_opened_unchanged(config, tmp_path):
     start = open_initial_checkpoint(config, TASKS)
     save_checkpoint(tmp_path / "out", start.model, start.head, start.tokenizer, torch.float32)
     again = open_initial_checkpoint(replace(config, start=str(tmp_path / "out")), TASKS)
@@ -84,7 +79,7 @@ def test_a_saved_checkpoint_is_opened_unchanged(config: TrainConfig, tmp_path: P
     assert next(start.model.parameters()).dtype == torch.float32  # the live one is untouched
 
 
-def test_the_bundled_model_keeps_its_tokenizer(tmp_path: Path) -> None:
+def test_the_bundled_model_keeps_its_tokenizer(tmp_path):
     """Title tries are cached by the fingerprint of the tokenizer."""
     start = open_initial_checkpoint(TrainConfig(start="mini"), ("retrieve",))
     save_checkpoint(tmp_path, start.model, start.head, start.tokenizer)
@@ -92,9 +87,7 @@ def test_the_bundled_model_keeps_its_tokenizer(tmp_path: Path) -> None:
     assert start.name == "mini"
 
 
-def test_a_name_on_the_hub_is_found_in_its_cache(
-    hub: Path, config: TrainConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_name_on_the_hub_is_found_in_its_cache(hub, config, tmp_path, monkeypatch):
     repository = tmp_path / "models--someone--bart-tiny"
     shutil.copytree(hub, repository / "snapshots" / ("0" * 40))
     (repository / "refs").mkdir()
@@ -107,7 +100,7 @@ def test_a_name_on_the_hub_is_found_in_its_cache(
             open_initial_checkpoint(replace(config, start=name), TASKS)
 
 
-def test_another_architecture_is_refused(config: TrainConfig, tmp_path: Path) -> None:
+def test_another_architecture_is_refused(config, tmp_path):
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "gpt2"}))
     (tmp_path / "model.safetensors").touch()
     with pytest.raises(AdmiralError, match="'gpt2' is not 'bart' or 't5' or"):
@@ -115,7 +108,7 @@ def test_another_architecture_is_refused(config: TrainConfig, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_tokens_of_proofs_are_added_to_a_t5(kind: str, tmp_path: Path) -> None:
+def test_tokens_of_proofs_are_added_to_a_t5(kind, tmp_path):
     """Its vocabulary has no braces. New rows leave separate output embeddings alone."""
     folder = write_t5_directory(tmp_path / "t5", kind)
     config = TrainConfig(start=str(folder), max_source=96, max_target=96)
@@ -143,7 +136,7 @@ def test_tokens_of_proofs_are_added_to_a_t5(kind: str, tmp_path: Path) -> None:
     assert torch.equal(*logits)
 
 
-def test_a_t5_has_one_dropout(tmp_path: Path) -> None:
+def test_a_t5_has_one_dropout(tmp_path):
     config = TrainConfig(start=str(write_t5_directory(tmp_path / "t5")), max_source=96, dropout=0.2)
     with pytest.raises(AdmiralError, match=r"set attention_dropout to the value of dropout, 0\.2"):
         open_initial_checkpoint(config, TASKS)
@@ -151,7 +144,7 @@ def test_a_t5_has_one_dropout(tmp_path: Path) -> None:
     assert open_initial_checkpoint(config, TASKS).model.config.dropout_rate == 0.2
 
 
-def test_proofs_of_a_t5_need_its_missing_tokens(tmp_path: Path) -> None:
+def test_proofs_of_a_t5_need_its_missing_tokens(tmp_path):
     folder = write_t5_directory(tmp_path / "t5")
     config = TrainConfig(start=str(folder), max_source=96, max_target=96, markers=False)
     with pytest.raises(AdmiralError, match=r"no token for { } <, which proofs contain"):
@@ -160,13 +153,13 @@ def test_proofs_of_a_t5_need_its_missing_tokens(tmp_path: Path) -> None:
     assert encode(start.tokens, RetrieveSample("Rome is a city.", (), 0, ("Rome",)), 96, 96)
 
 
-def test_a_pre_norm_bart_is_refused(hub: Path, tmp_path: Path) -> None:
+def test_a_pre_norm_bart_is_refused(hub, tmp_path):
     config = changed(hub, tmp_path / "variant", normalize_before=True)
     with pytest.raises(AdmiralError, match="only the post-norm BART"):
         open_initial_checkpoint(config, TASKS)
 
 
-def test_missing_weights_are_refused(hub: Path, tmp_path: Path) -> None:
+def test_missing_weights_are_refused(hub, tmp_path):
     config = changed(hub, tmp_path / "part")
     file = tmp_path / "part" / "model.safetensors"
     weights = load_file(file)
@@ -182,7 +175,7 @@ def test_missing_weights_are_refused(hub: Path, tmp_path: Path) -> None:
         open_initial_checkpoint(config, TASKS)
 
 
-def test_a_tokenizer_of_another_checkpoint_is_refused(hub: Path, tmp_path: Path) -> None:
+def test_a_tokenizer_of_another_checkpoint_is_refused(hub, tmp_path):
     config = changed(hub, tmp_path / "ids", pad_token_id=3)
     with pytest.raises(AdmiralError, match="pad_token_id is 1 in its tokenizer, but 3"):
         open_initial_checkpoint(config, TASKS)
@@ -195,6 +188,6 @@ def test_a_tokenizer_of_another_checkpoint_is_refused(hub: Path, tmp_path: Path)
         open_initial_checkpoint(replace(config, start=str(tmp_path / "large")), TASKS)
 
 
-def test_inputs_longer_than_the_position_embeddings_are_refused(config: TrainConfig) -> None:
+def test_inputs_longer_than_the_position_embeddings_are_refused(config):
     with pytest.raises(AdmiralError, match="has 128 positions"):
         open_initial_checkpoint(replace(config, max_source=129), TASKS)

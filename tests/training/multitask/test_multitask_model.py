@@ -1,27 +1,35 @@
 """Losses, compared with slow oracles; the losses of a batch's parts add up."""
 
-from __future__ import annotations
-
+import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 
-from tests.training.tiny import some_samples, write_hub_directory, write_t5_directory
+from admiral.cli.main import main
+from admiral.kb import build
+from admiral.models.checkpoint import verify_checkpoint
+from tests.training.tiny import (
+    lines,
+    prepare,
+    some_samples,
+    write_hub_directory,
+    write_t5_directory,
+)
 from training.loop.batch_loading import split_to_cost
-from training.multitask.initial_checkpoint import InitialCheckpoint, open_initial_checkpoint
+from training.multitask.initial_checkpoint import open_initial_checkpoint
 from training.multitask.multitask_model import MultiTaskModel, rerank_loss
+from training.multitask.multitask_program import train
 from training.multitask.multitask_settings import TrainConfig
-from training.multitask.sample_batches import Counts, Examples, RerankBatch, collate, cost
+from training.multitask.sample_batches import Counts, RerankBatch, collate, cost
 from training.multitask.sample_encoding import GenerationExample, RerankingExample, encode
 from trie.model.safe_tokenizer import TASKS
 
 
 @pytest.fixture(scope="module", params=["bart", "t5", "t5 v1.1", "umt5", "longt5"])
-def start(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> InitialCheckpoint:
+def start(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("start") / "model"
     if request.param == "bart":
         write_hub_directory(folder)
@@ -32,13 +40,13 @@ def start(
     )
 
 
-def items(start: InitialCheckpoint, kind: type) -> Examples:
+def items(start, kind):
     encoded = [encode(start.tokens, sample, 96, 96) for sample in some_samples()]
     return [item for item in encoded if isinstance(item, kind)]
 
 
 @pytest.mark.parametrize("kind", [GenerationExample, RerankingExample])
-def test_the_gradients_of_parts_add_up(start: InitialCheckpoint, kind: type) -> None:
+def test_the_gradients_of_parts_add_up(start, kind):
     multitask = MultiTaskModel(
         start.model, start.head, attention_loss_weight=0.5, label_smoothing=0.1
     ).eval()
@@ -61,9 +69,7 @@ def test_the_gradients_of_parts_add_up(start: InitialCheckpoint, kind: type) -> 
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.2])
-def test_the_loss_equals_that_of_targets_in_rows_of_their_own(
-    start: InitialCheckpoint, smoothing: float
-) -> None:
+def test_the_loss_equals_that_of_targets_in_rows_of_their_own(start, smoothing):
     batch_items = items(start, GenerationExample)
     pairs = [pair for pair in batch_items if isinstance(pair, GenerationExample)]
     assert {len(pair.targets) for pair in pairs} == {1, 2}
@@ -88,7 +94,7 @@ def test_the_loss_equals_that_of_targets_in_rows_of_their_own(
     assert loss == pytest.approx(total / tokens, rel=1e-4)
 
 
-def test_the_reranking_loss_equals_the_oracle() -> None:
+def test_the_reranking_loss_equals_the_oracle():
     torch.manual_seed(1)
     real = torch.tensor([[True] * 4, [True, True, True, False]])
     gold = torch.tensor([[True, False, True, False], [False, True, False, False]])
@@ -112,8 +118,39 @@ def test_the_reranking_loss_equals_the_oracle() -> None:
     assert found == pytest.approx(sum(ordering) / 2 + sum(logistic) / 7, rel=1e-5)
 
 
-def test_reranking_without_a_head_is_an_error(start: InitialCheckpoint, tmp_path: Path) -> None:
+def test_reranking_without_a_head_is_an_error(start, tmp_path):
     groups = items(start, RerankingExample)
     batch = collate(groups, start.tokens.pad, start.tokens.start)
     with pytest.raises(ValueError, match="need a head"):
         MultiTaskModel(start.model)(batch, Counts.of(groups))
+
+
+pytestmark = pytest.mark.slow
+
+
+def test_a_trained_t5_retrieves_reranks_and_proves(tmp_path, capsys):
+    config = replace(
+        prepare(tmp_path, write_t5_directory), steps=60, eval_every=20, keep="best", log_every=10
+    )
+    train(config, TASKS)
+    losses = [line["generation"] for line in lines(config) if "generation" in line]
+    assert losses[-1] < 0.5 * losses[0]
+    scores = [line["dev/score"] for line in lines(config) if "dev/score" in line]
+    assert len(scores) == 3
+    assert "A T5 sequence-to-sequence model" in (Path(config.out) / "README.md").read_text()
+    build(tmp_path / "corpus.jsonl", tmp_path / "searchable", bm25="bm25s", progress=False)
+    capsys.readouterr()
+    options = [
+        "--kb",
+        str(tmp_path / "searchable"),
+        "--model",
+        config.out,
+        "--reranker",
+        "cross-encoder",
+    ]
+    command = ["retrieve", *options, "--judge", "generated", "--hops", "2", "--json"]
+    assert main([*command, "Rome is a city."]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert record["documents"]
+    assert all(hop["proof"] for hop in record["hops"])
+    assert verify_checkpoint(config.out) == []

@@ -8,14 +8,14 @@ from admiral.kb.corpus.files.extraction import TextBuilder
 from admiral.kb.corpus.files.html_files import read_html
 
 
-def extract(html: str | bytes) -> tuple[list[str], list[tuple[str, str]]]:
+def extract(html):
     """Return the possible titles and (section, sentence) of a page."""
     text = TextBuilder()
     read_html(html.encode() if isinstance(html, str) else html, text)
     return text.titles, [(" > ".join(s.section), s.text) for s in text.sentences()]
 
 
-def sentences(html: str | bytes) -> list[str]:
+def sentences(html):
     return [text for _, text in extract(html)[1]]
 
 
@@ -64,11 +64,11 @@ XHTML = '<html xmlns="http://www.w3.org/1999/xhtml"'
         f"<p>The lamp turns at <span role='doc-pagebreak'>17</span>dusk.</p><p>{TOWER}</p>",
     ],
 )  # fmt: skip
-def test_what_a_reader_sees(html: str) -> None:
+def test_what_a_reader_sees(html):
     assert sentences(html) == [LAMP, TOWER]
 
 
-def test_words_in_a_line() -> None:
+def test_words_in_a_line():
     words = (
         "<p>The keeper said <q>It is lit</q> of 10<sup>4</sup> candles, the 2<sup>nd</sup> of "
         "H<sub>2</sub>O, <ruby>灯<rt>tō</rt>台<rt>dai</rt></ruby>, and a <button>lens</button> in "
@@ -97,11 +97,11 @@ def test_words_in_a_line() -> None:
         ("<script type='math/tex'>r^2</script><span class=MathJax>r2</span>", "r^2"),
     ],
 )  # fmt: skip
-def test_formulas(formula: str, text: str) -> None:
+def test_formulas(formula, text):
     assert sentences(f"<p>The area {formula} is small.</p>") == [f"The area {text} is small."]
 
 
-def test_headings_in_other_elements_name_sections() -> None:
+def test_headings_in_other_elements_name_sections():
     html = (
         "<h1>Lights</h1><h2><button>Who lit it?</button></h2><p>Ida did.</p>"
         "<div role=heading aria-level=2>When?</div><p>At dusk.</p>"
@@ -112,7 +112,7 @@ def test_headings_in_other_elements_name_sections() -> None:
     )
 
 
-def test_the_head_of_a_site_is_not_the_title_of_its_pages() -> None:
+def test_the_head_of_a_site_is_not_the_title_of_its_pages():
     page = "<title>{} - Coast News</title><header><h1>{}</h1><p>All news.</p></header>It is lit."
     assert extract(page.format("Lamp", "Coast News"))[0] == ["Lamp - Coast News"]
     titles, found = extract(page.format("Lamp", "Lamp"))
@@ -120,7 +120,7 @@ def test_the_head_of_a_site_is_not_the_title_of_its_pages() -> None:
     assert [text for _, text in found] == ["All news.", "It is lit."]
 
 
-def test_terms_with_several_descriptions() -> None:
+def test_terms_with_several_descriptions():
     html = (
         "<dl><dt>Lens<dt>Glass<dd>It bends light.<p>It is old.<dd>It is heavy.<dt>Oil<dd>"
         "<dl><dt>Colza<dd>From seeds.</dl><dd>It burns.</dl>"
@@ -139,7 +139,7 @@ def test_terms_with_several_descriptions() -> None:
     ]
 
 
-def test_notes_are_sentences_and_their_marks_are_left_out() -> None:
+def test_notes_are_sentences_and_their_marks_are_left_out():
     html = (
         "<p>It was lit in 1897.<sup class=reference><a href=#cite_note-1>[1]</a></sup> It burns."
         "<ol class=references><li id=cite_note-1><a href=#r>^</a> Log of 1897.<li id=fn2>Map. "
@@ -154,7 +154,7 @@ TAGS = ("p", "div", "td", "tr", "table", "li", "ul", "ruby", "dl", "dd", "dt", "
 
 
 @given(st.lists(st.sampled_from([f"<{t}>" for t in TAGS] + [f"</{t.split()[0]}>" for t in TAGS])))
-def test_words_among_any_tags_are_kept(tags: list[str]) -> None:
+def test_words_among_any_tags_are_kept(tags):
     html = "".join(f"{tag}Word{number}. " for number, tag in enumerate(tags))
     found = extract(html + "<p>Last.")[1]
     read = " ".join(f"{section} {text}" for section, text in found)

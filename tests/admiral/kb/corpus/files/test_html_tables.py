@@ -11,7 +11,7 @@ from admiral.kb.corpus.files.html_tables import TableRows
 HEADS = "<tr><th>Lamp<th>Oil<th>Years</tr>"
 
 
-def rows(table: str) -> list[str]:
+def rows(table):
     text = TextBuilder()
     read_html(f"<table>{table}</table>".encode(), text)
     return [sentence.text for sentence in text.sentences()]
@@ -57,7 +57,7 @@ def rows(table: str) -> list[str]:
          ["Lamp: 10^3; Oil: a; Years: b."]),
     ],
 )  # fmt: skip
-def test_rows(table: str, expected: list[str]) -> None:
+def test_rows(table, expected):
     assert rows(table) == expected
 
 
@@ -65,7 +65,7 @@ CELLS = st.tuples(st.integers(1, 4), st.integers(1, 4))
 
 
 @given(st.lists(st.lists(CELLS, min_size=1, max_size=5), min_size=1, max_size=5))
-def test_no_cell_is_lost_and_none_is_repeated_in_a_row(shape: list[list[tuple[int, int]]]) -> None:
+def test_no_cell_is_lost_and_none_is_repeated_in_a_row(shape):
     table, number = TableRows(), 0
     table.cell("head", is_head=True, columns=None, rows=None)
     assert table.end_row(in_head=False) == ""
