@@ -134,11 +134,6 @@ def test_the_wheel_has_every_file_of_the_packages():
     assert built == files
 
 
-def test_every_folder_with_modules_is_a_package():
-    folders = {path.parent for path in SOURCES if path.relative_to(ROOT).parts[0] in PACKAGES}
-    assert [str(folder) for folder in folders if not (folder / "__init__.py").exists()] == []
-
-
 def test_make_without_python_names_the_remedy(tmp_path):
     command = ["make", "-C", str(ROOT), f"VENV={tmp_path / 'venv'}", "setup"]
     for extra in (["PYTHON=/nonexistent/python"], [f"PYTHON={tmp_path}"]):

@@ -13,14 +13,12 @@ import torch
 from click.testing import CliRunner
 
 from proofs.verifier.evidence_model import (
-    TorchBackend,
     new_model,
     open_checkpoint,
     read_model,
     write_model,
 )
-from proofs.verifier.evidence_verifier import EvidenceEncoder
-from proofs.verifier.exported_verifier import ONNX_FILE, OnnxBackend, open_export
+from proofs.verifier.exported_verifier import ONNX_FILE, open_export
 from proofs.verifier.reading import VerifierError
 from tests.proofs.verifier.tiny_classifier import write_classifier_directory
 from training.export_verifier import main
@@ -66,17 +64,6 @@ def test_the_export_reads_what_the_model_reads(folders):
         np.testing.assert_allclose(one.tokens, other.tokens, atol=0.08)
     alone = exported.read(CLAIMS[1:2], EVIDENCE[1:2])[0]
     np.testing.assert_array_equal(alone.labels, readings[1].labels)
-
-
-def test_the_logits_are_those_of_the_model(folders):
-    """Apart from what weights and activations of 8 bits round."""
-    model, tokenizer = read_model(folders[0])
-    inputs = EvidenceEncoder.of(tokenizer, 64).encode(CLAIMS, EVIDENCE)
-    trained, exported = TorchBackend(model), OnnxBackend(folders[1] / ONNX_FILE)
-    for item in inputs:
-        for one, other in zip(trained(item), exported(item), strict=True):
-            np.testing.assert_allclose(one, other, atol=0.2)
-            assert one.std() > 0.2
 
 
 def test_the_files_are_those_that_run_without_torch(folders):

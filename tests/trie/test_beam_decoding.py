@@ -203,25 +203,6 @@ def test_enough_beams_find_all_sequences(seed, normalise):
             assert sum(math.exp(h.score) for h in ours) == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize("normalise", [False, True])
-def test_a_batch_equals_one_at_a_time(normalise):
-    rng = random.Random(7)
-    model = Seq2Seq(bart(7))
-    # Of very different depths, so that inputs leave the batch at different steps.
-    constraints = [
-        Listed(random_sequences(rng, n, d)) for n, d in [(3, 1), (60, 8), (1, 4), (9, 2)]
-    ]
-    inputs = random_inputs(rng, 4)
-    together = beam_search(
-        model, inputs, constraints, beam_size=4, max_length=12, normalise=normalise
-    )
-    for source, constraint, batched in zip(inputs, constraints, together, strict=True):
-        (alone,) = beam_search(
-            model, [source], [constraint], beam_size=4, max_length=12, normalise=normalise
-        )
-        assert_same(batched, [(h.tokens, h.score) for h in alone])
-
-
 def slow_search(model, source, constraint, beams, length, normalise):
     """Search for one input, one beam at a time, with the full model."""
     running = [((), 0.0)]

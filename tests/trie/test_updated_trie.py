@@ -66,22 +66,6 @@ def test_equals_a_dict(first, added, data):
     _same(base, dict(enumerate(first)))
 
 
-def test_many_changes():
-    rng = np.random.default_rng(0)
-    first = [tuple(s) for s in rng.integers(0, 40, (3000, 3)).tolist()]
-    added = [tuple(s) for s in rng.integers(0, 40, (200, 4)).tolist()]
-    gone = rng.choice(3000, 900, replace=False).tolist()
-    trie = UpdatedTrie(TokenTrie.build(first), added, gone)
-    oracle = {row: s for row, s in enumerate([*first, *added]) if row not in set(gone)}
-    kept = TokenTrie.build(oracle.values())
-    assert trie.children(trie.root)[0].tolist() == kept.children(kept.root)[0].tolist()
-    for row, ids in oracle.items():
-        assert row in trie.rows(trie.walk(ids))
-    for row in gone:
-        node = trie.walk(first[row])
-        assert node < 0 or row not in trie.rows(node)
-
-
 def test_nodes_can_be_used_without_walking():
     base = TokenTrie.build([[1, 2, 3], [1, 2]])
     node = UpdatedTrie(base, [[1, 2, 4]]).walk([1, 2])

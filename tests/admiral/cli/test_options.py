@@ -1,6 +1,5 @@
 """Options, and the settings files that `make settings` writes."""
 
-import os
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,6 @@ from admiral.cli.settings import settings_command
 from admiral.config import RetrievalConfig, load_config
 from admiral.errors import AdmiralError
 from admiral.storage.declared_settings import declared_settings
-from admiral.storage.output_paths import check_output_path
 
 
 def test_options_override_assignments():
@@ -46,23 +44,6 @@ def test_titles_in_brackets(given, title, text):
     assert split_title(given) == (title, text)
 
 
-def test_output_paths_are_checked(tmp_path):
-    pipe, link, lost = (tmp_path / name for name in ("pipe", "link", "lost"))
-    os.mkfifo(pipe)
-    link.symlink_to("file")
-    lost.symlink_to(tmp_path / "absent" / "file")
-    for place in (link, tmp_path / "file", Path("file")):
-        check_output_path(place)
-    for place, problem in (
-        (pipe, "is not a regular file"),
-        (tmp_path, "is a directory"),
-        (lost, "directory does not exist"),
-        (tmp_path / "absent" / "file", "directory does not exist"),
-    ):
-        with pytest.raises(AdmiralError, match=problem):
-            check_output_path(place)
-
-
 ROOT = Path(__file__).parents[3]
 NAMES = [declared.name for declared in declared_settings(RetrievalConfig)]
 
@@ -84,12 +65,6 @@ def test_the_yaml_file_has_every_setting_with_its_default():
     path = ROOT / "configs" / "retrieval.yaml"
     assert list(yaml.safe_load(path.read_text())) == NAMES
     assert load_config(path) == RetrievalConfig()
-
-
-def test_the_help_of_retrieve_names_every_setting():
-    text = CliRunner().invoke(retrieve_command, ["--help"]).output
-    listing = text[text.index("--set KEY=VALUE") :].split()
-    assert {f"{name}," for name in NAMES[:-1]} <= set(listing)
 
 
 def test_options_of_settings_pass_their_values():

@@ -24,7 +24,12 @@ CLAIMS = (
 IDS = ["emmy", "17", "3", "4"]
 # In bfloat16, some processors sum products in an order that depends on what is cached.
 PRECISE = ("--set", "precision=fp32", "--threads", "1")
-QUICK = ("--set", "batch_size=1", "--beam-size", "5", "--top-k", "20", *PRECISE)
+QUICKEST = ("--hops", "1", "--beam-size", "5", "--reranker", "bm25")
+# In two hops, with title generation and the bundled verifier.
+QUICK = (
+    *("--set", "batch_size=1", "--set", "title_beams=2", "--max-hops", "2", *QUICKEST[2:]),
+    *("--top-k", "20", *PRECISE),
+)
 
 
 def records(content):
@@ -146,9 +151,6 @@ def test_plain_lines_on_standard_input(admiral, whole):
     assert [record.pop("id") for record in got] == ["1", "2"]
     assert [record.pop("id") for record in want] == IDS[:2]
     assert got == want
-
-
-QUICKEST = ("--hops", "1", "--beam-size", "5", "--reranker", "bm25")
 
 
 def test_claims_on_standard_input_are_retrieved_line_by_line(environment, command):

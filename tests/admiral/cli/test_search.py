@@ -146,10 +146,6 @@ def test_titles_that_bm25_finds_are_suggested(kb):
     assert "Similar titles: 'Seth Meyers'" in str(show(kb, "The Seth Meyers").exception)
 
 
-def test_no_similar_title(no_index):
-    assert "Similar" not in str(show(no_index, "Qwertyuiop").exception)
-
-
 def test_the_page_of_a_sentence(tmp_path):
     page = "\n".join(["The mill stands by the river.", "It has two wheels."])
     (tmp_path / "mill.pdf").write_bytes(pdf(shown(page), shown("Its owner is Ida Penn.")))

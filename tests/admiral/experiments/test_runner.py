@@ -3,9 +3,11 @@
 import hashlib
 import json
 
+import numpy as np
 import pytest
 
 from admiral.errors import AdmiralError
+from admiral.experiments import job_process as machine
 from admiral.experiments.description import read_experiment
 from admiral.experiments.runner import run_experiment
 
@@ -125,3 +127,9 @@ def test_errors_of_processes_are_reported(folder):
         AdmiralError, match=r"corpus.jsonl: its first records match no known format"
     ):
         run(folder, overwrite=True)
+
+
+def test_peak_memory_grows_with_allocations():
+    before = machine.peak_memory()
+    block = np.ones(2**25)  # 256 MiB
+    assert machine.peak_memory() >= min(before + block.nbytes // 2, block.nbytes)

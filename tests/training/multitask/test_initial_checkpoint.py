@@ -8,16 +8,18 @@ import huggingface_hub.constants
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from transformers import BartForConditionalGeneration
+from transformers import AutoModel, AutoTokenizer, BartForConditionalGeneration
 
 from admiral.errors import AdmiralError
 from admiral.models.checkpoint import has_output_embedding, load_seq2seq, save_checkpoint
+from admiral.requirements import minilm_directory
 from tests.training.tiny import write_hub_directory, write_t5_directory
 from tests.trie.tiny_t5 import KINDS
 from training.data.samples import RetrieveSample
 from training.multitask.initial_checkpoint import open_initial_checkpoint
 from training.multitask.multitask_settings import TrainConfig
 from training.multitask.sample_encoding import encode
+from training.warm_start import mini_tokenizer, warm_start
 from trie import SafeTokenizer
 from trie.model.quiet_transformers import quiet_transformers
 from trie.model.safe_tokenizer import IDENTIFIERS, MARKERS, TASKS
@@ -191,3 +193,36 @@ def test_a_tokenizer_of_another_checkpoint_is_refused(hub, tmp_path):
 def test_inputs_longer_than_the_position_embeddings_are_refused(config):
     with pytest.raises(AdmiralError, match="has 128 positions"):
         open_initial_checkpoint(replace(config, max_source=129), TASKS)
+
+
+TEXTS = [
+    "Seth Meyers led through the evening as its host.",
+    "Short.",
+    "A rather longer sentence, with commas, a number like 1973, and an accent: Pelé.",
+]
+
+
+def test_the_encoder_agrees_with_minilm():
+    source = minilm_directory()
+    with quiet_transformers():
+        bert = AutoModel.from_pretrained(source, local_files_only=True).eval()
+    tokenizer = AutoTokenizer.from_pretrained(source, local_files_only=True)
+    encoder = warm_start(source).eval().get_encoder()
+    batch = tokenizer(TEXTS, padding=True, return_tensors="pt")
+    with torch.inference_mode():
+        theirs = bert(**batch).last_hidden_state
+        ours = encoder(
+            input_ids=batch["input_ids"], attention_mask=batch["attention_mask"]
+        ).last_hidden_state
+    mask = batch["attention_mask"].bool()
+    assert (theirs - ours)[mask].abs().max() < 5e-3
+
+
+def test_marker_tokens_use_reserved_rows_of_the_vocabulary():
+    source = minilm_directory()
+    plain = AutoTokenizer.from_pretrained(source, local_files_only=True)
+    tokens = SafeTokenizer(mini_tokenizer(source))
+    assert tokens.size == len(plain)
+    marks = [tokens.task("retrieve"), tokens.task("prove"), tokens.identifier(0)]
+    assert len(set(marks)) == 3 and None not in marks
+    assert tokens.encode("born in 1973") == plain.encode("born in 1973", add_special_tokens=False)

@@ -143,15 +143,6 @@ def test_bfloat16_is_close_to_float32():
     assert 1e-4 < gap.max() < 0.5, "bfloat16 has three digits: close, but not equal"
 
 
-def test_attributes():
-    model = bart(0, max_position_embeddings=20, decoder_start_token_id=4)
-    ours = Seq2Seq(model.train())
-    assert (ours.max_source, ours.max_target, ours.vocab_size) == (20, 20, VOCABULARY)
-    assert (ours.start, ours.pad, ours.eos) == (4, PAD, EOS)
-    assert ours.device == torch.device("cpu")
-    assert not model.training
-
-
 @pytest.mark.parametrize(
     ("inputs", "match"),
     [

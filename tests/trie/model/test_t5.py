@@ -215,15 +215,6 @@ def test_int8_of_longt5_is_rejected():
     assert all(m.weight.numel() for m in model.modules() if isinstance(m, nn.Linear))
 
 
-def test_attributes():
-    ours = Seq2Seq(t5(0).train())
-    assert (ours.max_source, ours.max_target, ours.vocab_size) == (24, 24, VOCABULARY)
-    assert (ours.start, ours.pad, ours.eos, ours.hidden_size) == (PAD, PAD, EOS, 16)
-    without_limit = t5(0)
-    del without_limit.config.n_positions
-    assert Seq2Seq(without_limit).max_source == 512
-
-
 def test_a_model_without_a_decoder_is_rejected():
     with pytest.raises(ValueError, match="T5EncoderModel is not one of"):
         Seq2Seq(T5EncoderModel(t5(0).config))

@@ -101,16 +101,9 @@ def check_changes(corpus, at_once, changes):
             check_vectors(kb, corpus, embedded)
 
 
-@settings(max_examples=12)
+@settings(max_examples=settings().max_examples // 2)
 @given(corpus=_unique, at_once=st.booleans(), changes=st.lists(_change, min_size=1, max_size=6))
 def test_vectors_follow_their_sentences(corpus, at_once, changes):
-    check_changes(corpus, at_once, changes)
-
-
-@pytest.mark.slow
-@settings(max_examples=300)
-@given(corpus=_unique, at_once=st.booleans(), changes=st.lists(_change, max_size=12))
-def test_vectors_follow_their_sentences_at_length(corpus, at_once, changes):
     check_changes(corpus, at_once, changes)
 
 

@@ -79,16 +79,9 @@ def check_joined(shards, histories, tokens, backend, *, exact):
 _histories = st.lists(_history, min_size=4, max_size=4)
 
 
-@settings(max_examples=8)
+@settings(max_examples=settings().max_examples // 3)
 @given(shards=_shards, histories=_histories)
 def test_a_join_equals_one_build_of_all_documents(shards, histories, tokens):
-    check_joined(shards, histories, tokens, "bm25s", exact=True)
-
-
-@pytest.mark.slow
-@settings(max_examples=150)
-@given(shards=_shards, histories=_histories)
-def test_a_join_equals_one_build_of_all_documents_at_length(shards, histories, tokens):
     check_joined(shards, histories, tokens, "bm25s", exact=True)
 
 
