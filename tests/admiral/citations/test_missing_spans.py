@@ -1,7 +1,5 @@
 """What of a claim its source lacks."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """Judgements of the bundled verifier agree with themselves, whatever evidence the demo gives."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -20,7 +18,7 @@ CLAIMS = [json.loads(line) for line in (DEMO / "claims.jsonl").read_text().split
 
 
 @pytest.mark.parametrize("stop_at", [0.5, 0.7])
-def test_every_demo_claim_is_judged_without_contradiction(stop_at: float) -> None:
+def test_every_demo_claim_is_judged_without_contradiction(stop_at):
     judge = open_judge(RetrievalConfig(stop_at=stop_at))
     complete = [
         [(title, SENTENCES[title][number]) for title, number in claim["evidence"]]
