@@ -11,7 +11,6 @@ from admiral.experiments import job_process as machine
 from admiral.experiments.description import read_experiment
 from admiral.experiments.runner import run_experiment
 
-pytestmark = pytest.mark.slow  # many processes, each of which imports torch
 
 TEXT = """
 title: Small
@@ -64,6 +63,7 @@ def figures(record):
     return [(s["measures"], s["notes"], s["kb"]["digest"]) for s in record["systems"]]
 
 
+@pytest.mark.slow  # many processes, each of which imports torch
 def test_an_experiment_is_run_recorded_and_resumed(folder):
     record = run(folder)
     kept = json.loads((folder / "out" / "experiment.json").read_text())
@@ -104,6 +104,7 @@ def test_an_experiment_is_run_recorded_and_resumed(folder):
     assert run(folder, "beam_size=5", overwrite=True)["systems"][2]["settings"]["beam_size"] == 5
 
 
+@pytest.mark.slow  # many processes, each of which imports torch
 def test_damaged_measurements_and_other_corpora_are_errors(folder):
     (folder / "e.yaml").write_text(TEXT.replace("  - {name: One hop, settings: {hops: 1}}\n", ""))
     run(folder)
@@ -116,6 +117,7 @@ def test_damaged_measurements_and_other_corpora_are_errors(folder):
         run(folder, overwrite=True)
 
 
+@pytest.mark.slow  # many processes, each of which imports torch
 def test_errors_of_processes_are_reported(folder):
     with pytest.raises(AdmiralError, match=r"nowhere: no such knowledge base"):
         run(folder, "kb=nowhere")

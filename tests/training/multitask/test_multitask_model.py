@@ -133,9 +133,7 @@ def test_reranking_without_a_head_is_an_error(start, tmp_path):
         MultiTaskModel(start.model)(batch, Counts.of(groups))
 
 
-pytestmark = pytest.mark.slow
-
-
+@pytest.mark.slow
 def test_a_trained_t5_retrieves_reranks_and_proves(tmp_path, capsys):
     config = replace(
         prepare(tmp_path, write_t5_directory), steps=60, eval_every=20, keep="best", log_every=10
