@@ -11,7 +11,6 @@ from admiral.experiments import job_process as machine
 from admiral.experiments.description import read_experiment
 from admiral.experiments.runner import run_experiment
 
-
 TEXT = """
 title: Small
 task: demo
