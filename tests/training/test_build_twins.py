@@ -73,7 +73,7 @@ def test_an_interrupted_run_gives_the_same_file(parser, tmp_path, monkeypatch):
 
 def test_excluded_documents_are_left_out(kb_path, tmp_path):
     out = tmp_path / "twins.jsonl"
-    done = run("--kb", kb_path, "--documents", 500, "--exclude", CLAIMS, out)
+    done = run("--kb", kb_path, "--documents", 200, "--exclude", CLAIMS, out)
     assert done.exit_code == 0, done.output
     titles = {title for example in read_examples([out]) for title, _ in example.evidence}
     assert titles
