@@ -1,5 +1,7 @@
 """What of a claim its source lacks."""
 
+from __future__ import annotations
+
 from hypothesis import given
 from hypothesis import strategies as st
 
