@@ -1,12 +1,17 @@
 """The hop loop with fake stages: what each stage is given, when claims stop, and how errors end."""
 
+from __future__ import annotations
+
 import math
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from admiral import Admiral, AdmiralError
+from admiral.protocols import Stages
 from admiral.records import Claim, DocumentSet, Proximity, ScoredTitle, Sentence
 from admiral.retrieval.document_ranking import FEATURES
 from admiral.retrieval.hop_loop import HopLoop, checked_scores
@@ -33,11 +38,11 @@ from tests.admiral.retrieval.fakes import (
 RISING = {"new1": 9, "new2": 19, "new3": 29}
 
 
-def new_state(text="A claim."):
+def new_state(text: str = "A claim.") -> SearchState:
     return SearchState(Claim("1", text))
 
 
-def run(stages, state=None, **settings):
+def run(stages: Stages, state: SearchState | None = None, **settings: Any) -> SearchState:
     """Advance a claim until it stops."""
     state = state or new_state()
     loop = HopLoop(FakeDocuments(), stages, small_config(**settings))
@@ -47,11 +52,11 @@ def run(stages, state=None, **settings):
     return state
 
 
-def titles(sentences):
+def titles(sentences: tuple[Sentence, ...]) -> list[str]:
     return [sentence.title for sentence in sentences]
 
 
-def test_the_first_hop_reads_candidates_and_later_hops_read_document_sets():
+def test_the_first_hop_reads_candidates_and_later_hops_read_document_sets() -> None:
     reranker = FakeReranker({"a": 1, "b": 5, "c": 3, "new1": 9})
     state = run(fake_stages(reranker=reranker), hops="2", rerank_documents=4)
     first, second = state.hops
@@ -68,7 +73,7 @@ def test_the_first_hop_reads_candidates_and_later_hops_read_document_sets():
     assert state.stopped == "max_hops"
 
 
-def test_each_part_of_a_hop_sets_the_next_step():
+def test_each_part_of_a_hop_sets_the_next_step() -> None:
     state = new_state()
     loop = HopLoop(FakeDocuments(), fake_stages(judge=FakeJudge(99)), small_config())
     assert state.next_step is NextStep.FIRST_STAGE
@@ -91,20 +96,22 @@ def test_each_part_of_a_hop_sets_the_next_step():
         ({"hops": "0"}, 1, 0, "max_hops"),
     ],
 )
-def test_when_a_claim_stops(settings, sufficient_from, hops, stopped):
+def test_when_a_claim_stops(
+    settings: dict[str, Any], sufficient_from: int, hops: int, stopped: str
+) -> None:
     stages = fake_stages(judge=FakeJudge(sufficient_from), reranker=FakeReranker(RISING))
     state = run(stages, **settings)
     assert (len(state.hops), state.stopped) == (hops, stopped)
 
 
-def test_a_hop_shows_as_many_document_sets_as_the_beam_holds():
+def test_a_hop_shows_as_many_document_sets_as_the_beam_holds() -> None:
     state = run(fake_stages(), hops="1", beam_size=2)
     (record,) = state.records
     assert record.hop.document_sets == tuple(record.document_sets[:2])
     assert len(record.document_sets) == 3
 
 
-def test_a_hop_that_changes_nothing_ends_a_dynamic_search():
+def test_a_hop_that_changes_nothing_ends_a_dynamic_search() -> None:
     repeating = FakeReranker({"a": 9, "b": 8})
     state = run(fake_stages(judge=FakeJudge(99), reranker=repeating), hops="dynamic")
     assert (len(state.hops), state.stopped) == (2, "dead_end")
@@ -115,24 +122,26 @@ def test_a_hop_that_changes_nothing_ends_a_dynamic_search():
 class CertainJudge:
     """Supports every claim with some confidence."""
 
-    def __init__(self, confidence, open_share=0.0):
+    def __init__(self, confidence: float, open_share: float = 0.0) -> None:
         self._shares = {
             Verdict.SUPPORTS: confidence,
             Verdict.REFUTES: 1 - confidence - open_share,
             Verdict.NOT_ENOUGH_INFO: open_share,
         }
 
-    def judge(self, claims, evidence):
+    def judge(
+        self, claims: Sequence[str], evidence: Sequence[Sequence[tuple[str, str]]]
+    ) -> list[Judgement]:
         return [Judgement.decided(self._shares, 0.7) for _ in claims]
 
 
 @pytest.mark.parametrize(("confidence", "hops"), [(0.96, 1), (0.95, 1), (0.94, 2)])
-def test_a_certain_verdict_may_stop_the_first_hop(confidence, hops):
+def test_a_certain_verdict_may_stop_the_first_hop(confidence: float, hops: int) -> None:
     state = run(fake_stages(judge=CertainJudge(confidence)), hops="dynamic")
     assert (len(state.hops), state.stopped) == (hops, "sufficient")
 
 
-def test_a_search_goes_on_while_sufficiency_is_less_probable_than_it_asks_for():
+def test_a_search_goes_on_while_sufficiency_is_less_probable_than_it_asks_for() -> None:
     stages = fake_stages(judge=CertainJudge(0.7, open_share=0.16), reranker=FakeReranker(RISING))
     state = run(stages, hops="dynamic", max_hops=4)
     assert (len(state.hops), state.stopped) == (4, "max_hops")
@@ -141,8 +150,8 @@ def test_a_search_goes_on_while_sufficiency_is_less_probable_than_it_asks_for():
     assert (len(state.hops), state.stopped) == (2, "sufficient")
 
 
-def test_stages_are_reported_when_they_begin():
-    texts = []
+def test_stages_are_reported_when_they_begin() -> None:
+    texts: list[str] = []
     stages = fake_stages(judge=FakeJudge(99), reranker=FakeReranker(RISING))
     loop = HopLoop(FakeDocuments(), stages, small_config(), texts.append)
     first, second = new_state(), new_state("Another.")
@@ -162,7 +171,7 @@ def test_stages_are_reported_when_they_begin():
     ]
 
 
-def test_without_hops_documents_keep_the_order_of_the_first_stage():
+def test_without_hops_documents_keep_the_order_of_the_first_stage() -> None:
     reranker, judge = FakeReranker({"c": 9}), FakeJudge(1)
     stages = fake_stages(reranker=reranker, judge=judge, document_scorer=FakeDocumentScorer(0, 1.0))
     state = run(stages, hops="0")
@@ -173,13 +182,13 @@ def test_without_hops_documents_keep_the_order_of_the_first_stage():
     assert (state.evidence, reranker.calls) == ((), [])
 
 
-def test_no_document_set_is_a_dead_end_that_keeps_the_hops_before():
+def test_no_document_set_is_a_dead_end_that_keeps_the_hops_before() -> None:
     state = run(fake_stages(hop_retriever=FakeHopRetriever(dead_end_at=2), judge=FakeJudge(99)))
     assert (len(state.hops), state.stopped) == (2, "dead_end")
     assert state.evidence == state.hops[1].evidence != ()
 
 
-def test_without_a_generator_hops_read_mentions_and_candidates():
+def test_without_a_generator_hops_read_mentions_and_candidates() -> None:
     reranker = FakeReranker({"a": 5, "b": 4, "c": 3, "m": 9})
     stages = fake_stages(
         reranker=reranker, hop_retriever=NoGenerator(), mention_finder=FakeMentionFinder()
@@ -197,12 +206,12 @@ def test_without_a_generator_hops_read_mentions_and_candidates():
     assert {document.title for document in documents} == set("abcm")
 
 
-def test_no_candidate_is_a_dead_end():
+def test_no_candidate_is_a_dead_end() -> None:
     state = run(fake_stages(first_stage=FakeFirstStage("")))
     assert (len(state.hops), state.stopped, state.evidence) == (1, "dead_end", ())
 
 
-def test_claims_at_different_hops_share_a_batch():
+def test_claims_at_different_hops_share_a_batch() -> None:
     retriever, reranker = FakeHopRetriever(), FakeReranker()
     stages = fake_stages(hop_retriever=retriever, reranker=reranker, judge=FakeJudge(99))
     loop = HopLoop(FakeDocuments(), stages, small_config())
@@ -215,7 +224,7 @@ def test_claims_at_different_hops_share_a_batch():
     assert reranker.calls[1][0] == ["old", "new"]
 
 
-def test_the_claim_is_searched_for_mentions_once():
+def test_the_claim_is_searched_for_mentions_once() -> None:
     finder, first_stage = FakeMentionFinder(), FakeFirstStage()
     stages = fake_stages(mention_finder=finder, first_stage=first_stage, judge=FakeJudge(99))
     state = run(stages, new_state("all about xy"), hops="3", first_stage_documents=2)
@@ -227,7 +236,7 @@ def test_the_claim_is_searched_for_mentions_once():
     assert "m" in state.hops[1].read
 
 
-def test_mentioned_documents_gain_at_the_next_hop():
+def test_mentioned_documents_gain_at_the_next_hop() -> None:
     reranker = FakeReranker({"a": 1.0, "b": 0.9, "m": 0.8})
     without = run(fake_stages(reranker=reranker), hops="2", rerank_documents=5)
     assert titles(without.evidence) == ["a", "b"]
@@ -236,7 +245,9 @@ def test_mentioned_documents_gain_at_the_next_hop():
 
 
 @pytest.mark.parametrize(("weight", "expected"), [(1.0, {"a", "x"}), (-1.0, {"b", "c"})])
-def test_evidence_comes_from_documents_that_the_scorer_prefers(weight, expected):
+def test_evidence_comes_from_documents_that_the_scorer_prefers(
+    weight: float, expected: set[str]
+) -> None:
     scorer = FakeDocumentScorer(FEATURES.index("named"), weight)
     stages = fake_stages(
         first_stage=FakeFirstStage("abcx"),
@@ -251,7 +262,9 @@ def test_evidence_comes_from_documents_that_the_scorer_prefers(weight, expected)
 
 
 @pytest.mark.parametrize(("weight", "expected"), [(0.0, ["a", "b"]), (1.0, ["a", "c"])])
-def test_proximity_in_the_graph_counts_for_the_choice_of_evidence(weight, expected):
+def test_proximity_in_the_graph_counts_for_the_choice_of_evidence(
+    weight: float, expected: list[str]
+) -> None:
     stages = fake_stages(
         graph_proximity=FakeGraphProximity({"c": Proximity(-1.0, 0.0)}),
         document_scorer=FakeDocumentScorer(FEATURES.index("near_evidence"), weight),
@@ -260,7 +273,7 @@ def test_proximity_in_the_graph_counts_for_the_choice_of_evidence(weight, expect
     assert titles(run(stages, hops="1").evidence) == expected
 
 
-def test_every_document_that_a_hop_reads_gets_a_generative_score():
+def test_every_document_that_a_hop_reads_gets_a_generative_score() -> None:
     generative = FakeTitleScorer({"c": -0.1})
     stages = fake_stages(
         title_scorer=generative,
@@ -277,9 +290,9 @@ def test_every_document_that_a_hop_reads_gets_a_generative_score():
     assert "c" in titles(state.hops[0].evidence)  # for its generative score alone
 
 
-def test_after_an_error_the_hop_resumes_where_it_failed():
+def test_after_an_error_the_hop_resumes_where_it_failed() -> None:
     class FailsOnce(FakeReranker):
-        def score(self, *args):
+        def score(self, *args: Any) -> list[list[Sentence]]:
             if not self.calls:
                 self.calls.append(())
                 raise RuntimeError("out of memory")
@@ -296,8 +309,8 @@ def test_after_an_error_the_hop_resumes_where_it_failed():
     assert (len(state.hops), len(first_stage.calls)) == (1, 1)
 
 
-def test_numbers_of_other_types_become_floats_and_floats_stay():
-    whole, single = Sentence("A", 0, "a", 2), Sentence("A", 1, "b", np.float32(0.5))
+def test_numbers_of_other_types_become_floats_and_floats_stay() -> None:
+    whole, single = Sentence("A", 0, "a", 2), Sentence("A", 1, "b", np.float32(0.5))  # type: ignore[arg-type]
     checked = checked_scores("reranker", [whole, single])
     assert [(s.key, s.score, type(s.score)) for s in checked] == [
         (("A", 0), 2.0, float),
@@ -306,7 +319,7 @@ def test_numbers_of_other_types_become_floats_and_floats_stay():
     assert checked_scores("reranker", checked)[0] is checked[0]
 
 
-def test_entries_with_minus_infinity_are_left_out():
+def test_entries_with_minus_infinity_are_left_out() -> None:
     sets = [DocumentSet(("A",), -1.0), DocumentSet(("B",), -math.inf)]
     assert checked_scores("hop_retriever", sets) == sets[:1]
     assert checked_scores("hop_retriever", sets[1:]) == []
@@ -321,17 +334,17 @@ def test_entries_with_minus_infinity_are_left_out():
         (ScoredTitle("A", 0.0), "'A'"),
     ],
 )
-def test_invalid_scores_name_the_stage_and_the_entry(entry, name, score):
+def test_invalid_scores_name_the_stage_and_the_entry(entry: Any, name: str, score: float) -> None:
     with pytest.raises(AdmiralError, match=rf"^stage 'x': the score of {name} is .*\. Return"):
         checked_scores("x", [replace(entry, score=score)])
 
 
-def test_an_invalid_score_of_a_stage_is_an_error():
+def test_an_invalid_score_of_a_stage_is_an_error() -> None:
     with pytest.raises(AdmiralError, match="stage 'reranker': the score of sentence 0 of 'b'"):
         run(fake_stages(reranker=FakeReranker({"b": math.nan})))
 
 
-def test_the_weights_of_the_ranking_change_the_evidence(quick):
+def test_the_weights_of_the_ranking_change_the_evidence(quick: Admiral) -> None:
     """End to end: the documents that the claim mentions are preferred, or avoided."""
     claim = "Gladiator and Blade Runner are films that Ridley Scott directed."
     mentioned = {"Gladiator (2000 film)", "Blade Runner", "Ridley Scott"}
@@ -349,7 +362,7 @@ def test_the_weights_of_the_ranking_change_the_evidence(quick):
     assert len({hops[weight][0].read for weight in hops}) == 1
 
 
-def test_the_document_reader_chooses_what_hops_read():
+def test_the_document_reader_chooses_what_hops_read() -> None:
     reader = FakeDocumentReader()
     reranker = FakeReranker({"a": 1, "b": 5, "c": 3, "new1": 9})
     state = run(fake_stages(reranker=reranker, document_reader=reader), hops="2")

@@ -1,14 +1,18 @@
 """The judge `calibrated` with a verifier, which decides."""
 
+from __future__ import annotations
+
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from proofs import CalibratedJudge, NatOp, Verdict
+from proofs.judges.judgement import Judgement
 from proofs.judges.verifier_judge import VerifierJudge
-from proofs.verifier.reading import Comparison, Reading
+from proofs.verifier.reading import Comparison, Reading, Sentence
 from tests.proofs.verifier.fixed_verifier import FixedVerifier
 
 CLAIM = "Rome is a city in Italy."
@@ -17,13 +21,13 @@ PART = [("Oslo", "Oslo is a city, but not Rome.")]
 SURE, UNSURE, WRONG = (0.8, 0.15, 0.05), (0.1, 0.7, 0.2), (0.1, 0.2, 0.7)
 
 
-def judged(labels, *, stop_at=0.5, claim=CLAIM):
+def judged(labels: Sequence[float], *, stop_at: float = 0.5, claim: str = CLAIM) -> Judgement:
     judge = VerifierJudge(FixedVerifier(labels), stop_at=stop_at)
     (judgement,) = judge.judge([claim], [FULL])
     return judgement
 
 
-def test_the_probabilities_are_those_of_the_verifier():
+def test_the_probabilities_are_those_of_the_verifier() -> None:
     judgement = judged(SURE)
     assert judgement.probability == pytest.approx(0.85)
     assert judgement.verdicts == pytest.approx(
@@ -34,7 +38,7 @@ def test_the_probabilities_are_those_of_the_verifier():
     assert judged(UNSURE).verdict is Verdict.NOT_ENOUGH_INFO
 
 
-def test_evidence_is_sufficient_from_the_probability_on():
+def test_evidence_is_sufficient_from_the_probability_on() -> None:
     for stop_at, expected in ((0.75, True), (math.nextafter(0.75, 2), False), (1.0, False)):
         decided = judged((0.5, 0.25, 0.25), stop_at=stop_at)
         assert decided.sufficient is expected
@@ -42,7 +46,7 @@ def test_evidence_is_sufficient_from_the_probability_on():
         assert (NatOp.INDEPENDENCE not in decided.proof.operators) is expected
 
 
-def test_the_proof_refutes_if_the_verifier_does():
+def test_the_proof_refutes_if_the_verifier_does() -> None:
     """The words that the evidence says otherwise contradict it, whatever the rules say."""
     italy = [(0.9, 0.1, 0.0)] * 5 + [(0.1, 0.1, 0.8)]
     judge = VerifierJudge(FixedVerifier(WRONG, italy))
@@ -82,8 +86,8 @@ def test_the_proof_refutes_if_the_verifier_does():
     ],
 )
 def test_a_denied_span_is_set_against_the_words_that_deny_it(
-    claim, texts, denied, opposing, operator
-):
+    claim: str, texts: list[Sentence], denied: str, opposing: str, operator: NatOp
+) -> None:
     """Not against the same words, which may stand elsewhere in the evidence."""
     words = [(0.9, 0.1, 0.0)] * (len(claim.split()) - 1) + [(0.1, 0.1, 0.8)]
     judge = VerifierJudge(FixedVerifier(WRONG, words))
@@ -94,21 +98,23 @@ def test_a_denied_span_is_set_against_the_words_that_deny_it(
     assert (step.claim, step.evidence) == (denied, opposing)
 
 
-def test_spans_that_the_verifier_leaves_open_are_missing():
+def test_spans_that_the_verifier_leaves_open_are_missing() -> None:
     claim, texts = "Ada was born in Kallby in 1815.", [("Ada", "Ada was born in Kallby.")]
     words = [(0.9, 0.1, 0.0)] * 5 + [(0.1, 0.6, 0.3)] * 2
     (judgement,) = VerifierJudge(FixedVerifier(UNSURE, words)).judge([claim], [texts])
     assert judgement.missing == ("in 1815.",)
 
 
-def test_compared_values_are_quoted():
+def test_compared_values_are_quoted() -> None:
     compared = Comparison("contradiction", "five", "six", 1, "Five is not six.")
     claim = "The town has five schools and three parks."
     texts = [("Town", "The town has three parks."), ("Town", "It has six schools.")]
     reading = Reading(np.array(WRONG), np.array([SURE, WRONG]), comparisons=(compared,))
 
     class Comparing:
-        def read(self, claims, evidences):
+        def read(
+            self, claims: Sequence[str], evidences: Sequence[Sequence[Sentence]]
+        ) -> list[Reading]:
             return [reading for _ in claims]
 
     (judgement,) = VerifierJudge(Comparing()).judge([claim], [texts])
@@ -118,7 +124,7 @@ def test_compared_values_are_quoted():
     assert step.evidence == "six"
 
 
-def test_the_proof_supports_if_the_verifier_does():
+def test_the_proof_supports_if_the_verifier_does() -> None:
     denied = [("Rome", "Rome is not a city in Italy.")]
     alone = CalibratedJudge().judge([CLAIM], [denied])[0]
     assert alone.proof is not None
@@ -129,11 +135,13 @@ def test_the_proof_supports_if_the_verifier_does():
     assert judgement.proof.verdict() is Verdict.SUPPORTS
 
 
-def test_comparisons_are_kept():
+def test_comparisons_are_kept() -> None:
     compared = Comparison("contradiction", "five", "six", 0, "Five is not six.")
 
     class Comparing(FixedVerifier):
-        def read(self, claims, evidences):
+        def read(
+            self, claims: Sequence[str], evidences: Sequence[Sequence[Sentence]]
+        ) -> list[Reading]:
             return [
                 replace(one, comparisons=(compared,)) for one in super().read(claims, evidences)
             ]
@@ -142,8 +150,8 @@ def test_comparisons_are_kept():
     assert judgement.comparisons == (compared,)
 
 
-def test_without_words_or_evidence_nothing_is_read():
-    def fails(claim, texts):
+def test_without_words_or_evidence_nothing_is_read() -> None:
+    def fails(claim: str, texts: Sequence[Sentence]) -> Sequence[float]:
         assert claim == CLAIM
         assert texts
         return SURE
@@ -160,7 +168,7 @@ def test_without_words_or_evidence_nothing_is_read():
     assert judge.judge([], []) == []
 
 
-def test_evidence_without_a_word_of_the_claim_says_nothing():
+def test_evidence_without_a_word_of_the_claim_says_nothing() -> None:
     """Whatever the verifier takes it for."""
     judge = VerifierJudge(FixedVerifier(SURE))
     for claim, texts in (("Dogs bark.", [("Rain", "It rained.")]), ("Nothing rhymes.", FULL)):
