@@ -1,7 +1,5 @@
 """Rules of the repository: imports, packaging, names, nothing machine-specific."""
 
-from __future__ import annotations
-
 import ast
 import re
 import subprocess
@@ -22,11 +20,13 @@ TEXTS = [
     *(ROOT / name for name in ("setup.py", "pyproject.toml", "Makefile", "constraints.txt")),
     ROOT / ".ci" / "run",
     *sorted((ROOT / "configs").glob("*.yaml")),
+    *(ROOT / "mkdocs.yml", ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md"),
+    *sorted((ROOT / "docs").rglob("*.md")),
     *sorted((ROOT / "admiral" / "data").glob("mini*/*config.json")),
 ]
 
 
-def test_no_file_contains_paths_or_hosts_of_a_machine() -> None:
+def test_no_file_contains_paths_or_hosts_of_a_machine():
     # Assembled, so that this file does not contain them.
     forbidden = "|".join(
         (
@@ -49,29 +49,28 @@ def test_no_file_contains_paths_or_hosts_of_a_machine() -> None:
     assert lines == []
 
 
-def test_no_remedy_names_this_package() -> None:
+def test_no_remedy_names_this_package():
     """It is on no index; `admiral.requirements` names the packages of an extra."""
-    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
     wrong = re.compile(r"install .*admiral-retrieval")
     texts = [
         path
-        for path in (*TEXTS, *pages)
+        for path in TEXTS
         if path != Path(__file__) and wrong.search(path.read_text(encoding="utf-8"))
     ]
     assert texts == []
 
 
-def declared_packages() -> set[str]:
+def declared_packages():
     """Return the names of the packages in setup.py."""
     text = (ROOT / "setup.py").read_text()
     return {name.lower() for name in re.findall(r'"([A-Za-z0-9-]+)[><]=?[^"]*"', text)}
 
 
-def test_every_dependency_is_pinned() -> None:
+def test_every_dependency_is_pinned():
     pins = {}
     for line in (ROOT / "constraints.txt").read_text().splitlines():
         if not line.startswith("#"):
-            name, version = re.fullmatch(r"([A-Za-z0-9_.-]+)==([0-9][\w.]*)", line).groups()  # type: ignore[union-attr]
+            name, version = re.fullmatch(r"([A-Za-z0-9_.-]+)==([0-9][\w.]*)", line).groups()
             pins[re.sub(r"[-_.]+", "-", name).lower()] = version
     # The fairseq fork needs an older omegaconf than the rest, so it is installed in a separate
     # environment and is not pinned.
@@ -82,7 +81,7 @@ def test_every_dependency_is_pinned() -> None:
     assert "admiral-retrieval" not in pins
 
 
-def test_every_import_is_declared() -> None:
+def test_every_import_is_declared():
     distributions = packages_distributions()
     own = {*PACKAGES, "benchmarks", "tests", "tools", "setuptools"}
     missing = {}
@@ -101,7 +100,7 @@ def test_every_import_is_declared() -> None:
     assert missing == {}
 
 
-def test_setup_has_the_version_of_the_package() -> None:
+def test_setup_has_the_version_of_the_package():
     import admiral
 
     assert f'version="{admiral.__version__}"' in (ROOT / "setup.py").read_text()
@@ -116,7 +115,7 @@ print(*build.get_outputs(include_bytecode=False), sep="\\n")
 """
 
 
-def test_the_wheel_has_every_file_of_the_packages() -> None:
+def test_the_wheel_has_every_file_of_the_packages():
     done = subprocess.run(
         [sys.executable, "-c", BUILT_FILES], cwd=ROOT, capture_output=True, text=True, check=True
     )
@@ -135,21 +134,7 @@ def test_the_wheel_has_every_file_of_the_packages() -> None:
     assert built == files
 
 
-def test_every_folder_with_modules_is_a_package() -> None:
-    folders = {path.parent for path in SOURCES if path.relative_to(ROOT).parts[0] in PACKAGES}
-    assert [str(folder) for folder in folders if not (folder / "__init__.py").exists()] == []
-
-
-def test_every_extra_is_explained() -> None:
-    setup = (ROOT / "setup.py").read_text(encoding="utf-8").partition("extras_require=")[2]
-    extras = set(re.findall(r'^ {8}"([a-z]+)": \[', setup, re.M))
-    assert {"lucene", "ray"} <= extras
-    page = (ROOT / "docs" / "getting-started.md").read_text(encoding="utf-8")
-    rows = [line.split("|")[1] for line in page.splitlines() if line.startswith("| `")]
-    assert extras == {name for row in rows for name in re.findall("`([a-z]+)`", row)}
-
-
-def test_make_without_python_names_the_remedy(tmp_path: Path) -> None:
+def test_make_without_python_names_the_remedy(tmp_path):
     command = ["make", "-C", str(ROOT), f"VENV={tmp_path / 'venv'}", "setup"]
     for extra in (["PYTHON=/nonexistent/python"], [f"PYTHON={tmp_path}"]):
         done = subprocess.run([*command, *extra], capture_output=True, text=True)

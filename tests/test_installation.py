@@ -1,7 +1,5 @@
 """A wheel in a new environment does the main job of every command; `make` repairs environments."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -12,7 +10,6 @@ import sys
 import threading
 import time
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -38,7 +35,7 @@ PIECE = {
 }
 EVIDENCE = "[{title}] {text}".format(**PIECE)
 # Of each kind, the title of a document that it becomes.
-DOCUMENTS: dict[str, tuple[str, str | bytes]] = {
+DOCUMENTS = {
     "lamps.md": ("Lamps", "# Lamps\n\nLamps shine in Tooting.\n"),
     "notes.txt": ("Lamps of Tooting", "Lamps of Tooting\n================\n\nAll shine.\n"),
     "usage.rst": ("Usage guide", "Usage guide\n===========\n\nRequests is a library.\n"),
@@ -67,9 +64,7 @@ DOCUMENTS: dict[str, tuple[str, str | bytes]] = {
 }
 
 
-def run(
-    *command: str | Path, cwd: Path, env: dict[str, str] | None = None, timeout: float = 900
-) -> str:
+def run(*command, cwd, env=None, timeout=900):
     """Run a command and return its output; a failure shows what it printed."""
     done = subprocess.run(
         list(map(str, command)),
@@ -86,7 +81,7 @@ def run(
 
 
 @pytest.fixture(scope="module")
-def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def clone(tmp_path_factory):
     """Return a copy of the clone without what it has built."""
     folder = tmp_path_factory.mktemp("clone")
     for name in SOURCES:
@@ -99,7 +94,7 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def wheel(clone: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def wheel(clone, tmp_path_factory):
     folder = tmp_path_factory.mktemp("wheel")
     pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
     run(*pip, "--wheel-dir", folder, clone, cwd=folder)
@@ -110,7 +105,7 @@ def wheel(clone: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 class Installation:
     """A new environment with the wheel, and an empty folder to work in."""
 
-    def __init__(self, folder: Path, wheel: Path) -> None:
+    def __init__(self, folder, wheel):
         self.folder = folder / "work"
         self.folder.mkdir()
         self.bin = folder / "venv" / "bin"
@@ -136,38 +131,38 @@ class Installation:
         ):
             run(*pip, *what, cwd=folder, env=self.environment)
 
-    def admiral(self, *arguments: str | Path) -> str:
+    def admiral(self, *arguments):
         return run(self.bin / "admiral", *arguments, cwd=self.folder, env=self.environment)
 
-    def python(self, *arguments: str | Path) -> str:
+    def python(self, *arguments):
         return run(self.bin / "python", *arguments, cwd=self.folder, env=self.environment)
 
 
 @pytest.fixture(scope="module")
-def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installation:
+def installed(wheel, tmp_path_factory):
     return Installation(tmp_path_factory.mktemp("installed"), wheel)
 
 
 @pytest.mark.slow
-def test_the_wheel_has_the_files_of_the_clone(clone: Path, wheel: Path) -> None:
+def test_the_wheel_has_the_files_of_the_clone(clone, wheel):
     with zipfile.ZipFile(wheel) as archive:
         built = {name for name in archive.namelist() if ".dist-info/" not in name}
     files = {path for name in PACKAGES for path in (clone / name).rglob("*") if path.is_file()}
     assert built == {str(path.relative_to(clone)) for path in files}
 
 
-def first_lines(path: Path) -> list[str]:
+def first_lines(path):
     return path.read_text(encoding="utf-8").splitlines()[:2]
 
 
-def write_documents(folder: Path) -> None:
+def write_documents(folder):
     folder.mkdir()
     for name, (_, content) in DOCUMENTS.items():
         data = content.encode() if isinstance(content, str) else content
         (folder / name).write_bytes(data)
 
 
-def write_sources(folder: Path, texts: dict[str, str]) -> None:
+def write_sources(folder, texts):
     """Write a web page of each kind that a library reads."""
     folder.mkdir()
     paragraphs = "".join(f"<p>{text}</p>" for text in texts.values())
@@ -182,7 +177,7 @@ def write_sources(folder: Path, texts: dict[str, str]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
-def test_every_command_does_its_main_job(installed: Installation) -> None:
+def test_every_command_does_its_main_job(installed):
     """Run all commands in an empty folder, each on what the ones before have written."""
     admiral, folder = installed.admiral, installed.folder
     site = Path(installed.python("-c", "import admiral; print(admiral.__path__[0])").strip())
@@ -190,7 +185,7 @@ def test_every_command_does_its_main_job(installed: Installation) -> None:
     data = site / "data"
     done = set()
 
-    def command(name: str, *arguments: str | Path) -> str:
+    def command(name, *arguments):
         done.add(name)
         start = time.perf_counter()
         output = admiral(name, *arguments)
@@ -272,7 +267,7 @@ def test_every_command_does_its_main_job(installed: Installation) -> None:
     installed.python("-c", "import admiral.adapters.langchain")
 
 
-def serve_once(installed: Installation) -> None:
+def serve_once(installed):
     with subprocess.Popen(
         [installed.bin / "admiral", "serve", "--port", "0"],
         cwd=installed.folder,
@@ -280,7 +275,6 @@ def serve_once(installed: Installation) -> None:
         stderr=subprocess.PIPE,
         text=True,
     ) as process:
-        assert process.stderr is not None
         log = []
         for line in process.stderr:
             log.append(line)
@@ -299,8 +293,8 @@ def serve_once(installed: Installation) -> None:
             reader.join()
 
 
-def use_mcp(installed: Installation) -> None:
-    def messages() -> Iterator[dict[str, object]]:
+def use_mcp(installed):
+    def messages():
         yield {
             "id": 1,
             "method": "initialize",
@@ -322,8 +316,6 @@ def use_mcp(installed: Installation) -> None:
         stdout=subprocess.PIPE,
         text=True,
     ) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
         answers = []
         for message in messages():
             process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
@@ -336,7 +328,7 @@ def use_mcp(installed: Installation) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
-def test_make_repairs_what_pip_has_changed(installed: Installation, clone: Path) -> None:
+def test_make_repairs_what_pip_has_changed(installed, clone):
     """Last, since it replaces the wheel by an editable install of the clone."""
     python = installed.bin / "python"
     env = {name: value for name, value in installed.environment.items() if "MAKE" not in name}

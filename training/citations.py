@@ -134,13 +134,6 @@ def fit_missing_words(claims: Sequence[TokenClaim], stems: TermWeights) -> Missi
     return MissingWords(weights, _best_threshold(scores, labels))
 
 
-def token_f1(said: Sequence[bool], truth: Sequence[bool]) -> float:
-    """Return the F1 of marked tokens over all claims together."""
-    both = sum(a and b for a, b in zip(said, truth, strict=True))
-    total = sum(said) + sum(truth)
-    return 2 * both / total if total else 0.0
-
-
 def _rows(claim: TokenClaim, stems: TermWeights) -> list[tuple[float, ...]]:
     passages = cut_source(claim.source)
     best = best_passage(claim.claim, passages, stems)

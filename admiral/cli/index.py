@@ -206,7 +206,6 @@ def verify_command(kb: str | None, model: str | None, progress: bool) -> None:
     from admiral.graph import graph_problems
     from admiral.kb import locate, verify
     from admiral.kb.store.member_manifests import read_join
-    from admiral.models.checkpoint import locate_checkpoint, verify_checkpoint
 
     if kb is None and model is None:
         kb, model = "demo", "mini"
@@ -221,6 +220,8 @@ def verify_command(kb: str | None, model: str | None, progress: bool) -> None:
             remedy = "Build its graph again with `admiral graph build`."
         checks.append((path, [*problems, *of_graph], remedy))
     if model is not None:
+        from admiral.models.checkpoint import locate_checkpoint, verify_checkpoint
+
         path = locate_checkpoint(model)
         checks.append((path, verify_checkpoint(path), "Restore it from its source."))
     for path, problems, _ in checks:

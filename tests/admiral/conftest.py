@@ -1,7 +1,5 @@
 """The bundled checkpoint over the demo knowledge base, opened once."""
 
-from __future__ import annotations
-
 import pytest
 
 from admiral import Admiral, RetrievalConfig

@@ -1,11 +1,8 @@
 """Calls of the standard library that fail at a chosen time, for tests of writers."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -33,7 +30,7 @@ def full_disk():
     raise OSError(28, "No space left on device")
 
 
-FAULTS: list[tuple[Any, str]] = [
+FAULTS = [
     (os, "fsync"),
     (os, "replace"),
     (os, "mkdir"),

@@ -1,20 +1,10 @@
 """Real result records for the tests of what is done with them."""
 
-from __future__ import annotations
-
 import copy
 import math
 from dataclasses import replace
-from typing import Any
 
-from admiral.records import (
-    Claim,
-    DocumentSet,
-    Hop,
-    RankedDocument,
-    RetrievalResult,
-    Sentence,
-)
+from admiral.records import DocumentSet, Hop, RankedDocument, RetrievalResult, Sentence
 from proofs import Judgement, NatOp, Proof, ProofStep, Verdict
 from proofs.verifier.reading import Comparison
 
@@ -26,23 +16,14 @@ OPEN_VERDICTS = {Verdict.SUPPORTS: 0.5, Verdict.REFUTES: 0.125, Verdict.NOT_ENOU
 COMPARED = (Comparison("contradiction", "five", "six", 0, "Five is not six."),)
 
 
-def result(claim: Claim, *, title: str = "Ada Lovelace", seconds: float = 0.25) -> RetrievalResult:
+def result(claim, *, title="Ada Lovelace", seconds=0.25):
     sentence = Sentence(title, 1, "She wrote the first program.", 3.25)
     open_proof = Proof(
-        (
-            ProofStep("Ada", "", NatOp.INDEPENDENCE),
-            ProofStep("wrote", "wrote", NatOp.EQUIVALENCE),
-        )
+        (ProofStep("Ada", "", NatOp.INDEPENDENCE), ProofStep("wrote", "wrote", NatOp.EQUIVALENCE))
     )
     full_proof = Proof((ProofStep("Ada wrote", "She wrote", NatOp.EQUIVALENCE),))
     hops = (
-        Hop(
-            1,
-            (DocumentSet((title,), 9.5),),
-            (sentence,),
-            Judgement(False, open_proof),
-            seconds,
-        ),
+        Hop(1, (DocumentSet((title,), 9.5),), (sentence,), Judgement(False, open_proof), seconds),
         Hop(
             2,
             (DocumentSet((title, "Analytical Engine"), -0.7),),
@@ -59,7 +40,7 @@ def result(claim: Claim, *, title: str = "Ada Lovelace", seconds: float = 0.25) 
     return RetrievalResult(claim, documents, hops[-1].evidence, hops, "sufficient")
 
 
-def verified_result(claim: Claim) -> RetrievalResult:
+def verified_result(claim):
     """Return a result with the probabilities of a verifier."""
     plain = result(claim)
     hops = tuple(
@@ -71,7 +52,7 @@ def verified_result(claim: Claim) -> RetrievalResult:
     return replace(plain, hops=hops)
 
 
-def without_timings(record: dict[str, Any]) -> dict[str, Any]:
+def without_timings(record):
     """Return `record` without the only values that two equal runs may disagree on."""
     record = copy.deepcopy(record)
     for hop in record["hops"]:
@@ -79,7 +60,7 @@ def without_timings(record: dict[str, Any]) -> dict[str, Any]:
     return record
 
 
-def assert_close(got: Any, want: Any, tolerance: float = 5e-3) -> None:
+def assert_close(got, want, tolerance=5e-3):
     """Compare values of JSON whose scores may differ in their last digits.
 
     Some processors sum products in an order that depends on the batch, which shows in bfloat16.

@@ -1,7 +1,5 @@
 """Settings of retrieval: files, overrides, validation."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -25,16 +23,6 @@ def test_fast_settings_may_be_changed():
     assert config.verifier == RetrievalConfig().verifier
     assert (config.cross_encoder_documents, config.title_beams) == (0, 0)
     assert (config.rerank_documents, config.hops) == (20, "2")
-
-
-def test_overrides_override_the_file_and_earlier_overrides(tmp_path):
-    path = tmp_path / "my.yaml"
-    path.write_text("hops: 3\nbeam_size: 7\ntitle_weight: 2\ntrie_normalised: true\n")
-    config = load_config(path, ["beam_size=8", "beam_size=9", "judge=lexical"])
-    assert config == RetrievalConfig(
-        hops="3", beam_size=9, title_weight=2.0, trie_normalised=True, judge="lexical"
-    )
-    assert isinstance(config.title_weight, float)
 
 
 @pytest.mark.parametrize("value", ["1e5", "yes", "007", "null", "a=b", "[x]", "kb: x"])

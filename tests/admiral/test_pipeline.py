@@ -1,17 +1,13 @@
 """The pipeline with fake stages: claims in, results out, threads, errors and closing."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import math
 import threading
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from queue import Queue
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +15,6 @@ import torch
 
 from admiral import Admiral, AdmiralError, Claim
 from admiral.io.claims import Prefetch
-from admiral.records import Sentence
 from tests.admiral.retrieval.fakes import (
     FakeDocuments,
     FakeDocumentScorer,
@@ -47,8 +42,8 @@ class FakeKnowledgeBase(FakeDocuments):
 
 def fake_system(stages=None, **settings):
     model = SimpleNamespace(device=torch.device("cpu"), dtype=torch.float32)
-    checkpoint: Any = SimpleNamespace(model=model, tokens=None)
-    kb: Any = FakeKnowledgeBase()
+    checkpoint = SimpleNamespace(model=model, tokens=None)
+    kb = FakeKnowledgeBase()
     return Admiral(kb, checkpoint, small_config(**settings), stages or fake_stages())
 
 
@@ -121,7 +116,7 @@ def test_scores_may_be_numpy_scalars_and_minus_infinity_leaves_out():
     class NumpyReranker(FakeReranker):
         def score(self, *args):
             return [
-                [replace(s, score=np.float32(s.score)) for s in sentences]  # type: ignore[arg-type]
+                [replace(s, score=np.float32(s.score)) for s in sentences]
                 for sentences in super().score(*args)
             ]
 
@@ -145,7 +140,7 @@ def test_scores_may_be_numpy_scalars_and_minus_infinity_leaves_out():
 def test_a_reranker_that_returns_too_little(change, says):
     class Reranker(FakeReranker):
         def score(self, *args):
-            results: list[list[Sentence]] = change(super().score(*args))
+            results = change(super().score(*args))
             return results
 
     with pytest.raises(AdmiralError, match=f"stage 'reranker': returned {says}"):
@@ -195,7 +190,7 @@ def test_claims_may_be_texts_with_their_numbers_as_ids():
     ]
     with pytest.raises(AdmiralError, match="claims: is a single text; give a list"):
         next(system.retrieve_many("One."))
-    claims: list[Any] = ["One.", {"claim": "A river."}]
+    claims = ["One.", {"claim": "A river."}]
     stream = system.retrieve_many(claims)
     assert next(stream).claim.id == "1"
     with pytest.raises(AdmiralError, match="claim 2: is of type dict; give a text or a Claim"):
@@ -212,7 +207,7 @@ def test_a_claim_of_another_type_is_an_error(claim):
 
 def test_settings_of_another_type_are_an_error():
     with pytest.raises(AdmiralError, match="config: is of type dict; give a RetrievalConfig"):
-        Admiral.from_pretrained(config={"hops": 1})  # type: ignore[arg-type]
+        Admiral.from_pretrained(config={"hops": 1})
 
 
 def test_invalid_settings_are_an_error():
@@ -221,7 +216,7 @@ def test_invalid_settings_are_an_error():
 
 
 def test_claims_that_have_arrived_do_not_wait_for_later_ones():
-    queue: Queue[Claim | None] = Queue()
+    queue = Queue()
     queue.put(CLAIMS[0])
     results = fake_system().retrieve_many(Prefetch(iter(queue.get, None)))
     assert next(results).claim == CLAIMS[0]
@@ -246,12 +241,12 @@ def test_evidence_must_be_pairs_of_texts(pair):
     with pytest.raises(AdmiralError, match=r"evidence 2: is not a \(title, sentence\) pair"):
         fake_system().prove("a", [("", "s"), pair])
     with pytest.raises(AdmiralError, match="claim: is of type NoneType; give a text"):
-        fake_system().prove(None, [])  # type: ignore[arg-type]
+        fake_system().prove(None, [])
 
 
 def test_a_judge_states_how_much_evidence_it_accepts():
     judge = FakeJudge()
-    judge.max_evidence = 2  # type: ignore[attr-defined]
+    judge.max_evidence = 2
     system = fake_system(fake_stages(judge=judge))
     assert system.prove("A claim.", [("A", "s")] * 2).sufficient
     with pytest.raises(AdmiralError, match=r"^evidence: 3 sentences .* so give 2 or less$"):
@@ -260,10 +255,10 @@ def test_a_judge_states_how_much_evidence_it_accepts():
 
 def test_every_call_uses_the_configured_number_of_threads(set_threads):
     set_threads(2)
-    seen: list[int] = []
+    seen = []
     stages = fake_stages(judge=CallbackJudge(lambda: seen.append(torch.get_num_threads())))
     system = fake_system(stages, threads=3, hops="1", batch_size=1)
-    calls: list[Callable[[], object]] = [
+    calls = [
         lambda: system.retrieve(CLAIMS[0]),
         lambda: list(system.retrieve_many(CLAIMS)),
         lambda: system.prove(CLAIMS[0].text, []),
@@ -280,7 +275,7 @@ def test_every_call_uses_the_configured_number_of_threads(set_threads):
 
 def test_by_default_the_number_of_threads_is_that_at_construction(set_threads):
     set_threads(2)
-    seen: list[int] = []
+    seen = []
     stages = fake_stages(judge=CallbackJudge(lambda: seen.append(torch.get_num_threads())))
     system = fake_system(stages, hops="1")
     with ThreadPoolExecutor(1) as pool:
@@ -302,7 +297,7 @@ def test_close_waits_for_running_calls_and_later_calls_are_errors():
         closed.set()
 
     system = fake_system(batch_size=2)
-    kb: Any = system.kb
+    kb = system.kb
     suspended = system.retrieve_many(CLAIMS * 9, hops=1)
     assert next(suspended).claim == CLAIMS[0]
     system.stages = replace(system.stages, judge=CallbackJudge(wait))
@@ -316,7 +311,7 @@ def test_close_waits_for_running_calls_and_later_calls_are_errors():
         assert len(retrieving.result().hops) == 2
         closing.result()
     assert kb.closed
-    calls: list[Callable[[], object]] = [
+    calls = [
         lambda: system.retrieve(CLAIMS[0]),
         lambda: list(system.retrieve_many(CLAIMS)),
         lambda: list(system.retrieve_many([])),
@@ -332,6 +327,6 @@ def test_close_waits_for_running_calls_and_later_calls_are_errors():
 
 def test_the_context_manager_closes():
     with fake_system() as system:
-        kb: Any = system.kb
+        kb = system.kb
         assert not kb.closed
     assert kb.closed

@@ -1,7 +1,5 @@
 """The pipeline over the demo knowledge base with the bundled checkpoint."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
@@ -41,7 +39,7 @@ def two_threads(set_threads):
     set_threads(2)
 
 
-@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+@pytest.mark.parametrize("precision", ["fp32", pytest.param("bf16", marks=pytest.mark.slow)])
 def test_a_batch_gives_the_same_results_as_single_claims(system, model, precision, two_threads):
     """Here claims stop at different hops, and two threads share the batches."""
     if precision == "bf16" and not SAME_BITS:

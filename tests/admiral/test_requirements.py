@@ -1,7 +1,5 @@
 """Missing packages are reported at once, with a command that installs them."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex
@@ -13,7 +11,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-from admiral.errors import AdmiralError
+from admiral.errors import AdmiralError, first_line, last_line
 from admiral.requirements import (
     DISTRIBUTION,
     MissingPackagesError,
@@ -135,3 +133,22 @@ def test_extras_and_requirements_are_those_of_the_metadata():
         parsed = [Requirement(text) for text in requirements(extra)]
         assert all(requirement.marker is None for requirement in parsed)
         assert not base & {requirement.name for requirement in parsed}, extra
+
+
+@pytest.mark.parametrize(
+    ("message", "first", "last"),
+    [
+        ("no space.", "no space", "no space"),
+        ("\nray::Worker.open() (pid=7)\n  File x\nValueError: 3\n\n", "ray::Worker.open() (pid=7)",
+         "ValueError: 3"),
+        ("", "KeyError", "KeyError"),
+        (" \n.\n", "KeyError", "KeyError"),
+    ],
+)  # fmt: skip
+def test_first_and_last_line(message, first, last):
+    class MessageError(KeyError):
+        def __str__(self):
+            return message
+
+    MessageError.__name__ = "KeyError"
+    assert (first_line(MessageError()), last_line(MessageError())) == (first, last)

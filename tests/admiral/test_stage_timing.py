@@ -1,7 +1,5 @@
 """Timings of stages: nesting, threads and errors."""
 
-from __future__ import annotations
-
 import threading
 import time
 
@@ -11,7 +9,7 @@ from admiral.stage_timing import timed, timing_stages
 
 
 def test_a_stage_counts_those_inside_it():
-    seconds: dict[str, float] = {}
+    seconds = {}
 
     @timed("inner")
     def inner():
@@ -28,7 +26,7 @@ def test_a_stage_counts_those_inside_it():
 
 
 def test_only_the_thread_of_the_block_reports():
-    stages: list[str] = []
+    stages = []
 
     def other():
         with timed("of another thread"):
@@ -48,7 +46,7 @@ def test_only_the_thread_of_the_block_reports():
 
 
 def test_a_stage_that_fails_is_not_reported():
-    stages: list[str] = []
+    stages = []
 
     def fail():
         with timed("failing"):

@@ -1,14 +1,10 @@
 """The command that turns the titles of a corpus and of claims into catalogue headings."""
 
-from __future__ import annotations
-
 import gzip
 import json
-from pathlib import Path
-from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 
 from admiral.gold import read_gold
 from admiral.kb import KnowledgeBase, build
@@ -29,21 +25,21 @@ CLAIM = {
 }
 
 
-def lines(path: Path, records: list[Any]) -> Path:
+def lines(path, records):
     text = "".join(json.dumps(record) + "\n" for record in records)
     path.write_bytes(gzip.compress(text.encode()) if path.suffix == ".gz" else text.encode())
     return path
 
 
-def records(path: Path) -> list[Any]:
+def records(path):
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 
-def run(*arguments: object) -> Result:
+def run(*arguments):
     return CliRunner().invoke(main, [str(argument) for argument in arguments])
 
 
-def test_titles_change_and_texts_do_not(tmp_path: Path) -> None:
+def test_titles_change_and_texts_do_not(tmp_path):
     corpus = lines(tmp_path / "corpus.jsonl.gz", DOCUMENTS)
     claims = lines(tmp_path / "claims.dev.jsonl.gz", [CLAIM])
     done = run(corpus, claims, "--out", tmp_path / "out")
@@ -59,7 +55,7 @@ def test_titles_change_and_texts_do_not(tmp_path: Path) -> None:
     ]
 
 
-def test_texts_mention_titles_of_one_word_only(tmp_path: Path) -> None:
+def test_texts_mention_titles_of_one_word_only(tmp_path):
     corpus, claims = lines(tmp_path / "c.jsonl", DOCUMENTS), lines(tmp_path / "q.jsonl", [CLAIM])
     out = tmp_path / "out"
     assert run(corpus, claims, "--out", out).exit_code == 0
@@ -70,7 +66,7 @@ def test_texts_mention_titles_of_one_word_only(tmp_path: Path) -> None:
         assert [m.titles for m in find_mentions(kb, claim.claim)] == [("Rome",)]
 
 
-def test_titles_that_share_a_heading_are_counted(tmp_path: Path) -> None:
+def test_titles_that_share_a_heading_are_counted(tmp_path):
     titles = ["Foo (bar) Baz", "Foo Baz (bar)", "Foo Baz (bar)", "B A", "A B"]
     corpus = lines(tmp_path / "c.jsonl", [{"title": t, "sentences": ["A."]} for t in titles])
     done = run(corpus, "--out", tmp_path / "out")
@@ -89,9 +85,7 @@ def test_titles_that_share_a_heading_are_counted(tmp_path: Path) -> None:
         ([], "a JSON list instead of an object"),
     ],
 )
-def test_bad_claims_are_errors_and_leave_no_file(
-    tmp_path: Path, record: object, problem: str
-) -> None:
+def test_bad_claims_are_errors_and_leave_no_file(tmp_path, record, problem):
     corpus = lines(tmp_path / "c.jsonl", DOCUMENTS)
     claims = lines(tmp_path / "claims.jsonl", [CLAIM, record])
     done = run(corpus, claims, "--out", tmp_path / "out")
@@ -99,7 +93,7 @@ def test_bad_claims_are_errors_and_leave_no_file(
     assert list((tmp_path / "out").iterdir()) == []
 
 
-def test_inputs_are_not_overwritten(tmp_path: Path) -> None:
+def test_inputs_are_not_overwritten(tmp_path):
     corpus = lines(tmp_path / "corpus.jsonl", DOCUMENTS)
     claims = lines(tmp_path / "claims.jsonl", [CLAIM])
     before = corpus.read_bytes()

@@ -1,8 +1,6 @@
-"""The losses of EM against their definition in a few lines of numpy."""
+"""Losses, fits and ranks of the benchmarks of retrieval of sources."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
+import random
 
 import numpy as np
 import pytest
@@ -10,18 +8,27 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.em_losses import STRATEGIES, Strategy, em_loss, positive_weights
+from admiral.library import Passage, ScoredPassage
+from benchmarks.citation_retrieval import page_rank
+from benchmarks.em_losses import STRATEGIES, em_loss, positive_weights
+from benchmarks.projection_fit import (
+    ProjectionSettings,
+    RetrievalExample,
+    contrastive_loss,
+    fit_projection,
+    project,
+)
 
 _SCORES = st.lists(st.floats(-8, 8), min_size=1, max_size=5)
 
 
-def _oracle(good: Sequence[float], bad: Sequence[float], weights: Sequence[float]) -> float:
+def _oracle(good, bad, weights):
     negatives = np.exp(np.asarray(bad)).sum()
     positives = np.exp(np.asarray(good))
     return float(-(np.asarray(weights) * np.log(positives / (positives + negatives))).sum())
 
 
-def _weights(good: Sequence[float], strategy: Strategy) -> Sequence[float]:
+def _weights(good, strategy):
     if strategy == "soft":
         return list(np.exp(good) / np.exp(good).sum())
     if strategy == "uniform":
@@ -31,8 +38,8 @@ def _weights(good: Sequence[float], strategy: Strategy) -> Sequence[float]:
 
 
 @given(st.lists(st.tuples(_SCORES, _SCORES), min_size=1, max_size=3))
-def test_losses_are_as_defined(claims: list[tuple[list[float], list[float]]]) -> None:
-    flat: list[float] = []
+def test_losses_are_as_defined(claims):
+    flat = []
     positives, negatives = [], []
     for good, bad in claims:
         positives.append(range(len(flat), len(flat) + len(good)))
@@ -46,14 +53,14 @@ def test_losses_are_as_defined(claims: list[tuple[list[float], list[float]]]) ->
 
 
 @pytest.mark.parametrize("strategy", ["hard", "first", "random"])
-def test_other_positives_are_out_of_the_denominator(strategy: Strategy) -> None:
+def test_other_positives_are_out_of_the_denominator(strategy):
     """Changing a positive that is not chosen changes neither the loss nor a gradient."""
     losses, gradients = [], []
     for other in (-1.0, 0.5):
         scores = torch.tensor([1.0, other, other, 0.2, -0.3], requires_grad=True)
         generator = torch.Generator().manual_seed(_seed_of_first())
         loss = em_loss(scores, [[0, 1, 2]], [[3, 4]], strategy, generator=generator)
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         assert scores.grad is not None
         losses.append(float(loss.detach()))
         gradients.append(scores.grad.tolist())
@@ -62,7 +69,7 @@ def test_other_positives_are_out_of_the_denominator(strategy: Strategy) -> None:
     assert gradients[0][1:3] == [0, 0]
 
 
-def _seed_of_first() -> int:
+def _seed_of_first():
     for seed in range(100):
         weights = positive_weights(
             torch.zeros(3), "random", generator=torch.Generator().manual_seed(seed)
@@ -72,7 +79,7 @@ def _seed_of_first() -> int:
     raise AssertionError("no seed draws the first positive")
 
 
-def test_the_weights_have_no_gradient_and_sum_to_one() -> None:
+def test_the_weights_have_no_gradient_and_sum_to_one():
     scores = torch.tensor([0.3, 2.0, -1.0], requires_grad=True)
     for strategy in STRATEGIES:
         weights = positive_weights(scores, strategy)
@@ -83,6 +90,74 @@ def test_the_weights_have_no_gradient_and_sum_to_one() -> None:
 
 
 @pytest.mark.parametrize(("positives", "negatives"), [([[]], [[0]]), ([[0]], [[]])])
-def test_claims_without_one_side(positives: list[list[int]], negatives: list[list[int]]) -> None:
+def test_claims_without_one_side(positives, negatives):
     with pytest.raises(ValueError, match="leave it out"):
         em_loss(torch.zeros(1), positives, negatives, "hard")
+
+
+def unit(rows, width, seed):
+    generator = torch.Generator().manual_seed(seed)
+    return torch.nn.functional.normalize(torch.randn(rows, width, generator=generator), dim=-1)
+
+
+@given(st.integers(0, 10_000), st.integers(1, 6), st.floats(0.02, 1))
+def test_the_loss_is_as_defined(seed, count, temperature):
+    rng = random.Random(seed)
+    queries, passages = unit(count, 5, seed), unit(20, 5, seed + 1)
+    examples = [
+        RetrievalExample(
+            at, tuple(rng.sample(range(20), rng.randint(1, 3))), tuple(rng.sample(range(20), 2))
+        )
+        for at in range(count)
+    ]
+    scores = (queries @ passages.T / temperature).double()
+    best = [max(one.positives, key=lambda row: scores[one.query, row]) for one in examples]
+    expected = 0.0
+    for one, right in zip(examples, best, strict=True):
+        negatives = ({*one.negatives, *best}) - set(one.positives)
+        rows = sorted({right, *negatives})
+        own = scores[one.query]
+        expected += float(own[rows].logsumexp(0) - own[right]) / count
+    found = contrastive_loss(queries, passages, examples, temperature)
+    assert float(found) == pytest.approx(expected, rel=1e-3, abs=1e-4)
+
+
+def test_a_map_finds_a_rotation_and_strong_regularisation_forbids_it():
+    passages = unit(60, 6, 0)
+    rotation, _ = torch.linalg.qr(torch.randn(6, 6, generator=torch.Generator().manual_seed(1)))
+    queries = passages @ rotation
+    examples = [RetrievalExample(at, (at,), ((at + 1) % 60,)) for at in range(60)]
+
+    def right(weights):
+        mapped = project(queries[40:], weights)
+        found = (mapped @ passages.T).argmax(1)
+        return float((found == torch.arange(40, 60)).float().mean())
+
+    loose = ProjectionSettings(iterations=300, learning_rate=0.05, ridge=1e-4)
+    strict = ProjectionSettings(iterations=50, learning_rate=0.05, ridge=1e6)
+    fitted = fit_projection(queries, passages, examples[:40], loose)
+    assert right(torch.zeros(6, 6)) < 0.5 < right(fitted)
+    assert float(fit_projection(queries, passages, examples[:40], strict).abs().max()) < 0.2
+
+
+_PAGES = st.sampled_from("abcdef")
+
+
+def kilt_success(urls, gold, cut):
+    """Return whether a gold page is among the first, by KILT's rules: duplicates are removed."""
+    distinct = []
+    for url in urls:
+        if url.strip() not in distinct:
+            distinct.append(url.strip())
+    return any(page.strip() in distinct[:cut] for page in gold)
+
+
+@given(st.lists(_PAGES, max_size=15), st.lists(_PAGES, max_size=3), st.integers(1, 6))
+def test_page_ranks_are_those_of_kilt(pages, gold, cut):
+    urls, golden = ([f"https://{p}.example/x" for p in part] for part in (pages, gold))
+    ranking = [
+        ScoredPassage(Passage(url, "", number, 0, 1, "x"), float(-number))
+        for number, url in enumerate(urls)
+    ]
+    rank = page_rank(ranking, golden)
+    assert (rank is not None and rank <= cut) == kilt_success(urls, golden, cut)

@@ -1,7 +1,5 @@
 """Retrieval repeated from memory beside retrieval that stops by itself."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +15,7 @@ DEMO = Path(__file__).parents[2] / "admiral" / "data" / "demo" / "claims.jsonl"
 
 
 @pytest.mark.parametrize("name", ["calibrated", "lexical", "always"])
-def test_stops_where_dynamic_retrieval_stops(name: str) -> None:
+def test_stops_where_dynamic_retrieval_stops(name):
     config = RetrievalConfig(
         beam_size=4, rerank_documents=4, top_k=10, title_beams=0, reranker="bm25", judge=name
     )
@@ -40,7 +38,7 @@ def test_stops_where_dynamic_retrieval_stops(name: str) -> None:
             assert rankings[stop.hop - 1] == [d.title for d in one.documents]
 
 
-def test_the_oracle_stops_when_all_gold_documents_are_in_the_evidence() -> None:
+def test_the_oracle_stops_when_all_gold_documents_are_in_the_evidence():
     with Admiral.from_pretrained(
         config=RetrievalConfig(beam_size=4, rerank_documents=4, title_beams=0, reranker="bm25")
     ) as system:
@@ -52,7 +50,7 @@ def test_the_oracle_stops_when_all_gold_documents_are_in_the_evidence() -> None:
     assert stop_of(None, claim, whole, frozenset(["no such document"]), one).hop == 2
 
 
-def test_a_row_counts_hops_and_the_time_saved() -> None:
+def test_a_row_counts_hops_and_the_time_saved():
     stops = [Stop(2, 1.0, 0.1), Stop(4, 2.0, 0.3)]
     line = row("x", stops, [(True, True, True), (False, True, True)], 3.4, "all")
     assert line == "| x | all | 2 | 0.500 | 1.000 | 1.000 | 3.00 | 1.70 | 200 | 50% |"

@@ -1,7 +1,5 @@
 """Every code block of the README and the docs is run, checked, or marked as not run."""
 
-from __future__ import annotations
-
 import importlib
 import io
 import json
@@ -21,7 +19,6 @@ from admiral import RetrievalConfig
 from admiral.cli.main import cli, main
 from admiral.kb import build
 from tests.docs.code_blocks import (
-    GENERATED,
     OF_EXPERIMENTS,
     PAGES,
     ROOT,
@@ -46,15 +43,8 @@ def ids(block):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_blocks_are_fenced_and_name_their_language(page):
+def test_blocks_name_their_language(page):
     assert {block.language for block in blocks(page)} <= LANGUAGES
-    if page == GENERATED:
-        return
-    text = page.read_text(encoding="utf-8")
-    assert text.count("```") == 2 * len(list(blocks(page)))
-    prose = re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S)
-    indented = re.findall(r"(?<=\n\n) {4}\S.*", prose)
-    assert indented == []
 
 
 @pytest.fixture
@@ -93,7 +83,7 @@ def test_commands_exist_with_their_options(block):
 
 def _pipeline(line):
     words = shlex.split(line, comments=True)
-    parts: list[list[str]] = [[]]
+    parts = [[]]
     for word in words:
         if word == "|":
             parts.append([])

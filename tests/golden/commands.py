@@ -3,8 +3,6 @@
 Nothing is imported from the packages, so that their modules can move.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import re
@@ -12,11 +10,9 @@ import runpy
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any
 
 _STOP_SECONDS = 30.0
 
@@ -25,31 +21,31 @@ class FailedCommandError(Exception):
     """A command whose exit status is not 0."""
 
 
-def admiral(*arguments: object) -> tuple[str, str]:
+def admiral(*arguments):
     """Run the console script `admiral`, and return its standard output and standard error."""
     script = next(iter(entry_points(group="console_scripts", name="admiral")))
     return _run(script.load(), ["admiral", *map(str, arguments)])
 
 
-def admiral_records(*arguments: object) -> list[Any]:
+def admiral_records(*arguments):
     """Run `admiral`, and return the JSON records of its standard output, one in each line."""
     return [json.loads(line) for line in admiral(*arguments)[0].splitlines()]
 
 
-def program(module: str, *arguments: object) -> tuple[str, str]:
+def program(module, *arguments):
     """Run ``python -m module``, and return its standard output and standard error."""
 
-    def start() -> None:
+    def start():
         runpy.run_module(module, run_name="__main__", alter_sys=True)
 
     return _run(start, [module, *map(str, arguments)])
 
 
-def _run(start: Callable[[], None], argv: list[str]) -> tuple[str, str]:
+def _run(start, argv):
     """Run a command in this process, which saves the seconds that imports take."""
     output, errors = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2))
     before, sys.argv = sys.argv, argv
-    status: Any = 0
+    status = 0
     try:
         with redirect_stdout(output), redirect_stderr(errors):
             start()
@@ -67,12 +63,11 @@ def _run(start: Callable[[], None], argv: list[str]) -> tuple[str, str]:
 
 
 @contextmanager
-def service(*arguments: object) -> Iterator[str]:
+def service(*arguments):
     """Run `admiral serve` in a process of its own during the block, and yield its address."""
     script = Path(sys.executable).with_name("admiral")
     command = [str(script), "serve", "--port", "0", *map(str, arguments)]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stderr is not None
         try:
             log = ""
             for line in process.stderr:
@@ -87,7 +82,7 @@ def service(*arguments: object) -> Iterator[str]:
             process.communicate(timeout=_STOP_SECONDS)
 
 
-def post(url: str, body: dict[str, Any]) -> Any:
+def post(url, body):
     """Send a JSON request, and return the JSON of the answer."""
     request = urllib.request.Request(
         url, json.dumps(body).encode(), {"Content-Type": "application/json"}

@@ -1,17 +1,13 @@
 """Compare two JSON values and say in readable lines where they differ."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Iterator
 from difflib import SequenceMatcher
-from typing import Any
 
 TOLERANCE = 1e-4
 """Maximum difference between two scores. All other values must be equal."""
 
 
-def differences(before: Any, after: Any, place: str = "") -> Iterator[str]:
+def differences(before, after, place=""):
     """Yield a line "place: before -> after" for each difference.
 
     Numbers with a fraction are scores, which may differ by `TOLERANCE`. In a list, an item that was
@@ -39,7 +35,7 @@ def differences(before: Any, after: Any, place: str = "") -> Iterator[str]:
         yield f"{place}: {_shown(before)} -> {_shown(after)}"
 
 
-def _list_differences(before: list[Any], after: list[Any], place: str) -> Iterator[str]:
+def _list_differences(before, after, place):
     matcher = SequenceMatcher(
         None, [_identity(each) for each in before], [_identity(each) for each in after], False
     )
@@ -52,7 +48,7 @@ def _list_differences(before: list[Any], after: list[Any], place: str) -> Iterat
             yield f"{place}[{start}]: {_shown(ours)} -> {_shown(theirs)}"
 
 
-def _identity(value: Any) -> str:
+def _identity(value):
     """Return what an item of a list is without its scores."""
     if isinstance(value, list):
         return f"[{','.join(map(_identity, value))}]"
@@ -62,12 +58,12 @@ def _identity(value: Any) -> str:
     return "score" if isinstance(value, float) else json.dumps(value)
 
 
-def _same(before: Any, after: Any) -> bool:
+def _same(before, after):
     if isinstance(before, float) and isinstance(after, float):
         return abs(before - after) <= TOLERANCE
     return type(before) is type(after) and bool(before == after)
 
 
-def _shown(value: Any) -> str:
+def _shown(value):
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 200 else f"{text[:199]}…"

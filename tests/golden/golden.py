@@ -10,8 +10,6 @@ DNNL_MAX_CPU_ISA=AVX2, which do without AVX-512 and AMX, all records passed, of 
 of a quick check.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys
@@ -23,24 +21,24 @@ import click
 
 from tests.golden import parts
 from tests.golden.differences import differences
-from tests.golden.parts import PARTS, SLOW_PARTS, Records, golden
+from tests.golden.parts import PARTS, SLOW_PARTS, golden
 
 
-def written(records: Records) -> str:
+def written(records):
     """Return the text of a golden file, with a line for each record."""
     rows = [f"{json.dumps(key)}: {json.dumps(records[key], ensure_ascii=False)}" for key in records]
     return "{\n" + ",\n".join(rows) + "\n}\n"
 
 
-def answers(name: str, quick: bool) -> Records:
+def answers(name, quick):
     """Return the outputs of a part, as JSON has them, with numbers of six digits."""
     with tempfile.TemporaryDirectory() as folder:
         text = json.dumps(PARTS[name](Path(folder), quick))
-    records: Records = json.loads(text, parse_float=lambda number: round(float(number), 6))
+    records = json.loads(text, parse_float=lambda number: round(float(number), 6))
     return records
 
 
-def compare(expected: Records, records: Records, quick: bool) -> list[str]:
+def compare(expected, records, quick):
     """Return the differences; if `quick`, only of the records that were made."""
     if quick:
         expected = {key: value for key, value in expected.items() if key in records}
@@ -49,7 +47,7 @@ def compare(expected: Records, records: Records, quick: bool) -> list[str]:
 
 @click.group()
 @click.pass_context
-def main(context: click.Context) -> None:
+def main(context):
     """Check or write the golden outputs."""
     # Before a command imports torch. Training has no setting for threads.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -64,7 +62,7 @@ _NAMES = click.argument("names", nargs=-1, type=click.Choice(list(PARTS)), metav
 @main.command()
 @_NAMES
 @click.option("--quick", is_flag=True, help="Check a few records of most parts.")
-def check(names: tuple[str, ...], quick: bool) -> None:
+def check(names, quick):
     """Compare what the system answers now with the files of NAME..., or all.
 
     The exit status is 1 if anything differs.
@@ -83,7 +81,7 @@ def check(names: tuple[str, ...], quick: bool) -> None:
 
 @main.command()
 @_NAMES
-def write(names: tuple[str, ...]) -> None:
+def write(names):
     """Replace the files of NAME..., or all, by what the system answers now."""
     for name in names or PARTS:
         path = parts.FILES / f"{name}.json"

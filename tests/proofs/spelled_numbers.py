@@ -7,7 +7,7 @@ _NAMES = (
 UNITS, TENS = _NAMES.split()[:20], _NAMES.split()[20:]
 
 
-def spelled(number: int, joint: str = " ") -> str:
+def spelled(number, joint=" "):
     """Return a number in words, with a joint between tens and units."""
     for scale, name in ((10**9, "billion"), (10**6, "million"), (1000, "thousand")):
         if number >= scale:

@@ -1,7 +1,5 @@
 """Reading records and knowledge bases does not import torch or transformers."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +10,7 @@ import pytest
 @pytest.mark.parametrize(
     "module", ["proofs", "admiral.records", "admiral.evaluation.html_report", "admiral.kb", "trie"]
 )
-def test_import_does_not_load_torch(module: str) -> None:
+def test_import_does_not_load_torch(module):
     check = f"import sys, {module}; sys.exit(bool({{'torch', 'transformers'}} & {{*sys.modules}}))"
     root = Path(__file__).parents[2]
     assert subprocess.run([sys.executable, "-c", check], cwd=root).returncode == 0

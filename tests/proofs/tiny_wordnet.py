@@ -1,11 +1,7 @@
 """A database of ten synsets in WordNet's file format."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 # Name -> part of speech, words, and pointers as (symbol, name of a synset).
-SYNSETS: dict[str, tuple[str, list[str], list[tuple[str, str]]]] = {
+SYNSETS = {
     "person": ("n", ["person"], []),
     "performer": ("n", ["performer", "entertainer"], [("@", "person")]),
     "comic": ("n", ["comic", "comedian"], [("@", "performer")]),
@@ -21,10 +17,10 @@ _FILES = {"n": "noun", "v": "verb", "a": "adj", "r": "adv"}
 _HEADER = "  1 WordNet 3.0 Copyright 2006 is what readers look for here.\n"
 
 
-def write(directory: Path) -> Path:
+def write(directory):
     """Write the files that every distribution of the database has, without lexnames."""
     directory.mkdir(parents=True)
-    offsets: dict[str, int] = {}
+    offsets = {}
     for final in (False, True):
         for part, file in _FILES.items():
             text = _HEADER
@@ -55,9 +51,7 @@ def write(directory: Path) -> Path:
     return directory
 
 
-def _synset(
-    offsets: dict[str, int], name: str, pos: str, words: list[str], pointers: list[tuple[str, str]]
-) -> str:
+def _synset(offsets, name, pos, words, pointers):
     lemmas = " ".join(f"{word} 0" for word in words)
     targets = []
     for symbol, target in pointers:

@@ -3,12 +3,8 @@
 import torch
 from transformers import BartConfig, BartForConditionalGeneration
 
-from trie import SafeTokenizer
 
-
-def bart(
-    tokens: SafeTokenizer, seed: int = 0, positions: int = 512
-) -> BartForConditionalGeneration:
+def bart(tokens, seed=0, positions=512):
     """Return a small untrained model of a tokenizer's vocabulary whose scores are far apart."""
     torch.manual_seed(seed)
     config = BartConfig(

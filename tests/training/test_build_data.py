@@ -1,10 +1,7 @@
 """The command that builds training samples."""
 
-from __future__ import annotations
-
 import json
 from functools import partial
-from pathlib import Path
 
 import pytest
 
@@ -16,19 +13,19 @@ from training.data.samples import ProveSample, RetrieveSample, read_samples, wit
 run = partial(run_program, main)
 
 
-def few(path: Path, count: int = 6) -> Path:
+def few(path, count=6):
     path.write_text("".join(CLAIMS.read_text("utf-8").splitlines(keepends=True)[:count]))
     return path
 
 
-def missing_claims(tmp_path: Path) -> Path:
+def missing_claims(tmp_path):
     path = few(tmp_path / "claims.jsonl")
     record = {"id": "gone", "claim": "Gone.", "label": "SUPPORTED", "evidence": [["Nowhere", 0]]}
     path.write_text(json.dumps(record) + "\n" + path.read_text())
     return path
 
 
-def test_samples_are_reproducible(kb_path: str, tmp_path: Path) -> None:
+def test_samples_are_reproducible(kb_path, tmp_path):
     claims, out = few(tmp_path / "claims.jsonl"), tmp_path / "samples.jsonl"
     arguments = ("--kb", kb_path, "--source", f"gold:{claims}", "--source", f"pairs/prove:{claims}")
     done = run(*arguments, out)
@@ -44,9 +41,7 @@ def test_samples_are_reproducible(kb_path: str, tmp_path: Path) -> None:
     }
 
 
-def test_claims_that_share_a_document_with_excluded_ones_are_left_out(
-    kb_path: str, tmp_path: Path
-) -> None:
+def test_claims_that_share_a_document_with_excluded_ones_are_left_out(kb_path, tmp_path):
     claims, held, out = few(tmp_path / "claims.jsonl"), tmp_path / "held.jsonl", tmp_path / "out"
     held.write_text(claims.read_text("utf-8").splitlines(keepends=True)[1], "utf-8")
     kept_out = set(next(read_gold(held)).titles)
@@ -62,7 +57,7 @@ def test_claims_that_share_a_document_with_excluded_ones_are_left_out(
     assert gone.exit_code != 0 and "no" in gone.output and "Traceback" not in gone.output
 
 
-def test_context_changes_proofs_only(kb_path: str, tmp_path: Path) -> None:
+def test_context_changes_proofs_only(kb_path, tmp_path):
     claims, out = few(tmp_path / "claims.jsonl", 3), tmp_path / "samples.jsonl"
     arguments = ("--kb", kb_path, "--source", f"gold:{claims}")
     assert run(*arguments, out).exit_code == 0
@@ -82,7 +77,7 @@ def test_context_changes_proofs_only(kb_path: str, tmp_path: Path) -> None:
     assert proofs
 
 
-def test_failed_runs_leave_no_file(kb_path: str, tmp_path: Path) -> None:
+def test_failed_runs_leave_no_file(kb_path, tmp_path):
     claims = few(tmp_path / "claims.jsonl", 2)
     nowhere = tmp_path / "none" / "samples.jsonl"
     done = run("--kb", kb_path, "--source", f"gold:{claims}", nowhere)
@@ -95,9 +90,7 @@ def test_failed_runs_leave_no_file(kb_path: str, tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["claims.jsonl"]
 
 
-def test_titles_of_a_share_of_retrieval_samples_become_headings(
-    kb_path: str, tmp_path: Path
-) -> None:
+def test_titles_of_a_share_of_retrieval_samples_become_headings(kb_path, tmp_path):
     claims, out = few(tmp_path / "claims.jsonl", 3), tmp_path / "samples.jsonl"
     written = []
     for share in (0, 1):
@@ -108,7 +101,7 @@ def test_titles_of_a_share_of_retrieval_samples_become_headings(
 
 
 @pytest.mark.parametrize("option", ["--source", "--documents", "--exclude"])
-def test_inputs_are_not_overwritten(kb_path: str, tmp_path: Path, option: str) -> None:
+def test_inputs_are_not_overwritten(kb_path, tmp_path, option):
     claims, read = few(tmp_path / "claims.jsonl", 2), few(tmp_path / "read.jsonl", 2)
     before = read.read_bytes()
     named = f"gold:{read}" if option == "--source" else read
@@ -117,7 +110,7 @@ def test_inputs_are_not_overwritten(kb_path: str, tmp_path: Path, option: str) -
     assert read.read_bytes() == before
 
 
-def test_missing_gold_is_an_error_or_left_out(kb_path: str, tmp_path: Path) -> None:
+def test_missing_gold_is_an_error_or_left_out(kb_path, tmp_path):
     claims, out = missing_claims(tmp_path), tmp_path / "samples.jsonl"
     arguments = ("--kb", kb_path, "--source", f"gold:{claims}")
     done = run(*arguments, out)
@@ -132,7 +125,7 @@ def test_missing_gold_is_an_error_or_left_out(kb_path: str, tmp_path: Path) -> N
     assert "Gone." not in {sample.claim for sample in read_samples(out)}
 
 
-def test_additional_documents_provide_missing_gold(kb_path: str, tmp_path: Path) -> None:
+def test_additional_documents_provide_missing_gold(kb_path, tmp_path):
     claims, pages = missing_claims(tmp_path), tmp_path / "pages.jsonl"
     page = {"title": "Nowhere", "sentences": ["It is [[Utopia|a place]] in [[Erewhon]]."]}
     pages.write_text(json.dumps(page) + "\n")
@@ -157,15 +150,13 @@ def test_additional_documents_provide_missing_gold(kb_path: str, tmp_path: Path)
         (["--source", "gold:x", "--sentences", "11"], "--sentences"),
     ],
 )
-def test_bad_arguments_are_errors(
-    kb_path: str, tmp_path: Path, arguments: list[str], problem: str
-) -> None:
+def test_bad_arguments_are_errors(kb_path, tmp_path, arguments, problem):
     done = run("--kb", kb_path, *arguments, tmp_path / "out.jsonl")
     assert done.exit_code != 0 and problem in done.output
     assert "Traceback" not in done.output and list(tmp_path.iterdir()) == []
 
 
-def test_a_source_without_samples_is_an_error(kb_path: str, tmp_path: Path) -> None:
+def test_a_source_without_samples_is_an_error(kb_path, tmp_path):
     path = tmp_path / "claims.jsonl"
     path.write_text('{"claim": "Gone.", "evidence": [["Nowhere", 0]]}\n')
     out = tmp_path / "out.jsonl"
@@ -174,7 +165,7 @@ def test_a_source_without_samples_is_an_error(kb_path: str, tmp_path: Path) -> N
     assert not out.exists()
 
 
-def test_there_are_samples_of_hop_0(kb_path: str, tmp_path: Path) -> None:
+def test_there_are_samples_of_hop_0(kb_path, tmp_path):
     out = tmp_path / "samples.jsonl"
     done = run("--kb", kb_path, "--source", f"gold/retrieve:{few(tmp_path / 'c.jsonl')}", out)
     assert done.exit_code == 0, done.output

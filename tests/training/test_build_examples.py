@@ -1,12 +1,9 @@
 """The command that builds training examples of the verifier."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections import Counter
 from functools import partial
-from pathlib import Path
 
 import pytest
 
@@ -18,7 +15,7 @@ from training.data.examples import read_examples
 run = partial(run_program, main)
 
 
-def nli(folder: Path) -> Path:
+def nli(folder):
     folder.mkdir()
     for source in ("snli", "sick"):
         records = [
@@ -30,7 +27,7 @@ def nli(folder: Path) -> Path:
     return folder
 
 
-def test_examples_are_reproducible(kb_path: str, tmp_path: Path) -> None:
+def test_examples_are_reproducible(kb_path, tmp_path):
     out = tmp_path / "examples.jsonl"
     arguments = ("--nli", nli(tmp_path / "nli"), "--kb", kb_path, "--source", f"gold:{CLAIMS}")
     arguments += ("--worlds", 30, out)
@@ -45,7 +42,7 @@ def test_examples_are_reproducible(kb_path: str, tmp_path: Path) -> None:
     assert out.read_bytes() == first
 
 
-def test_held_out_claims_and_excluded_documents_are_left_out(kb_path: str, tmp_path: Path) -> None:
+def test_held_out_claims_and_excluded_documents_are_left_out(kb_path, tmp_path):
     out, folder = tmp_path / "examples.jsonl", nli(tmp_path / "nli")
     assert run("--nli", folder, "--non-commercial", "--hold-out", 0.5, out).exit_code == 0
     examples = list(read_examples([out]))
@@ -77,16 +74,14 @@ def test_held_out_claims_and_excluded_documents_are_left_out(kb_path: str, tmp_p
         (("--source", "hover"), "is not FORMAT:FILE"),
     ],
 )
-def test_bad_input_is_an_error(
-    kb_path: str, tmp_path: Path, arguments: tuple[object, ...], message: str
-) -> None:
+def test_bad_input_is_an_error(kb_path, tmp_path, arguments, message):
     done = run("--kb", kb_path, *arguments, tmp_path / "examples.jsonl")
     assert done.exit_code != 0
     assert message in done.output
     assert not (tmp_path / "examples.jsonl").exists()
 
 
-def test_examples_that_name_an_excluded_document_are_left_out(tmp_path: Path) -> None:
+def test_examples_that_name_an_excluded_document_are_left_out(tmp_path):
     folder, out = nli(tmp_path / "nli"), tmp_path / "examples.jsonl"
     record = {"premise": "A.", "hypothesis": "He met Seth Meyers.", "label": "neutral"}
     with gzip.open(folder / "met.train.jsonl.gz", "wt") as file:
@@ -99,7 +94,7 @@ def test_examples_that_name_an_excluded_document_are_left_out(tmp_path: Path) ->
     assert {one.source for one in read_examples([out])} == {"snli"}
 
 
-def test_at_most_the_limit_of_a_source_is_drawn(tmp_path: Path) -> None:
+def test_at_most_the_limit_of_a_source_is_drawn(tmp_path):
     out = tmp_path / "examples.jsonl"
     arguments = ("--nli", nli(tmp_path / "nli"), "--non-commercial", "--limit", "snli=7", out)
     assert run(*arguments).exit_code == 0

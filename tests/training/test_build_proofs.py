@@ -1,7 +1,5 @@
 """Training proofs agree with the label and with the verifier."""
 
-from __future__ import annotations
-
 from importlib import resources
 from pathlib import Path
 
@@ -33,9 +31,7 @@ CLAIM = "The lighthouse was built by an American engineer."
         (Label.NOT_SUPPORTED, "entailment", None),
     ],
 )
-def test_a_proof_has_the_verdict_that_label_and_verifier_agree_on(
-    label: Label, said: str, verdict: Verdict | None
-) -> None:
+def test_a_proof_has_the_verdict_that_label_and_verifier_agree_on(label, said, verdict):
     example = VerdictExample(CLAIM, (TOWER, QUILL), label)
     proofs = list(confirmed_proofs(FixedVerifier.certain(said), [example] * 20))
     if verdict is None:
@@ -49,9 +45,11 @@ def test_a_proof_has_the_verdict_that_label_and_verifier_agree_on(
         assert independent is (verdict is Verdict.NOT_ENOUGH_INFO)
 
 
-def test_the_program_writes_samples_that_training_reads(user_cache: None, tmp_path: Path) -> None:
+def test_the_program_writes_samples_that_training_reads(user_cache, tmp_path):
     verifier, out = write_classifier_directory(tmp_path / "model"), tmp_path / "proofs.jsonl"
-    given = ("--source", f"gold:{DEMO}", "--verifier", verifier, out)
+    gold = tmp_path / "gold.jsonl"
+    gold.write_text("".join(DEMO.read_text().splitlines(keepends=True)[::5]))
+    given = ("--source", f"gold:{gold}", "--verifier", verifier, out)
     run_program(main, *given)
     samples = list(read_samples(out))
     assert samples

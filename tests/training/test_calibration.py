@@ -1,11 +1,7 @@
 """The program that calibrates verifiers, with a tiny classifier of the hub's layout."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 
 from proofs.verifier.label_scales import CALIBRATION, Calibration, Scale, read_calibration
 from tests.proofs.verifier.tiny_classifier import TEXT, write_classifier_directory
@@ -15,17 +11,17 @@ from training.data.examples import Example, write_examples
 CITIES = ("Rome", "Paris", "Oslo", "Bern")
 
 
-def calibrate(*arguments: object) -> Result:
+def calibrate(*arguments):
     return CliRunner().invoke(main, [str(argument) for argument in arguments])
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     return write_classifier_directory(tmp_path / "model")
 
 
 @pytest.fixture
-def examples(tmp_path: Path) -> Path:
+def examples(tmp_path):
     labels = ("entailment", "neutral", "contradiction", "not_entailment")
     path = tmp_path / "examples.jsonl"
     write_examples(
@@ -40,7 +36,7 @@ def examples(tmp_path: Path) -> Path:
     return path
 
 
-def test_the_temperature_is_written_and_read(folder: Path, examples: Path) -> None:
+def test_the_temperature_is_written_and_read(folder, examples):
     done = calibrate("--verifier", folder, "--examples", examples)
     assert done.exit_code == 0, done.output
     fitted = read_calibration(folder)
@@ -57,9 +53,7 @@ def test_the_temperature_is_written_and_read(folder: Path, examples: Path) -> No
     assert again.neutral == pytest.approx(fitted.bare.neutral, abs=1e-2)
 
 
-def test_errors_are_measured_on_other_examples(
-    folder: Path, examples: Path, tmp_path: Path
-) -> None:
+def test_errors_are_measured_on_other_examples(folder, examples, tmp_path):
     dev = tmp_path / "dev.jsonl"
     write_examples(dev, [Example("Rome", (("", "Rome"),), "entailment", "one")])
     done = calibrate("--verifier", folder, "--examples", examples, "--dev", dev, "--limit", 5)
@@ -67,7 +61,7 @@ def test_errors_are_measured_on_other_examples(
     assert "| one | 1 | " in done.output and "towns" not in done.output
 
 
-def test_fewer_open_claims_make_neutral_less_probable(folder: Path, examples: Path) -> None:
+def test_fewer_open_claims_make_neutral_less_probable(folder, examples):
     found = []
     for share in ("0.1", "0.6"):
         done = calibrate("--verifier", folder, "--examples", examples, "--open", share)
@@ -81,14 +75,14 @@ def test_fewer_open_claims_make_neutral_less_probable(folder: Path, examples: Pa
 
 
 @pytest.mark.parametrize("share", ["1", "0", "much", "bare=2", "page=0.5", "bare="])
-def test_a_bad_share_is_refused(folder: Path, examples: Path, share: str) -> None:
+def test_a_bad_share_is_refused(folder, examples, share):
     done = calibrate("--verifier", folder, "--examples", examples, "--open", share)
     assert done.exit_code == 1
     assert f"--open {share}: is not a share between 0 and 1" in done.output
     assert read_calibration(folder) == Calibration()
 
 
-def test_examples_without_a_label_of_the_whole_do_not_count(folder: Path, tmp_path: Path) -> None:
+def test_examples_without_a_label_of_the_whole_do_not_count(folder, tmp_path):
     path = tmp_path / "unlabelled.jsonl"
     write_examples(path, [Example("Rome", (("", "Rome"),), "unlabelled", "one", ("relevant",))])
     done = calibrate("--verifier", folder, "--examples", path)
@@ -96,9 +90,7 @@ def test_examples_without_a_label_of_the_whole_do_not_count(folder: Path, tmp_pa
     assert f"{path}: no example has a label of the whole" in done.output
 
 
-def test_bad_input_is_named_and_nothing_is_written(
-    folder: Path, examples: Path, tmp_path: Path
-) -> None:
+def test_bad_input_is_named_and_nothing_is_written(folder, examples, tmp_path):
     empty, bare = tmp_path / "empty.jsonl", tmp_path / "bare"
     empty.write_text("")
     bare.mkdir()

@@ -1,12 +1,9 @@
 """The program that fits the weights of citations, from files of claims to verdicts with them."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 
 from admiral.citations import Citation, CitationConfig, CitedClaim, Citer
 from admiral.citations.coverage_verifier import TermWeights
@@ -23,7 +20,7 @@ CLAIMS = {
 }
 
 
-def evidence(place: str, number: int) -> list[str]:
+def evidence(place, number):
     return [
         f"(meta data) TITLE: {place}",
         f"The bridge of {place} was opened in 19{number} and crosses the river Orr.",
@@ -32,7 +29,7 @@ def evidence(place: str, number: int) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("citations")
     citations, tokens = [], []
     for number, place in enumerate(PLACES, 30):
@@ -58,13 +55,13 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def fit(files: Path, out: Path) -> Result:
+def fit(files, out):
     inputs = ["--citations", files / "citations.jsonl", "--tokens", files / "tokens.jsonl"]
     arguments = [*inputs, "--out", out, "--precision", "fp32"]
     return CliRunner().invoke(main, [str(argument) for argument in arguments])
 
 
-def test_fitted_weights_are_read_and_tell_support(files: Path, tmp_path: Path) -> None:
+def test_fitted_weights_are_read_and_tell_support(files, tmp_path):
     out = tmp_path / "weights.json"
     done = fit(files, out)
     assert done.exit_code == 0, done.output
@@ -93,13 +90,13 @@ def test_fitted_weights_are_read_and_tell_support(files: Path, tmp_path: Path) -
     assert out.read_bytes() == before
 
 
-def test_an_input_is_not_overwritten(files: Path) -> None:
+def test_an_input_is_not_overwritten(files):
     done = fit(files, files / "tokens.jsonl")
     assert done.exit_code == 1
     assert "tokens.jsonl" in done.output
 
 
-def test_files_of_another_kind_are_named(files: Path, tmp_path: Path) -> None:
+def test_files_of_another_kind_are_named(files, tmp_path):
     other = tmp_path / "citations.jsonl"
     other.write_text('{"claim": "x"}\n')
     (tmp_path / "tokens.jsonl").write_bytes((files / "tokens.jsonl").read_bytes())

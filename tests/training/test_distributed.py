@@ -1,7 +1,5 @@
 """Two processes (gloo) train the same weights as one process with as many batches per step."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -14,11 +12,10 @@ from safetensors.torch import load_file
 
 from tests.training.tiny import elsewhere, lines, prepare, to_yaml
 from training.multitask.multitask_program import train
-from training.multitask.multitask_settings import TrainConfig
 from trie.model.safe_tokenizer import TASKS
 
 
-def train_in_two(config: TrainConfig) -> str:
+def train_in_two(config):
     """Run ``training.joint`` in two processes and return its log."""
     path = to_yaml(config, Path(config.out).with_suffix(".yaml"))
     launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
@@ -34,7 +31,7 @@ def train_in_two(config: TrainConfig) -> str:
 
 
 @pytest.mark.slow
-def test_two_processes_train_the_same_weights_as_one(tmp_path: Path) -> None:
+def test_two_processes_train_the_same_weights_as_one(tmp_path):
     """Covers gradients, dropout, evaluation, resuming, and losses averaged over processes."""
     one = replace(
         elsewhere(prepare(tmp_path), "one"),

@@ -1,9 +1,6 @@
 """The importer of quantised ONNX encoders, beside what onnxruntime computes from the same file."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import numpy as np
 import onnx
@@ -26,20 +23,20 @@ class Graph:
     It is written node by node, so that it shares no code with the importer.
     """
 
-    def __init__(self, model: BertModel) -> None:
+    def __init__(self, model):
         self._state = {k: v.numpy() for k, v in model.state_dict().items()}
-        self.nodes: list[onnx.NodeProto] = []
-        self.initializers: list[onnx.TensorProto] = []
+        self.nodes = []
+        self.initializers = []
 
-    def constant(self, name: str, values: np.ndarray) -> str:
+    def constant(self, name, values):
         self.initializers.append(numpy_helper.from_array(values, name))
         return name
 
-    def node(self, kind: str, inputs: list[str], name: str, **attributes: object) -> str:
+    def node(self, kind, inputs, name, **attributes):
         self.nodes.append(helper.make_node(kind, inputs, [f"{name}_out"], name=name, **attributes))
         return f"{name}_out"
 
-    def quantised(self, name: str, values: np.ndarray) -> None:
+    def quantised(self, name, values):
         scale = np.float32(np.ptp(values) / 255)
         zero = np.uint8(np.clip(np.round(-values.min() / scale), 0, 255))
         rounded = np.clip(np.round(values / scale) + zero, 0, 255).astype(np.uint8)
@@ -47,7 +44,7 @@ class Graph:
         self.constant(f"{name}_scale", scale)
         self.constant(f"{name}_zero_point", zero)
 
-    def embedding(self, name: str, ids: str) -> str:
+    def embedding(self, name, ids):
         self.quantised(name, self._state[name])
         values = self.node(
             "DequantizeLinear",
@@ -56,7 +53,7 @@ class Graph:
         )
         return self.node("Gather", [values, ids], f"{name}_gather")
 
-    def linear(self, states: str, module: str, number: int) -> str:
+    def linear(self, states, module, number):
         base, path = f"onnx::MatMul_{number}", module.replace(".", "/")
         self.quantised(base, np.ascontiguousarray(self._state[f"{module}.weight"].T))
         self.nodes.append(
@@ -78,19 +75,19 @@ class Graph:
         bias = self.constant(f"{module}.bias", self._state[f"{module}.bias"])
         return self.node("Add", [product, bias], f"/{path}/add")
 
-    def norm(self, states: str, module: str) -> str:
+    def norm(self, states, module):
         names = [
             self.constant(f"{module}.{n}", self._state[f"{module}.{n}"]) for n in ("weight", "bias")
         ]
         return self.node("LayerNormalization", [states, *names], f"{module}_ln", epsilon=1e-12)
 
-    def heads(self, states: str, name: str, order: list[int]) -> str:
+    def heads(self, states, name, order):
         shape = self.constant(f"{name}_shape", np.array([1, -1, HEADS, WIDTH // HEADS]))
         split = self.node("Reshape", [states, shape], f"{name}_reshape")
         return self.node("Transpose", [split], f"{name}_transpose", perm=order)
 
 
-def onnx_encoder(path: Path, model: BertModel) -> Path:
+def onnx_encoder(path, model):
     """Write a BERT encoder as a quantised ONNX file."""
     graph, number = Graph(model), 100
     words = graph.embedding("embeddings.word_embeddings.weight", "input_ids")
@@ -156,7 +153,7 @@ def onnx_encoder(path: Path, model: BertModel) -> Path:
 
 
 @pytest.fixture(scope="module")
-def encoder(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, BertModel]:
+def encoder(tmp_path_factory):
     torch.manual_seed(3)
     config = BertConfig(
         vocab_size=30522,
@@ -172,7 +169,7 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, BertModel]:
     return path, model
 
 
-def test_the_weights_are_those_of_the_model(encoder: tuple[Path, BertModel]) -> None:
+def test_the_weights_are_those_of_the_model(encoder):
     path, model = encoder
     state = read_state(path)
     own = {k: v for k, v in model.state_dict().items() if v.is_floating_point()}
@@ -182,9 +179,7 @@ def test_the_weights_are_those_of_the_model(encoder: tuple[Path, BertModel]) -> 
         assert torch.allclose(state[name], value, atol=float(step) + 1e-6), name
 
 
-def test_the_folder_agrees_with_onnxruntime(
-    encoder: tuple[Path, BertModel], tmp_path: Path
-) -> None:
+def test_the_folder_agrees_with_onnxruntime(encoder, tmp_path):
     out = tmp_path / "bert"
     done = CliRunner().invoke(main, [str(encoder[0]), str(out), "--attention-heads", str(HEADS)])
     assert done.exit_code == 0, done.output
@@ -195,15 +190,13 @@ def test_the_folder_agrees_with_onnxruntime(
     assert json.loads((out / "config.json").read_text())["architectures"] == ["BertModel"]
 
 
-def test_a_wrong_number_of_heads_is_noticed(
-    encoder: tuple[Path, BertModel], tmp_path: Path
-) -> None:
+def test_a_wrong_number_of_heads_is_noticed(encoder, tmp_path):
     with pytest.raises(AdmiralError, match="--attention-heads 2 right"):
         import_encoder(encoder[0], tmp_path / "bert", 2)
     assert not (tmp_path / "bert").exists()
 
 
-def test_other_files_are_refused(encoder: tuple[Path, BertModel], tmp_path: Path) -> None:
+def test_other_files_are_refused(encoder, tmp_path):
     other = tmp_path / "model.onnx"
     other.write_bytes(b"no graph")
     with pytest.raises(AdmiralError, match="is not an ONNX file"):
@@ -219,7 +212,7 @@ def test_other_files_are_refused(encoder: tuple[Path, BertModel], tmp_path: Path
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["bge-small", "ms-marco", "colbert"])
-def test_the_encoders_of_the_wheel(name: str, tmp_path: Path) -> None:
+def test_the_encoders_of_the_wheel(name, tmp_path):
     """The real files; skipped where the package of 72 MB is not installed."""
     try:
         path = locate_encoder(name)

@@ -1,7 +1,5 @@
 """The program that fits judges."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil
@@ -10,7 +8,7 @@ from importlib import resources
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
@@ -29,24 +27,24 @@ DEMO = Path(str(resources.files("admiral"))) / "data" / "demo" / "claims.jsonl"
 QUICK = ("reranker=bm25", "judge=never", "title_beams=0", "beam_size=4", "hops=2")
 
 
-def fit(*arguments: object) -> Result:
+def fit(*arguments):
     return CliRunner().invoke(main, [str(argument) for argument in arguments])
 
 
-def examples_of(done: Result) -> int:
+def examples_of(done):
     assert done.exit_code == 0, done.output
     (count,) = re.findall(r"fitted on (\d+) examples, threshold chosen on 48\n", done.output)
     return int(count)
 
 
 @pytest.fixture()
-def claims(tmp_path: Path) -> Path:
+def claims(tmp_path):
     path = tmp_path / "claims.jsonl"
     path.write_text("\n".join(DEMO.read_text(encoding="utf-8").splitlines()[:24]))
     return path
 
 
-def test_weights_are_written(user_cache: None, tmp_path: Path, claims: Path) -> None:
+def test_weights_are_written(user_cache, tmp_path, claims):
     out = tmp_path / "weights.json"
     done = fit("--judge", "calibrated", "--claims", claims, "--dev", claims, "--out", out)
     assert done.exit_code == 0, done.output
@@ -56,9 +54,7 @@ def test_weights_are_written(user_cache: None, tmp_path: Path, claims: Path) -> 
     assert all(set(unit.weights) == set(FEATURES) for unit in fitted.units)
 
 
-def test_retrieved_evidence_is_added_to_the_examples(
-    user_cache: None, tmp_path: Path, claims: Path
-) -> None:
+def test_retrieved_evidence_is_added_to_the_examples(user_cache, tmp_path, claims):
     out = tmp_path / "weights.json"
     settings = [part for one in QUICK for part in ("--set", one)]
     gold = ("--judge", "calibrated", "--claims", claims, "--dev", claims, "--out", out)
@@ -71,9 +67,7 @@ def test_retrieved_evidence_is_added_to_the_examples(
 
 
 @pytest.mark.slow
-def test_the_head_is_added_to_the_checkpoint(
-    user_cache: None, tmp_path: Path, claims: Path
-) -> None:
+def test_the_head_is_added_to_the_checkpoint(user_cache, tmp_path, claims):
     model = tmp_path / "model"
     shutil.copytree(locate_checkpoint("mini"), model)
     before = (model / SUFFICIENCY_HEAD).read_bytes()
@@ -84,9 +78,7 @@ def test_the_head_is_added_to_the_checkpoint(
 
 
 @pytest.mark.slow
-def test_the_decision_by_steps_is_added_to_the_checkpoint(
-    user_cache: None, tmp_path: Path, claims: Path
-) -> None:
+def test_the_decision_by_steps_is_added_to_the_checkpoint(user_cache, tmp_path, claims):
     """The threshold has the recall on the dev claims, and `best-proof` decides without it."""
     model = tmp_path / "model"
     shutil.copytree(locate_checkpoint("mini"), model)
@@ -112,7 +104,7 @@ def test_the_decision_by_steps_is_added_to_the_checkpoint(
         build_judge(load_checkpoint(model), config)
 
 
-def test_errors_name_the_option_or_the_file(user_cache: None, tmp_path: Path, claims: Path) -> None:
+def test_errors_name_the_option_or_the_file(user_cache, tmp_path, claims):
     judge, both = "--judge", ("--claims", claims, "--dev", claims)
     empty, foreign = tmp_path / "empty.jsonl", tmp_path / "foreign.jsonl"
     empty.write_text("")

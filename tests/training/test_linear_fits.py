@@ -1,11 +1,8 @@
 """Weights for ordered labels, folds by pages, and missing words."""
 
-from __future__ import annotations
-
 import json
 import math
 import random
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -20,7 +17,6 @@ from training.citations import (
     fit_missing_words,
     pool_stems,
     read_token_claims,
-    token_f1,
 )
 from training.feature_fits import (
     fit_binary,
@@ -34,7 +30,7 @@ _ROWS = [{"a": float(n % 7), "b": float(n % 3)} for n in range(40)]
 _LABELS = [min(2, int(row["a"] + 0.4 * row["b"]) // 3) for row in _ROWS]
 
 
-def test_higher_labels_get_higher_scores() -> None:
+def test_higher_labels_get_higher_scores():
     weights = fit_ordinal(_ROWS, _LABELS, ["a", "b"], ridge=0.01)
     scores = [linear_score(weights, row) for row in _ROWS]
     means = [
@@ -45,15 +41,15 @@ def test_higher_labels_get_higher_scores() -> None:
     assert sum(scores) == pytest.approx(0, abs=1e-6)  # features are standardised
 
 
-def test_two_labels_are_logistic_regression() -> None:
+def test_two_labels_are_logistic_regression():
     """The gradient of the penalised loss is zero at the fit, by finite differences."""
     labels = [int(label > 0) for label in _LABELS]
     weights = fit_ordinal(_ROWS, labels, ["a"], ridge=0.1)
     own = weights["a"]
     inputs = [(row["a"] - own.mean) / own.deviation for row in _ROWS]
 
-    def loss(weight: float) -> float:
-        def at(offset: float) -> float:
+    def loss(weight):
+        def at(offset):
             total = 0.0
             for value, label in zip(inputs, labels, strict=True):
                 score = weight * value + offset
@@ -65,12 +61,12 @@ def test_two_labels_are_logistic_regression() -> None:
     assert loss(own.weight) <= min(loss(own.weight - 0.02), loss(own.weight + 0.02))
 
 
-def test_a_constant_feature_has_no_weight() -> None:
+def test_a_constant_feature_has_no_weight():
     rows = [row | {"c": 3.0} for row in _ROWS]
     assert fit_ordinal(rows, _LABELS, ["a", "c"], ridge=0.01)["c"].weight == 0
 
 
-def test_the_log_odds_of_the_data_are_recovered() -> None:
+def test_the_log_odds_of_the_data_are_recovered():
     rng = random.Random(0)
     rows = [{"a": rng.gauss(0, 1), "b": rng.gauss(5, 20), "c": 7.0} for _ in range(3000)]
     positive = [
@@ -81,7 +77,7 @@ def test_the_log_odds_of_the_data_are_recovered() -> None:
     assert weights == pytest.approx({"a": 1.5, "b": -0.05, "c": 0}, rel=0.1)
 
 
-def test_a_separable_rule_has_finite_weights() -> None:
+def test_a_separable_rule_has_finite_weights():
     rows = [{"a": float(at)} for at in range(-5, 6)]
     bias, weights = fit_binary(rows, [row["a"] > 0 for row in rows], ["a"])
     found = [bias + weights["a"] * row["a"] for row in rows]
@@ -90,14 +86,14 @@ def test_a_separable_rule_has_finite_weights() -> None:
 
 
 @given(st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=30), st.integers(2, 5))
-def test_no_page_is_in_two_folds(pages: list[str], folds: int) -> None:
+def test_no_page_is_in_two_folds(pages, folds):
     divided = page_folds(pages, folds)
     assert sorted(at for fold in divided for at in fold) == list(range(len(pages)))
     for page in set(pages):
         assert sum(any(pages[at] == page for at in fold) for fold in divided) == 1
 
 
-def test_scores_of_a_fold_do_not_depend_on_its_labels() -> None:
+def test_scores_of_a_fold_do_not_depend_on_its_labels():
     folds = page_folds([str(n) for n in range(40)], 4)
     before = out_of_fold_scores(_ROWS, _LABELS, folds, ["a", "b"], ridge=0.01)
     changed = [2 - y if at in folds[0] else y for at, y in enumerate(_LABELS)]
@@ -106,7 +102,7 @@ def test_scores_of_a_fold_do_not_depend_on_its_labels() -> None:
     assert after != before
 
 
-def test_the_mixed_score_is_the_weighted_sum_of_its_features() -> None:
+def test_the_mixed_score_is_the_weighted_sum_of_its_features():
     stems = TermWeights.background()
     verifiers = {"coverage": CoverageVerifier(stems)}
     claims = [(CLAIM, BRIDGE), (CLAIM, HARBOUR)]
@@ -124,7 +120,7 @@ def test_the_mixed_score_is_the_weighted_sum_of_its_features() -> None:
         MixedScorer(verifiers, stems, weights | {"late": weights["coverage"]})
 
 
-def test_missing_words_are_fitted(tmp_path: Path) -> None:
+def test_missing_words_are_fitted(tmp_path):
     path = tmp_path / "tokens.jsonl"
     records = []
     for year, marked in ((1932, False), (1934, True), (1978, False), (1950, True)):
@@ -147,8 +143,3 @@ def test_missing_words_are_fitted(tmp_path: Path) -> None:
     path.write_text('{"claim_tokens": ["a"], "non_supported_spans": [], "evidence": []}\n')
     with pytest.raises(AdmiralError, match=r"tokens.jsonl:1: field 'non_supported_spans'"):
         read_token_claims(path)
-
-
-def test_token_f1() -> None:
-    assert token_f1([True, True, False], [True, False, True]) == pytest.approx(0.5)
-    assert token_f1([False], [False]) == 0.0

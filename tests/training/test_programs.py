@@ -1,26 +1,23 @@
 """The command lines of the four training programs, and the checkpoints they write."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import re
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import click
 import pytest
 from accelerate.state import AcceleratorState
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 from huggingface_hub import HfApi
 from tokenizers import __version__ as tokenizers_version
 
 from admiral.models.checkpoint import load_checkpoint
 from tests.training.tiny import elsewhere, lines, prepare, to_yaml
 from training.loop.run_files import push
-from training.multitask.multitask_settings import METRICS, TrainConfig
+from training.multitask.multitask_settings import METRICS
 from trie.model.safe_tokenizer import TASKS
 
 PROGRAMS = {
@@ -32,11 +29,11 @@ PROGRAMS = {
 
 
 @pytest.fixture(scope="module")
-def settings(tmp_path_factory: pytest.TempPathFactory) -> TrainConfig:
+def settings(tmp_path_factory):
     return prepare(tmp_path_factory.mktemp("programs"))
 
 
-def run(name: str, config: TrainConfig, *arguments: str) -> Result:
+def run(name, config, *arguments):
     program = importlib.import_module(f"training.{name}").main
     assert isinstance(program, click.Command)
     path = to_yaml(config, Path(config.out).with_suffix(".yaml"))
@@ -44,7 +41,7 @@ def run(name: str, config: TrainConfig, *arguments: str) -> Result:
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_each_program_trains_and_evaluates_its_tasks(name: str, settings: TrainConfig) -> None:
+def test_each_program_trains_and_evaluates_its_tasks(name, settings):
     config = replace(elsewhere(settings, name), keep="best", markers=name == "joint")
     done = run(name, config, "--set", "steps=4")
     assert done.exit_code == 0, done.output
@@ -57,9 +54,7 @@ def test_each_program_trains_and_evaluates_its_tasks(name: str, settings: TrainC
     assert (checkpoint.tokens.task("prove") is not None) == (name == "joint")
 
 
-def test_the_model_card_names_files_settings_metrics_and_versions_but_no_paths(
-    settings: TrainConfig,
-) -> None:
+def test_the_model_card_names_files_settings_metrics_and_versions_but_no_paths(settings):
     config = elsewhere(settings, "carded")
     assert run("joint", config, "--set", "steps=2").exit_code == 0
     text = (Path(config.out) / "README.md").read_text()
@@ -74,7 +69,7 @@ def test_the_model_card_names_files_settings_metrics_and_versions_but_no_paths(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="retrieval is tested on Linux")
-def test_the_checkpoint_can_be_used_for_retrieval(settings: TrainConfig) -> None:
+def test_the_checkpoint_can_be_used_for_retrieval(settings):
     from admiral import Admiral, load_config
 
     config = elsewhere(settings, "answers")
@@ -86,7 +81,7 @@ def test_the_checkpoint_can_be_used_for_retrieval(settings: TrainConfig) -> None
 
 
 @pytest.fixture
-def new_process() -> Iterator[None]:
+def new_process():
     """Reset accelerate, which keeps the precision of the first run in a process."""
     AcceleratorState._reset_state(reset_partial_state=True)
     yield
@@ -109,9 +104,7 @@ def new_process() -> Iterator[None]:
         ("seed", "99999999999999999999", "is too large"),
     ],
 )
-def test_errors_are_reported_in_one_line(
-    settings: TrainConfig, key: str, value: str, message: str, new_process: None
-) -> None:
+def test_errors_are_reported_in_one_line(settings, key, value, message, new_process):
     config = elsewhere(settings, "bad")
     done = run("joint", config, "--set", f"{key}={value}")
     assert done.exit_code == 1 and isinstance(done.exception, SystemExit), done.output
@@ -120,7 +113,7 @@ def test_errors_are_reported_in_one_line(
     assert not Path(config.out).exists()
 
 
-def test_tracked_values_equal_those_of_the_log(settings: TrainConfig) -> None:
+def test_tracked_values_equal_those_of_the_log(settings):
     pytest.importorskip("tensorboard")
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
@@ -138,19 +131,19 @@ def test_tracked_values_equal_those_of_the_log(settings: TrainConfig) -> None:
 class Folder(HfApi):
     """A fake hub that stores repositories in a folder."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root):
         super().__init__()
         self.root = root
 
-    def create_repo(self, repo_id: str, **_: object) -> None:  # type: ignore[override]
+    def create_repo(self, repo_id, **_):
         (self.root / repo_id).mkdir(parents=True)
 
-    def upload_folder(self, *, repo_id: str, folder_path: Path, **_: object) -> None:  # type: ignore[override]
+    def upload_folder(self, *, repo_id, folder_path, **_):
         for path in folder_path.iterdir():
             (self.root / repo_id / path.name).write_bytes(path.read_bytes())
 
 
-def test_all_files_of_a_checkpoint_are_uploaded(settings: TrainConfig, tmp_path: Path) -> None:
+def test_all_files_of_a_checkpoint_are_uploaded(settings, tmp_path):
     config = elsewhere(settings, "pushed")
     done = run("joint", config, "--set", "steps=2", "--set", "push_to_hub=someone/pushed")
     assert done.exit_code == 1  # there is no network in tests

@@ -1,13 +1,11 @@
 """The program that fits the weights of the document scorer."""
 
-from __future__ import annotations
-
 import json
 from importlib import resources
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 
 from admiral import Admiral, RetrievalConfig
 from admiral.retrieval.document_ranking import NetworkDocumentScorer
@@ -18,17 +16,17 @@ DEMO = Path(str(resources.files("admiral"))) / "data" / "demo" / "claims.jsonl"
 QUICK = {"reranker": "bm25", "judge": "never", "title_beams": 0, "beam_size": 4, "max_hops": 2}
 
 
-def run(*arguments: object) -> Result:
+def run(*arguments):
     settings = [part for key, value in QUICK.items() for part in ("--set", f"{key}={value}")]
     return CliRunner().invoke(main, [*map(str, arguments), *settings])
 
 
-def test_the_weights_can_be_used(tmp_path: Path, user_cache: None) -> None:
+def test_the_weights_can_be_used(tmp_path, user_cache):
     out = tmp_path / "ranking.json"
     done = run("--source", f"gold:{DEMO}", "--limit", 6, "--out", out)
     assert done.exit_code == 0 and f"{out}: fitted on " in done.output, done.output
     assert len(NetworkDocumentScorer.read(out).units) == 8
-    config = RetrievalConfig(**QUICK, ranking_weights=str(out))  # type: ignore[arg-type]
+    config = RetrievalConfig(**QUICK, ranking_weights=str(out))
     with Admiral.from_pretrained(config=config) as system:
         documents = system.retrieve("The Eiffel Tower is in Paris.").documents
     scores = [one.score for one in documents]
@@ -48,9 +46,7 @@ def test_the_weights_can_be_used(tmp_path: Path, user_cache: None) -> None:
         (("--source", "gold:{tmp}/foreign.jsonl"), "no gold document was found in demo"),
     ],
 )
-def test_errors_name_the_file_or_the_option(
-    tmp_path: Path, user_cache: None, arguments: tuple[str, ...], says: str
-) -> None:
+def test_errors_name_the_file_or_the_option(tmp_path, user_cache, arguments, says):
     foreign = {"id": 1, "claim": "No.", "label": "SUPPORTS", "evidence": [["Nowhere", 0]]}
     (tmp_path / "foreign.jsonl").write_text(json.dumps(foreign) + "\n")
     done = run(
@@ -61,7 +57,7 @@ def test_errors_name_the_file_or_the_option(
     assert not (tmp_path / "w.json").exists()
 
 
-def test_the_input_is_not_overwritten(tmp_path: Path, user_cache: None) -> None:
+def test_the_input_is_not_overwritten(tmp_path, user_cache):
     claims = tmp_path / "claims.jsonl"
     claims.write_bytes(DEMO.read_bytes())
     done = run("--source", f"gold:{claims}", "--out", claims)

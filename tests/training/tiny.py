@@ -1,16 +1,12 @@
 """A tiny BART and T5 in the layout of the hub, a tiny knowledge base, and training samples."""
 
-from __future__ import annotations
-
 import errno
 import json
 import resource
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from string import ascii_letters, digits
-from typing import Any, TypeVar
 
 import pytest
 import torch
@@ -27,17 +23,13 @@ from training.data.samples import (
     RerankDocument,
     RerankSample,
     RetrieveSample,
-    Sample,
     write_samples,
 )
 from training.multitask.multitask_settings import TrainConfig
-from training.verification.verifier_settings import VerifierConfig
 from trie.model.quiet_transformers import quiet_transformers
 
-Config = TypeVar("Config", TrainConfig, VerifierConfig)
-
 #: Settings of a short run of either trainer.
-SHORT_RUN: dict[str, Any] = {
+SHORT_RUN = {
     "steps": 12,
     "warmup_steps": 2,
     "precision": "fp32",
@@ -52,7 +44,7 @@ RIVERS = dict(zip(TITLES, ("Tiber", "Seine", "Aker", "Aare"), strict=True))
 SPECIALS = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
 
 
-def write_hub_directory(folder: Path, positions: int = 128) -> Path:
+def write_hub_directory(folder, positions=128):
     """Write a BART in the hub's layout: byte-pair tokens, special ids 0 to 2, no task tokens."""
     core = Tokenizer(models.BPE())
     core.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -92,7 +84,7 @@ def write_hub_directory(folder: Path, positions: int = 128) -> Path:
     return folder
 
 
-def write_t5_directory(folder: Path, kind: str = "t5", positions: int = 128) -> Path:
+def write_t5_directory(folder, kind="t5", positions=128):
     """Write a model of T5's family (see `tests.trie.tiny_t5`) in the layout of the hub.
 
     As in the hub, the vocabulary has no braces and no ``<``, and the embedding has spare rows.
@@ -120,9 +112,9 @@ def write_t5_directory(folder: Path, kind: str = "t5", positions: int = 128) -> 
     return folder
 
 
-def some_samples() -> list[Sample]:
+def some_samples():
     """Return 16 and 4 retrieval samples of hops 0 and 1, 4 reranking and 8 proof samples."""
-    samples: list[Sample] = []
+    samples = []
     documents = [(t, (f"{t} is a city.", f"The {RIVERS[t]} is a river.")) for t in TITLES]
     for title, sentences in documents:
         claim = f"{title} is a city."
@@ -142,7 +134,7 @@ def some_samples() -> list[Sample]:
     return samples
 
 
-def prepare(folder: Path, write_start: Callable[[Path], Path] = write_hub_directory) -> TrainConfig:
+def prepare(folder, write_start=write_hub_directory):
     """Write checkpoint, samples and knowledge base, and return the settings of a short run."""
     write_start(folder / "start")
     write_samples(folder / "samples.jsonl", some_samples())
@@ -170,36 +162,36 @@ def prepare(folder: Path, write_start: Callable[[Path], Path] = write_hub_direct
     )
 
 
-def to_yaml(config: TrainConfig | VerifierConfig, path: Path) -> Path:
+def to_yaml(config, path):
     """Write settings to a file."""
     path.write_text("".join(f"{key}: {json.dumps(value)}\n" for key, value in vars(config).items()))
     return path
 
 
-def lines(config: TrainConfig | VerifierConfig) -> list[dict[str, float]]:
+def lines(config):
     """Return the log records of a run."""
     log = Path(f"{config.out}.run") / "log.jsonl"
     return [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
 
 
-def elsewhere(config: Config, out: str) -> Config:
+def elsewhere(config, out):
     """Return the same settings with another output directory next to it."""
     return replace(config, out=str(Path(config.out).with_name(out)))
 
 
-def weights(config: TrainConfig | VerifierConfig) -> dict[str, torch.Tensor]:
+def weights(config):
     """Return the weights of the exported model and its heads."""
     files = sorted(Path(config.out).glob("*.safetensors"))
     return {f"{path.stem}/{key}": w for path in files for key, w in load_file(path).items()}
 
 
-def same_weights(one: Config, other: Config) -> bool:
+def same_weights(one, other):
     """Return whether two runs exported the same weights."""
     ours, theirs = weights(one), weights(other)
     return ours.keys() == theirs.keys() and all(torch.equal(ours[k], theirs[k]) for k in ours)
 
 
-def check_named(load: Callable[[Path], object], folder: Path, text: str, key: str) -> None:
+def check_named(load, folder, text, key):
     """Check that a file of settings with one bad value is refused by file and key."""
     path = folder / "bad.yaml"
     path.write_text(text)
@@ -208,13 +200,13 @@ def check_named(load: Callable[[Path], object], folder: Path, text: str, key: st
     assert str(caught.value).startswith(f"{path}: key {key!r}: ")
 
 
-def no_space(*_: object) -> None:
+def no_space(*_):
     """Raise the error of a full disk."""
     raise OSError(errno.ENOSPC, "No space left on device")
 
 
 @contextmanager
-def full_disk(bytes_left: int) -> Iterator[None]:
+def full_disk(bytes_left):
     """Let the system refuse to write files beyond a size, as on a full disk."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (bytes_left, before[1]))

@@ -1,7 +1,5 @@
 """Select the best continuations, compared with sorting all of them."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -11,15 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import trie.continuations
-from trie.continuations import Continuations, ContinuationSelector, rank_in_group
-from trie.next_tokens import NextTokens
+from trie import Transitions
+from trie.continuations import ContinuationSelector, rank_in_group
+from trie.next_tokens import ConstraintBatch, NextTokens
 
 VOCABULARY = 8
-Row = tuple[int, int, int, int, float]  # input, beam, token, next state, score
 
 
 @st.composite
-def beams_with_next_tokens(draw: st.DrawFn) -> tuple[np.ndarray, NextTokens]:
+def beams_with_next_tokens(draw):
     """Beams of up to four inputs and their next tokens; some states are shared."""
     inputs = sorted(draw(st.lists(st.integers(0, 3), min_size=1, max_size=9)))
     tokens = st.sets(st.integers(0, VOCABULARY - 1), min_size=1)
@@ -31,16 +29,8 @@ def beams_with_next_tokens(draw: st.DrawFn) -> tuple[np.ndarray, NextTokens]:
     return np.array(inputs), next_tokens
 
 
-def slow(
-    logits: np.ndarray,
-    log_normalisers: np.ndarray | None,
-    inputs: np.ndarray,
-    scores: np.ndarray,
-    rows: np.ndarray,
-    next_tokens: NextTokens,
-    k: int,
-) -> list[Row]:
-    found: list[Row] = []
+def slow(logits, log_normalisers, inputs, scores, rows, next_tokens, k):
+    found = []
     for beam, number in enumerate(inputs.tolist()):
         group, row = next_tokens.rows[beam], rows[beam]
         first = next_tokens.offsets[group]
@@ -53,23 +43,21 @@ def slow(
             score = float(scores[beam]) + (float(logits[row, token]) - log_normaliser)
             found.append((number, beam, token, token + 100, score))
     found.sort(key=lambda one: (one[0], -one[4], one[1], one[2]))
-    kept: list[Row] = []
+    kept = []
     for one in found:
         if sum(other[0] == one[0] for other in kept) < k:
             kept.append(one)
     return kept
 
 
-def rows_of(best: Continuations) -> list[Row]:
+def rows_of(best):
     arrays = (best.inputs, best.beams, best.tokens, best.states, best.scores)
     return list(zip(*(array.tolist() for array in arrays), strict=True))
 
 
 @pytest.mark.parametrize("wide", [0, 6, 1 << 14])
 @given(beams_with_next_tokens(), st.integers(1, 7), st.integers(0, 1000))
-def test_equals_sorting_everything(
-    wide: int, case: tuple[np.ndarray, NextTokens], k: int, seed: int
-) -> None:
+def test_equals_sorting_everything(wide, case, k, seed):
     """Scores are small integers, so that many are equal and sums are exact."""
     inputs, next_tokens = case
     rng = np.random.default_rng(seed)
@@ -99,9 +87,7 @@ def test_equals_sorting_everything(
 
 @pytest.mark.parametrize("wide", [0, 1 << 14])
 @given(beams_with_next_tokens(), st.integers(1, 7), st.integers(0, 1000))
-def test_scores_normalised_over_the_allowed_tokens(
-    wide: int, case: tuple[np.ndarray, NextTokens], k: int, seed: int
-) -> None:
+def test_scores_normalised_over_the_allowed_tokens(wide, case, k, seed):
     inputs, next_tokens = case
     rng = np.random.default_rng(seed)
     logits = rng.normal(size=(len(inputs), VOCABULARY)).astype(np.float32) * 3
@@ -119,13 +105,7 @@ def test_scores_normalised_over_the_allowed_tokens(
 @pytest.mark.parametrize("normalise", [False, True])
 @pytest.mark.parametrize("wide", [0, 1 << 14])
 @given(beams_with_next_tokens(), st.integers(1, 7), st.integers(0, 1000))
-def test_nan_is_never_dropped(
-    wide: int,
-    normalise: bool,
-    case: tuple[np.ndarray, NextTokens],
-    k: int,
-    seed: int,
-) -> None:
+def test_nan_is_never_dropped(wide, normalise, case, k, seed):
     inputs, next_tokens = case
     rng = np.random.default_rng(seed)
     logits = torch.from_numpy(rng.normal(size=(len(inputs), VOCABULARY)).astype(np.float32))
@@ -143,5 +123,74 @@ def test_nan_is_never_dropped(
             selector.top_k(k)
 
 
-def test_rank_in_group() -> None:
+def test_rank_in_group():
     assert rank_in_group(np.array([1, 1, 1, 4, 6, 6])).tolist() == [0, 1, 2, 0, 0, 1]
+
+
+class Table:
+    """A constraint given by a table of moves; records its queries."""
+
+    start = 0
+
+    def __init__(self, moves):
+        self.moves = [dict(sorted(one.items())) for one in moves]
+        self.asked = []
+
+    def transitions(self, states):
+        self.asked.append(states.tolist())
+        found = [self.moves[state] for state in states.tolist()]
+        return Transitions(
+            np.array([token for one in found for token in one], dtype=np.int64),
+            np.array([state for one in found for state in one.values()], dtype=np.int64),
+            np.array([len(one) for one in found], dtype=np.int64),
+        )
+
+
+moves = st.lists(st.dictionaries(st.integers(0, 9), st.integers(0, 2)), min_size=3, max_size=3)
+
+
+@given(
+    st.lists(moves.map(Table), min_size=1, max_size=3),
+    st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), max_size=9),
+)
+def test_equals_one_beam_at_a_time(tables, pairs):
+    constraints = [*tables, tables[0], tables[0]]  # inputs may share one
+    inputs = np.array(sorted(number for number, _ in pairs), dtype=np.int64)
+    states = np.array([state for _, state in pairs], dtype=np.int64)
+    found = ConstraintBatch(constraints).next_tokens(inputs, states, 10)
+    expected = [
+        constraints[c].moves[s] for c, s in zip(inputs.tolist(), states.tolist(), strict=True)
+    ]
+    beams, places = found.positions(np.arange(len(inputs)))
+    assert list(
+        zip(
+            beams.tolist(),
+            found.tokens[places].tolist(),
+            found.next_states[places].tolist(),
+            strict=True,
+        )
+    ) == [(beam, token, state) for beam, one in enumerate(expected) for token, state in one.items()]
+    assert found.forced == all(len(one) < 2 for one in expected)
+    rows = found.rows.repeat(11)
+    tokens = np.tile(np.arange(-1, 10), len(inputs))  # 99 is beyond all tokens
+    tokens[tokens < 0] = 99
+    states_after = found.states_after(rows, tokens).reshape(-1, 11).tolist()
+    assert states_after == [[one.get(t, -1) for t in (99, *range(10))] for one in expected]
+    assert found.states_after(np.full(10, -1), np.arange(10)).tolist() == [-1] * 10
+    more = found.with_single_tokens(np.array([7, 99]), np.array([0, 1]) + len(found.sizes))
+    assert more.states_after(more.rows, np.array([7, 99])).tolist() == [-1, -1]
+    assert more.tokens[more.positions(np.arange(2))[1]].tolist() == [7, 99]
+    assert more.states_after(rows, tokens).reshape(-1, 11).tolist() == states_after
+    for table in tables:
+        assert len(table.asked) <= 1, "each constraint is queried once"
+        for asked in table.asked:
+            assert asked == sorted(set(asked)), "once per state"
+
+
+@pytest.mark.parametrize("token", [-1, 10])
+def test_tokens_outside_the_vocabulary_are_rejected(token):
+    batch = ConstraintBatch([Table([{3: 0}]), Table([{4: 0, token: 0}])])
+    zeros = np.zeros(1, dtype=np.int64)
+    assert batch.next_tokens(zeros, zeros, 10).tokens.tolist() == [3]
+    with pytest.raises(ValueError, match="outside the model's vocabulary of 10"):
+        batch.next_tokens(np.arange(2), np.zeros(2, dtype=np.int64), 10)

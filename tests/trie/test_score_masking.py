@@ -1,7 +1,5 @@
 """Mask scores, compared with a loop over rows and tokens."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -18,7 +16,7 @@ VOCABULARY, FALLBACK = 8, -1e4
 
 
 @st.composite
-def next_token_sets(draw: st.DrawFn) -> NextTokens:
+def next_token_sets(draw):
     """Next tokens of up to nine rows, some of which share them."""
     tokens = st.sets(st.integers(0, VOCABULARY - 1), min_size=1)
     found = draw(st.lists(tokens.map(sorted), min_size=1, max_size=4))
@@ -28,7 +26,7 @@ def next_token_sets(draw: st.DrawFn) -> NextTokens:
     return NextTokens(np.array(of), flat, flat + 100, np.cumsum(sizes) - sizes, sizes)
 
 
-def slow(scores: torch.Tensor, next_tokens: NextTokens) -> tuple[torch.Tensor, list[int]]:
+def slow(scores, next_tokens):
     kept, lost = torch.full_like(scores, -math.inf), []
     for row, group in enumerate(next_tokens.rows.tolist()):
         first = next_tokens.offsets[group]
@@ -44,7 +42,7 @@ def slow(scores: torch.Tensor, next_tokens: NextTokens) -> tuple[torch.Tensor, l
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
 @pytest.mark.parametrize("wide", [0, 6, 1 << 14])
 @given(st.lists(next_token_sets(), min_size=1, max_size=7), st.integers(0, 1000))
-def test_equals_the_loop(wide: int, dtype: torch.dtype, cases: list[NextTokens], seed: int) -> None:
+def test_equals_the_loop(wide, dtype, cases, seed):
     """One object is called several times and caches masks; scores include inf and NaN."""
     rng = np.random.default_rng(seed)
     masker = ScoreMasker()
@@ -63,7 +61,7 @@ def test_equals_the_loop(wide: int, dtype: torch.dtype, cases: list[NextTokens],
         torch.testing.assert_close(given_scores, untouched, rtol=0, atol=0, equal_nan=True)
 
 
-def test_cached_masks_fit_the_scores() -> None:
+def test_cached_masks_fit_the_scores():
     """The same tokens with another vocabulary or dtype."""
     tokens, zero = np.array([1, 3]), np.zeros(1, dtype=np.int64)
     next_tokens = NextTokens(zero, tokens, tokens, zero, np.array([2]))

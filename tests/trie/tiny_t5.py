@@ -1,10 +1,5 @@
 """Tiny untrained models of T5's family, and a tokenizer like theirs."""
 
-from __future__ import annotations
-
-from collections.abc import Iterable, Sequence
-from typing import Any
-
 import torch
 import transformers
 from tokenizers import (
@@ -16,11 +11,11 @@ from tokenizers import (
     pre_tokenizers,
     processors,
 )
-from transformers import PreTrainedModel, PreTrainedTokenizerFast
+from transformers import PreTrainedTokenizerFast
 
 PAD, EOS, VOCABULARY = 0, 1, 30
 #: Versions of T5, and its relatives; classes of transformers and fields of their configurations.
-KINDS: dict[str, tuple[str, dict[str, object]]] = {
+KINDS = {
     "t5": ("T5", {}),
     "t5 v1.1": ("T5", {"feed_forward_proj": "gated-gelu", "tie_word_embeddings": False}),
     "mt5": ("MT5", {}),
@@ -33,10 +28,10 @@ KINDS: dict[str, tuple[str, dict[str, object]]] = {
 }
 
 
-def t5(seed: int, kind: str = "t5", **changes: object) -> PreTrainedModel:
+def t5(seed, kind="t5", **changes):
     """Return a model whose scores are far apart; inputs and outputs have up to 24 tokens."""
     name, fields = KINDS[kind]
-    settings: dict[str, object] = {
+    settings = {
         "vocab_size": VOCABULARY,
         "d_model": 16,
         "d_kv": 6,  # heads times this size is not the size of the states
@@ -55,7 +50,7 @@ def t5(seed: int, kind: str = "t5", **changes: object) -> PreTrainedModel:
     }
     torch.manual_seed(seed)
     config = getattr(transformers, f"{name}Config")(**{**settings, **fields, **changes})
-    model: Any = getattr(transformers, f"{name}ForConditionalGeneration")(config)
+    model = getattr(transformers, f"{name}ForConditionalGeneration")(config)
     for field, parameter in model.named_parameters():
         if "norm" in field:
             torch.nn.init.normal_(parameter, mean=1.0, std=0.2)
@@ -63,13 +58,11 @@ def t5(seed: int, kind: str = "t5", **changes: object) -> PreTrainedModel:
             torch.nn.init.normal_(parameter, std=2.0)
     if kind == "t5 v1.1":  # as in the published checkpoints; transformers ties new models
         model.lm_head.weight = torch.nn.Parameter(torch.randn(model.lm_head.weight.shape))
-    made: PreTrainedModel = model
+    made = model
     return made
 
 
-def unigram_tokenizer(
-    words: Iterable[str], characters: str, added: Sequence[str] = ()
-) -> PreTrainedTokenizerFast:
+def unigram_tokenizer(words, characters, added=()):
     """Return a tokenizer in the form of T5's: pieces with scores for words and for characters.
 
     As in T5, special tokens are pieces of the vocabulary, pieces of words begin with a mark, and

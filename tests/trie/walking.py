@@ -2,10 +2,8 @@
 
 import numpy as np
 
-from trie import Constraint
 
-
-def following(constraint: Constraint, state: int) -> dict[int, int]:
+def following(constraint, state):
     """Return the tokens that may follow, ascending, and the state after each."""
     found = constraint.transitions(np.array([state]))
     assert found.tokens.dtype == found.next_states.dtype == found.sizes.dtype == np.int64
@@ -14,10 +12,10 @@ def following(constraint: Constraint, state: int) -> dict[int, int]:
     return dict(zip(found.tokens.tolist(), found.next_states.tolist(), strict=True))
 
 
-def language(constraint: Constraint, eos: int) -> dict[tuple[int, ...], int]:
+def language(constraint, eos):
     """Return all sequences that a constraint accepts, and the state after each."""
-    accepted: dict[tuple[int, ...], int] = {}
-    todo: list[tuple[tuple[int, ...], int]] = [((), constraint.start)]
+    accepted = {}
+    todo = [((), constraint.start)]
     while todo:
         ids, state = todo.pop()
         successors = following(constraint, state)

@@ -1,7 +1,5 @@
 """Telemetry of the other frameworks is switched off."""
 
-from __future__ import annotations
-
 import os
 
 # Before Haystack is imported: otherwise it writes into the home directory and reports runs.

@@ -1,7 +1,5 @@
 """The component for Haystack, used by the real package."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

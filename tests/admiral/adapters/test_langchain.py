@@ -1,7 +1,5 @@
 """The retriever for LangChain, used by the real package."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest
@@ -33,7 +31,7 @@ class Log(BaseCallbackHandler):
     """Record the starts, ends and errors of runs."""
 
     def __init__(self):
-        self.events: list[str] = []
+        self.events = []
 
     def on_retriever_start(self, *_, **__):
         self.events.append("start")

@@ -1,12 +1,7 @@
 """Documents as the adapters return them."""
 
-from __future__ import annotations
-
 import json
 
-import pytest
-
-from admiral import Admiral, AdmiralError
 from admiral.adapters.retrieved_documents import retrieved_documents
 
 CLAIM = "The 66th Primetime Emmy Awards was hosted by an Iraqi comedian born in 1973."
@@ -46,11 +41,3 @@ def test_documents_of_the_first_stage_have_no_proof(quick):
     assert [
         (m["hop"], m["sufficient"], m["proof"], m["missing"], m["evidence"]) for m in metadata
     ] == [(0, False, None, None, [])] * 3
-
-
-def test_a_closed_system_is_one_clear_error(quick):
-    result = quick.retrieve(CLAIM, hops=1)
-    other = Admiral(quick.kb, quick.checkpoint, quick.config, quick.stages)
-    other.in_use.close()
-    with pytest.raises(AdmiralError, match="the system was closed"):
-        retrieved_documents(other, result, 3)

@@ -1,7 +1,5 @@
 """The adapters with the client of a service in place of a system."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

@@ -1,7 +1,5 @@
 """Sources and claims of our own for the tests of citations."""
 
-from __future__ import annotations
-
 from admiral.citations.citation_records import Citation, CitedClaim
 from admiral.library.source_records import Passage, Source
 

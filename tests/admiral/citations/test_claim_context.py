@@ -1,7 +1,5 @@
 """What models read of a claim: the order of its pieces, and what is cut where it is too long."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Scores as probabilities and percentiles."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """Which sources can be read."""
 
-from __future__ import annotations
-
 import pytest
 
 from admiral.citations.citation_records import Citation
@@ -32,14 +30,14 @@ def test_the_language_that_a_source_names_counts(language, status):
         (" \n", "no_text"),
     ],
 )
-def test_without_a_language_the_words_count(text: str, status: str) -> None:
+def test_without_a_language_the_words_count(text, status):
     source = Source(CITATION.url, "Title", text)
     found = source_status(source, CITATION, is_web=True, is_blocked=False, min_words=20)
     assert found == status
 
 
 @pytest.mark.parametrize(("words", "status"), [(19, "too_short"), (20, "scored"), (21, "scored")])
-def test_a_source_has_at_least_the_words_asked_for(words: int, status: str) -> None:
+def test_a_source_has_at_least_the_words_asked_for(words, status):
     source = Source(CITATION.url, "Title", "the " * words, language="en")
     found = source_status(source, CITATION, is_web=True, is_blocked=False, min_words=20)
     assert found == status
@@ -54,8 +52,6 @@ def test_a_source_has_at_least_the_words_asked_for(words: int, status: str) -> N
         ("isbn:1", False, False, "not_web"),
     ],
 )
-def test_a_source_that_is_not_there_has_a_reason(
-    url: str, is_web: bool, is_blocked: bool, status: str
-) -> None:
+def test_a_source_that_is_not_there_has_a_reason(url, is_web, is_blocked, status):
     found = source_status(None, Citation(url), is_web=is_web, is_blocked=is_blocked, min_words=20)
     assert found == status

@@ -1,7 +1,5 @@
 """Retrieval of sources for claims: queries, page ranks, fusion and filters."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -63,7 +61,7 @@ def test_page_ranks_and_fusion_are_those_of_the_definition(triples):
     rankings = [ranking(each) for each in triples]
     orders = []
     for found in rankings:
-        pages: list[str] = []
+        pages = []
         for scored in found:
             if scored.passage.url not in pages:
                 pages.append(scored.passage.url)
@@ -132,7 +130,7 @@ def test_sparse_and_dense_rankings_are_fused(library, fusion):
         dense = opened.dense(FakeEncoder())
         bridge = CitedClaim(id="3", claim="zebra")
         assert SourceSearch(opened, sparse=opened).search([bridge], 5) == [[]]
-        search = SourceSearch(opened, sparse=opened, dense=dense, fusion=fusion)  # type: ignore[arg-type]
+        search = SourceSearch(opened, sparse=opened, dense=dense, fusion=fusion)
         (found,) = search.search([bridge], 5)
         assert {s.passage.url for s in found} == {s.url for s in SOURCES[1:]}
         ((query, urls),) = search.candidates([bridge], 2)

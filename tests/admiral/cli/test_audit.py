@@ -1,7 +1,5 @@
 """`admiral audit` over the bundled demo: decisions, statuses and errors."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
@@ -57,7 +55,7 @@ def test_a_page_of_the_demo(library, tmp_path):
 
 def test_statuses_of_the_demo_are_those_of_its_gold_file(library):
     """Of all claims with a source that cannot be checked, and some others."""
-    gold: dict[str, list[str]] = {}
+    gold = {}
     for line in (DEMO / "gold.jsonl").read_text().splitlines():
         record = json.loads(line)
         gold.setdefault(record["id"], []).append(record["status"])

@@ -1,19 +1,17 @@
-"""`admiral evaluate` and `admiral compare` on small runs."""
-
-from __future__ import annotations
+"""`admiral evaluate`, `compare` and `report` on small runs."""
 
 import json
 import os
-import subprocess
-from collections.abc import Callable
 
+import ir_measures
 import pytest
 from click.testing import CliRunner
 
 from admiral.cli.evaluate import compare_command, evaluate_command
+from admiral.records import Claim
 from tests.admiral.evaluation.small_runs import record, written
+from tests.admiral.results import result
 
-Admiral = Callable[..., subprocess.CompletedProcess[bytes]]
 CLAIMS = [
     {"id": n, "claim": "c", "label": "SUPPORTS", "evidence": [[[1, 2, title, 0]]]}
     for n, title in enumerate("ABCD", 1)
@@ -140,3 +138,100 @@ def test_huge_numbers_are_wrong_usage(option, gold, run, tmp_path):
         done = CliRunner().invoke(command, [*arguments, *option])
         assert done.exit_code == 2
         assert f"'{option[0]}'" in done.output
+
+
+CORPUS = (
+    ("MED-10", "Mercury", "Mercury is the planet closest to the Sun."),
+    ("MED_2%", "Mercury", "Mercury is a metal that is liquid at room temperature."),
+    ("4983", "", "Venus is the hottest planet."),
+    ("x", "Mars", "Mars is called the red planet because of rust."),
+)
+QUERIES = (("PLAIN-1", "Which planet is closest to the Sun?"), ("PLAIN-2", "a liquid metal"))
+QRELS = (("PLAIN-1", "MED-10", 2), ("PLAIN-1", "4983", 1), ("PLAIN-2", "MED_2%", 1))
+
+
+def _write(path, lines):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(line + "\n" for line in lines))
+
+
+def test_a_data_set_from_its_folder_to_its_scores(admiral, tmp_path):
+    data, kb = tmp_path / "planets", tmp_path / "kb"
+    _write(
+        data / "corpus.jsonl", (json.dumps({"_id": i, "title": t, "text": x}) for i, t, x in CORPUS)
+    )
+    _write(data / "queries.jsonl", (json.dumps({"_id": i, "text": x}) for i, x in QUERIES))
+    rows = ["query-id\tcorpus-id\tscore", *("\t".join(map(str, row)) for row in QRELS)]
+    _write(data / "qrels" / "test.tsv", rows)
+    done = admiral("index", data, "--kb", kb, "--bm25", "bm25s")
+    assert done.returncode == 0, done.stderr.decode()
+
+    output, run = tmp_path / "results.jsonl", tmp_path / "run.trec"
+    given = ("--kb", kb, "--input", data / "queries.jsonl", "--output", output, "--trec", run)
+    done = admiral("retrieve", *given, "--hops", "0", "--set", "generator=false")
+    assert done.returncode == 0, done.stderr.decode()
+    records = [json.loads(line) for line in output.read_text().splitlines()]
+    assert [record["id"] for record in records] == ["PLAIN-1", "PLAIN-2"]
+    assert [record["documents"][0]["id"] for record in records] == ["MED-10", "MED_2%"]
+    lines = [line.split() for line in run.read_text().splitlines()]
+    assert {line[2] for line in lines} <= {id for id, _, _ in CORPUS}
+
+    names = ["AP", "R@10", "RR", "nDCG@10"]
+    expected = ir_measures.calc_aggregate(
+        [ir_measures.parse_measure(name) for name in names],
+        [ir_measures.Qrel(query, document, grade) for query, document, grade in QRELS],
+        ir_measures.read_trec_run(str(run)),
+    )
+    for predictions in (output, run):
+        gold = ("--gold", data / "qrels" / "test.tsv", "--predictions", predictions)
+        done = admiral("evaluate", "qrels", *gold, "--k", "10", "--json")
+        assert done.returncode == 0, done.stderr.decode()
+        measures = json.loads(done.stdout)["measures"]
+        values = {m["name"]: m["groups"][0]["value"] for m in measures}
+        assert values == pytest.approx({str(m): v for m, v in expected.items()}, abs=1e-6)
+
+
+CLAIM = {"id": 7, "claim": "Ada wrote.", "evidence": [["Seth Meyers", 0]]}
+
+
+def test_a_page_is_written(admiral, tmp_path):
+    results = written(tmp_path / "r.jsonl", [result(Claim("7", "Ada wrote.")).to_json()])
+    gold, out = written(tmp_path / "g.jsonl", [CLAIM]), tmp_path / "r.html"
+    assert admiral("report", results, "--output", out).returncode == 0
+    assert "evidence sufficient" in out.read_text(encoding="utf-8")
+    done = admiral("report", results, "--gold", gold, "--output", out)
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert done.stderr.decode() == f"{out}: 1 claim\n"
+    said = "Seth Meyers is an American comedian"  # only the knowledge base knows
+    assert said not in out.read_text(encoding="utf-8")
+    assert (
+        admiral("report", results, "--gold", gold, "--output", out, "--kb", "demo").returncode == 0
+    )
+    assert said in out.read_text(encoding="utf-8")
+    settings = {"settings": {"kb": "demo"}}
+    (tmp_path / "r.jsonl.settings.json").write_text(json.dumps(settings))
+    assert admiral("report", results, "--gold", gold, "--output", out).returncode == 0
+    assert said in out.read_text(encoding="utf-8")
+
+
+def test_errors_are_one_line_and_leave_nothing(admiral, tmp_path):
+    results = written(tmp_path / "r.jsonl", [result(Claim("7", "Ada wrote.")).to_json()])
+    gold = written(tmp_path / "g.jsonl", [CLAIM])
+    other = written(tmp_path / "o.jsonl", [{**CLAIM, "id": 9}])
+    out, pipe = tmp_path / "r.html", tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for arguments, message in (
+        (["--gold", gold, "--output", gold], b"is the input as well"),
+        (["--gold", gold, "--output", tmp_path / "no" / "r.html"], b"does not exist"),
+        (["--gold", gold, "--output", pipe], b"is not a regular file"),
+        (["--gold", gold, "--output", out, "--kb", tmp_path], b"which is read. Choose another"),
+        (["--gold", other, "--output", out], b"no claim of the gold file is among"),
+        (["--gold", gold, "--output", out, "--kb", tmp_path / "kb"], b"kb"),
+    ):
+        done = admiral("report", results, *arguments)
+        assert done.returncode == 1
+        assert message in done.stderr
+        assert done.stderr.count(b"\n") == 1
+    assert not out.exists()
+    assert pipe.is_fifo()
+    assert gold.read_text().startswith("{")

@@ -1,7 +1,5 @@
 """`admiral experiment` on the command line."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -69,7 +67,6 @@ def test_a_job_process_ends_with_its_parent(environment, tmp_path):
     }
     command = [sys.executable, "-m", "admiral.experiments.job_process", str(note)]
     with subprocess.Popen(command, env=environment, stdin=subprocess.PIPE) as process:
-        assert process.stdin is not None
         process.stdin.write(json.dumps(job).encode() + b"\n")
         process.stdin.flush()
         deadline = time.monotonic() + 120

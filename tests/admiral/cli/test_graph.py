@@ -1,12 +1,9 @@
 """`admiral graph`, `admiral evaluate graph` and `admiral verify` over a knowledge base with one."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess
 import time
-from pathlib import Path
 
 import pytest
 
@@ -23,12 +20,7 @@ RECORDS = [
 ]
 CLAIM = "Seth Meyers works for NBC."
 GOLD = [
-    {
-        "id": "1",
-        "claim": CLAIM,
-        "evidence": [["Seth Meyers", 0], ["Late Night", 0]],
-        "num_hops": 2,
-    },
+    {"id": "1", "claim": CLAIM, "evidence": [["Seth Meyers", 0], ["Late Night", 0]], "num_hops": 2},
     {"id": "2", "claim": "Someone hosts it.", "evidence": [["Late Night", 1]]},
     {"id": "3", "claim": "NBC is in New York.", "evidence": [["NBC", 0], ["New York", 0]]},
     {"id": "4", "claim": "NBC is in Paris.", "evidence": [["Paris", 0]]},
@@ -36,7 +28,7 @@ GOLD = [
 
 
 @pytest.fixture(scope="module")
-def kb(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def kb(tmp_path_factory):
     folder = tmp_path_factory.mktemp("graph")
     corpus = folder / "corpus.jsonl"
     corpus.write_text("".join(json.dumps(record) + "\n" for record in RECORDS))
@@ -46,24 +38,24 @@ def kb(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "kb"
 
 
-def run(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> str:
+def run(capsys, *arguments):
     assert main([str(argument) for argument in arguments]) == 0
     return capsys.readouterr().out
 
 
-def fail(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> str:
+def fail(capsys, *arguments):
     assert main([str(argument) for argument in arguments]) == 1
     return capsys.readouterr().err
 
 
-def run_failing(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> str:
+def run_failing(capsys, *arguments):
     """Return what a command that fails writes to both streams."""
     assert main([str(argument) for argument in arguments]) == 1
     captured = capsys.readouterr()
     return captured.out + captured.err
 
 
-def test_build_and_info(kb: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_build_and_info(kb, capsys):
     said = run(capsys, "graph", "build", "--kb", kb, "--no-progress")
     assert "4 mentions of 3 documents in 7 sentences" in said
     report = json.loads(run(capsys, "graph", "build", "--kb", kb, "--no-progress", "--json"))
@@ -73,7 +65,7 @@ def test_build_and_info(kb: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert (facts["frames"], facts["aliases"]) == (7, True)
 
 
-def test_a_ranking(kb: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_ranking(kb, capsys):
     said = run(capsys, "graph", "query", CLAIM, "--kb", kb)
     assert " 1. " in said
     assert "Late Night" in said
@@ -83,8 +75,8 @@ def test_a_ranking(kb: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert len(record["documents"]) == len(record["sentences"]) == 3
 
 
-def test_the_sets_of_the_paper(kb: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    def found(*options: str) -> set[tuple[str, int]]:
+def test_the_sets_of_the_paper(kb, capsys):
+    def found(*options):
         query = ("graph", "query", CLAIM, "--kb", kb, "-k", "20", "--json", *options)
         record = json.loads(run(capsys, *query))
         assert record["entities"] == ["Seth Meyers", "NBC"]
@@ -107,7 +99,7 @@ def test_the_sets_of_the_paper(kb: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert "\x1b" not in said
 
 
-def test_queries_that_find_nothing(kb: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_queries_that_find_nothing(kb, capsys):
     said = fail(capsys, "graph", "query", "zzz", "--kb", kb)
     assert "names no document, and none has any of its words" in said
     said = fail(capsys, "graph", "query", "zzz", "--kb", kb, "--method", "graph")
@@ -117,7 +109,7 @@ def test_queries_that_find_nothing(kb: Path, capsys: pytest.CaptureFixture[str])
     assert "CLAIM: is empty" in fail(capsys, "graph", "query", " ", "--kb", kb)
 
 
-def test_explain(kb: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_explain(kb, capsys):
     said = run(capsys, "graph", "explain", "Seth Meyers", "NBC", "--kb", kb)
     assert "sentences with both: 0, documents between: 1" in said
     assert "He hosts Late Night." in said
@@ -136,7 +128,7 @@ def test_explain(kb: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "'Paris'" in fail(capsys, "graph", "explain", "NBC", "Paris", "--kb", kb)
 
 
-def test_evaluate(kb: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_evaluate(kb, capsys):
     gold = kb.parent / "gold.jsonl"
     said = run(capsys, "evaluate", "graph", "--gold", gold, "--kb", kb, "--k", "2")
     assert "graph, 2 of 4 claims" in said
@@ -156,7 +148,7 @@ def test_evaluate(kb: Path, capsys: pytest.CaptureFixture[str]) -> None:
     }
 
 
-def test_evaluate_without_what_it_needs(kb: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_evaluate_without_what_it_needs(kb, capsys):
     gold = str(kb.parent / "gold.jsonl")
     assert main(["evaluate", "graph", "--gold", gold]) == 2
     assert main(["evaluate", "graph", "--gold", gold, "--kb", str(kb), "--intervals"]) == 2
@@ -167,16 +159,14 @@ def test_evaluate_without_what_it_needs(kb: Path, capsys: pytest.CaptureFixture[
     assert "no claim is left to evaluate (names fewer than 9 documents: 3" in said
 
 
-def test_evaluate_rankings_only(kb: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_evaluate_rankings_only(kb, capsys):
     gold = kb.parent / "gold.jsonl"
     evaluate = ("evaluate", "graph", "--gold", gold, "--kb", kb, "--json", "--rankings-only")
     record = json.loads(run(capsys, *evaluate, "--k", "2"))
     assert {row["method"] for row in record["methods"]} == {"pagerank@2", "BM25@2"}
 
 
-def test_index_with_a_graph_that_changes_follow(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_index_with_a_graph_that_changes_follow(tmp_path, capsys):
     corpus, more, kb = tmp_path / "corpus.jsonl", tmp_path / "more.jsonl", tmp_path / "kb"
     corpus.write_text("".join(json.dumps(record) + "\n" for record in RECORDS))
     more.write_text(json.dumps({"title": "Meyers", "sentences": ["Born near NBC."]}))
@@ -185,7 +175,7 @@ def test_index_with_a_graph_that_changes_follow(
     record = json.loads(run(capsys, *index, "--overwrite", "--json"))
     assert (record["documents"], record["graph"]["mentions"]) == (5, 4)
 
-    def frames() -> int:
+    def frames():
         assert run(capsys, "verify", "--kb", kb, "--no-progress").startswith(f"{kb}: sound")
         return int(json.loads(run(capsys, "graph", "info", "--kb", kb, "--json"))["frames"])
 
@@ -199,7 +189,7 @@ def test_index_with_a_graph_that_changes_follow(
     assert not (kb / "documents").exists()  # files of the earlier version are gone
 
 
-def test_export(kb: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_export(kb, tmp_path, capsys):
     export = ("graph", "export", "--kb", kb)
     said = run(capsys, *export, tmp_path / "graph.graphml")
     assert "5 documents, 4 pairs that mention each other" in said
@@ -216,7 +206,7 @@ def test_export(kb: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert "is a directory" in fail(capsys, *export, tmp_path)
 
 
-def test_verify(kb: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_verify(kb, capsys):
     assert f"{kb}: sound" in run(capsys, "verify", "--kb", kb, "--no-progress")
     path = kb / "graph" / "row_frames.npy"
     whole = path.read_bytes()
@@ -226,7 +216,7 @@ def test_verify(kb: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path.write_bytes(whole)
 
 
-def test_a_stale_graph(kb: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_stale_graph(kb, tmp_path, capsys):
     shutil.copytree(kb, tmp_path / "kb")
     more = tmp_path / "more.jsonl"
     more.write_text(json.dumps({"title": "New", "text": "New."}))
@@ -235,7 +225,7 @@ def test_a_stale_graph(kb: Path, tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert "of another version of the knowledge base. Build it with `admiral graph build" in said
 
 
-def large_corpus(path: Path) -> Path:
+def large_corpus(path):
     """Write documents that name each other so often that the graph takes a while."""
     names = [f"Harbour {n} of Ashcombe" for n in range(3000)]
     with path.open("w") as file:
@@ -247,12 +237,8 @@ def large_corpus(path: Path) -> Path:
 
 
 def test_a_killed_index_says_that_its_graph_is_missing_and_resumes(
-    tmp_path: Path,
-    environment: dict[str, str],
-    command: list[str],
-    capsys: pytest.CaptureFixture[str],
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+    tmp_path, environment, command, capsys, caplog
+):
     kb, corpus = tmp_path / "kb", large_corpus(tmp_path / "corpus.jsonl")
     index = ["index", str(corpus), "--kb", str(kb), "--bm25", "bm25s", "--graph", "--no-progress"]
     process = subprocess.Popen([*command, *index], env=environment, stdout=subprocess.DEVNULL)
@@ -283,7 +269,7 @@ def test_a_killed_index_says_that_its_graph_is_missing_and_resumes(
     assert (kb / "manifest.json").read_bytes() == written
 
 
-def test_only_the_same_command_resumes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_only_the_same_command_resumes(tmp_path, capsys):
     kb, corpus = tmp_path / "kb", tmp_path / "corpus.jsonl"
     corpus.write_text("".join(json.dumps(record) + "\n" for record in RECORDS[:3]))
     build([corpus], kb, bm25="bm25s", graph=True, progress=False)

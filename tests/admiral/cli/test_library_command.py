@@ -1,7 +1,5 @@
 """``admiral library`` from building to searching, and its errors."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

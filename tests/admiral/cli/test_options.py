@@ -1,16 +1,18 @@
-"""Helpers of the commands."""
+"""Options, and the settings files that `make settings` writes."""
 
-from __future__ import annotations
-
-import os
 from pathlib import Path
 
 import pytest
+import yaml
+from click.testing import CliRunner
 
 from admiral.cli.options import checked_text, overrides
 from admiral.cli.prove import split_title
+from admiral.cli.retrieve import retrieve_command
+from admiral.cli.settings import settings_command
+from admiral.config import RetrievalConfig, load_config
 from admiral.errors import AdmiralError
-from admiral.storage.output_paths import check_output_path
+from admiral.storage.declared_settings import declared_settings
 
 
 def test_options_override_assignments():
@@ -42,18 +44,34 @@ def test_titles_in_brackets(given, title, text):
     assert split_title(given) == (title, text)
 
 
-def test_output_paths_are_checked(tmp_path):
-    pipe, link, lost = (tmp_path / name for name in ("pipe", "link", "lost"))
-    os.mkfifo(pipe)
-    link.symlink_to("file")
-    lost.symlink_to(tmp_path / "absent" / "file")
-    for place in (link, tmp_path / "file", Path("file")):
-        check_output_path(place)
-    for place, problem in (
-        (pipe, "is not a regular file"),
-        (tmp_path, "is a directory"),
-        (lost, "directory does not exist"),
-        (tmp_path / "absent" / "file", "directory does not exist"),
-    ):
-        with pytest.raises(AdmiralError, match=problem):
-            check_output_path(place)
+ROOT = Path(__file__).parents[3]
+NAMES = [declared.name for declared in declared_settings(RetrievalConfig)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "file"),
+    [
+        ([], "configs/retrieval.yaml"),
+        (["--markdown"], "docs/settings.md"),
+        (["--citations"], "configs/citations.yaml"),
+    ],
+)
+def test_generated_files_are_up_to_date(arguments, file):
+    output = CliRunner().invoke(settings_command, arguments).output
+    assert output == (ROOT / file).read_text(encoding="utf-8"), "run `make settings`"
+
+
+def test_the_yaml_file_has_every_setting_with_its_default():
+    path = ROOT / "configs" / "retrieval.yaml"
+    assert list(yaml.safe_load(path.read_text())) == NAMES
+    assert load_config(path) == RetrievalConfig()
+
+
+def test_options_of_settings_pass_their_values():
+    """Each option named like a setting has the type of that setting."""
+    types = {declared.name: declared.type for declared in declared_settings(RetrievalConfig)}
+    options = {option.name: option for option in retrieve_command.params if option.name in types}
+    assert {"kb", "hops", "max_hops", "judge", "threads"} <= options.keys()
+    for name, option in options.items():
+        assert option.opts == [f"--{name.replace('_', '-')}"]
+        assert option.type("7", None, None) == types[name]("7")

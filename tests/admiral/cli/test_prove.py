@@ -1,19 +1,14 @@
 """`admiral prove` end to end, with the bundled checkpoint."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
 
 import pytest
 
 from tests.proofs.verifier.tiny_classifier import write_classifier_directory
-
-Admiral = Callable[..., subprocess.CompletedProcess[bytes]]
 
 CLAIM = "Ada Lovelace was born in London."
 ENOUGH = "[Ada Lovelace] Ada Lovelace was born in London in 1815."

@@ -1,25 +1,18 @@
 """The command line end to end, with the bundled checkpoint and the demo knowledge base."""
 
-from __future__ import annotations
-
 import json
 import os
 import select
 import signal
 import subprocess
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.admiral.results import assert_close, without_timings
 from tests.proofs.verifier.tiny_classifier import write_classifier_directory
 from trie.model.low_precision import int8_is_supported
-
-Admiral = Callable[..., subprocess.CompletedProcess[bytes]]
-Records = list[dict[str, Any]]
 
 EMMY = "The 66th Primetime Emmy Awards was hosted by an Iraqi comedian born in 1973."
 CLAIMS = (
@@ -31,7 +24,12 @@ CLAIMS = (
 IDS = ["emmy", "17", "3", "4"]
 # In bfloat16, some processors sum products in an order that depends on what is cached.
 PRECISE = ("--set", "precision=fp32", "--threads", "1")
-QUICK = ("--set", "batch_size=1", "--beam-size", "5", "--top-k", "20", *PRECISE)
+QUICKEST = ("--hops", "1", "--beam-size", "5", "--reranker", "bm25")
+# In two hops, with title generation and the bundled verifier.
+QUICK = (
+    *("--set", "batch_size=1", "--set", "title_beams=2", "--max-hops", "2", *QUICKEST[2:]),
+    *("--top-k", "20", *PRECISE),
+)
 
 
 def records(content):
@@ -57,8 +55,8 @@ def whole(admiral, claims_file, tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def emmy(admiral):
-    done = admiral("retrieve", "--hops", "dynamic", EMMY, "--json")
+def emmy(admiral_process):
+    done = admiral_process("retrieve", "--hops", "dynamic", EMMY, "--json")
     assert done.returncode == 0, done.stderr.decode()
     (record,) = records(done.stdout)
     return record
@@ -148,7 +146,7 @@ def test_standard_input_and_output_agree_with_files(admiral, claims_file, whole,
 
 
 def test_plain_lines_on_standard_input(admiral, whole):
-    lines = "\n".join(claim["claim"] for claim in CLAIMS[:2])  # type: ignore[misc]
+    lines = "\n".join(claim["claim"] for claim in CLAIMS[:2])
     done = admiral("retrieve", "-", "--json", *QUICK, stdin=lines.encode())
     assert done.returncode == 0, done.stderr.decode()
     got, want = records(done.stdout), records(whole[0].read_bytes())[:2]
@@ -157,16 +155,11 @@ def test_plain_lines_on_standard_input(admiral, whole):
     assert got == want
 
 
-QUICKEST = ("--hops", "1", "--beam-size", "5", "--reranker", "bm25")
-
-
 def test_claims_on_standard_input_are_retrieved_line_by_line(environment, command):
     """The caller waits for each result before it writes the next claim, then interrupts."""
     arguments = [*command, "retrieve", "-", "--json", *QUICKEST]
     pipe = subprocess.PIPE
     with subprocess.Popen(arguments, env=environment, stdin=pipe, stdout=pipe, stderr=pipe) as us:
-        assert us.stdin is not None
-        assert us.stdout is not None
         for number, claim in enumerate(CLAIMS[:2], 1):
             us.stdin.write(f"{claim['claim']}\n\n".encode())
             us.stdin.flush()
@@ -176,7 +169,6 @@ def test_claims_on_standard_input_are_retrieved_line_by_line(environment, comman
             assert (record["id"], record["claim"]) == (str(2 * number - 1), claim["claim"])
         us.send_signal(signal.SIGINT)
         assert us.wait(timeout=30) == 130
-        assert us.stderr is not None
         assert us.stderr.read().splitlines()[-1] == b"interrupted"
 
 
@@ -325,8 +317,8 @@ def test_bad_input_is_one_error(admiral, tmp_path, arguments, says):
     assert sorted(os.listdir(tmp_path)) == before
 
 
-def test_closed_standard_input_is_reported(admiral):
-    done = admiral("retrieve", "-", "--json", preexec_fn=lambda: os.close(0))
+def test_closed_standard_input_is_reported(admiral_process):
+    done = admiral_process("retrieve", "-", "--json", preexec_fn=lambda: os.close(0))
     assert_one_error(done, "standard input: is closed")
 
 

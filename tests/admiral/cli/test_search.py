@@ -1,7 +1,5 @@
 """`admiral search` and `admiral show`."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -146,10 +144,6 @@ def test_similar_titles_are_suggested(kb, no_index, title, suggested):
 
 def test_titles_that_bm25_finds_are_suggested(kb):
     assert "Similar titles: 'Seth Meyers'" in str(show(kb, "The Seth Meyers").exception)
-
-
-def test_no_similar_title(no_index):
-    assert "Similar" not in str(show(no_index, "Qwertyuiop").exception)
 
 
 def test_the_page_of_a_sentence(tmp_path):

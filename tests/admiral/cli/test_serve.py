@@ -1,12 +1,9 @@
 """`admiral serve` as a process: it listens, answers and shuts down."""
 
-from __future__ import annotations
-
 import re
 import signal
 import socket
 import subprocess
-from collections.abc import Callable
 
 import httpx
 import pytest
@@ -14,14 +11,11 @@ import pytest
 from admiral.cli.serve import check_port
 from admiral.errors import AdmiralError
 
-Admiral = Callable[..., subprocess.CompletedProcess[bytes]]
-
 
 def test_a_service_answers_until_it_is_terminated(environment, command):
     settings = [*("--threads", "1"), *("--reranker", "bm25"), *("--judge", "lexical")]
     full = [*command, "serve", "--port", "0", "--hops", "1", *settings]
     with subprocess.Popen(full, env=environment, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stderr is not None
         log = iter(process.stderr.readline, "")
         url = next(found[0] for line in log if (found := re.search(r"http://[\d.:]+", line)))
         response = httpx.post(f"{url}/v1/retrieve", json={"claim": "Paris is in France."})

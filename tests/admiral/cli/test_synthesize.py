@@ -1,7 +1,5 @@
 """`admiral synthesize` on the command line."""
 
-from __future__ import annotations
-
 import json
 import os
 

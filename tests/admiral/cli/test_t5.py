@@ -1,7 +1,5 @@
 """The command line end to end with tiny models of T5's family."""
 
-from __future__ import annotations
-
 import json
 import math
 

@@ -1,12 +1,8 @@
 """`admiral titles`."""
 
-from __future__ import annotations
-
 import json
 import os
 import pty
-import subprocess
-from collections.abc import Callable
 
 import pytest
 from click.testing import CliRunner
@@ -15,7 +11,6 @@ from admiral.cli.search import titles_command
 from admiral.errors import AdmiralError
 from admiral.kb import build
 
-Admiral = Callable[..., subprocess.CompletedProcess[bytes]]
 # In the order of rows; a tab within a title is stored as a space.
 TITLES = ["Newark", "New York", "new wave", "Évian", "New Delhi", "New\tDeal", "Turn\u202eed"]
 
@@ -62,11 +57,11 @@ def test_nothing_found(admiral, kb, form):
     assert done.stderr.count(b"\n") == 1
 
 
-def test_titles_are_escaped_only_on_a_terminal(admiral, kb):
-    assert admiral("titles", "Turn", "--kb", kb).stdout == "Turn\u202eed\n".encode()
+def test_titles_are_escaped_only_on_a_terminal(admiral_process, kb):
+    assert admiral_process("titles", "Turn", "--kb", kb).stdout == "Turn\u202eed\n".encode()
     ours, theirs = pty.openpty()
     try:
-        done = admiral("titles", "Turn", "--kb", kb, stdout=theirs)
+        done = admiral_process("titles", "Turn", "--kb", kb, stdout=theirs)
         assert (done.returncode, done.stderr) == (0, b"")
         assert os.read(ours, 100) == b"Turn\\u202eed\r\n"
     finally:

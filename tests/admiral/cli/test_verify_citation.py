@@ -1,7 +1,5 @@
 """The commands on citations: one pair, a file that is resumed, suggestions, evaluation."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

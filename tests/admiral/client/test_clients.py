@@ -1,7 +1,5 @@
 """Both clients against a service on this machine, beside the system that it serves."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from itertools import pairwise
@@ -64,7 +62,7 @@ def test_a_result_is_that_of_the_system(client, served):
 
 
 def test_many_results_come_in_order_with_their_hops(client, served):
-    hops: list[tuple[str, int]] = []
+    hops = []
     results = list(
         client.retrieve_many(CLAIMS, hops=1, on_hop=lambda claim, hop: hops.append((claim.id, 1)))
     )
@@ -98,7 +96,7 @@ def test_the_async_client_is_like_the_other(url, client):
         async with AsyncClient(url, api_key=KEY, kb="demo") as opened:
             one = await opened.retrieve(EMMY)
             assert comparable(one) == comparable(client.retrieve(EMMY))
-            hops: list[str] = []
+            hops = []
             many = [
                 each
                 async for each in opened.retrieve_many(
@@ -130,7 +128,7 @@ def test_an_error_comes_after_the_results_before_it(client):
     assert next(results).claim.id == "1"
     with pytest.raises(AdmiralError, match="field 'claim'"):
         next(results)
-    broken = client.retrieve_many(["Paris is in France.", 7], hops=1)  # type: ignore[list-item]
+    broken = client.retrieve_many(["Paris is in France.", 7], hops=1)
     assert next(broken).claim.id == "1"
     with pytest.raises(AdmiralError, match="claim 2: is of type int"):
         next(broken)
@@ -162,7 +160,7 @@ def test_a_full_queue_is_waited_for_within_patience():
         asked.append(request.url.path)
         return full if len(asked) < 3 else answers[0]
 
-    asked: list[str] = []
+    asked = []
     with Client("http://host", transport=httpx.MockTransport(answer)) as opened:
         assert opened.retrieve(claim).documents == result(claim).documents
     assert asked == ["/v1/retrieve/stream"] * 3

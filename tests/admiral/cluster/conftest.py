@@ -1,7 +1,5 @@
 """Two Ray nodes on this machine, one of which a test may kill."""
 
-from __future__ import annotations
-
 import warnings
 
 import pytest

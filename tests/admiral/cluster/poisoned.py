@@ -1,7 +1,5 @@
 """A pipeline in which some claims raise an error, hang or kill the process."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time

@@ -1,7 +1,5 @@
 """Building a knowledge base on two Ray nodes gives the same as locally, even if one dies."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,14 +1,12 @@
 """The retry queue under any order of successes and failures."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from admiral.cluster.chunks import Chunk, FailedClaim, Record, RetryQueue
+from admiral.cluster.chunks import Chunk, FailedClaim, RetryQueue
 from admiral.records import Claim
 
 
@@ -29,10 +27,10 @@ def test_every_claim_gets_one_outcome_in_order_and_only_bad_claims_fail(data):
     # Number of chunks of good claims that fail because their node dies.
     losses = data.draw(st.integers(0, 5))
     queue = RetryQueue(claims(count), size=size, ahead=ahead, attempts=attempts)
-    outcomes: list[Record | FailedClaim] = []
-    busy: list[Chunk] = []
-    single: Counter[str] = Counter()
-    lost_single: Counter[str] = Counter()
+    outcomes = []
+    busy = []
+    single = Counter()
+    lost_single = Counter()
     while not queue.done:
         while len(busy) < workers and (chunk := queue.take()):
             assert len(chunk.claims) <= size
@@ -101,7 +99,7 @@ def test_the_number_of_claims_read_ahead_is_bounded():
             read.append(claim)
             yield claim
 
-    queue = RetryQueue(stream(), size=4, ahead=10, attempts=1)  # type: ignore[arg-type]
+    queue = RetryQueue(stream(), size=4, ahead=10, attempts=1)
     chunks = []
     while chunk := queue.take():
         chunks.append(chunk)

@@ -1,14 +1,12 @@
 """Retrieval on two Ray nodes of this machine: results are the same, even if nodes die."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from importlib.resources import files
 
 import pytest
 
 from admiral import Admiral
-from admiral.cluster.chunks import FailedClaim, Record
+from admiral.cluster.chunks import FailedClaim
 from admiral.cluster.distributed_retrieval import retrieve_on_cluster
 from admiral.cluster.ray_session import ClusterOptions
 from admiral.cluster.worker import open_system
@@ -31,7 +29,7 @@ def outcomes(cluster, config, claims, opener=open_system, **options):
     return retrieve_on_cluster(
         config,
         claims,
-        ClusterOptions(address=cluster.address, **options),  # type: ignore[arg-type]
+        ClusterOptions(address=cluster.address, **options),
         total=len(claims),
         opener=opener,
     )
@@ -52,7 +50,7 @@ def nearly_equal(first, second):
 
 @pytest.mark.slow
 def test_no_claim_is_lost_when_a_node_dies(cluster, config):
-    results: list[Record] = []
+    results = []
     for outcome in outcomes(cluster, config, CLAIMS):
         assert isinstance(outcome, dict)
         results.append(outcome)

@@ -1,7 +1,5 @@
 """Connecting to Ray: addresses, options, and Java in the same process."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import signal

@@ -1,7 +1,5 @@
 """Workers without Ray: their results as JSON, and the errors when they cannot start."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 
@@ -49,11 +47,6 @@ def test_settings_that_differ_on_a_node_are_named():
     assert "kb is 'demo' and not 'my-kb (0123456789ab)'" in message
     message = Worker(config, open_nothing).open(json.dumps(recorded_settings(config)))
     assert message.endswith(": kb: is not there. Bring it")
-
-
-class OutOfMemory:
-    def retrieve_many(self, claims):
-        raise MemoryError
 
 
 def test_worker_settings_are_absolute_and_resolved(tmp_path, monkeypatch):

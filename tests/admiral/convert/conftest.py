@@ -6,13 +6,11 @@ import argparse
 import itertools
 import json
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import pytest
 import torch
 import torch.nn.functional as F
-from torch import Tensor
 
 # Enough merges for tokens of several lengths, with and without the space before (U+0120).
 MERGES = [
@@ -184,7 +182,7 @@ def fairseq_ids(text, lines):
 
 def fairseq_logits(state, shape, source, previous):
     """Compute the logits (batch, target length, rows) of fairseq's BART (post layer norm)."""
-    act: dict[str, Callable[[Tensor], Tensor]] = {
+    act = {
         "gelu": lambda x: x * 0.5 * (1 + torch.erf(x / math.sqrt(2))),
         "gelu_accurate": lambda x: (
             0.5 * x * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))

@@ -1,7 +1,5 @@
 """Atomic output directory: complete or absent."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

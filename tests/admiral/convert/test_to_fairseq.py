@@ -1,7 +1,5 @@
 """Conversion to fairseq: equal logits, lossless round trips, errors."""
 
-from __future__ import annotations
-
 import argparse
 import json
 

@@ -1,18 +1,17 @@
 """Conversion to Hugging Face: equal logits and token ids, errors."""
 
-from __future__ import annotations
-
 import argparse
 import datetime
 import json
 
 import pytest
 import torch
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from transformers import AutoTokenizer, BartForConditionalGeneration
 
 from admiral.convert import fairseq_to_hf
+from admiral.convert.vocabulary import BytePairs, gpt2_merges
 from admiral.errors import AdmiralError
 from admiral.models.checkpoint import verify_checkpoint
 
@@ -58,7 +57,6 @@ def test_tokenizer_gives_fairseqs_ids(fairseq, tmp_path_factory, mask):
     lines = fairseq.lines(shape)
 
     # The name of a special token in a text is a token for Hugging Face and text for fairseq.
-    @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
     @given(
         st.text(
             st.characters(exclude_categories=["Cs"]) | st.sampled_from("theanringb []'s \n\t"),
@@ -343,3 +341,43 @@ def test_existing_output_is_kept_without_overwrite(fairseq, tmp_path):
     fairseq_to_hf(source, out, overwrite=True)
     assert (out / "config.json").stat().st_ino != before.st_ino
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "out"]
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("abc")), unique=True))
+def test_files_round_trip(tmp_path_factory, merges):
+    directory = tmp_path_factory.mktemp("bpe")
+    pairs = BytePairs.from_merges(merges)
+    pairs.write(directory)
+    again = BytePairs.read(directory)
+    assert again.merges == tuple(merges)
+    assert again.ids == pairs.ids == json.loads((directory / "encoder.json").read_text())
+
+
+BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "use_regex": True}
+
+
+@pytest.mark.parametrize(
+    "tokenizer",
+    [
+        {},
+        {"model": {"type": "WordPiece"}, "pre_tokenizer": BYTE_LEVEL},
+        {"model": {"type": "BPE", "merges": []}, "pre_tokenizer": {"type": "Metaspace"}},
+        {
+            "model": {"type": "BPE", "merges": []},
+            "pre_tokenizer": {**BYTE_LEVEL, "add_prefix_space": True},
+        },
+        {
+            "model": {"type": "BPE", "merges": []},
+            "pre_tokenizer": BYTE_LEVEL,
+            "normalizer": {"type": "NFC"},
+        },
+    ],
+)
+def test_other_tokenizers_have_no_gpt2_merges(tokenizer):
+    assert gpt2_merges(tokenizer) is None
+
+
+@pytest.mark.parametrize("merge", ["a b", ["a", "b"]])
+def test_both_notations_of_a_merge(merge):
+    model = {"type": "BPE", "merges": [merge]}
+    assert gpt2_merges({"model": model, "pre_tokenizer": BYTE_LEVEL}) == (("a", "b"),)

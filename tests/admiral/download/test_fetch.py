@@ -123,7 +123,7 @@ def server():
 
 
 def get(server, target, attempts=3, **known):
-    source = RemoteFile("file", server.url, **known)  # type: ignore[arg-type]
+    source = RemoteFile("file", server.url, **known)
     return fetch(source, target, attempts=attempts, wait=0.001, timeout=5)
 
 

@@ -4,12 +4,8 @@ Generated are alternative sets that share sentences, sentences predicted twice o
 ids that FEVER spells its own way, claims without evidence, and answers without evidence or label.
 """
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
 from importlib import import_module
-from typing import Any
 
 from hypothesis import strategies as st
 
@@ -17,8 +13,6 @@ from admiral.evaluation.predictions import read_predictions
 from admiral.evaluation.tasks import EVALUATION_TASKS, evaluate, read_task_claims
 from admiral.io.text_cleaning import fever_title
 
-# One claim: what the scorer takes.
-Instance = dict[str, Any]
 _PAGES = ("Ada", "Ada_-LRB-film-RRB-", "Zoe\u0308_-COLON-_Live", "Bo_Lind")
 _SYMBOLS = {"SUPPORTS": "=", "REFUTES": "!", "NOT ENOUGH INFO": "#"}
 # The scorer's figures in its order, by our names.
@@ -32,7 +26,7 @@ def instances(draw):
     """Draw a claim with gold evidence and an answer, as the scorer takes them."""
     label = draw(st.sampled_from(sorted(_SYMBOLS)))
     sets = draw(st.lists(st.lists(_sentences, min_size=1, max_size=3), max_size=3))
-    gold: list[Any] = [[[1, 2, *sentence] for sentence in one] for one in sets]
+    gold = [[[1, 2, *sentence] for sentence in one] for one in sets]
     if label == "NOT ENOUGH INFO":
         gold = [[[1, None, None, None]]]
     own = [sentence for one in sets for sentence in one]
@@ -51,7 +45,7 @@ runs = st.lists(instances(), min_size=1, max_size=8)
 
 def official_scorer():
     """Return the function of the official scorer; ImportError if it is not installed."""
-    found: Callable[..., tuple[float, ...]] = import_module("fever.scorer").fever_score
+    found = import_module("fever.scorer").fever_score
     return found
 
 

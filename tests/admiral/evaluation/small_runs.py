@@ -1,7 +1,5 @@
 """Small gold claims, predictions and result files for the evaluation tests."""
 
-from __future__ import annotations
-
 import json
 
 from admiral.evaluation.pairing import Pair, PairedClaims

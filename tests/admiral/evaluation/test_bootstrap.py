@@ -1,7 +1,5 @@
 """Means, confidence intervals and p-values against slow reference implementations."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np
@@ -63,19 +61,6 @@ def test_intervals_are_percentiles_of_resampled_means(columns):
     assert (low, high) == pytest.approx(tuple(expected), nan_ok=True)
 
 
-def test_intervals_cover_the_value_and_depend_on_the_seed():
-    values = np.random.default_rng(0).random(400)
-    measures = [measure(*values), measure(*(values > 0.5))]
-    found = confidence_intervals(measures, everyone(400))
-    for (low, high), one in zip(found, measures, strict=True):
-        spread = one.columns.std() / 20
-        value = one.value(np.ones(400, dtype=bool))
-        assert low < value < high
-        assert high - low == pytest.approx(2 * 1.96 * spread, rel=0.05)
-    assert confidence_intervals(measures, everyone(400)) == found
-    assert confidence_intervals(measures, everyone(400), seed=1) != found
-
-
 def test_identical_runs_have_p_value_1():
     one = measure(0, 1, 1, nan)
     (found,) = paired_comparison([one], [one], everyone(4))
@@ -103,15 +88,6 @@ def test_p_value_matches_the_exact_randomisation_test(two_columns):
     assert found.p_value == pytest.approx(extreme / 256, abs=0.02)
     assert found.second - found.first == pytest.approx(slow(after, rows) - slow(before, rows))
     assert found.low <= found.second - found.first <= found.high
-
-
-def test_p_value_separates_improvement_from_noise():
-    rng = np.random.default_rng(1)
-    before = rng.random(200) < 0.5
-    better, noise = before | (rng.random(200) < 0.3), rng.random(200) < 0.5
-    group = everyone(200)
-    assert paired_comparison([measure(*before)], [measure(*better)], group)[0].p_value < 0.001
-    assert paired_comparison([measure(*before)], [measure(*noise)], group)[0].p_value > 0.01
 
 
 def test_harmonic_mean_is_taken_of_the_means():

@@ -1,7 +1,5 @@
 """Measures of scores against obvious definitions."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -28,7 +26,7 @@ _LABELLED = st.lists(st.tuples(st.integers(0, 5), st.booleans()), min_size=2, ma
 
 
 @given(_LABELLED)
-def test_auroc_counts_pairs(pairs: list[tuple[int, bool]]) -> None:
+def test_auroc_counts_pairs(pairs):
     positives = [score for score, label in pairs if label]
     negatives = [score for score, label in pairs if not label]
     value = auroc([float(score) for score, _ in pairs], [label for _, label in pairs])
@@ -39,7 +37,7 @@ def test_auroc_counts_pairs(pairs: list[tuple[int, bool]]) -> None:
     assert value == pytest.approx(wins / len(positives) / len(negatives))
 
 
-def test_intervals_hold_the_value_and_pairs_are_compared() -> None:
+def test_intervals_hold_the_value_and_pairs_are_compared():
     labels = [n % 2 == 0 for n in range(60)]
     good = [float(label) + 0.1 * (n % 7) for n, label in enumerate(labels)]
     poor = [float(n % 5) for n in range(60)]
@@ -53,7 +51,7 @@ def test_intervals_hold_the_value_and_pairs_are_compared() -> None:
     assert (same.difference.value, same.p_value) == (0, 1)
 
 
-def test_intervals_hold_the_middle_95_of_100_resamples() -> None:
+def test_intervals_hold_the_middle_95_of_100_resamples():
     """Half of the claims are positive: the AUROC of a coin varies as statistics say."""
     claims = 400
     rng = np.random.default_rng(5)
@@ -67,7 +65,7 @@ def test_intervals_hold_the_middle_95_of_100_resamples() -> None:
     assert above / error == pytest.approx(1.96, rel=0.1)
 
 
-def test_precision_at_recall() -> None:
+def test_precision_at_recall():
     bad = [True, False, True, False, False, True, False]
     scores = [float(n) for n in range(7)]
     assert precision_at_recall(scores, bad, 0.15) == 1.0
@@ -78,7 +76,7 @@ def test_precision_at_recall() -> None:
 
 
 @given(_LABELLED)
-def test_no_threshold_is_better_than_the_best(pairs: list[tuple[int, bool]]) -> None:
+def test_no_threshold_is_better_than_the_best(pairs):
     scores, labels = [float(s) for s, _ in pairs], [label for _, label in pairs]
     if len(set(labels)) < 2:
         return
@@ -88,7 +86,7 @@ def test_no_threshold_is_better_than_the_best(pairs: list[tuple[int, bool]]) -> 
         assert balanced_accuracy([s >= cut for s in scores], labels) <= value + 1e-9
 
 
-def _record(score: float | None, decision: str) -> dict[str, object]:
+def _record(score, decision):
     return {
         "decision": decision,
         "flagged": decision in ("flag", "replace"),
@@ -97,12 +95,12 @@ def _record(score: float | None, decision: str) -> dict[str, object]:
     }
 
 
-def _gold(id: str, label: str) -> WiceCitation:
+def _gold(id, label):
     claim = CitedClaim(id, "A claim.", citations=(Citation(f"wice:{id}"),))
     return WiceCitation(claim, Source(f"wice:{id}", "", "text"), ("text",), (), label)
 
 
-def test_unread_sources_count_in_no_measure() -> None:
+def test_unread_sources_count_in_no_measure():
     gold = [_gold("1", "supported"), _gold("2", "not_supported"), _gold("3", "not_supported")]
     verdicts = {
         "1": _record(1.0, "keep"),

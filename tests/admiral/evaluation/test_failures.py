@@ -1,7 +1,5 @@
 """Classification of claims by outcome."""
 
-from __future__ import annotations
-
 import pytest
 
 from admiral.evaluation.predictions import Prediction

@@ -1,7 +1,5 @@
 """HoVer measures: values computed by hand from the published rules."""
 
-from __future__ import annotations
-
 import pytest
 
 from admiral import AdmiralError

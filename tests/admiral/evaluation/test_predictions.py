@@ -1,7 +1,5 @@
 """Reading of results and TREC runs, and errors for invalid files."""
 
-from __future__ import annotations
-
 import json
 import os
 

@@ -1,13 +1,11 @@
 """The task qrels: the same scores as ir-measures on the same files, ids in, ids out."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import ir_measures
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError
@@ -42,7 +40,6 @@ def _trec_qrels(path, grades):
     return path
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.dictionaries(QUERIES, st.dictionaries(IDS, st.integers(-1, 3), min_size=1), min_size=1),
     st.dictionaries(QUERIES, st.dictionaries(IDS, SCORES, min_size=1), min_size=1),

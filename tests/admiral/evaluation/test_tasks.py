@@ -1,7 +1,5 @@
 """Evaluation of whole runs: task detection, notes, tables and records."""
 
-from __future__ import annotations
-
 import pytest
 
 from admiral import AdmiralError

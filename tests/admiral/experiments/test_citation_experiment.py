@@ -1,7 +1,5 @@
 """Experiments on citations: their files, errors in them, and runs from end to end."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,12 +1,9 @@
 """Reading the file of an experiment, and the errors in it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
 
-from admiral.config import load_config
 from admiral.errors import AdmiralError
 from admiral.experiments.description import KnowledgeBaseRecipe, read_experiment
 
@@ -128,17 +125,3 @@ def test_the_experiments_of_the_project_can_be_read(path, tmp_path):
     found = read_experiment(path, data=tmp_path, kb_folder=tmp_path / "kbs")
     assert len(found.systems) >= 1
     assert set(found.paper.get("rows", {})) or not found.paper.get("columns")
-
-
-def test_the_ablations_remove_one_part_each_and_end_with_the_papers_method(tmp_path):
-    (tmp_path / "hover").mkdir()
-    (tmp_path / "hover" / "claims.dev.jsonl").touch()
-    (file,) = (path for path in EXPERIMENTS if path.stem == "ablations")
-    found = read_experiment(file, data=tmp_path, kb_folder=tmp_path / "kbs")
-    assert found.systems[0].name == found.reference
-    settings = [system.config.settings() for system in found.systems]
-    changed = [{k for k in s if s[k] != settings[0][k]} for s in settings]
-    assert [len(keys) for keys in changed[:5]] == [0, 1, 1, 1, 1]
-    paper = load_config(file.parents[1] / "paper-method.yaml", [f"kb={settings[0]['kb']}"])
-    assert settings[-1] == paper.settings()
-    assert {"mentions", "reranker", "judge", "ranking"} <= changed[-1]

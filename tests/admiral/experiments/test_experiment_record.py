@@ -1,7 +1,5 @@
 """The record of an experiment: decisions of the judge, counted by hand, and knowledge bases."""
 
-from __future__ import annotations
-
 import json
 
 from admiral.evaluation.predictions import Prediction, sentence_note

@@ -1,17 +1,15 @@
 """Experiments from end to end, over a knowledge base that they build."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 
+import numpy as np
 import pytest
 
 from admiral.errors import AdmiralError
+from admiral.experiments import job_process as machine
 from admiral.experiments.description import read_experiment
 from admiral.experiments.runner import run_experiment
-
-pytestmark = pytest.mark.slow  # many processes, each of which imports torch
 
 TEXT = """
 title: Small
@@ -54,7 +52,7 @@ def run(folder, *overrides, **options):
     experiment = read_experiment(
         folder / "e.yaml", data=folder, kb_folder=folder / "kbs", overrides=overrides
     )
-    reported: list[str] = []
+    reported = []
     return run_experiment(
         experiment, folder / "out", quiet=True, report=reported.append, **options
     ) | {"reported": reported}  # fmt: skip
@@ -64,6 +62,7 @@ def figures(record):
     return [(s["measures"], s["notes"], s["kb"]["digest"]) for s in record["systems"]]
 
 
+@pytest.mark.slow  # many processes, each of which imports torch
 def test_an_experiment_is_run_recorded_and_resumed(folder):
     record = run(folder)
     kept = json.loads((folder / "out" / "experiment.json").read_text())
@@ -104,6 +103,7 @@ def test_an_experiment_is_run_recorded_and_resumed(folder):
     assert run(folder, "beam_size=5", overwrite=True)["systems"][2]["settings"]["beam_size"] == 5
 
 
+@pytest.mark.slow  # many processes, each of which imports torch
 def test_damaged_measurements_and_other_corpora_are_errors(folder):
     (folder / "e.yaml").write_text(TEXT.replace("  - {name: One hop, settings: {hops: 1}}\n", ""))
     run(folder)
@@ -116,6 +116,7 @@ def test_damaged_measurements_and_other_corpora_are_errors(folder):
         run(folder, overwrite=True)
 
 
+@pytest.mark.slow  # many processes, each of which imports torch
 def test_errors_of_processes_are_reported(folder):
     with pytest.raises(AdmiralError, match=r"nowhere: no such knowledge base"):
         run(folder, "kb=nowhere")
@@ -127,3 +128,9 @@ def test_errors_of_processes_are_reported(folder):
         AdmiralError, match=r"corpus.jsonl: its first records match no known format"
     ):
         run(folder, overwrite=True)
+
+
+def test_peak_memory_grows_with_allocations():
+    before = machine.peak_memory()
+    block = np.ones(2**25)  # 256 MiB
+    assert machine.peak_memory() >= min(before + block.nbytes // 2, block.nbytes)

@@ -1,17 +1,14 @@
 """A small knowledge base with ambiguous titles, links, and a document without sentences."""
 
-from __future__ import annotations
-
 import json
 import shutil
-from typing import Any
 
 import pytest
 
 from admiral.graph import MentionGraph, build_graph
 from admiral.kb import KnowledgeBase, build
 
-DOCUMENTS: list[dict[str, Any]] = [
+DOCUMENTS = [
     {"title": "Ridley Scott", "sentences": ["Ridley Scott is a director.", "He lives in London."]},
     {"title": "Alien (film)", "sentences": ["It was made by Ridley Scott.", "It ends in space."]},
     {"title": "Alien (novel)", "sentences": ["Alan Dean Foster wrote it from Alien."]},

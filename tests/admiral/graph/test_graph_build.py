@@ -1,7 +1,5 @@
 """Building, opening and checking the graph of a knowledge base."""
 
-from __future__ import annotations
-
 import json
 import logging
 
@@ -35,7 +33,7 @@ MENTIONS = {
 def mentions_of(kb, graph):
     frames = np.arange(graph.frames)
     places = [(kb.title(row), number) for row, number in graph.sentences(frames)]
-    mentions: dict[tuple[str, int], dict[str, int]] = {place: {} for place in places}
+    mentions = {place: {} for place in places}
     found = graph.entities_in(frames)
     for index, row, kind in zip(*(values.tolist() for values in found), strict=True):
         mentions[places[index]][kb.title(row)] = kind

@@ -1,7 +1,5 @@
 """Candidates from the graph: those around the claim and around the evidence."""
 
-from __future__ import annotations
-
 import shutil
 
 import pytest

@@ -1,7 +1,5 @@
 """Entities of claims, sets and rankings for claims, and connections of titles."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np
@@ -113,7 +111,7 @@ def test_without_a_bm25_index(built, tmp_path):
 )
 def test_parameters_are_checked(name, value):
     with pytest.raises(AdmiralError, match=f"{name}: {value} is not"):
-        PageRankParameters(**{name: value})  # type: ignore[arg-type]
+        PageRankParameters(**{name: value})
 
 
 def test_connections_of_two_titles(kb, graph):

@@ -1,7 +1,5 @@
 """The setting `graph` in retrieval: which weights and stages it chooses."""
 
-from __future__ import annotations
-
 import shutil
 from dataclasses import replace
 

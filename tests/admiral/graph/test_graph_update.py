@@ -1,14 +1,12 @@
 """The graph after changes of a knowledge base equals that of a new build."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError
@@ -63,7 +61,6 @@ def arrays_of(kb):
     return {name: array.tolist() for name, array in load_arrays(kb).items()}
 
 
-@settings(max_examples=25, deadline=None)
 @given(_documents, st.lists(_change, min_size=1, max_size=3))
 def test_an_updated_graph_equals_a_new_one(documents, changes):
     with TemporaryDirectory() as folder:
@@ -106,7 +103,7 @@ def mentioning(kb, title):
 def test_sentences_of_other_documents_mention_a_new_one(birds, monkeypatch):
     from admiral.graph.entity_linking import EntityLinker
 
-    texts: list[str] = []
+    texts = []
     mentions = EntityLinker.mentions
 
     def watched(linker, text):

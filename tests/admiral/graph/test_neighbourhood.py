@@ -1,7 +1,5 @@
 """The documents around a claim, and how they connect."""
 
-from __future__ import annotations
-
 import pytest
 
 from admiral.graph import NeighbourhoodFinder

@@ -1,7 +1,5 @@
 """Export to NetworkX, GraphML and node-link JSON."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -10,7 +8,7 @@ from xml.etree import ElementTree
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError
@@ -72,7 +70,6 @@ def test_files(kb, graph, tmp_path):
 _TITLES = st.text(st.sampled_from("<>&\"'\u202e\ufffe\uffff\x1b]A\u2028é\U0001f600"), min_size=1)
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.lists(_TITLES, max_size=4))
 def test_graphml_of_any_titles_is_well_formed(tmp_path_factory, titles):
     network = nx.DiGraph()

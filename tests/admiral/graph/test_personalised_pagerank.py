@@ -1,7 +1,5 @@
 """PageRank by local pushing, against power iteration on the full matrix."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """GraphRetrieve and its baselines, against the algorithm as the paper states it."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np
@@ -19,7 +17,7 @@ def slow_graph_retrieve(small, named, options):
         set(mentions) | ({page} if options.owner else set()) for page, mentions in small.frames
     ]
     out = {number for number, (page, _) in enumerate(small.frames) if page in named}
-    near: dict[int, set[int]] = {}
+    near = {}
     for u in named:
         for mentioned in entities:
             if u in mentioned:

@@ -1,14 +1,16 @@
-from __future__ import annotations
+""""""
 
 import io
 import json
+import time
+from queue import Queue
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError, RecordError
-from admiral.io.claims import read_claims, stream_claims
+from admiral.io.claims import Prefetch, read_claims, stream_claims
 from admiral.io.text_cleaning import clean_text
 from admiral.records import Claim
 
@@ -133,7 +135,7 @@ def test_bad_lines_can_be_skipped(tmp_path):
         (str(path), lambda skip: read_claims(path, skip)),
         ("standard input", lambda skip: stream_claims(io.BytesIO(lines), skip=skip)),
     ):
-        errors: list[RecordError] = []
+        errors = []
         assert list(read(errors.append)) == [Claim("a", "A."), Claim("8", "D.")]
         assert [error.where for error in errors] == [f"{name}:{n}" for n in (1, 2, 4, 5, 6, 7)]
     path.write_bytes(b'{"claim": ""}\n')
@@ -161,3 +163,52 @@ def test_any_json_text_is_read_back(claims):
     lines = [json.dumps({"id": key, "claim": text}) + "\n" for key, text in claims.items()]
     got = list(stream_claims(io.BytesIO("".join(lines).encode())))
     assert got == [Claim(key, clean_text(text)) for key, text in claims.items()]
+
+
+def wait_until_ready(stream):
+    deadline = time.monotonic() + 10
+    while not stream.ready():
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
+
+
+def test_ready_tells_whether_an_item_is_available():
+    source = Queue()
+    stream = Prefetch(iter(source.get, None))
+    assert not stream.ready()
+    source.put(7)
+    wait_until_ready(stream)
+    assert next(stream) == 7
+    assert not stream.ready()
+    source.put(None)
+    wait_until_ready(stream)  # for the end, too
+    assert list(stream) == list(stream) == []
+
+
+@pytest.mark.parametrize("kind", [ValueError, SystemExit, KeyboardInterrupt])
+def test_an_error_is_raised_after_the_items_before_it(kind):
+    def source():
+        yield from range(3)
+        raise kind("item 3 is bad")
+
+    stream = Prefetch(source())
+    assert [next(stream) for _ in range(3)] == [0, 1, 2]
+    wait_until_ready(stream)
+    for _ in range(2):
+        with pytest.raises(kind, match="item 3"):
+            next(stream)
+
+
+def test_the_number_of_items_read_ahead_is_bounded():
+    read = Queue()
+
+    def source():
+        for number in range(100):
+            read.put(number)
+            yield number
+
+    stream = Prefetch(source(), max_items=5)
+    assert [read.get(timeout=10) for _ in range(6)] == list(range(6))  # the sixth cannot be put
+    time.sleep(0.02)
+    assert read.empty()
+    assert list(stream) == list(range(100))

@@ -1,7 +1,5 @@
 """Judgement pages are valid HTML, and every text is escaped."""
 
-from __future__ import annotations
-
 from html.parser import HTMLParser
 
 from hypothesis import given
@@ -18,39 +16,39 @@ VOID = {"meta", "input"}
 class Reader(HTMLParser):
     """Collects the tags, which must be closed in order, and the text."""
 
-    def __init__(self, page: str) -> None:
+    def __init__(self, page):
         super().__init__()
-        self.open: list[str] = []
-        self.tags: list[str] = []
+        self.open = []
+        self.tags = []
         self.text = ""
         self.feed(page)
         self.close()
         assert not self.open
 
-    def handle_starttag(self, tag: str, attrs: object) -> None:
+    def handle_starttag(self, tag, attrs):
         self.tags.append(tag)
         if tag not in VOID:
             self.open.append(tag)
 
-    def handle_endtag(self, tag: str) -> None:
+    def handle_endtag(self, tag):
         assert self.open.pop() == tag
 
-    def handle_data(self, data: str) -> None:
+    def handle_data(self, data):
         self.text += data
 
 
-def tags(claim: str, evidence: list[tuple[str, str]]) -> list[str]:
+def tags(claim, evidence):
     return Reader(judgement_page(claim, evidence, Judgement(False, None))).tags
 
 
 @given(st.text(), st.text(min_size=1), st.text())
-def test_texts_are_escaped(claim: str, title: str, sentence: str) -> None:
+def test_texts_are_escaped(claim, title, sentence):
     page = judgement_page(claim, [(title, sentence)], Judgement(True, None))
     page.encode("utf-8")
     assert Reader(page).tags == tags("Why?" if claim_notes(claim) else "c", [("t", "s")])
 
 
-def test_a_page_shows_claim_evidence_proof_and_conclusions() -> None:
+def test_a_page_shows_claim_evidence_proof_and_conclusions():
     claim = "Ada <i>Quill</i> was born in 1873 in Rome."
     evidence = [("Ada & Co", "Ada <i>Quill</i> (born 1873) was shy."), ("", "It rained.")]
     (judgement,) = LexicalJudge().judge([claim], [evidence])
@@ -67,7 +65,7 @@ def test_a_page_shows_claim_evidence_proof_and_conclusions() -> None:
     assert "The evidence is not sufficient." in page.text
 
 
-def test_a_page_shows_probabilities() -> None:
+def test_a_page_shows_probabilities():
     page = Reader(
         judgement_page("c", [("t", "s")], Judgement.decided(VERDICTS, 0.75, None, COMPARED))
     )

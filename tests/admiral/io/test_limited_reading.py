@@ -1,7 +1,5 @@
 """The process that reads files: it lives on, is ended at the limits, and leaves nothing behind."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -13,24 +11,19 @@ import psutil
 import pytest
 
 from admiral.errors import AdmiralError
-from admiral.io.limited_reading import (
-    FileLimits,
-    OverTimeError,
-    ReaderEndedError,
-    read_limited,
-)
+from admiral.io.limited_reading import FileLimits, OverTimeError, ReaderEndedError, read_limited
 
 FUNCTIONS = "tests.admiral.io.slow_readers"
 SHORT = FileLimits(seconds=0.2)
 ROOT = Path(__file__).parents[3]
 
 
-def read(data: bytes, name: str = "a.md", limits: FileLimits = SHORT) -> dict[str, object]:
-    answer: dict[str, object] = read_limited(f"{FUNCTIONS}:length", data, limits, name=name)
+def read(data, name="a.md", limits=SHORT):
+    answer = read_limited(f"{FUNCTIONS}:length", data, limits, name=name)
     return answer
 
 
-def test_one_process_reads_all_files() -> None:
+def test_one_process_reads_all_files():
     first, second = read(b"abc"), read(bytes(5_000_000), "ö\ud800")
     assert (first["length"], second["length"], second["name"]) == (3, 5_000_000, "ö\ud800")
     assert first["process"] == second["process"] != os.getpid()
@@ -41,7 +34,7 @@ def test_one_process_reads_all_files() -> None:
 
 
 @pytest.mark.parametrize("function", ["spin", "wait"])
-def test_a_file_that_takes_too_long_is_given_up_and_the_next_is_read(function: str) -> None:
+def test_a_file_that_takes_too_long_is_given_up_and_the_next_is_read(function):
     before = read(b"")["process"]
     began = time.monotonic()
     with pytest.raises(OverTimeError):
@@ -51,27 +44,27 @@ def test_a_file_that_takes_too_long_is_given_up_and_the_next_is_read(function: s
     assert read(b"abc")["length"] == 3
 
 
-def test_a_crash_is_an_error_and_the_next_file_is_read() -> None:
+def test_a_crash_is_an_error_and_the_next_file_is_read():
     with pytest.raises(ReaderEndedError, match="SIGSEGV"):
         read_limited(f"{FUNCTIONS}:crash", b"", SHORT)
     assert read(b"abc")["length"] == 3
 
 
-def test_memory_is_limited() -> None:
+def test_memory_is_limited():
     assert read_limited(f"{FUNCTIONS}:fill_memory", b"", SHORT) == "refused"
 
 
-def test_without_a_limit_files_are_read_in_this_process() -> None:
+def test_without_a_limit_files_are_read_in_this_process():
     assert read(b"", limits=FileLimits(seconds=0))["process"] == os.getpid()
 
 
 @pytest.mark.parametrize("limits", [{"seconds": -1}, {"seconds": float("nan")}, {"megabytes": 0}])
-def test_limits_are_numbers(limits: dict[str, float]) -> None:
+def test_limits_are_numbers(limits):
     with pytest.raises(AdmiralError, match="give"):
-        FileLimits(**limits)  # type: ignore[arg-type]
+        FileLimits(**limits)
 
 
-def test_a_killed_process_leaves_no_reader_behind() -> None:
+def test_a_killed_process_leaves_no_reader_behind():
     program = (
         "from admiral.io.limited_reading import FileLimits, read_limited;"
         f"print(read_limited('{FUNCTIONS}:length', b'', name='a')['process'], flush=True);"
@@ -83,7 +76,6 @@ def test_a_killed_process_leaves_no_reader_behind() -> None:
         stdout=subprocess.PIPE,
         text=True,
     )
-    assert process.stdout is not None
     reader = psutil.Process(int(process.stdout.readline()))
     process.kill()
     process.wait()

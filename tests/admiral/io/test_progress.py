@@ -1,7 +1,5 @@
 """Progress on standard error."""
 
-from __future__ import annotations
-
 import os
 import pty
 import re

@@ -1,7 +1,5 @@
 """Corpora by URL: the same documents as from the local files, and errors that name the URL."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import zipfile

@@ -1,15 +1,15 @@
 """Settings and failed claims beside a results file."""
 
-from __future__ import annotations
-
 import json
 
+import ir_measures
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError
 from admiral.io.result_writer import ResumableWriter, check_settings, write_settings
+from admiral.io.trec import escape_title, trec_lines, unescape_title, write_trec
 from admiral.records import Claim
 from admiral.storage.atomic_files import encode_record
 from tests.admiral.results import result
@@ -43,7 +43,7 @@ def run(path, stop_after=COUNT, *, overwrite=False):
 @given(data=st.data())
 def test_a_resumed_run_skips_failed_claims(tmp_path_factory, data):
     path = tmp_path_factory.mktemp("run") / "results.jsonl"
-    asked: list[str] = []
+    asked = []
     while not path.exists():
         asked += run(path, data.draw(st.integers(1, 7)))
     assert asked == [claim.id for claim in CLAIMS], "no claim is asked for twice"
@@ -116,3 +116,47 @@ def test_settings_are_compared(tmp_path):
         AdmiralError, match=r"was 2, now 3; precision .* --overwrite to start again$"
     ):
         check_settings(results, path, {"precision": "bf16", "hops": "3"})
+
+
+ANY_TEXT = st.text(st.characters(), max_size=20)  # lone surrogates and NUL among them
+
+
+@given(ANY_TEXT)
+def test_escaped_titles_are_one_column_and_unescape(title):
+    column = escape_title(title)
+    assert column.split() == [column]
+    column.encode("utf-8")
+    assert unescape_title(column) == title
+
+
+def test_lines_count_down_and_ids_keep_their_underscores():
+    documents = [{"title": "B c", "score": -9.0}, {"title": "A", "score": 2.0}]
+    record = {"id": "q_1 x", "documents": documents}
+    assert list(trec_lines([record], "tag")) == [
+        "q_1%20x Q0 B_c 1 2 tag\n",
+        "q_1%20x Q0 A 2 1 tag\n",
+    ]
+
+
+def test_documents_with_ids_are_named_by_them():
+    ids = ["4983", "d_1%", "with space_", ""]
+    documents = [{"title": "A b", "id": id, "score": 0.0} for id in ids]
+    columns = [line.split()[2] for line in trec_lines([{"id": "q", "documents": documents}])]
+    assert columns == ["4983", "d_1%", "with_space%5F", "A_b"]
+
+
+def test_a_scorer_reads_the_ranking(tmp_path):
+    documents = [{"title": title, "score": 0.0} for title in ("C d", "B", "A")]
+    write_trec([{"id": "q", "documents": documents}], tmp_path / "run.trec")
+    run = list(ir_measures.read_trec_run(str(tmp_path / "run.trec")))
+    assert [entry.doc_id for entry in sorted(run, key=lambda e: -e.score)] == ["C_d", "B", "A"]
+    qrels = [ir_measures.Qrel("q", "B", 1)]
+    assert ir_measures.calc_aggregate([ir_measures.RR], qrels, run)[ir_measures.RR] == 0.5
+
+
+def test_bad_tags_and_paths_are_errors(tmp_path):
+    with pytest.raises(AdmiralError, match="must be one word"):
+        write_trec([], tmp_path / "run", tag="two words")
+    with pytest.raises(AdmiralError, match="cannot be written"):
+        write_trec([], tmp_path / "absent" / "run")
+    assert list(tmp_path.iterdir()) == []

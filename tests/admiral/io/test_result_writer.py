@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import os
 import resource
 import signal
@@ -202,7 +200,7 @@ def script(path, then, **options):
         env={**os.environ, "PYTHONPATH": str(root)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        **options,  # type: ignore[call-overload]
+        **options,
     )
 
 
@@ -210,7 +208,6 @@ def test_kill_9_loses_no_written_record(tmp_path):
     path = tmp_path / "results.jsonl"
     for kills in range(1, 3):
         with script(path, "time.sleep(60)") as process:
-            assert process.stdout is not None
             assert process.stdout.readline() == b"written\n"
             process.send_signal(signal.SIGKILL)
         assert not path.exists()

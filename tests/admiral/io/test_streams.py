@@ -2,7 +2,6 @@ import bz2
 import gzip
 import lzma
 import re
-from collections.abc import Callable
 from contextlib import suppress
 
 import pytest
@@ -12,7 +11,7 @@ from admiral.errors import AdmiralError, RecordError
 from admiral.io import streams
 from admiral.io.streams import json_objects, numbered_lines
 
-COMPRESS: dict[str, Callable[[bytes], bytes]] = {
+COMPRESS = {
     ".gz": gzip.compress,
     ".bz2": bz2.compress,
     ".xz": lzma.compress,

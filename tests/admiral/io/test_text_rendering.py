@@ -1,11 +1,15 @@
-from __future__ import annotations
+""""""
 
+import subprocess
+import sys
 import unicodedata
 from dataclasses import replace
+from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from admiral.io.progress import stderr_is_terminal, track_claims, track_documents
 from admiral.io.text_rendering import (
     printable,
     render_judgement,
@@ -113,7 +117,7 @@ def test_probabilities_are_shown_instead_of_the_verdict_of_the_proof():
     assert f"The evidence is sufficient (probability 0.88).\n{verdict}" in judged
 
 
-def test_a_verdict_that_a_threshold_forces_is_explained() -> None:
+def test_a_verdict_that_a_threshold_forces_is_explained():
     forced = render_judgement("Ada wrote", [], Judgement.decided(OPEN_VERDICTS, 0.75), width=300)
     assert (
         "Verdict: NOT ENOUGH INFO (SUPPORTS 0.50, REFUTES 0.12, NOT ENOUGH INFO 0.38). "
@@ -128,7 +132,7 @@ def test_a_verdict_that_a_threshold_forces_is_explained() -> None:
     assert says.endswith("not sufficient (no other verdict is as probable as NOT ENOUGH INFO).")
 
 
-def test_a_repeated_proof_is_printed_once() -> None:
+def test_a_repeated_proof_is_printed_once():
     once = result(CLAIM)
     twice = replace(once, hops=(once.hops[0], replace(once.hops[0], number=2)))
     text = render_result(twice)
@@ -136,7 +140,7 @@ def test_a_repeated_proof_is_printed_once() -> None:
     assert "  Proof as in hop 1\n" in text
 
 
-def test_both_sides_of_contradictory_evidence_are_shown() -> None:
+def test_both_sides_of_contradictory_evidence_are_shown():
     evidence = [("Ada", "Ada was born in Oslo."), ("Bo", "Ada was born in Rome.")]
     conflict = Conflict(("Ada", 0), ("Bo", 1))
     judgement = Judgement.decided(VERDICTS, 0.7, conflict=conflict)
@@ -156,3 +160,21 @@ def test_a_judgement_shows_evidence_proof_and_verdict():
     assert "The proof's verdict, not the truth: NOT ENOUGH INFO." in text
     assert "verdict" not in render_judgement("Ada wrote", evidence, Judgement(True, None))
     assert "  none\n" in render_judgement("Ada wrote", [], Judgement(False, None))
+
+
+def test_a_closed_standard_error_is_not_a_terminal(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", None)
+    assert not stderr_is_terminal()
+    assert list(track_documents("abc", "reading")) == ["a", "b", "c"]
+    assert list(track_claims("abc", done=0, total=3)) == ["a", "b", "c"]
+
+
+def test_a_command_works_with_standard_error_closed(tmp_path):
+    corpus, kb = tmp_path / "c.jsonl", tmp_path / "kb"
+    corpus.write_text('{"title": "A", "text": "A bird."}\n')
+    code = "from admiral.cli.main import run; run()"
+    command = [sys.executable, "-c", code, "index", str(corpus), "--kb", str(kb), "--bm25", "none"]
+    closing = ["sh", "-c", 'exec "$@" 2>&-', "sh"]
+    done = subprocess.run([*closing, *command], cwd=Path(__file__).parents[3], timeout=300)
+    assert done.returncode == 0
+    assert (kb / "manifest.json").exists()

@@ -1,7 +1,5 @@
 """Small corpora and a tokenizer for the tests of the knowledge base."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Folders of BEIR: ids are kept, also of documents with equal or without titles."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -5,20 +5,17 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError, RecordError
 from admiral.io.text_cleaning import clean_text, clean_title
 from admiral.kb import KnowledgeBase, build, verify
 from admiral.records import Document
-
-Write = Callable[..., Path]
 
 
 def _build(corpora, kb, **options):
@@ -51,7 +48,6 @@ def test_build(birds, tmp_path):
     assert verify(tmp_path / "kb") == []
 
 
-@settings(max_examples=30, deadline=None)
 @given(
     st.dictionaries(
         st.text(st.characters(), min_size=1, max_size=12).filter(clean_title),
@@ -61,7 +57,7 @@ def test_build(birds, tmp_path):
     )
 )
 def test_stored_text_is_cleaned(corpus):
-    expected: dict[str, list[str]] = {}
+    expected = {}
     for title, sentences in corpus.items():
         expected.setdefault(clean_title(title), []).extend(map(clean_text, sentences))
     with TemporaryDirectory() as folder:
@@ -128,20 +124,6 @@ def test_duplicates(policy, expected, write_jsonl, tmp_path):
         assert documents[1].links == ((), ("A",))
 
 
-@given(st.lists(st.tuples(st.sampled_from("ABC"), st.integers()), min_size=1))
-@settings(max_examples=25, deadline=None)
-def test_merging_duplicates_equals_a_dictionary(records):
-    oracle: dict[str, list[str]] = {}
-    for title, number in records:
-        oracle.setdefault(title, []).append(str(number))
-    with TemporaryDirectory() as folder:
-        lines = [json.dumps({"title": t, "sentences": [str(n)]}) for t, n in records]
-        Path(folder, "c.jsonl").write_text("\n".join(lines))
-        _build(Path(folder, "c.jsonl"), Path(folder, "kb"), on_duplicate="merge")
-        documents = _contents(Path(folder, "kb"))
-        assert [(d.title, list(d.sentences)) for d in documents] == list(oracle.items())
-
-
 def test_many_documents_of_one_title_are_renamed_quickly(write_jsonl, tmp_path):
     corpus = write_jsonl({"title": "A", "text": str(n)} for n in range(3000))
     _build(corpus, tmp_path / "kb", on_duplicate="rename")
@@ -180,7 +162,7 @@ def test_an_empty_corpus_is_an_error(lines, tmp_path):
 )
 def test_unknown_setting_values(options, message, birds, tmp_path):
     with pytest.raises(AdmiralError, match=message):
-        build(birds, tmp_path / "kb", **{"bm25": "none", "progress": False, **options})  # type: ignore[arg-type]
+        build(birds, tmp_path / "kb", **{"bm25": "none", "progress": False, **options})
 
 
 _CHILD = """
@@ -193,11 +175,11 @@ build(sys.argv[1], sys.argv[2], bm25="none", overwrite=True, progress=False)
 
 def test_a_killed_build_keeps_the_old_one(write_jsonl, tmp_path):
     kb = tmp_path / "place" / "kb"
-    corpus = write_jsonl(({"title": f"T{n}", "text": "One. Two."} for n in range(60_000)), "big")
+    corpus = write_jsonl(({"title": f"T{n}", "text": "One. Two."} for n in range(20_000)), "big")
     _build(write_jsonl([{"title": "Old", "text": "x"}]), kb)
     command = [sys.executable, "-c", _CHILD, str(corpus), str(kb)]
     killed = 0
-    for delay in (0.0, 0.3, 0.8):
+    for delay in (0.0, 0.1):
         process = subprocess.Popen(
             command, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
         )
@@ -207,13 +189,14 @@ def test_a_killed_build_keeps_the_old_one(write_jsonl, tmp_path):
         process.send_signal(signal.SIGKILL)
         killed += process.wait() == -signal.SIGKILL
         assert verify(kb) == []
-        assert len(_contents(kb)) in (1, 60_000)
+        assert len(_contents(kb)) in (1, 20_000)
     assert killed
     report = _build(corpus, kb, overwrite=True)
-    assert report.documents == 60_000
+    assert report.documents == 20_000
     assert [p.name for p in kb.parent.iterdir() if p.name not in ("kb", ".kb.lock")] == []
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_corpus(tmp_path):
     """Ten times the documents take less than 24 MB more, half the size of the text."""
     script = _CHILD + "import resource; print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"

@@ -1,7 +1,5 @@
 """Other processes, clocks and locales do not affect a knowledge base."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -56,8 +54,8 @@ def constantly_replaced(folder):
 
 
 def test_opening_during_replacements_gives_one_build(tmp_path):
-    errors: list[str] = []
-    searches: list[bool] = []
+    errors = []
+    searches = []
     with constantly_replaced(tmp_path) as path:
         until = time.monotonic() + 3
         while time.monotonic() < until:
@@ -82,7 +80,7 @@ def test_an_index_replaced_while_it_is_opened_is_an_error(tmp_path, monkeypatch)
     def replace_and_open(*args, **kwargs):
         (tmp_path / "old").rename(tmp_path / "gone")
         (tmp_path / "new").rename(tmp_path / "old")
-        return open_bm25(*args, **kwargs)  # type: ignore[arg-type]
+        return open_bm25(*args, **kwargs)
 
     monkeypatch.setattr("admiral.kb.knowledge_base.open_bm25", replace_and_open)
     with (

@@ -1,7 +1,5 @@
 """Hostile and unusual corpora are stored or refused in bounded memory."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import json
@@ -11,7 +9,6 @@ import subprocess
 import sys
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 import zstandard
@@ -88,9 +85,9 @@ def compressed(path):
     """Open a file for writing, compressed according to its suffix."""
     if path.suffix == ".zst":
         with path.open("wb") as raw, zstandard.ZstdCompressor().stream_writer(raw) as file:
-            yield file  # type: ignore[misc]
+            yield file
         return
-    opener: Any = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}[path.suffix]
+    opener = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}[path.suffix]
     options = {".gz": {"compresslevel": 1}, ".xz": {"preset": 0}}.get(path.suffix, {})
     with opener(path, "wb", **options) as file:
         yield file

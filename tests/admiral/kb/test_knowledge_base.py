@@ -1,5 +1,4 @@
 import json
-from collections.abc import Callable
 
 import pytest
 
@@ -47,7 +46,7 @@ def test_a_closed_knowledge_base(kb_path):
     begun = kb.documents()
     kb.close()
     kb.close()
-    lookups: list[Callable[[], object]] = [
+    lookups = [
         lambda: kb.row("Bird"),
         lambda: kb.title(0),
         lambda: kb.document("Bird"),

@@ -6,6 +6,8 @@ import pytest
 
 from admiral.kb import KnowledgeBase, add, build, compact
 from admiral.kb.bm25.parameters import SETTINGS_FILE, IndexSettings
+from admiral.kb.matching_sentences import best_sentences
+from admiral.records import Document
 from admiral.retrieval.mentions import find_mentions
 
 RECORDS = [
@@ -95,3 +97,14 @@ def test_a_record_that_is_replaced_by_its_id_gets_its_new_title(tmp_path):
     assert (report.added, report.replaced) == (0, 2)
     with KnowledgeBase.open(kb_path) as kb:
         assert sorted(kb.titles()) == ["New", "T2", "T2 (1)"]
+
+
+def test_rare_words_count_more_and_the_first_of_equals_wins():
+    documents = [
+        Document("A", ("the common common", "common rare", "rare common")),
+        Document("B", ("common", "common")),
+        Document("C", ("else",)),
+        Document("D", ()),
+    ]
+    best = best_sentences("common rare", documents)
+    assert [sentence and sentence.index for sentence in best] == [1, 0, 0, None]

@@ -1,7 +1,5 @@
 """Canonical URLs: one for each page, and the same one if made canonical again."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

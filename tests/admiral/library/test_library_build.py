@@ -1,7 +1,5 @@
 """Build a library, look up its sources and search it."""
 
-from __future__ import annotations
-
 import math
 import shutil
 from collections import Counter
@@ -45,7 +43,7 @@ def test_sources_are_found_by_any_form_of_their_url(library):
         ):
             assert opened.source(url) == some_sources()[0]
             assert url in opened
-        assert opened.source("https://empty.example/").text == ""  # type: ignore[union-attr]
+        assert opened.source("https://empty.example/").text == ""
         assert opened.source("http://other.example/") is None
         assert opened.source("javascript:alert(1)") is None
         assert list(opened.sources()) == some_sources()
@@ -136,7 +134,7 @@ def test_of_equal_urls_the_first_counts(tmp_path):
     report = build_library(tmp_path / "library", sources)
     assert (report.sources, report.duplicates) == (1, 1)
     with Library.open(tmp_path / "library") as opened:
-        assert opened.source("x.example/a").title == "first"  # type: ignore[union-attr]
+        assert opened.source("x.example/a").title == "first"
     with pytest.raises(AdmiralError, match=r"source 2.*x\.example/a"):
         build_library(tmp_path / "other", sources, on_duplicate="error")
     assert not (tmp_path / "other").exists()
@@ -148,7 +146,7 @@ def test_a_bad_source_leaves_the_old_library(library):
         yield Source("javascript:alert(1)", "not fine", "text")
 
     with pytest.raises(AdmiralError, match=r"source 2.*javascript"):
-        build_library(library, broken(), overwrite=True)  # type: ignore[arg-type]
+        build_library(library, broken(), overwrite=True)
     with pytest.raises(AdmiralError, match="--overwrite"):
         build_library(library, some_sources())
     with pytest.raises(AdmiralError, match="no source"):

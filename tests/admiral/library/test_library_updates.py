@@ -1,7 +1,5 @@
 """Changes of a library equal a new build; faults and kills are tested in `tests.admiral.kb`."""
 
-from __future__ import annotations
-
 import shutil
 
 import pytest
@@ -25,22 +23,6 @@ from tests.admiral.kb.embeddings.fake_encoder import FakeEncoder
 
 def source(name, word):
     return Source(f"https://example.org/{name}", f"On {name}", f"A text about {word}. " * 40)
-
-
-def contents(path):
-    """Return all sources, the results of a search, and which passages have vectors."""
-    with Library.open(path) as library:
-        sources = sorted(library.sources(), key=lambda each: each.url)
-        found = library.search(["text", "egg", "about bird"], 100)
-        try:
-            dense = library.dense(FakeEncoder()).search(["text"], 100)
-            vectors = sorted((s.passage.url, s.passage.number) for s in dense[0])
-        except AdmiralError:
-            vectors = []
-    scores = [
-        sorted((s.passage.url, s.passage.number, round(s.score, 4)) for s in each) for each in found
-    ]
-    return sources, scores, vectors
 
 
 @pytest.fixture
@@ -101,7 +83,7 @@ def test_known_urls_are_replaced_skipped_or_refused(path):
     report = add_sources(path, new)
     assert (report.added, report.replaced, report.skipped, report.sources) == (0, 2, 1, 4)
     with Library.open(path) as library:
-        assert "hens" in library.source("example.org/bird").text  # type: ignore[union-attr]
+        assert "hens" in library.source("example.org/bird").text
     with pytest.raises(AdmiralError, match=r"no source with the canonical URL 'x\.example'"):
         remove_sources(path, ["http://x.example"])
     assert remove_sources(path, ["x.example"], ignore_missing=True).missing == 1

@@ -1,7 +1,5 @@
 """Exact search of vectors: independent of blocks, close to full precision, without removed ones."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -44,7 +42,7 @@ class _Contents:
 
 def index(segments, block, removed):
     contents = _Contents(segments, removed, segments[0].shape[1])
-    return DenseIndex(contents, contents, Path("library"), block)  # type: ignore[arg-type]
+    return DenseIndex(contents, contents, Path("library"), block)
 
 
 def unit(rng, count, width):

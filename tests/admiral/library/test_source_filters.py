@@ -1,7 +1,5 @@
 """Wikipedia, its mirrors, copies and blocked sites are left out; other sources are not."""
 
-from __future__ import annotations
-
 import pytest
 
 from admiral.errors import AdmiralError

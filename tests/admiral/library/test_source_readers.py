@@ -1,7 +1,5 @@
 """Readers of sources: JSON Lines, WiCE, WAFER, HTML, WARC, text and documents."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import logging

@@ -1,22 +1,34 @@
-"""Loading checkpoints, and the errors for directories that are none."""
-
-from __future__ import annotations
+"""Checkpoints: their files, sums and heads."""
 
 import json
 import math
+import random
 import shutil
+import subprocess
 
 import pytest
 import torch
+from click.testing import CliRunner
 from safetensors.torch import load_file, save_file
 from transformers import GPT2Config, GPT2LMHeadModel
 
+from admiral.cli.index import verify_command
 from admiral.errors import AdmiralError
 from admiral.models.checkpoint import (
+    SUMS,
     is_checkpoint,
     load_checkpoint,
     load_seq2seq,
     locate_checkpoint,
+    verify_checkpoint,
+    write_sums,
+)
+from admiral.models.heads import (
+    SUFFICIENCY_HEAD,
+    RerankHead,
+    load_head,
+    load_sufficiency_head,
+    save_head,
 )
 from tests.training.tiny import write_hub_directory, write_t5_directory
 from tests.trie.tiny_t5 import KINDS
@@ -152,3 +164,101 @@ def test_int8_of_a_longt5_is_an_error(tmp_path):
         load_checkpoint(tiny, dtype=torch.int8)
     tiny = write_t5_directory(tmp_path / "other")
     assert load_checkpoint(tiny, dtype=torch.int8).model.dtype is torch.int8
+
+
+@pytest.fixture
+def checkpoint(tmp_path):
+    """Create the files of a checkpoint; their content does not matter here."""
+    rng = random.Random(0)
+    for name in ("config.json", "model.safetensors", "tokenizer.json"):
+        (tmp_path / name).write_bytes(rng.randbytes(2000))
+    (tmp_path / "README.md").write_text("A card.")
+    write_sums(tmp_path)
+    return tmp_path
+
+
+def test_an_unchanged_checkpoint_has_no_problems(checkpoint):
+    assert verify_checkpoint(checkpoint) == []
+    (checkpoint / "README.md").write_text("Another card.")
+    write_sums(checkpoint)
+    assert verify_checkpoint(checkpoint) == []
+    if shutil.which("sha256sum"):
+        subprocess.run(["sha256sum", "--check", "--quiet", SUMS], cwd=checkpoint, check=True)
+
+
+def test_the_bundled_checkpoint_has_no_problems():
+    assert verify_checkpoint("mini") == []
+    result = CliRunner().invoke(verify_command, ["--model", "mini"])
+    assert result.exit_code == 0
+    assert result.output.endswith("mini: sound\n")
+
+
+def test_every_flipped_bit_is_found(checkpoint):
+    rng = random.Random(1)
+    for name in ("config.json", "model.safetensors", "tokenizer.json", SUMS):
+        file = checkpoint / name
+        content = file.read_bytes()
+        for _ in range(50):
+            changed = bytearray(content)
+            changed[rng.randrange(len(changed))] ^= 1 << rng.randrange(8)
+            file.write_bytes(changed)
+            problems = verify_checkpoint(checkpoint)
+            # A changed list blames the file whose line it is.
+            assert problems
+            assert name == SUMS or [name in p for p in problems] == [True]
+        for cut in (0, 1, len(content) // 2, len(content) - 1):
+            file.write_bytes(content[:cut])
+            assert verify_checkpoint(checkpoint)
+        file.write_bytes(content)
+
+
+def test_added_and_removed_files_are_reported(checkpoint):
+    (checkpoint / "rerank_head.safetensors").write_bytes(b"new")
+    (checkpoint / "tokenizer.json").unlink()
+    problems = verify_checkpoint(checkpoint)
+    assert [problem.removeprefix(f"{checkpoint}/") for problem in problems] == [
+        "tokenizer.json: cannot be read (No such file or directory)",
+        "rerank_head.safetensors: has no checksum",
+    ]
+    result = CliRunner().invoke(verify_command, ["--model", str(checkpoint)])
+    assert isinstance(result.exception, AdmiralError)
+    assert "2 problems. Restore it" in str(result.exception)
+
+
+def test_a_missing_checksum_file_is_an_error(checkpoint):
+    (checkpoint / SUMS).unlink()
+    with pytest.raises(AdmiralError, match=r"SHA256SUMS: missing.*sha256sum"):
+        verify_checkpoint(checkpoint)
+    with pytest.raises(AdmiralError, match="no such checkpoint"):
+        verify_checkpoint(checkpoint / "none")
+
+
+def test_heads_round_trip(tmp_path):
+    assert load_head(tmp_path, 4) is None
+    head = RerankHead(4)
+    save_head(tmp_path, head, torch.float16)
+    found = load_head(tmp_path, 4)
+    assert found is not None
+    assert found.score.weight.dtype == torch.float32
+    assert torch.equal(found.score.weight, head.score.weight.half().float())
+    assert head.score.weight.dtype == torch.float32
+    hidden = torch.randn(2, 3, 4)
+    assert found(hidden).shape == (2, 3)
+
+
+def test_heads_of_other_models_are_refused(tmp_path):
+    tiny = write_hub_directory(tmp_path / "tiny")
+    with pytest.raises(AdmiralError, match=r"safetensors: not a sufficiency classifier"):
+        load_sufficiency_head(tiny, 32)
+    bundled = locate_checkpoint("mini")
+    for name in ("rerank_head.safetensors", SUFFICIENCY_HEAD):
+        shutil.copy(bundled / name, tiny / name)
+    with pytest.raises(
+        AdmiralError, match=r"not a sufficiency classifier of this model \(its shape is \(768"
+    ):
+        load_sufficiency_head(tiny, 32)
+    for content in (None, b"no tensors"):
+        if content is not None:
+            (tiny / "rerank_head.safetensors").write_bytes(content)
+        with pytest.raises(AdmiralError, match=r"rerank_head\.safetensors: not a rerank head"):
+            load_checkpoint(tiny)

@@ -1,7 +1,5 @@
 """Resolving `auto`, and the errors for devices and precisions that are not supported."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

@@ -1,38 +1,26 @@
 """Stages and documents for tests of the hop loop and the pipeline, without a model or an index."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
-from typing import Any
-
 from admiral.config import RetrievalConfig
 from admiral.protocols import Stages
-from admiral.records import Document, DocumentSet, Proximity, RankedDocument, ScoredTitle, Sentence
+from admiral.records import Document, DocumentSet, Proximity, ScoredTitle, Sentence
 from admiral.retrieval.document_ranking import MIN_PROXIMITY
 from proofs import Judgement
-
-Calls = list[tuple[Any, ...]]
 
 
 class FakeDocuments:
     """Documents of three sentences each: any title exists."""
 
-    def document(self, title: str) -> Document:
+    def document(self, title):
         return Document(title, tuple(f"{title} {index}" for index in range(3)))
 
 
 class FakeDocumentReader:
     """Read the second sentence of each document."""
 
-    def __init__(self) -> None:
-        self.calls: Calls = []
+    def __init__(self):
+        self.calls = []
 
-    def read(
-        self,
-        claims: Sequence[str],
-        evidence: Sequence[Sequence[Sentence]],
-        titles: Sequence[Sequence[str]],
-    ) -> list[list[Document]]:
+    def read(self, claims, evidence, titles):
         self.calls.append((list(claims), [list(s) for s in evidence], [list(t) for t in titles]))
         return [[Document(title, ("", f"{title} 1", "")) for title in own] for own in titles]
 
@@ -40,13 +28,11 @@ class FakeDocumentReader:
 class FakeFirstStage:
     """Return the same candidates for every claim."""
 
-    def __init__(self, titles: str = "abc") -> None:
+    def __init__(self, titles="abc"):
         self.titles = titles
-        self.calls: Calls = []
+        self.calls = []
 
-    def candidates(
-        self, claims: Sequence[str], mentions: Sequence[Sequence[str]], k: int
-    ) -> list[list[ScoredTitle]]:
+    def candidates(self, claims, mentions, k):
         self.calls.append((list(claims), [list(titles) for titles in mentions], k))
         ranked = [ScoredTitle(t, 1.0 - i / 10) for i, t in enumerate(self.titles)]
         return [ranked[:k] for _ in claims]
@@ -55,21 +41,16 @@ class FakeFirstStage:
 class FakeReranker:
     """Score sentences by a table of titles (default 0), minus their index."""
 
-    def __init__(self, scores: Mapping[str, float] | None = None) -> None:
+    def __init__(self, scores=None):
         self.scores = scores or {}
-        self.calls: Calls = []
+        self.calls = []
 
-    def score(
-        self,
-        claims: Sequence[str],
-        documents: Sequence[Sequence[Document]],
-        evidence: Sequence[Sequence[Sentence]],
-    ) -> list[list[Sentence]]:
+    def score(self, claims, documents, evidence):
         read = [[document.title for document in batch] for batch in documents]
         self.calls.append((list(claims), read, [list(sentences) for sentences in evidence]))
         return [self._scored(batch) for batch in documents]
 
-    def _scored(self, documents: Sequence[Document]) -> list[Sentence]:
+    def _scored(self, documents):
         sentences = [
             Sentence(document.title, index, text, self.scores.get(document.title, 0) - index)
             for document in documents
@@ -82,13 +63,11 @@ class FakeReranker:
 class FakeJudge:
     """Find evidence sufficient from the given call on."""
 
-    def __init__(self, sufficient_from: int = 1) -> None:
+    def __init__(self, sufficient_from=1):
         self.sufficient_from = sufficient_from
-        self.calls: Calls = []
+        self.calls = []
 
-    def judge(
-        self, claims: Sequence[str], evidence: Sequence[Sequence[tuple[str, str]]]
-    ) -> list[Judgement]:
+    def judge(self, claims, evidence):
         self.calls.append((list(claims), [list(pairs) for pairs in evidence]))
         return [Judgement(len(self.calls) >= self.sufficient_from, None) for _ in claims]
 
@@ -96,13 +75,11 @@ class FakeJudge:
 class FakeHopRetriever:
     """Extend the first evidence document by a new title at every hop: "new1", "new2", ..."""
 
-    def __init__(self, dead_end_at: int = 99) -> None:
+    def __init__(self, dead_end_at=99):
         self.dead_end_at = dead_end_at
-        self.calls: Calls = []
+        self.calls = []
 
-    def expand(
-        self, claims: Sequence[str], evidence: Sequence[Sequence[Sentence]], hops: Sequence[int]
-    ) -> list[list[DocumentSet]]:
+    def expand(self, claims, evidence, hops):
         self.calls.append((list(claims), list(hops)))
         return [
             [DocumentSet((sentences[0].title, f"new{hop}"), -0.5)] if hop < self.dead_end_at else []
@@ -113,15 +90,15 @@ class FakeHopRetriever:
 class FakeMentionFinder:
     """Find single letters: those of a claim after "about", and "m" in all evidence."""
 
-    def __init__(self) -> None:
-        self.texts: list[str] = []
+    def __init__(self):
+        self.texts = []
         self.evidence_calls = 0
 
-    def in_text(self, text: str) -> list[str]:
+    def in_text(self, text):
         self.texts.append(text)
         return list(text.partition("about ")[2])
 
-    def in_evidence(self, evidence: Sequence[Sentence]) -> list[str]:
+    def in_evidence(self, evidence):
         self.evidence_calls += 1
         return ["m"] if evidence else []
 
@@ -129,17 +106,11 @@ class FakeMentionFinder:
 class FakeTitleScorer:
     """Score titles by a table (default -5)."""
 
-    def __init__(self, scores: Mapping[str, float] | None = None) -> None:
+    def __init__(self, scores=None):
         self.scores = scores or {}
-        self.calls: Calls = []
+        self.calls = []
 
-    def score(
-        self,
-        claims: Sequence[str],
-        evidence: Sequence[Sequence[Sentence]],
-        hops: Sequence[int],
-        titles: Sequence[Sequence[str]],
-    ) -> list[dict[str, float]]:
+    def score(self, claims, evidence, hops, titles):
         self.calls.append((list(hops), [list(own) for own in titles]))
         return [{title: self.scores.get(title, -5.0) for title in own} for own in titles]
 
@@ -147,15 +118,10 @@ class FakeTitleScorer:
 class FakeGraphProximity:
     """Take proximities from a table; other documents are as far as can be."""
 
-    def __init__(self, near: Mapping[str, Proximity]) -> None:
+    def __init__(self, near):
         self.near = near
 
-    def proximity(
-        self,
-        claims: Sequence[str],
-        evidence: Sequence[Sequence[Sentence]],
-        titles: Sequence[Sequence[str]],
-    ) -> list[dict[str, Proximity]]:
+    def proximity(self, claims, evidence, titles):
         far = Proximity(MIN_PROXIMITY, 0.0)
         return [{title: self.near.get(title, far) for title in own} for own in titles]
 
@@ -163,22 +129,20 @@ class FakeGraphProximity:
 class FakeDocumentScorer:
     """Score documents by one feature, and reverse rankings."""
 
-    def __init__(self, feature: int, weight: float) -> None:
+    def __init__(self, feature, weight):
         self.feature, self.weight = feature, weight
 
-    def score(self, features: Sequence[float]) -> float:
+    def score(self, features):
         return self.weight * features[self.feature]
 
-    def rank(
-        self, documents: Sequence[RankedDocument], features: Mapping[str, Sequence[float]]
-    ) -> list[RankedDocument]:
+    def rank(self, documents, features):
         assert {document.title for document in documents} <= set(features)
         return list(reversed(documents))
 
 
-def fake_stages(**replaced: Any) -> Stages:
+def fake_stages(**replaced):
     """Return fake stages, without mention finder and document scorer unless given."""
-    stages: dict[str, Any] = {
+    stages = {
         "first_stage": FakeFirstStage(),
         "reranker": FakeReranker(),
         "judge": FakeJudge(),
@@ -187,7 +151,7 @@ def fake_stages(**replaced: Any) -> Stages:
     return Stages(**{**stages, **replaced})
 
 
-def small_config(**settings: Any) -> RetrievalConfig:
+def small_config(**settings):
     """Return settings with small limits."""
     limits = {"evidence": 2, "evidence_per_document": 1, "rerank_documents": 3}
     return RetrievalConfig(**{**limits, **settings})

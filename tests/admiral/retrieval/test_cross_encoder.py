@@ -1,14 +1,11 @@
 """Batches of inputs of similar length."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from admiral import Admiral
 from admiral.records import Document
 from admiral.requirements import minilm_directory
 from admiral.retrieval.cross_encoder import CrossEncoderReranker, reranker_inputs
@@ -18,9 +15,7 @@ from trie import SafeTokenizer
 
 
 @given(st.lists(st.integers(1, 50), max_size=30), st.integers(1, 120))
-def test_batches_contain_every_input_once_and_keep_to_the_budget(
-    lengths: list[int], budget: int
-) -> None:
+def test_batches_contain_every_input_once_and_keep_to_the_budget(lengths, budget):
     batches = batch_by_length(lengths, budget)
     order = [i for batch in batches for i in batch]
     assert order == sorted(range(len(lengths)), key=lambda i: lengths[i])
@@ -37,9 +32,7 @@ SENTENCES = st.lists(WORDS.map(" ".join), max_size=12)
 
 
 @given(WORDS.map(" ".join), SENTENCES, st.integers(64, 200))
-def test_inputs_contain_every_sentence_once_and_fit(
-    claim: str, sentences: list[str], length: int
-) -> None:
+def test_inputs_contain_every_sentence_once_and_fit(claim, sentences, length):
     inputs = list(reranker_inputs(TOKENS, claim, [("T", "chosen")], "Title", sentences, length))
     numbers = [number for item in inputs for number, _, _ in item.spans]
     assert numbers == [i for i, s in enumerate(sentences) if s.strip()]
@@ -59,7 +52,7 @@ DOCUMENTS = [
 ]
 
 
-def test_scores_do_not_depend_on_the_batch(system: Admiral) -> None:
+def test_scores_do_not_depend_on_the_batch(system):
     claim = "The capital of Italy lies on a river."
     small = CrossEncoderReranker(system.checkpoint, batch_tokens=1)
     large = CrossEncoderReranker(system.checkpoint, batch_tokens=100_000)
@@ -77,7 +70,7 @@ def test_scores_do_not_depend_on_the_batch(system: Admiral) -> None:
     assert large.score([claim], [[]], [[]]) == [[]]
 
 
-def test_the_claim_limit_is_the_number_of_tokens_read(system: Admiral) -> None:
+def test_the_claim_limit_is_the_number_of_tokens_read(system):
     reranker = CrossEncoderReranker(system.checkpoint)
     (limit,) = reranker.claim_limits.values()
     for words, equal in ((limit - 1, False), (limit, True)):

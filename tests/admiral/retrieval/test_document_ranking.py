@@ -1,14 +1,9 @@
 """The ranking of documents by votes and by their features, each computed one by one."""
 
-from __future__ import annotations
-
 import json
 import math
 import statistics
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,14 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError
-from admiral.records import (
-    Claim,
-    DocumentSet,
-    Proximity,
-    RankedDocument,
-    ScoredTitle,
-    Sentence,
-)
+from admiral.records import Claim, DocumentSet, Proximity, RankedDocument, ScoredTitle, Sentence
 from admiral.retrieval.document_ranking import (
     FEATURES,
     GRAPH_FEATURES,
@@ -43,7 +31,7 @@ SETS = st.lists(
 )
 
 
-def test_without_fusion_later_hops_come_before_earlier_ones_and_the_first_stage() -> None:
+def test_without_fusion_later_hops_come_before_earlier_ones_and_the_first_stage():
     hops = [
         [DocumentSet(("a",), 3.0), DocumentSet(("b",), 2.0)],
         [DocumentSet(("b", "c"), -0.5), DocumentSet(("b", "d"), -0.7)],
@@ -60,7 +48,7 @@ def test_without_fusion_later_hops_come_before_earlier_ones_and_the_first_stage(
 
 
 @given(st.lists(SETS, max_size=3), st.lists(TITLES, max_size=6))
-def test_each_document_is_ranked_once(hops: list[list[DocumentSet]], first: list[str]) -> None:
+def test_each_document_is_ranked_once(hops, first):
     candidates = [ScoredTitle(t, 0.0) for t in first]
     ranking = [d.title for d in rank_documents(hops, candidates, fused=False)]
     expected = [t for sets in reversed(hops) for s in sets for t in s.titles] + first
@@ -71,7 +59,7 @@ def test_each_document_is_ranked_once(hops: list[list[DocumentSet]], first: list
     assert [d.score for d in fused] == sorted((d.score for d in fused), reverse=True)
 
 
-def test_hops_vote_by_reciprocal_rank_of_their_probabilities() -> None:
+def test_hops_vote_by_reciprocal_rank_of_their_probabilities():
     hops = [
         [DocumentSet(("a",), 3.0), DocumentSet(("b",), 2.0)],
         [
@@ -82,35 +70,24 @@ def test_hops_vote_by_reciprocal_rank_of_their_probabilities() -> None:
     ]
     ranking = rank_documents(hops, [ScoredTitle("b", 9.0), ScoredTitle("a", 8.0)])
     # The second hop ranks c (0.6), b (0.55), a (0.4), d (0.35).
-    votes = {
-        "a": 1 / 7 + 1 / 6 + 1 / 8,
-        "b": 1 / 6 + 1 / 7 + 1 / 7,
-        "c": 1 / 6,
-        "d": 1 / 9,
-    }
+    votes = {"a": 1 / 7 + 1 / 6 + 1 / 8, "b": 1 / 6 + 1 / 7 + 1 / 7, "c": 1 / 6, "d": 1 / 9}
     assert [d.title for d in ranking] == ["b", "a", "c", "d"]
     for document in ranking:
         assert math.isclose(document.score, votes[document.title])
     assert {d.title: d.hop for d in ranking} == {"a": 1, "b": 0, "c": 2, "d": 2}
 
 
-def test_improbable_sets_do_not_vote_but_are_ranked_last() -> None:
+def test_improbable_sets_do_not_vote_but_are_ranked_last():
     hops = [
         [DocumentSet(("a",), 3.0)],
         [DocumentSet(("a", "b"), -2.0), DocumentSet(("z", "y"), -30.0)],
     ]
     ranking = rank_documents(hops, [ScoredTitle("c", 1.0)])
-    assert [(d.title, d.hop) for d in ranking] == [
-        ("a", 2),
-        ("c", 0),
-        ("b", 2),
-        ("z", 2),
-        ("y", 2),
-    ]
+    assert [(d.title, d.hop) for d in ranking] == [("a", 2), ("c", 0), ("b", 2), ("z", 2), ("y", 2)]
     assert [d.score for d in ranking[-2:]] == [0.0, 0.0]
 
 
-def test_the_reading_order_votes_from_the_second_hop_on_with_less_weight() -> None:
+def test_the_reading_order_votes_from_the_second_hop_on_with_less_weight():
     hops = [[DocumentSet(("a",), 3.0)], [DocumentSet(("a", "b"), -2.0)]]
     first = [ScoredTitle("a", 1.0)]
     without = {d.title: d.score for d in rank_documents(hops, first)}
@@ -124,14 +101,14 @@ def test_the_reading_order_votes_from_the_second_hop_on_with_less_weight() -> No
     assert next(d for d in ranking if d.title == "c").hop == 2
 
 
-def test_each_document_found_that_the_claim_mentions_gets_a_vote() -> None:
+def test_each_document_found_that_the_claim_mentions_gets_a_vote():
     first = [ScoredTitle(t, 0.0) for t in "abc"]
     ranking = rank_documents([], first, claim_mentions=["c", "z"])
     assert [(d.title, d.hop) for d in ranking] == [("c", 0), ("a", 0), ("b", 0)]  # z was not found
     assert math.isclose(ranking[0].score, 1 / 8 + 1 / 6)
 
 
-def test_every_hop_votes_for_the_documents_that_its_evidence_mentions() -> None:
+def test_every_hop_votes_for_the_documents_that_its_evidence_mentions():
     hops = [[DocumentSet(("a",), 3.0)], [DocumentSet(("a", "b"), -2.0)]]
     first = [ScoredTitle(t, 0.0) for t in "abc"]
     without = {d.title: d.score for d in rank_documents(hops, first)}
@@ -143,7 +120,7 @@ def test_every_hop_votes_for_the_documents_that_its_evidence_mentions() -> None:
     assert next(d for d in ranking if d.title == "m").hop == 1
 
 
-def test_mentioned_documents_vote_in_the_order_of_the_next_reading() -> None:
+def test_mentioned_documents_vote_in_the_order_of_the_next_reading():
     mentioned = [["a", "b", "c", "d"], []]
     read = [["a"], ["d", "x", "b"]]
     ranking = rank_documents([], [], read=read, mentioned=mentioned)
@@ -161,7 +138,7 @@ PROXIMITIES = st.builds(Proximity, st.floats(-13, 0), st.floats(0, 1))
 
 
 @st.composite
-def states(draw: st.DrawFn) -> SearchState:
+def states(draw):
     """Draw a claim after any hops."""
     state = SearchState(Claim("1", "A claim."))
     state.candidates = [ScoredTitle(t, 0.0) for t in draw(st.lists(TITLES, unique=True))]
@@ -179,17 +156,17 @@ def states(draw: st.DrawFn) -> SearchState:
     return state
 
 
-def expected_features(state: SearchState, title: str) -> dict[str, float]:
+def expected_features(state, title):
     """Compute the features of one document, one after the other."""
 
-    def reciprocal_rank(titles: list[str]) -> float:
+    def reciprocal_rank(titles):
         unique = list(dict.fromkeys(titles))
         return 1 / (6 + unique.index(title)) if title in unique else 0.0
 
-    def reciprocal_position(titles: list[str]) -> float:
+    def reciprocal_position(titles):
         return 1 / (1 + titles.index(title)) if title in titles else 0.0
 
-    def z_score(best_scores: dict[str, float]) -> float:
+    def z_score(best_scores):
         if title not in best_scores:
             return -1.0
         deviation = statistics.pstdev(best_scores.values())
@@ -231,7 +208,7 @@ def expected_features(state: SearchState, title: str) -> dict[str, float]:
 
 
 @given(states())
-def test_features_equal_those_computed_one_by_one(state: SearchState) -> None:
+def test_features_equal_those_computed_one_by_one(state):
     features = document_features(state)
     ranked = rank_documents(
         [record.document_sets for record in state.records],
@@ -247,7 +224,7 @@ def test_features_equal_those_computed_one_by_one(state: SearchState) -> None:
             assert math.isclose(value, expected[name], abs_tol=1e-9), name
 
 
-def test_a_claim_without_hops_has_no_features() -> None:
+def test_a_claim_without_hops_has_no_features():
     assert document_features(SearchState(Claim("1", "A claim."))) == {}
 
 
@@ -262,9 +239,7 @@ SCORERS = st.lists(UNITS, min_size=1, max_size=4).map(
 
 
 @given(SCORERS, st.lists(ROWS, max_size=6))
-def test_documents_are_ranked_by_the_output_of_the_network(
-    scorer: NetworkDocumentScorer, rows: list[tuple[float, ...]]
-) -> None:
+def test_documents_are_ranked_by_the_output_of_the_network(scorer, rows):
     documents = [RankedDocument(str(at), 0.5, at) for at in range(len(rows))]
     ranked = scorer.rank(documents, {str(at): row for at, row in enumerate(rows)})
     weights = np.array([list(unit.weights.values()) for unit in scorer.units])
@@ -279,9 +254,7 @@ def test_documents_are_ranked_by_the_output_of_the_network(
 
 
 @given(SCORERS, st.integers(51, 60))
-def test_documents_after_the_first_fifty_keep_their_order(
-    scorer: NetworkDocumentScorer, count: int
-) -> None:
+def test_documents_after_the_first_fifty_keep_their_order(scorer, count):
     documents = [RankedDocument(str(at), 1 / (1 + at), 0) for at in range(count)]
     features = {
         document.title: tuple(float(at % 7) for _ in FEATURES)
@@ -299,16 +272,14 @@ def test_documents_after_the_first_fifty_keep_their_order(
 
 
 @given(scorer=SCORERS)
-def test_weights_round_trip(scorer: NetworkDocumentScorer, tmp_path_factory: Any) -> None:
+def test_weights_round_trip(scorer, tmp_path_factory):
     path = tmp_path_factory.mktemp("weights") / "ranking.json"
     path.write_text(scorer.to_json())
     assert NetworkDocumentScorer.read(path) == scorer
 
 
 @given(scorer=SCORERS, row=ROWS)
-def test_weights_without_graph_features_score_as_before(
-    scorer: NetworkDocumentScorer, row: tuple[float, ...], tmp_path_factory: Any
-) -> None:
+def test_weights_without_graph_features_score_as_before(scorer, row, tmp_path_factory):
     path = tmp_path_factory.mktemp("weights") / "ranking.json"
     content = json.loads(scorer.to_json())
     for unit in content["units"]:
@@ -326,7 +297,7 @@ def test_weights_without_graph_features_score_as_before(
     assert read.score(row) == expected
 
 
-def test_the_bundled_weights_prefer_documents_with_high_features() -> None:
+def test_the_bundled_weights_prefer_documents_with_high_features():
     low = dict.fromkeys(FEATURES, 0.0) | {
         "standing_first": -1.0, "standing_last": -1.0,
         "probability": -13.8, "near_evidence": -13.8,
@@ -339,18 +310,18 @@ def test_the_bundled_weights_prefer_documents_with_high_features() -> None:
     assert bundled.score(tuple(high.values())) > bundled.score(tuple(low.values())) + 1
 
 
-def test_bundled_weights_are_not_negative_but_for_free_features() -> None:
+def test_bundled_weights_are_not_negative_but_for_free_features():
     free = {"first_stage", "named", "named_early", "seen_last", "probability"}
     for unit in NetworkDocumentScorer.bundled().units:
         assert unit.vote >= 0.0
         assert all(weight >= 0.0 for name, weight in unit.weights.items() if name not in free)
 
 
-def test_errors_of_bad_files_name_the_field(tmp_path: Path) -> None:
+def test_errors_of_bad_files_name_the_field(tmp_path):
     path = tmp_path / "ranking.json"
     good = json.loads(NetworkDocumentScorer.bundled().to_json())
 
-    def check_error(change: Callable[[Any], Any], message: str) -> None:
+    def check_error(change, message):
         content = json.loads(json.dumps(good))
         path.write_text(json.dumps(change(content)))
         with pytest.raises(AdmiralError, match=message) as caught:
@@ -358,8 +329,8 @@ def test_errors_of_bad_files_name_the_field(tmp_path: Path) -> None:
         assert str(caught.value).startswith(f"{path}: ")
         assert str(caught.value).endswith("fit it anew with training.ranking")
 
-    def changed(name: str, value: Any) -> Callable[[Any], Any]:
-        def change(content: Any) -> Any:
+    def changed(name, value):
+        def change(content):
             content["units"][1]["weights" if name in FEATURES else name] = (
                 {**content["units"][1]["weights"], name: value} if name in FEATURES else value
             )
@@ -386,7 +357,7 @@ def test_errors_of_bad_files_name_the_field(tmp_path: Path) -> None:
         NetworkDocumentScorer.read(path)
 
 
-def test_weights_of_zero_are_not_read() -> None:
+def test_weights_of_zero_are_not_read():
     bundled = NetworkDocumentScorer.bundled()
     assert bundled.reads(("probability",))
     units = tuple(replace(u, weights={**u.weights, "probability": 0.0}) for u in bundled.units)

@@ -1,13 +1,9 @@
 """Of long documents, the sentences that share rare terms with the claim are read."""
 
-from __future__ import annotations
-
 import json
 import math
 import statistics
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -21,7 +17,6 @@ from admiral.records import Document, Sentence
 from admiral.retrieval.evidence import (
     PassageReader,
     SentenceSelection,
-    Span,
     best_first,
     boost_mentioned,
     choose_evidence,
@@ -33,7 +28,7 @@ from admiral.retrieval.evidence import (
     z_scores,
 )
 
-WHOLE: list[Span] = [(0, None)]
+WHOLE = [(0, None)]
 WEIGHTS = {"boat": 1.0, "red": 3.0, "curl": 0.1, "author": 2.0}
 
 _sentence = st.lists(st.sampled_from(["boat", "red", "curl", "rain"]), max_size=5).map(" ".join)
@@ -41,13 +36,11 @@ _sentences = st.lists(_sentence, max_size=12).map(tuple)
 _spans = st.lists(st.tuples(st.integers(0, 12), st.none() | st.integers(0, 12)), max_size=3)
 
 
-def selection(
-    document: Document, spans: list[Span] = WHOLE, weights: Mapping[str, float] = WEIGHTS
-) -> SentenceSelection:
+def selection(document, spans=WHOLE, weights=WEIGHTS):
     return SentenceSelection(document, spans, weights, terms)
 
 
-def test_rare_terms_count_more_than_many_common_ones() -> None:
+def test_rare_terms_count_more_than_many_common_ones():
     sentences = ("First.", "", "curl curls a boat.", "Red.", "Snow.", "The boat sank!")
     document = Document("D", sentences, ((),) * 6)
     chosen = selection(document)
@@ -58,13 +51,13 @@ def test_rare_terms_count_more_than_many_common_ones() -> None:
     assert (chosen.document().title, chosen.document().links) == ("D", document.links)
 
 
-def test_earlier_sentences_win_ties() -> None:
+def test_earlier_sentences_win_ties():
     chosen = selection(Document("D", ("Snow.", "A boat.", "Ice.", "A boat.")))
     chosen.keep(3)
     assert chosen.document().sentences == ("Snow.", "A boat.", "", "A boat.")
 
 
-def test_headings_are_part_of_the_sentences_below_them() -> None:
+def test_headings_are_part_of_the_sentences_below_them():
     names = ("Options", "Options", "Authors")
     document = Document("curl", ("curl prints.", "Rain.", "Daniel Stenberg."), sections=names)
     chosen = selection(document)
@@ -72,7 +65,7 @@ def test_headings_are_part_of_the_sentences_below_them() -> None:
     assert chosen.document().sentences == ("", "", "Daniel Stenberg.")
 
 
-def test_a_document_of_which_all_is_read_is_the_same() -> None:
+def test_a_document_of_which_all_is_read_is_the_same():
     document = Document("D", ("a", "", "b"))
     chosen = selection(document, [(1, None), (0, 1)])
     chosen.keep(2, 100)
@@ -80,9 +73,7 @@ def test_a_document_of_which_all_is_read_is_the_same() -> None:
 
 
 @given(_sentences, _spans, st.integers(1, 12), st.none() | st.integers(0, 40))
-def test_the_best_sentences_of_the_passages_are_kept(
-    sentences: tuple[str, ...], spans: list[Span], count: int, characters: int | None
-) -> None:
+def test_the_best_sentences_of_the_passages_are_kept(sentences, spans, count, characters):
     chosen = selection(Document("D", sentences), spans)
     inside = {i for start, end in spans for i in range(len(sentences))[start:end]}
     candidates = [i for i in sorted(inside) if sentences[i].strip()]
@@ -105,7 +96,7 @@ def test_the_best_sentences_of_the_passages_are_kept(
 
 
 @given(st.lists(st.lists(st.integers(1, 9), max_size=6), max_size=6), st.integers(1, 120))
-def test_selections_share_a_number_of_characters(lengths: list[list[int]], limit: int) -> None:
+def test_selections_share_a_number_of_characters(lengths, limit):
     documents = [Document("D", tuple("x" * n for n in own)) for own in lengths]
     selections = [selection(document) for document in documents]
     share_characters(selections, limit)
@@ -121,7 +112,7 @@ def test_selections_share_a_number_of_characters(lengths: list[list[int]], limit
             assert size == sum(own) if sum(own) <= share else size > 0
 
 
-def test_short_selections_leave_their_share_to_long_ones() -> None:
+def test_short_selections_leave_their_share_to_long_ones():
     documents = [Document("short", ("x",)), Document("long", ("x",) * 50)]
     selections = [selection(document) for document in documents]
     share_characters(selections, 40)
@@ -140,11 +131,9 @@ CLAIM = "The author of curl, which was written in C, is Daniel Stenberg."
 
 
 @pytest.fixture(scope="module", params=(*BACKENDS, "whole", "none"))
-def kb(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[KnowledgeBase]:
+def kb(request, tmp_path_factory):
     """Knowledge bases with passages, of whole documents, and without a BM25 index."""
-    folder: Path = tmp_path_factory.mktemp("long")
+    folder = tmp_path_factory.mktemp("long")
     corpus = folder / "corpus.jsonl"
     corpus.write_text("".join(json.dumps(document) + "\n" for document in DOCUMENTS))
     backend = "bm25s" if request.param == "whole" else request.param
@@ -154,7 +143,7 @@ def kb(
         yield opened
 
 
-def test_the_sentence_that_answers_a_claim_is_read(kb: KnowledgeBase) -> None:
+def test_the_sentence_that_answers_a_claim_is_read(kb):
     ((curl, wget),) = PassageReader(kb, 64, 60_000).read([CLAIM], [[]], [["curl", "wget"]])
     assert len(curl.sentences) == len(MANUAL)
     assert curl.sentences[3000] == AUTHOR
@@ -162,7 +151,7 @@ def test_the_sentence_that_answers_a_claim_is_read(kb: KnowledgeBase) -> None:
     assert wget == kb.document("wget")
 
 
-def test_the_text_of_a_hop_is_bounded(kb: KnowledgeBase) -> None:
+def test_the_text_of_a_hop_is_bounded(kb):
     ((curl, wget),) = PassageReader(kb, 64, 500).read([CLAIM], [[]], [["curl", "wget"]])
     assert sum(map(len, curl.sentences)) <= 250
     assert curl.sentences[3000] == AUTHOR
@@ -171,13 +160,13 @@ def test_the_text_of_a_hop_is_bounded(kb: KnowledgeBase) -> None:
     assert 250 < sum(map(len, alone.sentences)) <= 500
 
 
-def test_short_documents_are_read_as_a_whole(kb: KnowledgeBase) -> None:
+def test_short_documents_are_read_as_a_whole(kb):
     titles = ["wget", "page 3", "page 4"]
     (read,) = PassageReader(kb, 64, 1).read([CLAIM], [[]], [titles])
     assert read == [kb.document(title) for title in titles]
 
 
-def test_sentences_that_match_the_evidence_are_read_too(kb: KnowledgeBase) -> None:
+def test_sentences_that_match_the_evidence_are_read_too(kb):
     evidence = [Sentence("wget", 2, "wget and option 4321 are alike.")]
     reader = PassageReader(kb, 3, 60_000)
     claim = "The author of wget knows Stenberg."
@@ -189,24 +178,24 @@ def test_sentences_that_match_the_evidence_are_read_too(kb: KnowledgeBase) -> No
     assert with_evidence[4322] == FILLER[4321]
 
 
-def test_a_batch_reads_what_single_claims_read(kb: KnowledgeBase) -> None:
+def test_a_batch_reads_what_single_claims_read(kb):
     reader = PassageReader(kb, 5, 2000)
     claims, titles = [CLAIM, "Page 7 was written."], [["curl", "page 7"], ["wget", "curl"]]
     batch = reader.read(claims, [[], []], titles)
     assert batch == [reader.read([c], [[]], [t])[0] for c, t in zip(claims, titles, strict=True)]
 
 
-def test_a_claim_without_terms_reads_the_beginning(kb: KnowledgeBase) -> None:
+def test_a_claim_without_terms_reads_the_beginning(kb):
     ((curl,),) = PassageReader(kb, 3, 60_000).read(["?"], [[]], [["curl"]])
     assert [i for i, text in enumerate(curl.sentences) if text] == [0, 1, 2]
 
 
-def test_an_unknown_title(kb: KnowledgeBase) -> None:
+def test_an_unknown_title(kb):
     with pytest.raises(UnknownTitleError, match="no document has the title 'nothing'"):
         kb.best_passages("curl", ["nothing"], 2)
 
 
-def test_best_passages_are_numbered_by_sentences(kb: KnowledgeBase) -> None:
+def test_best_passages_are_numbered_by_sentences(kb):
     (curl,), (wget,) = kb.best_passages(CLAIM, ["curl", "wget"], 1)
     assert wget == (0, None)
     start, end = curl
@@ -218,7 +207,7 @@ def test_best_passages_are_numbered_by_sentences(kb: KnowledgeBase) -> None:
         assert curl == (0, None)
 
 
-def test_rare_terms_have_a_high_inverse_document_frequency(kb: KnowledgeBase) -> None:
+def test_rare_terms_have_a_high_inverse_document_frequency(kb):
     frequencies = kb.inverse_document_frequencies("Stenberg has written it, never seen")
     assert set(frequencies) == {"stenberg", "ha", "written", "never", "seen"}
     if kb.settings["bm25"] == "none":
@@ -227,7 +216,7 @@ def test_rare_terms_have_a_high_inverse_document_frequency(kb: KnowledgeBase) ->
         assert frequencies["never"] > frequencies["stenberg"] > frequencies["written"]
 
 
-def test_blank_sentences_are_left_out_and_the_others_keep_their_indices() -> None:
+def test_blank_sentences_are_left_out_and_the_others_keep_their_indices():
     documents = [Document("b", ("x", " \n", "y")), Document("a", ("", "z"))]
     assert non_blank_sentences(documents) == [
         Sentence("b", 0, "x"),
@@ -238,9 +227,7 @@ def test_blank_sentences_are_left_out_and_the_others_keep_their_indices() -> Non
 
 
 @given(st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 3), st.sampled_from([0.0, 1.0]))))
-def test_sentences_are_sorted_by_score_title_and_index(
-    rows: list[tuple[str, int, float]],
-) -> None:
+def test_sentences_are_sorted_by_score_title_and_index(rows):
     sentences = [Sentence(title, index, "x") for title, index, _ in rows]
     ranked = with_scores(sentences, [score for *_, score in rows])
     keys = [(-s.score, s.title, s.index) for s in ranked]
@@ -249,9 +236,7 @@ def test_sentences_are_sorted_by_score_title_and_index(
 
 
 @given(st.dictionaries(st.text(max_size=2), st.floats(-100, 100), max_size=8))
-def test_z_scores_have_mean_0_and_deviation_1_unless_all_are_equal(
-    scores: dict[str, float],
-) -> None:
+def test_z_scores_have_mean_0_and_deviation_1_unless_all_are_equal(scores):
     standardised = z_scores(scores)
     assert list(standardised) == list(scores)
     if not scores or statistics.pstdev(scores.values()) < 1e-3:
@@ -260,30 +245,28 @@ def test_z_scores_have_mean_0_and_deviation_1_unless_all_are_equal(
     assert statistics.pstdev(standardised.values()) == pytest.approx(1, abs=1e-6)
 
 
-def test_equal_scores_have_z_scores_of_0() -> None:
+def test_equal_scores_have_z_scores_of_0():
     assert z_scores({"a": 3.0, "b": 3.0}) == {"a": 0.0, "b": 0.0}
     assert z_scores({}) == {}
 
 
-def sentences(titles: str) -> list[Sentence]:
+def sentences(titles):
     """One sentence for each letter, best first."""
     return [Sentence(t, i, f"{t}{i}", -float(i)) for i, t in enumerate(titles)]
 
 
-def test_at_most_two_sentences_of_a_document_are_chosen() -> None:
+def test_at_most_two_sentences_of_a_document_are_chosen():
     chosen = choose_evidence(sentences("aaaabac"), 5, 2)
     assert [s.text for s in chosen] == ["a0", "a1", "a2", "b4", "c6"]
 
 
-def test_the_limit_is_exceeded_if_there_are_no_other_sentences() -> None:
+def test_the_limit_is_exceeded_if_there_are_no_other_sentences():
     assert [s.text for s in choose_evidence(sentences("aaaa"), 3, 1)] == ["a0", "a1", "a2"]
     assert choose_evidence([], 5, 2) == ()
 
 
 @given(st.text("abcd", max_size=12), st.integers(1, 6), st.integers(1, 4))
-def test_the_best_sentences_within_the_limit_are_chosen(
-    titles: str, count: int, per_document: int
-) -> None:
+def test_the_best_sentences_within_the_limit_are_chosen(titles, count, per_document):
     scored = sentences(titles)
     chosen = choose_evidence(scored, count, per_document)
     assert len(chosen) == min(count, len(scored))
@@ -294,7 +277,7 @@ def test_the_best_sentences_within_the_limit_are_chosen(
         assert max(Counter(s.title for s in chosen).values()) <= per_document
 
 
-def test_sentences_of_mentioned_documents_gain_a_part_of_the_standard_deviation() -> None:
+def test_sentences_of_mentioned_documents_gain_a_part_of_the_standard_deviation():
     scored = [
         Sentence(t, 0, t, score) for t, score in zip("abcd", (6.0, 5.5, 2.0, 2.0), strict=True)
     ]
@@ -307,7 +290,7 @@ def test_sentences_of_mentioned_documents_gain_a_part_of_the_standard_deviation(
     assert [s.title for s in boost_mentioned(rescaled, ["b", "d"])] == ["b", "a", "d", "c"]
 
 
-def test_equal_scores_have_no_deviation_to_gain() -> None:
+def test_equal_scores_have_no_deviation_to_gain():
     scored = [Sentence(t, 0, t, 1.0) for t in "ab"]
     assert boost_mentioned(scored, ["b"]) == scored
     assert boost_mentioned([], ["b"]) == []
@@ -325,9 +308,7 @@ RELEVANCE = st.fixed_dictionaries(dict.fromkeys("abcd", st.integers(-20, 20).map
 
 
 @given(SCORED, RELEVANCE)
-def test_sentences_gain_by_their_document_and_lose_by_better_sentences_of_it(
-    scored: list[Sentence], relevance: dict[str, float]
-) -> None:
+def test_sentences_gain_by_their_document_and_lose_by_better_sentences_of_it(scored, relevance):
     combined = reweighted(scored, relevance)
     assert sorted(s.index for s in combined) == list(range(len(scored)))
     assert [s.score for s in combined] == sorted((s.score for s in combined), reverse=True)
@@ -345,9 +326,7 @@ def test_sentences_gain_by_their_document_and_lose_by_better_sentences_of_it(
 
 
 @given(SCORED, RELEVANCE, st.sampled_from([0.25, 8.0]), st.sampled_from([-64.0, 16.0]))
-def test_the_scale_does_not_change_the_order(
-    scored: list[Sentence], relevance: dict[str, float], factor: float, shift: float
-) -> None:
+def test_the_scale_does_not_change_the_order(scored, relevance, factor, shift):
     order = [s.index for s in reweighted(scored, relevance)]
     rescaled = [Sentence(s.title, s.index, s.text, s.score * factor) for s in scored]
     assert [s.index for s in reweighted(rescaled, relevance)] == order

@@ -1,40 +1,35 @@
 """The fusion of BM25 with mentioned and generated titles."""
 
-from __future__ import annotations
-
 import math
-from collections.abc import Sequence
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from admiral.records import DocumentSet, ScoredTitle, Sentence
+from admiral.records import DocumentSet, ScoredTitle
 from admiral.retrieval.first_stage import Bm25FirstStage, FusedFirstStage, fuse
 
 
 class FakeIndex:
     """Return one ranking for every query."""
 
-    def search(self, queries: Sequence[str], k: int) -> list[list[ScoredTitle]]:
+    def search(self, queries, k):
         return [[ScoredTitle(t, 9.0) for t in "abc"[:k]] for _ in queries]
 
-    def close(self) -> None:
+    def close(self):
         pass
 
 
 class FakeGenerator:
     """Generate one title at hop 0, with probability one half."""
 
-    def expand(
-        self, claims: Sequence[str], evidence: Sequence[Sequence[Sentence]], hops: Sequence[int]
-    ) -> list[list[DocumentSet]]:
+    def expand(self, claims, evidence, hops):
         assert set(hops) == {0}
         assert not any(evidence)
         return [[DocumentSet(("c",), math.log(0.5))] for _ in claims]
 
 
-def test_bm25_alone_ignores_mentions() -> None:
+def test_bm25_alone_ignores_mentions():
     (ranking,) = Bm25FirstStage(FakeIndex()).candidates(["x"], [["c"]], 2)
     assert ranking == [ScoredTitle("a", 9.0), ScoredTitle("b", 9.0)]
 
@@ -48,9 +43,7 @@ def test_bm25_alone_ignores_mentions() -> None:
         (["c"], True, {"a": 1 / 61, "b": 1 / 62, "c": 1 / 63 + 1.25 / 61}),
     ],
 )
-def test_mentioned_and_generated_titles_add_to_the_votes_of_bm25(
-    mentions: list[str], generated: bool, expected: dict[str, float]
-) -> None:
+def test_mentioned_and_generated_titles_add_to_the_votes_of_bm25(mentions, generated, expected):
     stage = FusedFirstStage(FakeIndex(), FakeGenerator() if generated else None)
     (ranking,) = stage.candidates(["x"], [mentions], 3)
     ranked = sorted(expected.items(), key=lambda item: -item[1])[:3]
@@ -58,7 +51,7 @@ def test_mentioned_and_generated_titles_add_to_the_votes_of_bm25(
     assert [hit.score for hit in ranking] == pytest.approx([score for _, score in ranked])
 
 
-def test_a_certain_title_counts_like_rank_one() -> None:
+def test_a_certain_title_counts_like_rank_one():
     first, second = fuse(["a", "b"], [("b", 1.0)])
     assert (first.title, second.title) == ("b", "a")
     assert first.score == pytest.approx(1 / 62 + 1 / 61)
@@ -66,12 +59,12 @@ def test_a_certain_title_counts_like_rank_one() -> None:
 
 
 @given(st.lists(st.sampled_from("abcdefgh"), unique=True, max_size=8))
-def test_improbable_titles_do_not_change_the_order(ranking: list[str]) -> None:
+def test_improbable_titles_do_not_change_the_order(ranking):
     titles = [hit.title for hit in fuse(ranking, [("a", 1e-9), ("z", 1e-9)])]
     assert titles == [*ranking, *(t for t in ("a", "z") if t not in ranking)]
 
 
-def test_ties_keep_the_order_of_first_occurrence() -> None:
+def test_ties_keep_the_order_of_first_occurrence():
     assert [hit.title for hit in fuse(["x"], [("a", 1.0)])] == ["x", "a"]
     assert fuse([], []) == []
 
@@ -79,14 +72,12 @@ def test_ties_keep_the_order_of_first_occurrence() -> None:
 class FakeGraph:
     """Rank "g" and "c" for every claim."""
 
-    def rank(
-        self, claims: Sequence[str], evidence: Sequence[Sequence[Sentence]], k: int
-    ) -> list[list[str]]:
+    def rank(self, claims, evidence, k):
         assert not any(evidence)
         return [["g", "c"][:k] for _ in claims]
 
 
-def test_documents_of_the_graph_vote_like_those_of_bm25() -> None:
+def test_documents_of_the_graph_vote_like_those_of_bm25():
     stage = FusedFirstStage(FakeIndex(), graph=FakeGraph())
     (ranking,) = stage.candidates(["x"], [[]], 4)
     assert [hit.title for hit in ranking] == ["c", "a", "g", "b"]

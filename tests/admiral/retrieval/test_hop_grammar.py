@@ -15,11 +15,11 @@ from transformers import PreTrainedTokenizerFast
 from admiral.retrieval.hop_grammar import HopConstraint, TitlesConstraint
 from tests.proofs.conftest import byte_level
 from tests.trie.walking import following, language
-from trie import SafeTokenizer, TokenTrie, Trie, TrieConstraint, UpdatedTrie
+from trie import SafeTokenizer, TokenTrie, TrieConstraint, UpdatedTrie
 from trie import grammar_constraint as module
 
 
-def _tokens() -> SafeTokenizer:
+def _tokens():
     # The digits are not in the order of their ids, so both orders are tested.
     words = ["<pad>", "</s>", "<unk>", "a", "]", "b", "[", "3", "1", "0", "2", "4"]
     backend = Tokenizer(models.WordLevel({w: i for i, w in enumerate(words)}, unk_token="<unk>"))
@@ -46,15 +46,15 @@ class Case(NamedTuple):
 
 
 @st.composite
-def cases(draw: st.DrawFn) -> Case:
+def cases(draw):
     pairs = draw(evidence)
     count = draw(st.integers(0, len({d for _, d in pairs})))
     return Case(draw(titles), draw(st.permutations(pairs)), count)
 
 
-def _legal(case: Case) -> dict[tuple[int, ...], tuple[tuple[int, ...], tuple[int, ...]]]:
+def _legal(case):
     """Return all sequences, by enumeration, with their identifiers and rows."""
-    sequences: dict[tuple[int, ...], tuple[tuple[int, ...], tuple[int, ...]]] = {}
+    sequences = {}
     for chosen in combinations(sorted(case.identifiers), case.chosen):
         if len({document for _, document in chosen}) < case.chosen:
             continue
@@ -67,8 +67,8 @@ def _legal(case: Case) -> dict[tuple[int, ...], tuple[tuple[int, ...], tuple[int
 
 
 @given(cases(), st.booleans())
-def test_accepts_exactly_the_legal_sequences(case: Case, updated: bool) -> None:
-    trie: Trie = TokenTrie.build(case.titles)
+def test_accepts_exactly_the_legal_sequences(case, updated):
+    trie = TokenTrie.build(case.titles)
     if updated:  # the last titles were added, and another one was removed
         base = TokenTrie.build([*case.titles[:2], [A, A, B]])
         trie = UpdatedTrie(base, case.titles[2:], [len(case.titles[:2])])
@@ -86,10 +86,10 @@ def test_accepts_exactly_the_legal_sequences(case: Case, updated: bool) -> None:
 
 
 @given(titles.map(lambda all: all[:4]), st.integers(1, 3))
-def test_several_titles(titles: list[list[int]], count: int) -> None:
+def test_several_titles(titles, count):
     """All sequences of `count` titles are accepted, no others, and each is parsed correctly."""
     constraint = TitlesConstraint(TokenTrie.build(titles), TOKENS, count)
-    legal: dict[tuple[int, ...], set[tuple[tuple[int, ...], ...]]] = {}
+    legal = {}
     for chosen in product(titles, repeat=count):
         ids = (*(token for title in chosen for token in (OPEN, *title, CLOSE)), EOS)
         rows = tuple(
@@ -106,7 +106,7 @@ def test_several_titles(titles: list[list[int]], count: int) -> None:
 
 
 @pytest.mark.parametrize("ids", [[OPEN, A, CLOSE, EOS], [OPEN, A, CLOSE, OPEN, A, CLOSE], [EOS]])
-def test_sequences_with_too_few_titles_do_not_parse(ids: list[int]) -> None:
+def test_sequences_with_too_few_titles_do_not_parse(ids):
     constraint = TitlesConstraint(TokenTrie.build([[A]]), TOKENS, 2)
     with pytest.raises(ValueError, match=r"not ended|not allowed"):
         constraint.parse(ids)
@@ -118,7 +118,7 @@ texts = st.sampled_from(["", "]", "[ a ]", "[x]", "a ]", "a", "</s>", "word " * 
 
 
 @given(st.lists(texts, min_size=1, max_size=6), st.sampled_from("[]aé "))
-def test_titles_may_be_any_text(titles: list[str], more: str) -> None:
+def test_titles_may_be_any_text(titles, more):
     """Titles may be empty or extend another title by one character."""
     titles += [title + more for title in titles[:2]]
     spelt = BYTES.encode_batch(titles)
@@ -131,7 +131,7 @@ def test_titles_may_be_any_text(titles: list[str], more: str) -> None:
         assert row in constraint.parse([marks[0], *ids, marks[1], BYTES.eos])[1]
 
 
-def test_a_bracket_may_end_the_title_or_belong_to_it() -> None:
+def test_a_bracket_may_end_the_title_or_belong_to_it():
     titles = [[A], [A, CLOSE], [A, CLOSE, B], [A, CLOSE]]
     constraint = HopConstraint(TokenTrie.build(titles), TOKENS, [], 0)
     state = constraint.walk([OPEN, A, CLOSE])
@@ -141,7 +141,7 @@ def test_a_bracket_may_end_the_title_or_belong_to_it() -> None:
     assert constraint.parse([OPEN, A, CLOSE, B, CLOSE, EOS]) == ((), (2,))
 
 
-def test_prefixes_that_cannot_be_completed_are_not_allowed() -> None:
+def test_prefixes_that_cannot_be_completed_are_not_allowed():
     pairs = [(0, "x"), (1, "y"), (2, "y"), (3, "x")]
     constraint = HopConstraint(TokenTrie.build([[A]]), TOKENS, pairs, 2)
     allowed = following(constraint, constraint.start)
@@ -151,12 +151,12 @@ def test_prefixes_that_cannot_be_completed_are_not_allowed() -> None:
 
 
 @pytest.mark.parametrize("count", [-1, 2])
-def test_there_must_be_as_many_documents_as_identifiers(count: int) -> None:
+def test_there_must_be_as_many_documents_as_identifiers(count):
     with pytest.raises(ValueError, match="documents"):
         HopConstraint(TokenTrie.build([[A]]), TOKENS, [(0, "x"), (1, "x")], count)
 
 
-def test_invalid_arguments() -> None:
+def test_invalid_arguments():
     with pytest.raises(ValueError, match="no titles"):
         HopConstraint(TokenTrie.build([]), TOKENS, [], 0)
     with pytest.raises(ValueError, match="same identifier"):
@@ -166,13 +166,13 @@ def test_invalid_arguments() -> None:
 
 
 @pytest.mark.parametrize("ids", [[], [OPEN], [OPEN, A, CLOSE], [OPEN, A, CLOSE, EOS, EOS], [A]])
-def test_incomplete_sequences_do_not_parse(ids: list[int]) -> None:
+def test_incomplete_sequences_do_not_parse(ids):
     constraint = HopConstraint(TokenTrie.build([[A]]), TOKENS, [], 0)
     with pytest.raises(ValueError, match=r"not ended|not allowed"):
         constraint.parse(ids)
 
 
-def test_constraints_share_their_automaton_and_release_it() -> None:
+def test_constraints_share_their_automaton_and_release_it():
     trie = TokenTrie.build([[A], [B, A]])
     first, second = (HopConstraint(trie, TOKENS, [(0, "x")], n) for n in (0, 1))
     listed = TrieConstraint(trie, EOS)
@@ -188,7 +188,7 @@ def test_constraints_share_their_automaton_and_release_it() -> None:
     assert len(module._SHARED) < before
 
 
-def test_the_shared_automaton_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_shared_automaton_is_bounded(monkeypatch):
     monkeypatch.setattr(module, "_MAX_SHARED_STATES", 8)
     trie = TokenTrie.build([[A, B, A, A, A, B]])
     first, second = (HopConstraint(trie, TOKENS, [], 0) for _ in range(2))

@@ -1,9 +1,6 @@
 """The hop retriever: set scores against slow sums, and decoding with the bundled checkpoint."""
 
-from __future__ import annotations
-
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -11,8 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from admiral import Admiral
-from admiral.records import Document, DocumentSet, Sentence
+from admiral.records import Document, Sentence
 from admiral.retrieval.hop_retriever import (
     MIN_LOG_PROBABILITY,
     ForcedTitleScorer,
@@ -47,10 +43,8 @@ SEQUENCES = st.lists(
 
 
 @given(SEQUENCES)
-def test_a_set_has_the_sum_of_the_probabilities_of_its_sequences(
-    sequences: list[ScoredSequence],
-) -> None:
-    sums: dict[frozenset[str], float] = {}
+def test_a_set_has_the_sum_of_the_probabilities_of_its_sequences(sequences):
+    sums = {}
     for sequence in sequences:
         if sequence.title not in sequence.kept:
             key = frozenset((*sequence.kept, sequence.title))
@@ -65,7 +59,7 @@ def test_a_set_has_the_sum_of_the_probabilities_of_its_sequences(
     assert scores == sorted(scores, reverse=True)
 
 
-def test_titles_are_in_the_order_of_the_most_probable_sequence() -> None:
+def test_titles_are_in_the_order_of_the_most_probable_sequence():
     sequences = [
         ScoredSequence(("a", "b"), "c", -5.0),
         ScoredSequence(("c", "b"), "a", -1.0),
@@ -76,13 +70,13 @@ def test_titles_are_in_the_order_of_the_most_probable_sequence() -> None:
     assert only.score == pytest.approx(math.log(math.exp(-5) + math.exp(-1)))
 
 
-def test_log_sum_exp_does_not_overflow() -> None:
+def test_log_sum_exp_does_not_overflow():
     assert log_sum_exp([]) == -math.inf
     assert log_sum_exp([-math.inf, -math.inf]) == -math.inf
     assert log_sum_exp([1e4, 1e4]) == pytest.approx(1e4 + math.log(2))
 
 
-def log_probability(system: Admiral, source: list[int], target: list[int]) -> float:
+def log_probability(system, source, target):
     """The sum of the target's log probabilities by transformers' own forward pass."""
     model = system.checkpoint.model._model
     with torch.inference_mode():
@@ -92,7 +86,7 @@ def log_probability(system: Admiral, source: list[int], target: list[int]) -> fl
     return sum(float(scores[i, token]) for i, token in enumerate(target))
 
 
-def test_sets_have_the_size_of_the_hop(system: Admiral) -> None:
+def test_sets_have_the_size_of_the_hop(system):
     for hop in (0, 1, 2):
         (sets,) = system.stages.hop_retriever.expand([CLAIM], [EVIDENCE], [hop])
         assert sets
@@ -102,13 +96,13 @@ def test_sets_have_the_size_of_the_hop(system: Admiral) -> None:
             assert set(document_set.titles[:-1]) <= {s.title for s in EVIDENCE}
 
 
-def test_set_scores_are_the_models_own(system: Admiral) -> None:
+def test_set_scores_are_the_models_own(system):
     """Over two titles and one document everything can be written down."""
     tokens = system.checkpoint.tokens
     names = ["Rome", "Seth Meyers"]
 
     class Titles:
-        def title(self, row: int) -> str:
+        def title(self, row):
             return names[row]
 
     trie = TokenTrie.build([tokens.encode(name) for name in names])
@@ -134,7 +128,7 @@ def test_set_scores_are_the_models_own(system: Admiral) -> None:
     assert only.score == pytest.approx(float(scores.logsumexp(0)), abs=1e-3)
 
 
-def variant(system: Admiral, name: str) -> TrieHopRetriever:
+def variant(system, name):
     tokens = system.checkpoint.tokens
     return TrieHopRetriever(
         system.checkpoint.model, tokens, system.kb.title_trie(tokens), system.kb,
@@ -143,7 +137,7 @@ def variant(system: Admiral, name: str) -> TrieHopRetriever:
 
 
 @pytest.mark.parametrize("hop", [1, 2])
-def test_top_1_reads_the_best_sentence_alone(system: Admiral, hop: int) -> None:
+def test_top_1_reads_the_best_sentence_alone(system, hop):
     (sets,) = variant(system, "top-1").expand([CLAIM], [EVIDENCE], [hop])
     assert [s.titles[0] for s in sets] == [EVIDENCE[0].title] * len(sets)
     assert {len(s.titles) for s in sets} == {2}
@@ -151,7 +145,7 @@ def test_top_1_reads_the_best_sentence_alone(system: Admiral, hop: int) -> None:
 
 
 @pytest.mark.parametrize("hop", [1, 2])
-def test_not_joint_scores_the_title_alone(system: Admiral, hop: int) -> None:
+def test_not_joint_scores_the_title_alone(system, hop):
     (sets,) = variant(system, "not-joint").expand([CLAIM], [EVIDENCE], [hop])
     kept = ("66th Primetime Emmy Awards", "Seth Meyers")[:hop]
     assert sets
@@ -170,7 +164,7 @@ def test_not_joint_scores_the_title_alone(system: Admiral, hop: int) -> None:
     assert sets[0].score == pytest.approx(score, abs=1e-3)
 
 
-def test_joint_docs_generates_all_titles(system: Admiral) -> None:
+def test_joint_docs_generates_all_titles(system):
     (sets,) = variant(system, "joint-docs").expand([CLAIM], [EVIDENCE], [1])
     assert sets
     assert {len(set(s.titles)) for s in sets} == {2}
@@ -186,17 +180,17 @@ def test_joint_docs_generates_all_titles(system: Admiral) -> None:
 
 
 @pytest.mark.parametrize("name", ["top-1", "not-joint", "joint-docs"])
-def test_variants_are_the_same_at_hop_zero(system: Admiral, name: str) -> None:
+def test_variants_are_the_same_at_hop_zero(system, name):
     expected = variant(system, "ours").expand([CLAIM], [()], [0])
     assert variant(system, name).expand([CLAIM], [()], [0]) == expected
     assert variant(system, name).expand([CLAIM], [()], [1]) == [[]]
 
 
-def test_no_evidence_is_a_dead_end(system: Admiral) -> None:
+def test_no_evidence_is_a_dead_end(system):
     assert system.stages.hop_retriever.expand([CLAIM, CLAIM], [[], EVIDENCE], [1, 1])[0] == []
 
 
-def test_hop_zero_reads_the_claim_alone(system: Admiral) -> None:
+def test_hop_zero_reads_the_claim_alone(system):
     tokens = system.checkpoint.tokens
     assert (
         encode_source(tokens, "retrieve", CLAIM, [], 512, 0).ids
@@ -210,7 +204,7 @@ def test_hop_zero_reads_the_claim_alone(system: Admiral) -> None:
 class LinkedDocuments:
     """Documents whose first sentence has two links; "Plain" has none."""
 
-    def document(self, title: str) -> Document:
+    def document(self, title):
         links = () if title == "Plain" else (("Rome", "Paris"), ())
         return Document(title, ("One.", "Two."), links)
 
@@ -220,17 +214,15 @@ class Recorder:
 
     max_evidence = 7
 
-    def __init__(self) -> None:
-        self.texts: list[str] = []
+    def __init__(self):
+        self.texts = []
 
-    def expand(
-        self, claims: Sequence[str], evidence: Sequence[Sequence[Sentence]], hops: Sequence[int]
-    ) -> list[list[DocumentSet]]:
+    def expand(self, claims, evidence, hops):
         self.texts = [s.text for sentences in evidence for s in sentences]
         return [[] for _ in claims]
 
 
-def test_links_are_appended_to_their_sentence() -> None:
+def test_links_are_appended_to_their_sentence():
     recorder = Recorder()
     retriever = HyperlinkHopRetriever(recorder, LinkedDocuments())
     sentences = [Sentence("A", 0, "One."), Sentence("A", 1, "Two."), Sentence("Plain", 0, "One.")]
@@ -238,12 +230,12 @@ def test_links_are_appended_to_their_sentence() -> None:
     assert recorder.texts == ["One. Rome, Paris", "Two.", "One."]
 
 
-def test_the_limits_are_those_of_the_retriever() -> None:
+def test_the_limits_are_those_of_the_retriever():
     retriever = HyperlinkHopRetriever(Recorder(), LinkedDocuments())
     assert (retriever.max_evidence, retriever.claim_limits) == (7, {})
 
 
-def test_the_setting_changes_the_scores(quick: Admiral) -> None:
+def test_the_setting_changes_the_scores(quick):
     """End to end, on a sentence of the demo corpus with links."""
     documents = (quick.kb.document_at(row) for row in range(len(quick.kb)))
     linked = next(
@@ -266,24 +258,22 @@ NAMES = ["Rome", "Seth Meyers", "66th Primetime Emmy Awards", "Conan O'Brien", "
 
 
 class Titles:
-    def title(self, row: int) -> str:
+    def title(self, row):
         return NAMES[row]
 
 
-def small_trie(system: Admiral) -> TokenTrie:
+def small_trie(system):
     return TokenTrie.build([system.checkpoint.tokens.encode(name) for name in NAMES])
 
 
-def scorer(system: Admiral, *, normalise: bool = False, variant: str = "ours") -> ForcedTitleScorer:
+def scorer(system, *, normalise=False, variant="ours"):
     checkpoint = system.checkpoint
     trie = small_trie(system)
     return ForcedTitleScorer(checkpoint.model, checkpoint.tokens, trie, normalise, variant)
 
 
 @pytest.mark.parametrize("normalise", [False, True])
-def test_titles_from_the_claim_alone_have_the_scores_of_beam_search(
-    system: Admiral, normalise: bool
-) -> None:
+def test_titles_from_the_claim_alone_have_the_scores_of_beam_search(system, normalise):
     checkpoint = system.checkpoint
     retriever = TrieHopRetriever(
         checkpoint.model, checkpoint.tokens, small_trie(system), Titles(),
@@ -299,7 +289,7 @@ def test_titles_from_the_claim_alone_have_the_scores_of_beam_search(
     }
 
 
-def test_normalised_over_the_trie_one_new_document_is_certain(system: Admiral) -> None:
+def test_normalised_over_the_trie_one_new_document_is_certain(system):
     # Every sequence names the evidence's only document and one title, possibly the same one.
     (scores,) = scorer(system, normalise=True).score([CLAIM], [EVIDENCE[1:]], [1], [NAMES])
     assert scores["Seth Meyers"] == pytest.approx(0.0, abs=1e-6)
@@ -308,7 +298,7 @@ def test_normalised_over_the_trie_one_new_document_is_certain(system: Admiral) -
     assert log_sum_exp(others) <= 1e-6
 
 
-def test_sentences_count_for_their_documents(system: Admiral) -> None:
+def test_sentences_count_for_their_documents(system):
     (scores,) = scorer(system, normalise=True).score([CLAIM], [EVIDENCE], [1], [NAMES])
     named = [scores["Seth Meyers"], scores["66th Primetime Emmy Awards"]]
     assert log_sum_exp(named) >= -1e-6  # exactly one of the two is named, and both may be titles
@@ -317,7 +307,7 @@ def test_sentences_count_for_their_documents(system: Admiral) -> None:
     assert both["66th Primetime Emmy Awards"] == pytest.approx(0.0, abs=1e-6)
 
 
-def test_scores_do_not_depend_on_the_batch(system: Admiral) -> None:
+def test_scores_do_not_depend_on_the_batch(system):
     stage = scorer(system)
     together = stage.score(
         [CLAIM, "Rome is old.", CLAIM], [EVIDENCE, [], EVIDENCE[:1]], [1, 1, 1], [NAMES, NAMES, []]
@@ -327,7 +317,7 @@ def test_scores_do_not_depend_on_the_batch(system: Admiral) -> None:
     assert [together[0]] == stage.score([CLAIM], [EVIDENCE], [1], [NAMES])
 
 
-def test_a_title_outside_the_trie_is_improbable_when_normalised(system: Admiral) -> None:
+def test_a_title_outside_the_trie_is_improbable_when_normalised(system):
     names = ["66th Primetime Emmy Awards", "Atlantis"]
     (scores,) = scorer(system, normalise=True).score([CLAIM], [[]], [0], [names])
     assert scores["Atlantis"] == MIN_LOG_PROBABILITY < scores["66th Primetime Emmy Awards"] <= 0.0
@@ -335,13 +325,13 @@ def test_a_title_outside_the_trie_is_improbable_when_normalised(system: Admiral)
     assert MIN_LOG_PROBABILITY <= scores["Atlantis"] < 0.0
 
 
-def test_a_long_title_is_scored_by_its_beginning(system: Admiral) -> None:
+def test_a_long_title_is_scored_by_its_beginning(system):
     (scores,) = scorer(system).score([CLAIM], [[]], [0], [["very " * 2000]])
     assert all(math.isfinite(score) for score in scores.values())
 
 
 @pytest.mark.parametrize("variant", ["top-1", "not-joint"])
-def test_variants_of_the_method_have_scores_too(system: Admiral, variant: str) -> None:
+def test_variants_of_the_method_have_scores_too(system, variant):
     (scores,) = scorer(system, variant=variant).score([CLAIM], [EVIDENCE], [2], [NAMES])
     assert set(scores) == set(NAMES)
     assert all(MIN_LOG_PROBABILITY <= score <= 1e-6 for score in scores.values())

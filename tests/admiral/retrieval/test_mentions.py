@@ -1,12 +1,8 @@
 """Mentions with their offsets, compared with a search for every title at every word."""
 
-from __future__ import annotations
-
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -56,13 +52,13 @@ TITLES = sorted(
 class ListedTitles:
     """Titles in a list."""
 
-    def row(self, title: str) -> int | None:
+    def row(self, title):
         return TITLES.index(title) if title in TITLES else None
 
-    def title(self, row: int) -> str:
+    def title(self, row):
         return TITLES[row]
 
-    def complete(self, prefix: str) -> Iterator[tuple[str, int]]:
+    def complete(self, prefix):
         return ((t, n) for n, t in enumerate(TITLES) if t.startswith(prefix))
 
 
@@ -70,7 +66,7 @@ class ListedTitles:
 NAMES = {t[:end] for t in TITLES for end in [len(t), *(m.start() for m in re.finditer(r" \(", t))]}
 
 
-def slow_mentions(text: str) -> list[Mention]:
+def slow_mentions(text):
     """Take at each word the name with the most words, and of these the longest."""
     words = list(re.finditer(r"\w+(?:[-'’.&]\w+)*\.?", text))
     mentions, position = [], 0
@@ -89,7 +85,7 @@ def slow_mentions(text: str) -> list[Mention]:
     return mentions
 
 
-def count_words(name: str, text: str, words: list[re.Match[str]]) -> int:
+def count_words(name, text, words):
     """Return the number of words of a name if it starts at the first word, else 0."""
     start, first = words[0].start(), words[0].group().rstrip(".")
     if not text.startswith(name, start) or not (first[0].isupper() or first[0].isdigit()):
@@ -119,7 +115,7 @@ PIECES = [
         max_size=14,
     )
 )
-def test_mentions_are_those_of_a_slow_search(pieces: list[tuple[str, str]]) -> None:
+def test_mentions_are_those_of_a_slow_search(pieces):
     text = "".join(piece + glue for piece, glue in pieces)
     assert list(find_mentions(ListedTitles(), text)) == slow_mentions(text)
 
@@ -136,17 +132,17 @@ def test_mentions_are_those_of_a_slow_search(pieces: list[tuple[str, str]]) -> N
         ("Was it Rome? Dune! Yahoo, C+ (Raman.)", ["Rome", "Dune", "Yahoo", "C", "Raman."]),
     ],
 )
-def test_punctuation_may_belong_to_a_name(text: str, names: list[str]) -> None:
+def test_punctuation_may_belong_to_a_name(text, names):
     assert [text[m.start : m.end] for m in find_mentions(ListedTitles(), text)] == names
 
 
-def test_offsets_quote_the_text() -> None:
+def test_offsets_quote_the_text():
     text = "On Late Night with Seth Meyers's show of Dune (novel) in Rome."
     names = [text[m.start : m.end] for m in find_mentions(ListedTitles(), text)]
     assert names == ["Late Night with Seth Meyers", "Dune (novel)", "Rome"]
 
 
-def test_base_title() -> None:
+def test_base_title():
     assert base_title("Dune (novel)") == "Dune"
     assert base_title("(I Can't Get No) Satisfaction") == "(I Can't Get No) Satisfaction"
     assert base_title("(novel)") == "(novel)"
@@ -168,15 +164,15 @@ ALIASES = {
 class ListedAliases:
     """Aliases in a dictionary."""
 
-    def has_aliases_with(self, word: str) -> bool:
+    def has_aliases_with(self, word):
         return any(re.match(rf"{word}(?!\w)", name) for name in ALIASES)
 
-    def aliases_beginning(self, text: str) -> list[tuple[str, list[str]]]:
+    def aliases_beginning(self, text):
         names = sorted((name for name in ALIASES if text.startswith(name)), key=len, reverse=True)
         return [(name, ALIASES[name]) for name in names]
 
 
-def slow_alias_mentions(text: str) -> list[Mention]:
+def slow_alias_mentions(text):
     """Take at each character the longest alias between the ends of words."""
     mentions, position = [], 0
     while position < len(text):
@@ -196,7 +192,7 @@ def slow_alias_mentions(text: str) -> list[Mention]:
     return mentions
 
 
-def ends_word(after: str) -> bool:
+def ends_word(after):
     """Return whether a word ends before a text, except for a possessive ending."""
     possessive = re.match(r"['’]s?", after)
     if possessive and not re.match(r"\w", after[possessive.end() :]):
@@ -229,7 +225,7 @@ ALIAS_PIECES = [
         lambda pairs: "".join(piece + glue for piece, glue in pairs)
     )
 )
-def test_mentions_by_alias_are_those_of_a_slow_search(text: str) -> None:
+def test_mentions_by_alias_are_those_of_a_slow_search(text):
     assert list(find_aliases(ListedAliases(), text)) == slow_alias_mentions(text)
 
 
@@ -249,15 +245,12 @@ def test_mentions_by_alias_are_those_of_a_slow_search(text: str) -> None:
         ("", []),
     ],
 )
-def test_where_names_begin_and_end(text: str, names: list[str]) -> None:
+def test_where_names_begin_and_end(text, names):
     assert [text[m.start : m.end] for m in find_aliases(ListedAliases(), text)] == names
 
 
-DOCUMENTS: list[dict[str, Any]] = [
-    {
-        "title": "Marie Curie",
-        "sentences": ["She came from Warsaw.", "Her husband taught there."],
-    },
+DOCUMENTS = [
+    {"title": "Marie Curie", "sentences": ["She came from Warsaw.", "Her husband taught there."]},
     {
         "title": "Warsaw",
         "sentences": [
@@ -292,7 +285,7 @@ DOCUMENTS: list[dict[str, Any]] = [
 
 
 @pytest.fixture(scope="module")
-def kb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
+def kb(tmp_path_factory):
     folder = tmp_path_factory.mktemp("mentions")
     corpus = folder / "corpus.jsonl"
     corpus.write_text("".join(json.dumps({"links": [], **d}) + "\n" for d in DOCUMENTS))
@@ -302,7 +295,7 @@ def kb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
 
 
 @pytest.fixture(scope="module")
-def finder(kb: KnowledgeBase) -> TitleMentionFinder:
+def finder(kb):
     return TitleMentionFinder(kb)
 
 
@@ -316,10 +309,7 @@ def finder(kb: KnowledgeBase) -> TitleMentionFinder:
         ("(see Warsaw) and Curies' Vistula’s", ["Warsaw", "Vistula"]),
         ("The river of 1979", []),  # no sentence openers, lower case or bare numbers
         ("Made in 1979. The", []),
-        (
-            "It was C. V. Raman.",
-            ["C. V. Raman"],
-        ),  # the full stop of the name
+        ("It was C. V. Raman.", ["C. V. Raman"]),  # the full stop of the name
         ("Warsaw and Warsaw", ["Warsaw"]),
         ("Marie\x00Curie </s> [", []),
         ("Marie \ud800Curie of Warsaw\udfff", ["Warsaw"]),
@@ -327,15 +317,13 @@ def finder(kb: KnowledgeBase) -> TitleMentionFinder:
         ("", []),
     ],
 )
-def test_titles_in_a_text(finder: TitleMentionFinder, text: str, titles: list[str]) -> None:
+def test_titles_in_a_text(finder, text, titles):
     assert finder.in_text(text) == titles
     assert mentions_in_texts(finder, [text, ""]) == [titles, []]
     assert mentions_in_texts(None, [text]) == [[]]
 
 
-def test_mentions_of_evidence_are_interleaved_and_those_of_its_documents_follow(
-    finder: TitleMentionFinder,
-) -> None:
+def test_mentions_of_evidence_are_interleaved_and_those_of_its_documents_follow(finder):
     evidence = [
         Sentence("Warsaw", 0, "Warsaw lies on the Vistula, as Marie Curie knew."),
         Sentence("Alien (film)", 0, "It was made by Ridley Scott."),
@@ -345,16 +333,12 @@ def test_mentions_of_evidence_are_interleaved_and_those_of_its_documents_follow(
     assert finder.in_evidence([]) == []
 
 
-def test_long_documents_are_searched_in_their_first_sentences_and_the_evidence(
-    finder: TitleMentionFinder,
-) -> None:
+def test_long_documents_are_searched_in_their_first_sentences_and_the_evidence(finder):
     titles = finder.in_evidence([Sentence("Long", 30, "")])
     assert titles == ["Vistula", "Warsaw"]  # not Marie Curie, who is in a later sentence
 
 
-def test_hyperlinks_come_before_titles_and_dead_ones_are_left_out(
-    finder: TitleMentionFinder,
-) -> None:
+def test_hyperlinks_come_before_titles_and_dead_ones_are_left_out(finder):
     assert finder.in_evidence([Sentence("Linked", 1, "")]) == ["Vistula", "Warsaw"]
     assert finder.in_evidence([Sentence("Linked", 0, "")]) == ["Vistula", "Warsaw"]
 
@@ -367,25 +351,23 @@ def test_hyperlinks_come_before_titles_and_dead_ones_are_left_out(
         ("The WHO Prize of Warsaw", ["WHO Prize", "Warsaw"], ["WHO Prize", "Warsaw"]),
     ],
 )
-def test_aliases_outside_titles_are_mentions(
-    kb: KnowledgeBase, text: str, with_aliases: list[str], by_title: list[str]
-) -> None:
+def test_aliases_outside_titles_are_mentions(kb, text, with_aliases, by_title):
     assert TitleMentionFinder(kb).in_text(text) == with_aliases
     assert TitleMentionFinder(kb, aliases=False).in_text(text) == by_title
 
 
-def test_a_document_does_not_mention_itself_by_alias(finder: TitleMentionFinder) -> None:
+def test_a_document_does_not_mention_itself_by_alias(finder):
     assert finder.in_evidence([Sentence("World Health Organization", 1, "")]) == ["Warsaw"]
 
 
 @given(st.text(max_size=60))
-def test_any_text_gives_only_existing_titles(finder: TitleMentionFinder, text: str) -> None:
+def test_any_text_gives_only_existing_titles(finder, text):
     assert set(finder.in_text(text)) <= {str(d["title"]) for d in DOCUMENTS}
 
 
 @given(st.lists(st.lists(st.sampled_from("abcdef"), max_size=5), max_size=4))
-def test_interleaving(lists: list[list[str]]) -> None:
-    expected: list[str] = []
+def test_interleaving(lists):
+    expected = []
     for turn in range(5):
         for items in lists:
             if turn < len(items) and items[turn] not in expected:

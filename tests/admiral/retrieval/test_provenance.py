@@ -1,9 +1,6 @@
 """The provenance that is recorded with results."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pytest
 
@@ -14,7 +11,7 @@ from admiral.models.checkpoint import locate_checkpoint
 from admiral.retrieval.provenance import identity, recorded_settings
 
 
-def test_only_settings_that_decide_results_are_recorded() -> None:
+def test_only_settings_that_decide_results_are_recorded():
     settings = recorded_settings(RetrievalConfig(beam_size=7, threads=3))
     assert settings["beam_size"] == 7
     assert settings["kb"] == "demo"
@@ -22,9 +19,7 @@ def test_only_settings_that_decide_results_are_recorded() -> None:
     assert "threads" not in settings
 
 
-def test_names_of_bundled_ones_win_over_directories(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_names_of_bundled_ones_win_over_directories(tmp_path, monkeypatch):
     bundled = locate_checkpoint("mini")
     for name in ("demo", "mini"):
         (tmp_path / name).mkdir()
@@ -33,7 +28,7 @@ def test_names_of_bundled_ones_win_over_directories(
     assert locate_checkpoint("mini") == bundled
 
 
-def test_identity_follows_the_content(tmp_path: Path) -> None:
+def test_identity_follows_the_content(tmp_path):
     assert identity("mini") == "mini"
     kb, model = tmp_path / "kb", tmp_path / "model"
     for directory, names in ((kb, ["manifest.json"]), (model, ["config.json", "a.safetensors"])):
@@ -47,7 +42,7 @@ def test_identity_follows_the_content(tmp_path: Path) -> None:
         assert all(text.startswith(directory.name) for text in seen)
 
 
-def test_files_in_settings_are_identified_by_their_content(tmp_path: Path) -> None:
+def test_files_in_settings_are_identified_by_their_content(tmp_path):
     path = tmp_path / "weights.json"
     config = RetrievalConfig(judge_weights=str(path))
     path.write_text("1")
@@ -58,7 +53,7 @@ def test_files_in_settings_are_identified_by_their_content(tmp_path: Path) -> No
     assert before["antonyms"] == ""
 
 
-def test_a_verifier_is_identified_by_its_weights_and_fits(tmp_path: Path) -> None:
+def test_a_verifier_is_identified_by_its_weights_and_fits(tmp_path):
     config = RetrievalConfig(verifier=str(tmp_path))
     seen = set()
     names = ("config.json", "model.safetensors", "calibration.json")
@@ -69,7 +64,7 @@ def test_a_verifier_is_identified_by_its_weights_and_fits(tmp_path: Path) -> Non
     assert all(text.startswith(f"{tmp_path.name} (") for text in seen)
 
 
-def test_identity_of_a_joined_knowledge_base_follows_its_members(tmp_path: Path) -> None:
+def test_identity_of_a_joined_knowledge_base_follows_its_members(tmp_path):
     for name in ("a", "b"):
         (tmp_path / "corpus.jsonl").write_text(json.dumps({"title": name, "text": "It is."}))
         build(tmp_path / "corpus.jsonl", tmp_path / name, bm25="none", progress=False)

@@ -1,17 +1,12 @@
 """The judges that the settings name, with their weights and lexicons."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
 from safetensors.torch import save_file
 
-from admiral import Admiral, AdmiralError, RetrievalConfig
-from admiral.models.checkpoint import Checkpoint
+from admiral import AdmiralError, RetrievalConfig
 from admiral.models.heads import SUFFICIENCY_HEAD
 from admiral.retrieval.proving import build_judge, open_lexicon
 from proofs import NatOp, NeverSufficient
@@ -24,7 +19,7 @@ EVIDENCE = [("Ada Lovelace", "Ada Lovelace was born in London in 1815.")]
 
 
 @pytest.fixture
-def checkpoint(system: Admiral, tmp_path: Path) -> Checkpoint:
+def checkpoint(system, tmp_path):
     """The bundled checkpoint, as if loaded from an empty directory."""
     return replace(system.checkpoint, path=tmp_path)
 
@@ -32,18 +27,14 @@ def checkpoint(system: Admiral, tmp_path: Path) -> Checkpoint:
 @pytest.mark.parametrize(
     ("name", "with_proof"), [("never", False), ("always", False), ("lexical", True)]
 )
-def test_some_judges_use_no_model(
-    system: Admiral, checkpoint: Checkpoint, name: str, with_proof: bool
-) -> None:
+def test_some_judges_use_no_model(system, checkpoint, name, with_proof):
     judge = build_judge(checkpoint, replace(system.config, judge=name))
     (judgement,) = judge.judge([CLAIM], [EVIDENCE])
     assert judgement.sufficient == (name != "never")
     assert (judgement.proof is not None) == with_proof
 
 
-def test_the_calibrated_judge_needs_no_file_of_the_checkpoint(
-    system: Admiral, checkpoint: Checkpoint
-) -> None:
+def test_the_calibrated_judge_needs_no_file_of_the_checkpoint(system, checkpoint):
     judge = build_judge(checkpoint, replace(system.config, judge="calibrated"))
     covered, not_covered = judge.judge([CLAIM] * 2, [EVIDENCE, [("Rain", "It rains.")]])
     assert covered.proof is not None
@@ -51,9 +42,7 @@ def test_the_calibrated_judge_needs_no_file_of_the_checkpoint(
     assert not not_covered.sufficient
 
 
-def test_the_weights_of_the_calibrated_judge_are_a_setting(
-    system: Admiral, checkpoint: Checkpoint, tmp_path: Path
-) -> None:
+def test_the_weights_of_the_calibrated_judge_are_a_setting(system, checkpoint, tmp_path):
     path = tmp_path / "weights.json"
     settings = replace(system.config, judge="calibrated", verifier="", judge_weights=str(path))
     with pytest.raises(AdmiralError, match=r"'judge_weights': .*weights\.json: not a file of"):
@@ -69,9 +58,7 @@ def test_the_weights_of_the_calibrated_judge_are_a_setting(
         build_judge(checkpoint, settings)
 
 
-def test_a_verifier_adds_probabilities(
-    system: Admiral, checkpoint: Checkpoint, tmp_path: Path
-) -> None:
+def test_a_verifier_adds_probabilities(system, checkpoint, tmp_path):
     folder = write_classifier_directory(tmp_path / "model")
     settings = replace(system.config, judge="calibrated", verifier=str(folder))
     judge = build_judge(checkpoint, settings)
@@ -87,7 +74,7 @@ def test_a_verifier_adds_probabilities(
     assert isinstance(build_judge(checkpoint, replace(settings, judge="never")), NeverSufficient)
 
 
-def test_a_bad_verifier_is_named(system: Admiral, checkpoint: Checkpoint, tmp_path: Path) -> None:
+def test_a_bad_verifier_is_named(system, checkpoint, tmp_path):
     settings = replace(system.config, judge="calibrated", verifier=str(tmp_path / "none"))
     with pytest.raises(
         AdmiralError, match=r"^setting 'verifier': .*none': no such directory; give that of a"
@@ -99,7 +86,7 @@ def test_a_bad_verifier_is_named(system: Admiral, checkpoint: Checkpoint, tmp_pa
         build_judge(checkpoint, replace(settings, verifier=str(folder)))
 
 
-def test_the_classifier_loads_its_head(system: Admiral, checkpoint: Checkpoint) -> None:
+def test_the_classifier_loads_its_head(system, checkpoint):
     settings = replace(system.config, judge="classifier")
     with pytest.raises(AdmiralError, match="fit one with"):
         build_judge(checkpoint, settings)
@@ -112,7 +99,7 @@ def test_the_classifier_loads_its_head(system: Admiral, checkpoint: Checkpoint) 
         assert judgement.proof is None
 
 
-def test_the_generated_proof_may_stop_early(system: Admiral, checkpoint: Checkpoint) -> None:
+def test_the_generated_proof_may_stop_early(system, checkpoint):
     claims, evidence = [CLAIM] * 2, [EVIDENCE, [("Rain", "It rains.")]]
     settings = replace(system.config, judge="generated")
     whole = build_judge(checkpoint, settings).judge(claims, evidence)
@@ -123,7 +110,7 @@ def test_the_generated_proof_may_stop_early(system: Admiral, checkpoint: Checkpo
     assert not early[1].sufficient
 
 
-def test_word_lists_extend_the_built_in_lexicon(tmp_path: Path) -> None:
+def test_word_lists_extend_the_built_in_lexicon(tmp_path):
     antonyms, paraphrases = tmp_path / "antonyms.txt", tmp_path / "paraphrases.txt"
     antonyms.write_text("en_alive en_dead\n")
     paraphrases.write_text("wed married\n")
@@ -141,9 +128,9 @@ def test_word_lists_extend_the_built_in_lexicon(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("key", ["antonyms", "paraphrases"])
-def test_errors_in_word_lists_name_the_setting_and_the_file(tmp_path: Path, key: str) -> None:
+def test_errors_in_word_lists_name_the_setting_and_the_file(tmp_path, key):
     path = tmp_path / "list.txt"
-    settings: dict[str, Any] = {key: str(path)}
+    settings = {key: str(path)}
     with pytest.raises(AdmiralError, match=rf"'{key}': .*list\.txt: cannot be read: No such file"):
         open_lexicon(RetrievalConfig(**settings))
     path.write_text("a b\nlonely\n")

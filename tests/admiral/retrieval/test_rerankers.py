@@ -1,11 +1,7 @@
 """BM25 over the sentences of a claim's candidates."""
 
-from __future__ import annotations
-
 import math
 import shutil
-from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +9,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import AutoModel, AutoTokenizer
 
-from admiral.kb.embeddings import EncoderIdentity, dequantise, quantise
+from admiral.kb.embeddings import dequantise, quantise
 from admiral.records import Document, Sentence
 from admiral.requirements import MINILM, minilm_directory
 from admiral.retrieval import rerankers
@@ -33,7 +29,7 @@ EMMY_AND_COMEDIAN = [
 ]
 
 
-def test_scores_equal_the_bm25_formula() -> None:
+def test_scores_equal_the_bm25_formula():
     (sentences,) = BM25Reranker().score(["Jokes by comedians"], [EMMY_AND_COMEDIAN], [[]])
     assert (sentences[0].title, sentences[0].index) == ("Comedian", 0)
     # With their titles, the sentences have 5, 4 and 4 terms; "joke" occurs in one of the three,
@@ -41,7 +37,7 @@ def test_scores_equal_the_bm25_formula() -> None:
     lengths = {("Emmy", 0): 5, ("Emmy", 1): 4, ("Comedian", 0): 4}
     mean = sum(lengths.values()) / 3
 
-    def weight(document_frequency: int, frequency: int, length: int) -> float:
+    def weight(document_frequency, frequency, length):
         idf = math.log(1 + (3 - document_frequency + 0.5) / (document_frequency + 0.5))
         return idf * frequency / (frequency + 0.9 * (0.6 + 0.4 * length / mean))
 
@@ -54,7 +50,7 @@ def test_scores_equal_the_bm25_formula() -> None:
     assert [s.score for s in sentences] == sorted((s.score for s in sentences), reverse=True)
 
 
-def test_claims_without_shared_terms_or_without_documents() -> None:
+def test_claims_without_shared_terms_or_without_documents():
     no_match, no_documents = BM25Reranker().score(
         ["Zebra", "Zebra"], [EMMY_AND_COMEDIAN, []], [[], []]
     )
@@ -63,7 +59,7 @@ def test_claims_without_shared_terms_or_without_documents() -> None:
     assert no_documents == []
 
 
-def test_documents_without_terms() -> None:
+def test_documents_without_terms():
     (sentences,) = BM25Reranker().score(["the"], [[Document("The", ("", "of the"))]], [[]])
     assert [(s.index, s.score) for s in sentences] == [(1, 0.0)]
 
@@ -79,16 +75,16 @@ DOCUMENTS = [
 EVIDENCE = [[], [Sentence("Vienna", 0, "Vienna is the capital of Austria.")]]
 
 
-def open_reranker(dtype: torch.dtype = torch.float32) -> SimilarityReranker:
+def open_reranker(dtype=torch.float32):
     return SimilarityReranker(MeanPoolingEncoder(minilm_directory(), MINILM, dtype=dtype))
 
 
 @pytest.fixture(scope="module")
-def reranker() -> SimilarityReranker:
+def reranker():
     return open_reranker()
 
 
-def cosine(query: str, text: str) -> float:
+def cosine(query, text):
     """Compute the similarity with transformers alone, one text at a time."""
     with quiet_transformers():
         tokenizer = AutoTokenizer.from_pretrained(minilm_directory(), local_files_only=True)
@@ -101,7 +97,7 @@ def cosine(query: str, text: str) -> float:
     return float(torch.nn.functional.cosine_similarity(*means, dim=0))
 
 
-def test_scores_are_cosine_similarities(reranker: SimilarityReranker) -> None:
+def test_scores_are_cosine_similarities(reranker):
     first, second = reranker.score(CLAIMS, DOCUMENTS, EVIDENCE)
     assert [s.key for s in first if s.title == "Danube"] == [s.key for s in first]
     assert {s.index for s in first} == {0, 2}  # the blank sentence is left out
@@ -112,8 +108,8 @@ def test_scores_are_cosine_similarities(reranker: SimilarityReranker) -> None:
             assert s.score == pytest.approx(cosine(query, f"{s.title}: {s.text}"), abs=1e-5)
 
 
-def test_the_claim_limit_is_the_number_of_tokens_read(reranker: SimilarityReranker) -> None:
-    def read(words: int) -> list[float]:
+def test_the_claim_limit_is_the_number_of_tokens_read(reranker):
+    def read(words):
         claims = ["river " * words + end for end in ("Paris", "film")]
         return [
             sentences[0].score for sentences in reranker.score(claims, [DOCUMENTS[0]] * 2, [[], []])
@@ -125,7 +121,7 @@ def test_the_claim_limit_is_the_number_of_tokens_read(reranker: SimilarityRerank
     assert first == second
 
 
-def test_bfloat16_hardly_changes_the_scores(reranker: SimilarityReranker) -> None:
+def test_bfloat16_hardly_changes_the_scores(reranker):
     rounded = open_reranker(torch.bfloat16)
     assert rounded._encoder.model.encoder.layer[0].output.dense.weight.dtype == torch.bfloat16
     results = rounded.score(CLAIMS, DOCUMENTS, EVIDENCE)
@@ -139,7 +135,7 @@ def test_bfloat16_hardly_changes_the_scores(reranker: SimilarityReranker) -> Non
 @pytest.mark.skipif(
     not low_precision.int8_is_supported(), reason="the processor does not support int8"
 )
-def test_int8_hardly_changes_the_scores(reranker: SimilarityReranker) -> None:
+def test_int8_hardly_changes_the_scores(reranker):
     small = open_reranker(torch.int8)
     results = small.score(CLAIMS, DOCUMENTS, EVIDENCE)
     for rounded_scores, exact in zip(
@@ -157,9 +153,7 @@ def test_int8_hardly_changes_the_scores(reranker: SimilarityReranker) -> None:
         assert [s.score for s in together] == pytest.approx([s.score for s in single], abs=1e-6)
 
 
-def test_batches_and_the_cache_do_not_change_the_scores(
-    reranker: SimilarityReranker, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_batches_and_the_cache_do_not_change_the_scores(reranker, monkeypatch):
     together = reranker.score(CLAIMS, DOCUMENTS, EVIDENCE)
     monkeypatch.setattr(rerankers, "_CACHE_SIZE", 1)
     for _ in range(2):
@@ -174,11 +168,11 @@ def test_batches_and_the_cache_do_not_change_the_scores(
     assert len(reranker._cache) == 1
 
 
-def test_claims_without_documents_have_no_sentences(reranker: SimilarityReranker) -> None:
+def test_claims_without_documents_have_no_sentences(reranker):
     assert reranker.score(["A claim."], [[]], [[]]) == [[]]
 
 
-def test_int8_is_refused_where_it_is_not_supported(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_int8_is_refused_where_it_is_not_supported(monkeypatch):
     monkeypatch.setattr(low_precision, "int8_is_supported", lambda: False)
     with pytest.raises(ValueError, match="VNNI; use fp32 or bf16"):
         open_reranker(torch.int8)
@@ -187,10 +181,10 @@ def test_int8_is_refused_where_it_is_not_supported(monkeypatch: pytest.MonkeyPat
 class RoundedVectors:
     """Vectors of the sentences of some titles, in eight bits, as a knowledge base stores them."""
 
-    def __init__(self, encoder: MeanPoolingEncoder, titles: set[str]) -> None:
+    def __init__(self, encoder, titles):
         self.encoder, self.titles = encoder, titles
 
-    def unit_vectors(self, sentences: Sequence[Sentence]) -> np.ndarray:
+    def unit_vectors(self, sentences):
         texts = [f"{s.title}: {s.text}" for s in sentences]
         is_stored = np.array([s.title in self.titles for s in sentences])
         vectors = dequantise(quantise(np.asarray(self.encoder.unit_vectors(texts))))
@@ -198,9 +192,7 @@ class RoundedVectors:
 
 
 @pytest.mark.parametrize("titles", [{"Danube"}, {"Danube", "Vienna"}, set()])
-def test_stored_vectors_are_not_computed_and_hardly_change_the_scores(
-    reranker: SimilarityReranker, titles: set[str]
-) -> None:
+def test_stored_vectors_are_not_computed_and_hardly_change_the_scores(reranker, titles):
     encoder = reranker._encoder
     with_stored = SimilarityReranker(encoder, RoundedVectors(encoder, titles))
     exact = SimilarityReranker(encoder).score(CLAIMS, DOCUMENTS, EVIDENCE)
@@ -215,8 +207,8 @@ def test_stored_vectors_are_not_computed_and_hardly_change_the_scores(
             assert not is_stored or s.score != scores[s.key]
 
 
-def test_the_identity_is_that_of_the_model(tmp_path: Path) -> None:
-    def identity(directory: Path) -> EncoderIdentity:
+def test_the_identity_is_that_of_the_model(tmp_path):
+    def identity(directory):
         return MeanPoolingEncoder(directory, "copy").identity
 
     copy = tmp_path / "copy"
@@ -230,21 +222,13 @@ def test_the_identity_is_that_of_the_model(tmp_path: Path) -> None:
     assert identity(copy).fingerprint != same.fingerprint
 
 
-Scores = dict[tuple[str, int], float]
-
-
 class FakeReranker:
     """Returns given scores, and leaves out sentences without one."""
 
-    def __init__(self, scores: Scores) -> None:
+    def __init__(self, scores):
         self._scores = scores
 
-    def score(
-        self,
-        claims: Sequence[str],
-        documents: Sequence[Sequence[Document]],
-        evidence: Sequence[Sequence[Sentence]],
-    ) -> list[list[Sentence]]:
+    def score(self, claims, documents, evidence):
         return [
             [
                 Sentence(d.title, i, text, self._scores[d.title, i])
@@ -259,28 +243,28 @@ class FakeReranker:
 TWO_DOCUMENTS = [[Document("a", ("x", "y")), Document("b", ("z",))]]
 
 
-def order(*scores: Scores) -> list[tuple[str, int]]:
+def order(*scores):
     combined = CombinedReranker([FakeReranker(s) for s in scores])
     (sentences,) = combined.score(["claim"], TWO_DOCUMENTS, [[]])
     return [(s.title, s.index) for s in sentences]
 
 
-def test_one_reranker_keeps_its_order() -> None:
+def test_one_reranker_keeps_its_order():
     assert order({("a", 0): 1.0, ("a", 1): 9.0, ("b", 0): 5.0}) == [("a", 1), ("b", 0), ("a", 0)]
 
 
-def test_scales_do_not_matter() -> None:
+def test_scales_do_not_matter():
     wide = {("a", 0): 1000.0, ("a", 1): 0.0, ("b", 0): 900.0}
     narrow = {("a", 0): 0.1, ("a", 1): 0.0, ("b", 0): 0.3}
     assert order(wide, narrow)[0] == ("b", 0)
 
 
-def test_a_sentence_that_a_reranker_leaves_out_gets_its_lowest_score() -> None:
+def test_a_sentence_that_a_reranker_leaves_out_gets_its_lowest_score():
     first = {("a", 0): 1.0, ("a", 1): 0.0, ("b", 0): 0.9}
     assert order(first, {("a", 1): 0.5, ("b", 0): 1.0}) == [("b", 0), ("a", 0), ("a", 1)]
 
 
-def test_equal_scores_and_no_documents() -> None:
+def test_equal_scores_and_no_documents():
     same = {("a", 0): 1.0, ("a", 1): 1.0, ("b", 0): 1.0}
     assert order(same) == [("a", 0), ("a", 1), ("b", 0)]
     assert CombinedReranker([FakeReranker({})]).score(["claim"], [[]], [[]]) == [[]]
@@ -291,12 +275,7 @@ def test_equal_scores_and_no_documents() -> None:
 class RecordingReranker(FakeReranker):
     """Records the titles that it reads."""
 
-    def score(
-        self,
-        claims: Sequence[str],
-        documents: Sequence[Sequence[Document]],
-        evidence: Sequence[Sequence[Sentence]],
-    ) -> list[list[Sentence]]:
+    def score(self, claims, documents, evidence):
         self.read = [
             [document.title for document in claim_documents] for claim_documents in documents
         ]
@@ -306,7 +285,7 @@ class RecordingReranker(FakeReranker):
 ALL = {("a", 0): 1.0, ("a", 1): 0.0, ("b", 0): 0.9}
 
 
-def test_the_closer_reranker_reads_only_the_best_documents() -> None:
+def test_the_closer_reranker_reads_only_the_best_documents():
     closer = RecordingReranker(ALL)
     documents = [*TWO_DOCUMENTS, list(reversed(TWO_DOCUMENTS[0])), []]
     combined = CombinedReranker(
@@ -318,7 +297,7 @@ def test_the_closer_reranker_reads_only_the_best_documents() -> None:
     assert results[2] == []
 
 
-def test_sentences_that_the_closer_reranker_does_not_read_get_its_mean() -> None:
+def test_sentences_that_the_closer_reranker_does_not_read_get_its_mean():
     cheap = {("a", 0): 1.0, ("a", 1): 0.5, ("b", 0): 0.0}
     combined = CombinedReranker([FakeReranker(cheap)], FakeReranker(ALL), 1)
     (sentences,) = combined.score(["claim"], TWO_DOCUMENTS, [[]])
@@ -329,7 +308,7 @@ def test_sentences_that_the_closer_reranker_does_not_read_get_its_mean() -> None
     assert scores["b", 0] == pytest.approx(-1.2247 / 2, abs=1e-3)
 
 
-def test_a_closer_reranker_that_reads_everything_is_one_of_the_rerankers() -> None:
+def test_a_closer_reranker_that_reads_everything_is_one_of_the_rerankers():
     cheap = {("a", 0): 0.3, ("a", 1): 0.5, ("b", 0): 0.0}
     (narrowed,) = CombinedReranker([FakeReranker(cheap)], FakeReranker(ALL), 9).score(
         ["c"], TWO_DOCUMENTS, [[]]

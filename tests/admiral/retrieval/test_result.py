@@ -1,7 +1,5 @@
 """Results of finished searches, from fake states."""
 
-from __future__ import annotations
-
 import pytest
 
 from admiral.records import Claim, ScoredTitle, Sentence
@@ -18,7 +16,7 @@ from tests.admiral.retrieval.fakes import (
 class Words:
     """A tokenizer whose tokens are words."""
 
-    def encode_with_offsets(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
+    def encode_with_offsets(self, text):
         spans, start = [], 0
         for word in text.split(" "):
             spans.append((start, start + len(word)))
@@ -26,7 +24,7 @@ class Words:
         return [0] * len(spans), spans
 
 
-def one_hop() -> SearchState:
+def one_hop():
     state = SearchState(Claim("7", "one two three"), [ScoredTitle(t, 1.0) for t in "abc"])
     sentences = [Sentence("b", 0, "B.", 2.0), Sentence("a", 0, "A.", 1.0)]
     state = state.with_record(state.reading(sentences, (sentences[0],)))
@@ -34,9 +32,9 @@ def one_hop() -> SearchState:
     return state
 
 
-def test_a_result_holds_the_ranked_documents_and_the_last_evidence() -> None:
+def test_a_result_holds_the_ranked_documents_and_the_last_evidence():
     state = one_hop()
-    result = build_result(state, fake_stages(), small_config(top_k=2), Words())  # type: ignore[arg-type]
+    result = build_result(state, fake_stages(), small_config(top_k=2), Words())
     assert result.claim == state.claim
     assert [d.title for d in result.documents] == ["a", "b"]
     assert result.evidence == state.evidence
@@ -44,14 +42,14 @@ def test_a_result_holds_the_ranked_documents_and_the_last_evidence() -> None:
     assert (result.stopped, result.warnings) == ("max_hops", ())
 
 
-def test_the_document_scorer_ranks_last() -> None:
+def test_the_document_scorer_ranks_last():
     config = small_config()
     by_votes = ranked_documents(one_hop(), config, None)
     scorer = FakeDocumentScorer(0, 1.0)
     assert ranked_documents(one_hop(), config, scorer) == by_votes[::-1]
 
 
-def test_the_setting_selects_the_rule() -> None:
+def test_the_setting_selects_the_rule():
     last_hop = ranked_documents(one_hop(), small_config(ranking="last-hop"), None)
     assert [(d.title, d.hop, d.score) for d in last_hop] == [
         ("b", 1, 1.0),
@@ -73,19 +71,17 @@ def test_the_setting_selects_the_rule() -> None:
         ),
     ],
 )
-def test_a_warning_names_the_models_that_cut_the_claim(
-    limits: dict[str, int], warnings: tuple[str, ...]
-) -> None:
-    assert cut_claim_warnings("one two three", limits, Words()) == warnings  # type: ignore[arg-type]
+def test_a_warning_names_the_models_that_cut_the_claim(limits, warnings):
+    assert cut_claim_warnings("one two three", limits, Words()) == warnings
 
 
-def test_a_warning_quotes_the_beginning_of_the_unread_part() -> None:
-    (warning,) = cut_claim_warnings("a " + "b" * 61, {"x": 1}, Words())  # type: ignore[arg-type]
+def test_a_warning_quotes_the_beginning_of_the_unread_part():
+    (warning,) = cut_claim_warnings("a " + "b" * 61, {"x": 1}, Words())
     assert warning.endswith("cut from: '" + "b" * 60 + "…'")
 
 
-def test_stages_state_the_limits() -> None:
+def test_stages_state_the_limits():
     reranker = FakeReranker()
-    reranker.claim_limits = {"the fake": 2}  # type: ignore[attr-defined]
-    result = build_result(one_hop(), fake_stages(reranker=reranker), small_config(), Words())  # type: ignore[arg-type]
+    reranker.claim_limits = {"the fake": 2}
+    result = build_result(one_hop(), fake_stages(reranker=reranker), small_config(), Words())
     assert result.warnings == ("of the claim's 3 tokens the fake reads 2; cut from: 'three'",)

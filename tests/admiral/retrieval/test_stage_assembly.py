@@ -1,16 +1,12 @@
 """The stages that the settings name: rerankers, document scorer and limits."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from admiral import Admiral, AdmiralError
 from admiral.kb import KnowledgeBase, build, embed
-from admiral.models.checkpoint import Checkpoint
 from admiral.protocols import claim_limits, max_evidence
 from admiral.retrieval.document_ranking import NetworkDocumentScorer
 from admiral.retrieval.stage_assembly import (
@@ -25,12 +21,12 @@ EVIDENCE = [("Ada Lovelace", "Ada Lovelace was born in London in 1815.")]
 
 
 @pytest.fixture
-def checkpoint(system: Admiral, tmp_path: Path) -> Checkpoint:
+def checkpoint(system, tmp_path):
     """The bundled checkpoint, as if loaded from an empty directory."""
     return replace(system.checkpoint, path=tmp_path)
 
 
-def test_evidence_is_limited_by_the_identifiers_of_the_vocabulary(quick: Admiral) -> None:
+def test_evidence_is_limited_by_the_identifiers_of_the_vocabulary(quick):
     """After its ten identifiers, ``mini`` names sentences by the numbers that are one token."""
     settings = replace(quick.config, evidence=342, evidence_per_document=342)
     system = Admiral(quick.kb, quick.checkpoint, settings)
@@ -39,21 +35,19 @@ def test_evidence_is_limited_by_the_identifiers_of_the_vocabulary(quick: Admiral
         build_stages(quick.kb, quick.checkpoint, replace(settings, evidence=343))
 
 
-def test_the_cross_encoder_may_be_left_out_of_the_combination(system: Admiral) -> None:
+def test_the_cross_encoder_may_be_left_out_of_the_combination(system):
     config = replace(system.config, reranker="combined", cross_encoder_documents=0)
     reranker = build_reranker(system.checkpoint, config)
     assert claim_limits(reranker) == {"the sentence encoder": 126}
 
 
-def test_the_reranker_reads_the_vectors_of_the_knowledge_base(
-    system: Admiral, tmp_path: Path
-) -> None:
+def test_the_reranker_reads_the_vectors_of_the_knowledge_base(system, tmp_path):
     corpus = tmp_path / "corpus.jsonl"
     corpus.write_text(json.dumps({"title": "Ada Lovelace", "text": EVIDENCE[0][1]}))
     build(corpus, tmp_path / "kb", bm25="none", progress=False)
     config = replace(system.config, reranker="similarity")
 
-    def score() -> float:
+    def score():
         with KnowledgeBase.open(tmp_path / "kb") as kb:
             reranker = build_reranker(system.checkpoint, config, kb)
             documents = [kb.document("Ada Lovelace")]
@@ -65,9 +59,7 @@ def test_the_reranker_reads_the_vectors_of_the_knowledge_base(
     assert score() == pytest.approx(computed, abs=0.003)
 
 
-def test_without_a_generator_nothing_is_decoded(
-    quick: Admiral, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_generator_nothing_is_decoded(quick, monkeypatch):
     monkeypatch.setattr("admiral.retrieval.hop_retriever.beam_search", None)
     monkeypatch.setattr(type(quick.kb), "title_trie", None)
     config = replace(quick.config, generator=False, title_beams=5, hops="3", judge="never")
@@ -78,7 +70,7 @@ def test_without_a_generator_nothing_is_decoded(
     assert "the hop retriever" not in system.stages.claim_limits
 
 
-def test_aliases_may_be_left_out_of_the_mentions(quick: Admiral, tmp_path: Path) -> None:
+def test_aliases_may_be_left_out_of_the_mentions(quick, tmp_path):
     corpus = tmp_path / "corpus.jsonl"
     text = "The World Health Organization (WHO) is an agency."
     corpus.write_text(json.dumps({"title": "World Health Organization", "text": text}))
@@ -102,14 +94,12 @@ def test_aliases_may_be_left_out_of_the_mentions(quick: Admiral, tmp_path: Path)
         ("combined", {"the sentence encoder": 126, "the cross-encoder": 99}),
     ],
 )
-def test_rerankers_state_how_much_of_a_claim_they_read(
-    system: Admiral, reranker: str, limits: dict[str, int]
-) -> None:
+def test_rerankers_state_how_much_of_a_claim_they_read(system, reranker, limits):
     config = replace(system.config, reranker=reranker)
     assert claim_limits(build_reranker(system.checkpoint, config)) == limits
 
 
-def test_the_limits_of_all_stages_are_combined(system: Admiral) -> None:
+def test_the_limits_of_all_stages_are_combined(system):
     assert system.stages.claim_limits == {
         "the sentence encoder": 126,
         "the cross-encoder": 99,
@@ -119,7 +109,7 @@ def test_the_limits_of_all_stages_are_combined(system: Admiral) -> None:
     assert max_evidence(system.stages.judge) is None
 
 
-def test_the_weights_of_the_document_scorer_are_a_setting(system: Admiral, tmp_path: Path) -> None:
+def test_the_weights_of_the_document_scorer_are_a_setting(system, tmp_path):
     path = tmp_path / "ranking.json"
     config = replace(system.config, ranking_weights=str(path))
     with pytest.raises(AdmiralError, match=r"'ranking_weights': .*ranking\.json: not a file of"):

@@ -1,7 +1,5 @@
 """What the next hop reads, and what is kept of each hop."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from hypothesis import given
@@ -13,15 +11,15 @@ from admiral.retrieval.state import NextStep, SearchState
 TITLES = st.lists(st.sampled_from("abcdefgh"), unique=True, max_size=8)
 
 
-def new_state(candidates: list[str]) -> SearchState:
+def new_state(candidates):
     return SearchState(Claim("1", "A claim."), [ScoredTitle(t, 0.0) for t in candidates])
 
 
-def after_hop(state: SearchState, evidence: list[Sentence], mentioned: list[str]) -> SearchState:
+def after_hop(state, evidence, mentioned):
     return state.with_record(state.reading(evidence, tuple(evidence), mentioned=mentioned))
 
 
-def test_the_first_hop_reads_the_candidates_and_sorts_them_by_their_best_sentences() -> None:
+def test_the_first_hop_reads_the_candidates_and_sorts_them_by_their_best_sentences():
     state = new_state(["a", "b", "c", "d"])
     assert state.titles_to_read(2) == ["a", "b"]
     assert (state.evidence, state.next_titles, state.kept_sentences()) == ((), (), [])
@@ -32,7 +30,7 @@ def test_the_first_hop_reads_the_candidates_and_sorts_them_by_their_best_sentenc
     assert [s.titles for s in record.document_sets] == [("b",), ("a",), ("c",), ("d",)]
 
 
-def test_later_hops_read_the_evidence_then_sets_mentions_and_candidates_interleaved() -> None:
+def test_later_hops_read_the_evidence_then_sets_mentions_and_candidates_interleaved():
     evidence = [Sentence("e", 0, "x"), Sentence("a", 0, "y"), Sentence("a", 1, "z")]
     state = after_hop(new_state(["a", "b", "c"]), evidence, ["m", "a", "n"])
     state.next_sets = [DocumentSet(("a", "s"), -1.0), DocumentSet(("e", "t"), -2.0)]
@@ -45,7 +43,7 @@ def test_later_hops_read_the_evidence_then_sets_mentions_and_candidates_interlea
     assert record.document_sets == state.next_sets
 
 
-def test_copies_leave_the_state_unchanged() -> None:
+def test_copies_leave_the_state_unchanged():
     state = new_state(["a", "b"])
     assert state.first_hops(1) == state
     first = [Sentence("b", 0, "x", 2.0), Sentence("a", 0, "y", 1.0)]
@@ -64,9 +62,7 @@ def test_copies_leave_the_state_unchanged() -> None:
 
 
 @given(TITLES, TITLES, TITLES, st.integers(1, 9))
-def test_every_title_is_read_once(
-    candidates: list[str], in_evidence: list[str], mentioned: list[str], count: int
-) -> None:
+def test_every_title_is_read_once(candidates, in_evidence, mentioned, count):
     evidence = [Sentence(t, 0, "x") for t in in_evidence]
     state = after_hop(new_state(candidates), evidence, mentioned)
     titles = state.titles_to_read(count)
@@ -75,7 +71,7 @@ def test_every_title_is_read_once(
     assert set(state.titles_to_read(100)) == {*candidates, *in_evidence, *mentioned}
 
 
-def test_documents_of_the_graph_are_interleaved_last() -> None:
+def test_documents_of_the_graph_are_interleaved_last():
     state = after_hop(new_state(["a", "b"]), [Sentence("e", 0, "x")], ["m"])
     state.next_sets = [DocumentSet(("e", "s"), -1.0)]
     without = state.titles_to_read(10)

@@ -1,7 +1,5 @@
 """Reference counting: closing waits for the threads inside and refuses new ones."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 
@@ -15,7 +13,7 @@ from admiral.scheduling.async_retrieval import AsyncRetrieval, ReferenceCount
 def test_close_waits_for_threads_inside_and_refuses_new_ones():
     references, closed = ReferenceCount(), threading.Event()
     closer = threading.Thread(target=lambda: (references.close(), closed.set()))
-    errors: list[BaseException] = []
+    errors = []
 
     def enter_late():
         try:
@@ -62,8 +60,8 @@ class FakeSystem(AsyncRetrieval):
         self.config = RetrievalConfig(batch_size=batch_size)
         self.started = threading.Semaphore(0)
         self.allowed = threading.Semaphore(0)
-        self.calls: list[list[str]] = []
-        self.threads: set[str] = set()
+        self.calls = []
+        self.threads = set()
         self.closed = False
 
     def retrieve(self, claim, hops=None):
@@ -119,7 +117,7 @@ def test_results_equal_those_of_the_blocking_methods(quick):
 
 def test_threads_may_share_a_system(quick):
     wanted = quick.retrieve(CLAIMS[1], hops=1)
-    results: list[RetrievalResult] = []
+    results = []
     threads = [
         threading.Thread(target=lambda: results.append(quick.retrieve(CLAIMS[1], hops=1)))
         for _ in range(2)
@@ -291,7 +289,7 @@ def test_claims_before_an_error_get_their_results():
     async def run_calls():
         for claims in (stream(), slow()):
             async with allowing(3) as system:
-                results: list[RetrievalResult] = []
+                results = []
                 with pytest.raises(ValueError, match="line 6"):
                     await collect(system.aretrieve_many(claims), results)
                 assert texts(results) == [f"claim {number}" for number in range(5)]
@@ -301,7 +299,7 @@ def test_claims_before_an_error_get_their_results():
 
 def test_claims_before_an_empty_one_get_their_results(quick):
     async def run_calls():
-        results: list[RetrievalResult] = []
+        results = []
         with pytest.raises(AdmiralError, match="claim 'c': is empty"):
             await collect(quick.aretrieve_many([*CLAIMS, Claim("c", " ")], hops=1), results)
         assert [result.claim for result in results] == CLAIMS

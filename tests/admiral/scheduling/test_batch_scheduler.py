@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import logging
+import platform
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
+import psutil
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError
@@ -23,6 +24,7 @@ from admiral.scheduling.batch_scheduler import (
     set_torch_threads,
     using_torch_threads,
 )
+from admiral.scheduling.memory import free_cached_memory, is_out_of_memory, trim_heap
 
 
 @pytest.fixture
@@ -62,18 +64,15 @@ class FakeState:
     stopped: Stopped | None = None
 
 
-Step = Callable[[Sequence[FakeState]], None]
-
-
 class FakeHops:
     """A step that only counts: claim ``i`` stops after ``hops[i]`` hops."""
 
     def __init__(self, hops, seconds=0):
         self.hops, self.seconds = hops, seconds
-        self.batches: list[list[tuple[str, int]]] = []
-        self.running: set[str] = set()
+        self.batches = []
+        self.running = set()
         self.max_running = 0
-        self.threads: list[tuple[str, int]] = []
+        self.threads = []
         self._lock = threading.Lock()
 
     def __call__(self, batch):
@@ -121,7 +120,6 @@ def ids(states):
     return [int(state.claim.id) for state in states]
 
 
-@settings(deadline=None, max_examples=60)
 @given(
     hops=st.lists(st.integers(1, 5), max_size=30),
     batch_size=st.integers(1, 7),
@@ -218,7 +216,7 @@ def test_an_error_of_the_stream_comes_after_the_claims_before_it(workers):
         yield from claims(6)
         raise ValueError("line 7 is bad")
 
-    states: list[FakeState] = []
+    states = []
     scheduler = BatchScheduler(
         FakeHops([1, 3, 2, 1, 1, 2]), batch_size=4, workers=workers, threads=workers
     )
@@ -376,3 +374,51 @@ def test_other_runtime_errors_are_raised():
     step = limited_memory(FakeHops([1]), 0, RuntimeError("shapes cannot be multiplied"))
     with pytest.raises(RuntimeError, match="shapes"):
         list(BatchScheduler(step, batch_size=4).run(claims(3)))
+
+
+def allocator_error():
+    with pytest.raises(RuntimeError) as caught:
+        torch.empty(1 << 60, dtype=torch.int8)
+    return caught.value
+
+
+def test_errors_of_all_allocators_are_recognised():
+    assert is_out_of_memory(allocator_error())
+    assert is_out_of_memory(
+        torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
+    )
+    assert is_out_of_memory(MemoryError())
+    assert is_out_of_memory(RuntimeError("MPS backend out of memory (MPS allocated: 1 GB)"))
+
+
+def test_other_errors_are_not():
+    assert not is_out_of_memory(
+        RuntimeError("CUDA error: an illegal memory access was encountered")
+    )
+    assert not is_out_of_memory(ValueError("out of memory"))
+    free_cached_memory()  # harmless without a GPU
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc keeps freed memory")
+def test_freed_memory_goes_back_to_the_system():
+    trim_heap(min_interval=0)
+    process = psutil.Process()
+    blocks = [torch.ones(15_000) for _ in range(3000)]  # of 60 kB each, which glibc keeps
+    freed = sum(block.nbytes for block in blocks[::2])
+    blocks = blocks[1::2]  # the rest keep glibc from trimming by itself
+    before = process.memory_info().rss
+    trim_heap(min_interval=1e9)
+    kept = before - process.memory_info().rss
+    trim_heap(min_interval=0)
+    assert before - process.memory_info().rss > 0.8 * freed
+    assert kept < 0.2 * freed  # too early for another trim
+    assert len(blocks) == 1500
+
+
+def test_retrieval_trims_the_heap_after_the_last_result(system, monkeypatch):
+    times = []
+    monkeypatch.setattr("admiral.scheduling.memory._malloc_trim", times.append)
+    for _ in range(2):  # the second soon after the first
+        before = len(times)
+        system.retrieve("A bridge.", hops=1)
+        assert len(times) > before

@@ -1,12 +1,8 @@
 """A service on a port of this machine, for tests with real clients."""
 
-from __future__ import annotations
-
 import socket
 import threading
-from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 import uvicorn
 
@@ -15,9 +11,9 @@ from admiral import RetrievalConfig
 EMMY = "The 66th Primetime Emmy Awards was hosted by an Iraqi comedian born in 1973."
 
 
-def quick_config(**settings: Any) -> RetrievalConfig:
+def quick_config(**settings):
     """Return settings with which a hop takes a fraction of a second."""
-    quick: dict[str, Any] = {
+    quick = {
         "reranker": "bm25",
         "judge": "lexical",
         "beam_size": 4,
@@ -31,13 +27,13 @@ def quick_config(**settings: Any) -> RetrievalConfig:
 
 
 @contextmanager
-def listening(app: Any, **options: Any) -> Iterator[str]:
+def listening(app, **options):
     """Serve an application during the block, and yield its address; options are uvicorn's."""
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
         config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=5, **options)
         server = uvicorn.Server(config)
-        sockets: Sequence[socket.socket] = [bound]
+        sockets = [bound]
         thread = threading.Thread(target=server.run, kwargs={"sockets": sockets}, daemon=True)
         thread.start()
         try:

@@ -1,13 +1,7 @@
 """The HTTP API on the demo knowledge base: records, problems, limits and streams."""
 
-from __future__ import annotations
-
 import json
 import re
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from subprocess import CompletedProcess
-from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
@@ -33,7 +27,7 @@ KEY = "a-key-that-is-long-enough"
 
 
 @pytest.fixture(scope="module")
-def service(user_cache: None) -> Iterator[Service]:
+def service(user_cache):
     config = RetrievalConfig(
         reranker="bm25",
         judge="lexical",
@@ -51,16 +45,16 @@ def service(user_cache: None) -> Iterator[Service]:
 
 
 @pytest.fixture(scope="module")
-def client(service: Service) -> TestClient:
+def client(service):
     # Without `with`, the application does not shut down, so that the service stays open.
     return TestClient(create_app(service), raise_server_exceptions=False)
 
 
-def without_seconds(record: bytes) -> bytes:
+def without_seconds(record):
     return re.sub(rb'"seconds": [0-9.e-]+', b"", record)
 
 
-def problem(response: Any, status: int) -> dict[str, Any]:
+def problem(response, status):
     assert response.status_code == status, response.text
     assert response.headers["content-type"] == "application/problem+json"
     record = response.json()
@@ -70,15 +64,13 @@ def problem(response: Any, status: int) -> dict[str, Any]:
     return dict(record)
 
 
-def events(text: str) -> list[tuple[str, dict[str, Any]]]:
+def events(text):
     blocks = [block for block in text.split("\n\n") if block.strip() and block[0] != ":"]
     pairs = [re.fullmatch(r"event: (\w+)\ndata: (.*)", block) for block in blocks]
     return [(match[1], json.loads(match[2])) for match in pairs if match is not None]
 
 
-def test_a_record_is_that_of_the_command_line(
-    client: TestClient, admiral: Callable[..., CompletedProcess[bytes]]
-) -> None:
+def test_a_record_is_that_of_the_command_line(client, admiral):
     done = admiral("retrieve", EMMY, "--json", "--quiet", *settings())
     assert done.returncode == 0, done.stderr
     response = client.post("/v1/retrieve", json={"claim": EMMY})
@@ -86,11 +78,11 @@ def test_a_record_is_that_of_the_command_line(
     assert without_seconds(response.content) == without_seconds(done.stdout)
 
 
-def settings() -> list[str]:
+def settings():
     return [part for pair in QUICK.items() for part in ("--set", "=".join(pair))]
 
 
-def test_a_stream_has_each_hop_and_then_the_result(client: TestClient) -> None:
+def test_a_stream_has_each_hop_and_then_the_result(client):
     response = client.post("/v1/retrieve/stream", json={"claim": EMMY, "hops": 2})
     assert response.headers["content-type"].startswith("text/event-stream")
     *hops, (last, result) = events(response.text)
@@ -115,7 +107,7 @@ def test_a_stream_has_each_hop_and_then_the_result(client: TestClient) -> None:
     assert hops[-1][1]["evidence"] == result["evidence"]
 
 
-def test_a_batch_has_the_records_of_its_claims(client: TestClient) -> None:
+def test_a_batch_has_the_records_of_its_claims(client):
     claims = [EMMY, "Paris is in France."]
     batch = client.post("/v1/retrieve/batch", json={"claims": claims, "hops": 1}).json()
     for number, (claim, record) in enumerate(zip(claims, batch["results"], strict=True), 1):
@@ -125,7 +117,7 @@ def test_a_batch_has_the_records_of_its_claims(client: TestClient) -> None:
         assert len(record["hops"]) == 1
 
 
-def test_prove_judges_given_sentences(client: TestClient) -> None:
+def test_prove_judges_given_sentences(client):
     evidence = [{"title": "Paris", "text": "Paris is the capital of France."}]
     body = {"claim": "Paris is the capital of France.", "evidence": evidence}
     record = client.post("/v1/prove", json=body).json()
@@ -133,7 +125,7 @@ def test_prove_judges_given_sentences(client: TestClient) -> None:
     assert isinstance(record["sufficient"], bool)
 
 
-def test_documents_titles_and_search(client: TestClient) -> None:
+def test_documents_titles_and_search(client):
     (kb,) = client.get("/v1/kbs").json()["kbs"]
     assert kb["name"] == "demo"
     assert kb["documents"] > 0
@@ -164,9 +156,7 @@ def test_documents_titles_and_search(client: TestClient) -> None:
     ],
 )
 @pytest.mark.parametrize("path", ["/v1/retrieve", "/v1/retrieve/stream"])
-def test_a_bad_field_is_named(
-    client: TestClient, path: str, body: Any, field: str, detail: str, remedy: str
-) -> None:
+def test_a_bad_field_is_named(client, path, body, field, detail, remedy):
     record = problem(client.post(path, json=body), 422)
     assert record.get("field", "") == field
     assert record["detail"].startswith(detail)
@@ -178,14 +168,14 @@ def test_a_bad_field_is_named(
     "content",
     [b"", b"[]", b"{", b'{"claim": "\xff"}', b'{"claim": "\\ud800"}', b"[" * 9000, b"\x00"],
 )
-def test_a_bad_body_is_a_problem(client: TestClient, content: bytes) -> None:
+def test_a_bad_body_is_a_problem(client, content):
     headers = {"Content-Type": "application/json"}
     response = client.post("/v1/retrieve", content=content, headers=headers)
     assert response.status_code in (400, 422)
     problem(response, response.status_code)
 
 
-def test_unknown_names_are_problems(client: TestClient) -> None:
+def test_unknown_names_are_problems(client):
     body = {"claim": EMMY, "kb": "other"}
     assert problem(client.post("/v1/retrieve", json=body), 404)["field"] == "kb"
     problem(client.get("/v1/nothing"), 404)
@@ -197,7 +187,7 @@ def test_unknown_names_are_problems(client: TestClient) -> None:
     problem(client.post("/v1/retrieve", content=chunks), 413)
 
 
-def test_a_full_queue_asks_to_try_again(client: TestClient, service: Service) -> None:
+def test_a_full_queue_asks_to_try_again(client, service):
     queue = service.queue(None)
     with queue.reserve(4):
         response = client.post("/v1/retrieve", json={"claim": EMMY})
@@ -207,7 +197,7 @@ def test_a_full_queue_asks_to_try_again(client: TestClient, service: Service) ->
     assert queue.taken == 0
 
 
-def test_a_passed_deadline_frees_the_place(service: Service) -> None:
+def test_a_passed_deadline_frees_the_place(service):
     impatient = Service({}, ServiceLimits(deadline=1e-6))
     impatient.queues = service.queues
     client = TestClient(create_app(impatient), raise_server_exceptions=False)
@@ -218,7 +208,7 @@ def test_a_passed_deadline_frees_the_place(service: Service) -> None:
     assert service.queue(None).taken == 0
 
 
-def test_keys_are_checked(service: Service, tmp_path: Path) -> None:
+def test_keys_are_checked(service, tmp_path):
     path = tmp_path / "keys"
     second = KEY[::-1]
     path.write_text(f"# of the tests\n{KEY}\n{second}\n")
@@ -233,7 +223,7 @@ def test_keys_are_checked(service: Service, tmp_path: Path) -> None:
         assert client.get("/v1/kbs", headers={"Authorization": f"Bearer {key}"}).status_code == 200
 
 
-def test_health_and_metrics(client: TestClient) -> None:
+def test_health_and_metrics(client):
     assert client.get("/healthz").json() == {"status": "ok"}
     assert client.get("/readyz").json() == {"status": "ready"}
     metrics = client.get("/metrics").text
@@ -241,7 +231,7 @@ def test_health_and_metrics(client: TestClient) -> None:
     assert 'route="/healthz"' in metrics
 
 
-def test_the_log_has_no_contents(client: TestClient, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_log_has_no_contents(client, caplog):
     with caplog.at_level("INFO", "admiral.serving"):
         response = client.get("/v1/search", params={"q": "Meyers"})
     (record,) = [
@@ -252,14 +242,14 @@ def test_the_log_has_no_contents(client: TestClient, caplog: pytest.LogCaptureFi
     assert "Meyers" not in caplog.text
 
 
-def test_a_text_is_split_into_claims(client: TestClient) -> None:
+def test_a_text_is_split_into_claims(client):
     body = {"text": "Paris is in France. It is on the Seine."}
     claims = client.post("/v1/split", json=body).json()["claims"]
     assert claims == ["Paris is in France.", "It is on the Seine."]
     assert problem(client.post("/v1/split", json={"text": " "}), 422)["field"] == "text"
 
 
-def test_the_page_loads_nothing_from_elsewhere(client: TestClient) -> None:
+def test_the_page_loads_nothing_from_elsewhere(client):
     page = client.get("/")
     policy = page.headers["content-security-policy"]
     assert policy.startswith("default-src 'none'; script-src 'self'; style-src 'self'")

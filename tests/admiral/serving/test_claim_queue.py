@@ -1,10 +1,7 @@
 """The queue of claims with a system that retrieves nothing."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import ExitStack
 from typing import cast
 
@@ -14,25 +11,18 @@ from admiral import Admiral, AdmiralError, RetrievalConfig
 from admiral.records import Claim, Hop, RetrievalResult
 from admiral.serving.claim_queue import ClaimQueue, QueueFullError
 from admiral.serving.retrieval_routes import EventStream
-from admiral.stage_timing import OnTiming
 from proofs import Judgement
 
 
 class FakeSystem:
     """Return a result without hops for each claim, in batches; `bad` claims are errors."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.config = RetrievalConfig()
-        self.batches: list[list[str]] = []
+        self.batches = []
         self.start = threading.Event()
 
-    def retrieve_many(
-        self,
-        claims: Iterable[Claim],
-        hops: str,
-        on_hop: Callable[[Claim, Hop], None],
-        on_timing: OnTiming,
-    ) -> Iterator[RetrievalResult]:
+    def retrieve_many(self, claims, hops, on_hop, on_timing):
         assert self.start.wait(10)
         batch = list(claims)
         self.batches.append([claim.text for claim in batch])
@@ -44,12 +34,12 @@ class FakeSystem:
 
 
 @pytest.fixture
-def system() -> FakeSystem:
+def system():
     return FakeSystem()
 
 
 @pytest.fixture
-def queue(system: FakeSystem) -> Iterator[ClaimQueue]:
+def queue(system):
     opened = ClaimQueue(cast(Admiral, system), places=3)
     yield opened
     system.start.set()
@@ -57,10 +47,8 @@ def queue(system: FakeSystem) -> Iterator[ClaimQueue]:
     assert not opened.alive
 
 
-def test_waiting_claims_share_a_batch_and_keep_their_ids(
-    system: FakeSystem, queue: ClaimQueue
-) -> None:
-    hops: list[Hop] = []
+def test_waiting_claims_share_a_batch_and_keep_their_ids(system, queue):
+    hops = []
     futures = [
         queue.submit(Claim("1", "a"), "2", hops.append),
         queue.submit(Claim("1", "b"), "2"),
@@ -73,7 +61,7 @@ def test_waiting_claims_share_a_batch_and_keep_their_ids(
     assert len(hops) == 1
 
 
-def test_an_error_hits_only_its_claim(system: FakeSystem, queue: ClaimQueue) -> None:
+def test_an_error_hits_only_its_claim(system, queue):
     good, bad = queue.submit(Claim("1", "good")), queue.submit(Claim("1", "bad"))
     system.start.set()
     assert good.result(10).claim.text == "good"
@@ -83,7 +71,7 @@ def test_an_error_hits_only_its_claim(system: FakeSystem, queue: ClaimQueue) -> 
     assert later.result(10).claim.text == "later"
 
 
-def test_a_cancelled_claim_is_never_processed(system: FakeSystem, queue: ClaimQueue) -> None:
+def test_a_cancelled_claim_is_never_processed(system, queue):
     first, second = queue.submit(Claim("1", "first"), "1"), queue.submit(Claim("1", "second"), "2")
     assert second.cancel()
     system.start.set()
@@ -92,7 +80,7 @@ def test_a_cancelled_claim_is_never_processed(system: FakeSystem, queue: ClaimQu
     assert ["second"] not in system.batches
 
 
-def test_places_are_limited(queue: ClaimQueue) -> None:
+def test_places_are_limited(queue):
     with queue.reserve(2):
         with pytest.raises(QueueFullError), queue.reserve(2):
             pass
@@ -101,7 +89,7 @@ def test_places_are_limited(queue: ClaimQueue) -> None:
     assert queue.taken == 0
 
 
-def test_accepted_claims_are_completed_before_the_queue_closes(system: FakeSystem) -> None:
+def test_accepted_claims_are_completed_before_the_queue_closes(system):
     queue = ClaimQueue(cast(Admiral, system), places=3)
     future = queue.submit(Claim("1", "a"))
     system.start.set()
@@ -112,16 +100,16 @@ def test_accepted_claims_are_completed_before_the_queue_closes(system: FakeSyste
 
 
 @pytest.mark.parametrize("begun", [False, True])
-def test_a_client_that_leaves_a_stream_frees_its_place(queue: ClaimQueue, begun: bool) -> None:
-    async def events() -> AsyncIterator[bytes]:
+def test_a_client_that_leaves_a_stream_frees_its_place(queue, begun):
+    async def events():
         yield b": begun\n\n"
         await asyncio.sleep(60)
 
-    async def receive() -> dict[str, str]:
+    async def receive():
         await asyncio.sleep(0.01 if begun else 0)
         return {"type": "http.disconnect"}
 
-    async def send(message: object) -> None:
+    async def send(message):
         await asyncio.sleep(0)
 
     blocked = queue.submit(Claim("1", "first"), "1")

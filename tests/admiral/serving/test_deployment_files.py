@@ -1,7 +1,5 @@
 """The unit of systemd and the container file: their commands exist with these options."""
 
-from __future__ import annotations
-
 import configparser
 import json
 import re
@@ -10,7 +8,6 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import click
 import pytest
@@ -23,7 +20,7 @@ UNIT = ROOT / "configs" / "deploy" / "admiral.service"
 CONTAINER = ROOT / "configs" / "deploy" / "Containerfile"
 
 
-def options_of(words: list[str]) -> dict[str, Any]:
+def options_of(words):
     """Return the options of a command line of `admiral serve`, as they are parsed."""
     program, name, *arguments = words
     assert program.endswith(".venv/bin/admiral")
@@ -32,23 +29,23 @@ def options_of(words: list[str]) -> dict[str, Any]:
     return command.make_context(name, arguments).params
 
 
-def instructions() -> list[tuple[str, str]]:
+def instructions():
     lines = [line for line in CONTAINER.read_text().splitlines() if line and line[0] != "#"]
     return [(name, rest) for name, _, rest in (line.partition(" ") for line in lines)]
 
 
-def unit() -> configparser.SectionProxy:
+def unit():
     parser = configparser.ConfigParser(interpolation=None)
-    parser.optionxform = str  # type: ignore[assignment, method-assign]
+    parser.optionxform = str
     parser.read_string(UNIT.read_text())
     return parser["Service"]
 
 
-def check_target(target: str) -> None:
+def check_target(target):
     assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.MULTILINE), target
 
 
-def test_the_unit_starts_the_service() -> None:
+def test_the_unit_starts_the_service():
     service = unit()
     options = options_of(shlex.split(service["ExecStart"]))
     assert options["kbs"] == ("/srv/kb",)
@@ -59,7 +56,7 @@ def test_the_unit_starts_the_service() -> None:
         check_target(target)
 
 
-def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
+def test_systemd_accepts_the_unit(tmp_path):
     if shutil.which("systemd-analyze") is None:
         pytest.skip("needs systemd-analyze")
     checked = tmp_path / UNIT.name
@@ -72,7 +69,7 @@ def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_the_container_builds_by_make_and_starts_the_service() -> None:
+def test_the_container_builds_by_make_and_starts_the_service():
     found = dict(instructions())
     runs = [shlex.split(rest) for name, rest in instructions() if name == "RUN"]
     targets = [words[1] for words in runs if words[0] == "make"]

@@ -1,11 +1,7 @@
 """The MCP server, driven by the client of the official SDK."""
 
-from __future__ import annotations
-
 import asyncio
 import json
-from collections.abc import Callable, Iterator
-from typing import Any
 
 import pytest
 
@@ -25,30 +21,30 @@ KEY = "a-key-that-is-long-enough"
 
 
 @pytest.fixture(scope="module")
-def service(user_cache: None) -> Iterator[Service]:
+def service(user_cache):
     limits = ServiceLimits(places=4, claim_characters=500)
     opened = Service({"demo": Admiral.from_pretrained(config=quick_config())}, limits)
     yield opened
     opened.close()
 
 
-async def call(client: Client, tool: str, **arguments: Any) -> Any:
+async def call(client, tool, **arguments):
     answer = await client.call_tool(tool, arguments)
     assert not answer.is_error, answer.content
     # Models without structured output read the same as text.
-    assert json.loads(answer.content[0].text) == answer.structured_content  # type: ignore[union-attr]
+    assert json.loads(answer.content[0].text) == answer.structured_content
     return answer.structured_content
 
 
-async def failure(client: Client, tool: str, **arguments: Any) -> str:
+async def failure(client, tool, **arguments):
     answer = await client.call_tool(tool, arguments)
     assert answer.is_error
-    text: str = answer.content[0].text  # type: ignore[union-attr]
+    text = answer.content[0].text
     return text
 
 
-def test_the_tools_have_schemas(service: Service) -> None:
-    async def run() -> None:
+def test_the_tools_have_schemas(service):
+    async def run():
         async with Client(create_mcp(LateService.opened(service))) as client:
             tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         assert set(tools) == {
@@ -65,18 +61,18 @@ def test_the_tools_have_schemas(service: Service) -> None:
     asyncio.run(run())
 
 
-def test_evidence_is_found_hop_by_hop_and_page_by_page(service: Service) -> None:
-    progress: list[tuple[float, str | None]] = []
+def test_evidence_is_found_hop_by_hop_and_page_by_page(service):
+    progress = []
 
-    async def on_progress(done: float, total: float | None, message: str | None) -> None:
+    async def on_progress(done, total, message):
         progress.append((done, message))
 
-    async def run() -> None:
+    async def run():
         async with Client(create_mcp(LateService.opened(service))) as client:
             answer = await client.call_tool(
                 "find_evidence", {"claim": EMMY, "hops": 2}, progress_callback=on_progress
             )
-            page: Any = answer.structured_content
+            page = answer.structured_content
             assert page["claim"] == EMMY
             assert page["verdict"]["label"] in ("SUPPORTS", "REFUTES", "NOT ENOUGH INFO")
             assert 0 < len(page["evidence"]) <= 5
@@ -98,8 +94,8 @@ def test_evidence_is_found_hop_by_hop_and_page_by_page(service: Service) -> None
     assert service.queue(None).taken == 0
 
 
-def test_proofs_search_and_documents(service: Service) -> None:
-    async def run() -> None:
+def test_proofs_search_and_documents(service):
+    async def run():
         async with Client(create_mcp(LateService.opened(service))) as client:
             evidence = [{"title": "Paris", "text": "Paris is the capital of France."}]
             claim = "Paris is the capital of France."
@@ -115,8 +111,8 @@ def test_proofs_search_and_documents(service: Service) -> None:
             titles = [each["title"] for each in first["documents"] + second["documents"]]
             assert len(set(titles)) == 4
             document = service.queue(None).system.document("Seth Meyers")
-            texts: list[str] = []
-            cursor: str | None = None
+            texts = []
+            cursor = None
             while True:
                 page = await call(
                     client, "read_document", title="Seth Meyers", limit=1, cursor=cursor
@@ -130,8 +126,8 @@ def test_proofs_search_and_documents(service: Service) -> None:
     asyncio.run(run())
 
 
-def test_errors_name_the_field_and_the_remedy(service: Service) -> None:
-    async def run() -> None:
+def test_errors_name_the_field_and_the_remedy(service):
+    async def run():
         async with Client(create_mcp(LateService.opened(service))) as client:
             assert "kb: there is no" in await failure(
                 client, "find_evidence", claim=EMMY, kb="none"
@@ -157,8 +153,8 @@ def test_errors_name_the_field_and_the_remedy(service: Service) -> None:
     asyncio.run(run())
 
 
-def test_streamable_http_asks_for_the_key(service: Service) -> None:
-    async def run(url: str) -> None:
+def test_streamable_http_asks_for_the_key(service):
+    async def run(url):
         async with httpx.AsyncClient() as plain:
             assert (await plain.post(f"{url}/mcp", json={})).status_code == 401
         async with Client(f"{url}/mcp") as client:
@@ -169,7 +165,7 @@ def test_streamable_http_asks_for_the_key(service: Service) -> None:
         asyncio.run(run(url))
     with listening(http_app(service, "127.0.0.1", [])) as url:
 
-        async def read() -> None:
+        async def read():
             async with Client(f"{url}/mcp") as client:
                 page = await call(client, "read_document", title="Paris")
                 assert page["title"] == "Paris"
@@ -177,15 +173,13 @@ def test_streamable_http_asks_for_the_key(service: Service) -> None:
         asyncio.run(read())
 
 
-def test_the_command_speaks_over_standard_input(
-    environment: dict[str, str], command: list[str]
-) -> None:
+def test_the_command_speaks_over_standard_input(environment, command):
     settings = ["--threads", "1", "--reranker", "bm25", "--judge", "lexical", "--hops", "1"]
     server = StdioServerParameters(
         command=command[0], args=[*command[1:], "mcp", *settings], env=environment
     )
 
-    async def run() -> None:
+    async def run():
         async with Client(server) as client:
             assert client.server_info is not None
             assert client.server_info.name == "admiral"
@@ -195,9 +189,7 @@ def test_the_command_speaks_over_standard_input(
     asyncio.run(run())
 
 
-def test_the_model_is_opened_by_the_first_call(
-    environment: dict[str, str], command: list[str], admiral: Callable[..., Any]
-) -> None:
+def test_the_model_is_opened_by_the_first_call(environment, command, admiral):
     done = admiral("mcp", "--kb", "missing")
     assert done.returncode != 0
     assert "missing" in done.stderr.decode()
@@ -206,7 +198,7 @@ def test_the_model_is_opened_by_the_first_call(
         command=command[0], args=[*command[1:], "mcp", "--model", "none"], env=environment
     )
 
-    async def run() -> None:
+    async def run():
         async with Client(server) as client:
             assert len((await client.list_tools()).tools) == 5
             for _ in range(2):
@@ -216,13 +208,13 @@ def test_the_model_is_opened_by_the_first_call(
     asyncio.run(run())
 
 
-def test_progress_tells_that_the_model_is_opened(service: Service) -> None:
-    messages: list[str | None] = []
+def test_progress_tells_that_the_model_is_opened(service):
+    messages = []
 
-    async def on_progress(done: float, total: float | None, message: str | None) -> None:
+    async def on_progress(done, total, message):
         messages.append(message)
 
-    async def run() -> None:
+    async def run():
         async with Client(create_mcp(LateService(lambda: service))) as client:
             for _ in range(2):
                 await client.call_tool(
@@ -234,13 +226,13 @@ def test_progress_tells_that_the_model_is_opened(service: Service) -> None:
     assert [str(message)[:6] for message in messages[1:]] == ["Hop 1:", "Hop 1:"]
 
 
-def test_a_citation_is_checked_against_the_text_of_its_source(service: Service) -> None:
+def test_a_citation_is_checked_against_the_text_of_its_source(service):
     bridge = (
         "The Eastern Bridge was opened in 1932 by Governor Ada Lane. It crosses the river Orr. "
     )
     text = bridge + "It was built by Harwood and Sons over three years and cost two millions. " * 4
 
-    async def run() -> None:
+    async def run():
         async with Client(create_mcp(LateService.opened(service))) as client:
             given = {"source_text": text, "page": "Eastern Bridge"}
             claims = ("The bridge was opened in 1932.", "Otto Klein sang in Vienna in 1874.")

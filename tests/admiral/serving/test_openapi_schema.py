@@ -1,8 +1,5 @@
 """Requests that schemathesis makes up from the API's own OpenAPI schema, good and bad ones."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from contextlib import suppress
 
 import pytest
@@ -34,7 +31,7 @@ CHECKS = [
 
 
 @pytest.fixture(scope="module")
-def service(user_cache: None) -> Iterator[Service]:
+def service(user_cache):
     limits = ServiceLimits(places=8, claim_characters=300, deadline=60)
     config = quick_config(hops="1", max_hops=1, rerank_documents=2, top_k=5)
     opened = Service({"demo": Admiral.from_pretrained(config=config)}, limits)
@@ -43,16 +40,16 @@ def service(user_cache: None) -> Iterator[Service]:
 
 
 @pytest.mark.parametrize("mode", list(GenerationMode), ids=str)
-def test_every_request_has_an_answer_of_the_schema(service: Service, mode: GenerationMode) -> None:
+def test_every_request_has_an_answer_of_the_schema(service, mode):
     schema = schemathesis.openapi.from_asgi("/openapi.json", create_app(service))
-    statuses: dict[str, set[int]] = {}
+    statuses = {}
 
     for result in schema.get_all_operations():
         operation = result.ok()
 
         @settings(max_examples=4)
         @given(case=operation.as_strategy(generation_mode=mode))
-        def check(case: schemathesis.Case) -> None:
+        def check(case):
             response = case.call()
             case.validate_response(response, checks=CHECKS)
             statuses.setdefault(case.path, set()).add(response.status_code)

@@ -1,21 +1,17 @@
 """The page in Chromium: claims, documents, keyboard, accessibility, hostile texts."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
 import shutil
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 pytest.importorskip("playwright", reason="needs Playwright: pip install playwright")
 
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import expect, sync_playwright
 
 from admiral import Admiral, kb
 from admiral.serving.application import create_app
@@ -44,7 +40,7 @@ HOSTILE = [
 
 
 @pytest.fixture(scope="module")
-def address(user_cache: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def address(user_cache, tmp_path_factory):
     folder = tmp_path_factory.mktemp("hostile")
     corpus = folder / "corpus.jsonl"
     corpus.write_text("".join(json.dumps(document) + "\n" for document in HOSTILE))
@@ -57,7 +53,7 @@ def address(user_cache: None, tmp_path_factory: pytest.TempPathFactory) -> Itera
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
+def browser():
     with sync_playwright() as playwright:
         # Chromium's sandbox needs rights that containers do not give.
         launched = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
@@ -66,7 +62,7 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def context(browser: Browser) -> Iterator[BrowserContext]:
+def context(browser):
     made = browser.new_context(viewport={"width": 1200, "height": 900}, accept_downloads=True)
     made.set_default_timeout(_PATIENCE)
     yield made
@@ -74,14 +70,14 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
 
 
 @pytest.fixture
-def page(context: BrowserContext, address: str) -> Iterator[Page]:
+def page(context, address):
     """Open the page; in the end, no script has failed and nothing was blocked or loaded."""
     opened = context.new_page()
-    problems: list[str] = []
+    problems = []
     opened.on("console", lambda message: problems.append(message.text))
     opened.on("pageerror", lambda error: problems.append(str(error)))
     opened.on("dialog", lambda dialog: problems.append(dialog.message))
-    elsewhere: list[str] = []
+    elsewhere = []
     opened.on(
         "request",
         lambda request: (
@@ -96,17 +92,17 @@ def page(context: BrowserContext, address: str) -> Iterator[Page]:
     assert elsewhere == []
 
 
-def find(page: Page, claim: str) -> None:
+def find(page, claim):
     page.get_by_label("Claim, or a text").fill(claim)
     page.get_by_role("button", name="Find evidence").click()
 
 
-def found(page: Page, claim: str) -> None:
+def found(page, claim):
     find(page, claim)
     expect(page.get_by_role("status")).to_contain_text("Complete after")
 
 
-def no_serious_violation(page: Page) -> None:
+def no_serious_violation(page):
     """Check the page with axe-core, where it is installed."""
     if not AXE.exists():
         return
@@ -120,7 +116,7 @@ def no_serious_violation(page: Page) -> None:
     assert serious == []
 
 
-def test_hops_arrive_and_the_proof_points_at_its_quotations(page: Page) -> None:
+def test_hops_arrive_and_the_proof_points_at_its_quotations(page):
     find(page, EMMY)
     expect(page.locator("#hop-1")).to_be_visible()
     expect(page.get_by_role("status")).to_contain_text("Complete after 2 hops")
@@ -149,9 +145,9 @@ def test_hops_arrive_and_the_proof_points_at_its_quotations(page: Page) -> None:
     assert result.locator("details li").count() == arrows > 0
 
 
-def test_a_document_is_followed_and_the_claim_is_still_there(page: Page) -> None:
+def test_a_document_is_followed_and_the_claim_is_still_there(page):
     found(page, EMMY)
-    requests: list[str] = []
+    requests = []
     page.on("request", lambda request: requests.append(request.url))
     link = page.locator("#hop-2 h4 a").first
     title = link.inner_text()
@@ -165,7 +161,7 @@ def test_a_document_is_followed_and_the_claim_is_still_there(page: Page) -> None
     assert not any("retrieve" in url for url in requests)
 
 
-def test_the_keyboard_is_enough(page: Page) -> None:
+def test_the_keyboard_is_enough(page):
     page.keyboard.press("Tab")
     expect(page.get_by_text("Skip to the content")).to_be_focused()
     page.keyboard.press("Enter")
@@ -188,7 +184,7 @@ def test_the_keyboard_is_enough(page: Page) -> None:
     expect(page.get_by_role("heading", level=1, name=title)).to_be_focused()
 
 
-def test_a_text_is_split_into_claims_to_choose_from(page: Page) -> None:
+def test_a_text_is_split_into_claims_to_choose_from(page):
     find(page, f"Paris is in France. {EMMY}")
     expect(page.get_by_role("heading", name="Choose a claim")).to_be_focused()
     choices = page.get_by_role("button", name=re.compile("Paris|Emmy"))
@@ -200,7 +196,7 @@ def test_a_text_is_split_into_claims_to_choose_from(page: Page) -> None:
     )
 
 
-def test_a_permalink_and_the_history_repeat_a_claim(page: Page, address: str) -> None:
+def test_a_permalink_and_the_history_repeat_a_claim(page, address):
     found(page, "Paris is in France.")
     link = page.url
     page.goto("about:blank")
@@ -216,7 +212,7 @@ def test_a_permalink_and_the_history_repeat_a_claim(page: Page, address: str) ->
     expect(page.get_by_text("There are no claims yet.")).to_be_visible()
 
 
-def test_search_finds_titles_and_documents(page: Page) -> None:
+def test_search_finds_titles_and_documents(page):
     page.get_by_role("link", name="Search documents").click()
     page.get_by_label("Words, or the beginning of a title").fill("Seth")
     page.get_by_role("button", name="Search").click()
@@ -225,13 +221,11 @@ def test_search_finds_titles_and_documents(page: Page) -> None:
     expect(page.get_by_role("heading", level=1, name="Seth Meyers")).to_be_focused()
 
 
-def test_the_record_and_the_report_are_downloaded(
-    page: Page, context: BrowserContext, tmp_path: Path
-) -> None:
+def test_the_record_and_the_report_are_downloaded(page, context, tmp_path):
     found(page, EMMY)
     with page.expect_download() as download:
         page.get_by_role("link", name="Download the record").click()
-    record: dict[str, Any] = json.loads(download.value.path().read_text(encoding="utf-8"))
+    record = json.loads(download.value.path().read_text(encoding="utf-8"))
     assert record["claim"] == EMMY
     assert len(record["hops"]) == 2
     with page.expect_download() as download:
@@ -240,7 +234,7 @@ def test_the_record_and_the_report_are_downloaded(
     download.value.save_as(report)
     assert "<script" not in report.read_text(encoding="utf-8")
     other = context.new_page()
-    requests: list[str] = []
+    requests = []
     other.on("request", lambda request: requests.append(request.url))
     other.goto(report.as_uri())
     expect(other.get_by_role("heading", level=1)).to_have_text(EMMY)
@@ -249,7 +243,7 @@ def test_the_record_and_the_report_are_downloaded(
     assert requests == [report.as_uri()]
 
 
-def test_hostile_texts_stay_texts(page: Page, tmp_path: Path) -> None:
+def test_hostile_texts_stay_texts(page, tmp_path):
     page.get_by_label("Knowledge base").select_option("hostile")
     found(page, f"{ATTACK} Seth Meyers hosted the gala")
     assert page.locator("main img").count() == 0
@@ -271,7 +265,7 @@ def test_hostile_texts_stay_texts(page: Page, tmp_path: Path) -> None:
     assert page.locator("main img").count() == 0
 
 
-def test_errors_are_shown_and_leave_the_page_usable(page: Page) -> None:
+def test_errors_are_shown_and_leave_the_page_usable(page):
     page.evaluate("location.hash = 'claim=Paris&kb=unknown'")
     expect(page.get_by_role("status")).to_contain_text("no knowledge base “unknown”")
     page.route("**/v1/retrieve/stream", lambda route: route.abort())
@@ -283,7 +277,7 @@ def test_errors_are_shown_and_leave_the_page_usable(page: Page) -> None:
 
 @pytest.mark.skipif(not AXE.exists(), reason="axe-core is not installed: make test-browser")
 @pytest.mark.parametrize(("width", "scheme"), [(360, "dark"), (1200, "light")])
-def test_axe_finds_no_serious_violation(page: Page, width: int, scheme: Any) -> None:
+def test_axe_finds_no_serious_violation(page, width, scheme):
     page.emulate_media(color_scheme=scheme)
     page.set_viewport_size({"width": width, "height": 800})
     no_serious_violation(page)

@@ -1,7 +1,5 @@
 """Replicas of Ray Serve: one ends while requests are in flight."""
 
-from __future__ import annotations
-
 import re
 import signal
 import subprocess
@@ -9,7 +7,6 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import httpx
@@ -20,7 +17,6 @@ from admiral.errors import AdmiralError
 from admiral.serving.ray_replicas import load_serve
 from tests.admiral.serving.live_service import EMMY
 
-Admiral = Callable[..., subprocess.CompletedProcess[bytes]]
 REPLICAS = 2
 CLIENTS = 8
 SETTINGS = [
@@ -30,12 +26,11 @@ SETTINGS = [
 
 
 @contextmanager
-def serving(command: list[str], environment: dict[str, str]) -> Iterator[str]:
+def serving(command, environment):
     """Start the service and yield its address."""
     options = ["--engine", "ray", "--replicas", str(REPLICAS), "--port", "0", *SETTINGS]
     full = [*command, "serve", *options]
     with subprocess.Popen(full, env=environment, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stderr is not None
         log = iter(process.stderr.readline, "")
         url = next(found[0] for line in log if (found := re.search(r"http://[\d.:]+", line)))
         reader = threading.Thread(target=lambda: list(log), daemon=True)
@@ -47,7 +42,7 @@ def serving(command: list[str], environment: dict[str, str]) -> Iterator[str]:
             reader.join()
 
 
-def replica_processes() -> list[psutil.Process]:
+def replica_processes():
     return [
         process
         for process in psutil.process_iter(["cmdline"])
@@ -55,26 +50,24 @@ def replica_processes() -> list[psutil.Process]:
     ]
 
 
-def open_replicas(url: str) -> list[str]:
+def open_replicas(url):
     """Return the names of the replicas that have opened the knowledge base."""
     metrics = httpx.get(f"{url}/metrics", timeout=60).text
     return re.findall(r'^admiral_queue_places\{kb="demo",replica="(\w+)"\}', metrics, re.MULTILINE)
 
 
 @pytest.mark.slow
-def test_no_accepted_request_is_lost_with_a_replica(
-    environment: dict[str, str], command: list[str]
-) -> None:
+def test_no_accepted_request_is_lost_with_a_replica(environment, command):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # those of Ray's imports
         try:
             load_serve()
         except AdmiralError as error:
             pytest.skip(str(error))
-    statuses: list[int] = []
+    statuses = []
     stopping = threading.Event()
 
-    def ask() -> None:
+    def ask():
         with httpx.Client(base_url=url, timeout=120) as client:
             while not stopping.is_set():
                 statuses.append(client.post("/v1/retrieve", json={"claim": EMMY}).status_code)
@@ -101,7 +94,7 @@ def test_no_accepted_request_is_lost_with_a_replica(
     assert set(statuses) == {200}
 
 
-def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_package_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(AdmiralError, match=r"-m pip install 'ray\[serve\]<3,>=2.60'"):
         load_serve()
@@ -117,16 +110,14 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         ),
     ],
 )
-def test_bad_options_of_replicas_are_named(
-    admiral: Admiral, arguments: list[str], message: str
-) -> None:
+def test_bad_options_of_replicas_are_named(admiral, arguments, message):
     done = admiral("serve", *arguments)
     assert done.returncode != 0
     assert message in done.stderr.decode()
     assert "Traceback" not in done.stderr.decode()
 
 
-def test_a_missing_knowledge_base_is_named(admiral: Admiral) -> None:
+def test_a_missing_knowledge_base_is_named(admiral):
     pytest.importorskip("ray")
     done = admiral("serve", "--engine", "ray", "--kb", "missing")
     assert done.returncode == 1

@@ -1,16 +1,10 @@
 """Knowledge bases that change on disk while requests are answered; graph retrieval."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
 import threading
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from subprocess import CompletedProcess
-from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
@@ -29,21 +23,21 @@ DOCUMENTS = {
 CLAIM = "Seth Meyers hosted the 66th Emmy Awards on NBC."
 
 
-def write_corpus(path: Path, documents: dict[str, str]) -> Path:
+def write_corpus(path, documents):
     records = [{"title": title, "sentences": [text]} for title, text in documents.items()]
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
     return path
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     corpus = write_corpus(tmp_path / "corpus.jsonl", DOCUMENTS)
     kb.build(corpus, tmp_path / "changing", bm25="bm25s", progress=False)
     return tmp_path / "changing"
 
 
 @pytest.fixture
-def service(folder: Path) -> Iterator[Service]:
+def service(folder):
     limits = ServiceLimits(reload_seconds=0.05)
     opened = Service.open([str(folder)], quick_config(hops="1"), limits)
     yield opened
@@ -51,28 +45,26 @@ def service(folder: Path) -> Iterator[Service]:
 
 
 @pytest.fixture
-def client(service: Service) -> TestClient:
+def client(service):
     return TestClient(create_app(service), raise_server_exceptions=False)
 
 
-def wait_for(condition: Callable[[], bool]) -> None:
+def wait_for(condition):
     end = time.monotonic() + 60
     while not condition():
         assert time.monotonic() < end
         time.sleep(0.02)
 
 
-def version(client: TestClient) -> Any:
+def version(client):
     return client.get("/v1/kbs").json()["kbs"][0]["version"]
 
 
-def test_changes_are_served_without_a_dropped_request(
-    folder: Path, service: Service, client: TestClient, tmp_path: Path
-) -> None:
-    statuses: list[tuple[str, int]] = []
+def test_changes_are_served_without_a_dropped_request(folder, service, client, tmp_path):
+    statuses = []
     stopping = threading.Event()
 
-    def ask() -> None:
+    def ask():
         while not stopping.is_set():
             for method, path, body in (
                 ("POST", "/v1/retrieve", {"claim": CLAIM}),
@@ -115,9 +107,7 @@ def test_changes_are_served_without_a_dropped_request(
         former.retrieve(CLAIM)
 
 
-def test_a_damaged_replacement_is_not_opened(
-    folder: Path, client: TestClient, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_damaged_replacement_is_not_opened(folder, client, caplog):
     before = version(client)
     (folder / "manifest.json").write_text("{}")
     wait_for(lambda: "changing: cannot be opened again" in caplog.text)
@@ -128,12 +118,7 @@ def test_a_damaged_replacement_is_not_opened(
 
 
 @pytest.mark.parametrize("method", ["pagerank", "graph", "entity+mention"])
-def test_graph_records_are_those_of_the_command_line(
-    folder: Path,
-    client: TestClient,
-    admiral: Callable[..., CompletedProcess[bytes]],
-    method: str,
-) -> None:
+def test_graph_records_are_those_of_the_command_line(folder, client, admiral, method):
     missing = client.post("/v1/graph", json={"claim": CLAIM})
     assert (missing.status_code, missing.json()["field"]) == (404, "kb")
     build_graph(folder, progress=False)
@@ -146,13 +131,11 @@ def test_graph_records_are_those_of_the_command_line(
     assert client.post("/v1/graph", json={"claim": CLAIM, "k": 0}).json()["field"] == "k"
 
 
-def titles_file(folder: Path) -> Path:
+def titles_file(folder):
     return folder / "titles.marisa"
 
 
-def test_a_file_that_is_cut_off_is_a_503_until_it_is_restored(
-    folder: Path, client: TestClient, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_file_that_is_cut_off_is_a_503_until_it_is_restored(folder, client, caplog):
     """Reading beyond its end would end the process (SIGBUS)."""
     file = titles_file(folder)
     whole = file.read_bytes()
@@ -179,11 +162,11 @@ def test_a_file_that_is_cut_off_is_a_503_until_it_is_restored(
     assert client.post("/v1/retrieve", json={"claim": CLAIM}).status_code == 200
 
 
-def test_a_file_that_is_replaced_is_opened_or_refused(folder: Path, client: TestClient) -> None:
+def test_a_file_that_is_replaced_is_opened_or_refused(folder, client):
     file = titles_file(folder)
     whole = file.read_bytes()
 
-    def replace(data: bytes) -> None:
+    def replace(data):
         other = folder.with_name("other")
         other.write_bytes(data)
         other.replace(file)

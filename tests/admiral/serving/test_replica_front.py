@@ -1,23 +1,18 @@
 """The front of replicas, with replicas in this process that end when a test says so."""
 
-from __future__ import annotations
-
 import json
 import threading
 import time
-from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
 from dataclasses import asdict
-from typing import Any
 
 import httpx
 import pytest
 from fastapi.testclient import TestClient
-from starlette.types import Message
 
 from admiral.serving.ray_replicas import Replica
 from admiral.serving.replica_front import ReplicaLostError, create_front
-from admiral.serving.service import Service, ServiceLimits
+from admiral.serving.service import ServiceLimits
 from tests.admiral.serving.live_service import EMMY, listening, quick_config
 from tests.admiral.serving.test_api import events, problem, without_seconds
 
@@ -28,11 +23,11 @@ KEY = "a-key-that-is-long-enough"
 class EndingReplicas:
     """Call a replica in this process, which fails after `ends` messages."""
 
-    def __init__(self, replica: Replica) -> None:
+    def __init__(self, replica):
         self.replica = replica
-        self.ends: list[int] = []
+        self.ends = []
 
-    async def ask(self, request: dict[str, Any], body: bytes) -> AsyncGenerator[Message, None]:
+    async def ask(self, request, body):
         left = self.ends.pop(0) if self.ends else -1
         async with aclosing(self.replica.answer(request, body)) as messages:
             async for message in messages:
@@ -43,12 +38,12 @@ class EndingReplicas:
         if left == 0:
             raise ReplicaLostError
 
-    async def metrics(self) -> dict[str, bytes]:
+    async def metrics(self):
         return {"first": self.replica.app.state.metrics.text()}
 
 
 @pytest.fixture(scope="module")
-def replica(user_cache: None) -> Iterator[Replica]:
+def replica(user_cache):
     given = {"kbs": ["demo"], "config": asdict(quick_config()), "limits": asdict(LIMITS)}
     opened = Replica(json.dumps(given))
     opened.check_health()
@@ -59,12 +54,12 @@ def replica(user_cache: None) -> Iterator[Replica]:
 
 
 @pytest.fixture
-def replicas(replica: Replica) -> EndingReplicas:
+def replicas(replica):
     return EndingReplicas(replica)
 
 
 @pytest.fixture
-def client(replicas: EndingReplicas) -> Iterator[httpx.Client]:
+def client(replicas):
     with (
         listening(create_front(replicas, LIMITS), lifespan="off") as url,
         httpx.Client(base_url=url, timeout=30) as opened,
@@ -72,12 +67,12 @@ def client(replicas: EndingReplicas) -> Iterator[httpx.Client]:
         yield opened
 
 
-def service(replica: Replica) -> Service:
-    opened: Service = replica.app.state.service
+def service(replica):
+    opened = replica.app.state.service
     return opened
 
 
-def test_answers_are_those_of_the_application(client: httpx.Client, replica: Replica) -> None:
+def test_answers_are_those_of_the_application(client, replica):
     body = {"claim": EMMY}
     response = client.post("/v1/retrieve", json=body)
     direct = TestClient(replica.app).post("/v1/retrieve", json=body)
@@ -89,25 +84,19 @@ def test_answers_are_those_of_the_application(client: httpx.Client, replica: Rep
 
 
 @pytest.mark.parametrize("messages", [0, 1])
-def test_a_request_is_repeated_after_its_replica_has_ended(
-    client: httpx.Client, replicas: EndingReplicas, messages: int
-) -> None:
+def test_a_request_is_repeated_after_its_replica_has_ended(client, replicas, messages):
     replicas.ends = [messages, messages]
     assert client.post("/v1/retrieve", json={"claim": EMMY}).status_code == 200
     assert not replicas.ends
 
 
-def test_a_request_that_ends_every_replica_is_given_up(
-    client: httpx.Client, replicas: EndingReplicas
-) -> None:
+def test_a_request_that_ends_every_replica_is_given_up(client, replicas):
     replicas.ends = [0, 0, 0]
     problem(client.post("/v1/retrieve", json={"claim": EMMY}), 503)
     assert client.post("/v1/retrieve", json={"claim": EMMY}).status_code == 200
 
 
-def test_a_stream_goes_on_after_its_replica_has_ended(
-    client: httpx.Client, replicas: EndingReplicas
-) -> None:
+def test_a_stream_goes_on_after_its_replica_has_ended(client, replicas):
     replicas.ends = [2]  # the status and the first hop
     response = client.post("/v1/retrieve/stream", json={"claim": EMMY, "hops": 2})
     *hops, (last, result) = events(response.text)
@@ -115,9 +104,7 @@ def test_a_stream_goes_on_after_its_replica_has_ended(
     assert (last, len(result["hops"])) == ("result", 2)
 
 
-def test_a_stream_that_has_begun_ends_with_its_problem(
-    client: httpx.Client, replicas: EndingReplicas
-) -> None:
+def test_a_stream_that_has_begun_ends_with_its_problem(client, replicas):
     replicas.ends = [2, 0, 0]
     response = client.post("/v1/retrieve/stream", json={"claim": EMMY, "hops": 2})
     assert response.status_code == 200
@@ -125,18 +112,16 @@ def test_a_stream_that_has_begun_ends_with_its_problem(
     assert (last, record["status"]) == ("problem", 503)
 
 
-def test_an_accepted_request_waits_for_a_place(
-    client: httpx.Client, replicas: EndingReplicas
-) -> None:
+def test_an_accepted_request_waits_for_a_place(client, replicas):
     queue = service(replicas.replica).queue(None)
     with queue.reserve(2):
         refused = client.post("/v1/retrieve", json={"claim": EMMY})
         problem(refused, 429)
         assert int(refused.headers["retry-after"]) > 0
         replicas.ends = [0]
-        statuses: list[int] = []
+        statuses = []
 
-        def ask() -> None:
+        def ask():
             statuses.append(client.post("/v1/retrieve", json={"claim": EMMY}).status_code)
 
         thread = threading.Thread(target=ask)
@@ -147,7 +132,7 @@ def test_an_accepted_request_waits_for_a_place(
     assert statuses == [200]
 
 
-def test_a_client_that_leaves_frees_the_place(client: httpx.Client, replica: Replica) -> None:
+def test_a_client_that_leaves_frees_the_place(client, replica):
     body = {"claim": EMMY, "hops": 3}
     caught = False
     for _ in range(5):  # on a busy machine, the claim may be done before its first line is here
@@ -163,7 +148,7 @@ def test_a_client_that_leaves_frees_the_place(client: httpx.Client, replica: Rep
         time.sleep(0.02)
 
 
-def test_metrics_are_those_of_all_processes(client: httpx.Client) -> None:
+def test_metrics_are_those_of_all_processes(client):
     client.post("/v1/retrieve", json={"claim": EMMY, "hops": 1})
     lines = client.get("/metrics").text.splitlines()
     values = dict(line.rsplit(" ", 1) for line in lines if not line.startswith("#"))
@@ -177,7 +162,7 @@ def test_metrics_are_those_of_all_processes(client: httpx.Client) -> None:
     ]
 
 
-def test_keys_are_checked(replicas: EndingReplicas) -> None:
+def test_keys_are_checked(replicas):
     with listening(create_front(replicas, LIMITS, [KEY.encode()]), lifespan="off") as url:
         problem(httpx.get(f"{url}/v1/kbs"), 401)
         given = {"Authorization": f"Bearer {KEY}"}

@@ -1,9 +1,5 @@
 """The numbers of /metrics after real requests."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 import psutil
 import pytest
 from fastapi.testclient import TestClient
@@ -14,13 +10,12 @@ from admiral.serving.application import create_app
 from admiral.serving.service import Service, ServiceLimits
 from tests.admiral.serving.live_service import EMMY, quick_config
 
-Samples = dict[tuple[str, str], float]
 # What a hop consists of, one after the other.
 PARTS = ("mentions", "first_stage", "documents", "sentences", "evidence", "proof", "beam_search")
 
 
 @pytest.fixture(scope="module")
-def service(user_cache: None) -> Iterator[Service]:
+def service(user_cache):
     config = quick_config(reranker="combined", cross_encoder_documents=2)
     opened = Service({"demo": Admiral.from_pretrained(config=config)}, ServiceLimits(places=4))
     yield opened
@@ -28,11 +23,11 @@ def service(user_cache: None) -> Iterator[Service]:
 
 
 @pytest.fixture
-def client(service: Service) -> TestClient:
+def client(service):
     return TestClient(create_app(service), raise_server_exceptions=False)
 
 
-def samples(client: TestClient) -> Samples:
+def samples(client):
     """Return the values by name and stage or knowledge base."""
     return {
         (sample.name, sample.labels.get("stage") or sample.labels.get("kb", "")): sample.value
@@ -41,13 +36,13 @@ def samples(client: TestClient) -> Samples:
     }
 
 
-def test_stages_hops_and_batches_of_requests_are_counted(client: TestClient) -> None:
+def test_stages_hops_and_batches_of_requests_are_counted(client):
     before = samples(client)
     body = {"claims": [EMMY, "Seth Meyers was born in 1973."], "hops": 2}
     records = client.post("/v1/retrieve/batch", json=body).json()["results"]
     after = samples(client)
 
-    def added(name: str, label: str = "") -> float:
+    def added(name, label=""):
         return after[name, label] - before.get((name, label), 0.0)
 
     hops = sum(len(record["hops"]) for record in records)
@@ -69,7 +64,7 @@ def test_stages_hops_and_batches_of_requests_are_counted(client: TestClient) -> 
     assert added("admiral_stage_seconds_sum", "cross_encoder") < seconds["sentences"]
 
 
-def test_made_up_methods_share_one_label(client: TestClient) -> None:
+def test_made_up_methods_share_one_label(client):
     for number in range(20):
         client.request(f"METHOD{number}", "/healthz")
     text = client.get("/metrics").text
@@ -83,7 +78,7 @@ def test_made_up_methods_share_one_label(client: TestClient) -> None:
     assert requests == 20
 
 
-def test_the_queue_and_the_memory_are_read_when_asked(client: TestClient, service: Service) -> None:
+def test_the_queue_and_the_memory_are_read_when_asked(client, service):
     with service.queue(None).reserve(3):
         during = samples(client)
     assert during["admiral_queue_places", "demo"] == 4

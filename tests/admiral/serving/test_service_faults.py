@@ -1,15 +1,11 @@
 """Faults of clients and of stages: others are answered, and places and connections are freed."""
 
-from __future__ import annotations
-
 import socket
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from typing import Any
 
 import httpx
 import psutil
@@ -19,7 +15,6 @@ from admiral import Admiral
 from admiral.serving.access import timed_connections
 from admiral.serving.application import create_app
 from admiral.serving.service import Service, ServiceLimits
-from proofs import Judgement
 from tests.admiral.serving.live_service import EMMY, listening, quick_config
 from tests.admiral.serving.test_api import problem
 
@@ -34,23 +29,21 @@ HALF_A_BODY = (
 class FailingJudge:
     """A judge that raises an error for claims that name one."""
 
-    def __init__(self, judge: Any) -> None:
+    def __init__(self, judge):
         self._judge = judge
 
-    def judge(
-        self, claims: Sequence[str], evidence: Sequence[Sequence[tuple[str, str]]]
-    ) -> list[Judgement]:
+    def judge(self, claims, evidence):
         for claim in claims:
             if "SystemExit" in claim:
                 raise SystemExit(1)
             if "ZeroDivisionError" in claim:
                 raise ZeroDivisionError
-        judgements: list[Judgement] = self._judge.judge(claims, evidence)
+        judgements = self._judge.judge(claims, evidence)
         return judgements
 
 
 @pytest.fixture(scope="module")
-def service(user_cache: None) -> Iterator[Service]:
+def service(user_cache):
     system = Admiral.from_pretrained(config=quick_config(hops="1"))
     system.stages = replace(system.stages, judge=FailingJudge(system.stages.judge))
     opened = Service({"demo": system}, LIMITS)
@@ -59,7 +52,7 @@ def service(user_cache: None) -> Iterator[Service]:
 
 
 @pytest.fixture
-def url(service: Service) -> Iterator[str]:
+def url(service):
     # Without a lifespan, the application does not close the service.
     connections = timed_connections(LIMITS.read_seconds)
     with listening(create_app(service), lifespan="off", http=connections) as address:
@@ -67,7 +60,7 @@ def url(service: Service) -> Iterator[str]:
 
 
 @contextmanager
-def sending(url: str, start: bytes, count: int) -> Iterator[list[socket.socket]]:
+def sending(url, start, count):
     """Open connections that send the start of a request, and then nothing."""
     host, port = url.removeprefix("http://").split(":")
     with ExitStack() as stack:
@@ -79,14 +72,14 @@ def sending(url: str, start: bytes, count: int) -> Iterator[list[socket.socket]]
         yield connections
 
 
-def wait_for(condition: Callable[[], bool], seconds: float = 60.0) -> None:
+def wait_for(condition, seconds=60.0):
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end
         time.sleep(0.02)
 
 
-def check_others_are_answered(url: str, count: int) -> None:
+def check_others_are_answered(url, count):
     """Check that requests are answered beside connections that are half open or slow."""
     before = len(psutil.Process().net_connections("tcp"))
     with (
@@ -107,16 +100,16 @@ def check_others_are_answered(url: str, count: int) -> None:
             assert connection.recv(1000) == b""
         for connection in (slow[0], slow[-1]):
             connection.settimeout(60)
-            answer = b"".join(iter(lambda c=connection: c.recv(1000), b""))  # type: ignore[misc]
+            answer = b"".join(iter(lambda c=connection: c.recv(1000), b""))
             assert answer.startswith(b"HTTP/1.1 408")
             assert b'"remedy"' in answer
     wait_for(lambda: len(psutil.Process().net_connections("tcp")) <= before + 4)
 
 
-def test_a_body_in_chunks_is_limited_as_a_whole(url: str) -> None:
+def test_a_body_in_chunks_is_limited_as_a_whole(url):
     """Each chunk is below the limit, and the client never says how many there will be."""
 
-    def body(chunks: int) -> Iterator[bytes]:
+    def body(chunks):
         yield b'{"claim": "'
         for _ in range(chunks):
             yield b"x" * 1000
@@ -128,24 +121,24 @@ def test_a_body_in_chunks_is_limited_as_a_whole(url: str) -> None:
         problem(httpx.post(f"{url}/v1/retrieve", content=b"x" * length), status)
 
 
-def test_slow_and_half_open_connections_leave_others_alone(url: str, service: Service) -> None:
+def test_slow_and_half_open_connections_leave_others_alone(url, service):
     check_others_are_answered(url, 200)
     assert service.queue(None).taken == 0
 
 
 @pytest.mark.slow
-def test_a_thousand_connections_leave_others_alone(url: str, service: Service) -> None:
+def test_a_thousand_connections_leave_others_alone(url, service):
     check_others_are_answered(url, 1000)
     assert service.queue(None).taken == 0
 
 
-def test_a_full_queue_answers_what_it_accepts(url: str, service: Service) -> None:
-    def completed() -> float:
+def test_a_full_queue_answers_what_it_accepts(url, service):
+    def completed():
         line = "admiral_claim_hops_count "
         text = httpx.get(f"{url}/metrics").text
         return float(next(each for each in text.splitlines() if each.startswith(line)).split()[1])
 
-    def ask(number: int) -> httpx.Response:
+    def ask(number):
         return httpx.post(f"{url}/v1/retrieve", json={"claim": f"{EMMY} {number}"}, timeout=60)
 
     before = completed()
@@ -162,9 +155,7 @@ def test_a_full_queue_answers_what_it_accepts(url: str, service: Service) -> Non
 
 
 @pytest.mark.parametrize("path", ["/v1/retrieve", "/v1/retrieve/stream"])
-def test_a_client_that_leaves_frees_its_place_of_the_queue(
-    url: str, service: Service, path: str
-) -> None:
+def test_a_client_that_leaves_frees_its_place_of_the_queue(url, service, path):
     queue = service.queue(None)
     host, port = url.removeprefix("http://").split(":")
     request = httpx.Request("POST", f"{url}{path}", json={"claim": EMMY, "hops": 5})
@@ -179,7 +170,7 @@ def test_a_client_that_leaves_frees_its_place_of_the_queue(
 
 
 @pytest.mark.parametrize("name", ["ZeroDivisionError", "SystemExit"])
-def test_a_stage_that_fails_fails_only_its_claim(url: str, service: Service, name: str) -> None:
+def test_a_stage_that_fails_fails_only_its_claim(url, service, name):
     claims = [EMMY, f"{EMMY} {name}", "Paris is in France."]
     response = httpx.post(f"{url}/v1/retrieve/batch", json={"claims": claims}, timeout=60)
     first, failed, last = response.json()["results"]

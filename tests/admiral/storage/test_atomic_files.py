@@ -1,9 +1,13 @@
-"""Records as lines of JSON, and atomic writes with explained errors."""
-
-from __future__ import annotations
+"""Files and folders are replaced whole or not at all, under locks, where users may write."""
 
 import json
 import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -11,7 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError
-from admiral.storage.atomic_files import encode_record, replacing
+from admiral.storage.atomic_directories import exclusive_access
+from admiral.storage.atomic_files import WriterLock, encode_record, replacing, replacing_path
+from admiral.storage.output_paths import check_output_path, check_page_path, resolve_output_path
 
 
 def write(path, text):
@@ -46,3 +52,155 @@ def test_only_regular_files_are_replaced(tmp_path):
     finally:
         os.close(read_end)
         os.close(write_end)
+
+
+def test_a_file_may_appear_during_the_check(tmp_path, monkeypatch):
+    """Another writer finishes right after the first `stat`, which found no file."""
+    path, original_stat = tmp_path / "file", os.stat
+
+    def racing_stat(file, *arguments, **options):
+        try:
+            return original_stat(file, *arguments, **options)
+        finally:
+            if file == path:
+                monkeypatch.setattr(os, "stat", original_stat)
+                path.write_text("theirs")
+
+    monkeypatch.setattr(os, "stat", racing_stat)
+    assert resolve_output_path(path) == path
+    assert path.read_text() == "theirs"
+
+
+def test_no_file_is_named_like_standard_output(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(AdmiralError, match="a file is needed here"):
+        check_output_path(Path("-"))
+    check_output_path(tmp_path / "-")
+
+
+@pytest.mark.parametrize("content", ["", "<!DOCTYPE html>\n<html>", "<!doctype html>"])
+def test_a_page_may_be_replaced(tmp_path, content):
+    (tmp_path / "page.html").write_text(content)
+    check_page_path(tmp_path / "page.html")
+    check_page_path(tmp_path / "new.html")
+
+
+@pytest.mark.parametrize("content", ['{"title": "A", "text": "B."}', "<html>", "<", "\0"])
+def test_other_files_are_not_replaced_by_a_page(tmp_path, content):
+    (tmp_path / "corpus.jsonl").write_text(content)
+    with pytest.raises(AdmiralError, match="exists and is not an HTML page"):
+        check_page_path(tmp_path / "corpus.jsonl")
+
+
+def test_the_error_says_what_the_other_process_is_doing(tmp_path):
+    first, second = (
+        WriterLock(tmp_path / "x.lock", tmp_path / "x", "indexing it") for _ in range(2)
+    )
+    with first, pytest.raises(AdmiralError, match="x: another process is indexing it"):
+        second.acquire()
+    with second:
+        pass
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_waiting_writer_gets_the_lock_in_the_end(tmp_path):
+    held, order = threading.Event(), []
+
+    def hold():
+        with WriterLock(tmp_path / "x.lock", tmp_path / "x", "indexing it"):
+            held.set()
+            time.sleep(0.3)
+            order.append("first")
+
+    with ThreadPoolExecutor(1) as pool:
+        holder = pool.submit(hold)
+        assert held.wait(10)
+        with WriterLock(tmp_path / "x.lock", tmp_path / "x", "indexing it", wait=True):
+            order.append("second")
+        holder.result()
+    assert order == ["first", "second"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="no file can be created in Linux's /proc")
+@pytest.mark.parametrize("wait", [False, True])
+def test_a_lock_that_cannot_be_created_is_not_reported_as_held(wait):
+    with pytest.raises(FileNotFoundError), exclusive_access(Path("/proc/x"), wait=wait):
+        raise AssertionError("got the lock")
+
+
+def test_the_new_file_has_the_mode_of_the_old_one(tmp_path):
+    path = tmp_path / "file"
+    write(path, "old")
+    for mode in (0o644, 0o640, 0o600):
+        path.chmod(mode)
+        write(path, "new")
+        assert path.stat().st_mode & 0o777 == mode
+
+
+@pytest.mark.parametrize("function", ["fsync", "replace"])
+def test_a_failing_call_leaves_the_old_file(function, tmp_path, monkeypatch):
+    path = tmp_path / "file"
+    write(path, "old")
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, function, full)
+        with pytest.raises(OSError, match="No space left"):
+            write(path, "new")
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["file"]
+
+
+def test_a_library_may_open_the_file_itself(tmp_path):
+    path = tmp_path / "file"
+    write(path, "old")
+    with replacing_path(path) as temporary:
+        temporary.write_text("new")
+        assert path.read_text() == "old"
+    assert path.read_text() == "new"
+    with pytest.raises(ValueError, match="x"), replacing_path(path) as temporary:
+        temporary.write_text("newer")
+        raise ValueError("x")
+    assert path.read_text() == "new"
+    assert os.listdir(tmp_path) == ["file"]
+
+
+def test_the_next_writer_replaces_what_a_killed_one_left(tmp_path):
+    path = tmp_path / "file"
+    code = f"""
+import os, signal
+from pathlib import Path
+from admiral.storage.atomic_files import replacing
+with replacing(Path({str(path)!r})) as file:
+    file.write(b"half of something longer")
+    file.flush()
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+    for _ in range(2):
+        process = subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[3])
+        assert process.returncode == -signal.SIGKILL
+    assert os.listdir(tmp_path) == ["file.new.partial"]  # one, however many were killed
+    write(path, "new")
+    assert path.read_text() == "new"
+    assert os.listdir(tmp_path) == ["file"]
+
+
+def test_writers_of_one_file_wait_for_each_other(tmp_path):
+    path = tmp_path / "file"
+    texts = [str(number) * 5000 for number in range(8)]
+
+    def write_slowly(text):
+        with replacing(path) as file:
+            for start in range(0, len(text), 100):
+                file.write(text[start : start + 100].encode())
+                file.flush()
+
+    threads = [threading.Thread(target=write_slowly, args=(text,)) for text in texts]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert path.read_text() in texts
+    assert os.listdir(tmp_path) == ["file"]

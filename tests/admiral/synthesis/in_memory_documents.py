@@ -1,7 +1,5 @@
 """A small in-memory knowledge base of invented documents."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from admiral.records import Document

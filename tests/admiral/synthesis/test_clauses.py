@@ -1,7 +1,5 @@
 """Clause boundaries, removal of parentheses, and joining of clauses."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

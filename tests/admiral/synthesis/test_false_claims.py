@@ -1,7 +1,5 @@
 """False versions of claims: one value replaced by another of the same type."""
 
-from __future__ import annotations
-
 import random
 from difflib import SequenceMatcher
 

@@ -1,7 +1,5 @@
 """Parsed documents: definitions, dates of life, statements, and replaceable mentions."""
 
-from __future__ import annotations
-
 import pytest
 
 from admiral.records import Document

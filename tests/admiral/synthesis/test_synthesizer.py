@@ -1,7 +1,5 @@
 """Synthesized claims: hidden titles, evidence, seeds, resumption and other languages."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -12,13 +10,14 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral.kb import KnowledgeBase, build, demo_kb, remove
 from admiral.records import Document
 from admiral.retrieval.mentions import base_title
 from admiral.synthesis import SynthesisSettings, Synthesizer
+from admiral.synthesis.true_claims import leaked_words
 from tests.admiral.synthesis.in_memory_documents import DOCUMENTS, InMemoryDocuments
 
 ROOT = Path(__file__).parents[3]
@@ -53,7 +52,7 @@ def leaked(record):
 
 
 def written(documents=DOCUMENTS, count=500, **chosen):
-    synthesizer = Synthesizer(InMemoryDocuments(documents), SynthesisSettings(**chosen))  # type: ignore[arg-type]
+    synthesizer = Synthesizer(InMemoryDocuments(documents), SynthesisSettings(**chosen))
     return list(islice(synthesizer.claims(), count))
 
 
@@ -150,7 +149,6 @@ def corpora(draw):
 
 
 @given(corpora(), st.integers(0, 3))
-@settings(max_examples=40)
 def test_no_claim_leaks_a_hidden_title(documents, seed):
     check(written(documents, 60, seed=seed), documents)
 
@@ -227,3 +225,21 @@ def test_no_claims_without_mentions_of_other_documents():
     assert list(synthesizer.claims()) == []
     assert synthesizer.n_mentioning == 0
     assert list(Synthesizer(InMemoryDocuments([]), SynthesisSettings()).claims()) == []
+
+
+@pytest.mark.parametrize(
+    ("claim", "hidden", "named", "found"),
+    [
+        ("Meyers was the host.", "Seth Meyers", [], ["meyers"]),
+        ("The Meyerses met Seth's friend.", "Seth Meyers", [], ["seth"]),
+        ("The 66th Awards were hosted.", "65th Awards", ["66th Awards"], []),
+        ("It was shown by NBC.", "National Broadcasting Company", [], ["nbc"]),
+        ("He was born in São Paulo.", "Sao Paulo", [], ["sao", "paulo"]),
+        ("A film of 1984.", "Dune (1984 film)", [], []),
+        ("Bergens Tidende of Bergen.", "Bergen", ["Bergens Tidende"], ["bergen"]),
+        ("The king of the hill.", "The Lord of the Ring", [], []),
+        ("Watch youtube.", "You Tube", [], ["youtube"]),
+    ],
+)
+def test_leaked_words_of_a_hidden_title(claim, hidden, named, found):
+    assert leaked_words(claim, hidden, named) == found

@@ -1,7 +1,7 @@
 """Annotated proofs agree with the label of the evidence."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from proofs import AnnotationError, NatOp, Verdict, annotate, lexical_proof
@@ -16,11 +16,8 @@ ENGINEER = ("Ada Quill", "Ada Quill (born 1873 in Cork) was an Irish engineer.")
 OTHER = ("Bo Lind", "Bo Lind (born 1901 in Oslo) was a Norwegian painter.")
 
 
-@settings(deadline=None, max_examples=150)
 @given(claims, evidence, st.booleans(), st.sampled_from([None, True, False]))
-def test_annotation_agrees_with_the_label(
-    claim: str, texts: list, sufficient: bool, refuted: bool | None
-) -> None:
+def test_annotation_agrees_with_the_label(claim, texts, sufficient, refuted):
     try:
         proof = annotate(claim, texts, sufficient, refuted)
     except AnnotationError:
@@ -37,11 +34,11 @@ def test_annotation_agrees_with_the_label(
         assert proof.verdict() is (Verdict.REFUTES if refuted else Verdict.SUPPORTS)
 
 
-def _operators(proof) -> dict[str, str]:
+def _operators(proof):
     return {step.claim: step.operator.value for step in proof.steps}
 
 
-def test_full_evidence_is_not_repaired() -> None:
+def test_full_evidence_is_not_repaired():
     proof = annotate(CLAIM, [LIGHTHOUSE, ENGINEER], True, False)
     assert proof == lexical_proof(CLAIM, [LIGHTHOUSE, ENGINEER])
     assert {step.claim: step.evidence for step in proof.steps} == {
@@ -54,7 +51,7 @@ def test_full_evidence_is_not_repaired() -> None:
     }
 
 
-def test_spans_of_withheld_evidence_are_independent() -> None:
+def test_spans_of_withheld_evidence_are_independent():
     proof = annotate(CLAIM, [LIGHTHOUSE, OTHER], False, withheld=[ENGINEER])
     assert _operators(proof) == {
         "The lighthouse": "=",
@@ -66,14 +63,14 @@ def test_spans_of_withheld_evidence_are_independent() -> None:
     }
 
 
-def test_different_value_refutes() -> None:
+def test_different_value_refutes():
     wrong = CLAIM.replace("Irish", "Italian")
     proof = annotate(wrong, [LIGHTHOUSE, ENGINEER], True, True)
     assert _operators(proof)["by an Italian engineer"] == "|"
     assert [o.value for o in proof.operators].count("=") == len(proof.steps) - 1
 
 
-def test_repair_changes_the_fewest_operators() -> None:
+def test_repair_changes_the_fewest_operators():
     sure = annotate(CLAIM, [LIGHTHOUSE, ENGINEER], True, False)
     repaired = annotate(CLAIM, [LIGHTHOUSE, ENGINEER], False)
     changed = [a != b for a, b in zip(sure.operators, repaired.operators, strict=True)]
@@ -84,7 +81,7 @@ def test_repair_changes_the_fewest_operators() -> None:
     assert sum(changed) == 1
 
 
-def test_impossible_annotations_raise() -> None:
+def test_impossible_annotations_raise():
     with pytest.raises(AnnotationError, match="no words"):
         annotate(" \n", [LIGHTHOUSE], False)
     for nothing in ([], [("", "")], [("The", "of the ] ,")]):
@@ -93,6 +90,6 @@ def test_impossible_annotations_raise() -> None:
         assert set(annotate(CLAIM, nothing, False).operators) == {NatOp.INDEPENDENCE}
 
 
-def test_huge_evidence_is_truncated() -> None:
+def test_huge_evidence_is_truncated():
     proof = annotate(CLAIM, [("x" * 100_000, "word " * 100_000), LIGHTHOUSE], True)
     proof.validate(CLAIM, [LIGHTHOUSE])

@@ -12,9 +12,7 @@ from tests.proofs.hostile_texts import claims
 
 
 @given(claims, st.integers(1, 9), st.integers(1, 20))
-def test_chunks_partition_the_claim_at_word_boundaries(
-    claim: str, max_words: int, max_chunks: int
-) -> None:
+def test_chunks_partition_the_claim_at_word_boundaries(claim, max_words, max_chunks):
     spans = chunk(claim, max_words=max_words, max_chunks=max_chunks)
     assert " ".join(claim[a:b] for a, b in spans).split() == claim.split()
     assert all(claim[a:b].split() for a, b in spans)
@@ -27,14 +25,14 @@ def test_chunks_partition_the_claim_at_word_boundaries(
 
 
 @given(st.integers(1, 300), st.integers(1, 20))
-def test_joined_chunks_are_at_most_twice_the_average_length(words: int, max_chunks: int) -> None:
+def test_joined_chunks_are_at_most_twice_the_average_length(words, max_chunks):
     claim = "word " * words
     longest = max(b - a for a, b in chunk(claim, max_chunks=max_chunks)) // 5 + 1
     assert longest <= max(7, -(-2 * words // max_chunks))
 
 
 @given(claims, st.integers(1, 9), st.integers(1, 20))
-def test_joining_equals_repeated_shortest_pair(claim: str, max_words: int, max_chunks: int) -> None:
+def test_joining_equals_repeated_shortest_pair(claim, max_words, max_chunks):
     spans = chunk(claim, max_words=max_words, max_chunks=len(claim))
     while len(spans) > max_chunks:
         counts = [len(claim[a:b].split()) for a, b in spans]
@@ -45,7 +43,7 @@ def test_joining_equals_repeated_shortest_pair(claim: str, max_words: int, max_c
 
 
 @pytest.mark.parametrize("text", ["word ", "Word, said in ", "the "])
-def test_huge_claim_is_chunked_quickly(text: str) -> None:
+def test_huge_claim_is_chunked_quickly(text):
     claim = text * 50_000
     began = time.process_time()
     assert len(chunk(claim)) <= 16
@@ -67,10 +65,10 @@ def test_huge_claim_is_chunked_quickly(text: str) -> None:
         ("", ""),
     ],
 )
-def test_chunk_examples(claim: str, expected: str) -> None:
+def test_chunk_examples(claim, expected):
     assert " | ".join(claim[a:b] for a, b in chunk(claim)) == expected
 
 
-def test_invalid_limits_raise() -> None:
+def test_invalid_limits_raise():
     with pytest.raises(ValueError, match="max_words"):
         chunk("a", max_words=0)

@@ -1,9 +1,7 @@
 """Tests of contextual similarity and of alignment by it."""
 
-from __future__ import annotations
-
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 
 from proofs import annotate, lexical_proof
 from proofs.drafting.contextual_similarity import ContextualSimilarity
@@ -22,7 +20,7 @@ SIMILARITY = ContextualSimilarity(Seq2Seq(bart(TOKENS)), TOKENS)
 SHORT = ContextualSimilarity(Seq2Seq(bart(TOKENS, positions=12)), TOKENS)
 
 
-def test_similarities_have_shape_and_range() -> None:
+def test_similarities_have_shape_and_range():
     claim, texts = "Ada Quill was an engineer.", ["", "She built it (in 1873).", "Quill"]
     similarities = SIMILARITY.compare(claim, texts)
     assert [tuple(m.shape) for m in similarities] == [
@@ -31,13 +29,13 @@ def test_similarities_have_shape_and_range() -> None:
     assert all(m.min() >= 0 and m.max() <= 0.8 for m in similarities[1:])
 
 
-def test_same_word_in_same_context_has_maximum_similarity() -> None:
+def test_same_word_in_same_context_has_maximum_similarity():
     claim = "an Irish engineer"
     (same,) = SIMILARITY.compare(claim, [claim])
     assert torch.allclose(same.diagonal(), torch.tensor(0.8))
 
 
-def test_batching_does_not_change_similarities() -> None:
+def test_batching_does_not_change_similarities():
     texts = [f"The lighthouse {'was built ' * n}in 1873." for n in range(20)]
     together = SIMILARITY.compare("It was built.", texts)
     for text, similarities in zip(texts, together, strict=True):
@@ -45,15 +43,14 @@ def test_batching_does_not_change_similarities() -> None:
         torch.testing.assert_close(similarities, alone, atol=1e-5, rtol=0)
 
 
-def test_words_beyond_the_input_have_no_similarity() -> None:
+def test_words_beyond_the_input_have_no_similarity():
     (similarities,) = SHORT.compare("engineer", ["engineer " * 30])
     assert similarities[0].sum() > 0
     assert similarities[-1].sum() == 0
 
 
-@settings(deadline=None, max_examples=60)
 @given(claims, evidence)
-def test_contextual_annotation_agrees_with_the_label(claim: str, texts: list) -> None:
+def test_contextual_annotation_agrees_with_the_label(claim, texts):
     for sufficient in (True, False):
         try:
             proof = annotate(claim, texts, sufficient, similarity=SIMILARITY)
@@ -65,7 +62,7 @@ def test_contextual_annotation_agrees_with_the_label(claim: str, texts: list) ->
         assert proof.sufficient is sufficient
 
 
-def test_contextual_alignment_finds_unrelated_words() -> None:
+def test_contextual_alignment_finds_unrelated_words():
     """Of two sentences without a word in common, choose the one with similar contexts."""
     claim, span = "Quill was an engineer.", "engineer"
     similar, other = ("A", "Quill was an engineex."), ("B", "Zzz ppp kkk.")
@@ -77,7 +74,7 @@ def test_contextual_alignment_finds_unrelated_words() -> None:
     assert alignment.title == "A"
 
 
-def test_words_of_a_model_without_a_begin_token() -> None:
+def test_words_of_a_model_without_a_begin_token():
     """Each word has a token of its own here, and its state."""
     words = ["Rome", "is", "old", "and", "wet"]
     tokens = SafeTokenizer(unigram_tokenizer(words, "a"), PAD)

@@ -6,7 +6,7 @@ import torch
 from proofs import GeneratedProofJudge, NatOp, ProofGenerator, annotate, target_ids
 from proofs.generation.source_input import encode_source
 from tests.proofs.untrained_bart import bart
-from trie import SafeTokenizer, Seq2Seq
+from trie import Seq2Seq
 
 CLAIM = "The lighthouse was built by an Irish engineer."
 LIGHTHOUSE = ("Port Merrow Lighthouse", "The lighthouse was built by Ada Quill.")
@@ -20,7 +20,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_untrained_models_generate_valid_proofs(tokens: SafeTokenizer, seed: int) -> None:
+def test_untrained_models_generate_valid_proofs(tokens, seed):
     generator = ProofGenerator(
         Seq2Seq(bart(tokens, seed)), tokens, beam_size=3, batch_size=3, max_length=60
     )
@@ -39,7 +39,7 @@ def test_untrained_models_generate_valid_proofs(tokens: SafeTokenizer, seed: int
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_covering_proofs_quote_in_every_step(tokens: SafeTokenizer, seed: int) -> None:
+def test_covering_proofs_quote_in_every_step(tokens, seed):
     model = bart(tokens, seed)
     generator = ProofGenerator(Seq2Seq(model), tokens, batch_size=3, max_length=100)
     claims, evidence = zip(*HOSTILE, strict=True)
@@ -54,7 +54,7 @@ def test_covering_proofs_quote_in_every_step(tokens: SafeTokenizer, seed: int) -
     assert [generator.cover([c], [e])[0].proof for c, e in HOSTILE] == [p.proof for p in proofs]
 
 
-def test_step_probabilities_are_those_of_the_model(tokens: SafeTokenizer) -> None:
+def test_step_probabilities_are_those_of_the_model(tokens):
     """Against a plain forward pass of transformers over the proof's tokens."""
     model = bart(tokens, positions=256)
     texts = [LIGHTHOUSE, ENGINEER]
@@ -76,7 +76,7 @@ def test_step_probabilities_are_those_of_the_model(tokens: SafeTokenizer) -> Non
     assert list(covering.independent) == pytest.approx(independent, abs=1e-5)
 
 
-def test_claims_too_long_to_decode_have_no_proof(tokens: SafeTokenizer) -> None:
+def test_claims_too_long_to_decode_have_no_proof(tokens):
     generator = ProofGenerator(Seq2Seq(bart(tokens, positions=64)), tokens)
     claims = [CLAIM, " ", "word " * 200]
     proofs_of_claims = generator.generate(claims, [[ENGINEER]] * 3)
@@ -91,7 +91,7 @@ def test_claims_too_long_to_decode_have_no_proof(tokens: SafeTokenizer) -> None:
     assert judgements[2].proof is None
 
 
-def test_trained_model_decides_by_the_evidence(tokens: SafeTokenizer) -> None:
+def test_trained_model_decides_by_the_evidence(tokens):
     """Overfit two annotated proofs; the judge must then separate full from partial evidence."""
     cases = [([LIGHTHOUSE, ENGINEER], True), ([LIGHTHOUSE], False)]
     model = bart(tokens, positions=256)
@@ -128,6 +128,6 @@ def test_trained_model_decides_by_the_evidence(tokens: SafeTokenizer) -> None:
     assert [j.proof is None for j in quick] == [False, True]
 
 
-def test_invalid_settings_raise(tokens: SafeTokenizer) -> None:
+def test_invalid_settings_raise(tokens):
     with pytest.raises(ValueError, match="beam_size"):
         ProofGenerator(Seq2Seq(bart(tokens)), tokens, beam_size=0)

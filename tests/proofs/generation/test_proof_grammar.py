@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from proofs import (
@@ -20,7 +20,6 @@ from proofs import (
 from proofs.logic.words import has_content, word_spans
 from tests.proofs.hostile_texts import claims, evidence
 from tests.trie.walking import following
-from trie import SafeTokenizer
 
 CLAIM = "The Lighthouse at Port Merrow was built by an Irish engineer born in 1873."
 EVIDENCE = [
@@ -29,7 +28,7 @@ EVIDENCE = [
 ]
 
 
-def walk(grammar: ProofGrammar, choose: random.Random, lazy: float = 0.5) -> list[int]:
+def walk(grammar, choose, lazy=0.5):
     """Return a random accepted sequence; with probability `lazy`, prefer the first tokens."""
     state, ids = grammar.start, []
     while ahead := following(grammar, state):
@@ -40,22 +39,16 @@ def walk(grammar: ProofGrammar, choose: random.Random, lazy: float = 0.5) -> lis
     return ids
 
 
-def check(proof: Proof, ids: list[int], claim: str, texts: list, max_length: int) -> None:
+def check(proof, ids, claim, texts, max_length):
     proof.validate(claim, texts)
     assert Proof.parse(proof.to_text()) == proof
     assert len(ids) <= max_length
 
 
-@settings(deadline=None, max_examples=200)
 @given(claims, evidence, st.randoms(use_true_random=False), st.integers(0, 60), st.integers(1, 6))
 def test_random_walks_through_the_grammar_are_valid_proofs(
-    tokens: SafeTokenizer,
-    claim: str,
-    texts: list,
-    choose: random.Random,
-    spare: int,
-    max_steps: int,
-) -> None:
+    tokens, claim, texts, choose, spare, max_steps
+):
     max_length = len(tokens.encode(claim)) + 6 + spare
     grammar = ProofGrammar(
         tokens, claim, texts, max_length=max_length, max_steps=max_steps, operators=tuple(NatOp)
@@ -67,11 +60,8 @@ def test_random_walks_through_the_grammar_are_valid_proofs(
     assert len(proof.steps) <= max_steps
 
 
-@settings(deadline=None, max_examples=200)
 @given(claims, evidence, st.booleans())
-def test_grammar_accepts_every_annotation(
-    tokens: SafeTokenizer, claim: str, texts: list, sufficient: bool
-) -> None:
+def test_grammar_accepts_every_annotation(tokens, claim, texts, sufficient):
     try:
         proof = annotate(claim, texts, sufficient)
     except AnnotationError:
@@ -82,7 +72,7 @@ def test_grammar_accepts_every_annotation(
     assert decoded.sufficient is sufficient
 
 
-def test_targets_decode_to_the_annotation(tokens: SafeTokenizer) -> None:
+def test_targets_decode_to_the_annotation(tokens):
     for sufficient in (True, False):
         proof = annotate(CLAIM, EVIDENCE, sufficient)
         ids = target_ids(tokens, proof, CLAIM, EVIDENCE)
@@ -92,7 +82,7 @@ def test_targets_decode_to_the_annotation(tokens: SafeTokenizer) -> None:
             target_ids(tokens, proof, CLAIM, EVIDENCE, max_length=len(ids) - 1)
 
 
-def test_quotations_equal_brute_force_enumeration(tokens: SafeTokenizer) -> None:
+def test_quotations_equal_brute_force_enumeration(tokens):
     """Compare with all spans of words that satisfy the rules."""
     texts = [("Ada Quill", "Ada Quill (born May 3, 1873) was an Irish engineer of the first rank.")]
     grammar = ProofGrammar(tokens, "Ada", texts, max_length=500)
@@ -118,14 +108,14 @@ def test_quotations_equal_brute_force_enumeration(tokens: SafeTokenizer) -> None
     assert {span.strip("(),. ") for span in quoted} == legal
 
 
-def test_quotations_keep_original_wording(tokens: SafeTokenizer) -> None:
+def test_quotations_keep_original_wording(tokens):
     texts = [("T", "A  Žižkov\tTOWER of «Ĳssel»")]
     proof = Proof((ProofStep("the tower", "Žižkov\tTOWER of «Ĳssel»", NatOp.EQUIVALENCE),))
     ids = target_ids(tokens, proof, "the tower", texts)
     assert ProofGrammar(tokens, "the tower", texts, max_length=100).proof(ids) == proof
 
 
-def test_empty_quotation_requires_independence(tokens: SafeTokenizer) -> None:
+def test_empty_quotation_requires_independence(tokens):
     grammar = ProofGrammar(tokens, "Ada", EVIDENCE, max_length=50)
     ids = [tokens.single_token("{"), *tokens.encode("Ada"), *map(tokens.single_token, "}[]")]
     assert list(following(grammar, grammar.walk(ids))) == [tokens.single_token("#")]
@@ -137,14 +127,14 @@ def test_empty_quotation_requires_independence(tokens: SafeTokenizer) -> None:
         grammar.proof([*ids, tokens.single_token("=")])
 
 
-def test_only_allowed_operators_are_generated(tokens: SafeTokenizer) -> None:
+def test_only_allowed_operators_are_generated(tokens):
     grammar = ProofGrammar(tokens, CLAIM, EVIDENCE, max_length=200)
     for seed in range(50):
         proof = grammar.proof(walk(grammar, random.Random(seed), lazy=0.2))
         assert not {NatOp.FORWARD, NatOp.REVERSE} & set(proof.operators)
 
 
-def test_stop_at_independence(tokens: SafeTokenizer) -> None:
+def test_stop_at_independence(tokens):
     grammar = ProofGrammar(tokens, CLAIM, EVIDENCE, max_length=200, stop_at_independence=True)
     seen = set()
     for seed in range(80):
@@ -157,7 +147,7 @@ def test_stop_at_independence(tokens: SafeTokenizer) -> None:
 
 
 @pytest.mark.parametrize("words", [1, 200, 600])
-def test_long_claims_fit_within_limits(tokens: SafeTokenizer, words: int) -> None:
+def test_long_claims_fit_within_limits(tokens, words):
     claim = " ".join(f"word{i}" for i in range(words))
     length = len(tokens.encode(claim))
     for max_length in (length + 6, length + 100):
@@ -173,7 +163,7 @@ def test_long_claims_fit_within_limits(tokens: SafeTokenizer, words: int) -> Non
         ProofGrammar(tokens, claim, EVIDENCE, max_length=length + 5)
 
 
-def test_claim_span_length_is_bounded(tokens: SafeTokenizer) -> None:
+def test_claim_span_length_is_bounded(tokens):
     claim = " ".join(["tower"] * 40)
     grammar = ProofGrammar(tokens, claim, [], max_length=400, max_claim_words=3)
     for seed in range(20):
@@ -182,7 +172,7 @@ def test_claim_span_length_is_bounded(tokens: SafeTokenizer) -> None:
         assert all(len(word_spans(s.claim)) <= 5 for s in proof.steps[:-1])
 
 
-def test_impossible_grammars_raise(tokens: SafeTokenizer) -> None:
+def test_impossible_grammars_raise(tokens):
     with pytest.raises(ProofError, match="without words"):
         ProofGrammar(tokens, " \n ", EVIDENCE, max_length=50)
     with pytest.raises(ValueError, match="#"):
@@ -191,7 +181,7 @@ def test_impossible_grammars_raise(tokens: SafeTokenizer) -> None:
         ProofGrammar(tokens, "a", [], max_length=50, max_steps=0)
 
 
-def test_targets_of_other_claims_raise(tokens: SafeTokenizer) -> None:
+def test_targets_of_other_claims_raise(tokens):
     proof = annotate(CLAIM, EVIDENCE, True)
     with pytest.raises(ProofError, match="continue"):
         target_ids(tokens, proof, "Another claim", EVIDENCE)
@@ -199,7 +189,7 @@ def test_targets_of_other_claims_raise(tokens: SafeTokenizer) -> None:
         target_ids(tokens, proof, CLAIM, [])
 
 
-def test_huge_evidence_is_accepted(tokens: SafeTokenizer) -> None:
+def test_huge_evidence_is_accepted(tokens):
     texts = [("x" * 200_000, "word " * 100_000), *EVIDENCE]
     grammar = ProofGrammar(tokens, CLAIM, texts, max_length=300)
     ids = walk(grammar, random.Random(1))

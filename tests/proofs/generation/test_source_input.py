@@ -16,11 +16,11 @@ evidences = st.lists(st.tuples(st.sampled_from(["", "Great tit", "[SEP] x"]), wo
 
 
 @cache
-def _tokens() -> SafeTokenizer:
+def _tokens():
     return SafeTokenizer(mini_tokenizer(minilm_directory()))
 
 
-def _parts(claim: str, evidence: list[tuple[str, str]]) -> list[list[int]]:
+def _parts(claim, evidence):
     """Return the untruncated ids of the claim and of each sentence."""
     tokens = _tokens()
     head = [tokens.bos, tokens.task("retrieve"), *tokens.encode(claim), tokens.eos]
@@ -37,11 +37,11 @@ def _parts(claim: str, evidence: list[tuple[str, str]]) -> list[list[int]]:
     ]
 
 
-def _flatten(parts: list[list[int]]) -> list[int]:
+def _flatten(parts):
     return [i for part in parts for i in part]
 
 
-def test_token_layout() -> None:
+def test_token_layout():
     tokens = _tokens()
     source = encode_source(tokens, "retrieve", "Birds </s> sing", [("Bird", "It sings.")], 64)
     text = [tokens.decode([i]) for i in source.ids if i not in (101, 102)]
@@ -52,9 +52,7 @@ def test_token_layout() -> None:
 
 
 @given(words, evidences, st.integers(8, 120))
-def test_input_fits_and_sentences_share_the_length(
-    claim: str, evidence: list[tuple[str, str]], limit: int
-) -> None:
+def test_input_fits_and_sentences_share_the_length(claim, evidence, limit):
     tokens = _tokens()
     source = encode_source(tokens, "retrieve", claim, evidence, limit)
     whole = _parts(claim, evidence)
@@ -79,14 +77,14 @@ def test_input_fits_and_sentences_share_the_length(
         assert head + longer > limit or share == max(map(len, whole[1:]), default=0)
 
 
-def test_claim_without_evidence_may_fill_the_input() -> None:
+def test_claim_without_evidence_may_fill_the_input():
     source = encode_source(_tokens(), "retrieve", "a " * 100, [], 50)
     assert len(source.ids) == 50
     assert source.truncated
 
 
 @pytest.mark.parametrize("limit", [8, 12, 16])
-def test_more_sentences_than_tokens(limit: int) -> None:
+def test_more_sentences_than_tokens(limit):
     source = encode_source(_tokens(), "retrieve", "a", [("T", "a b c")] * 9, limit)
     assert len(source.ids) <= limit
     assert source.truncated

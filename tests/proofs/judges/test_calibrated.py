@@ -1,7 +1,6 @@
 """Tests of the calibrated judge and its weights."""
 
 import json
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -27,11 +26,11 @@ ENGINEER = ("Ada Quill", "Ada Quill was an Irish engineer.")
 EXTRACTOR = FeatureExtractor(default_lexicon())
 
 
-def weights(threshold: float = 0.0, **features: float) -> Weights:
+def weights(threshold=0.0, **features):
     return Weights((HiddenUnit(1.0, 0.0, dict.fromkeys(FEATURES, 0.0) | features),), threshold)
 
 
-def test_features_can_be_counted_by_hand() -> None:
+def test_features_can_be_counted_by_hand():
     features = EXTRACTOR.extract(CLAIM, [LIGHTHOUSE, ENGINEER, ("Rain", "It rains.")])
     assert [item.claim for item in features.drafts] == [
         "The lighthouse",
@@ -49,7 +48,7 @@ def test_features_can_be_counted_by_hand() -> None:
     assert dict(zip(STEP_FEATURES, features.steps[-1], strict=True))["coverage"] == 1
 
 
-def test_deciding_steps_are_independent() -> None:
+def test_deciding_steps_are_independent():
     judge = CalibratedJudge(weights(0.5, names=1.0))
     enough, partly = judge.judge([CLAIM] * 2, [[LIGHTHOUSE, ENGINEER], [LIGHTHOUSE]])
     assert enough.sufficient
@@ -64,7 +63,7 @@ def test_deciding_steps_are_independent() -> None:
     assert all(not s.evidence for s in strict.proof.steps if s.operator is NatOp.INDEPENDENCE)
 
 
-def test_unquotable_steps_merge_with_a_neighbour() -> None:
+def test_unquotable_steps_merge_with_a_neighbour():
     content = CalibratedJudge(weights(1.0))  # no step scores more than 0
     joined, alone = content.judge([CLAIM, CLAIM], [[LIGHTHOUSE], [("Rain", "It rains.")]])
     assert joined.sufficient
@@ -79,15 +78,8 @@ def test_unquotable_steps_merge_with_a_neighbour() -> None:
 numbers = st.floats(-3, 3)
 
 
-@given(
-    claims,
-    evidence,
-    st.dictionaries(st.sampled_from(FEATURES), numbers),
-    numbers,
-)
-def test_proof_agrees_with_the_decision(
-    claim: str, texts: list[tuple[str, str]], chosen: dict[str, float], threshold: float
-) -> None:
+@given(claims, evidence, st.dictionaries(st.sampled_from(FEATURES), numbers), numbers)
+def test_proof_agrees_with_the_decision(claim, texts, chosen, threshold):
     fitted = weights(threshold, **chosen)
     (judgement,) = CalibratedJudge(fitted).judge([claim], [texts])
     assert judgement.proof is not None
@@ -108,7 +100,7 @@ def test_proof_agrees_with_the_decision(
             assert not any(high) or lacking[scores.index(max(scores))]
 
 
-def test_bundled_weights_separate_full_from_partial_evidence() -> None:
+def test_bundled_weights_separate_full_from_partial_evidence():
     judgements = CalibratedJudge().judge([CLAIM] * 3, [[LIGHTHOUSE, ENGINEER], [LIGHTHOUSE], []])
     assert [item.sufficient for item in judgements] == [True, False, False]
     assert CalibratedJudge().judge(["  "], [[ENGINEER]])[0].proof is None
@@ -118,7 +110,7 @@ def test_bundled_weights_separate_full_from_partial_evidence() -> None:
 @pytest.mark.parametrize(
     "claim", ["Paris is the capital of France.", "The cat sat on the mat.", ENGINEER[1]]
 )
-def test_verbatim_evidence_is_sufficient(claim: str, title: str) -> None:
+def test_verbatim_evidence_is_sufficient(claim, title):
     (judgement,) = CalibratedJudge().judge([claim], [[(title, claim)]])
     assert judgement.sufficient
     assert judgement.proof is not None
@@ -141,14 +133,14 @@ def test_verbatim_evidence_is_sufficient(claim: str, title: str) -> None:
          "The second film was made by a Norwegian engineer.", False),
     ],
 )  # fmt: skip
-def test_covered_by_one_document(claim: str, title: str, sentence: str, covered: bool) -> None:
+def test_covered_by_one_document(claim, title, sentence, covered):
     assert covered_by_one_document(EXTRACTOR.extract(claim, [(title, sentence)])) is covered
     if covered:
         (judgement,) = CalibratedJudge(weights(-1e6)).judge([claim], [[(title, sentence)]])
         assert judgement.sufficient
 
 
-def test_two_documents_are_not_one() -> None:
+def test_two_documents_are_not_one():
     sentence = "The lighthouse at Port Merrow was built by Ada Quill, an Irish engineer."
     assert covered_by_one_document(EXTRACTOR.extract(CLAIM, [("Port Merrow Lighthouse", sentence)]))
     assert not covered_by_one_document(EXTRACTOR.extract(CLAIM, [LIGHTHOUSE, ENGINEER]))
@@ -168,9 +160,7 @@ def test_two_documents_are_not_one() -> None:
         ({"colour": 1.0}, "field 'colour': is unknown"),
     ],
 )
-def test_bad_weights_raise_with_the_field(
-    tmp_path: Path, change: dict[str, object], message: str
-) -> None:
+def test_bad_weights_raise_with_the_field(tmp_path, change, message):
     path = tmp_path / "weights.json"
     path.write_text(json.dumps(json.loads(WEIGHTS.read_text()) | change))
     with pytest.raises(ValueError, match=message):
@@ -185,7 +175,7 @@ def test_bad_weights_raise_with_the_field(
             Weights.read(path)
 
 
-def test_weights_round_trip(tmp_path: Path) -> None:
+def test_weights_round_trip(tmp_path):
     before = weights(0.25, names=1.5)
     (tmp_path / "weights.json").write_text(before.to_json())
     assert Weights.read(tmp_path / "weights.json") == before

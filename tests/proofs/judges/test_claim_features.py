@@ -1,7 +1,5 @@
 """Features of a claim with its evidence: wording, links of documents, and counts by hand."""
 
-from __future__ import annotations
-
 import itertools
 import re
 
@@ -29,13 +27,13 @@ RAIN = ("Rain", "The builder of clouds.")
 words = st.sampled_from(["ada", "quill", "cork", "rain", "the"])
 
 
-def features(claim: str, texts: list[tuple[str, str]]) -> dict[str, float]:
+def features(claim, texts):
     steps = draft_steps(claim, texts, default_lexicon())
     values = claim_features(claim, texts, DocumentLinks.find(claim, texts), steps)
     return dict(zip(CLAIM_FEATURES, values, strict=True))
 
 
-def test_features_can_be_counted_by_hand() -> None:
+def test_features_can_be_counted_by_hand():
     values = features(CLAIM, [TOWER, JOAN, ADA, RAIN])
     assert (values["words"], values["sharing"], values["definite"]) == (1.2, 2, 1)
     assert (values["proper_names"], values["untitled"]) == (2, 0)
@@ -55,7 +53,7 @@ def test_features_can_be_counted_by_hand() -> None:
     assert (values["uncovered"], values["uncovered_by_linked"], values["stray"]) == (0, 1, 1)
 
 
-def test_each_feature_has_its_own_name() -> None:
+def test_each_feature_has_its_own_name():
     """The values of most features differ, so that no two can be swapped."""
     claim = (
         "Who built Cork Bridge before Ada Quill, Ida Penn and Joan Firth, whose mills that other "
@@ -82,7 +80,7 @@ def test_each_feature_has_its_own_name() -> None:
     }  # fmt: skip
 
 
-def test_missing_document_changes_link_features() -> None:
+def test_missing_document_changes_link_features():
     values = features(CLAIM, [TOWER, ADA, RAIN])
     assert (values["described"], values["described_alone"], values["described_open"]) == (1, 1, 1)
     assert (values["links"], values["leading"], values["led"], values["alone"]) == (0, 0, 0, 2)
@@ -90,7 +88,7 @@ def test_missing_document_changes_link_features() -> None:
 
 
 @given(claims.filter(str.split), evidence)
-def test_features_of_hostile_texts_are_consistent(claim: str, texts: list[tuple[str, str]]) -> None:
+def test_features_of_hostile_texts_are_consistent(claim, texts):
     values = features(claim, texts)
     assert values["reached"] <= values["documents"]
     assert values["bridges"] <= values["linked_unnamed"]
@@ -103,9 +101,7 @@ def test_features_of_hostile_texts_are_consistent(claim: str, texts: list[tuple[
 @given(
     st.lists(words).map(" ".join), st.lists(st.lists(words), max_size=4), st.sets(st.integers(0, 3))
 )
-def test_word_coverage_equals_brute_force(
-    claim: str, documents: list[list[str]], chosen: set[int]
-) -> None:
+def test_word_coverage_equals_brute_force(claim, documents, chosen):
     coverage = WordCoverage.find(claim, documents)
     norms = [word.norm for word in split_words(claim) if word.is_content]
     holders = [[at for at, words in enumerate(documents) if norm in words] for norm in norms]
@@ -117,7 +113,7 @@ def test_word_coverage_equals_brute_force(
     assert coverage.largest_share == (max(counts, default=0) / len(norms) if norms else 0)
 
 
-def test_counts_of_an_example() -> None:
+def test_counts_of_an_example():
     wording = ClaimWording.count(
         "The director of The Hurt Locker, who was born in California, is not the older sister of "
         "Ada Quill. Both also acted."
@@ -127,7 +123,7 @@ def test_counts_of_an_example() -> None:
     assert wording.names == (("hurt", "locker"), ("california",), ("ada", "quill"))
 
 
-def test_names_continue_over_connectors_and_end_with_the_sentence() -> None:
+def test_names_continue_over_connectors_and_end_with_the_sentence():
     assert ClaimWording.count("He saw the Bay of Bengal. Ada sang.").names == (
         ("bay", "of", "bengal"),
         ("ada",),
@@ -138,7 +134,7 @@ def test_names_continue_over_connectors_and_end_with_the_sentence() -> None:
 
 
 @given(claims)
-def test_names_occur_in_the_claim(claim: str) -> None:
+def test_names_occur_in_the_claim(claim):
     wording = ClaimWording.count(claim)
     norms = [word.norm for word in split_words(claim) if word.norm]
     for name in wording.names:
@@ -156,7 +152,7 @@ OTHER = ("Corkscrew", "A tool.")
 LINKED_CLAIM = "Port Merrow Lighthouse was built by an engineer from Cork."
 
 
-def test_links_form_a_chain_from_the_claim() -> None:
+def test_links_form_a_chain_from_the_claim():
     links = DocumentLinks.find(
         LINKED_CLAIM, [BRIDGE, PERSON, CITY, OTHER, (BRIDGE[0], "It is white.")]
     )
@@ -177,7 +173,7 @@ titles = st.lists(st.sampled_from(["Ada", "Quill", "Cork", "of", "(x)"]), max_si
 
 
 @given(titles, st.lists(st.tuples(titles, titles), max_size=5))
-def test_components_equal_transitive_closure(claim: str, texts: list[tuple[str, str]]) -> None:
+def test_components_equal_transitive_closure(claim, texts):
     links = DocumentLinks.find(claim, texts)
     count = len(links.titles)
     linked = {(a, b) for a in range(count) for b in links.neighbours[a]}
@@ -191,6 +187,6 @@ def test_components_equal_transitive_closure(claim: str, texts: list[tuple[str, 
 
 
 @given(claims, evidence)
-def test_links_of_hostile_texts_are_consistent(claim: str, texts: list[tuple[str, str]]) -> None:
+def test_links_of_hostile_texts_are_consistent(claim, texts):
     links = DocumentLinks.find(claim, texts)
     assert links.reached <= links.relevant <= set(range(len(links.titles)))

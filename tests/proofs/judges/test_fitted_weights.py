@@ -1,11 +1,8 @@
 """Files of weights, and the scores of networks."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -26,7 +23,7 @@ HERE = Path("weights.json")
 
 
 @given(st.dictionaries(st.text(), FINE))
-def test_numbers_are_read_as_floats(record: dict[str, float]) -> None:
+def test_numbers_are_read_as_floats(record):
     values = numbers(HERE, "", record, tuple(record))
     assert values == record
     assert all(isinstance(value, float) for value in values.values())
@@ -36,14 +33,14 @@ def test_numbers_are_read_as_floats(record: dict[str, float]) -> None:
     st.dictionaries(st.sampled_from("abcd"), FINE, min_size=1),
     st.sampled_from([None, "7", True, [], 1_000_001, -1e7, 10**400, float("nan"), float("-inf")]),
 )
-def test_bad_number_raises_with_the_field(record: dict[str, Any], wrong: Any) -> None:
+def test_bad_number_raises_with_the_field(record, wrong):
     name = max(record)
     with pytest.raises(ValueError, match=rf"^weights.json: field 'x.{name}': expected a number"):
         numbers(HERE, "x", record | {name: wrong}, tuple(record))
 
 
 @given(st.sets(st.sampled_from("abcd")), st.sets(st.sampled_from("abcd")))
-def test_fields_must_match_exactly(actual: set[str], expected: set[str]) -> None:
+def test_fields_must_match_exactly(actual, expected):
     record = dict.fromkeys(actual, 1)
     if actual == expected:
         assert fields(HERE, "", record, sorted(expected)) == record
@@ -55,7 +52,7 @@ def test_fields_must_match_exactly(actual: set[str], expected: set[str]) -> None
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"\xff{}", b"[" * 10**5, None])
-def test_bad_file_raises(tmp_path: Path, content: bytes | None) -> None:
+def test_bad_file_raises(tmp_path, content):
     path = tmp_path / "weights.json"
     if content is not None:
         path.write_bytes(content)
@@ -77,7 +74,7 @@ UNITS = st.builds(
 
 
 @given(st.lists(UNITS, min_size=1, max_size=4), ROWS)
-def test_network_score_equals_numpy(units: list[HiddenUnit], row: list[float]) -> None:
+def test_network_score_equals_numpy(units, row):
     weights = np.array([list(unit.weights.values()) for unit in units])
     votes, biases = (np.array([getattr(unit, name) for unit in units]) for name in ("vote", "bias"))
     score = network_score(units, dict(zip(NAMES, row, strict=True)))
@@ -96,6 +93,6 @@ def test_network_score_equals_numpy(units: list[HiddenUnit], row: list[float]) -
         ([{"vote": "1", "bias": 0, "weights": dict.fromkeys("abc", 1)}], r"\.vote': expected a n"),
     ],
 )
-def test_bad_units_raise_with_the_field(record: Any, message: str) -> None:
+def test_bad_units_raise_with_the_field(record, message):
     with pytest.raises(ValueError, match=message):
         read_units(Path("w.json"), record, NAMES)

@@ -1,24 +1,22 @@
 """Judges write valid proofs for hostile and huge inputs, and run no model without evidence."""
 
-from __future__ import annotations
-
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
-from proofs import GeneratedProofJudge, Judgement, LexicalJudge, NatOp, ProofGenerator, Verdict
+from proofs import GeneratedProofJudge, LexicalJudge, NatOp, ProofGenerator, Verdict
 from proofs.judges.calibrated import CalibratedJudge
 from tests.proofs.hostile_texts import claims, evidence
 from tests.proofs.untrained_bart import bart
-from trie import SafeTokenizer, Seq2Seq
+from trie import Seq2Seq
 
 CLAIM = "The lighthouse at Port Merrow was built by an Irish engineer born in 1873."
 ENGINEER = ("Ada Quill", "Ada Quill (born 1873 in Cork) was an Irish engineer.")
 WORDS = ["The", "Irish", "engineer", "did", "not", "build", "3", "towers", "in", "1873"]
 
 
-def judged(claim: str, texts: list[tuple[str, str]]) -> Judgement:
+def judged(claim, texts):
     """Return the lexical judgement, and check its proof in every form of output."""
     (judgement,) = LexicalJudge().judge([claim], [texts])
     assert judgement.proof is not None
@@ -28,9 +26,8 @@ def judged(claim: str, texts: list[tuple[str, str]]) -> Judgement:
     return judgement
 
 
-@settings(deadline=None, max_examples=200)
 @given(claims, evidence)
-def test_any_text_gives_a_valid_proof(claim: str, texts: list[tuple[str, str]]) -> None:
+def test_any_text_gives_a_valid_proof(claim, texts):
     judgement = judged(claim, texts)
     assert judgement.sufficient is (not judgement.missing)
     if not judgement.sufficient:
@@ -48,19 +45,19 @@ def test_any_text_gives_a_valid_proof(claim: str, texts: list[tuple[str, str]]) 
     ],
     ids=["empty", "control", "notation", "tokens", "unicode"],
 )
-def test_evidence_without_words_is_insufficient(texts: list[tuple[str, str]]) -> None:
+def test_evidence_without_words_is_insufficient(texts):
     judgement = judged(CLAIM, texts)
     assert not judgement.sufficient
     assert set(judgement.proof.operators if judgement.proof else ()) == {NatOp.INDEPENDENCE}
 
 
-def test_notation_marks_do_not_hide_words() -> None:
+def test_notation_marks_do_not_hide_words():
     texts = [("[Ada] {Quill}", "{ Ada Quill } was [an Irish engineer] = # born | in 1873 </s>")]
     assert judged("Ada Quill was born in 1873.", texts).sufficient
     assert judged("{ Ada Quill } [ was ] = born", texts).proof is not None
 
 
-def test_huge_evidence_is_judged_quickly() -> None:
+def test_huge_evidence_is_judged_quickly():
     enormous = [("x" * 10**6, "word " * 10**6), ("T", "y" * 10**7), *[ENGINEER] * 1000]
     began = time.process_time()  # CPU time, to which other processes do not add
     judgement = judged(CLAIM, enormous)
@@ -74,7 +71,7 @@ def test_huge_evidence_is_judged_quickly() -> None:
     ["word " * 10**5, "Quill, said in " * 33_000, " ".join(f"word{at}" for at in range(10**5))],
     ids=["split", "joined", "different"],
 )
-def test_huge_claim_is_judged_quickly(claim: str) -> None:
+def test_huge_claim_is_judged_quickly(claim):
     texts = [ENGINEER, *(("T", " ".join(f"Quill {at}{n}" for at in range(250))) for n in range(5))]
     began = time.process_time()
     for judgement in (judged(claim, texts), *CalibratedJudge().judge([claim], [texts])):
@@ -83,7 +80,7 @@ def test_huge_claim_is_judged_quickly(claim: str) -> None:
 
 
 @pytest.mark.parametrize("count", [1, 2, 200])
-def test_short_and_long_claims_are_judged(count: int) -> None:
+def test_short_and_long_claims_are_judged(count):
     claim = " ".join((WORDS * 20)[:count])
     judgement = judged(claim, [ENGINEER])
     assert judgement.proof is not None
@@ -92,7 +89,7 @@ def test_short_and_long_claims_are_judged(count: int) -> None:
     assert not judged("Merrow", [ENGINEER]).sufficient
 
 
-def test_no_model_runs_without_evidence(tokens: SafeTokenizer) -> None:
+def test_no_model_runs_without_evidence(tokens):
     model, runs = bart(tokens), []
     for module in model.modules():
         module.register_forward_pre_hook(lambda *_: runs.append(1))

@@ -1,20 +1,16 @@
 """Invariants of judgements, whatever the verifier says."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
-
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from proofs import NatOp, Verdict
-from proofs.judges.judgement import Judgement, decide, form_warning, probabilities
+from proofs.judges.judgement import decide, form_warning, probabilities
 from proofs.judges.verifier_judge import VerifierJudge
 from proofs.logic.operators import REFUTING_OPERATORS
 from proofs.logic.words import word_list, word_spans
-from proofs.verifier.reading import LABELS, Reading, Sentence
+from proofs.verifier.reading import LABELS, Reading
 from tests.proofs.hostile_texts import claims, evidence
 
 # Words with names, values, negations and relations that claims and evidence share by chance.
@@ -36,21 +32,21 @@ _worded = st.lists(st.tuples(_titles, _texts), min_size=1, max_size=6)
 class RandomVerifier:
     """Says of claims, sentences and words what a seed makes up."""
 
-    def __init__(self, seed: int, *, words: bool) -> None:
+    def __init__(self, seed, *, words):
         self._random, self._words = np.random.default_rng(seed), words
 
-    def read(self, claims: Sequence[str], evidences: Sequence[Sequence[Sentence]]) -> list[Reading]:
+    def read(self, claims, evidences):
         return [self._read(c, e) for c, e in zip(claims, evidences, strict=True)]
 
-    def _read(self, claim: str, evidence: Sequence[Sentence]) -> Reading:
-        def rows(count: int) -> np.ndarray:
+    def _read(self, claim, evidence):
+        def rows(count):
             return self._random.dirichlet(np.full(len(LABELS), 0.5), count)
 
         places = tuple(word_spans(claim)) if self._words else ()
         return Reading(rows(1)[0], rows(len(evidence)), rows(len(places)), places)
 
 
-def check(judgement: Judgement, claim: str, texts: Sequence[Sentence], stop_at: float) -> None:
+def check(judgement, claim, texts, stop_at):
     """Assert what holds of a judgement of a claim that has words, and of evidence."""
     assert judgement.verdicts is not None
     assert judgement.proof is not None
@@ -98,10 +94,7 @@ _THRESHOLDS = st.sampled_from([0.0, 0.3, 0.5, 0.7, 0.9, 1.0])
 
 
 @given(_texts | claims, _worded | evidence, _THRESHOLDS, st.integers(0, 9999), st.booleans())
-@settings(max_examples=400)
-def test_every_judgement_agrees_with_itself(
-    claim: str, texts: list[Sentence], stop_at: float, seed: int, words: bool
-) -> None:
+def test_every_judgement_agrees_with_itself(claim, texts, stop_at, seed, words):
     judge = VerifierJudge(RandomVerifier(seed, words=words), stop_at=stop_at)
     (judgement,) = judge.judge([claim], [texts])
     judgement = judgement.located(claim, texts)
@@ -114,7 +107,7 @@ def test_every_judgement_agrees_with_itself(
 
 
 @given(st.lists(st.floats(0.001, 1), min_size=3, max_size=3), st.floats(0, 1))
-def test_one_threshold_decides(weights: list[float], stop_at: float) -> None:
+def test_one_threshold_decides(weights, stop_at):
     shares = probabilities(weight / sum(weights) for weight in weights)
     likeliest = max(shares.values())
     verdict = decide(shares, stop_at)
@@ -126,14 +119,14 @@ def test_one_threshold_decides(weights: list[float], stop_at: float) -> None:
         assert shares[verdict] == likeliest
 
 
-def test_an_unknown_word_beside_a_contradiction_does_not_hide_it() -> None:
+def test_an_unknown_word_beside_a_contradiction_does_not_hide_it():
     """Spans that the evidence leaves open belong to the step that it refutes."""
     claim = "Ada Quill, who loved chess, was born in Rome in 1873."
     texts = [("Ada Quill", "Ada Quill was born in Oslo in 1873.")]
     denied = [(0.1, 0.1, 0.8) if word == "Rome" else (0.8, 0.1, 0.1) for word in claim.split()]
 
     class Denying(RandomVerifier):
-        def _read(self, claim: str, evidence: Sequence[Sentence]) -> Reading:
+        def _read(self, claim, evidence):
             row = np.array([0.05, 0.05, 0.9])
             return Reading(row, row[None], np.array(denied), tuple(word_spans(claim)))
 

@@ -13,7 +13,7 @@ from tests.proofs.hostile_texts import claims, evidence
 JUDGES = [CalibratedJudge(), LexicalJudge()]
 
 
-def steps(judge: CalibratedJudge | LexicalJudge, claim: str, sentence: str) -> dict[str, ProofStep]:
+def steps(judge, claim, sentence):
     texts = [("Ada Quill" if "Ada" in sentence else "Show", sentence)]
     (judgement,) = judge.judge([claim], [texts])
     assert judgement.proof is not None
@@ -60,8 +60,8 @@ def steps(judge: CalibratedJudge | LexicalJudge, claim: str, sentence: str) -> d
     ],
 )  # fmt: skip
 def test_negations_and_quantifiers_decide_their_step(
-    judge: CalibratedJudge, claim: str, sentence: str, span: str, quoted: str, operator: str
-) -> None:
+    judge, claim, sentence, span, quoted, operator
+):
     step = steps(judge, claim, sentence)[span]
     assert (step.evidence, step.operator.value) == (quoted, operator)
 
@@ -80,13 +80,11 @@ def test_negations_and_quantifiers_decide_their_step(
         ("The actors left the show.", "Most actors left the show."),
     ],
 )
-def test_negations_of_other_words_do_not_count(
-    judge: CalibratedJudge, claim: str, sentence: str
-) -> None:
+def test_negations_of_other_words_do_not_count(judge, claim, sentence):
     assert {step.operator for step in steps(judge, claim, sentence).values()} == {NatOp.EQUIVALENCE}
 
 
-def test_bare_negation_is_not_covered() -> None:
+def test_bare_negation_is_not_covered():
     claim = "The lighthouse at Port Merrow is not."
     texts = [("Port Merrow", "The lighthouse at Port Merrow is old.")]
     (judgement,) = CalibratedJudge().judge([claim], [texts])
@@ -94,7 +92,7 @@ def test_bare_negation_is_not_covered() -> None:
 
 
 @given(claims, evidence)
-def test_widened_quotations_are_still_quotable(claim: str, texts: list[tuple[str, str]]) -> None:
+def test_widened_quotations_are_still_quotable(claim, texts):
     aligner = Aligner(texts, default_lexicon())
     for begin, end in chunk(claim):
         alignment = aligner.align(claim[begin:end])

@@ -1,16 +1,15 @@
 """Tests of the built-in lexicon and its relations of spans."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from proofs import BuiltinLexicon, LexicalJudge, NatOp, PairLexicon, default_lexicon
 from proofs.judges.calibrated import CalibratedJudge
+from proofs.lexicons.values import excludes, merge_values, same_value, value
 from proofs.logic.words import normalise
+from tests.proofs.hostile_texts import NASTY
+from tests.proofs.spelled_numbers import UNITS, spelled
 
 
 @pytest.mark.parametrize(
@@ -64,7 +63,7 @@ from proofs.logic.words import normalise
         ("an engineer", "", None),
     ],
 )
-def test_builtin_relations(claim: str, evidence: str, expected: str | None) -> None:
+def test_builtin_relations(claim, evidence, expected):
     relation = default_lexicon().relation(claim, evidence)
     assert (relation and relation.value) == expected
 
@@ -76,7 +75,7 @@ CONVERSE = {NatOp.FORWARD: NatOp.REVERSE, NatOp.REVERSE: NatOp.FORWARD}
 
 
 @given(words, words)
-def test_word_relations_have_converses(left: str, right: str) -> None:
+def test_word_relations_have_converses(left, right):
     lexicon = BuiltinLexicon()
     forth, back = lexicon.word_relation(left, right), lexicon.word_relation(right, left)
     assert back == CONVERSE.get(forth, forth)
@@ -84,7 +83,7 @@ def test_word_relations_have_converses(left: str, right: str) -> None:
 
 
 @given(st.lists(st.sampled_from([*WORDS, "at", "least", "no", "all", "some"]), max_size=5))
-def test_span_is_equivalent_to_itself_or_unknown(parts: list[str]) -> None:
+def test_span_is_equivalent_to_itself_or_unknown(parts):
     span = " ".join(parts)
     assert default_lexicon().relation(span, span) in (NatOp.EQUIVALENCE, None)
 
@@ -92,13 +91,12 @@ def test_span_is_equivalent_to_itself_or_unknown(parts: list[str]) -> None:
 LISTED_WORDS = st.text(st.characters(categories=["L", "N"]), min_size=1, max_size=5)
 
 
-def test_antonyms_and_paraphrases_relate_spans(tmp_path: Path) -> None:
+def test_antonyms_and_paraphrases_relate_spans(tmp_path):
     antonyms, paraphrases = tmp_path / "antonyms.txt", tmp_path / "paraphrases.txt"
     antonyms.write_text("# comment\nen_alive en_dead\n\nbig\tsmall\n", encoding="utf-8")
     paraphrases.write_text("1,800 1800\nwed married\n\x1d \x16\n. wed\n", encoding="utf-8")
     lexicon = default_lexicon(
-        PairLexicon.read(antonyms, NatOp.NEGATION),
-        PairLexicon.read(paraphrases, NatOp.EQUIVALENCE),
+        PairLexicon.read(antonyms, NatOp.NEGATION), PairLexicon.read(paraphrases, NatOp.EQUIVALENCE)
     )
     assert lexicon.relation("she is alive", "she was dead") is NatOp.NEGATION
     assert lexicon.relation("small house", "big house") is NatOp.NEGATION
@@ -111,7 +109,7 @@ def test_antonyms_and_paraphrases_relate_spans(tmp_path: Path) -> None:
         assert judgement.sufficient is (tested is lexicon)
 
 
-def test_phrases_relate_spans(tmp_path: Path) -> None:
+def test_phrases_relate_spans(tmp_path):
     paraphrases, antonyms = tmp_path / "paraphrases.txt", tmp_path / "antonyms.txt"
     paraphrases.write_text(
         "motion picture\tfilm\nprime minister\thead of the Government\n"
@@ -147,9 +145,7 @@ def test_phrases_relate_spans(tmp_path: Path) -> None:
 
 
 @given(st.lists(st.lists(LISTED_WORDS, min_size=2, max_size=4), max_size=5))
-def test_pairs_equal_the_lines(
-    tmp_path_factory: pytest.TempPathFactory, lines: list[list[str]]
-) -> None:
+def test_pairs_equal_the_lines(tmp_path_factory, lines):
     path = tmp_path_factory.mktemp("lists") / "list.txt"
     path.write_text("".join(" ".join(line) + "\n" for line in lines), encoding="utf-8")
     lexicon = PairLexicon.read(path, NatOp.ALTERNATION)
@@ -162,10 +158,48 @@ def test_pairs_equal_the_lines(
 
 
 @pytest.mark.parametrize(("content", "line"), [(b"a b\nlonely\n", 2), (b"\xff b\n", 1)])
-def test_bad_list_raises_with_file_and_line(tmp_path: Path, content: bytes, line: int) -> None:
+def test_bad_list_raises_with_file_and_line(tmp_path, content, line):
     path = tmp_path / "list.txt"
     path.write_bytes(content)
     with pytest.raises(ValueError, match=rf"list\.txt:{line}"):
         PairLexicon.read(path, NatOp.NEGATION)
     with pytest.raises(ValueError, match="both directions"):
         PairLexicon.read(path, NatOp.FORWARD)
+
+
+@given(st.integers(0, 10**12 - 1))
+def test_spelled_numbers_merge_into_digits(number):
+    (digits,) = merge_values(spelled(number).split())
+    assert value(digits) in (("number", str(number)), ("year", str(number)))
+    assert same_value(digits, f"{number:,}")
+
+
+@given(st.integers(0, 9999), st.integers(0, 9999))
+def test_ordinals_are_equal_or_exclude_each_other(left, right):
+    assert same_value(f"{left}th", f"{right}th") is (left == right)
+    assert excludes(f"{left}th", f"{right}th") is (left != right)
+
+
+@given(st.lists(st.sampled_from(NASTY) | st.text(max_size=4), max_size=6))
+def test_merging_keeps_other_words(norms):
+    plain = [norm for norm in norms if not any(c.isdigit() for c in norm)]
+    assert [n for n in merge_values(plain) if n not in UNITS] == [
+        n for n in plain if n not in UNITS
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("two three", "two|three"),
+        ("five and six", "five|and|six"),
+        ("hundred and one", "hundred|and|one"),
+        ("two hundred and", "200|and"),
+        ("nineteen seventy", "nineteen|seventy"),
+        ("1.5 million span_trie", "1500000|span_trie"),
+        ("28 december 1973", "28th|december|1973"),
+        ("the united states of america", "the|united states|of|america"),
+    ],
+)
+def test_merge_values_examples(text, expected):
+    assert "|".join(merge_values(text.split())) == expected

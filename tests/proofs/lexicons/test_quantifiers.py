@@ -4,7 +4,7 @@ from itertools import product
 
 import pytest
 
-from proofs.lexicons.quantifiers import Amounts, Quantifier, Share, amount, quantifier, relation
+from proofs.lexicons.quantifiers import Amounts, Share, amount, quantifier, relation
 from proofs.logic.operators import NatOp
 
 TEXTS = [
@@ -16,12 +16,12 @@ TEXTS = [
 POSSIBLE = [n / 2 for n in range(18)]
 
 
-def holds(quantity: Amounts, n: float) -> bool:
+def holds(quantity, n):
     (low, above), (high, below) = quantity.low, quantity.high
     return (n > low if above else n >= low) and (n < high if below else n <= high)
 
 
-def relation_of(claim: set, evidence: set, everything: set) -> NatOp | None:
+def relation_of(claim, evidence, everything):
     """Return the relation of evidence and claim by the definitions of natural logic."""
     if claim == evidence:
         return NatOp.EQUIVALENCE
@@ -50,20 +50,20 @@ def relation_of(claim: set, evidence: set, everything: set) -> NatOp | None:
         ("no fewer than 3", {3, 3.5, 4}),
     ],
 )
-def test_amounts_hold_what_their_words_say(text: str, holding: set[float]) -> None:
+def test_amounts_hold_what_their_words_say(text, holding):
     quantity = read(text)
     assert isinstance(quantity, Amounts)
     assert {n for n in (2, 2.5, 3, 3.5, 4) if holds(quantity, n)} == holding
 
 
-def read(text: str) -> Quantifier:
+def read(text):
     quantity, rest = quantifier([*text.split(), "things"])
     assert quantity is not None
     assert rest == ["things"]
     return quantity
 
 
-def test_amount_relations_equal_set_relations() -> None:
+def test_amount_relations_equal_set_relations():
     for left, right in product(TEXTS, repeat=2):
         claim, evidence = read(left), read(right)
         assert isinstance(claim, Amounts)
@@ -87,7 +87,7 @@ def test_amount_relations_equal_set_relations() -> None:
         ("not most", {0, 1, 2}),
     ],
 )
-def test_share_relations_equal_set_relations(text: str, shares: set[int]) -> None:
+def test_share_relations_equal_set_relations(text, shares):
     everything = set(range(6))
     sets_of_words = {"all": {5}, "no": {0}, "some": everything - {0}, "most": {3, 4, 5}}
     for right, counts in sets_of_words.items():
@@ -95,7 +95,7 @@ def test_share_relations_equal_set_relations(text: str, shares: set[int]) -> Non
         assert relation(read(text), read(right)) is expected, (text, right)
 
 
-def test_other_words_are_no_quantifiers() -> None:
+def test_other_words_are_no_quantifiers():
     assert quantifier(["over", "things"]) == (None, ["over", "things"])
     assert quantifier(["in", "1873"]) == (None, ["in", "1873"])
     assert amount(["seven", "things"])[1] == ["things"]

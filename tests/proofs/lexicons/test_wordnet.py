@@ -1,10 +1,6 @@
 """WordNet's relations, its installation and its absence."""
 
-from __future__ import annotations
-
 import logging
-from collections.abc import Iterator
-from pathlib import Path
 
 import nltk
 import pytest
@@ -12,7 +8,7 @@ from click.testing import CliRunner
 
 from proofs import LexicalJudge, NatOp, annotate, default_lexicon
 from proofs.lexicons.install_wordnet import WordNetError, install, main
-from proofs.lexicons.wordnet import WordNetLexicon, open_wordnet
+from proofs.lexicons.wordnet import open_wordnet
 from tests.proofs import tiny_wordnet
 
 CONVERSE = {NatOp.FORWARD: NatOp.REVERSE, NatOp.REVERSE: NatOp.FORWARD}
@@ -20,12 +16,12 @@ WORDS = [word for _, words, _ in tiny_wordnet.SYNSETS.values() for word in words
 
 
 @pytest.fixture
-def database(tmp_path: Path) -> Path:
+def database(tmp_path):
     return tiny_wordnet.write(tmp_path / "files" / "dict")
 
 
 @pytest.fixture
-def search_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
+def search_path(monkeypatch, tmp_path):
     """The only folder in which NLTK looks for data, with no data loaded."""
     from nltk.corpus.reader import WordNetCorpusReader
     from nltk.corpus.util import LazyCorpusLoader
@@ -44,7 +40,7 @@ def search_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Pat
     open_wordnet.cache_clear()
 
 
-def opened(database: Path, directory: Path) -> WordNetLexicon:
+def opened(database, directory):
     install([database], directory)
     lexicon = open_wordnet()
     assert lexicon is not None
@@ -67,14 +63,12 @@ def opened(database: Path, directory: Path) -> WordNetLexicon:
         ("comedian", "unheard", None),
     ],
 )
-def test_relations(
-    database: Path, search_path: Path, claim: str, evidence: str, expected: str | None
-) -> None:
+def test_relations(database, search_path, claim, evidence, expected):
     relation = opened(database, search_path).word_relation(claim, evidence)
     assert (relation and relation.value) == expected
 
 
-def test_relations_have_converses(database: Path, search_path: Path) -> None:
+def test_relations_have_converses(database, search_path):
     lexicon = opened(database, search_path)
     for left in WORDS:
         assert lexicon.word_relation(left, left) is NatOp.EQUIVALENCE
@@ -83,7 +77,7 @@ def test_relations_have_converses(database: Path, search_path: Path) -> None:
             assert back == CONVERSE.get(forth, forth)
 
 
-def test_proofs_use_six_operators_and_annotations_four(database: Path, search_path: Path) -> None:
+def test_proofs_use_six_operators_and_annotations_four(database, search_path):
     opened(database, search_path)
     lexicon = default_lexicon(wordnet=True)
     general, specific = "Bo Lind is an entertainer.", "Bo Lind is a comedian."
@@ -102,7 +96,7 @@ def test_proofs_use_six_operators_and_annotations_four(database: Path, search_pa
             assert proof.sufficient is sufficient
 
 
-def test_absence_is_logged_once(search_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_absence_is_logged_once(search_path, caplog):
     with caplog.at_level(logging.WARNING):
         lexicon = default_lexicon(wordnet=True)
         assert default_lexicon(wordnet=True).relation("a dog", "dogs") is NatOp.EQUIVALENCE
@@ -111,7 +105,7 @@ def test_absence_is_logged_once(search_path: Path, caplog: pytest.LogCaptureFixt
     assert "python -m proofs.lexicons.install_wordnet" in record.getMessage()
 
 
-def test_install_copies_the_files_of_all_folders(database: Path, search_path: Path) -> None:
+def test_install_copies_the_files_of_all_folders(database, search_path):
     exceptions = database.parent / "exceptions" / "data"
     exceptions.mkdir(parents=True)
     for path in database.glob("*.exc"):
@@ -129,7 +123,7 @@ def test_install_copies_the_files_of_all_folders(database: Path, search_path: Pa
     assert lexicon.word_relation("sang", "sing") is NatOp.EQUIVALENCE
 
 
-def test_install_command(database: Path, search_path: Path, tmp_path: Path) -> None:
+def test_install_command(database, search_path, tmp_path):
     run = CliRunner().invoke(main, ["--to", str(search_path), str(database)])
     assert (run.exit_code, run.output) == (0, f"{search_path / 'corpora' / 'wordnet'}\n")
     run = CliRunner().invoke(main, ["--to", str(search_path), str(search_path / "corpora" / "x")])
@@ -142,7 +136,7 @@ def test_install_command(database: Path, search_path: Path, tmp_path: Path) -> N
 
 
 @pytest.mark.data
-def test_the_real_wordnet() -> None:
+def test_the_real_wordnet():
     lexicon = open_wordnet()
     if lexicon is None:
         pytest.skip("WordNet's data is not installed: python -m proofs.lexicons.install_wordnet")

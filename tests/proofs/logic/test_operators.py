@@ -1,11 +1,8 @@
 """The sufficiency rule, the verdict automaton and the join of relations, as published."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from itertools import product
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,38 +16,28 @@ COLUMNS = "=<!|>#"
 NAMES = {"S": Verdict.SUPPORTS, "R": Verdict.REFUTES, "N": Verdict.NOT_ENOUGH_INFO}
 
 
-def test_verdict_automaton_equals_published_table() -> None:
+def test_verdict_automaton_equals_published_table():
     for state, row in TABLE.items():
         for symbol, following in zip(COLUMNS, row, strict=True):
             assert transition(NAMES[state], NatOp(symbol)) is NAMES[following]
 
 
 @given(OPERATORS, OPERATORS)
-def test_verdict_continues_from_any_prefix(prefix: list[NatOp], suffix: list[NatOp]) -> None:
+def test_verdict_continues_from_any_prefix(prefix, suffix):
     state = verdict(prefix)
     for operator in suffix:
         state = transition(state, operator)
     assert verdict(prefix + suffix) is state
 
 
-@given(OPERATORS, OPERATORS)
-def test_equivalence_does_not_change_the_verdict(prefix: list[NatOp], suffix: list[NatOp]) -> None:
-    assert verdict([*prefix, NatOp.EQUIVALENCE, *suffix]) is verdict(prefix + suffix)
-
-
 @given(OPERATORS)
-def test_independence_makes_a_proof_insufficient(operators: list[NatOp]) -> None:
+def test_independence_makes_a_proof_insufficient(operators):
     assert is_sufficient(operators) == ("#" not in [o.value for o in operators])
     if not is_sufficient(operators):
         assert verdict(operators) is Verdict.NOT_ENOUGH_INFO
 
 
-@given(OPERATORS)
-def test_double_negation_cancels(operators: list[NatOp]) -> None:
-    assert verdict([NatOp.NEGATION, NatOp.NEGATION, *operators]) is verdict(operators)
-
-
-def test_every_operator_has_a_phrase() -> None:
+def test_every_operator_has_a_phrase():
     assert NatOp.EQUIVALENCE.phrase == "says the same as"
     assert NatOp.NEGATION.phrase == "is refuted by"
     assert NatOp.ALTERNATION.phrase == "contradicts"
@@ -63,7 +50,7 @@ CONVERSE = {Relation.FORWARD: Relation.REVERSE, Relation.REVERSE: Relation.FORWA
 relations = st.integers(1, Relation.ANY.value).map(Relation)
 
 
-def relation_of(x: int, y: int, everything: int) -> Relation:
+def relation_of(x, y, everything):
     """Return the basic relation of two sets, given as bits, by definition."""
     if x == y:
         return Relation.EQUIVALENCE
@@ -76,46 +63,31 @@ def relation_of(x: int, y: int, everything: int) -> Relation:
 
 
 @lru_cache
-def joins_of_sets(size: int) -> dict[tuple[Relation, Relation], Relation]:
+def joins_of_sets(size):
     """Return all joins that occur for the non-trivial subsets of a universe of `size` elements."""
     everything = 2**size - 1
     sets = range(1, everything)
     relation = {(x, y): relation_of(x, y, everything) for x in sets for y in sets}
-    joins: dict[tuple[Relation, Relation], Relation] = {}
+    joins = {}
     for x, y, z in product(sets, repeat=3):
         pair = relation[x, y], relation[y, z]
         joins[pair] = joins.get(pair, Relation(0)) | relation[x, z]
     return joins
 
 
-@pytest.mark.parametrize("size", range(2, 6))
-def test_join_contains_all_relations_of_small_sets(size: int) -> None:
-    for (left, right), relations_of_pair in joins_of_sets(size).items():
-        assert relations_of_pair in join(left, right)
-
-
-def test_join_equals_relations_of_sets() -> None:
+def test_join_equals_relations_of_sets():
     assert joins_of_sets(5) == {pair: join(*pair) for pair in product(BASIC, repeat=2)}
 
 
-def test_join_is_associative_with_equivalence_as_identity() -> None:
-    for left in BASIC:
-        assert join(Relation.EQUIVALENCE, left) == left == join(left, Relation.EQUIVALENCE)
-    for a, b, c in product(BASIC, repeat=3):
-        assert join(join(a, b), c) == join(a, join(b, c))
-
-
 @given(relations, relations, relations)
-def test_join_is_monotonic_and_distributes_over_union(
-    left: Relation, right: Relation, more: Relation
-) -> None:
+def test_join_is_monotonic_and_distributes_over_union(left, right, more):
     assert join(left, right) in join(left | more, right)
     assert join(left, right) in join(left, right | more)
     assert join(left | more, right) == join(left, right) | join(more, right)
 
 
-def test_converse_of_join_is_join_of_converses() -> None:
-    def converse(relation: Relation) -> Relation:
+def test_converse_of_join_is_join_of_converses():
+    def converse(relation):
         result = Relation(0)
         for basic in relation:
             result |= CONVERSE.get(basic, basic)
@@ -125,7 +97,7 @@ def test_converse_of_join_is_join_of_converses() -> None:
         assert converse(join(left, right)) == join(converse(right), converse(left))
 
 
-def test_verdict_automaton_agrees_with_join() -> None:
+def test_verdict_automaton_agrees_with_join():
     supports = Relation.EQUIVALENCE | Relation.FORWARD
     refutes = Relation.NEGATION | Relation.ALTERNATION
     for length in range(6):
@@ -139,7 +111,7 @@ def test_verdict_automaton_agrees_with_join() -> None:
             assert verdict(operators) is expected
 
 
-def test_relations_without_operator_are_independence() -> None:
+def test_relations_without_operator_are_independence():
     for operator in NatOp:
         assert compose([operator]).operator is operator
     assert compose([]).operator is NatOp.EQUIVALENCE

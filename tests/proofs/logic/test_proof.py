@@ -1,7 +1,6 @@
 """Proofs: notation, JSON, words, validation and files."""
 
 import json
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -38,7 +37,7 @@ proofs = st.lists(steps, min_size=1, max_size=5).map(lambda s: Proof(tuple(s)))
 
 
 @given(proofs)
-def test_notation_round_trips(proof: Proof) -> None:
+def test_notation_round_trips(proof):
     text = proof.to_text()
     assert Proof.parse(text) == proof
     assert "\n" not in text
@@ -46,13 +45,13 @@ def test_notation_round_trips(proof: Proof) -> None:
 
 
 @given(proofs)
-def test_json_round_trips(proof: Proof) -> None:
+def test_json_round_trips(proof):
     assert Proof.from_json(json.loads(json.dumps(proof.to_json()))) == proof
 
 
 @given(st.text(alphabet="{}[]=!|#<> \\ab\n", max_size=30))
-def test_any_text_parses_or_raises_inside_it(text: str) -> None:
-    problem: ProofSyntaxError | None = None
+def test_any_text_parses_or_raises_inside_it(text):
+    problem = None
     try:
         proof = Proof.parse(text)
     except ProofSyntaxError as error:
@@ -65,7 +64,7 @@ def test_any_text_parses_or_raises_inside_it(text: str) -> None:
         assert 1 <= problem.column <= len(lines[problem.line - 1]) + 1
 
 
-def test_notation_follows_the_paper() -> None:
+def test_notation_follows_the_paper():
     assert PROOF.to_text() == (
         "{ Ada Quill } [ Ada Quill ] = { built the lighthouse } [ ] # { in 1874. } [ In 1873 ] |"
     )
@@ -85,13 +84,13 @@ def test_notation_follows_the_paper() -> None:
         ("{ a", "line 1, column 1", "never closed"),
     ],
 )
-def test_syntax_errors_have_line_and_column(text: str, place: str, problem: str) -> None:
+def test_syntax_errors_have_line_and_column(text, place, problem):
     with pytest.raises(ProofSyntaxError, match=place) as caught:
         Proof.parse(text)
     assert problem in str(caught.value)
 
 
-def test_properties_of_a_proof() -> None:
+def test_properties_of_a_proof():
     assert not PROOF.sufficient
     assert PROOF.missing == ("built the lighthouse",)
     assert PROOF.verdict() is Verdict.NOT_ENOUGH_INFO
@@ -106,7 +105,7 @@ def test_properties_of_a_proof() -> None:
     assert Proof((PROOF.steps[0], PROOF.steps[2])).verdict() is Verdict.REFUTES
 
 
-def test_invalid_steps_and_proofs_raise() -> None:
+def test_invalid_steps_and_proofs_raise():
     for claim, evidence, operator in [
         ("", "b", NatOp.EQUIVALENCE),
         (" a", "b", NatOp.EQUIVALENCE),
@@ -128,12 +127,12 @@ def test_invalid_steps_and_proofs_raise() -> None:
         ([], "at least one"),
     ],
 )
-def test_json_errors_have_the_step(record: list, problem: str) -> None:
+def test_json_errors_have_the_step(record, problem):
     with pytest.raises(ProofError, match=problem):
         Proof.from_json(record)
 
 
-def test_validation_accepts_a_valid_proof() -> None:
+def test_validation_accepts_a_valid_proof():
     PROOF.validate(CLAIM, EVIDENCE)
 
 
@@ -147,14 +146,12 @@ def test_validation_accepts_a_valid_proof() -> None:
         (CLAIM, [("Ada", "In 1873 she built it.")], "not quoted"),
     ],
 )
-def test_validation_rejects_other_claims_and_evidence(
-    claim: str, evidence: list, problem: str
-) -> None:
+def test_validation_rejects_other_claims_and_evidence(claim, evidence, problem):
     with pytest.raises(ProofError, match=problem):
         PROOF.validate(claim, evidence)
 
 
-def test_validation_limits_quotations() -> None:
+def test_validation_limits_quotations():
     sentence = "one two three four five six seven eight of the"
     for quoted, problem in [(sentence, "more than 7"), ("of the", "stop words")]:
         with pytest.raises(ProofError, match=problem):
@@ -162,7 +159,7 @@ def test_validation_limits_quotations() -> None:
 
 
 @given(st.lists(proofs, max_size=4))
-def test_files_round_trip(tmp_path_factory: pytest.TempPathFactory, written: list[Proof]) -> None:
+def test_files_round_trip(tmp_path_factory, written):
     path = tmp_path_factory.mktemp("proofs") / "proofs.txt"
     text = "".join(f"{proof.to_text()}\n" for proof in written)
     path.write_bytes(text.encode("utf-8", "replace"))
@@ -170,7 +167,7 @@ def test_files_round_trip(tmp_path_factory: pytest.TempPathFactory, written: lis
     assert read == text.encode("utf-8", "replace").decode().split("\n")[:-1]
 
 
-def test_line_ends_and_empty_lines_are_skipped(tmp_path: Path) -> None:
+def test_line_ends_and_empty_lines_are_skipped(tmp_path):
     path = tmp_path / "proofs.txt"
     path.write_bytes(b"\xef\xbb\xbf" + f"{PROOF.to_text()}\r\n \n\n{PROOF.to_text()}".encode())
     assert list(read_proofs(path)) == [PROOF, PROOF]
@@ -186,9 +183,7 @@ def test_line_ends_and_empty_lines_are_skipped(tmp_path: Path) -> None:
         (b"{ a } [ \xff ] =", 9, "not UTF-8"),
     ],
 )
-def test_file_errors_have_line_and_column(
-    tmp_path: Path, line: bytes, column: int, problem: str
-) -> None:
+def test_file_errors_have_line_and_column(tmp_path, line, column, problem):
     path = tmp_path / "proofs.txt"
     path.write_bytes(b"{ a } [ b ] =\n\n" + line + b"\n{ a } [ b ] =\n")
     place = rf"proofs\.txt: line 3, column {column}: .*{problem}"

@@ -1,7 +1,5 @@
 """Proofs in words: quoted documents, contradicting words, tables in HTML, and questions."""
 
-from __future__ import annotations
-
 from html.parser import HTMLParser
 
 import pytest
@@ -13,19 +11,16 @@ from proofs.logic.operators import NatOp
 from proofs.logic.wording import cited_steps, contrasting_words, question, steps_in_words
 from tests.proofs.hostile_texts import claims, evidence
 
-EVIDENCE = [
-    ("Ada Quill", "Ada Quill was born in 1873."),
-    ("Bo Lind", "Bo Lind was born in 1873."),
-]
+EVIDENCE = [("Ada Quill", "Ada Quill was born in 1873."), ("Bo Lind", "Bo Lind was born in 1873.")]
 
 
-def titles(*quoted: str, evidence: list[tuple[str, str]] = EVIDENCE) -> list[str | None]:
+def titles(*quoted, evidence=EVIDENCE):
     steps = [ProofStep("claim", span, NatOp.INDEPENDENCE) for span in quoted]
     places = (place for _, place in cited_steps(steps, evidence))
     return [None if place is None else place.title for place in places]
 
 
-def test_the_document_that_the_step_before_quotes_is_preferred() -> None:
+def test_the_document_that_the_step_before_quotes_is_preferred():
     assert titles("born in 1873") == ["Ada Quill"]
     assert titles("Bo Lind", "born in 1873") == ["Bo Lind", "Bo Lind"]
     assert titles("Bo Lind", "", "born in 1873") == ["Bo Lind", None, "Bo Lind"]
@@ -46,12 +41,12 @@ def test_the_document_that_the_step_before_quotes_is_preferred() -> None:
         ("never sang", "never sang", None),
     ],
 )
-def test_contrasting_words(claim: str, quoted: str, expected: tuple[str, str] | None) -> None:
+def test_contrasting_words(claim, quoted, expected):
     assert contrasting_words(claim, quoted, NatOp.ALTERNATION) == expected
     assert contrasting_words(claim, quoted, NatOp.EQUIVALENCE) is None
 
 
-def test_a_contradiction_without_shared_words_is_put_in_context() -> None:
+def test_a_contradiction_without_shared_words_is_put_in_context():
     evidence = [("Cy Bell", "Cy Bell was born in Rome."), ("Bo Lind", "Bo Lind was born in Oslo.")]
     steps = [
         ProofStep("Bo Lind", "Bo Lind", NatOp.EQUIVALENCE),
@@ -66,7 +61,7 @@ def test_a_contradiction_without_shared_words_is_put_in_context() -> None:
     ]
 
 
-def test_sentences() -> None:
+def test_sentences():
     steps = [
         ProofStep("Bo Lind", "Bo Lind", NatOp.EQUIVALENCE),
         ProofStep("was born in 1874", "born in 1873.", NatOp.ALTERNATION),
@@ -92,25 +87,25 @@ QUOTED_FROM = [
 class Cells(HTMLParser):
     """Collects the text of the cells of a table, row by row."""
 
-    def __init__(self, fragment: str) -> None:
+    def __init__(self, fragment):
         super().__init__()
-        self.rows: list[list[str]] = []
+        self.rows = []
         self.feed(fragment)
         self.close()
 
-    def handle_starttag(self, tag: str, attrs: object) -> None:
+    def handle_starttag(self, tag, attrs):
         assert tag in {"style", "table", "tr", "th", "td", "bdi", "cite", "br"}
         if tag == "tr":
             self.rows.append([])
         elif tag == "td":
             self.rows[-1].append("")
 
-    def handle_data(self, data: str) -> None:
+    def handle_data(self, data):
         if self.rows and self.rows[-1]:
             self.rows[-1][-1] += data.removesuffix("\n")
 
 
-def test_rows_show_steps_and_titles() -> None:
+def test_rows_show_steps_and_titles():
     proof = Proof(
         (
             ProofStep("Bo & Lind", "Bo Lind", NatOp.EQUIVALENCE),
@@ -133,7 +128,7 @@ def test_rows_show_steps_and_titles() -> None:
 
 
 @given(claims, evidence)
-def test_any_text_gives_one_row_per_step(claim: str, texts: list[tuple[str, str]]) -> None:
+def test_any_text_gives_one_row_per_step(claim, texts):
     proof = lexical_proof(claim, texts)
     fragment = proof.to_html(texts)
     fragment.encode("utf-8")
@@ -166,11 +161,11 @@ def test_any_text_gives_one_row_per_step(claim: str, texts: list[tuple[str, str]
         ("", "...", None),
     ],
 )
-def test_questions(before: str, span: str, expected: str | None) -> None:
+def test_questions(before, span, expected):
     assert question(before, span) == expected
 
 
 @given(st.text(), st.text(min_size=1))
-def test_any_span_has_a_question_or_none(before: str, span: str) -> None:
+def test_any_span_has_a_question_or_none(before, span):
     asked = question(before, span)
     assert asked is None or asked.endswith("?")

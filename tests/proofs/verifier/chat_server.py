@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -35,11 +35,11 @@ class ChatServer:
     stopped: threading.Event = field(default_factory=threading.Event)
 
     @contextmanager
-    def running(self) -> Iterator[ChatServer]:
+    def running(self):
         owner = self
 
         class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
+            def do_POST(self):
                 request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 owner.requests.append(request)
                 owner.keys.append(self.headers["Authorization"])
@@ -56,7 +56,7 @@ class ChatServer:
                 except OSError:
                     pass  # the client waits no longer
 
-            def log_message(self, *_: object) -> None:
+            def log_message(self, *_):
                 pass
 
         server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
@@ -73,13 +73,13 @@ class ChatServer:
             server.server_close()
 
 
-def question(request: dict[str, Any]) -> dict[str, Any]:
+def question(request):
     """Return the claim and the evidence of a request."""
-    quoted: dict[str, Any] = json.loads(request["messages"][-1]["content"])
+    quoted = json.loads(request["messages"][-1]["content"])
     return quoted
 
 
-def completion(text: str | None, finish: str = "stop") -> Response:
+def completion(text, finish="stop"):
     """Return a chat completion with a text."""
     record = {
         "id": "1",
@@ -87,29 +87,25 @@ def completion(text: str | None, finish: str = "stop") -> Response:
         "created": 0,
         "model": "m",
         "choices": [
-            {
-                "index": 0,
-                "finish_reason": finish,
-                "message": {"role": "assistant", "content": text},
-            }
+            {"index": 0, "finish_reason": finish, "message": {"role": "assistant", "content": text}}
         ],
         "usage": {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120},
     }
     return Response(body=json.dumps(record))
 
 
-def verdict(count: int, label: str = "entailment", **fields: Any) -> str:
+def verdict(count, label="entailment", **fields):
     """Return an answer that gives all sentences and the whole one label."""
     items = [{"number": number, "label": label} for number in range(1, count + 1)]
     shares = {name: 0.8 if name == label else 0.1 for name in LABELS}
     return json.dumps({"sentences": items, "label": label, "probabilities": shares} | fields)
 
 
-def good(request: dict[str, Any]) -> Response:
+def good(request):
     """Answer a request as it asks."""
     return completion(verdict(len(question(request)["evidence"])))
 
 
-def failure(status: int, message: str = "it failed") -> Response:
+def failure(status, message="it failed"):
     """Return an error of the server."""
     return Response(status, json.dumps({"error": {"message": message}}))

@@ -1,12 +1,10 @@
 """A verifier that says what a test wants it to say."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
-from proofs.verifier.reading import LABELS, Reading, Sentence
+from proofs.verifier.reading import LABELS, Reading
 
 Probabilities = Sequence[float]
 
@@ -22,23 +20,19 @@ class FixedVerifier:
         Probabilities of the words of the claim, which are split at spaces; none if empty.
     """
 
-    def __init__(
-        self,
-        labels: Probabilities | Callable[[str, Sequence[Sentence]], Probabilities],
-        tokens: Sequence[Probabilities] = (),
-    ) -> None:
+    def __init__(self, labels, tokens=()):
         self._labels, self._tokens = labels, tokens
 
     @classmethod
-    def certain(cls, label: str) -> FixedVerifier:
+    def certain(cls, label):
         """Return one that is certain of a label."""
         return cls([float(name == label) for name in LABELS])
 
-    def read(self, claims: Sequence[str], evidences: Sequence[Sequence[Sentence]]) -> list[Reading]:
+    def read(self, claims, evidences):
         """Return what was said at construction."""
         return [self._read(c, e) for c, e in zip(claims, evidences, strict=True)]
 
-    def _read(self, claim: str, evidence: Sequence[Sentence]) -> Reading:
+    def _read(self, claim, evidence):
         given = self._labels
         labels = np.array(given(claim, evidence) if callable(given) else given)
         tokens = np.array(self._tokens).reshape(-1, len(LABELS))

@@ -1,11 +1,7 @@
 """Classifiers of the hub as verifiers, beside transformers; bad input and bad files."""
 
-from __future__ import annotations
-
 import json
 import shutil
-from collections.abc import Callable, Sequence
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,11 +10,11 @@ from safetensors.torch import load_file, save_file
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from proofs.verifier.classifier_verifier import ClassifierVerifier
-from proofs.verifier.reading import Sentence, VerifierError
+from proofs.verifier.reading import VerifierError
 from tests.proofs.verifier.tiny_classifier import TEXT, write_classifier_directory
 
 CLAIMS = ["Rome is a city.", "Paris is not the capital of France.", "Oslo", "Bern"]
-EVIDENCES: list[list[Sentence]] = [
+EVIDENCES = [
     [("Rome", "Rome is not a city in Italy."), ("Oslo", "It was never."), ("Rome", "30 towns.")],
     [("", "Paris is the capital of France.")],
     [],
@@ -27,16 +23,16 @@ EVIDENCES: list[list[Sentence]] = [
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory):
     return write_classifier_directory(tmp_path_factory.mktemp("hub") / "model")
 
 
 @pytest.fixture(scope="module")
-def verifier(folder: Path) -> ClassifierVerifier:
+def verifier(folder):
     return ClassifierVerifier.open(folder)
 
 
-def logits_of(folder: Path, claim: str, text: str) -> np.ndarray:
+def logits_of(folder, claim, text):
     """Return what transformers computes for a text with a claim."""
     model = AutoModelForSequenceClassification.from_pretrained(folder).eval()
     tokenizer = AutoTokenizer.from_pretrained(folder)
@@ -49,23 +45,23 @@ def logits_of(folder: Path, claim: str, text: str) -> np.ndarray:
         return_tensors="pt",
     )
     with torch.inference_mode():
-        logits: np.ndarray = model(**inputs).logits[0].double().numpy()
+        logits = model(**inputs).logits[0].double().numpy()
     return logits
 
 
-def softmax(logits: np.ndarray) -> np.ndarray:
-    shares: np.ndarray = np.exp(logits - logits.max())
+def softmax(logits):
+    shares = np.exp(logits - logits.max())
     return shares / shares.sum()
 
 
-def check_shape(verifier: ClassifierVerifier, claim: str, evidence: Sequence[Sentence]) -> None:
+def check_shape(verifier, claim, evidence):
     (reading,) = verifier.read([claim], [evidence])
     assert reading.sentences.shape == (len(evidence), 3)
     np.testing.assert_allclose(reading.sentences.sum(1), 1)
     np.testing.assert_allclose(reading.labels.sum(), 1)
 
 
-def test_sentences_and_the_whole_are_read(folder: Path, verifier: ClassifierVerifier) -> None:
+def test_sentences_and_the_whole_are_read(folder, verifier):
     """Probabilities are those of transformers, in the order of the verifier's labels."""
     reading = verifier.read(CLAIMS, EVIDENCES)[0]
     texts = ["Rome: Rome is not a city in Italy.", "Oslo: It was never.", "Rome: 30 towns."]
@@ -78,14 +74,12 @@ def test_sentences_and_the_whole_are_read(folder: Path, verifier: ClassifierVeri
     assert (reading.unread, reading.claim_cut) == ((), False)
 
 
-def test_one_sentence_is_the_whole(verifier: ClassifierVerifier) -> None:
+def test_one_sentence_is_the_whole(verifier):
     reading = verifier.read(CLAIMS, EVIDENCES)[1]
     np.testing.assert_allclose(reading.labels, reading.sentences[0], atol=1e-6)
 
 
-def test_of_long_evidence_the_whole_is_of_the_best_sentences(
-    folder: Path, verifier: ClassifierVerifier
-) -> None:
+def test_of_long_evidence_the_whole_is_of_the_best_sentences(folder, verifier):
     evidence = [("", "Rome " * 25), ("", "Paris " * 24), ("", "Oslo " * 23), ("", "Bern")]
     (reading,) = verifier.read(["Rome"], [evidence])
     order = np.argsort(reading.sentences[:, 1])
@@ -98,14 +92,14 @@ def test_of_long_evidence_the_whole_is_of_the_best_sentences(
     assert reading.unread == ()
 
 
-def test_what_is_cut_is_said(verifier: ClassifierVerifier) -> None:
+def test_what_is_cut_is_said(verifier):
     (reading,) = verifier.read(["Rome"], [[("", "Oslo"), ("", "Rome " * 90)]])
     assert (reading.unread, reading.claim_cut) == ((1,), False)
     (reading,) = verifier.read(["Rome " * 40], [[("", "Oslo")]])
     assert (reading.unread, reading.claim_cut) == ((), True)
 
 
-def test_readings_do_not_depend_on_the_batch(verifier: ClassifierVerifier) -> None:
+def test_readings_do_not_depend_on_the_batch(verifier):
     together = verifier.read(CLAIMS, EVIDENCES)
     backward = verifier.read(CLAIMS[::-1], EVIDENCES[::-1])[::-1]
     alone = [verifier.read([c], [e])[0] for c, e in zip(CLAIMS, EVIDENCES, strict=True)]
@@ -116,7 +110,7 @@ def test_readings_do_not_depend_on_the_batch(verifier: ClassifierVerifier) -> No
 
 
 @pytest.mark.parametrize("claim", ["", " \n"])
-def test_of_an_empty_claim_nothing_is_known(verifier: ClassifierVerifier, claim: str) -> None:
+def test_of_an_empty_claim_nothing_is_known(verifier, claim):
     empty, other = verifier.read([claim, "Rome"], [EVIDENCES[0], EVIDENCES[0]])
     np.testing.assert_array_equal(empty.labels, [0, 1, 0])
     np.testing.assert_array_equal(empty.sentences, np.tile([0, 1, 0], (3, 1)))
@@ -130,20 +124,18 @@ def test_of_an_empty_claim_nothing_is_known(verifier: ClassifierVerifier, claim:
     "claim",
     ["Rome is. " * 1112, "ローマは都市です。", "Рим — это город.", "روما مدينة", "\ud800", "\x00"],
 )
-def test_long_claims_other_scripts_and_many_sentences(
-    verifier: ClassifierVerifier, claim: str
-) -> None:
+def test_long_claims_other_scripts_and_many_sentences(verifier, claim):
     evidence = [(f"title {n % 3}", "روما مدينة Rome " * (n % 9)) for n in range(200)]
     check_shape(verifier, claim, evidence)
 
 
-def test_claims_and_evidence_must_pair_up(verifier: ClassifierVerifier) -> None:
+def test_claims_and_evidence_must_pair_up(verifier):
     with pytest.raises(ValueError, match="1 claims have 0 lists of evidence"):
         verifier.read(["one"], [])
 
 
 @pytest.mark.parametrize("labels", [("LABEL_0",), ("LABEL_0", "LABEL_1"), ("support", "other")])
-def test_one_or_two_outputs_tell_support(tmp_path: Path, labels: tuple[str, ...]) -> None:
+def test_one_or_two_outputs_tell_support(tmp_path, labels):
     folder = write_classifier_directory(tmp_path / "model", labels)
     (reading,) = ClassifierVerifier.open(folder).read(CLAIMS[1:2], EVIDENCES[1:2])
     logits = logits_of(folder, CLAIMS[1], EVIDENCES[1][0][1])
@@ -154,7 +146,7 @@ def test_one_or_two_outputs_tell_support(tmp_path: Path, labels: tuple[str, ...]
     np.testing.assert_allclose(reading.labels, [support, 1 - support, 0], atol=1e-5)
 
 
-def test_the_calibration_is_that_of_the_kind_of_evidence(folder: Path, tmp_path: Path) -> None:
+def test_the_calibration_is_that_of_the_kind_of_evidence(folder, tmp_path):
     copied = shutil.copytree(folder, tmp_path / "copied")
     (copied / "calibration.json").write_text('{"bare": {"temperature": 2.0}}')
     one, other = ClassifierVerifier.open(folder), ClassifierVerifier.open(copied)
@@ -164,8 +156,8 @@ def test_the_calibration_is_that_of_the_kind_of_evidence(folder: Path, tmp_path:
     np.testing.assert_allclose(squared / squared.sum(), plain[1].labels, rtol=1e-5)
 
 
-def rename(*labels: str) -> Callable[[Path], object]:
-    def change(folder: Path) -> None:
+def rename(*labels):
+    def change(folder):
         path = folder / "config.json"
         config = json.loads(path.read_text()) | {"id2label": dict(enumerate(labels))}
         path.write_text(json.dumps(config))
@@ -173,13 +165,13 @@ def rename(*labels: str) -> Callable[[Path], object]:
     return change
 
 
-def break_weights(folder: Path) -> None:
+def break_weights(folder):
     state = load_file(folder / "model.safetensors")
     state["classifier.bias"][1] = float("nan")
     save_file(state, folder / "model.safetensors", metadata={"format": "pt"})
 
 
-def pickle_weights(folder: Path) -> None:
+def pickle_weights(folder):
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
 
 
@@ -199,14 +191,14 @@ def pickle_weights(folder: Path) -> None:
         (rename("support", "other"), "model: not a usable classifier"),
     ],
 )
-def test_bad_files_are_named(tmp_path: Path, change: Callable[[Path], object], says: str) -> None:
+def test_bad_files_are_named(tmp_path, change, says):
     folder = write_classifier_directory(tmp_path / "model")
     change(folder)
     with pytest.raises(VerifierError, match=says):
         ClassifierVerifier.open(folder)
 
 
-def test_an_encoder_is_no_classifier(tmp_path: Path) -> None:
+def test_an_encoder_is_no_classifier(tmp_path):
     folder = write_classifier_directory(tmp_path / "model", labels=())
     rename("neutral", "contradiction", "entailment")(folder)
     with pytest.raises(VerifierError, match=r"model: not a usable classifier .it lacks classifier"):

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +14,6 @@ from hypothesis import strategies as st
 from transformers import AutoTokenizer
 
 from proofs.verifier.evidence_model import (
-    EvidenceModel,
     TorchBackend,
     new_model,
     open_checkpoint,
@@ -28,19 +25,16 @@ from proofs.verifier.evidence_verifier import (
     MAX_SENTENCE_TOKENS,
     MAX_SENTENCES,
     EvidenceEncoder,
-    EvidenceInput,
     EvidenceVerifier,
-    Scores,
 )
 from proofs.verifier.label_scales import Calibration, Scale
-from proofs.verifier.reading import Reading
 from tests.proofs.verifier.tiny_classifier import write_classifier_directory
 
 CLAIM = "Rome is a city."
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory):
     start = write_classifier_directory(tmp_path_factory.mktemp("verifier") / "start", labels=())
     model, tokenizer = new_model(start, 1)
     out = start.with_name("verifier")
@@ -50,17 +44,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def loaded(folder: Path) -> tuple[EvidenceModel, Any]:
+def loaded(folder):
     return read_model(folder)
 
 
 @pytest.fixture(scope="module")
-def verifier(loaded: tuple[EvidenceModel, Any]) -> EvidenceVerifier:
+def verifier(loaded):
     model, tokenizer = loaded
     return EvidenceVerifier(TorchBackend(model), EvidenceEncoder.of(tokenizer, 64))
 
 
-def ends_of(item: EvidenceInput) -> list[int]:
+def ends_of(item):
     """Return the end of each sentence of an input."""
     return [*item.markers, item.claim - 1][1:]
 
@@ -68,10 +62,10 @@ def ends_of(item: EvidenceInput) -> list[int]:
 class CountingBackend:
     """Decides a sentence by its length: the more tokens, the less neutral; records its inputs."""
 
-    def __init__(self) -> None:
-        self.inputs: list[EvidenceInput] = []
+    def __init__(self):
+        self.inputs = []
 
-    def __call__(self, item: EvidenceInput) -> Scores:
+    def __call__(self, item):
         self.inputs.append(item)
         length = len(item.ids)
         sentences = np.zeros((length, 3))
@@ -81,16 +75,16 @@ class CountingBackend:
         return whole, sentences, np.zeros((length, 3))
 
 
-def counting(tokenizer: Any, length: int = 64) -> tuple[EvidenceVerifier, CountingBackend]:
+def counting(tokenizer, length=64):
     backend = CountingBackend()
     return EvidenceVerifier(backend, EvidenceEncoder.of(tokenizer, length)), backend
 
 
-def sentences(*lengths: int) -> list[tuple[str, str]]:
+def sentences(*lengths):
     return [("", " ".join(["Rome"] * length)) for length in lengths]
 
 
-def test_short_evidence_is_read_at_once(loaded: tuple[EvidenceModel, Any]) -> None:
+def test_short_evidence_is_read_at_once(loaded):
     verifier, backend = counting(loaded[1])
     (reading,) = verifier.read([CLAIM], [sentences(1, 2, 3)])
     assert len(backend.inputs) == 1
@@ -102,9 +96,7 @@ def test_short_evidence_is_read_at_once(loaded: tuple[EvidenceModel, Any]) -> No
     assert reading.tokens.shape == (len(text), 3)
 
 
-def test_of_long_evidence_the_best_sentences_are_read_together(
-    loaded: tuple[EvidenceModel, Any],
-) -> None:
+def test_of_long_evidence_the_best_sentences_are_read_together(loaded):
     verifier, backend = counting(loaded[1])
     lengths = [1, 5, 1, 6, 1, 7, 1, 1, 8, 1, 9, 1, 1, 4]
     (reading,) = verifier.read([CLAIM], [sentences(*lengths)])
@@ -118,7 +110,7 @@ def test_of_long_evidence_the_best_sentences_are_read_together(
     assert len(backend.inputs[-1].markers) == MAX_SENTENCES
 
 
-def test_what_is_not_read_is_said(loaded: tuple[EvidenceModel, Any]) -> None:
+def test_what_is_not_read_is_said(loaded):
     verifier, _ = counting(loaded[1], 24)
     (reading,) = verifier.read([CLAIM], [sentences(4, 20, 3)])
     assert reading.unread == (1,)
@@ -127,7 +119,7 @@ def test_what_is_not_read_is_said(loaded: tuple[EvidenceModel, Any]) -> None:
     assert reading.claim_cut
 
 
-def test_without_evidence_nothing_is_known(loaded: tuple[EvidenceModel, Any]) -> None:
+def test_without_evidence_nothing_is_known(loaded):
     verifier, _ = counting(loaded[1])
     assert verifier.read([], []) == []
     for claim, evidence in ((CLAIM, []), (" ", sentences(2, 1))):
@@ -136,8 +128,8 @@ def test_without_evidence_nothing_is_known(loaded: tuple[EvidenceModel, Any]) ->
         np.testing.assert_array_equal(reading.sentences, np.tile([0, 1, 0], (len(evidence), 1)))
 
 
-def same(one: Reading, other: Reading) -> bool:
-    pairs: Sequence[tuple[np.ndarray, np.ndarray]] = [
+def same(one, other):
+    pairs = [
         (one.labels, other.labels),
         (one.sentences, other.sentences),
         (one.tokens, other.tokens),
@@ -145,7 +137,7 @@ def same(one: Reading, other: Reading) -> bool:
     return all(np.array_equal(first, second) for first, second in pairs)
 
 
-def test_a_reading_depends_on_its_claim_alone(verifier: EvidenceVerifier) -> None:
+def test_a_reading_depends_on_its_claim_alone(verifier):
     claims = [CLAIM, "Oslo", "Paris is the capital of France."]
     evidences = [sentences(2, 5), sentences(1), sentences(*[3] * 9)]
     together = verifier.read(claims, evidences)
@@ -156,7 +148,7 @@ def test_a_reading_depends_on_its_claim_alone(verifier: EvidenceVerifier) -> Non
         np.testing.assert_allclose(reading.sentences.sum(1), 1)
 
 
-def test_the_temperature_divides_the_logits(loaded: tuple[EvidenceModel, Any]) -> None:
+def test_the_temperature_divides_the_logits(loaded):
     backend = TorchBackend(loaded[0])
     encoder = EvidenceEncoder.of(loaded[1], 64)
     cold = EvidenceVerifier(backend, encoder).read([CLAIM], [sentences(2)])[0].labels
@@ -165,7 +157,7 @@ def test_the_temperature_divides_the_logits(loaded: tuple[EvidenceModel, Any]) -
     np.testing.assert_allclose(warm**2 / (warm**2).sum(), cold, rtol=1e-6)
 
 
-def test_long_sentences_are_read_in_smaller_windows(loaded: tuple[EvidenceModel, Any]) -> None:
+def test_long_sentences_are_read_in_smaller_windows(loaded):
     verifier, backend = counting(loaded[1], 32)
     lengths = [8, 9, 10, 2, 7]
     (reading,) = verifier.read([CLAIM], [sentences(*lengths)])
@@ -178,9 +170,7 @@ def test_long_sentences_are_read_in_smaller_windows(loaded: tuple[EvidenceModel,
 
 
 @pytest.mark.parametrize("claim", [CLAIM * 700, "ローマは都市です。", "Рим — это город.", "\ud800"])
-def test_long_claims_other_scripts_and_many_sentences(
-    verifier: EvidenceVerifier, claim: str
-) -> None:
+def test_long_claims_other_scripts_and_many_sentences(verifier, claim):
     evidence = [(f"title {n % 3}", "روما مدينة " * (n % 9)) for n in range(200)]
     (reading,) = verifier.read([claim], [evidence])
     assert reading.sentences.shape == (200, 3)
@@ -189,7 +179,7 @@ def test_long_claims_other_scripts_and_many_sentences(
     np.testing.assert_allclose(reading.labels.sum(), 1)
 
 
-def test_a_checkpoint_is_opened_with_its_calibration(folder: Path, tmp_path: Path) -> None:
+def test_a_checkpoint_is_opened_with_its_calibration(folder, tmp_path):
     copied = shutil.copytree(folder, tmp_path / "copied")
     (copied / "calibration.json").write_text('{"documents": {"temperature": 2.0}}')
     evidence = [("A", "Rome"), ("B", "Oslo")]
@@ -204,7 +194,7 @@ SENTENCES = st.lists(st.tuples(st.sampled_from(("", "Rome", "Oslo is")), TEXTS),
 
 
 @pytest.fixture(scope="module")
-def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Any:
+def tokenizer(tmp_path_factory):
     folder = write_classifier_directory(tmp_path_factory.mktemp("input") / "model")
     return AutoTokenizer.from_pretrained(folder, local_files_only=True)
 
@@ -216,12 +206,12 @@ class Oracle:
     tokenizer: Any
     length: int
 
-    def words(self, text: str) -> list[int]:
+    def words(self, text):
         clean = "".join("?" if 0xD800 <= ord(c) < 0xE000 else c for c in text)
-        ids: list[int] = self.tokenizer(clean, add_special_tokens=False)["input_ids"]
+        ids = self.tokenizer(clean, add_special_tokens=False)["input_ids"]
         return ids
 
-    def encode(self, claim: str, sentences: list[tuple[str, str]]) -> tuple[list[int], int, bool]:
+    def encode(self, claim, sentences):
         """Return the ids, the number of sentences that are read, and whether something is cut."""
         own = self.words(claim)
         kept = own[: min(MAX_CLAIM_TOKENS, self.length - 3)]
@@ -240,16 +230,14 @@ class Oracle:
 
 
 @given(TEXTS, SENTENCES, st.integers(16, 90))
-def test_inputs_are_those_of_the_oracle(
-    tokenizer: Any, claim: str, sentences: list[tuple[str, str]], length: int
-) -> None:
+def test_inputs_are_those_of_the_oracle(tokenizer, claim, sentences, length):
     (one,) = EvidenceEncoder.of(tokenizer, length).encode([claim], [sentences])
     ids, read, cut = Oracle(tokenizer, length).encode(claim, sentences)
     assert (one.ids, len(one.markers), one.cut) == (ids, read, cut)
     check_positions(one, tokenizer, claim)
 
 
-def check_positions(one: EvidenceInput, tokenizer: Any, claim: str) -> None:
+def check_positions(one, tokenizer, claim):
     mask, separator = tokenizer.mask_token_id, tokenizer.sep_token_id
     assert one.markers == [at for at, token in enumerate(one.ids) if token == mask]
     assert one.ids[one.claim - 1] == one.ids[-1] == separator
@@ -261,7 +249,7 @@ def check_positions(one: EvidenceInput, tokenizer: Any, claim: str) -> None:
             assert claim[begin:end].lower().replace("é", "e").replace("\ud800", "?") == word
 
 
-def test_sentences_are_read_until_the_input_is_full(tokenizer: Any) -> None:
+def test_sentences_are_read_until_the_input_is_full(tokenizer):
     encoder = EvidenceEncoder.of(tokenizer, 24)
     (one,) = encoder.encode(["Rome is a city."], [[("", "Rome is a city.")] * 9])
     assert one.cut
@@ -276,7 +264,7 @@ def test_sentences_are_read_until_the_input_is_full(tokenizer: Any) -> None:
     assert long.claim - 3 == MAX_SENTENCE_TOKENS
 
 
-def test_the_marker_is_an_unused_token_where_there_is_one(tmp_path: Path) -> None:
+def test_the_marker_is_an_unused_token_where_there_is_one(tmp_path):
     folder = write_classifier_directory(tmp_path / "model")
     tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
     tokenizer.add_tokens(["[unused1]"], special_tokens=True)
@@ -284,7 +272,7 @@ def test_the_marker_is_an_unused_token_where_there_is_one(tmp_path: Path) -> Non
     assert one.ids[one.markers[0]] == tokenizer.convert_tokens_to_ids("[unused1]")
 
 
-def test_a_tokenizer_without_a_special_token_is_refused(tmp_path: Path) -> None:
+def test_a_tokenizer_without_a_special_token_is_refused(tmp_path):
     folder = write_classifier_directory(tmp_path / "model")
     path = folder / "tokenizer_config.json"
     path.write_text(path.read_text().replace(', "mask_token": "[MASK]"', ""))

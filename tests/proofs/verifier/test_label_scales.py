@@ -1,9 +1,5 @@
 """The calibration of a verifier: its effect, and files that are refused."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -21,12 +17,12 @@ CLAIM, EVIDENCE = "Rome is a city.", [("", TEXT)]
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     return write_classifier_directory(tmp_path / "model")
 
 
 @pytest.mark.parametrize(("temperature", "neutral"), [(0.5, 0.0), (1.0, 1.5), (3.25, -2.0)])
-def test_logits_are_scaled(folder: Path, temperature: float, neutral: float) -> None:
+def test_logits_are_scaled(folder, temperature, neutral):
     """Neutral is shifted for the whole alone."""
     (plain,) = ClassifierVerifier.open(folder).read([CLAIM], [EVIDENCE])
     fitted = Calibration(bare=Scale(temperature, neutral), documents=Scale(5.0))
@@ -40,7 +36,7 @@ def test_logits_are_scaled(folder: Path, temperature: float, neutral: float) -> 
     np.testing.assert_allclose(found.labels, shifted / shifted.sum(), rtol=1e-4)
 
 
-def test_the_kind_of_evidence_decides() -> None:
+def test_the_kind_of_evidence_decides():
     scales = [Scale(1.5), Scale(2.0), Scale(3.0), Scale(4.0)]
     one, other, bare = ("Rome", "It is old."), ("Oslo", "It is cold."), ("", "It is big.")
     kinds = [[], [bare], [bare, bare], [one], [one, one], [one, bare], [one, other, one]]
@@ -48,7 +44,7 @@ def test_the_kind_of_evidence_decides() -> None:
     assert found == [1.5, 1.5, 1.5, 2, 3, 4, 4]
 
 
-def test_what_a_file_lacks_changes_nothing(folder: Path) -> None:
+def test_what_a_file_lacks_changes_nothing(folder):
     assert read_calibration(folder) == Calibration()
     (folder / CALIBRATION).write_text('{"document": {"neutral": 0.5}, "documents": {}}')
     assert read_calibration(folder) == Calibration(document=Scale(1.0, 0.5))
@@ -67,7 +63,7 @@ def test_what_a_file_lacks_changes_nothing(folder: Path) -> None:
         ('{"document": {"neutral": NaN}}', "field 'neutral': nan is not from"),
     ],
 )
-def test_bad_files_are_named(folder: Path, content: str, says: str) -> None:
+def test_bad_files_are_named(folder, content, says):
     (folder / CALIBRATION).write_text(content)
     with pytest.raises(ValueError, match=rf"calibration\.json: .*{says}"):
         ClassifierVerifier.open(folder)

@@ -1,7 +1,5 @@
 """Verifiers of every kind are opened by their names, or refused in plain words."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path
@@ -63,7 +61,7 @@ number = 3
 
 
 @pytest.fixture
-def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+def module(tmp_path, monkeypatch):
     (tmp_path / "own_verifiers.py").write_text(MODULE)
     (tmp_path / "broken_verifiers.py").write_text("import no_such_package_17")
     monkeypatch.syspath_prepend(tmp_path)
@@ -71,7 +69,7 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return "own_verifiers"
 
 
-def test_directories_are_told_apart(tmp_path: Path) -> None:
+def test_directories_are_told_apart(tmp_path):
     classifier = write_classifier_directory(tmp_path / "classifier")
     assert isinstance(open_verifier(classifier), ClassifierVerifier)
     model, tokenizer = new_model(write_classifier_directory(tmp_path / "start", labels=()), 1)
@@ -84,7 +82,7 @@ def test_directories_are_told_apart(tmp_path: Path) -> None:
         open_verifier(tmp_path / "own")
 
 
-def test_directories_without_a_verifier_are_named(tmp_path: Path) -> None:
+def test_directories_without_a_verifier_are_named(tmp_path):
     with pytest.raises(VerifierError, match=r"holds no verifier; expected verifier\.onnx, or"):
         open_verifier(tmp_path)
     with pytest.raises(VerifierError, match="none': no such directory; give that of a verifier"):
@@ -95,7 +93,7 @@ def test_directories_without_a_verifier_are_named(tmp_path: Path) -> None:
         open_verifier(folder)
 
 
-def test_a_class_of_the_user_is_a_verifier(module: str) -> None:
+def test_a_class_of_the_user_is_a_verifier(module):
     verifier = open_verifier(f"{module}:Good")
     assert isinstance(verifier, CustomVerifier)
     (reading,) = verifier.read(["Rome"], [[("", "Oslo")]])
@@ -116,7 +114,7 @@ def test_a_class_of_the_user_is_a_verifier(module: str) -> None:
         ("", "no such directory|holds no verifier"),
     ],
 )
-def test_names_that_are_no_class_are_told(module: str, name: str, says: str) -> None:
+def test_names_that_are_no_class_are_told(module, name, says):
     with pytest.raises(VerifierError, match=says):
         open_verifier(name or f"{module} x")
 
@@ -132,12 +130,12 @@ def test_names_that_are_no_class_are_told(module: str, name: str, says: str) -> 
         ("Logits", "field 'labels' of a reading: expected probabilities"),
     ],
 )
-def test_readings_of_a_class_are_checked(module: str, name: str, says: str) -> None:
+def test_readings_of_a_class_are_checked(module, name, says):
     with pytest.raises(VerifierError, match=f"verifier '{module}:{name}': .*{says}"):
         open_verifier(f"{module}:{name}").read(["Rome"], [[("", "Oslo")]])
 
 
-def test_a_chat_model_is_opened_with_its_settings() -> None:
+def test_a_chat_model_is_opened_with_its_settings():
     verifier = open_verifier("openai", chat=ChatSettings("m", "key", "http://localhost:1/v1"))
     assert isinstance(verifier, ChatVerifier)
     verifier.close()
@@ -145,7 +143,7 @@ def test_a_chat_model_is_opened_with_its_settings() -> None:
         open_verifier("openai")
 
 
-def test_the_import_loads_no_framework() -> None:
+def test_the_import_loads_no_framework():
     check = (
         "import sys; import proofs.verifier.open_verifier; "
         "print({'torch', 'transformers', 'openai', 'onnxruntime'} & {*sys.modules})"

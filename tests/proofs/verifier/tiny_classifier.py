@@ -1,10 +1,6 @@
 """A tiny random pair classifier in the layout of the hub."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Sequence
-from pathlib import Path
 
 import torch
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
@@ -19,11 +15,7 @@ TEXT = (
 )
 
 
-def write_classifier_directory(
-    folder: Path,
-    labels: Sequence[str] = ("CONTRADICTION", "NEUTRAL", "ENTAILMENT"),
-    width: int = 16,
-) -> Path:
+def write_classifier_directory(folder, labels=("CONTRADICTION", "NEUTRAL", "ENTAILMENT"), width=16):
     """Write a BERT with random weights; without labels, only the encoder."""
     core = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     core.normalizer = normalizers.BertNormalizer()

@@ -1,9 +1,5 @@
 """Catalogue headings: the rule, that it can be inverted, and samples with headings as titles."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 from click.testing import CliRunner
 from hypothesis import given
@@ -18,7 +14,6 @@ from training.data.samples import (
     RerankDocument,
     RerankSample,
     RetrieveSample,
-    Sample,
     catalogue_heading,
     read_samples,
     with_headings,
@@ -45,11 +40,11 @@ TITLES = st.builds(str.__add__, BASES, QUALIFIERS)
         ("", ""),
     ],
 )
-def test_the_last_word_comes_first_and_the_qualifier_last(title: str, heading: str) -> None:
+def test_the_last_word_comes_first_and_the_qualifier_last(title, heading):
     assert catalogue_heading(title) == heading
 
 
-def title_of(heading: str) -> str:
+def title_of(heading):
     """Invert the rule: move the first word of several, which ends with a comma, to the end."""
     base = base_title(heading)
     first, _, rest = base.partition(" ")
@@ -57,12 +52,12 @@ def title_of(heading: str) -> str:
 
 
 @given(TITLES)
-def test_different_titles_have_different_headings(title: str) -> None:
+def test_different_titles_have_different_headings(title):
     assert title_of(catalogue_heading(title)) == title
 
 
 @given(st.text())
-def test_a_heading_is_the_title_or_has_its_words_in_other_order(title: str) -> None:
+def test_a_heading_is_the_title_or_has_its_words_in_other_order(title):
     heading = catalogue_heading(title)
     one_word = len(base_title(title).split()) < 2
     assert (heading == title) == one_word
@@ -71,7 +66,7 @@ def test_a_heading_is_the_title_or_has_its_words_in_other_order(title: str) -> N
         assert sorted("".join(heading.split())) == sorted([*letters, ","])
 
 
-def samples() -> list[Sample]:
+def samples():
     evidence = (("Seth Meyers", "Seth Meyers hosts Late Night."), ("Alien (film)", "A film."))
     document = RerankDocument("Seth Meyers", ("A text.",), (0,))
     return [
@@ -81,7 +76,7 @@ def samples() -> list[Sample]:
     ]
 
 
-def test_all_titles_of_a_share_of_retrieval_samples_become_headings() -> None:
+def test_all_titles_of_a_share_of_retrieval_samples_become_headings():
     before, after = samples(), list(with_headings(samples(), 0.25, seed=3))
     changed = [two for one, two in zip(before, after, strict=True) if one != two]
     assert 30 < len(changed) < 70
@@ -95,13 +90,13 @@ def test_all_titles_of_a_share_of_retrieval_samples_become_headings() -> None:
     assert list(with_headings(samples(), 0.25, seed=4)) != after
 
 
-def test_none_or_all_retrieval_samples_are_changed() -> None:
+def test_none_or_all_retrieval_samples_are_changed():
     assert list(with_headings(samples(), 0, seed=0)) == samples()
     changed = zip(samples(), with_headings(samples(), 1, seed=0), strict=True)
     assert all((one != two) == isinstance(one, RetrieveSample) for one, two in changed)
 
 
-def test_link_prediction_writes_headings(tmp_path: Path) -> None:
+def test_link_prediction_writes_headings(tmp_path):
     golds = {}
     for share in ("0", "1"):
         out = tmp_path / f"{share}.jsonl"
@@ -114,7 +109,7 @@ def test_link_prediction_writes_headings(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("share", ["nan", "1.5", "-0.1"])
-def test_a_share_is_a_number_from_0_to_1(share: str, tmp_path: Path) -> None:
+def test_a_share_is_a_number_from_0_to_1(share, tmp_path):
     out = str(tmp_path / "out.jsonl")
     done = CliRunner().invoke(link_prediction.main, ["--headings", share, out])
     assert done.exit_code == 2 and "--headings" in done.output

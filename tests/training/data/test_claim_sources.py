@@ -1,18 +1,15 @@
 """The formats of training claims, and errors in bad records."""
 
-from __future__ import annotations
-
 import csv
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from admiral.errors import AdmiralError
 from admiral.gold import Label
 from admiral.records import Document
-from training.data.claim_sources import FORMATS, Source, SourceClaim, sample_claims, titles_of
+from training.data.claim_sources import FORMATS, Source, sample_claims, titles_of
 from training.data.evidence_corpora import PassageCorpus
 from trie.model.safe_tokenizer import TASKS
 
@@ -61,7 +58,7 @@ EX_FEVER = {
 }
 
 
-def write(path: Path, *records: dict[str, Any]) -> Path:
+def write(path, *records):
     if path.suffix == ".csv":
         with path.open("w", newline="", encoding="utf-8") as file:
             rows = csv.DictWriter(file, list(records[0]))
@@ -72,11 +69,11 @@ def write(path: Path, *records: dict[str, Any]) -> Path:
     return path
 
 
-def read(format: str, path: Path) -> list[SourceClaim]:
+def read(format, path):
     return list(Source.parse(f"{format}:{path}").claims())
 
 
-def test_hotpotqa_questions_have_paragraphs_and_supporting_sentences(tmp_path: Path) -> None:
+def test_hotpotqa_questions_have_paragraphs_and_supporting_sentences(tmp_path):
     (item,) = read("hotpotqa", write(tmp_path / "q.jsonl", QUESTION))
     assert [len(p.sentences) for p in item.passages] == [2, 3, 1]
     # The sentence that names the other document, and the one with the answer.
@@ -84,14 +81,14 @@ def test_hotpotqa_questions_have_paragraphs_and_supporting_sentences(tmp_path: P
     assert item.claim.label is None
 
 
-def test_fool_me_twice_has_gold_and_retrieved_sentences_of_one_page(tmp_path: Path) -> None:
+def test_fool_me_twice_has_gold_and_retrieved_sentences_of_one_page(tmp_path):
     (item,) = read("fool-me-twice", write(tmp_path / "f.jsonl", FOOL))
     (page,) = item.passages
     assert page.sentences == ("It was sold in 1890.", "It burned in 1900.")
     assert item.claim.sentences == (("Salt Mill", 1),) and item.claim.refuted is True
 
 
-def test_wice_has_alternative_sentences_of_one_page(tmp_path: Path) -> None:
+def test_wice_has_alternative_sentences_of_one_page(tmp_path):
     nothing = {**WICE, "label": "not_supported", "supporting_sentences": [[]]}
     no_title = {**WICE, "label": "supported", "evidence": ["Home", *WICE["evidence"][1:]]}
     item, empty, untitled = read("wice", write(tmp_path / "w.jsonl", WICE, nothing, no_title))
@@ -106,7 +103,7 @@ def test_wice_has_alternative_sentences_of_one_page(tmp_path: Path) -> None:
     assert untitled.claim.label is Label.SUPPORTS
 
 
-def test_creak_and_ex_fever_have_titles_only(tmp_path: Path) -> None:
+def test_creak_and_ex_fever_have_titles_only(tmp_path):
     (item,) = read("creak", write(tmp_path / "c.jsonl", CREAK))
     assert item.claim.titles == ("Salt Mill",) and item.claim.label is Label.REFUTES
     assert not item.passages and not item.claim.sentences
@@ -135,16 +132,14 @@ def test_creak_and_ex_fever_have_titles_only(tmp_path: Path) -> None:
         ("ex-fever", {**EX_FEVER, "label": "MAYBE"}, "label"),
     ],
 )
-def test_errors_name_record_and_field(
-    tmp_path: Path, format: str, record: dict[str, Any], field: str
-) -> None:
+def test_errors_name_record_and_field(tmp_path, format, record, field):
     path = write(tmp_path / ("x.csv" if format == "ex-fever" else "x.jsonl"), record)
     with pytest.raises(AdmiralError, match=rf"x\.(csv: row |jsonl:)1: field '{field}'"):
         read(format, path)
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_an_empty_file_is_an_error(tmp_path: Path, format: str) -> None:
+def test_an_empty_file_is_an_error(tmp_path, format):
     path = tmp_path / "empty"
     path.write_text("")
     with pytest.raises(AdmiralError, match="holds no claims"):
@@ -153,14 +148,14 @@ def test_an_empty_file_is_an_error(tmp_path: Path, format: str) -> None:
         read(format, tmp_path / "nowhere")
 
 
-def test_a_csv_file_must_be_utf_8(tmp_path: Path) -> None:
+def test_a_csv_file_must_be_utf_8(tmp_path):
     path = tmp_path / "x.csv"
     path.write_bytes(b"claim,label\n\xff\xfe,SUPPORT\n")
     with pytest.raises(AdmiralError, match="not CSV in UTF-8"):
         read("ex-fever", path)
 
 
-def test_sources_are_parsed() -> None:
+def test_sources_are_parsed():
     assert Source.parse("hover:a:b.jsonl") == Source("hover", Path("a:b.jsonl"), TASKS)
     named = Source.parse("gold/prove+rerank:x")
     assert named.tasks == ("prove", "rerank")
@@ -177,7 +172,7 @@ def test_sources_are_parsed() -> None:
             Source.parse(text)
 
 
-def test_claims_are_sampled_from_every_source(tmp_path: Path) -> None:
+def test_claims_are_sampled_from_every_source(tmp_path):
     first = write(tmp_path / "a.jsonl", *({**CREAK, "sentence": f"A{n}."} for n in range(9)))
     second = write(tmp_path / "b.jsonl", CREAK, {**CREAK, "entity": "Unknown"})
     sources = [Source.parse(f"creak:{first}"), Source.parse(f"creak:{second}")]
@@ -190,7 +185,7 @@ def test_claims_are_sampled_from_every_source(tmp_path: Path) -> None:
     assert claims != sample_claims(sources, corpus, 5, seed=1)
 
 
-def test_alternatives_that_the_corpus_lacks_are_left_out(tmp_path: Path) -> None:
+def test_alternatives_that_the_corpus_lacks_are_left_out(tmp_path):
     pages = [["Unknown", "Salt Mill"], ["Ida Penn", "Salt Mill"], ["Unknown"]]
     records = [{"claim": "c", "id": n, "gold_pages_union": union} for n, union in enumerate(pages)]
     source = Source.parse(f"pages:{write(tmp_path / 'p.jsonl', *records)}")
@@ -201,7 +196,7 @@ def test_alternatives_that_the_corpus_lacks_are_left_out(tmp_path: Path) -> None
     assert excluded == {"Unknown", "Salt Mill", "Ida Penn"}
 
 
-def test_other_formats_of_claims_can_be_excluded(tmp_path: Path) -> None:
+def test_other_formats_of_claims_can_be_excluded(tmp_path):
     path = tmp_path / "creak.jsonl"
     record = {"ex_id": "1", "sentence": "Rome is old.", "label": "true", "entity": "Rome"}
     path.write_text(json.dumps(record) + "\n")

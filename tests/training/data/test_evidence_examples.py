@@ -1,16 +1,19 @@
 """Examples of gold claims: complete evidence, evidence without a part, and other documents."""
 
-from __future__ import annotations
-
 import random
 
 import pytest
 
 from admiral.gold import GoldClaim, Label
+from admiral.kb import KnowledgeBase, demo_kb
 from admiral.records import Document
-from training.data.evidence_corpora import PassageCorpus
+from training.data.evidence_corpora import (
+    ExtendedCorpus,
+    PassageCorpus,
+    missing_evidence,
+    read_documents,
+)
 from training.data.evidence_examples import evidence_examples, page_examples
-from training.data.examples import Example
 
 DOCUMENTS = [
     Document("Rome", ("Rome is in Italy.", "It has seven hills.", "Rome is old.")),
@@ -28,21 +31,19 @@ PAGES = PassageCorpus(
 )
 
 
-def examples(
-    label: Label | None, *evidence: tuple[tuple[str, int], ...], seed: int = 0
-) -> list[Example]:
+def examples(label, *evidence, seed=0):
     claim = GoldClaim("1", "A claim.", label, evidence)
     return list(evidence_examples(claim, CORPUS, "s", random.Random(seed)))
 
 
-def labels(example: Example) -> dict[str, str | None]:
+def labels(example):
     """Return the label of each sentence by its text."""
     texts = (text for _, text in example.evidence)
     return dict(zip(texts, example.sentences, strict=True))
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_the_label_depends_on_what_is_missing(seed: int) -> None:
+def test_the_label_depends_on_what_is_missing(seed):
     whole, part, other = examples(Label.SUPPORTS, TWO, seed=seed)
     assert whole.label == "entailment"
     assert (
@@ -57,7 +58,7 @@ def test_the_label_depends_on_what_is_missing(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_sentences_of_refuting_evidence_may_do_either(seed: int) -> None:
+def test_sentences_of_refuting_evidence_may_do_either(seed):
     whole, part, _ = examples(Label.REFUTES, TWO, seed=seed)
     assert (whole.label, part.label) == ("contradiction", "not_entailment")
     assert labels(whole)["Rome is in Italy."] == "relevant"
@@ -71,24 +72,24 @@ def test_sentences_of_refuting_evidence_may_do_either(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_sentences_of_alternative_sets_are_never_missing_evidence(seed: int) -> None:
+def test_sentences_of_alternative_sets_are_never_missing_evidence(seed):
     _, part, _ = examples(Label.SUPPORTS, ONE, (("Rome", 2),), seed=seed)
     assert part.evidence == (("Rome", "Rome is in Italy."),)
 
 
-def test_claims_without_label_or_sentences_give_no_examples() -> None:
+def test_claims_without_label_or_sentences_give_no_examples():
     assert not examples(None, ONE)
     assert not examples(Label.SUPPORTS)
     assert not examples(Label.SUPPORTS, (("Bern", 0),))
 
 
-def of_pages(label: Label | None, *titles: str) -> list[Example]:
+def of_pages(label, *titles):
     sets = tuple(((title, None),) for title in titles)
     claim = GoldClaim("1", "The capital has seven hills and trams.", label, sets)
     return list(page_examples(claim, PAGES, "s", random.Random(0)))
 
 
-def test_the_closest_sentences_of_a_known_page_are_the_evidence() -> None:
+def test_the_closest_sentences_of_a_known_page_are_the_evidence():
     alone, among = of_pages(Label.REFUTES, "Bern", "Rome")
     for example in (alone, among):
         assert (example.label, example.weight) == ("contradiction", 0.5)
@@ -99,7 +100,7 @@ def test_the_closest_sentences_of_a_known_page_are_the_evidence() -> None:
     assert sum(title == "Rome" for title, _ in among.evidence) == 2
 
 
-def test_without_enough_information_the_evidence_is_what_retrieval_finds() -> None:
+def test_without_enough_information_the_evidence_is_what_retrieval_finds():
     (example,) = of_pages(Label.NOT_ENOUGH_INFO)
     assert example.label == "neutral"
     assert {title for title, _ in example.evidence} == {"Rome", "Oslo"}
@@ -108,12 +109,27 @@ def test_without_enough_information_the_evidence_is_what_retrieval_finds() -> No
 @pytest.mark.parametrize(
     ("label", "titles"), [(None, ("Rome",)), (Label.SUPPORTS, ()), (Label.SUPPORTS, ("Bern",))]
 )
-def test_other_claims_give_no_example_of_pages(
-    label: Label | None, titles: tuple[str, ...]
-) -> None:
+def test_other_claims_give_no_example_of_pages(label, titles):
     assert not of_pages(label, *titles)
 
 
-def test_claims_with_gold_sentences_are_left_to_others() -> None:
+def test_claims_with_gold_sentences_are_left_to_others():
     claim = GoldClaim("1", "A claim.", Label.SUPPORTS, ((("Rome", 0),),))
     assert not list(page_examples(claim, PAGES, "s", random.Random(0)))
+
+
+def test_extended_and_passage_corpora(user_cache, tmp_path):
+    pages = tmp_path / "pages.jsonl"
+    pages.write_text('{"title": "Nowhere", "sentences": ["It is not."]}\n')
+    documents = read_documents([pages])
+    with KnowledgeBase.open(demo_kb("bm25s")) as kb:
+        corpus = ExtendedCorpus(kb, documents)
+        assert corpus.row("Nowhere") == -1 and corpus.row("Seth Meyers") == kb.row("Seth Meyers")
+        assert missing_evidence(corpus, (("Nowhere", 0), ("Seth Meyers", 0))) is None
+        assert missing_evidence(corpus, (("Nowhere", 1),)) == (
+            "'Nowhere' has no sentence 1: it has 1, counted from 0"
+        )
+        assert corpus.search(["comedian"], 3) == kb.search(["comedian"], 3)
+    passages = PassageCorpus(documents.values())
+    assert passages.row("Nowhere") == 0 and passages.row("Erewhon") is None
+    assert [one.title for one in passages.search(["anything"], 5)[0]] == ["Nowhere"]

@@ -1,20 +1,29 @@
 """Training examples: their file form, bad records, and weights by source."""
 
-from __future__ import annotations
-
 import json
+import random
 from collections import Counter
+from dataclasses import replace
+from importlib import resources
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from admiral import Admiral, Claim
+from admiral.config import load_config
 from admiral.errors import AdmiralError, RecordError
+from admiral.gold import GoldClaim, Label, read_gold
+from admiral.kb import KnowledgeBase, demo_kb
+from admiral.records import Document
 from proofs.verifier.reading import LABELS
+from training.data.evidence_corpora import PassageCorpus
+from training.data.evidence_examples import joined_examples
 from training.data.examples import (
     EXAMPLE_LABELS,
     NOT_ENTAILMENT,
+    UNLABELLED,
     Example,
     check_weights,
     draw_examples,
@@ -23,12 +32,18 @@ from training.data.examples import (
     weighted,
     write_examples,
 )
+from training.data.selection_examples import selection_examples
+from training.data.sufficiency_examples import (
+    retrieved_examples,
+    sentence_claims,
+    sufficiency_examples,
+)
 
 SENTENCES = st.lists(st.tuples(st.text(), st.text(), st.sampled_from((*EXAMPLE_LABELS, None))))
 
 
 @st.composite
-def some_examples(draw: st.DrawFn) -> Example:
+def some_examples(draw):
     sentences, spans = (
         draw(SENTENCES),
         draw(st.lists(st.tuples(st.integers(0, 9), st.integers(10, 20)))),
@@ -46,15 +61,13 @@ def some_examples(draw: st.DrawFn) -> Example:
 
 
 @given(st.lists(some_examples(), min_size=1, max_size=5))
-def test_examples_round_trip(
-    tmp_path_factory: pytest.TempPathFactory, examples: list[Example]
-) -> None:
+def test_examples_round_trip(tmp_path_factory, examples):
     path = tmp_path_factory.mktemp("examples") / "examples.jsonl"
     write_examples(path, examples)
     assert list(read_examples([path])) == examples
 
 
-def test_files_are_read_after_each_other_and_empty_ones_are_an_error(tmp_path: Path) -> None:
+def test_files_are_read_after_each_other_and_empty_ones_are_an_error(tmp_path):
     paths = [tmp_path / name for name in ("a.jsonl", "b.jsonl")]
     one = Example("c", (("", "e"),), "neutral", "snli")
     write_examples(paths[0], [one])
@@ -80,9 +93,7 @@ def test_files_are_read_after_each_other_and_empty_ones_are_an_error(tmp_path: P
         ({"spans": [[0, 1, "relevant"]]}, "spans"),
     ],
 )
-def test_bad_records_name_file_line_and_field(
-    tmp_path: Path, change: dict[str, object], field: str
-) -> None:
+def test_bad_records_name_file_line_and_field(tmp_path, change, field):
     record = {"claim": "a", "evidence": [["", "b"]], "label": "neutral", "source": "snli"}
     path = tmp_path / "examples.jsonl"
     path.write_text(f"{json.dumps(record)}\n{json.dumps(record | change)}\n")
@@ -90,18 +101,18 @@ def test_bad_records_name_file_line_and_field(
         list(read_examples([path]))
 
 
-def some(counts: dict[str, int]) -> list[Example]:
+def some(counts):
     return [Example("c", (), "neutral", name) for name, n in counts.items() for _ in range(n)]
 
 
-def taken(examples: list[Example]) -> dict[str, float]:
-    sums: Counter[str] = Counter()
+def taken(examples):
+    sums = Counter()
     for example in examples:
-        sums[example.source] += example.weight  # type: ignore[assignment]
+        sums[example.source] += example.weight
     return {name: round(total, 3) for name, total in sums.items()}
 
 
-def test_weights_are_factors_of_sources_and_labels_and_zero_leaves_out() -> None:
+def test_weights_are_factors_of_sources_and_labels_and_zero_leaves_out():
     examples = some({"a": 16, "b": 4, "c": 2})
     assert taken(weighted(examples, {})) == {"a": 16, "b": 4, "c": 2}
     label = examples[0].label
@@ -113,7 +124,7 @@ def test_weights_are_factors_of_sources_and_labels_and_zero_leaves_out() -> None
         check_weights(examples, {"d": 1})
 
 
-def test_whole_groups_of_each_source_are_drawn() -> None:
+def test_whole_groups_of_each_source_are_drawn():
     examples = [
         Example(f"{source} {n}", (), "neutral", source, group=f"{n // 3}" if source == "a" else "")
         for source in ("a", "b")
@@ -128,7 +139,7 @@ def test_whole_groups_of_each_source_are_drawn() -> None:
     assert draw_examples(examples, 1000, 0) == examples
 
 
-def test_sources_are_summed_up() -> None:
+def test_sources_are_summed_up():
     labels = {"b": ("neutral", "entailment", "neutral"), "a": ("contradiction",)}
     examples = [
         Example("c", (), label, source, weight=1.5)
@@ -139,3 +150,150 @@ def test_sources_are_summed_up() -> None:
         ("a", "1 contradiction", "2"),
         ("b", "1 entailment, 2 neutral", "4"),
     ]
+
+
+def parts(count):
+    return [
+        Example(f"Claim {n} {label}.", (("", f"Sentence {n} {label}."),), label, "s")
+        for n in range(count)
+        for label in ("entailment", "neutral", "contradiction")
+    ]
+
+
+@given(st.integers(0, 10_000))
+def test_labels_follow_from_the_parts(seed):
+    for one in joined_examples([*parts(12), *(Example("x", (), "entailment", "o"),)], "s", seed):
+        assert one.source == "s-joined"
+        labels = []
+        for begin, end, label in one.spans:
+            text = one.claim[begin:end]
+            own = text.split()[-1]
+            has_evidence = any(
+                text.split()[1] == t.split()[1] and own in t for _, t in one.evidence
+            )
+            assert label == (own if has_evidence else "neutral")
+            labels.append(label)
+        assert one.claim.endswith(".")
+        expected = "contradiction" if "contradiction" in labels else "neutral"
+        assert one.label == ("entailment" if set(labels) == {"entailment"} else expected)
+
+
+def test_no_label_prevails_and_the_same_seed_gives_the_same():
+    examples = parts(2000)
+    found = list(joined_examples(examples, "s", 3))
+    counts = Counter(one.label for one in found)
+    assert max(counts.values()) < 0.5 * len(found)
+    assert min(counts.values()) > 0.2 * len(found)
+    assert found == list(joined_examples(examples, "s", 3))
+    assert found != list(joined_examples(examples, "s", 4))
+    assert list(joined_examples(examples, "other", 3)) == []
+
+
+DOCUMENTS = [
+    Document("Rome", ("Rome is in Italy.", "It has seven hills.", "Rome is old.")),
+    Document("Italy", ("Italy is in Europe.", "Its capital is Rome.")),
+    Document("Oslo", ("Oslo is in Norway.", "It is a cold capital in Europe.", "It has trams.")),
+]
+GOLD = {("Rome", "Rome is in Italy."), ("Italy", "Italy is in Europe.")}
+
+
+def examples(claim, seed):
+    return list(selection_examples(claim, PassageCorpus(DOCUMENTS), "s", random.Random(seed)))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_gold_sentences_are_relevant_and_what_is_known_comes_first(seed):
+    claim = GoldClaim("1", "Rome is in Europe.", Label.SUPPORTS, ((("Rome", 0), ("Italy", 0)),))
+    found = examples(claim, seed)
+    assert len(found) in (2, 3)
+    known = []
+    for example in found:
+        assert (example.label, example.weight, example.group) == (UNLABELLED, 1.0, "1")
+        labels = dict(zip(example.evidence, example.sentences, strict=True))
+        assert len(labels) == len(example.evidence)
+        assert {one for one, label in labels.items() if label == "relevant"} <= GOLD
+        assert all(label == "neutral" for one, label in labels.items() if one not in GOLD)
+        known.append(sum(one in GOLD for one in example.evidence))
+    # With nothing known, one to all of the gold sentences are candidates; later, the missing one.
+    assert 1 <= known[0] <= 2 and known[1] == 2
+
+
+def test_without_gold_sentences_the_closest_one_counts_less():
+    claim = GoldClaim("1", "Oslo is a cold capital.", Label.SUPPORTS, ((("Oslo", None),),))
+    for example in examples(claim, 0):
+        labels = dict(zip(example.evidence, example.sentences, strict=True))
+        assert labels["Oslo", "It is a cold capital in Europe."] == "relevant"
+        assert example.weight == 0.5
+
+
+def test_claims_without_gold_documents_here_have_none():
+    assert examples(GoldClaim("1", "A.", Label.SUPPORTS, ((("Paris", 0),),)), 0) == []
+    assert examples(GoldClaim("1", "A.", Label.SUPPORTS, ((("Paris", None),),)), 0) == []
+    assert examples(GoldClaim("1", "A.", Label.NOT_ENOUGH_INFO, ()), 0) == []
+
+
+DEMO = Path(str(resources.files("admiral"))) / "data" / "demo" / "claims.jsonl"
+# Stages that take little time.
+QUICK = ("reranker=bm25", "judge=never", "title_beams=0", "beam_size=4", "hops=2")
+
+
+@pytest.fixture(scope="module")
+def kb(user_cache):
+    with KnowledgeBase.open(demo_kb()) as opened:
+        yield opened
+
+
+def test_incomplete_evidence_lacks_one_gold_document(kb):
+    claims = list(read_gold(DEMO))[:30]
+    examples = list(sufficiency_examples(kb, claims, seed=3))
+    assert len(examples) == 60
+    for claim, full, part in zip(claims, examples[::2], examples[1::2], strict=True):
+        gold = {(t, kb.document(t).sentences[i]) for t, i in claim.sentences}
+        assert full.claim == part.claim == claim.claim
+        assert full.sufficient and not part.sufficient
+        assert gold <= set(full.evidence)
+        lost = gold - set(part.evidence)
+        assert len({title for title, _ in lost}) == 1
+        (title,) = {title for title, _ in lost}
+        assert title not in {t for t, _ in part.evidence}
+        assert len(full.evidence) == max(5, len(gold)) and len(part.evidence) >= 5 - len(lost)
+    # The examples of a claim depend on the seed, not on other claims.
+    assert list(sufficiency_examples(kb, claims[7:8], seed=3)) == examples[14:16]
+    assert list(sufficiency_examples(kb, claims, seed=4)) != examples
+    unknown = GoldClaim("1", "No.", None, ((("No such title", 0),),))
+    assert list(sufficiency_examples(kb, [unknown])) == []
+
+
+def test_selected_evidence_is_labelled_by_its_documents(user_cache):
+    claims = [replace(claim, id=str(n)) for n, claim in enumerate(list(read_gold(DEMO))[:8])]
+    with Admiral.from_pretrained(config=load_config(None, QUICK)) as system:
+        examples = list(retrieved_examples(system, claims, seed=1))
+        assert examples == list(retrieved_examples(system, claims, seed=1))
+        results = list(system.retrieve_many([Claim(c.id, c.claim) for c in claims]))
+    withheld = 0
+    for claim, result, cases in zip(claims, results, examples, strict=True):
+        chosen = [tuple((s.title, s.text) for s in hop.evidence) for hop in result.hops]
+        extra = [example for example in cases if example.evidence not in chosen]
+        assert [e.evidence for e in cases if e not in extra] == [c for c in chosen if c]
+        gold = set(claim.titles)
+        for example in cases:
+            assert example.claim == claim.claim and example.gold_documents == len(gold)
+            assert example.sufficient == (gold <= {title for title, _ in example.evidence})
+        for example in extra:
+            withheld += 1
+            assert len(gold - {title for title, _ in example.evidence}) == 1 and len(extra) == 1
+            first = next(c for c in chosen if gold <= {title for title, _ in c})
+            assert set(example.evidence) < set(first)
+    assert withheld > 2
+    assert {example.sufficient for cases in examples for example in cases} == {True, False}
+
+
+def test_sentence_claims_come_with_and_without_their_document(kb):
+    claim_examples = list(sufficiency_examples(kb, list(read_gold(DEMO))[:30]))
+    examples = list(sentence_claims(claim_examples))
+    assert len(examples) > 20 and {example.sufficient for example in examples} == {True, False}
+    for example in examples:
+        titles = [title for title, sentence in example.evidence if sentence == example.claim]
+        assert len(titles) == example.sufficient
+        assert all(title in example.claim for title in titles)
+    assert list(sentence_claims(claim_examples)) == examples

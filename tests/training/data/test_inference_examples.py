@@ -1,10 +1,7 @@
 """Examples of natural language inference: files, mismatched and surrounded evidence, names."""
 
-from __future__ import annotations
-
 import gzip
 import json
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -23,21 +20,21 @@ from training.data.inference_examples import (
 )
 
 
-def write(path: Path, *records: dict[str, str]) -> Path:
+def write(path, *records):
     with gzip.open(path, "wt") as file:
         file.writelines(json.dumps(record) + "\n" for record in records)
     return path
 
 
-def record(source: str, label: str, premise: str = "A dog.") -> dict[str, str]:
+def record(source, label, premise="A dog."):
     return {"premise": premise, "hypothesis": "An animal.", "label": label, "source": source}
 
 
-def untitled(claim: str, *texts: str, label: str = "entailment", source: str = "fever") -> Example:
+def untitled(claim, *texts, label="entailment", source="fever"):
     return Example(claim, tuple(("", text) for text in texts), label, source)
 
 
-def test_each_sentence_of_a_premise_is_one_of_the_evidence(tmp_path: Path) -> None:
+def test_each_sentence_of_a_premise_is_one_of_the_evidence(tmp_path):
     path = write(
         tmp_path / "all.jsonl.gz",
         record("snli", "entailment"),
@@ -53,7 +50,7 @@ def test_each_sentence_of_a_premise_is_one_of_the_evidence(tmp_path: Path) -> No
     assert len(list(read_inference_examples(path, non_commercial=True))) == 4
 
 
-def test_a_folder_gives_the_files_of_a_split(tmp_path: Path) -> None:
+def test_a_folder_gives_the_files_of_a_split(tmp_path):
     train = write(tmp_path / "b.train.jsonl.gz", record("b", "neutral"))
     dev = write(tmp_path / "b.dev.jsonl.gz", record("b", "neutral"))
     assert inference_files(tmp_path, "train") == [train]
@@ -62,7 +59,7 @@ def test_a_folder_gives_the_files_of_a_split(tmp_path: Path) -> None:
         inference_files(tmp_path, "test")
 
 
-def test_a_missing_field_is_named(tmp_path: Path) -> None:
+def test_a_missing_field_is_named(tmp_path):
     path = write(tmp_path / "a.jsonl.gz", {"premise": "A dog.", "label": "neutral"})
     with pytest.raises(RecordError, match=r"a\.jsonl\.gz:1.*hypothesis"):
         list(read_inference_examples(path))
@@ -83,7 +80,7 @@ def test_a_missing_field_is_named(tmp_path: Path) -> None:
         ("", False),
     ],
 )
-def test_titles_are_found_as_whole_names(text: str, named: bool) -> None:
+def test_titles_are_found_as_whole_names(text, named):
     names = TitleNames(["New York", "Alien (film)", "1984", "Seven_Samurai", "(band)"])
     assert names.in_text(text) is named
     assert names.in_example(untitled(text, "A dog.")) is named
@@ -94,7 +91,7 @@ def test_titles_are_found_as_whole_names(text: str, named: bool) -> None:
 @given(
     st.lists(st.text("AaBb ", min_size=1, max_size=6), max_size=3), st.text("AaBb .", max_size=12)
 )
-def test_names_are_runs_of_words_that_begin_with_a_capital(titles: list[str], text: str) -> None:
+def test_names_are_runs_of_words_that_begin_with_a_capital(titles, text):
     words = text.replace(".", " ").split()
     runs = {
         tuple(words[begin:end])
@@ -116,7 +113,7 @@ CLAIM, EVIDENCE = "Rome has steep hills and trams.", "The city lies on seven ste
 EXAMPLE = untitled(CLAIM, EVIDENCE)
 
 
-def test_the_evidence_stands_among_the_closest_sentences() -> None:
+def test_the_evidence_stands_among_the_closest_sentences():
     made = [e for seed in range(20) for e in surrounded_examples([EXAMPLE], "fever", CORPUS, seed)]
     assert {(e.claim, e.label) for e in made} == {(CLAIM, "entailment")}
     places = [example.evidence.index(("", EVIDENCE)) for example in made]
@@ -130,18 +127,18 @@ def test_the_evidence_stands_among_the_closest_sentences() -> None:
     assert "Rome is old." not in added
 
 
-def test_neutral_examples_and_other_sources_are_not_surrounded() -> None:
+def test_neutral_examples_and_other_sources_are_not_surrounded():
     neutral = untitled(CLAIM, EVIDENCE, label="neutral")
     other = untitled(CLAIM, EVIDENCE, source="snli")
     assert not list(surrounded_examples([neutral, other], "fever", CORPUS, 0))
 
 
-def test_evidence_that_has_all_that_is_found_is_not_repeated() -> None:
+def test_evidence_that_has_all_that_is_found_is_not_repeated():
     whole = untitled(CLAIM, "Rome has seven hills and old trams.", "Trams are on hills.")
     assert not list(surrounded_examples([whole], "fever", CORPUS, 0))
 
 
-def test_most_evidence_of_a_source_gets_a_title_that_the_claim_names() -> None:
+def test_most_evidence_of_a_source_gets_a_title_that_the_claim_names():
     examples = [
         Example(
             f"The painter Ada Moss{n} was born in Rome.",

@@ -1,7 +1,5 @@
 """fairseq's parallel text: lines stay aligned, files are written as a whole."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 
@@ -23,7 +21,7 @@ KEEP = settings(deadline=None, suppress_health_check=list(HealthCheck))
 
 @KEEP
 @given(PAIRS)
-def test_escaped_text_comes_back(tmp_path: Path, pairs: list[TextPair]) -> None:
+def test_escaped_text_comes_back(tmp_path, pairs):
     assert write_parallel_text(tmp_path, "train", pairs, escape=True) == len(pairs)
     assert list(read_parallel_text(tmp_path, "train", escaped=True)) == pairs
     for side in ("source", "target"):
@@ -34,7 +32,7 @@ def test_escaped_text_comes_back(tmp_path: Path, pairs: list[TextPair]) -> None:
 
 @KEEP
 @given(PAIRS)
-def test_plain_text_is_written_as_it_is_or_refused(tmp_path: Path, pairs: list[TextPair]) -> None:
+def test_plain_text_is_written_as_it_is_or_refused(tmp_path, pairs):
     broken = [n for n, p in enumerate(pairs, 1) if set("\n\r") & {*p.source, *p.target}]
     if broken:
         with pytest.raises(RecordError, match=rf"train\.(source|target):{broken[0]}: field '"):
@@ -47,8 +45,8 @@ def test_plain_text_is_written_as_it_is_or_refused(tmp_path: Path, pairs: list[T
         assert written == "".join(f"{getattr(pair, side)}\n" for pair in pairs).encode()
 
 
-def test_pairs_are_streamed(tmp_path: Path) -> None:
-    alive: list[int] = []
+def test_pairs_are_streamed(tmp_path):
+    alive = []
 
     def endless():
         for number in range(20_000):
@@ -62,7 +60,7 @@ def test_pairs_are_streamed(tmp_path: Path) -> None:
     reader.close()
 
 
-def test_a_failure_in_the_middle_leaves_the_old_pair(tmp_path: Path) -> None:
+def test_a_failure_in_the_middle_leaves_the_old_pair(tmp_path):
     old = [TextPair("a", "b")]
     write_parallel_text(tmp_path, "train", old)
 
@@ -79,16 +77,14 @@ def test_a_failure_in_the_middle_leaves_the_old_pair(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("calls", range(4))
-def test_a_crash_between_the_renames_never_mixes_two_writes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, calls: int
-) -> None:
+def test_a_crash_between_the_renames_never_mixes_two_writes(tmp_path, monkeypatch, calls):
     """Whichever call on the file system is the last, the reader sees one write or an error."""
     old, new = [TextPair("old", "old")], [TextPair("new", "new")]
     write_parallel_text(tmp_path, "train", old)
     done = 0
 
     def dying(real):
-        def call(path: Path, *args: object, **kwargs: object) -> object:
+        def call(path, *args, **kwargs):
             nonlocal done
             if done >= calls:
                 raise SystemExit("killed")  # and nothing after it happens, clean-up included
@@ -121,7 +117,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_bad_files_are_named_by_line(tmp_path: Path, case: str) -> None:
+def test_bad_files_are_named_by_line(tmp_path, case):
     source, target, message = BAD[case]
     (tmp_path / "train.source").write_bytes(source)
     (tmp_path / "train.target").write_bytes(target)
@@ -130,14 +126,14 @@ def test_bad_files_are_named_by_line(tmp_path: Path, case: str) -> None:
 
 
 @pytest.mark.parametrize("line", ["a\\", "\\t"])
-def test_broken_escapes_are_named_by_line(tmp_path: Path, line: str) -> None:
+def test_broken_escapes_are_named_by_line(tmp_path, line):
     write_parallel_text(tmp_path, "train", [TextPair("a", "b"), TextPair("a", line)])
     with pytest.raises(RecordError, match=r"train.target:2: .*escape"):
         list(read_parallel_text(tmp_path, "train", escaped=True))
     assert next(read_parallel_text(tmp_path, "train")) == TextPair("a", "b")
 
 
-def test_windows_line_ends_and_a_last_line_without_end(tmp_path: Path) -> None:
+def test_windows_line_ends_and_a_last_line_without_end(tmp_path):
     (tmp_path / "valid.source").write_bytes(b"a\r\n\r\nb")
     (tmp_path / "valid.target").write_bytes(b"c\n\nd\n")
     assert list(read_parallel_text(tmp_path, "valid")) == [
@@ -147,7 +143,7 @@ def test_windows_line_ends_and_a_last_line_without_end(tmp_path: Path) -> None:
     ]
 
 
-def test_missing_file_and_bad_split(tmp_path: Path) -> None:
+def test_missing_file_and_bad_split(tmp_path):
     with pytest.raises(AdmiralError, match=r"train.source: cannot be read .*needs both"):
         list(read_parallel_text(tmp_path, "train"))
     for split in ("", "a/b", ".."):
@@ -155,12 +151,12 @@ def test_missing_file_and_bad_split(tmp_path: Path) -> None:
             write_parallel_text(tmp_path, split, [])
 
 
-def test_unwritable_and_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unwritable_and_full_disk(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     with pytest.raises(AdmiralError, match="cannot be written"):
         write_parallel_text(tmp_path / "file", "train", [])
 
-    def full(_: int) -> None:
+    def full(_):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)

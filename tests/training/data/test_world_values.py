@@ -1,7 +1,5 @@
 """Phrases of numbers and times, read by an independent parser that decides whether they hold."""
 
-from __future__ import annotations
-
 import random
 import re
 
@@ -37,7 +35,7 @@ CENTURIES = {
 AGO = {"a century": 100, "fifty years": 50, "two centuries": 200}
 
 
-def number(text: str) -> float:
+def number(text):
     """Return the number that a text says, digits or words."""
     if text in WORDS:
         return WORDS[text]
@@ -45,7 +43,7 @@ def number(text: str) -> float:
     return float(million.replace(",", "")) * (10**6 if million != text else 1)
 
 
-def holds_of_number(text: str, value: float) -> bool:
+def holds_of_number(text, value):
     """Return whether a quantity, without its unit, holds of a number."""
     head = re.match(
         r"(more than|over|at least|fewer than|less than|at most|no more than|exactly|about) (.*)",
@@ -69,7 +67,7 @@ def holds_of_number(text: str, value: float) -> bool:
     }[head[1]]
 
 
-def holds_of_year(text: str, year: int) -> bool:
+def holds_of_year(text, year):
     """Return whether a time holds of a year."""
     if match := re.fullmatch(r"(more|less) than (.*) ago", text):
         return (2024 - year > AGO[match[2]]) == (match[1] == "more")
@@ -96,7 +94,7 @@ def holds_of_year(text: str, year: int) -> bool:
 
 
 @given(st.integers(2, 4_000_000), st.lists(st.integers(2, 4_000_000), max_size=3), SEEDS)
-def test_claims_on_numbers_are_right(value: int, others: list[int], seed: int) -> None:
+def test_claims_on_numbers_are_right(value, others, seed):
     phrases = number_claims(value, "rooms", others, random.Random(seed), 6)
     assert [p.label for p in phrases] == ["entailment", "contradiction"] * 3
     for phrase in phrases:
@@ -105,7 +103,7 @@ def test_claims_on_numbers_are_right(value: int, others: list[int], seed: int) -
 
 
 @given(st.integers(1101, 2022), st.lists(st.integers(1101, 2022), max_size=3), SEEDS)
-def test_claims_on_years_are_right(year: int, others: list[int], seed: int) -> None:
+def test_claims_on_years_are_right(year, others, seed):
     phrases = time_claims(year, others, random.Random(seed), 6)
     assert [p.label for p in phrases] == ["entailment", "contradiction"] * 3
     for phrase in phrases:
@@ -113,9 +111,7 @@ def test_claims_on_years_are_right(year: int, others: list[int], seed: int) -> N
 
 
 @given(st.integers(2, 50_000), st.sampled_from(("rooms", "metres")), SEEDS)
-def test_claims_on_bounds_hold_of_all_none_or_some_numbers(
-    value: int, unit: str, seed: int
-) -> None:
+def test_claims_on_bounds_hold_of_all_none_or_some_numbers(value, unit, seed):
     words, phrases = vague_number(value, unit, random.Random(seed))
     texts = [text.removesuffix(f" {unit}") for text in (words, *(p.text for p in phrases))]
     # What holds changes only near a number that is named. Metres also lie between whole numbers.
@@ -130,14 +126,14 @@ def test_claims_on_bounds_hold_of_all_none_or_some_numbers(
         assert label_of(held) == phrase.label, (words, phrase.text)
 
 
-def label_of(held: set[bool]) -> str:
+def label_of(held):
     if len(held) == 2:
         return "neutral"
     return "entailment" if held == {True} else "contradiction"
 
 
 @given(st.integers(1101, 2015), SEEDS)
-def test_claims_on_vague_times_hold_in_all_none_or_some_years(year: int, seed: int) -> None:
+def test_claims_on_vague_times_hold_in_all_none_or_some_years(year, seed):
     words, phrases = vague_time(year, random.Random(seed))
     possible = [y for y in range(300, 2400) if holds_of_year(words, y)]
     assert len({phrase.label for phrase in phrases}) == 2
@@ -146,7 +142,7 @@ def test_claims_on_vague_times_hold_in_all_none_or_some_years(year: int, seed: i
         assert label_of(held) == phrase.label, (words, phrase.text)
 
 
-def test_words_on_whose_limits_readers_differ_are_not_used_there() -> None:
+def test_words_on_whose_limits_readers_differ_are_not_used_there():
     claim = Range("in the 19th century", 1802, 1899, (2, 1))
     assert claim.label(1850, 1850) == "entailment"
     assert claim.label(1901, 1901) == "contradiction"
@@ -155,18 +151,18 @@ def test_words_on_whose_limits_readers_differ_are_not_used_there() -> None:
 
 
 @given(st.integers(0, 5_000_000), SEEDS)
-def test_evidence_states_its_number(value: int, seed: int) -> None:
+def test_evidence_states_its_number(value, seed):
     assert (
         number(number_phrase(value, "rooms", random.Random(seed)).removesuffix(" rooms")) == value
     )
 
 
 @given(st.integers(1101, 2022), SEEDS)
-def test_evidence_states_its_year(year: int, seed: int) -> None:
+def test_evidence_states_its_year(year, seed):
     assert time_phrase(year, random.Random(seed)).endswith(f" {year}")
 
 
-def test_articles() -> None:
+def test_articles():
     assert [article(noun) for noun in ("owl", "Italian", "bat")] == [
         "an owl",
         "an Italian",

@@ -1,16 +1,15 @@
 """Examples about invented worlds: labels are consistent, and no claim gives its own away."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections import Counter, defaultdict
 from itertools import islice
+from pathlib import Path
 
 import pytest
 
-from training.data.examples import Example
-from training.data.world_entities import World
+import training.data.world_entities as module
+from training.data.world_entities import World, fill, lexicon, read_lexicon
 from training.data.world_scenes import Stated
 from training.data.worlds import SCENES, scene_examples, without, world_examples
 
@@ -18,22 +17,22 @@ COUNT = 6000
 
 
 @pytest.fixture(scope="module")
-def examples() -> list[Example]:
+def examples():
     return list(islice(world_examples(7), COUNT))
 
 
-def test_the_seed_decides(examples: list[Example]) -> None:
+def test_the_seed_decides(examples):
     assert list(islice(world_examples(7), 500)) == examples[:500]
     assert list(islice(world_examples(8), 500)) != examples[:500]
 
 
-def test_every_scene_occurs_and_can_be_chosen(examples: list[Example]) -> None:
+def test_every_scene_occurs_and_can_be_chosen(examples):
     assert {example.group.split()[0] for example in examples} == set(SCENES)
     chosen = islice(world_examples(0, ["rank"]), 50)
     assert {example.group.split()[0] for example in chosen} == {"rank"}
 
 
-def test_the_labels_of_sentences_agree_with_that_of_the_whole(examples: list[Example]) -> None:
+def test_the_labels_of_sentences_agree_with_that_of_the_whole(examples):
     for example in examples:
         assert len(example.sentences) == len(example.evidence) > 0
         known = {name for name in example.sentences if name is not None}
@@ -46,7 +45,7 @@ def test_the_labels_of_sentences_agree_with_that_of_the_whole(examples: list[Exa
             assert "contradiction" not in known
 
 
-def test_spans_lie_in_the_claim_and_agree_with_its_label(examples: list[Example]) -> None:
+def test_spans_lie_in_the_claim_and_agree_with_its_label(examples):
     for example in examples:
         end = 0
         for begin, after, _ in example.spans:
@@ -61,14 +60,14 @@ def test_spans_lie_in_the_claim_and_agree_with_its_label(examples: list[Example]
             assert "contradiction" not in names
 
 
-def test_groups_hold_the_examples_of_one_scene(examples: list[Example]) -> None:
+def test_groups_hold_the_examples_of_one_scene(examples):
     numbers = [int(example.group.split()[-1]) for example in examples]
     assert numbers == sorted(numbers)
     assert all(example.source == "worlds" for example in examples)
 
 
 @pytest.mark.parametrize("name", SCENES)
-def test_without_what_decides_a_claim_is_open(name: str) -> None:
+def test_without_what_decides_a_claim_is_open(name):
     removed = 0
     for seed in range(40):
         rng = random.Random(seed)
@@ -89,7 +88,7 @@ def test_without_what_decides_a_claim_is_open(name: str) -> None:
     assert removed > 5
 
 
-def test_times_that_may_decide_the_same_are_removed_too() -> None:
+def test_times_that_may_decide_the_same_are_removed_too():
     founded = Stated("Rome", "It was founded in 1900.", "fact", dated=True)
     closed = Stated("Rome", "It was closed in 1950.", dated=True)
     other = Stated("Oslo", "It was closed in 1950.", dated=True)
@@ -98,10 +97,10 @@ def test_times_that_may_decide_the_same_are_removed_too() -> None:
     assert without([tall, closed, other], "fact") == [tall, closed, other]
 
 
-def test_claims_alone_do_not_give_their_labels_away(examples: list[Example]) -> None:
+def test_claims_alone_do_not_give_their_labels_away(examples):
     labels = Counter(example.label for example in examples)
     assert max(labels.values()) < 0.4 * len(examples)
-    words: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    words = defaultdict(Counter)
     for example in examples:
         for word in set(re.findall(r"[a-z]{3,}", example.claim)):
             words[word][example.label] += 1
@@ -110,7 +109,7 @@ def test_claims_alone_do_not_give_their_labels_away(examples: list[Example]) -> 
             assert max(counts.values()) < 0.72 * counts.total(), (word, counts)
 
 
-def test_texts_are_whole_sentences(examples: list[Example]) -> None:
+def test_texts_are_whole_sentences(examples):
     for example in examples:
         texts = [example.claim, *(text for _, text in example.evidence)]
         assert len(set(example.evidence)) == len(example.evidence)
@@ -121,7 +120,90 @@ def test_texts_are_whole_sentences(examples: list[Example]) -> None:
             assert not re.search(r"\b[BCEHJKNPRSTVY]\b", text), text
 
 
-def test_pronouns_have_titles(examples: list[Example]) -> None:
+def test_pronouns_have_titles(examples):
     for example in examples:
         for title, text in example.evidence:
             assert title or not re.match(r"(?:It|He|She) ", text)
+
+
+@pytest.mark.parametrize("kind", lexicon().kinds)
+def test_facts_are_fixed_distinct_and_in_order(kind):
+    for seed in range(30):
+        world = World(random.Random(seed))
+        entity = world.entity(kind)
+        names = list(lexicon().relations[kind])
+        world.rng.shuffle(names)
+        values = {name: world.fact(entity, name) for name in names}
+        assert values == {name: world.fact(entity, name) for name in names}
+        times = [int(str(values[name])) for name in lexicon().times(kind)]
+        assert times == sorted(set(times))
+        places = [
+            str(v) for n, v in values.items() if lexicon().relations[kind][n].value == "place"
+        ]
+        assert len(set(places)) == len(places)
+
+
+def test_names_are_new_and_people_have_their_pronouns():
+    world = World(random.Random(0))
+    people = [world.entity("person") for _ in range(100)]
+    assert len({person.title.split()[1] for person in people}) == 100
+    for person in people:
+        is_female = person.title.split()[0] in lexicon().names["female"]
+        assert (person.pronoun, person.possessive) == (
+            ("she", "her") if is_female else ("he", "his")
+        )
+
+
+@pytest.mark.parametrize("kind", ["person", "building", "school", "company", "film"])
+def test_a_namesake_has_nearly_the_same_name(kind):
+    for seed in range(20):
+        world = World(random.Random(seed))
+        entity = world.entity(kind)
+        twin = world.namesake(entity)
+        assert twin.title != entity.title
+        assert set(twin.title.split()) & set(entity.title.split())
+
+
+FILE = Path(module.__file__).with_name("worlds.yaml")
+
+
+def test_values_replace_capital_letters_once():
+    assert fill("S of V in Y", S="V Works", V="the SS Y", Y="1900") == "V Works of the SS Y in 1900"
+    assert fill("A and B", A="one") == "one and B"
+
+
+def test_times_are_in_the_order_in_which_things_happen():
+    assert lexicon().times("person") == ["born", "debut", "withdrew"]
+
+
+def test_tables_name_known_kinds_and_relations():
+    read = lexicon()
+    relations = {(kind, name) for kind, own in read.relations.items() for name in own}
+    for table in ("bridges", "shared", "changes", "memberships", "degrees"):
+        assert {(kind, name) for kind, name, *_ in read.tables[table]} <= relations
+    assert {(k, name) for k, *names in read.tables["orders"] for name in names} <= relations
+    for table in ("opposites", "paraphrases", "groups"):
+        assert {row[0] for row in read.tables[table]} <= read.kinds.keys()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("predicates: [was born V]", "predicates: [was born]", "relation 'born' of 'person'"),
+        (
+            "value: time, predicates: [was born V]",
+            "value: epoch, predicates: [was born V]",
+            "'born'",
+        ),
+        ("low: 1820, high: 1985", "low: 1985, high: 1820", "'born'"),
+        ('["no", not all', "[no, not all", "quote it"),
+        ("relations:", "relation:", "is malformed"),
+    ],
+)
+def test_a_malformed_entry_is_named(tmp_path, old, new, message):
+    text = FILE.read_text()
+    assert old in text
+    path = tmp_path / "worlds.yaml"
+    path.write_text(text.replace(old, new, 1))
+    with pytest.raises(ValueError, match=message):
+        read_lexicon(path)

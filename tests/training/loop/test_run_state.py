@@ -1,19 +1,25 @@
 """Saved states of runs: round trip, and states that are refused."""
 
-from __future__ import annotations
-
-from pathlib import Path
+import io
+import stat
+import sys
+from dataclasses import replace
 
 import pytest
 import torch
 from torch import nn
 
 from admiral.errors import AdmiralError
-from tests.training.tiny import full_disk
-from training.loop.run_files import TrainingState, load_tensors, read_state, save_state
+from admiral.models.checkpoint import save_checkpoint
+from tests.training.tiny import elsewhere, full_disk, prepare, write_hub_directory
+from training.loop.run_files import RunOutput, TrainingState, load_tensors, read_state, save_state
+from training.multitask.initial_checkpoint import open_initial_checkpoint
+from training.multitask.multitask_program import train
+from training.multitask.multitask_settings import TrainConfig
+from trie.model.safe_tokenizer import TASKS
 
 
-def trained(width: int = 3) -> tuple[nn.Linear, torch.optim.AdamW]:
+def trained(width=3):
     torch.manual_seed(width)
     module = nn.Linear(width, 2)
     optimizer = torch.optim.AdamW(module.parameters(), fused=True)
@@ -23,7 +29,7 @@ def trained(width: int = 3) -> tuple[nn.Linear, torch.optim.AdamW]:
     return module, optimizer
 
 
-def test_a_state_round_trips(tmp_path: Path) -> None:
+def test_a_state_round_trips(tmp_path):
     module, optimizer = trained()
     state = TrainingState(
         step=2,
@@ -53,7 +59,7 @@ def test_a_state_round_trips(tmp_path: Path) -> None:
     assert torch.equal(module.weight, other.weight)
 
 
-def test_a_truncated_state_is_an_error(tmp_path: Path) -> None:
+def test_a_truncated_state_is_an_error(tmp_path):
     path = tmp_path / "state.safetensors"
     module, optimizer = trained()
     save_state(path, module, optimizer, TrainingState())
@@ -62,7 +68,7 @@ def test_a_truncated_state_is_an_error(tmp_path: Path) -> None:
         read_state(path)
 
 
-def test_a_changed_weight_is_an_error(tmp_path: Path) -> None:
+def test_a_changed_weight_is_an_error(tmp_path):
     path = tmp_path / "state.safetensors"
     module, optimizer = trained()
     save_state(path, module, optimizer, TrainingState(step=1))
@@ -74,7 +80,7 @@ def test_a_changed_weight_is_an_error(tmp_path: Path) -> None:
         load_tensors(path, module, optimizer)
 
 
-def test_a_state_of_another_model_is_refused(tmp_path: Path) -> None:
+def test_a_state_of_another_model_is_refused(tmp_path):
     path = tmp_path / "state.safetensors"
     save_state(path, *trained(), TrainingState())
     with pytest.raises(AdmiralError, match="belongs to another model"):
@@ -83,7 +89,7 @@ def test_a_state_of_another_model_is_refused(tmp_path: Path) -> None:
         load_tensors(path, nn.Sequential(nn.Linear(3, 2)), trained()[1])
 
 
-def test_a_failed_save_keeps_the_previous_state(tmp_path: Path) -> None:
+def test_a_failed_save_keeps_the_previous_state(tmp_path):
     path = tmp_path / "state.safetensors"
     save_state(path, *trained(), TrainingState(step=1))
     before = path.read_bytes()
@@ -93,8 +99,70 @@ def test_a_failed_save_keeps_the_previous_state(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_temporary_files_of_a_killed_run_are_removed(tmp_path: Path) -> None:
+def test_temporary_files_of_a_killed_run_are_removed(tmp_path):
     path = tmp_path / "state.safetensors"
     (tmp_path / ".tmpAx3fUW").write_bytes(b"half")  # the name of a temporary file of safetensors
     save_state(path, *trained(), TrainingState())
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_log_is_truncated_after_a_step(tmp_path):
+    output = RunOutput(tmp_path / "out")
+    output.truncate_log(0)
+    for step in (1, 2, 3):
+        output.append_log({"step": step, "generation": 0.5})
+    with output.log.open("a") as file:
+        file.write('{"step": 4, "gen')  # killed in mid-line
+    whole = output.log.read_bytes().split(b"\n")
+    damaged = (b"garbage", b"\xff", b"[]", b'{"x": 1}', b'{"step": "2"', b"[" * 20_000)
+    output.log.write_bytes(b"\n".join([*whole[:1], *damaged, *whole[1:]]))
+    output.truncate_log(2)
+    assert (
+        output.log.read_text() == '{"step": 1, "generation": 0.5}\n{"step": 2, "generation": 0.5}\n'
+    )
+
+
+def test_a_checkpoint_is_replaced_as_a_whole_and_readable_by_others(tmp_path):
+    config = TrainConfig(start=str(write_hub_directory(tmp_path / "start")), max_source=64)
+    start = open_initial_checkpoint(TrainConfig(**{**vars(config), "max_target": 64}), TASKS)
+    output = RunOutput(tmp_path / "out")
+
+    def save(folder):
+        save_checkpoint(folder, start.model, start.head, start.tokenizer, torch.float16)
+
+    output.publish(save, "first")
+    (output.checkpoint / "sufficiency_head.safetensors").write_bytes(b"of the old weights")
+    output.publish(save, "second")
+    names = {path.name for path in output.checkpoint.iterdir()}
+    assert "sufficiency_head.safetensors" not in names and "rerank_head.safetensors" in names
+    assert (output.checkpoint / "README.md").read_text() == "second"
+    modes = {stat.S_IMODE(path.stat().st_mode) for path in output.checkpoint.iterdir()}
+    assert len(modes) == 1
+    with pytest.raises(AdmiralError, match="does not belong to a run"):
+        output.check(overwrite=False)
+    output.check(overwrite=True)
+
+
+class Terminal(io.StringIO):
+    """A stream that claims to be a terminal."""
+
+    def isatty(self):
+        return True
+
+
+@pytest.fixture(scope="module")
+def settings(tmp_path_factory):
+    return prepare(tmp_path_factory.mktemp("shown"))
+
+
+@pytest.mark.parametrize("shown", [io.StringIO(), Terminal()])
+def test_losses_are_reported_as_lines_or_in_a_progress_bar(settings, shown, monkeypatch):
+    monkeypatch.setattr(sys, "stderr", shown)
+    config = replace(elsewhere(settings, type(shown).__name__), steps=4, eval_every=2)
+    train(config, TASKS)
+    text = shown.getvalue()
+    assert ("4/4" in text) == shown.isatty()
+    assert ("step 4 of 4: generation" in text) != shown.isatty()
+    assert text.count("evaluated: score") == 2
+    assert "8 prove, 4 rerank, 20 retrieve samples; 1 process on cpu" in text
+    assert f"finished; the checkpoint is {config.out}" in text

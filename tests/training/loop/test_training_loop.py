@@ -1,7 +1,5 @@
 """Training a tiny model: it learns, keeps the best state, stops, and resumes exactly."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal
@@ -14,6 +12,8 @@ from pathlib import Path
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from transformers import BartForConditionalGeneration
 
 from admiral.errors import AdmiralError
@@ -31,6 +31,7 @@ from tests.training.tiny import (
     weights,
 )
 from training.data.samples import RetrieveSample, write_samples
+from training.loop.optimisation import build_scheduler
 from training.loop.run_files import RunOutput
 from training.multitask.multitask_program import train
 from training.multitask.multitask_settings import TrainConfig
@@ -40,11 +41,11 @@ ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture(scope="module")
-def settings(tmp_path_factory: pytest.TempPathFactory) -> TrainConfig:
+def settings(tmp_path_factory):
     return prepare(tmp_path_factory.mktemp("run"))
 
 
-def test_the_loss_falls_the_best_is_kept_and_the_checkpoint_loads(settings: TrainConfig) -> None:
+def test_the_loss_falls_the_best_is_kept_and_the_checkpoint_loads(settings):
     config = replace(
         elsewhere(settings, "learns"), steps=60, eval_every=20, keep="best", log_every=10
     )
@@ -64,7 +65,7 @@ def test_the_loss_falls_the_best_is_kept_and_the_checkpoint_loads(settings: Trai
     assert torch.equal(plain.lm_head.weight, plain.get_input_embeddings().weight)
 
 
-def test_a_killed_run_resumes_exactly(settings: TrainConfig) -> None:
+def test_a_killed_run_resumes_exactly(settings):
     """With accumulation, evaluation and dropout; killed after the first saved state."""
     whole = replace(
         elsewhere(settings, "whole"),
@@ -96,7 +97,7 @@ def test_a_killed_run_resumes_exactly(settings: TrainConfig) -> None:
     assert same_weights(parts, whole)
 
 
-def test_a_run_stops_at_its_time_limit_and_resumes_exactly(settings: TrainConfig) -> None:
+def test_a_run_stops_at_its_time_limit_and_resumes_exactly(settings):
     whole = replace(elsewhere(settings, "at-once"), steps=5)
     parts = elsewhere(whole, "by-minutes")
     train(whole, TASKS)
@@ -110,9 +111,7 @@ def test_a_run_stops_at_its_time_limit_and_resumes_exactly(settings: TrainConfig
     assert same_weights(parts, whole)
 
 
-def test_a_signal_saves_the_state_and_reports_how_to_continue(
-    settings: TrainConfig, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_signal_saves_the_state_and_reports_how_to_continue(settings, capfd):
     config = replace(elsewhere(settings, "polite"), steps=100_000, save_every=100_000)
     before = signal.getsignal(signal.SIGTERM)
     timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGTERM))
@@ -126,11 +125,11 @@ def test_a_signal_saves_the_state_and_reports_how_to_continue(
     assert (Path(f"{config.out}.run") / "state.safetensors").is_file()
 
 
-def contents(folder: Path) -> dict[str, bytes]:
+def contents(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
 
 
-def test_a_full_disk_leaves_the_previous_state(settings: TrainConfig) -> None:
+def test_a_full_disk_leaves_the_previous_state(settings):
     whole = replace(elsewhere(settings, "roomy"), steps=9)
     tight = elsewhere(whole, "tight")
     train(whole, TASKS)
@@ -145,7 +144,7 @@ def test_a_full_disk_leaves_the_previous_state(settings: TrainConfig) -> None:
     assert same_weights(tight, whole)
 
 
-def test_a_full_disk_leaves_the_previous_checkpoint(settings: TrainConfig) -> None:
+def test_a_full_disk_leaves_the_previous_checkpoint(settings):
     config = replace(
         elsewhere(settings, "cramped"), steps=3, eval_every=3, keep="best", best_metric="loss"
     )
@@ -161,7 +160,7 @@ def test_a_full_disk_leaves_the_previous_checkpoint(settings: TrainConfig) -> No
     assert contents(Path(config.out)) != before
 
 
-def test_a_run_is_not_resumed_with_other_data_or_settings(settings: TrainConfig) -> None:
+def test_a_run_is_not_resumed_with_other_data_or_settings(settings):
     config = elsewhere(settings, "mixed")
     train(replace(config, minutes=1e-9), TASKS)
     with pytest.raises(AdmiralError, match="another batch_tokens"):
@@ -171,7 +170,7 @@ def test_a_run_is_not_resumed_with_other_data_or_settings(settings: TrainConfig)
     train(replace(config, batch_tokens=128), TASKS, overwrite=True)
 
 
-def test_a_metric_without_samples_is_an_error_before_training(settings: TrainConfig) -> None:
+def test_a_metric_without_samples_is_an_error_before_training(settings):
     dev = Path(settings.out).with_name("dev.jsonl")
     write_samples(dev, [s for s in some_samples() if isinstance(s, RetrieveSample)])
     config = replace(elsewhere(settings, "blind"), dev=str(dev), best_metric="prove_f1")
@@ -180,7 +179,7 @@ def test_a_metric_without_samples_is_an_error_before_training(settings: TrainCon
     assert not Path(f"{config.out}.run").exists()
 
 
-def test_a_run_killed_before_its_first_state_can_start_again(settings: TrainConfig) -> None:
+def test_a_run_killed_before_its_first_state_can_start_again(settings):
     config = replace(elsewhere(settings, "early"), keep="best", eval_every=1)
     (folder := Path(f"{config.out}.run")).mkdir()
     (folder / "log.jsonl").write_text("")
@@ -194,7 +193,7 @@ def test_a_run_killed_before_its_first_state_can_start_again(settings: TrainConf
     assert lines(config)[-1]["step"] == config.steps
 
 
-def test_only_checkpoints_of_runs_are_replaced(settings: TrainConfig, tmp_path: Path) -> None:
+def test_only_checkpoints_of_runs_are_replaced(settings, tmp_path):
     config = replace(settings, out=settings.start)
     with pytest.raises(AdmiralError, match="does not belong to a run"):
         train(config, TASKS)
@@ -210,7 +209,7 @@ def test_only_checkpoints_of_runs_are_replaced(settings: TrainConfig, tmp_path: 
     assert (project / "src").is_dir()
 
 
-def test_overwrite_keeps_the_old_run_until_a_new_one_begins(settings: TrainConfig) -> None:
+def test_overwrite_keeps_the_old_run_until_a_new_one_begins(settings):
     config = replace(elsewhere(settings, "typo"), steps=2)
     train(config, TASKS)
     folder = Path(f"{config.out}.run")
@@ -227,7 +226,7 @@ def test_overwrite_keeps_the_old_run_until_a_new_one_begins(settings: TrainConfi
         assert contents(folder) | contents(Path(config.out)) == before
 
 
-def test_two_runs_cannot_share_an_output(settings: TrainConfig) -> None:
+def test_two_runs_cannot_share_an_output(settings):
     config = replace(elsewhere(settings, "shared"), steps=2)
     with (
         RunOutput(Path(config.out)).exclusive_access(),
@@ -238,7 +237,7 @@ def test_two_runs_cannot_share_an_output(settings: TrainConfig) -> None:
     assert not list(Path(config.out).parent.glob(".shared*"))
 
 
-def test_a_new_metric_resets_the_best_state(settings: TrainConfig) -> None:
+def test_a_new_metric_resets_the_best_state(settings):
     config = replace(
         elsewhere(settings, "anew"), keep="best", best_metric="score", eval_every=2, steps=2
     )
@@ -251,7 +250,7 @@ def test_a_new_metric_resets_the_best_state(settings: TrainConfig) -> None:
     assert Path(config.out).exists()
 
 
-def test_a_frozen_encoder_keeps_its_weights_and_those_of_the_head(settings: TrainConfig) -> None:
+def test_a_frozen_encoder_keeps_its_weights_and_those_of_the_head(settings):
     path = Path(settings.samples).with_name("retrieval.jsonl")
     write_samples(path, [s for s in some_samples() if isinstance(s, RetrieveSample)])
     trained = replace(elsewhere(settings, "thawed"), samples=str(path), steps=1, encoder_lr=1e-12)
@@ -265,14 +264,12 @@ def test_a_frozen_encoder_keeps_its_weights_and_those_of_the_head(settings: Trai
     assert all("decoder" in name for name in changed)
 
 
-def test_a_frozen_encoder_cannot_learn_to_rerank(settings: TrainConfig) -> None:
+def test_a_frozen_encoder_cannot_learn_to_rerank(settings):
     with pytest.raises(AdmiralError, match="holds reranking samples"):
         train(replace(elsewhere(settings, "cold"), encoder_lr=0), TASKS)
 
 
-def test_a_finished_run_exports_a_missing_checkpoint(
-    settings: TrainConfig, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_finished_run_exports_a_missing_checkpoint(settings, monkeypatch):
     config = replace(elsewhere(settings, "done"), steps=2)
     with monkeypatch.context() as patch:
         patch.setattr("training.multitask.multitask_program.save_checkpoint", no_space)
@@ -292,8 +289,50 @@ def test_a_finished_run_exports_a_missing_checkpoint(
     assert contents(Path(config.out))["model.safetensors"] == whole["model.safetensors"]
 
 
-def test_a_loss_that_is_not_finite_ends_the_run(settings: TrainConfig) -> None:
+def test_a_loss_that_is_not_finite_ends_the_run(settings):
     config = replace(elsewhere(settings, "wild"), encoder_lr=1e30, decoder_lr=1e30)
     with pytest.raises(AdmiralError, match="is not finite at step"):
         train(config, TASKS)
     assert not Path(config.out).exists()
+
+
+def scheduler(config, step=0):
+    weight = torch.nn.Parameter(torch.zeros(1))
+    return build_scheduler(torch.optim.AdamW([weight], lr=config.encoder_lr), config, step)
+
+
+def learning_rates(config, first=0):
+    """Return the learning rate of each step from `first` on, with a peak of 1."""
+    schedule = scheduler(config, first)
+    rates = []
+    for _ in range(first, config.steps):
+        rates.append(schedule.get_last_lr()[0])
+        schedule.optimizer.step()
+        schedule.step()
+    return rates
+
+
+@given(
+    st.integers(1, 60),
+    st.integers(0, 70),
+    st.sampled_from(["linear", "cosine", "constant"]),
+    st.data(),
+)
+def test_a_resumed_schedule_continues(steps, warmup, name, data):
+    config = TrainConfig(steps=steps, warmup_steps=warmup, lr_schedule=name, encoder_lr=1.0)
+    rates = learning_rates(config)
+    assert all(0 <= rate <= 1 for rate in rates)
+    peak = rates.index(max(rates))
+    assert rates[peak:] == sorted(rates[peak:], reverse=True)
+    resumed = data.draw(st.integers(0, steps - 1))
+    assert learning_rates(config, resumed) == pytest.approx(rates[resumed:])
+
+
+def test_known_values_of_each_schedule():
+    config = TrainConfig(steps=110, warmup_steps=10, encoder_lr=1.0)
+    rates = learning_rates(config)
+    assert [rates[step] for step in (0, 5, 10, 60)] == [0.0, 0.5, 1.0, 0.5]
+    config.lr_schedule = "cosine"
+    assert learning_rates(config)[35] == pytest.approx(0.853553, abs=1e-6)
+    config.lr_schedule = "constant"
+    assert learning_rates(config)[109] == 1.0

@@ -1,7 +1,5 @@
 """Development metrics: of an overfitted model, of fake retrievers, and of no samples."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 
@@ -17,17 +15,17 @@ from training.multitask import dev_evaluation
 from training.multitask.dev_evaluation import Evaluator, metrics
 from training.multitask.initial_checkpoint import open_initial_checkpoint
 from training.multitask.multitask_program import train
-from training.multitask.multitask_settings import METRICS, TrainConfig
+from training.multitask.multitask_settings import METRICS
 from trie.model.safe_tokenizer import TASKS
 
 
 @pytest.fixture(scope="module")
-def config(tmp_path_factory: pytest.TempPathFactory) -> TrainConfig:
+def config(tmp_path_factory):
     return prepare(tmp_path_factory.mktemp("evaluation"))
 
 
 @pytest.fixture(scope="module")
-def overfitted(config: TrainConfig) -> TrainConfig:
+def overfitted(config):
     """Settings that start from a checkpoint that was overfitted to its few samples."""
     longer = replace(
         elsewhere(config, "learnt"),
@@ -41,7 +39,7 @@ def overfitted(config: TrainConfig) -> TrainConfig:
     return replace(config, start=longer.out)
 
 
-def test_an_overfitted_model_scores_high(overfitted: TrainConfig) -> None:
+def test_an_overfitted_model_scores_high(overfitted):
     start = open_initial_checkpoint(overfitted, TASKS)
     with KnowledgeBase.open(overfitted.kb) as kb:
         measured = metrics(Evaluator(start, some_samples(), kb, overfitted).sums())
@@ -53,7 +51,7 @@ def test_an_overfitted_model_scores_high(overfitted: TrainConfig) -> None:
     assert measured["score"] == pytest.approx(sum(firsts) / 3)
 
 
-def test_a_model_can_learn_document_sets_as_titles(config: TrainConfig) -> None:
+def test_a_model_can_learn_document_sets_as_titles(config):
     tasks = ("retrieve",)
     titles = replace(elsewhere(config, "titles"), target="titles", steps=200, warmup_steps=20)
     titles = replace(titles, batch_tokens=1024, dev="", save_every=200, log_every=100)
@@ -67,7 +65,7 @@ def test_a_model_can_learn_document_sets_as_titles(config: TrainConfig) -> None:
     assert other["retrieve_top1"] < measured["retrieve_top1"]
 
 
-def test_the_sums_of_processes_add_up(config: TrainConfig) -> None:
+def test_the_sums_of_processes_add_up(config):
     start = open_initial_checkpoint(config, TASKS)
     with KnowledgeBase.open(config.kb) as kb:
         whole = Evaluator(start, some_samples(), kb, config).sums()
@@ -77,7 +75,7 @@ def test_the_sums_of_processes_add_up(config: TrainConfig) -> None:
         assert added == pytest.approx(sums), name
 
 
-def test_evaluation_in_bfloat16_does_not_change_the_weights(config: TrainConfig) -> None:
+def test_evaluation_in_bfloat16_does_not_change_the_weights(config):
     start = open_initial_checkpoint(config, TASKS)
     before = {name: weight.clone() for name, weight in start.model.state_dict().items()}
     with KnowledgeBase.open(config.kb) as kb:
@@ -89,7 +87,7 @@ def test_evaluation_in_bfloat16_does_not_change_the_weights(config: TrainConfig)
     assert all(torch.equal(after[name], weight) for name, weight in before.items())
 
 
-def test_only_tasks_with_samples_are_measured(config: TrainConfig) -> None:
+def test_only_tasks_with_samples_are_measured(config):
     start = open_initial_checkpoint(config, TASKS)
     for kind, task in [(RerankSample, "rerank"), (ProveSample, "prove")]:
         some = [sample for sample in some_samples() if isinstance(sample, kind)]
@@ -98,7 +96,7 @@ def test_only_tasks_with_samples_are_measured(config: TrainConfig) -> None:
         assert measured["score"] == measured[METRICS[task][0]]
 
 
-def test_samples_with_unknown_titles_are_left_out(config: TrainConfig) -> None:
+def test_samples_with_unknown_titles_are_left_out(config):
     start = open_initial_checkpoint(config, ("retrieve",))
     strange = [RetrieveSample("Ur is a city.", (), 0, ("Ur",))] * 3
     known = [s for s in some_samples() if isinstance(s, RetrieveSample)][:2]
@@ -109,7 +107,7 @@ def test_samples_with_unknown_titles_are_left_out(config: TrainConfig) -> None:
             Evaluator(start, strange, kb, config)
 
 
-def test_metrics_without_samples_are_zero() -> None:
+def test_metrics_without_samples_are_zero():
     assert metrics({}) == {}
     sums = {
         "prove_f1": (0, 0),
@@ -121,16 +119,14 @@ def test_metrics_without_samples_are_zero() -> None:
     assert measured == {"score": 0.0, "prove_f1": 0.0, "prove_precision": 0.0, "loss": 1.5}
 
 
-def test_any_gold_document_set_counts_and_the_mass_is_summed(
-    config: TrainConfig, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_any_gold_document_set_counts_and_the_mass_is_summed(config, monkeypatch):
     """A fake retriever returns the same document sets for every sample."""
 
     class FakeRetriever:
-        def __init__(self, *_: object, **__: object) -> None:
+        def __init__(self, *_, **__):
             pass
 
-        def expand(self, claims: list[str], *_: object) -> list[list[DocumentSet]]:
+        def expand(self, claims, *_):
             sets = [
                 DocumentSet(("Paris", "Rome"), math.log(0.5)),
                 DocumentSet(("Oslo",), math.log(0.25)),

@@ -1,42 +1,41 @@
 """Initial checkpoints: layout of the hub, added tokens, and refused models."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from dataclasses import replace
-from pathlib import Path
 
 import huggingface_hub.constants
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from transformers import BartForConditionalGeneration
+from transformers import AutoModel, AutoTokenizer, BartForConditionalGeneration
 
 from admiral.errors import AdmiralError
 from admiral.models.checkpoint import has_output_embedding, load_seq2seq, save_checkpoint
+from admiral.requirements import minilm_directory
 from tests.training.tiny import write_hub_directory, write_t5_directory
 from tests.trie.tiny_t5 import KINDS
 from training.data.samples import RetrieveSample
 from training.multitask.initial_checkpoint import open_initial_checkpoint
 from training.multitask.multitask_settings import TrainConfig
 from training.multitask.sample_encoding import encode
+from training.warm_start import mini_tokenizer, warm_start
 from trie import SafeTokenizer
 from trie.model.quiet_transformers import quiet_transformers
 from trie.model.safe_tokenizer import IDENTIFIERS, MARKERS, TASKS
 
 
 @pytest.fixture(scope="module")
-def hub(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def hub(tmp_path_factory):
     return write_hub_directory(tmp_path_factory.mktemp("hub") / "bart-tiny")
 
 
 @pytest.fixture
-def config(hub: Path) -> TrainConfig:
+def config(hub):
     return TrainConfig(start=str(hub), max_source=96, max_target=96)
 
 
-def changed(hub: Path, folder: Path, **fields: object) -> TrainConfig:
+def changed(hub, folder, **fields):
     """Return settings that start from a copy with other fields in its config.json."""
     shutil.copytree(hub, folder)
     path = folder / "config.json"
@@ -44,9 +43,7 @@ def changed(hub: Path, folder: Path, **fields: object) -> TrainConfig:
     return TrainConfig(start=str(folder), max_source=96, max_target=96)
 
 
-def test_missing_tokens_are_added_and_existing_embeddings_kept(
-    hub: Path, config: TrainConfig
-) -> None:
+def test_missing_tokens_are_added_and_existing_embeddings_kept(hub, config):
     start = open_initial_checkpoint(config, TASKS)
     old = load_file(hub / "model.safetensors")["model.shared.weight"]
     new = start.model.get_input_embeddings().weight
@@ -62,7 +59,7 @@ def test_missing_tokens_are_added_and_existing_embeddings_kept(
     assert not torch.equal(other.model.get_input_embeddings().weight, new)
 
 
-def test_a_single_task_needs_no_added_tokens(config: TrainConfig) -> None:
+def test_a_single_task_needs_no_added_tokens(config):
     start = open_initial_checkpoint(replace(config, markers=False), ("retrieve",))
     assert start.tokens.task("retrieve") is None
     assert start.tokens.identifier(3) == start.tokens.single_token("3")
@@ -71,7 +68,7 @@ def test_a_single_task_needs_no_added_tokens(config: TrainConfig) -> None:
         open_initial_checkpoint(replace(config, markers=False), TASKS)
 
 
-def test_a_saved_checkpoint_is_opened_unchanged(config: TrainConfig, tmp_path: Path) -> None:
+def test_a_saved_checkpoint_is_opened_unchanged(config, tmp_path):
     start = open_initial_checkpoint(config, TASKS)
     save_checkpoint(tmp_path / "out", start.model, start.head, start.tokenizer, torch.float32)
     again = open_initial_checkpoint(replace(config, start=str(tmp_path / "out")), TASKS)
@@ -84,7 +81,7 @@ def test_a_saved_checkpoint_is_opened_unchanged(config: TrainConfig, tmp_path: P
     assert next(start.model.parameters()).dtype == torch.float32  # the live one is untouched
 
 
-def test_the_bundled_model_keeps_its_tokenizer(tmp_path: Path) -> None:
+def test_the_bundled_model_keeps_its_tokenizer(tmp_path):
     """Title tries are cached by the fingerprint of the tokenizer."""
     start = open_initial_checkpoint(TrainConfig(start="mini"), ("retrieve",))
     save_checkpoint(tmp_path, start.model, start.head, start.tokenizer)
@@ -92,9 +89,7 @@ def test_the_bundled_model_keeps_its_tokenizer(tmp_path: Path) -> None:
     assert start.name == "mini"
 
 
-def test_a_name_on_the_hub_is_found_in_its_cache(
-    hub: Path, config: TrainConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_name_on_the_hub_is_found_in_its_cache(hub, config, tmp_path, monkeypatch):
     repository = tmp_path / "models--someone--bart-tiny"
     shutil.copytree(hub, repository / "snapshots" / ("0" * 40))
     (repository / "refs").mkdir()
@@ -107,7 +102,7 @@ def test_a_name_on_the_hub_is_found_in_its_cache(
             open_initial_checkpoint(replace(config, start=name), TASKS)
 
 
-def test_another_architecture_is_refused(config: TrainConfig, tmp_path: Path) -> None:
+def test_another_architecture_is_refused(config, tmp_path):
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "gpt2"}))
     (tmp_path / "model.safetensors").touch()
     with pytest.raises(AdmiralError, match="'gpt2' is not 'bart' or 't5' or"):
@@ -115,7 +110,7 @@ def test_another_architecture_is_refused(config: TrainConfig, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_tokens_of_proofs_are_added_to_a_t5(kind: str, tmp_path: Path) -> None:
+def test_tokens_of_proofs_are_added_to_a_t5(kind, tmp_path):
     """Its vocabulary has no braces. New rows leave separate output embeddings alone."""
     folder = write_t5_directory(tmp_path / "t5", kind)
     config = TrainConfig(start=str(folder), max_source=96, max_target=96)
@@ -143,7 +138,7 @@ def test_tokens_of_proofs_are_added_to_a_t5(kind: str, tmp_path: Path) -> None:
     assert torch.equal(*logits)
 
 
-def test_a_t5_has_one_dropout(tmp_path: Path) -> None:
+def test_a_t5_has_one_dropout(tmp_path):
     config = TrainConfig(start=str(write_t5_directory(tmp_path / "t5")), max_source=96, dropout=0.2)
     with pytest.raises(AdmiralError, match=r"set attention_dropout to the value of dropout, 0\.2"):
         open_initial_checkpoint(config, TASKS)
@@ -151,7 +146,7 @@ def test_a_t5_has_one_dropout(tmp_path: Path) -> None:
     assert open_initial_checkpoint(config, TASKS).model.config.dropout_rate == 0.2
 
 
-def test_proofs_of_a_t5_need_its_missing_tokens(tmp_path: Path) -> None:
+def test_proofs_of_a_t5_need_its_missing_tokens(tmp_path):
     folder = write_t5_directory(tmp_path / "t5")
     config = TrainConfig(start=str(folder), max_source=96, max_target=96, markers=False)
     with pytest.raises(AdmiralError, match=r"no token for { } <, which proofs contain"):
@@ -160,13 +155,13 @@ def test_proofs_of_a_t5_need_its_missing_tokens(tmp_path: Path) -> None:
     assert encode(start.tokens, RetrieveSample("Rome is a city.", (), 0, ("Rome",)), 96, 96)
 
 
-def test_a_pre_norm_bart_is_refused(hub: Path, tmp_path: Path) -> None:
+def test_a_pre_norm_bart_is_refused(hub, tmp_path):
     config = changed(hub, tmp_path / "variant", normalize_before=True)
     with pytest.raises(AdmiralError, match="only the post-norm BART"):
         open_initial_checkpoint(config, TASKS)
 
 
-def test_missing_weights_are_refused(hub: Path, tmp_path: Path) -> None:
+def test_missing_weights_are_refused(hub, tmp_path):
     config = changed(hub, tmp_path / "part")
     file = tmp_path / "part" / "model.safetensors"
     weights = load_file(file)
@@ -182,7 +177,7 @@ def test_missing_weights_are_refused(hub: Path, tmp_path: Path) -> None:
         open_initial_checkpoint(config, TASKS)
 
 
-def test_a_tokenizer_of_another_checkpoint_is_refused(hub: Path, tmp_path: Path) -> None:
+def test_a_tokenizer_of_another_checkpoint_is_refused(hub, tmp_path):
     config = changed(hub, tmp_path / "ids", pad_token_id=3)
     with pytest.raises(AdmiralError, match="pad_token_id is 1 in its tokenizer, but 3"):
         open_initial_checkpoint(config, TASKS)
@@ -195,6 +190,39 @@ def test_a_tokenizer_of_another_checkpoint_is_refused(hub: Path, tmp_path: Path)
         open_initial_checkpoint(replace(config, start=str(tmp_path / "large")), TASKS)
 
 
-def test_inputs_longer_than_the_position_embeddings_are_refused(config: TrainConfig) -> None:
+def test_inputs_longer_than_the_position_embeddings_are_refused(config):
     with pytest.raises(AdmiralError, match="has 128 positions"):
         open_initial_checkpoint(replace(config, max_source=129), TASKS)
+
+
+TEXTS = [
+    "Seth Meyers led through the evening as its host.",
+    "Short.",
+    "A rather longer sentence, with commas, a number like 1973, and an accent: Pelé.",
+]
+
+
+def test_the_encoder_agrees_with_minilm():
+    source = minilm_directory()
+    with quiet_transformers():
+        bert = AutoModel.from_pretrained(source, local_files_only=True).eval()
+    tokenizer = AutoTokenizer.from_pretrained(source, local_files_only=True)
+    encoder = warm_start(source).eval().get_encoder()
+    batch = tokenizer(TEXTS, padding=True, return_tensors="pt")
+    with torch.inference_mode():
+        theirs = bert(**batch).last_hidden_state
+        ours = encoder(
+            input_ids=batch["input_ids"], attention_mask=batch["attention_mask"]
+        ).last_hidden_state
+    mask = batch["attention_mask"].bool()
+    assert (theirs - ours)[mask].abs().max() < 5e-3
+
+
+def test_marker_tokens_use_reserved_rows_of_the_vocabulary():
+    source = minilm_directory()
+    plain = AutoTokenizer.from_pretrained(source, local_files_only=True)
+    tokens = SafeTokenizer(mini_tokenizer(source))
+    assert tokens.size == len(plain)
+    marks = [tokens.task("retrieve"), tokens.task("prove"), tokens.identifier(0)]
+    assert len(set(marks)) == 3 and None not in marks
+    assert tokens.encode("born in 1973") == plain.encode("born in 1973", add_special_tokens=False)

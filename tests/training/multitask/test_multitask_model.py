@@ -1,27 +1,43 @@
 """Losses, compared with slow oracles; the losses of a batch's parts add up."""
 
-from __future__ import annotations
-
+import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from transformers import BartConfig, BartForConditionalGeneration
 
-from tests.training.tiny import some_samples, write_hub_directory, write_t5_directory
+from admiral.cli.main import main
+from admiral.kb import build
+from admiral.models.checkpoint import verify_checkpoint
+from tests.training.tiny import (
+    lines,
+    prepare,
+    some_samples,
+    write_hub_directory,
+    write_t5_directory,
+)
 from training.loop.batch_loading import split_to_cost
-from training.multitask.initial_checkpoint import InitialCheckpoint, open_initial_checkpoint
-from training.multitask.multitask_model import MultiTaskModel, rerank_loss
+from training.multitask.initial_checkpoint import open_initial_checkpoint
+from training.multitask.multitask_model import GuidedAttention, MultiTaskModel, rerank_loss
+from training.multitask.multitask_program import train
 from training.multitask.multitask_settings import TrainConfig
-from training.multitask.sample_batches import Counts, Examples, RerankBatch, collate, cost
-from training.multitask.sample_encoding import GenerationExample, RerankingExample, encode
+from training.multitask.sample_batches import Counts, RerankBatch, collate, cost
+from training.multitask.sample_encoding import (
+    GenerationExample,
+    RerankingExample,
+    copy_alignment,
+    encode,
+)
 from trie.model.safe_tokenizer import TASKS
 
 
 @pytest.fixture(scope="module", params=["bart", "t5", "t5 v1.1", "umt5", "longt5"])
-def start(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> InitialCheckpoint:
+def start(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("start") / "model"
     if request.param == "bart":
         write_hub_directory(folder)
@@ -32,13 +48,13 @@ def start(
     )
 
 
-def items(start: InitialCheckpoint, kind: type) -> Examples:
+def items(start, kind):
     encoded = [encode(start.tokens, sample, 96, 96) for sample in some_samples()]
     return [item for item in encoded if isinstance(item, kind)]
 
 
 @pytest.mark.parametrize("kind", [GenerationExample, RerankingExample])
-def test_the_gradients_of_parts_add_up(start: InitialCheckpoint, kind: type) -> None:
+def test_the_gradients_of_parts_add_up(start, kind):
     multitask = MultiTaskModel(
         start.model, start.head, attention_loss_weight=0.5, label_smoothing=0.1
     ).eval()
@@ -61,9 +77,7 @@ def test_the_gradients_of_parts_add_up(start: InitialCheckpoint, kind: type) -> 
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.2])
-def test_the_loss_equals_that_of_targets_in_rows_of_their_own(
-    start: InitialCheckpoint, smoothing: float
-) -> None:
+def test_the_loss_equals_that_of_targets_in_rows_of_their_own(start, smoothing):
     batch_items = items(start, GenerationExample)
     pairs = [pair for pair in batch_items if isinstance(pair, GenerationExample)]
     assert {len(pair.targets) for pair in pairs} == {1, 2}
@@ -88,7 +102,7 @@ def test_the_loss_equals_that_of_targets_in_rows_of_their_own(
     assert loss == pytest.approx(total / tokens, rel=1e-4)
 
 
-def test_the_reranking_loss_equals_the_oracle() -> None:
+def test_the_reranking_loss_equals_the_oracle():
     torch.manual_seed(1)
     real = torch.tensor([[True] * 4, [True, True, True, False]])
     gold = torch.tensor([[True, False, True, False], [False, True, False, False]])
@@ -112,8 +126,144 @@ def test_the_reranking_loss_equals_the_oracle() -> None:
     assert found == pytest.approx(sum(ordering) / 2 + sum(logistic) / 7, rel=1e-5)
 
 
-def test_reranking_without_a_head_is_an_error(start: InitialCheckpoint, tmp_path: Path) -> None:
+def test_reranking_without_a_head_is_an_error(start, tmp_path):
     groups = items(start, RerankingExample)
     batch = collate(groups, start.tokens.pad, start.tokens.start)
     with pytest.raises(ValueError, match="need a head"):
         MultiTaskModel(start.model)(batch, Counts.of(groups))
+
+
+@pytest.mark.slow
+def test_a_trained_t5_retrieves_reranks_and_proves(tmp_path, capsys):
+    config = replace(
+        prepare(tmp_path, write_t5_directory), steps=60, eval_every=20, keep="best", log_every=10
+    )
+    train(config, TASKS)
+    losses = [line["generation"] for line in lines(config) if "generation" in line]
+    assert losses[-1] < 0.5 * losses[0]
+    scores = [line["dev/score"] for line in lines(config) if "dev/score" in line]
+    assert len(scores) == 3
+    assert "A T5 sequence-to-sequence model" in (Path(config.out) / "README.md").read_text()
+    build(tmp_path / "corpus.jsonl", tmp_path / "searchable", bm25="bm25s", progress=False)
+    capsys.readouterr()
+    options = [
+        "--kb",
+        str(tmp_path / "searchable"),
+        "--model",
+        config.out,
+        "--reranker",
+        "cross-encoder",
+    ]
+    command = ["retrieve", *options, "--judge", "generated", "--hops", "2", "--json"]
+    assert main([*command, "Rome is a city."]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert record["documents"]
+    assert all(hop["proof"] for hop in record["hops"])
+    assert verify_checkpoint(config.out) == []
+
+
+def tiny():
+    torch.manual_seed(0)
+    return BartForConditionalGeneration(
+        BartConfig(
+            vocab_size=20,
+            d_model=16,
+            encoder_layers=1,
+            decoder_layers=2,
+            encoder_attention_heads=2,
+            decoder_attention_heads=2,
+            encoder_ffn_dim=16,
+            decoder_ffn_dim=16,
+            max_position_embeddings=32,
+            dropout=0.0,
+        )
+    )
+
+
+def guided_loss(model, source, mask, labels, copies):
+    with GuidedAttention(model) as guided_attention:
+        model(input_ids=source, attention_mask=mask, labels=labels)
+    return guided_attention.loss(mask, copies, max(int(copies.any(-1).sum()), 1))
+
+
+def test_the_loss_equals_that_of_the_models_attention_weights():
+    model = tiny().eval()
+    model.set_attn_implementation("eager")
+    source, labels = torch.tensor([[4, 5, 6, 7], [4, 5, 1, 1]]), torch.tensor([[5, 6], [5, 2]])
+    mask = torch.tensor([[1, 1, 1, 1], [1, 1, 0, 0]])
+    copies = torch.zeros(2, 2, 4, dtype=torch.bool)
+    copies[0, 0, 1] = copies[0, 0, 3] = copies[1, 0, 1] = True
+    loss = guided_loss(model, source, mask, labels, copies)
+    weights = model(
+        input_ids=source, attention_mask=mask, labels=labels, output_attentions=True
+    ).cross_attentions[-1]
+    expected = torch.cat([weights[0, :, 0, [1, 3]].sum(-1), weights[1, :, 0, 1]])
+    assert math.isclose(loss.item(), -expected.log().mean().item(), rel_tol=1e-4)
+
+
+def test_training_moves_attention_to_copied_tokens_and_no_copies_cost_nothing():
+    model = tiny()
+    source, labels = torch.tensor([[4, 5, 6, 7]]), torch.tensor([[6, 7]])
+    mask = torch.ones_like(source)
+    copies = torch.zeros(1, 2, 4, dtype=torch.bool)
+    assert guided_loss(model, source, mask, labels, copies).item() == 0
+    copies[0, 0, 2] = copies[0, 1, 3] = True
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+    losses = []
+    for _ in range(60):
+        loss = guided_loss(model, source, mask, labels, copies)
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        losses.append(loss.item())
+    assert losses[-1] < 0.1 * losses[0]
+
+
+SEPARATORS = frozenset({8, 9})
+TOKENS = st.lists(st.integers(1, 9), max_size=12)
+
+
+def oracle(source, target):
+    """Extend every match to both sides, but not across separators."""
+    aligned = set()
+    for i, token in enumerate(target):
+        start = end = i
+        if token not in SEPARATORS:
+            while start > 0 and target[start - 1] not in SEPARATORS:
+                start -= 1
+            while end + 1 < len(target) and target[end + 1] not in SEPARATORS:
+                end += 1
+        lengths = {}
+        for j, other in enumerate(source):
+            if other != token:
+                continue
+            left = right = 0
+            while i - left > start and j > left and target[i - left - 1] == source[j - left - 1]:
+                left += 1
+            while (
+                i + right < end
+                and j + right + 1 < len(source)
+                and target[i + right + 1] == source[j + right + 1]
+            ):
+                right += 1
+            lengths[j] = left + 1 + right
+        best = max(lengths.values(), default=0)
+        if best > 1 or start == end:
+            aligned |= {(i, j) for j, length in lengths.items() if length == best}
+    return aligned
+
+
+@given(TOKENS, TOKENS)
+def test_alignment_equals_the_oracle(source, target):
+    aligned = copy_alignment(source, target, SEPARATORS)
+    assert len(aligned) == len(set(aligned))
+    assert set(aligned) == oracle(source, target)
+
+
+def test_a_title_is_aligned_with_its_whole_mention_only():
+    # source: "new york" ... "new"; target: [ new york ]
+    assert copy_alignment([1, 2, 5, 1], [8, 1, 2, 9], SEPARATORS) == [(1, 0), (2, 1)]
+
+
+def test_a_single_word_of_a_longer_title_is_not_a_copy():
+    assert copy_alignment([1, 5, 3], [8, 1, 2, 9], SEPARATORS) == []

@@ -1,7 +1,5 @@
 """Training settings: the files in configs/, the table in docs/training.md, and bad values."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -26,14 +24,14 @@ FILES = {
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_the_shipped_files_are_valid(name: str) -> None:
+def test_the_shipped_files_are_valid(name):
     config = load_config(ROOT / "configs" / f"{name}.yaml", (), FILES[name])
     assert config.out.startswith("runs/")
     if name.startswith("paper"):
         assert config.start == "facebook/bart-large" and not config.markers
 
 
-def test_the_documented_settings_are_those_declared() -> None:
+def test_the_documented_settings_are_those_declared():
     """To update the page, paste the expected text."""
     _, _, documented = (ROOT / "docs" / "training.md").read_text().partition("\n## Settings\n")
     tables = settings_tables(TrainConfig, lambda name: None)
@@ -64,12 +62,12 @@ def test_the_documented_settings_are_those_declared() -> None:
         ("export: bf16", "export"),
     ],
 )
-def test_bad_values_name_file_and_key(tmp_path: Path, text: str, key: str) -> None:
+def test_bad_values_name_file_and_key(tmp_path, text, key):
     tasks = ("retrieve", "rerank")
     check_named(lambda path: load_config(path, (), tasks), tmp_path, text, key)
 
 
-def test_hop_numbers_are_parsed(tmp_path: Path) -> None:
+def test_hop_numbers_are_parsed(tmp_path):
     path = tmp_path / "some.yaml"
     path.write_text("hops: 2\n")
     assert load_config(path, (), TASKS).hop_numbers == {2}

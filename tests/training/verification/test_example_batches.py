@@ -1,12 +1,9 @@
 """Encoded examples and their batches: labels, groups, budget, weights and seed."""
 
-from __future__ import annotations
-
 import random
 from array import array
 from collections import Counter
 from itertools import islice
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -29,16 +26,15 @@ from training.verification.example_batches import (
 )
 
 ENTAILED, NEUTRAL, REFUTED = (POSSIBLE[n] for n in ("entailment", "neutral", "contradiction"))
-Item = tuple[int, float, str]
 
 
 @pytest.fixture(scope="module")
-def encoder(tmp_path_factory: pytest.TempPathFactory) -> EvidenceEncoder:
+def encoder(tmp_path_factory):
     folder = write_classifier_directory(tmp_path_factory.mktemp("tokenizer") / "model")
     return EvidenceEncoder.of(AutoTokenizer.from_pretrained(folder, local_files_only=True), 32)
 
 
-def example_set(items: list[Item]) -> ExampleSet:
+def example_set(items):
     """Return examples that the position of their claim tells apart."""
     examples = [Example("c", (), "neutral", "s", group=group) for _, _, group in items]
     encoded = [
@@ -57,9 +53,7 @@ ITEMS = st.lists(
 
 
 @given(ITEMS, st.integers(1, 300), st.integers(0, 3))
-def test_an_epoch_holds_each_example_as_often_as_its_weight_says(
-    items: list[Item], budget: int, seed: int
-) -> None:
+def test_an_epoch_holds_each_example_as_often_as_its_weight_says(items, budget, seed):
     batches = epoch_batches(example_set(items), budget, random.Random(seed))
     counts = Counter(item.claim for batch in batches for item in batch)
     for number, (_, weight, _) in enumerate(items):
@@ -71,7 +65,7 @@ def test_an_epoch_holds_each_example_as_often_as_its_weight_says(
 
 
 @given(ITEMS, st.integers(1, 300), st.integers(0, 3))
-def test_a_group_stands_in_one_batch(items: list[Item], budget: int, seed: int) -> None:
+def test_a_group_stands_in_one_batch(items, budget, seed):
     items = [(length, 1.0, group) for length, _, group in items[:8]]
     batches = epoch_batches(example_set(items), budget, random.Random(seed))
     places = [(items[i.claim][2], at) for at, batch in enumerate(batches) for i in batch]
@@ -79,17 +73,17 @@ def test_a_group_stands_in_one_batch(items: list[Item], budget: int, seed: int) 
         assert len({at for name, at in places if name == group}) <= 1
 
 
-def test_the_stream_depends_on_the_seed_alone() -> None:
+def test_the_stream_depends_on_the_seed_alone():
     data = example_set([(n % 20 + 1, 0.5, "") for n in range(60)])
 
-    def numbers(seed: int) -> list[list[int]]:
+    def numbers(seed):
         return [[item.claim for item in batch] for batch in islice(batches_of(data, 40, seed), 50)]
 
     assert numbers(0) == numbers(0)
     assert numbers(0) != numbers(1)
 
 
-def test_labels_are_those_of_the_example(encoder: EvidenceEncoder, tmp_path: Path) -> None:
+def test_labels_are_those_of_the_example(encoder, tmp_path):
     claim = "Rome is not a city"
     sentences = (("", "Rome is a city."), ("", "Oslo"), ("", "Bern"))
     examples = [
@@ -133,9 +127,7 @@ def test_labels_are_those_of_the_example(encoder: EvidenceEncoder, tmp_path: Pat
         )
 
 
-def test_without_an_example_that_fits_there_is_an_error(
-    encoder: EvidenceEncoder, tmp_path: Path
-) -> None:
+def test_without_an_example_that_fits_there_is_an_error(encoder, tmp_path):
     write_examples(tmp_path / "long.jsonl", [Example("Rome " * 40, (), "neutral", "s")])
     with pytest.raises(AdmiralError, match=r"long\.jsonl: no example fits the model"):
         read_example_set("train", [tmp_path / "long.jsonl"], encoder)

@@ -1,9 +1,6 @@
 """The loss of the verifier: marginal losses, unknown labels, and dropout from a pool."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 import torch
@@ -19,8 +16,6 @@ from training.verification.example_batches import (
     POSSIBLE,
     UNKNOWN,
     Counts,
-    EncodedExample,
-    ExampleBatch,
     collate,
     read_example_set,
 )
@@ -34,7 +29,7 @@ from training.verification.verifier_loss import (
 )
 
 
-def counts(batch: ExampleBatch) -> Counts:
+def counts(batch):
     known = (int((labels != UNKNOWN).sum()) for labels in (batch.sentences, batch.token_labels))
     return Counts(len(batch.labels), *known)
 
@@ -43,7 +38,7 @@ def counts(batch: ExampleBatch) -> Counts:
     st.lists(st.floats(-9, 9), min_size=3, max_size=3),
     st.sampled_from((*POSSIBLE.values(), UNKNOWN)),
 )
-def test_losses_are_those_of_the_sum_of_possible_labels(scores: list[float], bits: int) -> None:
+def test_losses_are_those_of_the_sum_of_possible_labels(scores, bits):
     logits = torch.tensor(scores, dtype=torch.float64)
     total = sum(p for at, p in enumerate(logits.softmax(0).tolist()) if bits >> at & 1)
     loss = float(marginal_losses(logits, torch.tensor(bits)))
@@ -51,16 +46,16 @@ def test_losses_are_those_of_the_sum_of_possible_labels(scores: list[float], bit
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory):
     return write_classifier_directory(tmp_path_factory.mktemp("loss") / "start", labels=())
 
 
-def loss_of(folder: Path, dropout: float) -> VerifierLoss:
+def loss_of(folder, dropout):
     return VerifierLoss(new_model(folder, 0)[0], dropout)
 
 
 @pytest.fixture(scope="module")
-def encoded(folder: Path) -> tuple[list[EncodedExample], EvidenceEncoder]:
+def encoded(folder):
     _, tokenizer = new_model(folder, 0)
     encoder = EvidenceEncoder.of(tokenizer, 48)
     sentences = (("Rome", "Rome is a city."), ("Oslo", "Oslo is not."))
@@ -74,14 +69,12 @@ def encoded(folder: Path) -> tuple[list[EncodedExample], EvidenceEncoder]:
 
 
 @pytest.fixture(scope="module")
-def batch(encoded: tuple[list[EncodedExample], EvidenceEncoder]) -> ExampleBatch:
+def batch(encoded):
     return collate(*encoded)
 
 
 @torch.no_grad()
-def test_the_losses_of_parts_add_up(
-    folder: Path, encoded: tuple[list[EncodedExample], EvidenceEncoder], batch: ExampleBatch
-) -> None:
+def test_the_losses_of_parts_add_up(folder, encoded, batch):
     items, encoder = encoded
     module = loss_of(folder, 0.0).eval()
     whole = Counts.of(items)
@@ -91,7 +84,7 @@ def test_the_losses_of_parts_add_up(
 
 
 @torch.no_grad()
-def test_the_loss_is_the_weighted_sum_of_three_means(folder: Path, batch: ExampleBatch) -> None:
+def test_the_loss_is_the_weighted_sum_of_three_means(folder, batch):
     module = loss_of(folder, 0.0).eval()
     whole, sentences, tokens = module.scores(batch)
     expected = marginal_losses(whole, batch.labels).mean()
@@ -104,14 +97,14 @@ def test_the_loss_is_the_weighted_sum_of_three_means(folder: Path, batch: Exampl
     assert float(module(batch, counts(batch))) == pytest.approx(float(expected), rel=1e-5)
 
 
-def test_unknown_labels_give_neither_loss_nor_gradient(folder: Path, batch: ExampleBatch) -> None:
+def test_unknown_labels_give_neither_loss_nor_gradient(folder, batch):
     module = loss_of(folder, 0.0)
     unknown = replace(
         batch,
         sentences=torch.full_like(batch.sentences, UNKNOWN),
         token_labels=torch.full_like(batch.token_labels, UNKNOWN),
     )
-    module(unknown, counts(unknown)).backward()  # type: ignore[no-untyped-call]
+    module(unknown, counts(unknown)).backward()
     for head in (module.model.sentence_head, module.model.token_head):
         assert head.weight.grad is not None
         assert float(head.weight.grad.abs().max()) < 1e-7
@@ -121,7 +114,7 @@ def test_unknown_labels_give_neither_loss_nor_gradient(folder: Path, batch: Exam
         assert float(module(unknown, counts(unknown))) == pytest.approx(expected, abs=1e-5)
 
 
-def test_dropout_keeps_the_mean_and_is_off_in_evaluation() -> None:
+def test_dropout_keeps_the_mean_and_is_off_in_evaluation():
     torch.manual_seed(0)
     layer = PooledDropout(DropoutPool(0.25, 0))
     values = torch.ones(500, 400)
@@ -135,14 +128,14 @@ def test_dropout_keeps_the_mean_and_is_off_in_evaluation() -> None:
     assert torch.equal(PooledDropout(DropoutPool(0.0, 0))(values), values)
 
 
-def test_a_mask_may_be_larger_than_half_of_the_pool() -> None:
+def test_a_mask_may_be_larger_than_half_of_the_pool():
     layer = PooledDropout(DropoutPool(0.5, 0))
     values = torch.ones(3, 1 << 20)
     assert float(layer(values).mean()) == pytest.approx(1, abs=0.02)
 
 
 @torch.no_grad()
-def test_only_hidden_states_are_dropped(folder: Path, batch: ExampleBatch) -> None:
+def test_only_hidden_states_are_dropped(folder, batch):
     module = loss_of(folder, 0.3)
     kinds = {name: layer for name, layer in module.named_modules() if "dropout" in name}
     assert sum(isinstance(layer, PooledDropout) for layer in kinds.values()) > 2

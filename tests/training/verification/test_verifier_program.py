@@ -1,14 +1,15 @@
 """Training a tiny verifier: it learns, keeps the best state, stops, and resumes exactly."""
 
-from __future__ import annotations
-
 import shutil
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError
 from admiral.storage.declared_settings import settings_tables
@@ -27,19 +28,16 @@ from tests.training.tiny import (
     to_yaml,
 )
 from training.data.examples import Example, write_examples
+from training.verification.verifier_loss import calibration_error, macro_f1, measure, roc_area
 from training.verification.verifier_program import train_verifier
-from training.verification.verifier_settings import (
-    VerifierConfig,
-    load_verifier_config,
-    weights_of,
-)
+from training.verification.verifier_settings import VerifierConfig, load_verifier_config, weights_of
 from training.verifier import main
 
 ROOT = Path(__file__).parents[3]
 CITIES = ("Rome", "Paris", "Oslo", "Bern")
 
 
-def some_examples() -> list[Example]:
+def some_examples():
     examples = []
     for name in CITIES:
         claim = f"{name} is a city."
@@ -62,7 +60,7 @@ def some_examples() -> list[Example]:
 
 
 @pytest.fixture(scope="module")
-def settings(tmp_path_factory: pytest.TempPathFactory) -> VerifierConfig:
+def settings(tmp_path_factory):
     folder = tmp_path_factory.mktemp("verifier")
     write_classifier_directory(folder / "start", labels=())
     write_examples(folder / "examples.jsonl", some_examples())
@@ -79,7 +77,7 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> VerifierConfig:
     )
 
 
-def accuracy(config: VerifierConfig, examples: list[Example]) -> float:
+def accuracy(config, examples):
     """Return the share of examples whose label the exported verifier finds."""
     model, tokenizer = read_model(Path(config.out))
     encoder = EvidenceEncoder.of(tokenizer, config.max_length)
@@ -91,7 +89,7 @@ def accuracy(config: VerifierConfig, examples: list[Example]) -> float:
     return sum(p == e.label for p, e in zip(predicted, examples, strict=True)) / len(examples)
 
 
-def test_it_learns_and_the_best_state_is_the_verifier(settings: VerifierConfig) -> None:
+def test_it_learns_and_the_best_state_is_the_verifier(settings):
     config = replace(
         elsewhere(settings, "learns"), steps=150, eval_every=25, keep="best", save_every=1000
     )
@@ -112,7 +110,7 @@ def test_it_learns_and_the_best_state_is_the_verifier(settings: VerifierConfig) 
     assert accuracy(config, examples) == pytest.approx(best["dev/cities/accuracy"])
 
 
-def test_a_stopped_run_resumes_exactly(settings: VerifierConfig) -> None:
+def test_a_stopped_run_resumes_exactly(settings):
     """With accumulation, dropout and evaluation; stopped by its time limit after every step."""
     whole = replace(
         elsewhere(settings, "whole"),
@@ -134,9 +132,7 @@ def test_a_stopped_run_resumes_exactly(settings: VerifierConfig) -> None:
     assert same_weights(whole, parts)
 
 
-def test_a_finished_run_exports_a_missing_verifier(
-    settings: VerifierConfig, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_finished_run_exports_a_missing_verifier(settings, monkeypatch):
     config = replace(elsewhere(settings, "done"), steps=2, dev="")
     with monkeypatch.context() as patch:
         patch.setattr("training.verification.verifier_program.write_model", no_space)
@@ -150,9 +146,7 @@ def test_a_finished_run_exports_a_missing_verifier(
     assert same_weights(config, whole)
 
 
-def test_a_deleted_best_verifier_is_not_replaced_by_the_last_state(
-    settings: VerifierConfig,
-) -> None:
+def test_a_deleted_best_verifier_is_not_replaced_by_the_last_state(settings):
     config = replace(elsewhere(settings, "deleted"), steps=2, keep="best")
     train_verifier(config)
     shutil.rmtree(config.out)
@@ -164,7 +158,7 @@ def test_a_deleted_best_verifier_is_not_replaced_by_the_last_state(
     assert Path(config.out).exists()
 
 
-def test_other_examples_or_settings_are_refused(settings: VerifierConfig, tmp_path: Path) -> None:
+def test_other_examples_or_settings_are_refused(settings, tmp_path):
     config = replace(elsewhere(settings, "changed"), steps=2, dev="")
     train_verifier(config)
     with pytest.raises(AdmiralError, match="with another max_length"):
@@ -182,7 +176,7 @@ def test_other_examples_or_settings_are_refused(settings: VerifierConfig, tmp_pa
         train_verifier(replace(elsewhere(config, "new"), dev=settings.dev, best_metric="fever/auc"))
 
 
-def test_several_files_are_one_set(settings: VerifierConfig, tmp_path: Path) -> None:
+def test_several_files_are_one_set(settings, tmp_path):
     paths = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
     write_examples(paths[0], some_examples()[:3])
     write_examples(paths[1], some_examples()[3:])
@@ -194,7 +188,7 @@ def test_several_files_are_one_set(settings: VerifierConfig, tmp_path: Path) -> 
     assert same_weights(config, whole)
 
 
-def test_the_command_continues_from_a_verifier(settings: VerifierConfig) -> None:
+def test_the_command_continues_from_a_verifier(settings):
     first = replace(elsewhere(settings, "first"), steps=2, dev="")
     train_verifier(first)
     second = replace(elsewhere(first, "second"), start=first.out, lr=0.0, head_lr=0.0)
@@ -210,13 +204,13 @@ def test_the_command_continues_from_a_verifier(settings: VerifierConfig) -> None
 
 
 @pytest.mark.parametrize("text", ["a", "a=b", "a=-1", "=2", "a=nan", "a=1 b"])
-def test_bad_weights_are_named(text: str) -> None:
+def test_bad_weights_are_named(text):
     assert weights_of(" a=2, b/neutral=0.5,") == {"a": 2.0, "b/neutral": 0.5}
     with pytest.raises(AdmiralError, match=r"weights: .* is not SOURCE=NUMBER"):
         weights_of(text)
 
 
-def test_the_shipped_settings_are_valid_and_documented() -> None:
+def test_the_shipped_settings_are_valid_and_documented():
     """To update the page, paste the expected text."""
     paper = load_verifier_config(ROOT / "configs" / "paper-side-verifier.yaml")
     assert (paper.start, paper.max_length) == ("roberta-large", 512)
@@ -239,5 +233,38 @@ def test_the_shipped_settings_are_valid_and_documented() -> None:
         ("step: 3", "step"),
     ],
 )
-def test_bad_values_name_file_and_key(tmp_path: Path, text: str, key: str) -> None:
+def test_bad_values_name_file_and_key(tmp_path, text, key):
     check_named(load_verifier_config, tmp_path, text, key)
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.booleans()), max_size=20))
+def test_the_area_is_the_share_of_ordered_pairs(rows):
+    positive = [score for score, is_positive in rows if is_positive]
+    negative = [score for score, is_positive in rows if not is_positive]
+    area = roc_area(np.array([s for s, _ in rows]), np.array([p for _, p in rows], dtype=bool))
+    if not positive or not negative:
+        assert area is None
+        return
+    wins = [(p > n) + (p == n) / 2 for p in positive for n in negative]
+    assert area == pytest.approx(np.mean(wins))
+
+
+def test_f1_and_calibration():
+    assert macro_f1(np.array([0, 0, 1]), np.array([0, 1, 1])) == pytest.approx(2 / 3)
+    assert macro_f1(np.array([0, 0]), np.array([0, 2])) == pytest.approx(2 / 3)
+    confidence, correct = np.array([0.8, 0.8, 1.0]), np.array([True, False, True])
+    assert calibration_error(confidence, correct) == pytest.approx((1.6 - 1) / 3)
+
+
+def test_a_constant_answer_scores_low():
+    constant = np.tile([0.8, 0.1, 0.1], (6, 1))
+    values = measure([*LABELS, *LABELS], constant)
+    assert values["auc"] == 0.5
+    assert values["macro_f1"] == pytest.approx(1 / 6)
+
+
+def test_pairs_that_are_only_known_not_to_be_entailed_are_measured_with_two_classes():
+    rows = np.array([[0.6, 0.2, 0.2], [0.4, 0.3, 0.3], [0.45, 0.15, 0.4]])
+    values = measure(["entailment", "not_entailment", "contradiction"], rows)
+    assert values["accuracy"] == values["macro_f1"] == values["auc"] == 1
+    assert "auc" not in measure(["neutral"], rows[:1])

@@ -11,7 +11,7 @@ from trie.model.low_precision import convert_linears_to_bfloat16
 from trie.model.seq2seq import Seq2Seq
 
 
-def test_products_are_those_of_autocast() -> None:
+def test_products_are_those_of_autocast():
     model = bart(7).eval()
     converted = copy.deepcopy(model)
     convert_linears_to_bfloat16(converted)
@@ -24,7 +24,7 @@ def test_products_are_those_of_autocast() -> None:
         assert torch.equal(found, expected)
 
 
-def test_only_linear_layers_are_converted() -> None:
+def test_only_linear_layers_are_converted():
     model = bart(8)
     before = {name: parameter.clone() for name, parameter in model.named_parameters()}
     assert model.lm_head.weight is model.get_decoder().embed_tokens.weight
@@ -40,7 +40,7 @@ def test_only_linear_layers_are_converted() -> None:
             assert torch.equal(parameter, before[name])
 
 
-def test_converted_models_are_rejected() -> None:
+def test_converted_models_are_rejected():
     model = bart(9)
     Seq2Seq(model, torch.bfloat16)
     with pytest.raises(ValueError, match=r"k_proj has weights in torch.bfloat16; load them in"):
@@ -52,7 +52,7 @@ def test_converted_models_are_rejected() -> None:
         Seq2Seq(model)
 
 
-def test_layers_without_bias_or_weights() -> None:
+def test_layers_without_bias_or_weights():
     layers = nn.Sequential(nn.Linear(3, 2, bias=False), nn.Linear(2, 2))
     layers[1].weight = nn.Parameter(torch.empty(0))
     convert_linears_to_bfloat16(layers)

@@ -1,15 +1,13 @@
 """The encoder without padding, compared with the model's own encoder."""
 
-from collections.abc import Sequence
-
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from transformers import BartForConditionalGeneration
 
 from tests.trie.model.test_seq2seq import VOCABULARY, bart
 from trie.model import packed_encoder
+from trie.model.packed_encoder import pad_batch
 from trie.model.seq2seq import Seq2Seq
 
 INPUTS = st.lists(
@@ -19,7 +17,7 @@ MODEL = bart(3)
 ROUNDED = Seq2Seq(bart(3), dtype=torch.bfloat16)
 
 
-def states(model: BartForConditionalGeneration, ids: Sequence[int]) -> torch.Tensor:
+def states(model, ids):
     """Return the model's own states of one input; (tokens, hidden size)."""
     with torch.no_grad():
         return model.get_encoder()(input_ids=torch.tensor([ids])).last_hidden_state[0]
@@ -27,7 +25,7 @@ def states(model: BartForConditionalGeneration, ids: Sequence[int]) -> torch.Ten
 
 @settings(deadline=None)
 @given(INPUTS)
-def test_states_equal_the_models_own(inputs: list[list[int]]) -> None:
+def test_states_equal_the_models_own(inputs):
     hidden, mask = Seq2Seq(MODEL).run_encoder(inputs)
     assert mask.sum(1).tolist() == [len(ids) for ids in inputs]
     for ids, found, inside in zip(inputs, hidden, mask, strict=True):
@@ -35,7 +33,7 @@ def test_states_equal_the_models_own(inputs: list[list[int]]) -> None:
 
 
 @pytest.mark.parametrize("changes", [{"scale_embedding": True}, {"activation_function": "relu"}])
-def test_model_variants(changes: dict[str, object]) -> None:
+def test_model_variants(changes):
     model = bart(5, **changes)
     hidden, _ = Seq2Seq(model).run_encoder([[4, 5, 6], [7]])
     torch.testing.assert_close(hidden[0], states(model, [4, 5, 6]), atol=1e-5, rtol=1e-5)
@@ -44,7 +42,7 @@ def test_model_variants(changes: dict[str, object]) -> None:
 
 @given(INPUTS)
 @settings(deadline=None)
-def test_bfloat16_is_close_to_float32(inputs: list[list[int]]) -> None:
+def test_bfloat16_is_close_to_float32(inputs):
     exact, mask = Seq2Seq(MODEL).run_encoder(inputs)
     hidden, _ = ROUNDED.run_encoder(inputs)
     assert hidden.dtype == torch.float32
@@ -54,9 +52,7 @@ def test_bfloat16_is_close_to_float32(inputs: list[list[int]]) -> None:
 
 
 @pytest.mark.parametrize(("dtype", "bound"), [(torch.float32, 1e-5), (torch.bfloat16, 0.1)])
-def test_states_do_not_depend_on_the_batch(
-    dtype: torch.dtype, bound: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_states_do_not_depend_on_the_batch(dtype, bound, monkeypatch):
     """Except for the last bits: products of a single row may be computed differently."""
     model = Seq2Seq(bart(3), dtype=dtype)
     generator = torch.Generator().manual_seed(1)
@@ -73,7 +69,7 @@ def test_states_do_not_depend_on_the_batch(
 
 
 @given(st.lists(st.integers(1, 30), max_size=30), st.integers(1, 60))
-def test_inputs_are_grouped_by_length(lengths: list[int], max_tokens: int) -> None:
+def test_inputs_are_grouped_by_length(lengths, max_tokens):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(packed_encoder, "_MAX_TOKENS", max_tokens)
         groups = packed_encoder._group_by_length(lengths)
@@ -94,9 +90,7 @@ SIZES = st.floats(0.1, 40)
     sizes=st.lists(SIZES, min_size=6, max_size=6),
     data=st.integers(0),
 )
-def test_attention_in_bfloat16_is_a_softmax(
-    inputs: int, length: int, sizes: list[float], data: int
-) -> None:
+def test_attention_in_bfloat16_is_a_softmax(inputs, length, sizes, data):
     """For scores of any size, from uniform to one-hot attention."""
     generator = torch.Generator().manual_seed(data % (1 << 32))
     query, key, value = torch.randn(3, inputs, 2, length, 8, generator=generator)
@@ -115,7 +109,7 @@ def test_attention_in_bfloat16_is_a_softmax(
 @pytest.mark.parametrize("length", [1, 5, 1024])
 @pytest.mark.parametrize("sign", [-1, 1])
 @pytest.mark.parametrize("part", [0.99, 1.01, 3.0])
-def test_attention_at_its_bound(length: int, sign: int, part: float) -> None:
+def test_attention_at_its_bound(length, sign, part):
     """Scores of the largest possible size, just below and above the bound of the fast path."""
     size = (part * packed_encoder._MAX_EXPONENT / 16**0.5) ** 0.5
     query = torch.full((1, 1, length, 16), size, dtype=torch.bfloat16)
@@ -125,7 +119,7 @@ def test_attention_at_its_bound(length: int, sign: int, part: float) -> None:
     torch.testing.assert_close(found.float(), expected, atol=1.0, rtol=0.01)
 
 
-def test_scores_too_large_for_exponentials() -> None:
+def test_scores_too_large_for_exponentials():
     """Only one input and head has such scores."""
     query, key, value = torch.ones(3, 2, 3, 5, 16, dtype=torch.bfloat16)
     value *= torch.arange(5)[:, None]
@@ -135,3 +129,14 @@ def test_scores_too_large_for_exponentials() -> None:
     assert (found[1, 2] == 2.0).all()
     found[1, 2] = found[0, 0]
     torch.testing.assert_close(found, torch.full_like(found, 2.0))
+
+
+@given(st.lists(st.lists(st.integers(0, 3), max_size=6), min_size=1), st.integers(0, 3))
+def test_the_mask_selects_the_rows(rows, pad):
+    ids, mask = pad_batch(rows, pad)
+    assert ids.dtype == mask.dtype == torch.int64
+    assert ids.shape == mask.shape == (len(rows), max(map(len, rows)))
+    for row, found, inside in zip(rows, ids, mask, strict=True):
+        assert inside.tolist() == [1] * len(row) + [0] * (len(inside) - len(row))
+        assert found[: len(row)].tolist() == row
+        assert set(found[len(row) :].tolist()) <= {pad}

@@ -1,8 +1,5 @@
 """The scores of an input's beams do not depend on the rest of the batch."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -11,7 +8,7 @@ from transformers import BartForConditionalGeneration
 
 import admiral
 from tests.trie.cpu_features import SAME_BITS
-from trie import Hypothesis, TokenTrie, TrieConstraint, beam_search
+from trie import TokenTrie, TrieConstraint, beam_search
 from trie.model.seq2seq import Seq2Seq
 
 MINI = Path(admiral.__file__).parent / "data" / "mini"
@@ -19,23 +16,19 @@ LENGTHS = [37, 141, 64, 230]
 BEAMS, STEPS = 25, 6
 
 
-def decoded(
-    model: Seq2Seq, inputs: Sequence[Sequence[int]], tokens: torch.Tensor, parts: Sequence[int]
-) -> torch.Tensor:
+def decoded(model, inputs, tokens, parts):
     """Return the log-probabilities after each token; tokens are read in parts."""
     encoded, cache = model.encode(inputs), model.new_cache()
     found = [model.step(encoded, cache, part) for part in tokens.split(list(parts), dim=2)]
     return torch.cat(found, dim=2).log_softmax(-1)
 
 
-def mini(dtype: torch.dtype) -> Seq2Seq:
+def mini(dtype):
     return Seq2Seq(BartForConditionalGeneration.from_pretrained(MINI, dtype=torch.float32), dtype)
 
 
 @pytest.mark.parametrize(("dtype", "gap"), [(torch.float32, 1e-4), (torch.bfloat16, 0.5)])
-def test_steps_do_not_depend_on_the_batch(
-    dtype: torch.dtype, gap: float, set_threads: Callable[[int], None]
-) -> None:
+def test_steps_do_not_depend_on_the_batch(dtype, gap, set_threads):
     """Nor on threads, the number of beams of other inputs, or tokens read together."""
     model = mini(dtype)
     generator = torch.Generator().manual_seed(0)
@@ -51,9 +44,7 @@ def test_steps_do_not_depend_on_the_batch(
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_hypotheses_have_equal_scores_alone_and_in_a_batch(
-    dtype: torch.dtype, set_threads: Callable[[int], None]
-) -> None:
+def test_hypotheses_have_equal_scores_alone_and_in_a_batch(dtype, set_threads):
     """From the first step on, when every input has one beam."""
     set_threads(1)
     model = mini(dtype)
@@ -62,7 +53,7 @@ def test_hypotheses_have_equal_scores_alone_and_in_a_batch(
     sequences = torch.randint(1000, 30000, (200, 4), generator=generator).tolist()
     constraint = TrieConstraint(TokenTrie.build(sequences), model.eos)
 
-    def decode(batch: Sequence[Sequence[int]]) -> list[list[Hypothesis]]:
+    def decode(batch):
         return beam_search(model, batch, [constraint] * len(batch), beam_size=5, max_length=8)
 
     for ids, together in zip(inputs, decode(inputs), strict=True):

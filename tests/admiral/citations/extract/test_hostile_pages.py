@@ -1,7 +1,5 @@
 """Hostile wikitext and HTML: no input crashes the readers or takes them long."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

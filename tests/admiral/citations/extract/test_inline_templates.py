@@ -56,7 +56,7 @@ def test_text_within_a_sentence(wikitext, text):
 
 
 def test_templates_that_are_not_known():
-    unknown: Counter[str] = Counter()
+    unknown = Counter()
     found = claim("It is {{Foo|red [[stone]]|20px|left}} or {{bar|x=1}} here.", unknown)
     assert found == "It is red stone or here."
     assert unknown == {"Foo": 1, "bar": 1}

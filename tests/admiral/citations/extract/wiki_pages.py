@@ -1,7 +1,5 @@
 """Pages of wikitext of any length."""
 
-from __future__ import annotations
-
 _COPY = "https://web.archive.org/web/20100101/https://example.org/a/{n}"
 _UNIT = (
     "== Part {n} ==\n'''Item {n}''' is a [[thing|small thing]] of {{{{convert|5|km|mi}}}} in "

@@ -1,7 +1,5 @@
 """Coverage against its definition, computed step by step."""
 
-from __future__ import annotations
-
 import math
 import re
 

@@ -1,7 +1,5 @@
 """The alias index and the counts of words, compared with dictionaries."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from pathlib import Path
@@ -9,7 +7,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError
@@ -30,14 +28,13 @@ _documents = st.lists(_document, max_size=6)
 
 
 def owners(documents):
-    rows: dict[str, list[int]] = {}
+    rows = {}
     for row, document in enumerate(documents):
         for name in document_aliases(document):
             rows.setdefault(name, []).append(row)
     return rows
 
 
-@settings(max_examples=50, deadline=None)
 @given(_documents, st.sampled_from(NAMES), st.text("a ", max_size=3))
 def test_the_rows_of_aliases(documents, name, end):
     expected = owners(documents)
@@ -58,7 +55,6 @@ def test_the_rows_of_aliases(documents, name, end):
         assert index.problem(len(documents)) == ""
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.lists(_documents, min_size=1, max_size=3), st.sets(st.integers(0, 17)))
 def test_an_alias_of_several_segments(segments, removed):
     expected = owners([document for segment in segments for document in segment])

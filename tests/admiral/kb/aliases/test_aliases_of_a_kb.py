@@ -1,7 +1,5 @@
 """Aliases of knowledge bases that were changed, joined, or built by earlier releases."""
 
-from __future__ import annotations
-
 import shutil
 from collections import defaultdict
 from pathlib import Path
@@ -34,12 +32,6 @@ _change = st.one_of(
 _documents = st.lists(_document, min_size=1, unique_by=lambda d: d.title)
 
 
-@pytest.fixture
-def no_sync(monkeypatch):
-    """Skip `fsync`, which these tests do not need."""
-    monkeypatch.setattr("os.fsync", lambda descriptor: None)
-
-
 def check_aliases(path, documents):
     """Compare the aliases of a knowledge base with those of its documents."""
     owners = defaultdict(list)
@@ -53,8 +45,7 @@ def check_aliases(path, documents):
     assert verify(path) == []
 
 
-@pytest.mark.usefixtures("no_sync")
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(_documents, st.lists(_change, max_size=4))
 def test_changes(corpus, changes):
     with TemporaryDirectory() as name:
@@ -68,8 +59,7 @@ def test_changes(corpus, changes):
                 check_aliases(kb, corpus)
 
 
-@pytest.mark.usefixtures("no_sync")
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.lists(_documents, min_size=2, max_size=3))
 def test_joins(members):
     with TemporaryDirectory() as name:
@@ -78,7 +68,7 @@ def test_joins(members):
             folder.mkdir()
             build(write(folder, documents), folder / "kb", bm25="none", progress=False)
         join([f / "kb" for f in folders], Path(name) / "all", on_duplicate="skip")
-        first: dict[str, Document] = {}
+        first = {}
         for document in (document for documents in members for document in documents):
             first.setdefault(document.title, document)
         check_aliases(Path(name) / "all", first.values())

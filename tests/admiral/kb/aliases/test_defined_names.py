@@ -1,7 +1,5 @@
 """Names in titles and first sentences: which are taken, and which are not."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Names of documents that were read from files."""
 
-from __future__ import annotations
-
 import pytest
 
 from admiral.kb.document_aliases import document_aliases, spellings

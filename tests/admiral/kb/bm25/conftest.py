@@ -1,15 +1,8 @@
 """Small indexes for the tests of both backends."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
-
 import pytest
 
-from admiral.kb.bm25 import BACKENDS, RowIndex, build_bm25, open_bm25
-
-Make = Callable[..., RowIndex]
+from admiral.kb.bm25 import BACKENDS, build_bm25, open_bm25
 
 
 @pytest.fixture(params=BACKENDS)
@@ -20,10 +13,10 @@ def backend(request):
 @pytest.fixture
 def make(tmp_path_factory):
     """Return a function that builds and opens an index; the indexes are closed after the test."""
-    opened: list[RowIndex] = []
+    opened = []
 
     def make_index(backend, documents, title=1.0, text=1.0):
-        directory: Path = tmp_path_factory.mktemp("index") / "bm25"
+        directory = tmp_path_factory.mktemp("index") / "bm25"
         build_bm25(backend, documents, directory)
         opened.append(open_bm25(backend, directory, title_weight=title, text_weight=text))
         return opened[-1]

@@ -1,7 +1,5 @@
 """Faults of folders, files and packages when an index is written, opened and closed."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import sys

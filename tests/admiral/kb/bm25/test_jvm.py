@@ -1,7 +1,5 @@
 """Java in this process does not affect output, signals, exit, threads or forks."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -88,7 +86,7 @@ def test_a_forked_process_says_so(monkeypatch):
 def test_threads_may_search_at_the_same_time(tmp_path):
     documents = [(f"w{row}", f"x{row} common") for row in range(64)]
     build_bm25("lucene", documents, tmp_path / "bm25")
-    wrong: list[object] = []
+    wrong = []
     with open_bm25("lucene", tmp_path / "bm25") as index:
 
         def search(start):

@@ -1,7 +1,5 @@
 """A merged index gives the results of one index of all documents."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Long documents are indexed as passages; their score is that of the best one."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np
@@ -12,10 +10,7 @@ from hypothesis import strategies as st
 from admiral.errors import AdmiralError
 from admiral.kb.bm25 import build_bm25, merge_bm25, open_bm25
 from admiral.kb.bm25.analysis import terms
-from admiral.kb.bm25.passages import Text
 from tests.admiral.kb.bm25.test_rescoring import WORDS
-
-Documents = list[tuple[str, Text]]
 
 _words = st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join)
 _passages = st.lists(_words, min_size=1, max_size=5).map(
@@ -40,7 +35,7 @@ def best_passages(index, rows, queries, k, removed):
     """Rank rows by their best passage, given an index of all passages as documents."""
     results = []
     for hits in index.search_rows(queries, len(rows)):
-        best: dict[int, float] = {}
+        best = {}
         for passage, score in hits:
             best.setdefault(rows[passage], score)
         ranked = sorted(best.items(), key=lambda pair: (-pair[1], pair[0]))
@@ -88,7 +83,6 @@ def check_passage_scores(index, oracle, passage_rows, query, removed):
         assert spans == list(zip(starts, [*starts[1:], None], strict=True))
 
 
-@settings(max_examples=40)
 @given(data=st.data())
 def test_a_bm25s_index_scores_documents_by_their_best_passage(data, tmp_path_factory):
     check_best_passages("bm25s", data, tmp_path_factory.mktemp("passages"))
@@ -125,7 +119,7 @@ def test_an_index_of_short_documents_has_the_files_of_earlier_releases(tmp_path)
     }
 
 
-LONG: Documents = [("a", ((0, "lamp"), (30, "harbour"))), ("b", "painted"), ("c", ((0, "x"),))]
+LONG = [("a", ((0, "lamp"), (30, "harbour"))), ("b", "painted"), ("c", ((0, "x"),))]
 
 
 def test_releases_that_do_not_know_passages_refuse_an_index_that_has_them(backend, tmp_path):

@@ -1,7 +1,5 @@
 """Combined indexes with removed rows give the results of one new index."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -46,7 +44,6 @@ def _drawn(data, parts):
     return removed, queries, data.draw(st.integers(1, 20)), data.draw(_weights)
 
 
-@settings(max_examples=40)
 @given(data=st.data(), parts=_parts)
 def test_bm25s_scores_equal_those_of_a_new_index(data, parts, tmp_path_factory):
     removed, queries, k, weights = _drawn(data, parts)

@@ -1,11 +1,9 @@
 """Both backends give the scores of a slow BM25."""
 
-from __future__ import annotations
-
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral.kb.bm25 import BACKENDS, K1, B
@@ -60,7 +58,6 @@ def test_lengths_are_rounded_as_in_lucene():
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-@settings(max_examples=40)
 @given(data=st.data())
 def test_scores_are_bm25(backend, make, data):
     documents = data.draw(st.lists(st.tuples(sentence, sentence | long_sentence), max_size=8))
@@ -79,7 +76,6 @@ def test_scores_are_bm25(backend, make, data):
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-@settings(max_examples=25)
 @given(data=st.data())
 def test_a_smaller_k_gives_a_prefix_of_the_ranking(backend, make, data):
     # Few distinct documents, so that many scores tie; ties are broken by row.
@@ -93,7 +89,6 @@ def test_a_smaller_k_gives_a_prefix_of_the_ranking(backend, make, data):
     assert every == sorted(every, key=lambda hit: (-hit[1], hit[0]))
 
 
-@settings(max_examples=25)
 @given(documents=st.lists(st.tuples(sentence, sentence), max_size=10), query=sentence, pair=weights)
 def test_backends_agree_on_short_documents(make, documents, query, pair):
     # Below 40 terms Lucene's lengths are exact.

@@ -1,7 +1,5 @@
 """The report of a build says of every file what became of it, and agrees with what is stored."""
 
-from __future__ import annotations
-
 import gzip
 import json
 

@@ -1,7 +1,5 @@
 """A sentence encoder without a model: the vector of a text follows from its checksum."""
 
-from __future__ import annotations
-
 import zlib
 
 import numpy as np
@@ -16,7 +14,7 @@ class FakeEncoder:
 
     def __init__(self, name="fake"):
         self.identity = EncoderIdentity(name, f"fingerprint of {name}", WIDTH)
-        self.texts: list[str] = []
+        self.texts = []
 
     def unit_vectors(self, texts):
         self.texts += texts

@@ -1,9 +1,9 @@
 """Stored sentence embeddings, compared with those that are computed from the documents."""
 
-from __future__ import annotations
-
 import json
 import logging
+import math
+import shutil
 from collections import Counter
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -101,22 +101,9 @@ def check_changes(corpus, at_once, changes):
             check_vectors(kb, corpus, embedded)
 
 
-@pytest.fixture
-def no_sync(monkeypatch):
-    """Skip `fsync`, which these tests do not need."""
-    monkeypatch.setattr("os.fsync", lambda descriptor: None)
-
-
-@settings(max_examples=12)
+@settings(max_examples=settings().max_examples // 2)
 @given(corpus=_unique, at_once=st.booleans(), changes=st.lists(_change, min_size=1, max_size=6))
-def test_vectors_follow_their_sentences(corpus, at_once, changes, no_sync):
-    check_changes(corpus, at_once, changes)
-
-
-@pytest.mark.slow
-@settings(max_examples=300)
-@given(corpus=_unique, at_once=st.booleans(), changes=st.lists(_change, max_size=12))
-def test_vectors_follow_their_sentences_at_length(corpus, at_once, changes, no_sync):
+def test_vectors_follow_their_sentences(corpus, at_once, changes):
     check_changes(corpus, at_once, changes)
 
 
@@ -137,13 +124,19 @@ def test_many_sentences_are_encoded_in_parts(tmp_path, monkeypatch):
     check_vectors(tmp_path / "kb", documents, {d.title for d in documents})
 
 
-@pytest.fixture
-def kb_path(tmp_path):
-    kb = tmp_path / "kb"
-    build(write(tmp_path, [BIRD, NEST]), kb, bm25="bm25s", encoder=FakeEncoder(), progress=False)
-    add(write(tmp_path, [SEED]), kb, progress=False)
+@pytest.fixture(scope="module")
+def embedded(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("embedded")
+    kb = folder / "kb"
+    build(write(folder, [BIRD, NEST]), kb, bm25="bm25s", encoder=FakeEncoder(), progress=False)
+    add(write(folder, [SEED]), kb, progress=False)
     embed(kb, FakeEncoder(), progress=False)
     return kb
+
+
+@pytest.fixture
+def kb_path(embedded, tmp_path):
+    return shutil.copytree(embedded, tmp_path / "kb")
 
 
 def test_other_sentences_have_no_vectors(kb_path):
@@ -227,3 +220,32 @@ def test_verify_finds_vectors_that_do_not_fit(kb_path, name, value, message):
     _replace(kb_path, name, value)
     (problem,) = verify(kb_path)
     assert message in problem
+
+
+_component = st.floats(-1, 1, width=32).filter(lambda x: x == 0 or abs(x) > 1e-6)
+_vectors = st.integers(1, 6).flatmap(
+    lambda width: st.lists(st.lists(_component, min_size=width, max_size=width), min_size=1)
+)
+
+
+def rounded(vector):
+    """Round one vector by its own scale."""
+    largest = max(map(abs, vector))
+    scaled = [np.float32(x) * np.float32(127) for x in vector]
+    return [round(float(x / np.float32(largest))) if largest else 0 for x in scaled]
+
+
+@given(_vectors)
+def test_each_vector_has_its_own_scale(vectors):
+    quantised = quantise(np.array(vectors, np.float32))
+    assert quantised.dtype == np.int8
+    assert quantised.tolist() == [rounded(vector) for vector in vectors]
+    for vector, unit in zip(vectors, dequantise(quantised).tolist(), strict=True):
+        length = math.hypot(*vector)
+        if not length:
+            assert not any(unit)
+            continue
+        assert math.hypot(*unit) == pytest.approx(1, abs=1e-5)
+        # Rounding moves each component by at most half a step, the scale moves it as much again.
+        bound = max(map(abs, vector)) / length / 127 * math.sqrt(len(vector))
+        assert unit == pytest.approx([x / length for x in vector], abs=bound + 1e-5)

@@ -1,13 +1,9 @@
 """A joined knowledge base equals one built from all documents of its members."""
 
-from __future__ import annotations
-
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -19,8 +15,6 @@ from admiral.kb.store.member_manifests import JoinManifest, write_join
 from admiral.records import Document
 from tests.admiral.kb.versions.test_kb_updating import DOCUMENT, QUERIES, language, view, write
 from trie import RenumberedTrie, TokenTrie
-
-Write = Callable[..., Path]
 
 _shards = st.lists(
     st.lists(DOCUMENT, min_size=1, max_size=5, unique_by=lambda d: d.title), min_size=1, max_size=4
@@ -44,7 +38,7 @@ def build_member(folder, documents, backend, history):
 
 
 def first_documents(shards):
-    first_by_title: dict[str, Document] = {}
+    first_by_title = {}
     for document in (document for shard in shards for document in shard):
         first_by_title.setdefault(document.title, document)
     return list(first_by_title.values())
@@ -82,25 +76,12 @@ def check_joined(shards, histories, tokens, backend, *, exact):
         assert facts.counts == info(folder / "whole").counts
 
 
-@pytest.fixture
-def no_sync(monkeypatch):
-    """Skip `fsync`, which these tests do not need."""
-    monkeypatch.setattr("os.fsync", lambda descriptor: None)
-
-
 _histories = st.lists(_history, min_size=4, max_size=4)
 
 
-@settings(max_examples=8)
+@settings(max_examples=settings().max_examples // 3)
 @given(shards=_shards, histories=_histories)
-def test_a_join_equals_one_build_of_all_documents(shards, histories, tokens, no_sync):
-    check_joined(shards, histories, tokens, "bm25s", exact=True)
-
-
-@pytest.mark.slow
-@settings(max_examples=150)
-@given(shards=_shards, histories=_histories)
-def test_a_join_equals_one_build_of_all_documents_at_length(shards, histories, tokens, no_sync):
+def test_a_join_equals_one_build_of_all_documents(shards, histories, tokens):
     check_joined(shards, histories, tokens, "bm25s", exact=True)
 
 
@@ -110,9 +91,7 @@ def test_a_join_equals_one_build_of_all_documents_at_length(shards, histories, t
     cuts=st.lists(st.integers(1, 8), max_size=3, unique=True),
     added=st.integers(0, 2),
 )
-def test_a_join_equals_one_build_of_all_documents_with_lucene(
-    documents, cuts, added, tokens, no_sync
-):
+def test_a_join_equals_one_build_of_all_documents_with_lucene(documents, cuts, added, tokens):
     ends = sorted({*(cut for cut in cuts if cut < len(documents)), len(documents)})
     shards = [documents[a:b] for a, b in zip([0, *ends], ends, strict=False)]
     # No removed or duplicate documents, which count in Lucene's statistics.
@@ -278,7 +257,7 @@ def test_invalid_arguments(shards, tmp_path, birds):
     (tmp_path / "folder").mkdir()
     (tmp_path / "link").symlink_to(shards[0])
     a, b = shards
-    cases: list[tuple[str, Callable[[], object]]] = [
+    cases = [
         ("no knowledge base given", lambda: join([], tmp_path / "new")),
         (
             "on_duplicate='merge': unknown",
@@ -355,7 +334,7 @@ def test_a_damaged_join(shards, tmp_path):
     manifest = kb / "manifest.json"
     whole = manifest.read_bytes()
     value = json.loads(whole)
-    changed: list[dict[str, Any]] = [
+    changed = [
         {**value, "members": ["../b"]},
         {**value, "on_duplicate": "skip"},
         {**value, "members": "../b"},

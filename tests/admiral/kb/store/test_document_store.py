@@ -4,7 +4,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError
@@ -18,7 +18,7 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 @st.composite
 def _document(draw):
     sentences = tuple(draw(st.lists(TEXT, max_size=4)))
-    links: tuple[tuple[str, ...], ...] = ()
+    links = ()
     if sentences and draw(st.booleans()):
         links = tuple(tuple(draw(st.lists(TEXT, max_size=2))) for _ in sentences)
     document = Document(draw(TEXT), sentences, links)
@@ -37,7 +37,6 @@ def _write(directory, documents):
     return DocumentStore(directory)
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.lists(_document(), min_size=1, max_size=12), st.integers(1, 5), st.integers(1, 80))
 def test_round_trip(documents, rows, size):
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:

@@ -1,7 +1,5 @@
 """The texts that BM25 indexes: whole documents, or passages of long ones."""
 
-from __future__ import annotations
-
 from itertools import groupby, pairwise
 
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Changes are atomic, writers exclusive, and readers see one version."""
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os
@@ -109,7 +107,10 @@ def check_survived(kb, change, before, after):
 
 
 @pytest.mark.parametrize(("owner", "name"), marked_faults(), ids=str)
-@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize(
+    "change",
+    ["add", "compact", *(pytest.param(c, marks=pytest.mark.slow) for c in ("remove", "embed"))],
+)
 def test_every_failing_call_leaves_the_old_or_the_new_version(
     change, owner, name, updated, tmp_path, monkeypatch
 ):
@@ -118,7 +119,7 @@ def test_every_failing_call_leaves_the_old_or_the_new_version(
     before = contents(kb)
     CHANGES[change](kb)
     after = contents(kb)
-    messages: list[str] = []
+    messages = []
     for n in range(200):
         _copy(updated, kb)
         with monkeypatch.context() as patch:
@@ -216,7 +217,7 @@ def test_a_second_writer_fails_or_waits(updated, tmp_path):
                 change(kb)
         with pytest.raises(AdmiralError, match="another process is building or changing it"):
             build(tmp_path / "corpus.jsonl", kb, bm25="none", overwrite=True, progress=False)
-        done: list[object] = []
+        done = []
         thread = threading.Thread(
             target=lambda: done.append(remove(["Bird"], kb, wait=True, progress=False))
         )
@@ -263,7 +264,6 @@ def test_readers_see_one_version_at_a_time(tmp_path):
         text=True,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
     )
-    assert reader.stdout is not None
     assert reader.stdout.readline() == "ready\n"
     for number in range(1, changes + 1):
         new = {"Version": str(number), f"Number {number - 1}": "A text."}

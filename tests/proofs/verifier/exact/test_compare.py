@@ -1,7 +1,5 @@
 """What exact comparison says of twins of claims, of which one is true, and where it is silent."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 
@@ -57,12 +55,7 @@ TWINS = {
         "The canal cost 12 million dollars.",
         "The canal cost 21 million dollars.",
     ),
-    "percentage": (
-        "",
-        "The tax is 7.5 percent.",
-        "The tax is 7.5%.",
-        "The tax is 5.7%.",
-    ),
+    "percentage": ("", "The tax is 7.5 percent.", "The tax is 7.5%.", "The tax is 5.7%."),
     "decade": (
         "Ines Varga",
         "She was born in 1847 in Pest.",
@@ -273,19 +266,19 @@ SILENT = {
 
 
 @pytest.mark.parametrize("kind", TWINS)
-def test_twins(kind: str) -> None:
+def test_twins(kind):
     title, sentence, true, false = TWINS[kind]
     found = [compare(claim, [(title, sentence)]) for claim in (true, false)]
     assert [comparison and comparison.label for comparison in found] == [TRUE, FALSE]
 
 
 @pytest.mark.parametrize("kind", SILENT)
-def test_silence(kind: str) -> None:
+def test_silence(kind):
     title, sentence, claim = SILENT[kind]
     assert compare(claim, [(title, sentence)]) is None
 
 
-def test_reason_names_both_values_and_the_sentence() -> None:
+def test_reason_names_both_values_and_the_sentence():
     stated = [("Inn", "The inn burnt down."), ("Inn", "The inn was built in 1901.")]
     comparison = compare("The inn was built in 1899.", stated)
     assert comparison is not None
@@ -293,13 +286,13 @@ def test_reason_names_both_values_and_the_sentence() -> None:
     assert comparison.reason == "The claim says 1899, the evidence says 1901."
 
 
-def test_sentences_that_disagree_decide_nothing() -> None:
+def test_sentences_that_disagree_decide_nothing():
     stated = [("", "The inn was built in 1899."), ("", "The inn was built in 1901.")]
     assert compare("The inn was built in 1899.", stated) is None
     assert compare("The inn was built in 1899.", stated[:1]) is not None
 
 
-def test_dates_of_two_sentences_order_events() -> None:
+def test_dates_of_two_sentences_order_events():
     stated = [("Mill", "The mill was built in 1702."), ("Inn", "The inn was built in 1760.")]
     for claim, label in (
         ("The mill was built before the inn.", TRUE),
@@ -310,23 +303,23 @@ def test_dates_of_two_sentences_order_events() -> None:
         assert comparison.label == label
 
 
-def test_no_evidence() -> None:
+def test_no_evidence():
     assert compare("The inn was built in 1899.", []) is None
     assert compare("", [("", "")]) is None
 
 
 @given(claims, evidence)
-def test_any_text_is_read(claim: str, stated: list[tuple[str, str]]) -> None:
+def test_any_text_is_read(claim, stated):
     comparison = compare(claim, stated)
     assert comparison is None or comparison.label in (TRUE, FALSE)
 
 
-def test_import_loads_neither_torch_nor_pint() -> None:
+def test_import_loads_neither_torch_nor_pint():
     check = "import sys, proofs.verifier.exact; sys.exit(bool({'torch', 'pint'} & {*sys.modules}))"
     assert subprocess.run([sys.executable, "-c", check]).returncode == 0
 
 
-def test_the_order_of_two_events_is_read_from_two_sentences() -> None:
+def test_the_order_of_two_events_is_read_from_two_sentences():
     told = [
         ("Hollin Tower", "Hollin Tower opened in 1931."),
         ("Gantry Tunnel", "The Gantry Tunnel opened in 1904."),
@@ -355,6 +348,6 @@ def test_the_order_of_two_events_is_read_from_two_sentences() -> None:
         ("Ostrel has had a brewery since 1790.", "Ostrel has had a brewery since 1850.", FALSE),
     ],
 )
-def test_what_goes_on_since_a_date_holds_later(text: str, claim: str, label: str | None) -> None:
+def test_what_goes_on_since_a_date_holds_later(text, claim, label):
     found = compare(claim, [("Ostrel", text)])
     assert (found and found.label) == label

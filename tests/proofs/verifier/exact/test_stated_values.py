@@ -1,7 +1,5 @@
 """Numbers in every spelling, and bounds beside an oracle that tries all amounts."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import pytest
@@ -9,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proofs.verifier.exact.exact_comparison import compare
-from proofs.verifier.exact.stated_values import Value, decide
+from proofs.verifier.exact.stated_values import decide
 from proofs.verifier.exact.statements import read_clause
 from tests.proofs.spelled_numbers import spelled
 
@@ -27,14 +25,14 @@ BOUNDS = {
 }
 
 
-def only_value(text: str) -> Value:
+def only_value(text):
     values = [item.value for item in read_clause(text).items if item.value is not None]
     assert len(values) == 1, text
     return values[0]
 
 
 @given(st.integers(2, 10**12 - 1))
-def test_every_spelling_of_a_number_is_the_same(number: int) -> None:
+def test_every_spelling_of_a_number_is_the_same(number):
     spellings = [f"{number}", f"{number:,}", spelled(number, "-")]
     for first, second in pairwise([*spellings, spellings[0]]):
         claimed = only_value(f"They sold {first} tickets.")
@@ -42,7 +40,7 @@ def test_every_spelling_of_a_number_is_the_same(number: int) -> None:
 
 
 @given(st.integers(2, 999), st.integers(2, 999))
-def test_different_counts_contradict_each_other(first: int, second: int) -> None:
+def test_different_counts_contradict_each_other(first, second):
     claim, stated = f"The inn has {first} rooms.", f"The inn has {spelled(second, '-')} rooms."
     there, back = compare(claim, [("", stated)]), compare(stated, [("", claim)])
     if first == second:
@@ -58,7 +56,7 @@ def test_different_counts_contradict_each_other(first: int, second: int) -> None
     st.sampled_from(sorted(BOUNDS)),
     st.integers(2, 12),
 )
-def test_bounds_decide_as_all_amounts_do(claim: str, first: int, stated: str, second: int) -> None:
+def test_bounds_decide_as_all_amounts_do(claim, first, stated, second):
     label = decide(
         only_value(f"They sold {claim} {first} tickets."),
         only_value(f"They sold {stated} {second} tickets."),
@@ -74,14 +72,14 @@ def test_bounds_decide_as_all_amounts_do(claim: str, first: int, stated: str, se
 
 
 @given(st.integers(1100, 2030), st.integers(1100, 2030), st.sampled_from(["before", "after"]))
-def test_years_before_and_after(bound: int, year: int, word: str) -> None:
+def test_years_before_and_after(bound, year, word):
     label = decide(only_value(f"It fell {word} {bound}."), only_value(f"It fell in {year}."))
     true = year < bound if word == "before" else year > bound
     assert label == ("entailment" if true else "contradiction")
 
 
 @given(st.integers(1100, 2030), st.integers(110, 203))
-def test_years_of_a_decade(year: int, tens: int) -> None:
+def test_years_of_a_decade(year, tens):
     label = decide(only_value(f"It fell in the {tens}0s."), only_value(f"It fell in {year}."))
     if tens % 10 == 0:  # the decade or the century
         assert label in (None, "contradiction")
@@ -112,7 +110,7 @@ def test_years_of_a_decade(year: int, tens: int) -> None:
         ("3 or more", "2", "contradiction"),
     ],
 )
-def test_values(first: str, second: str, label: str | None) -> None:
+def test_values(first, second, label):
     values = [
         next(item.value for item in read_clause(f"It is {text}.").items if item.value is not None)
         for text in (first, second)

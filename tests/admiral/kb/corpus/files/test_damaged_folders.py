@@ -1,11 +1,10 @@
-"""Two thousand damaged files among good ones: no run ends, and no other document is lost."""
+"""Hundreds of damaged files among good ones: no run ends, and no other document is lost."""
 
 import json
 import os
 import random
 from pathlib import Path
 
-import pytest
 from click.testing import CliRunner
 from pypdf import PdfReader, PdfWriter
 
@@ -15,10 +14,10 @@ from admiral.kb.corpus.readers import document_files
 from tests.admiral.kb.corpus.files.test_bad_files import TEXT, whole_files
 from tests.admiral.kb.corpus.files.test_pdf_files import pdf, shown
 
-DAMAGED_FILES, GOOD_FILES, FOLDERS = 2000, 100, 20
+DAMAGED_FILES, GOOD_FILES, FOLDERS = 500, 50, 10
 
 
-def damaged(rng: random.Random, files: dict[str, bytes]) -> tuple[str, bytes]:
+def damaged(rng, files):
     """Return a file cut off, with bytes changed or inserted, or with another file's content."""
     name = rng.choice(sorted(files))
     data = bytearray(files[name if rng.random() < 0.9 else rng.choice(sorted(files))])
@@ -38,7 +37,7 @@ def damaged(rng: random.Random, files: dict[str, bytes]) -> tuple[str, bytes]:
     return name, bytes(data)
 
 
-def test_two_thousand_damaged_files(tmp_path: Path) -> None:
+def test_hundreds_of_damaged_files(tmp_path):
     rng = random.Random(20)
     files = whole_files() | {"b.pdf": pdf(shown("The mill stands by the river."), shown(TEXT))}
     top = tmp_path / "in"
@@ -60,15 +59,13 @@ def test_two_thousand_damaged_files(tmp_path: Path) -> None:
     assert all(bool(line["documents"]) != bool(line["skipped"]) for line in lines)
     assert sum(line["documents"] for line in lines) == report.documents
     assert sum(report.skipped.values()) == sum(bool(line["skipped"]) for line in lines)
-    assert min(report.documents, sum(report.skipped.values())) > 300  # of both enough
+    assert min(report.documents, sum(report.skipped.values())) > 75  # of both enough
     with KnowledgeBase.open(tmp_path / "kb") as kb:
         stored = {document.source: document.sentences[:2] for document in kb.documents()}
     assert {path: stored[path] for path in good} == good
 
 
-def test_every_kind_of_bad_file_at_the_command_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_every_kind_of_bad_file_at_the_command_line(tmp_path, monkeypatch, caplog):
     files, top = whole_files(), tmp_path / "in"
     top.mkdir()
     locked = PdfWriter(PdfReader(_stream(tmp_path, pdf(shown(TEXT)))))
@@ -95,7 +92,7 @@ def test_every_kind_of_bad_file_at_the_command_line(
         unreadable.chmod(0)
     read = document_files.open_binary
 
-    def open_binary(file: Path):  # type: ignore[no-untyped-def]
+    def open_binary(file):
         (top / "vanishes.md").unlink(missing_ok=True)
         return read(file)
 
@@ -130,6 +127,6 @@ def test_every_kind_of_bad_file_at_the_command_line(
     assert "cut.txt.gz" in str(done.exception)
 
 
-def _stream(folder: Path, data: bytes) -> Path:
+def _stream(folder, data):
     (folder / "plain.pdf").write_bytes(data)
     return folder / "plain.pdf"

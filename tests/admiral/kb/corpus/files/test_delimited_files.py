@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from admiral.kb.corpus.files.delimited_files import read_csv, read_tsv
 from admiral.kb.corpus.files.extraction import TextBuilder
-from tests.admiral.kb.corpus.files.test_file_formats import Read, extract
+from tests.admiral.kb.corpus.files.test_file_formats import extract
 
 
-def rows(read: Read, data: bytes | str) -> list[str]:
+def rows(read, data):
     return [text for _, text in extract(read, data)[1]]
 
 
@@ -22,13 +22,13 @@ LAMPS = ["Lamp: Eddy; Height: 41.", "Lamp: Bell; Height: 35."]
 @pytest.mark.parametrize("delimiter", list(",;\t|"))
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
 @pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])
-def test_delimiters_encodings_and_line_ends(delimiter: str, encoding: str, line_end: str) -> None:
+def test_delimiters_encodings_and_line_ends(delimiter, encoding, line_end):
     cells = [["Lamp", "Height"], ["Eddy", "41"], ["Böll", "35"]]
     source = line_end.join(delimiter.join(row) for row in cells)
     assert rows(read_csv, source.encode(encoding)) == [LAMPS[0], "Lamp: Böll; Height: 35."]
 
 
-def test_delimiters_in_values() -> None:
+def test_delimiters_in_values():
     assert rows(read_csv, "Lamp;Mass\nEddy;1,5\nBell;2,5\n") == [
         "Lamp: Eddy; Mass: 1,5.",
         "Lamp: Bell; Mass: 2,5.",
@@ -41,7 +41,7 @@ def test_delimiters_in_values() -> None:
     assert rows(read_tsv, "Lamp,Note\nEddy,a\n") == ["Lamp: Eddy; Note: a."]
 
 
-def test_a_row_is_one_sentence_unless_it_is_long() -> None:
+def test_a_row_is_one_sentence_unless_it_is_long():
     note = "It is white. It was built by Ida Penn."
     assert rows(read_csv, f"Lamp,Note,Height\nEddy,{note},41\n") == [
         f"Lamp: Eddy; Note: {note}; Height: 41."
@@ -51,7 +51,7 @@ def test_a_row_is_one_sentence_unless_it_is_long() -> None:
     assert len(found) > 20
 
 
-def test_a_mark_that_nothing_closes_hides_no_rows() -> None:
+def test_a_mark_that_nothing_closes_hides_no_rows():
     many = [f"pipe {n}\t{n}" for n in range(50)]
     found = rows(read_tsv, "\n".join(["Name\tSize", '"5 inch\t9', *many]))
     assert found[0] == 'Name: "5 inch; Size: 9.'
@@ -61,13 +61,13 @@ def test_a_mark_that_nothing_closes_hides_no_rows() -> None:
     assert rows(read_csv, cut) == ["Name: Eddy; Note: a, b.", "Name: Bell; Note: c, d."]
 
 
-def test_empty_rows_and_columns() -> None:
+def test_empty_rows_and_columns():
     source = ",,,\n,Lamp,,Height\n,,,\n,Eddy,,41\n,,,\n,Bell,,35\n"
     assert rows(read_csv, source) == LAMPS
     assert rows(read_csv, ",,\n;\n") == []
 
 
-def test_titles_remarks_and_several_tables() -> None:
+def test_titles_remarks_and_several_tables():
     titles, sentences = extract(
         read_csv,
         "Lamps of the coast\nIn metres\n\nLamp,2019,2020\nEddy,41,42\nBell,35,36\n\n"
@@ -102,7 +102,7 @@ def test_titles_remarks_and_several_tables() -> None:
         ("Lamp,Height\n", ["Lamp; Height."]),
     ],
 )
-def test_heads_of_columns(source: str, expected: list[str]) -> None:
+def test_heads_of_columns(source, expected):
     assert rows(read_csv, source) == expected
 
 
@@ -113,7 +113,7 @@ WORDS = st.text("abcXYZ ,;\"\t|\n'é", max_size=8)
     st.lists(st.lists(WORDS, min_size=3, max_size=3), min_size=1, max_size=30),
     st.sampled_from(",;\t|"),
 )
-def test_no_value_is_lost(cells: list[list[str]], delimiter: str) -> None:
+def test_no_value_is_lost(cells, delimiter):
     file = io.StringIO()
     writer = csv.writer(file, delimiter=delimiter, quoting=csv.QUOTE_ALL)
     writer.writerow(["Lamp", "Height", "Keeper"])

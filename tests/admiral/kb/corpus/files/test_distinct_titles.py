@@ -1,7 +1,5 @@
 """Files with the same title get titles from their paths."""
 
-import random
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -29,12 +27,12 @@ from admiral.kb.corpus.files.document_titles import distinct_titles
         ("Usage", ["s3://b/x/a.md", "s3://b/y/a.md"], "Usage (x)|Usage (y)"),
     ],
 )
-def test_examples(title: str, sources: list[str], titles: str) -> None:
+def test_examples(title, sources, titles):
     expected = titles.split("|") if "|" in titles else titles.split()
     assert distinct_titles([(title, source) for source in sources]) == expected
 
 
-def test_only_what_clashes_is_renamed_and_other_documents_keep_their_titles() -> None:
+def test_only_what_clashes_is_renamed_and_other_documents_keep_their_titles():
     documents = [("A", "/x/a.md"), ("B", "/x/b.md"), ("B", "/y/b.md")]
     assert distinct_titles(documents) == ["A", "B (x)", "B (y)"]
     other = {"A": "", "B": "/z/b.md"}.get
@@ -54,9 +52,7 @@ FILES = st.dictionaries(
 
 
 @given(FILES, st.randoms(use_true_random=False))
-def test_titles_are_different_and_do_not_depend_on_the_order(
-    files: dict[str, str], shuffle: random.Random
-) -> None:
+def test_titles_are_different_and_do_not_depend_on_the_order(files, shuffle):
     documents = [(title, source) for source, title in files.items()]
     titles = distinct_titles(documents)
     assert len(set(titles)) == len(titles)
@@ -66,7 +62,7 @@ def test_titles_are_different_and_do_not_depend_on_the_order(
     assert [again[document] for document in documents] == titles
 
 
-def test_titles_in_two_unicode_forms_are_told_apart() -> None:
+def test_titles_in_two_unicode_forms_are_told_apart():
     composed, decomposed = "Caf\u00e9", "Cafe\u0301"
     documents = [(composed, "/x/a.md"), (decomposed, "/x/b.md")]
     assert distinct_titles(documents) == [f"{composed} (a)", f"{composed} (b)"]

@@ -14,13 +14,8 @@ XHTML = "application/xhtml+xml"
 
 
 def book(
-    hrefs: list[tuple[str, str]],
-    files: dict[str, str | bytes],
-    *,
-    spine: list[int] | None = None,
-    container: str = '<c><rootfile full-path="OPS/p.opf"/></c>',
-    more: str = "",
-) -> bytes:
+    hrefs, files, *, spine=None, container='<c><rootfile full-path="OPS/p.opf"/></c>', more=""
+):
     """Return a book with chapters of these addresses and media types."""
     items = "".join(
         f'<item id="i{n}" href="{href}" media-type="{kind}"/>'
@@ -39,7 +34,7 @@ def book(
     return file.getvalue()
 
 
-def sentences(data: bytes) -> tuple[list[str], list[str]]:
+def sentences(data):
     text = TextBuilder()
     read_epub(data, text)
     return [sentence.text for sentence in text.sentences()], text.notes
@@ -60,7 +55,7 @@ def sentences(data: bytes) -> tuple[list[str], list[str]]:
         ("a.xml", "a.xml", "application/x-dtbook+xml"),
     ],
 )
-def test_addresses_and_types(first: str, name: str, kind: str) -> None:
+def test_addresses_and_types(first, name, kind):
     files = {"b.xhtml": TWO, name: ONE}
     assert sentences(book([(first, kind), ("b.xhtml", XHTML)], files)) == (
         ["It is lit.", "It burns."],
@@ -68,23 +63,23 @@ def test_addresses_and_types(first: str, name: str, kind: str) -> None:
     )
 
 
-def test_order_is_that_of_the_spine_or_else_of_the_manifest() -> None:
+def test_order_is_that_of_the_spine_or_else_of_the_manifest():
     hrefs, files = [("a.xhtml", XHTML), ("b.xhtml", XHTML)], {"a.xhtml": ONE, "b.xhtml": TWO}
     assert sentences(book(hrefs, files, spine=[1, 0, 1, 7]))[0] == ["It burns.", "It is lit."]
     assert sentences(book(hrefs, files, spine=[]))[0] == ["It is lit.", "It burns."]
     assert sentences(book(hrefs, files, container=""))[0] == ["It is lit.", "It burns."]
 
 
-def test_fallbacks_encodings_and_what_is_missing() -> None:
+def test_fallbacks_encodings_and_what_is_missing():
     more = '<item id="i0" href="a.png" media-type="image/png" fallback="f"/>'
     more += f'<item id="f" href="a.xhtml" media-type="{XHTML}"/>'
-    files: dict[str, str | bytes] = {"a.xhtml": ONE.encode("utf-16")}
+    files = {"a.xhtml": ONE.encode("utf-16")}
     assert sentences(book([], files, spine=[0], more=more))[0] == ["It is lit."]
     missing = book([("a.xhtml", XHTML), ("gone.xhtml", XHTML)], files)
     assert sentences(missing) == (["It is lit."], ["the chapter gone.xhtml is not in the book"])
 
 
-def test_all_of_a_chapter_is_content() -> None:
+def test_all_of_a_chapter_is_content():
     text = (
         '<header><h1>Lamps</h1></header><p>It is<a epub:type="noteref" href="#n">1</a> '
         '<span epub:type="pagebreak">9</span>lit.</p>'
@@ -98,7 +93,7 @@ def test_all_of_a_chapter_is_content() -> None:
         assert sentences(data)[0] == ["It is lit.", "By Ida."]
 
 
-def test_books_without_a_list_of_chapters_are_named() -> None:
+def test_books_without_a_list_of_chapters_are_named():
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
         archive.writestr("a.txt", "x")

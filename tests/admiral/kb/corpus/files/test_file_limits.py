@@ -1,7 +1,5 @@
 """Limits of time and size for each file of a folder: one line each, and the others are read."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path
@@ -20,7 +18,7 @@ PARAGRAPHS = "<p>The harbour of Ashcombe was opened in 1911 by the mayor of the 
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     folder = tmp_path / "documents"
     folder.mkdir()
     (folder / "a.md").write_text("# Ashcombe\n\nAshcombe has a harbour.\n")
@@ -29,14 +27,12 @@ def folder(tmp_path: Path) -> Path:
     return folder
 
 
-def outcomes(report: Path) -> dict[str, str | None]:
+def outcomes(report):
     lines = map(json.loads, report.read_text().splitlines())
     return {Path(line["path"]).name: line["skipped"] for line in lines}
 
 
-def test_a_slow_file_is_a_line_and_the_others_are_read(
-    folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_slow_file_is_a_line_and_the_others_are_read(folder, tmp_path, caplog):
     kb, report = tmp_path / "kb", tmp_path / "report.jsonl"
     built = build(folder, kb, bm25="none", limits=LIMITS, report=report, progress=False)
     assert built.skipped == {OVER_TIME: 1}
@@ -52,7 +48,7 @@ def test_a_slow_file_is_a_line_and_the_others_are_read(
     assert added.added == 1
 
 
-def test_a_large_file_is_a_line(folder: Path, tmp_path: Path) -> None:
+def test_a_large_file_is_a_line(folder, tmp_path):
     arguments = ["index", folder, "--kb", tmp_path / "kb", "--bm25", "none", "--no-progress"]
     arguments += ["--file-megabytes", "2", "--report", tmp_path / "report.jsonl"]
     assert main(list(map(str, arguments))) == 0
@@ -64,9 +60,7 @@ def test_a_large_file_is_a_line(folder: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("form", ["html", "jsonl", "warc"])
-def test_a_slow_page_of_a_library_has_no_text(
-    form: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_slow_page_of_a_library_has_no_text(form, tmp_path, caplog):
     url = "https://x.example/"
     slow = "".join(PARAGRAPHS.replace("1911", str(n)) for n in range(60_000))
     page = f"<html><body><article>{slow}</article></body></html>"
@@ -92,7 +86,7 @@ def test_a_slow_page_of_a_library_has_no_text(
     assert "was not read within 1 seconds (--file-seconds); its source has no text" in caplog.text
 
 
-def response(url: str, page: str) -> bytes:
+def response(url, page):
     """Return a record of a web archive."""
     content = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n" + page.encode()
     head = (
@@ -103,7 +97,7 @@ def response(url: str, page: str) -> bytes:
     return head.encode() + content + b"\r\n\r\n"
 
 
-def test_a_large_page_of_a_library_names_the_option(tmp_path: Path) -> None:
+def test_a_large_page_of_a_library_names_the_option(tmp_path):
     (tmp_path / "a.html").write_text(PARAGRAPHS * 20_000)
     files = SourceFiles([tmp_path], base_url="https://x.example", limits=FileLimits(megabytes=1))
     with pytest.raises(AdmiralError, match=r"is larger than 1 MiB\. Raise --file-megabytes"):

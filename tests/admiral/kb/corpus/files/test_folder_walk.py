@@ -11,14 +11,13 @@ from admiral.kb.corpus.files.folder_walk import (
     EXCLUDED,
     LINKED,
     UNKNOWN,
-    ChosenFiles,
     FilePatterns,
     choose_files,
 )
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     for name in (
         "b.md", "a.txt", "docs/guide.rst", "docs/build/out.html", "x.png", ".hidden.md",
         ".git/config.md", "node_modules/m/README.md", "src/__pycache__/c.txt", "src/code.py",
@@ -28,11 +27,11 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "top"
 
 
-def _names(chosen: ChosenFiles, folder: Path) -> list[str]:
+def _names(chosen, folder):
     return [str(Path(str(file)).relative_to(folder)) for file in chosen.files]
 
 
-def test_junk_and_unknown_files_are_left_out(folder: Path) -> None:
+def test_junk_and_unknown_files_are_left_out(folder):
     chosen = choose_files(folder, ALL_FILES)
     assert _names(chosen, folder) == ["a.txt", "b.md", "docs/build/out.html", "docs/guide.rst"]
     assert chosen.skipped == {UNKNOWN: 2}
@@ -50,15 +49,13 @@ def test_junk_and_unknown_files_are_left_out(folder: Path) -> None:
         ((), ("/docs",), ["a.txt", "b.md"]),
     ],
 )
-def test_patterns(
-    include: tuple[str, ...], exclude: tuple[str, ...], names: list[str], folder: Path
-) -> None:
+def test_patterns(include, exclude, names, folder):
     chosen = choose_files(folder, FilePatterns(include, exclude))
     assert _names(chosen, folder) == names
     assert chosen.skipped[EXCLUDED] > 0
 
 
-def test_links_are_followed_once(folder: Path, tmp_path: Path) -> None:
+def test_links_are_followed_once(folder, tmp_path):
     (folder / "again.md").symlink_to(folder / "b.md")
     (folder / "circle").symlink_to(folder)
     (folder / "self.md").symlink_to(folder / "self.md")
@@ -82,6 +79,6 @@ def test_links_are_followed_once(folder: Path, tmp_path: Path) -> None:
     assert chosen.skipped == {UNKNOWN: 2, LINKED: 1, BROKEN: 2}
 
 
-def test_a_folder_without_documents(folder: Path) -> None:
+def test_a_folder_without_documents(folder):
     with pytest.raises(AdmiralError, match=r"no files of a known type.*Check the path, --include"):
         choose_files(folder / "src", ALL_FILES)

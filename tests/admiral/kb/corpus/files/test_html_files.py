@@ -6,16 +6,17 @@ from hypothesis import strategies as st
 
 from admiral.kb.corpus.files.extraction import TextBuilder
 from admiral.kb.corpus.files.html_files import read_html
+from admiral.kb.corpus.files.html_tables import TableRows
 
 
-def extract(html: str | bytes) -> tuple[list[str], list[tuple[str, str]]]:
+def extract(html):
     """Return the possible titles and (section, sentence) of a page."""
     text = TextBuilder()
     read_html(html.encode() if isinstance(html, str) else html, text)
     return text.titles, [(" > ".join(s.section), s.text) for s in text.sentences()]
 
 
-def sentences(html: str | bytes) -> list[str]:
+def sentences(html):
     return [text for _, text in extract(html)[1]]
 
 
@@ -64,11 +65,11 @@ XHTML = '<html xmlns="http://www.w3.org/1999/xhtml"'
         f"<p>The lamp turns at <span role='doc-pagebreak'>17</span>dusk.</p><p>{TOWER}</p>",
     ],
 )  # fmt: skip
-def test_what_a_reader_sees(html: str) -> None:
+def test_what_a_reader_sees(html):
     assert sentences(html) == [LAMP, TOWER]
 
 
-def test_words_in_a_line() -> None:
+def test_words_in_a_line():
     words = (
         "<p>The keeper said <q>It is lit</q> of 10<sup>4</sup> candles, the 2<sup>nd</sup> of "
         "H<sub>2</sub>O, <ruby>灯<rt>tō</rt>台<rt>dai</rt></ruby>, and a <button>lens</button> in "
@@ -97,11 +98,11 @@ def test_words_in_a_line() -> None:
         ("<script type='math/tex'>r^2</script><span class=MathJax>r2</span>", "r^2"),
     ],
 )  # fmt: skip
-def test_formulas(formula: str, text: str) -> None:
+def test_formulas(formula, text):
     assert sentences(f"<p>The area {formula} is small.</p>") == [f"The area {text} is small."]
 
 
-def test_headings_in_other_elements_name_sections() -> None:
+def test_headings_in_other_elements_name_sections():
     html = (
         "<h1>Lights</h1><h2><button>Who lit it?</button></h2><p>Ida did.</p>"
         "<div role=heading aria-level=2>When?</div><p>At dusk.</p>"
@@ -112,7 +113,7 @@ def test_headings_in_other_elements_name_sections() -> None:
     )
 
 
-def test_the_head_of_a_site_is_not_the_title_of_its_pages() -> None:
+def test_the_head_of_a_site_is_not_the_title_of_its_pages():
     page = "<title>{} - Coast News</title><header><h1>{}</h1><p>All news.</p></header>It is lit."
     assert extract(page.format("Lamp", "Coast News"))[0] == ["Lamp - Coast News"]
     titles, found = extract(page.format("Lamp", "Lamp"))
@@ -120,7 +121,7 @@ def test_the_head_of_a_site_is_not_the_title_of_its_pages() -> None:
     assert [text for _, text in found] == ["All news.", "It is lit."]
 
 
-def test_terms_with_several_descriptions() -> None:
+def test_terms_with_several_descriptions():
     html = (
         "<dl><dt>Lens<dt>Glass<dd>It bends light.<p>It is old.<dd>It is heavy.<dt>Oil<dd>"
         "<dl><dt>Colza<dd>From seeds.</dl><dd>It burns.</dl>"
@@ -139,7 +140,7 @@ def test_terms_with_several_descriptions() -> None:
     ]
 
 
-def test_notes_are_sentences_and_their_marks_are_left_out() -> None:
+def test_notes_are_sentences_and_their_marks_are_left_out():
     html = (
         "<p>It was lit in 1897.<sup class=reference><a href=#cite_note-1>[1]</a></sup> It burns."
         "<ol class=references><li id=cite_note-1><a href=#r>^</a> Log of 1897.<li id=fn2>Map. "
@@ -154,9 +155,81 @@ TAGS = ("p", "div", "td", "tr", "table", "li", "ul", "ruby", "dl", "dd", "dt", "
 
 
 @given(st.lists(st.sampled_from([f"<{t}>" for t in TAGS] + [f"</{t.split()[0]}>" for t in TAGS])))
-def test_words_among_any_tags_are_kept(tags: list[str]) -> None:
+def test_words_among_any_tags_are_kept(tags):
     html = "".join(f"{tag}Word{number}. " for number, tag in enumerate(tags))
     found = extract(html + "<p>Last.")[1]
     read = " ".join(f"{section} {text}" for section, text in found)
     for number in range(len(tags)):
         assert f"Word{number}." in read or f"Word{number};" in read
+
+
+HEADS = "<tr><th>Lamp<th>Oil<th>Years</tr>"
+
+
+def rows(table):
+    text = TextBuilder()
+    read_html(f"<table>{table}</table>".encode(), text)
+    return [sentence.text for sentence in text.sentences()]
+
+
+@pytest.mark.parametrize(
+    ("table", "expected"),
+    [
+        (HEADS + "<tr><td>A<td>palm<td>9", ["Lamp: A; Oil: palm; Years: 9."]),
+        (HEADS + "<tr><td rowspan=2>A<td>palm<td>9<tr><td>rape<td>8",
+         ["Lamp: A; Oil: palm; Years: 9.", "Lamp: A; Oil: rape; Years: 8."]),
+        (HEADS + "<tr><td>A<td colspan=2>none<tr><td>B<td>palm<td>7",
+         ["Lamp: A; Oil, Years: none.", "Lamp: B; Oil: palm; Years: 7."]),
+        (HEADS + "<tr><td>A<td rowspan=0>palm<td>9<tr><td>B<td>8",
+         ["Lamp: A; Oil: palm; Years: 9.", "Lamp: B; Oil: palm; Years: 8."]),
+        (HEADS + "<tbody><tr><td rowspan=9>A<td>palm<td>9<tbody><tr><td>B<td>rape<td>8",
+         ["Lamp: A; Oil: palm; Years: 9.", "Lamp: B; Oil: rape; Years: 8."]),
+        (HEADS + "<tr><td colspan=3>All are lit.", ["All are lit."]),
+        (HEADS + "<tr><td>A<td>✗<td>–", ["Lamp: A; Oil: ✗; Years: –."]),
+        ("<thead><tr><td>Lamp<td>Oil</thead><tr><td>A<td>palm", ["Lamp: A; Oil: palm."]),
+        ("<tr><th rowspan=2>Lamp<th colspan=2>Oil<tr><th>1897<th>1898<tr><td>A<td>9<td>8",
+         ["Lamp: A; Oil 1897: 9; Oil 1898: 8."]),
+        ("<caption>Lamps of the coast</caption><tr><th>Lamp<th>Oil<tr><th>A<td>palm",
+         ["Lamps of the coast", "Lamp: A; Oil: palm."]),
+        ("<tr><th colspan=2>Facts<tr><th>Oil<td>palm<tr><th>Years:<td>9",
+         ["Facts.", "Oil: palm.", "Years: 9."]),
+        ("<tr><th>Oil<td>palm<th>Years<td>9", ["Oil: palm; Years: 9."]),
+        ("<tr><td>A<td>palm", ["A; palm."]),
+        ("<tr><th>A<th>B<tr><th>c<th>d", ["A; B.", "c; d."]),
+        (HEADS + "<tr><td>A<td><ul><li>palm<li>rape</ul><td>9<br>to 10",
+         ["Lamp: A; Oil: palm, rape; Years: 9 to 10."]),
+        (HEADS + "<tr><td>A<td><dl><dt>palm<dd>dear</dl><td><p>9</p><p>10</p>",
+         ["Lamp: A; Oil: palm: dear; Years: 9 10."]),
+        (HEADS + "<tr><td>A<td><table><tr><th>Kind<td>palm</table><td>9",
+         ["Lamp: A; Years: 9.", "Kind: palm."]),
+        ("<tr><td>A long day.<td><table><tr><td>B<td>C</table>D", ["A long day.", "B; C.", "D"]),
+        ("<tr><td><h2>Left</h2>One.<td>Two.", ["One.", "Two."]),
+        (HEADS + "<tr><td>A<td>palm<td>9<tr><th>Ship<th>Crew<tr><td>B<td>8",
+         ["Lamp: A; Oil: palm; Years: 9.", "Ship: B; Crew: 8."]),
+        (HEADS + "<tr><td>A<td colspan=x>palm<td rowspan='-1'>9",
+         ["Lamp: A; Oil: palm; Years: 9."]),
+        (HEADS + "<tr><td>10<sup>3</sup><td>a<sup>[1]</sup><td>b",
+         ["Lamp: 10^3; Oil: a; Years: b."]),
+    ],
+)  # fmt: skip
+def test_rows(table, expected):
+    assert rows(table) == expected
+
+
+CELLS = st.tuples(st.integers(1, 4), st.integers(1, 4))
+
+
+@given(st.lists(st.lists(CELLS, min_size=1, max_size=5), min_size=1, max_size=5))
+def test_no_cell_is_lost_and_none_is_repeated_in_a_row(shape):
+    table, number = TableRows(), 0
+    table.cell("head", is_head=True, columns=None, rows=None)
+    assert table.end_row(in_head=False) == ""
+    for cells in shape:
+        own = []
+        for width, height in cells:
+            number += 1
+            own.append(f"cell{number}x")
+            table.cell(own[-1], is_head=False, columns=str(width), rows=str(height))
+        sentence = table.end_row(in_head=False)
+        assert all(sentence.count(text) == 1 for text in own)
+        assert all(sentence.count(f"cell{n}x") <= 1 for n in range(number))

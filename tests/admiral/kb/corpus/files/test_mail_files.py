@@ -1,7 +1,6 @@
 """Mails: what a mail program shows of them, and their attachments."""
 
 from email.message import EmailMessage
-from pathlib import Path
 
 import pytest
 
@@ -13,7 +12,7 @@ from admiral.kb.corpus.readers.document_files import read_file
 FIELDS = "From: Ida <ida@example.org>; To: Bob <bob@example.org>."
 
 
-def mail(content: str = "", subject: str = "The lämp") -> EmailMessage:
+def mail(content="", subject="The lämp"):
     message = EmailMessage()
     message["Subject"], message["From"] = subject, "Ida <ida@example.org>"
     message["To"] = "Bob <bob@example.org>"
@@ -22,17 +21,17 @@ def mail(content: str = "", subject: str = "The lämp") -> EmailMessage:
     return message
 
 
-def read(data: bytes | EmailMessage) -> TextBuilder:
+def read(data):
     text = TextBuilder()
     read_mail(data if isinstance(data, bytes) else data.as_bytes(), text)
     return text
 
 
-def sentences(text: TextBuilder) -> list[str]:
+def sentences(text):
     return [sentence.text for sentence in text.sentences()]
 
 
-def test_plain_text_with_quotations_and_a_signature() -> None:
+def test_plain_text_with_quotations_and_a_signature():
     message = mail(
         "Hi Bob,\n\nit burns\noil.\n\nOn Monday Bob wrote:\n> How does it\n> burn?\n-- \nIda\n"
     )
@@ -56,17 +55,17 @@ def test_plain_text_with_quotations_and_a_signature() -> None:
         ("<p><img src='cid:x'></p>", ["Only plain."]),  # a picture says nothing here
     ],
 )
-def test_the_best_form_with_text_is_read(page: str, expected: list[str]) -> None:
+def test_the_best_form_with_text_is_read(page, expected):
     message = mail("Only plain.")
     message.add_alternative(page, subtype="html")
-    message.get_payload()[1].add_related(b"png", "image", "png", cid="<x>")  # type: ignore[union-attr]
+    message.get_payload()[1].add_related(b"png", "image", "png", cid="<x>")
     text = read(message)
     assert sentences(text) == [FIELDS, *expected]
     assert text.notes == []
 
 
 @pytest.mark.parametrize("charset", ["utf-8", "iso-8859-1", "x-unknown", None])
-def test_charsets(charset: str | None) -> None:
+def test_charsets(charset):
     label = f"; charset={charset}" if charset else ""
     body = "Café.".encode("latin-1" if charset == "iso-8859-1" else "utf-8")
     head = f"Subject: =?utf-8?q?Caf=C3=A9?=\nContent-Type: text/plain{label}\n\n"
@@ -75,7 +74,7 @@ def test_charsets(charset: str | None) -> None:
     assert sentences(text) == ["Café."]
 
 
-def test_attachments(tmp_path: Path) -> None:
+def test_attachments(tmp_path):
     message = mail("See the files.")
     for name in ("lamps.csv", "lamps.csv"):
         message.add_attachment("Lamp,Height\nEddy,41\n", subtype="csv", filename=name)
@@ -103,7 +102,7 @@ def test_attachments(tmp_path: Path) -> None:
     assert "the attachment x.pdf cannot be read as PDF" in notes
 
 
-def test_signed_and_encrypted_mails() -> None:
+def test_signed_and_encrypted_mails():
     signed = (
         b'Subject: S\nContent-Type: multipart/signed; boundary="b"\n\n--b\n\nSigned text.\n--b\n'
         b"Content-Type: application/pgp-signature; name=s.asc\n\nxyz\n--b--\n"
@@ -119,7 +118,7 @@ def test_signed_and_encrypted_mails() -> None:
             read(data)
 
 
-def test_bounds_and_files_that_are_no_mails() -> None:
+def test_bounds_and_files_that_are_no_mails():
     deep = mail("The innermost.", "0")
     for number in range(1, 9):
         outer = mail("Another.", str(number))

@@ -8,14 +8,14 @@ from admiral.kb.corpus.files.extraction import TextBuilder
 from admiral.kb.corpus.files.markdown_files import read_markdown, read_notebook
 
 
-def extract(source: str | bytes) -> tuple[list[str], list[tuple[str, str]]]:
+def extract(source):
     """Return the possible titles and (section, sentence) of a file."""
     text = TextBuilder()
     read_markdown(source.encode() if isinstance(source, str) else source, text)
     return text.titles, [(" > ".join(s.section), s.text) for s in text.sentences()]
 
 
-def sentences(source: str | bytes) -> list[str]:
+def sentences(source):
     return [text for _, text in extract(source)[1]]
 
 
@@ -34,11 +34,11 @@ def sentences(source: str | bytes) -> list[str]:
         ("---\n---\n", None),
     ],
 )
-def test_front_matter(matter: str, title: str | None) -> None:
+def test_front_matter(matter, title):
     assert extract(matter + "It is lit.") == ([title] if title else [], [("", "It is lit.")])
 
 
-def test_text_between_two_rules_is_text() -> None:
+def test_text_between_two_rules_is_text():
     assert sentences("---\nIt is lit.\n\n---\nIt burns.") == ["It is lit.", "It burns."]
     cells = [{"cell_type": "markdown", "source": "---\ntitle: x\n\n---\nIt burns."}]
     text = TextBuilder()
@@ -74,11 +74,11 @@ def test_text_between_two_rules_is_text() -> None:
         ("```\ncode\n```\n    \n    code\n\n![alt](x.png)\n\nText.", "Text."),
     ],
 )  # fmt: skip
-def test_lines(line: str, text: str) -> None:
+def test_lines(line, text):
     assert " ".join(sentences(line)) == text
 
 
-def test_headings_have_no_attributes_and_may_be_html() -> None:
+def test_headings_have_no_attributes_and_may_be_html():
     source = (
         "<h1 align=center>Lamps</h1>\n\n## Oil {#oil .wide}\nIt burns.\n\n## Set {a, b}\nIt is."
     )
@@ -88,7 +88,7 @@ def test_headings_have_no_attributes_and_may_be_html() -> None:
     )
 
 
-def test_admonitions_tabs_and_containers() -> None:
+def test_admonitions_tabs_and_containers():
     source = """
 !!! note "Mind it"
 
@@ -132,7 +132,7 @@ It is dear.
 
 
 @pytest.mark.parametrize("codec", ["utf-8-sig", "utf-16", "utf-16-le", "cp1252"])
-def test_encodings(codec: str) -> None:
+def test_encodings(codec):
     assert extract("# Café\n\nThe “lamp” is lit.".encode(codec)) == (
         ["Café"],
         [("Café", "The “lamp” is lit.")],

@@ -17,13 +17,13 @@ NAMESPACES = " ".join(
 )
 
 
-def saved(document: odfdo.Document) -> bytes:
+def saved(document):
     file = io.BytesIO()
     document.save(file)
     return file.getvalue()
 
 
-def odt(body: str, styles: str = "", kind: str = "text", **members: str) -> bytes:
+def odt(body, styles="", kind="text", **members):
     """Return a document with a body and automatic styles in XML."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
@@ -38,11 +38,11 @@ def odt(body: str, styles: str = "", kind: str = "text", **members: str) -> byte
     return file.getvalue()
 
 
-def texts(body: str, styles: str = "") -> list[str]:
+def texts(body, styles=""):
     return [text for _, text in extract(read_odt, odt(body, styles))[1]]
 
 
-def test_a_document_of_a_library() -> None:
+def test_a_document_of_a_library():
     document = odfdo.Document("text")
     body = document.body
     body.clear()
@@ -118,16 +118,16 @@ STYLES = (
          ["Lamp: Eddy; Height: 41 m; tall.", "Lamp: Eddy; Height: 42 m."]),
     ],
 )  # fmt: skip
-def test_what_is_shown(body: str, expected: list[str]) -> None:
+def test_what_is_shown(body, expected):
     assert texts(body, STYLES) == expected
 
 
-def test_the_title_is_a_heading() -> None:
+def test_the_title_is_a_heading():
     body = '<text:p text:style-name="T">The lamps</text:p><text:p>They shine.</text:p>'
     assert extract(read_odt, odt(body, STYLES)) == (["The lamps"], [("The lamps", "They shine.")])
 
 
-def test_sheets() -> None:
+def test_sheets():
     book = odfdo.Document("spreadsheet")
     book.body.clear()
     lamps = odfdo.Table("Lamps")
@@ -150,8 +150,8 @@ def test_sheets() -> None:
     }
 
 
-def test_hidden_sheets_rows_and_columns() -> None:
-    def row(*values: str, hidden: str = "") -> str:
+def test_hidden_sheets_rows_and_columns():
+    def row(*values, hidden=""):
         cells = "".join(
             f"<table:table-cell><text:p>{v}</text:p></table:table-cell>" for v in values
         )
@@ -173,7 +173,7 @@ def test_hidden_sheets_rows_and_columns() -> None:
     ]
 
 
-def test_bounds_and_files_that_cannot_be_read() -> None:
+def test_bounds_and_files_that_cannot_be_read():
     cell = "<table:table-row table:number-rows-repeated='99999999'><table:table-cell><text:p>x"
     bomb = f"<table:table>{cell}</text:p></table:table-cell></table:table-row></table:table>"
     with pytest.raises(UnreadableFileError, match="too long"):

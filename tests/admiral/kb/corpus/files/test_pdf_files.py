@@ -14,7 +14,7 @@ from admiral.kb.corpus.files.pdf_files import LineJoiner, read_pdf
 LONG = "A line of the text that is as long as the lines of this page are, or longer."
 
 
-def pdf(*pages: str) -> bytes:
+def pdf(*pages):
     """Return a file whose pages have these operators, with the fonts F and B (bold)."""
     writer = PdfWriter()
     for operators in pages:
@@ -38,21 +38,21 @@ def pdf(*pages: str) -> bytes:
     return file.getvalue()
 
 
-def shown(*lines: str) -> str:
+def shown(*lines):
     return " T* ".join(f"({line}) Tj" for line in lines)
 
 
-def read(*pages: str) -> tuple[list[str], list[str]]:
+def read(*pages):
     text = TextBuilder()
     read_pdf(pdf(*pages), text)
     return text.titles, [" > ".join((*s.section, s.text)) for s in text.sentences()]
 
 
-def texts(*pages: str) -> list[str]:
+def texts(*pages):
     return [sentence.rsplit(" > ", 1)[1] for sentence in read(*pages)[1]]
 
 
-def test_numbers_of_pages_are_left_out_and_others_kept() -> None:
+def test_numbers_of_pages_are_left_out_and_others_kept():
     middle = shown(LONG, "In all, the hens of the farm laid as many as", "4711", "in a year.")
     assert texts(middle)[1] == "In all, the hens of the farm laid as many as 4711 in a year."
     last = shown(
@@ -64,7 +64,7 @@ def test_numbers_of_pages_are_left_out_and_others_kept() -> None:
     assert texts(shown("- 7 -", LONG), shown("Page 8 of 9", LONG)) == [LONG, LONG]
 
 
-def test_running_heads() -> None:
+def test_running_heads():
     pages = [
         shown("Eggs and hens", f"The hen of {name} is large.") for name in ("Rome", "Lyon", "Bern")
     ]
@@ -83,7 +83,7 @@ def test_running_heads() -> None:
     assert "1903" in " ".join(texts(*years))
 
 
-def test_a_sentence_goes_on_after_the_end_of_a_page() -> None:
+def test_a_sentence_goes_on_after_the_end_of_a_page():
     first = shown(LONG, "The hens, which lived in the large house, were moved to a smaller one")
     assert read(first, shown("in May. They laid eggs.", LONG))[1][1:3] == [
         "page 1 > The hens, which lived in the large house, were moved to a smaller one in May.",
@@ -92,7 +92,7 @@ def test_a_sentence_goes_on_after_the_end_of_a_page() -> None:
     assert read(shown(LONG), shown(LONG))[1] == [f"page 1 > {LONG}", f"page 2 > {LONG}"]
 
 
-def test_headings_end_paragraphs() -> None:
+def test_headings_end_paragraphs():
     _, sentences = read(
         f"/B 12 Tf {shown('Hens')} T* /F 12 Tf {shown(LONG, '2.1 Food of hens', LONG)} T* "
         f"/F 18 Tf 24 TL {shown('Eggs and', 'nests')} T* /F 12 Tf {shown(LONG)}"
@@ -105,7 +105,7 @@ def test_headings_end_paragraphs() -> None:
     ]
 
 
-def test_a_title_of_two_lines() -> None:
+def test_a_title_of_two_lines():
     titles, _ = read(f"24 TL /F 20 Tf {shown('The book of', 'eggs')} T* /F 12 Tf {shown(LONG)}")
     assert titles[0] == "The book of eggs"
 
@@ -124,7 +124,7 @@ def test_a_title_of_two_lines() -> None:
         ("the head-", "land there", "the headland there"),
     ],
 )
-def test_words_at_line_ends(before: str, line: str, joined: str) -> None:
+def test_words_at_line_ends(before, line, joined):
     text = ["It is super-duper good.", "The headland is high."]
     assert LineJoiner([*text, before, line]).join(before, line) == joined
 
@@ -136,14 +136,14 @@ def test_words_at_line_ends(before: str, line: str, joined: str) -> None:
         "/F 7 Tf 1 0 0 1 150 724 Tm (8) Tj /F 12 Tf 1 0 0 1 156 720 Tm",
     ],
 )
-def test_raised_exponents(raised: str) -> None:
+def test_raised_exponents(raised):
     assert texts(f"(Hens lay over 10) Tj {raised} ( eggs.) Tj T* {shown(LONG)}") == [
         "Hens lay over 10^8 eggs.",
         LONG,
     ]
 
 
-def test_files_encrypted_by_aes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_encrypted_by_aes(monkeypatch):
     writer = PdfWriter(clone_from=io.BytesIO(pdf(shown(LONG))))
     writer.encrypt("", owner_password="x", algorithm="AES-256")
     file = io.BytesIO()
@@ -152,7 +152,7 @@ def test_files_encrypted_by_aes(monkeypatch: pytest.MonkeyPatch) -> None:
     read_pdf(file.getvalue(), text)
     assert [s.text for s in text.sentences()] == [LONG]
 
-    def decrypt(self: object, password: str) -> None:
+    def decrypt(self, password):
         raise DependencyError("cryptography is missing")
 
     monkeypatch.setattr(pypdf.PdfReader, "decrypt", decrypt)

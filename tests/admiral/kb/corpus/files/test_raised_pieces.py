@@ -31,18 +31,18 @@ from admiral.kb.corpus.files.raised_text import joined_text, written
         ("Brand", "TM", "Brand™"),
     ],
 )
-def test_raised_text(before: str, raised: str, text: str) -> None:
+def test_raised_text(before, raised, text):
     assert joined_text([(before, ""), (raised, "raised")]) == text
     assert joined_text([(before, ""), *((c, "raised") for c in raised)]) == text
 
 
-def test_a_raised_number_may_begin_a_word() -> None:
+def test_a_raised_number_may_begin_a_word():
     assert joined_text([("as ", ""), ("14", "raised"), ("C", "")]) == "as 14C"
     assert written("as ", "14", "raised") == "14"
     assert written("the river", "4", "raised") == ""
 
 
-def test_lowered_text_and_fractions() -> None:
+def test_lowered_text_and_fractions():
     assert joined_text([("H", ""), ("2", "lowered"), ("O", "")]) == "H2O"
     assert joined_text([("101", ""), ("2", "lowered")]) == "101_2"
     assert joined_text([("7", ""), ("3", "raised"), ("/", ""), ("4", "lowered")]) == "7 3/4"
@@ -54,9 +54,9 @@ def test_lowered_text_and_fractions() -> None:
         max_size=6,
     )
 )
-def test_no_number_is_longer_than_in_its_piece(pieces: list) -> None:
+def test_no_number_is_longer_than_in_its_piece(pieces):
     longest = 0
-    merged: list[list[str]] = []
+    merged = []
     for text, position in pieces:
         if merged and merged[-1][1] == position:
             merged[-1][0] += text

@@ -18,7 +18,7 @@ from admiral.kb.corpus.files.raised_text import (
 TAGS = {"<sup>": RAISED, "</sup>": RAISED_END, "<sub>": LOWERED, "</sub>": LOWERED_END}
 
 
-def written(html: str) -> str:
+def written(html):
     return on_one_line(re.sub("|".join(TAGS), lambda match: TAGS[match[0]], html))
 
 
@@ -52,11 +52,11 @@ def written(html: str) -> str:
         ("a<sup></sup>b", "ab"),
     ],
 )
-def test_scripts(html: str, text: str) -> None:
+def test_scripts(html, text):
     assert written(html) == text
 
 
-def test_marks_of_notes() -> None:
+def test_marks_of_notes():
     assert all(map(is_note_mark, ["1", "[12]", "(3)", "a", "[b]", "*", "††", "note 4", "[nb 2]"]))
     assert not any(map(is_note_mark, ["", "map", "12345", "see the log", "1897-1899 and on"]))
 
@@ -65,7 +65,7 @@ PIECES = st.lists(st.sampled_from([*TAGS, "1", "23", "a", "Word", " ", ".", "/",
 
 
 @given(PIECES)
-def test_no_number_grows(pieces: list[str]) -> None:
+def test_no_number_grows(pieces):
     """Every number of the text was one before, or part of one within one element."""
     html = "".join(pieces)
     text = written(html)

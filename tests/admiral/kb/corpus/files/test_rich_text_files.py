@@ -15,11 +15,11 @@ HEAD = (
 )
 
 
-def texts(body: str) -> list[str]:
+def texts(body):
     return [text for _, text in extract(read_rtf, HEAD + body + "}")[1]]
 
 
-def test_headings_and_the_title() -> None:
+def test_headings_and_the_title():
     body = r"\pard\s5 On lamps\par\pard\s1 Fuel\par\pard\plain It burns oil.\par\pard\s2 Use\par"
     titles, sentences = extract(read_rtf, HEAD + body + r"\pard It is used.}")
     assert titles == ["The lamps", "On lamps"]
@@ -49,11 +49,11 @@ def test_headings_and_the_title() -> None:
         ("One\\\nTwo\\par Three\r\nfour.", ["One", "Two", "Threefour."]),
     ],
 )  # fmt: skip
-def test_what_is_shown(body: str, expected: list[str]) -> None:
+def test_what_is_shown(body, expected):
     assert texts(body) == expected
 
 
-def test_tables() -> None:
+def test_tables():
     row = r"\trowd{}\cellx1{}\cellx2\pard\intbl {}\cell {}\cell\row"
     rows = [
         row.format("", "", "Lamp", "Height"),
@@ -70,7 +70,7 @@ def test_tables() -> None:
     assert texts("".join(rows[:2]) + " After.")[-1] == "After."
 
 
-def test_a_file_that_is_cut_off_and_other_files() -> None:
+def test_a_file_that_is_cut_off_and_other_files():
     text = HEAD + r"\pard The lamp{\b  is {\i lit"
     assert extract(read_rtf, text)[1] == [("", "The lamp is lit")]
     with pytest.raises(ValueError, match="no RTF"):
@@ -80,7 +80,7 @@ def test_a_file_that_is_cut_off_and_other_files() -> None:
 
 
 @given(st.lists(st.text(min_size=1).filter(str.strip), min_size=1, max_size=4))
-def test_any_text_comes_back(paragraphs: list[str]) -> None:
+def test_any_text_comes_back(paragraphs):
     written = [" ".join(f"x{text}.".split()).replace("\u00ad", "") for text in paragraphs]
     units = [text.encode("utf-16-le") for text in written]
     body = r"\par ".join(

@@ -2,7 +2,6 @@
 
 import io
 import zipfile
-from typing import Any
 
 import pytest
 from pptx import Presentation
@@ -14,13 +13,13 @@ from tests.admiral.kb.corpus.files.test_file_formats import extract
 PLACE = (Inches(1), Inches(1), Inches(4), Inches(2))
 
 
-def saved(slides: Any) -> bytes:
+def saved(slides):
     file = io.BytesIO()
     slides.save(file)
     return file.getvalue()
 
 
-def test_slides_in_order() -> None:
+def test_slides_in_order():
     slides = Presentation()
     slides.core_properties.title = "PowerPoint Presentation"
     first = slides.slides.add_slide(slides.slide_layouts[0])
@@ -46,7 +45,7 @@ def test_slides_in_order() -> None:
     ]
 
 
-def test_what_is_not_shown() -> None:
+def test_what_is_not_shown():
     slides = Presentation()
     for name in ("Shown", "Hidden"):
         slide = slides.slides.add_slide(slides.slide_layouts[5])
@@ -66,7 +65,7 @@ def test_what_is_not_shown() -> None:
     assert extract(read_pptx, saved(slides))[1] == [("slide 1 > Shown slide", "Shown text.")]
 
 
-def test_tables_and_raised_text() -> None:
+def test_tables_and_raised_text():
     slides = Presentation()
     slide = slides.slides.add_slide(slides.slide_layouts[6])
     table = slide.shapes.add_table(4, 3, *PLACE).table
@@ -95,7 +94,7 @@ def test_tables_and_raised_text() -> None:
     ]
 
 
-def test_a_diagram_and_other_files() -> None:
+def test_a_diagram_and_other_files():
     slides = Presentation()
     slide = slides.slides.add_slide(slides.slide_layouts[6])
     slide.shapes.add_table(1, 1, *PLACE)

@@ -22,7 +22,7 @@ STYLES = """
 """
 
 
-def word(body: str, notes: str = "", namespace: str = TRANSITIONAL) -> bytes:
+def word(body, notes="", namespace=TRANSITIONAL):
     file = io.BytesIO()
     declared = f'xmlns:w="{namespace}" xmlns:mc="urn:mc" xmlns:m="urn:m"'
     with zipfile.ZipFile(file, "w") as archive:
@@ -39,17 +39,17 @@ def word(body: str, notes: str = "", namespace: str = TRANSITIONAL) -> bytes:
     return file.getvalue()
 
 
-def read(body: str, notes: str = "", namespace: str = TRANSITIONAL) -> list[str]:
+def read(body, notes="", namespace=TRANSITIONAL):
     text = TextBuilder()
     read_docx(word(body, notes, namespace), text)
     return [" > ".join((*s.section, s.text)) for s in text.sentences()]
 
 
-def run(text: str, properties: str = "") -> str:
+def run(text, properties=""):
     return f"<w:r><w:rPr>{properties}</w:rPr><w:t>{text}</w:t></w:r>"
 
 
-def paragraph(*runs: str, properties: str = "") -> str:
+def paragraph(*runs, properties=""):
     return f"<w:p><w:pPr>{properties}</w:pPr>{''.join(runs)}</w:p>"
 
 
@@ -81,12 +81,12 @@ FIELD = '<w:r><w:fldChar w:fldCharType="{}"/></w:r>'
     ],
 )
 @pytest.mark.parametrize("namespace", [TRANSITIONAL, STRICT])
-def test_words_that_are_shown(middle: str, namespace: str) -> None:
+def test_words_that_are_shown(middle, namespace):
     body = paragraph(run("Roses are "), middle, run("."))
     assert read(body, namespace=namespace) == ["Roses are red."]
 
 
-def test_raised_numbers_and_formulas() -> None:
+def test_raised_numbers_and_formulas():
     raised = run("7", '<w:vertAlign w:val="superscript"/>')
     formula = (
         "<m:oMath><m:sSup><m:e><m:r><m:t>v</m:t></m:r></m:e><m:sup><m:r><m:t>2</m:t></m:r></m:sup>"
@@ -98,8 +98,8 @@ def test_raised_numbers_and_formulas() -> None:
     assert read(paragraph(run("It is 5 "), sign, run(" 2 m."))) == ["It is 5 ± 2 m."]
 
 
-def test_headings_lists_and_contents() -> None:
-    def styled(text: str, style: str) -> str:
+def test_headings_lists_and_contents():
+    def styled(text, style):
         return paragraph(run(text), properties=f'<w:pStyle w:val="{style}"/>')
 
     body = (
@@ -124,12 +124,12 @@ def test_headings_lists_and_contents() -> None:
     ]
 
 
-def test_deleted_end_of_a_paragraph() -> None:
+def test_deleted_end_of_a_paragraph():
     first = paragraph(run("The wind "), properties="<w:rPr><w:del/></w:rPr>")
     assert read(first + paragraph(run("is cold."))) == ["The wind is cold."]
 
 
-def test_notes_and_text_boxes_follow_their_paragraph() -> None:
+def test_notes_and_text_boxes_follow_their_paragraph():
     mark = '<w:r><w:footnoteReference w:id="4"/></w:r>'
     box = f"<w:txbxContent>{paragraph(run('A box.'))}</w:txbxContent>"
     drawing = (
@@ -146,7 +146,7 @@ def test_notes_and_text_boxes_follow_their_paragraph() -> None:
     assert read(body, notes) == ["Snow fell in May.", "A box.", "A note.", "It melted."]
 
 
-def table(*rows: list[str | tuple[str, str]]) -> str:
+def table(*rows):
     written = ""
     for row in rows:
         written += "<w:tr>"
@@ -157,7 +157,7 @@ def table(*rows: list[str | tuple[str, str]]) -> str:
     return f"<w:tbl>{written}</w:tbl>"
 
 
-def test_tables() -> None:
+def test_tables():
     wide, first, more = '<w:gridSpan w:val="2"/>', '<w:vMerge w:val="restart"/>', "<w:vMerge/>"
     assert read(
         table(

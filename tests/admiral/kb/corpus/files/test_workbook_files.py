@@ -2,9 +2,7 @@
 
 import io
 import zipfile
-from collections.abc import Callable, Sequence
 from datetime import date, datetime, time, timedelta
-from typing import Any
 
 import openpyxl
 import pytest
@@ -19,23 +17,23 @@ from admiral.kb.corpus.files.workbook_files import read_xlsx, shown_number
 Workbook = openpyxl.Workbook
 
 
-def saved(book: Workbook) -> bytes:
+def saved(book):
     file = io.BytesIO()
     book.save(file)
     return file.getvalue()
 
 
-def read(data: bytes) -> TextBuilder:
+def read(data):
     text = TextBuilder()
     read_xlsx(data, text)
     return text
 
 
-def sentences(text: TextBuilder) -> list[tuple[str, str]]:
+def sentences(text):
     return [(" > ".join(s.section), s.text) for s in text.sentences()]
 
 
-def rows(*given: Sequence[Any], change: Callable[[Any], None] = lambda sheet: None) -> list[str]:
+def rows(*given, change=lambda sheet: None):
     """Return the sentences of a workbook of one sheet, which is changed before it is saved."""
     book = Workbook()
     for row in given:
@@ -44,7 +42,7 @@ def rows(*given: Sequence[Any], change: Callable[[Any], None] = lambda sheet: No
     return [text for _, text in sentences(read(saved(book)))]
 
 
-def edited(data: bytes, member: str, old: str, new: str) -> bytes:
+def edited(data, member, old, new):
     """Return a file with one text of a member replaced."""
     file = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(data)) as before, zipfile.ZipFile(file, "w") as after:
@@ -57,7 +55,7 @@ def edited(data: bytes, member: str, old: str, new: str) -> bytes:
     return file.getvalue()
 
 
-def test_one_sheet_is_the_file() -> None:
+def test_one_sheet_is_the_file():
     book = Workbook()
     book.active.title = "Lamps"
     book.properties.title = "The lamps"
@@ -70,7 +68,7 @@ def test_one_sheet_is_the_file() -> None:
     assert sentences(text) == [("sheet Lamps", "Lamp: Eddy; Height: 41; Lit: TRUE.")]
 
 
-def test_several_sheets_are_documents_and_hidden_ones_are_not() -> None:
+def test_several_sheets_are_documents_and_hidden_ones_are_not():
     book = Workbook()
     for name, state in (("Lamps", "visible"), ("Secret", "hidden"), ("Deep", "veryHidden")):
         sheet = book.create_sheet(name)
@@ -92,8 +90,8 @@ def test_several_sheets_are_documents_and_hidden_ones_are_not() -> None:
     ]
 
 
-def test_hidden_rows_and_columns() -> None:
-    def hide(sheet: Any) -> None:
+def test_hidden_rows_and_columns():
+    def hide(sheet):
         sheet.row_dimensions[2].hidden = True
         sheet.column_dimensions["B"].hidden = True
 
@@ -107,8 +105,8 @@ def test_hidden_rows_and_columns() -> None:
     assert sentences(read(data))[0][1] == "Lamp: Bell; Height: 35."
 
 
-def test_merged_cells() -> None:
-    def merge(sheet: Any) -> None:
+def test_merged_cells():
+    def merge(sheet):
         for place in ("A1:A2", "B1:C1", "A3:A4", "B5:C5", "A6:D6"):
             sheet.merge_cells(place)
         sheet.column_dimensions["D"].hidden = True
@@ -129,7 +127,7 @@ def test_merged_cells() -> None:
     ]
 
 
-def test_dates_numbers_and_texts_as_they_are_shown() -> None:
+def test_dates_numbers_and_texts_as_they_are_shown():
     shown = {
         "Share": (0.256, "0.0%", "25.6%"),
         "Price": (1234.5, '#,##0.00 "EUR"', "1,234.50 EUR"),
@@ -145,7 +143,7 @@ def test_dates_numbers_and_texts_as_they_are_shown() -> None:
         "Lines": ("one_x000D_\ntwo", "General", "one two"),
     }
 
-    def format(sheet: Any) -> None:
+    def format(sheet):
         for cell, (_, code, _) in zip(sheet[2], shown.values(), strict=True):
             cell.number_format = code
 
@@ -153,8 +151,8 @@ def test_dates_numbers_and_texts_as_they_are_shown() -> None:
     assert row == "; ".join(f"{name}: {last}" for name, (_, _, last) in shown.items()) + "."
 
 
-def test_hidden_values_and_raised_text() -> None:
-    def format(sheet: Any) -> None:
+def test_hidden_values_and_raised_text():
+    def format(sheet):
         sheet["B2"].number_format = ";;;"
         raised = TextBlock(InlineFont(vertAlign="superscript"), "6")
         sheet["C2"] = CellRichText("about 10", raised, " litres")
@@ -164,7 +162,7 @@ def test_hidden_values_and_raised_text() -> None:
     ]
 
 
-def test_formulas_have_their_stored_values() -> None:
+def test_formulas_have_their_stored_values():
     book = Workbook()
     book.active.append(["Lamp", "Height", "Feet"])
     book.active.append(["Eddy", 41, "=B2*3.3"])
@@ -182,7 +180,7 @@ def test_formulas_have_their_stored_values() -> None:
     ]
 
 
-def test_days_since_1904_and_cells_without_places() -> None:
+def test_days_since_1904_and_cells_without_places():
     book = Workbook()
     book.epoch = openpyxl.utils.datetime.CALENDAR_MAC_1904
     book.active.append(["Lamp", "Built"])
@@ -193,15 +191,15 @@ def test_days_since_1904_and_cells_without_places() -> None:
     assert [s for _, s in sentences(read(data))] == ["Lamp: Eddy; Built: 1982-05-01."]
 
 
-def test_wide_and_long_sheets_take_no_time() -> None:
-    def spread(sheet: Any) -> None:
+def test_wide_and_long_sheets_take_no_time():
+    def spread(sheet):
         sheet["XFD3"] = "far"
         sheet["A1048576"] = "deep"
 
     assert rows(["Lamp", "Height"], ["Eddy", 41], change=spread)[-1].endswith("deep")
 
 
-def test_files_that_are_no_workbooks() -> None:
+def test_files_that_are_no_workbooks():
     book = saved(Workbook())
     assert sentences(read(book)) == []
     bomb = '<!DOCTYPE w [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><worksheet'
@@ -246,7 +244,7 @@ def test_files_that_are_no_workbooks() -> None:
         (1e9, "yyyy-mm-dd", "1000000000"),
     ],
 )
-def test_number_formats(value: float, code: str, shown: str) -> None:
+def test_number_formats(value, code, shown):
     assert shown_number(value, code) == shown
 
 
@@ -254,5 +252,5 @@ def test_number_formats(value: float, code: str, shown: str) -> None:
     st.floats(allow_nan=False, allow_infinity=False),
     st.text('#0?.,;%E+-/@"\\_*[]$€<>=dmyhs General', max_size=20),
 )
-def test_any_number_has_a_text_in_any_format(value: float, code: str) -> None:
+def test_any_number_has_a_text_in_any_format(value, code):
     assert isinstance(shown_number(value, code), str)

@@ -2,8 +2,6 @@
 
 import re
 import time
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -67,7 +65,7 @@ def test_parts_that_are_no_text_are_named(text, field):
 
 
 def test_parts_are_nested_to_a_bound():
-    text: Any = "One."
+    text = "One."
     for _ in range(200):
         text = [text]
     with pytest.raises(RecordError, match="nested more than 50 times"):
@@ -165,9 +163,6 @@ def test_kilt_page():
         ("A cat is a pet.", "It hunts mice.", "Siamese cats talk."),
         (("Pet",), ("House mouse",), ("Siamese cat",)),
     )
-
-
-Parse = Callable[[dict[str, Any], str], Document | None]
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError, RecordError
+from admiral.io.streams import json_objects
 from admiral.kb import build
-from admiral.kb.corpus.readers import FORMATS, Record, detect_format, json_records, read_corpus
+from admiral.kb.corpus.readers import (
+    FORMATS,
+    Record,
+    detect_format,
+    json_records,
+    read_corpus,
+    unknown_format_error,
+)
 from admiral.kb.corpus.readers.json_records import array_objects
 from admiral.records import Document
 
@@ -46,7 +54,7 @@ def test_feverous(tmp_path):
         "section_1": {"value": "Habits"},
         "table_0": {"table": []},
     }
-    rows: list[tuple[object, object]] = [("Cafe\u0301", json.dumps(page)), ("Empty", "")]
+    rows = [("Cafe\u0301", json.dumps(page)), ("Empty", "")]
     path = _database(tmp_path / "wiki.db", rows)
     assert detect_format(path) == "feverous"
     assert _documents(_read(path)) == [
@@ -82,7 +90,7 @@ def test_a_database_without_the_table_or_cut_off(tmp_path):
         database.commit()
     with pytest.raises(AdmiralError, match="table wiki"):
         _read(path)
-    rows: list[tuple[object, object]] = [(f"T{n}", '{"order": []}' + " " * 500) for n in range(100)]
+    rows = [(f"T{n}", '{"order": []}' + " " * 500) for n in range(100)]
     path = _database(tmp_path / "wiki.db", rows)
     path.write_bytes(path.read_bytes()[:20_000])
     with pytest.raises(AdmiralError, match=r"wiki\.db: cannot be read as a FEVEROUS database"):
@@ -347,3 +355,26 @@ def test_passages_with_one_title_are_merged_or_renamed(tmp_path):
     for policy, titles in (("merge", 2), ("rename", 3)):
         report = build(path, tmp_path / policy, bm25="none", progress=False, on_duplicate=policy)
         assert (report.documents, report.duplicates) == (titles, 1)
+
+
+UNKNOWN = ": its first records match no known format: "
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"", ": is empty. Give a file with a document on each line."),
+        (b"\n \n", ": is empty."),
+        (b'{"title": "caf\xe9", "text": "x"}\n', ":1: not UTF-8 (byte 15 is 0xe9). Convert"),
+        (b"hello\n", ":1: not a JSON object"),
+        (b'\n{"title": "A"}\n', UNKNOWN + "that of line 2 has a title, but neither text nor sen"),
+        (b'x\n{"name": "A"}\n', UNKNOWN + "the fields of line 2 are 'name'."),
+        (b"{}\n", UNKNOWN + "the fields of line 1 are none."),
+    ],
+)
+def test_the_cause_is_named(tmp_path, content, says):
+    path = tmp_path / "corpus.jsonl"
+    path.write_bytes(content)
+    error = unknown_format_error(path, json_objects(path), ["jsonl", "beir"])
+    assert str(error).startswith(f"{path}{says}")
+    assert ("(jsonl, beir)" in str(error)) == (b"{" in content and b"\xe9" not in content)

@@ -1,0 +1,267 @@
+"""Fits of judges, calibration, networks and the scorer of documents."""
+
+from dataclasses import replace
+from importlib import resources
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import nn
+
+from admiral import Admiral, Claim, RetrievalConfig
+from admiral.gold import GoldClaim, read_gold
+from admiral.retrieval.document_ranking import FEATURES, document_features
+from admiral.retrieval.result import ranked_documents
+from proofs.drafting.drafts import DraftStep
+from proofs.judges.calibrated import STEP_FEATURES, ProofFeatures
+from proofs.judges.claim_features import CLAIM_FEATURES
+from proofs.judges.fitted_weights import network_score
+from proofs.logic.operators import NatOp
+from proofs.verifier.label_scales import Scale
+from proofs.verifier.reading import LABELS
+from training.calibration import fit_scale, scaled
+from training.data.examples import NOT_ENTAILMENT
+from training.feature_fits import FitSettings, fit_linear_head, fit_network, row_mask
+from training.judges import fit_step_scorer, threshold_at_recall
+from training.ranking import fit_document_scorer, ranking_example, ranking_examples
+from training.verification.example_batches import POSSIBLE
+from training.verification.verifier_loss import marginal_losses, measure
+
+
+def test_a_rule_on_the_highest_step_is_recovered():
+    rng = torch.Generator().manual_seed(0)
+    supports, insufficient = [], []
+    for _ in range(400):
+        count = int(torch.randint(1, 6, (1,), generator=rng))
+        steps = torch.rand(count, len(STEP_FEATURES), generator=rng)
+        claim = torch.rand(len(CLAIM_FEATURES), generator=rng)
+        supports.append(
+            ProofFeatures(
+                (DraftStep("x", None, NatOp.INDEPENDENCE),) * count,
+                tuple(claim.tolist()),
+                tuple(tuple(row.tolist()) for row in steps),
+            )
+        )
+        insufficient.append(float(2 * steps[:, 3].max() - claim[4] > 1))
+    fitted = fit_step_scorer(supports[:300], torch.tensor(insufficient[:300]))
+    predicted = [max(fitted.scores(s)) > fitted.threshold for s in supports]
+    right = [a == bool(b) for a, b in zip(predicted, insufficient, strict=True)]
+    assert sum(right[:300]) / 300 > 0.93 and sum(right[300:]) / 100 > 0.85
+
+
+def test_a_linear_rule_is_recovered():
+    states = torch.randn(200, 4, generator=torch.Generator().manual_seed(1)) * 3 + 1
+    truth = states[:, 2] > 1.5
+    weight, bias = fit_linear_head(states, truth.tolist())
+    assert ((states @ weight + bias > 0) == truth).float().mean() > 0.95
+
+
+@given(
+    st.lists(st.tuples(st.integers(-5, 5).map(float), st.booleans()), min_size=1).filter(
+        lambda rows: any(positive for _, positive in rows)
+    ),
+    st.floats(0.05, 1.0),
+)
+def test_the_threshold_is_the_highest_with_the_recall(rows, recall):
+    scores, positive = [s for s, _ in rows], [p for _, p in rows]
+
+    def reached(threshold):
+        hits = sum(p and s > threshold for s, p in rows)
+        return hits / sum(positive)
+
+    chosen = threshold_at_recall(scores, positive, recall)
+    assert reached(chosen) >= recall - 1e-9
+    assert all(reached(s) < recall for s in scores if s > chosen)
+    assert chosen not in scores
+
+
+@pytest.mark.parametrize("truth", [Scale(0.4, 0.0), Scale(1.0, -1.0), Scale(2.5, 2.0)])
+def test_probabilities_become_calibrated(truth):
+    rng = torch.Generator().manual_seed(0)
+    right = (2 * torch.randn(4000, 3, generator=rng)).log_softmax(-1)
+    drawn = torch.multinomial(right.exp(), 1, generator=rng).squeeze(1).tolist()
+    # Every third example is only known not to be entailed, where that is so.
+    names = [
+        NOT_ENTAILMENT if at % 3 == 0 and label > 0 else LABELS[label]
+        for at, label in enumerate(drawn)
+    ]
+    labels = torch.tensor([POSSIBLE[name] for name in names])
+    wrong = right.clone()
+    wrong[:, 1] -= truth.neutral
+    wrong *= truth.temperature
+    fitted = fit_scale(wrong, labels)
+    assert fitted.temperature == pytest.approx(truth.temperature, rel=0.1)
+    assert fitted.neutral == pytest.approx(truth.neutral, abs=0.2)
+
+    def loss(temperature, neutral):
+        return float(marginal_losses(scaled(wrong, temperature, neutral), labels).mean())
+
+    grid = product(np.geomspace(0.1, 10, 40), np.linspace(-3, 3, 25))
+    best = min(loss(float(t), float(n)) for t, n in grid)
+    assert loss(fitted.temperature, fitted.neutral) <= best + 1e-6
+    found = scaled(wrong, fitted.temperature, fitted.neutral)
+    assert measure(names, found.double().exp().numpy())["ece"] < 0.03
+
+
+def test_weights_count_as_repetitions():
+    rng = torch.Generator().manual_seed(1)
+    logits = torch.randn(60, 3, generator=rng)
+    labels = torch.tensor([POSSIBLE[LABELS[at % 3]] for at in range(60)])
+    weights = torch.tensor([1.0 + at % 2 for at in range(60)])
+    twice = weights.long()
+    repeated = fit_scale(logits.repeat_interleave(twice, 0), labels.repeat_interleave(twice))
+    weighted = fit_scale(logits, labels, weights)
+    assert weighted.neutral == pytest.approx(repeated.neutral, abs=1e-3)
+    assert weighted.temperature == pytest.approx(repeated.temperature, rel=1e-2)
+
+
+def test_it_stays_within_its_bounds():
+    certain = torch.tensor([[0.9, 0.05, 0.05]] * 3).log()
+    first, second, third = (POSSIBLE[name] for name in LABELS)
+    for case in ([first] * 3, [second, third, second]):
+        fitted = fit_scale(certain, torch.tensor(case))
+        assert 0.01 <= fitted.temperature <= 100
+        assert -10 <= fitted.neutral <= 10
+
+
+SETTINGS = FitSettings(units=4, iterations=200, learning_rate=0.05, ridge=1e-4)
+NAMES = ("left", "right", "other")
+
+
+def rows(count, seed=0):
+    rng = torch.Generator().manual_seed(seed)
+    lengths = torch.randint(1, 5, (count,), generator=rng).tolist()
+    return [10 * torch.rand(length, 3, generator=rng) + 3 for length in lengths]
+
+
+def test_a_rule_is_recovered_by_units_for_raw_features():
+    items = rows(300)
+    truth = torch.tensor([float((one[:, 0] > one[:, 1] + 2).any()) for one in items])
+    real = row_mask(items)
+    last = []
+
+    def loss(scores):
+        last.append(scores.detach())
+        highest = scores.masked_fill(~real, -1e4).max(1).values
+        return nn.functional.binary_cross_entropy_with_logits(highest, truth)
+
+    units, offset = fit_network(items, NAMES, loss, SETTINGS, with_offset=True)
+    scores_of = [
+        [network_score(units, dict(zip(NAMES, row, strict=True))) + offset for row in one.tolist()]
+        for one in items
+    ]
+    right = [(max(one) > 0) == bool(t) for one, t in zip(scores_of, truth, strict=True)]
+    assert sum(right) / len(right) > 0.95
+    # The last step of the fit moved them a little.
+    for one, scores in zip(scores_of, last[-1], strict=True):
+        assert torch.allclose(torch.tensor(one), scores[: len(one)], atol=0.3)
+    again = fit_network(items, NAMES, loss, SETTINGS, with_offset=True)
+    assert again == (units, offset) and offset != 0
+    other, none = fit_network(items, NAMES, loss, SETTINGS, seed=1)
+    assert other != units and none == 0
+
+
+def test_constrained_weights_and_votes_are_not_negative():
+    items = rows(100)
+
+    def loss(scores):
+        return scores.square().mean() - scores.mean() + scores[:, 0].mean()
+
+    units, _ = fit_network(items, NAMES, loss, SETTINGS, unconstrained=("other",))
+    assert all(unit.vote >= 0 for unit in units)
+    assert all(unit.weights[name] >= 0 for unit in units for name in ("left", "right"))
+    assert any(unit.weights["other"] < 0 for unit in units)
+
+
+def test_constant_features_have_no_weight():
+    items = [torch.cat([one[:, :2], torch.full((len(one), 1), 1.1)], 1) for one in rows(50)]
+    for some in (items, [items[0][:1]]):
+        units, _ = fit_network(some, NAMES, lambda scores: scores.square().mean(), SETTINGS)
+        assert all(unit.weights["other"] == 0 and abs(unit.bias) < 100 for unit in units)
+
+
+DEMO = Path(str(resources.files("admiral"))) / "data" / "demo" / "claims.jsonl"
+# Stages that take little time.
+QUICK = {"reranker": "bm25", "judge": "never", "title_beams": 0, "beam_size": 4, "max_hops": 2}
+
+
+def test_a_rule_is_recovered_and_generalises():
+    """Gold documents have a high value of either of two features, of any scale."""
+    rng = torch.Generator().manual_seed(0)
+    scale = torch.logspace(-2, 2, len(FEATURES))
+
+    def claims(count):
+        rows = [torch.rand(12, len(FEATURES), generator=rng) for _ in range(count)]
+        gold = [(one[:, 0] > 0.8) | (one[:, 5] > 0.9) for one in rows]
+        usable = [at for at, one in enumerate(gold) if one.any() and not one.all()]
+        return [rows[at] * scale for at in usable], [gold[at] for at in usable]
+
+    fitted = fit_document_scorer(*claims(200))
+    rows, gold = claims(100)
+    right = 0
+    for one, wanted in zip(rows, gold, strict=True):
+        scores = torch.tensor([fitted.score(row) for row in one.tolist()])
+        right += bool(scores[wanted].min() > scores[~wanted].max())
+    assert right > 0.85 * len(rows)
+    state = torch.get_rng_state()
+    assert fit_document_scorer(rows, gold, seed=3) == fit_document_scorer(rows, gold, seed=3)
+    assert fit_document_scorer(rows, gold, seed=3) != fit_document_scorer(rows, gold, seed=4)
+    assert torch.equal(torch.get_rng_state(), state)  # the caller's generator is unchanged
+
+
+@pytest.mark.parametrize(
+    ("name", "may_count_against"),
+    [("read_first", False), ("standing_last", False), ("named", True)],
+)
+def test_constrained_features_never_count_against_a_document(name, may_count_against):
+    """Even if the gold documents are those with the lowest value of the feature."""
+    rng = torch.Generator().manual_seed(0)
+    features = [torch.rand(8, len(FEATURES), generator=rng) for _ in range(60)]
+    column = FEATURES.index(name)
+    fitted = fit_document_scorer(
+        features, [one[:, column] <= one[:, column].min() for one in features]
+    )
+    low, high = ([0.5] * len(FEATURES) for _ in range(2))
+    low[column], high[column] = 0.0, 1.0
+    assert (fitted.score(high) < fitted.score(low)) == may_count_against
+
+
+def test_only_the_alternative_that_was_found_is_gold(user_cache):
+    with Admiral.from_pretrained(config=RetrievalConfig(**QUICK)) as system:
+        (state,) = system.search_states([Claim("1", "Seth Meyers hosted the awards.")])
+    first, second, third, *others = document_features(state)
+    sets = (((first, None), ("No such title", None)), ((second, None),), ((third, None),))
+    example = ranking_example(state, GoldClaim("1", "c", None, sets))
+    assert example is not None
+    features, gold = example
+    # The other sets' documents are neither gold nor wrong.
+    assert (len(features), gold.tolist()) == (len(others) + 1, [True] + [False] * len(others))
+    assert ranking_example(state, GoldClaim("1", "c", None, ())) is None
+
+
+def test_there_is_an_example_for_each_number_of_hops(user_cache):
+    claims = [replace(c, id=str(n)) for n, c in enumerate(list(read_gold(DEMO))[:5])]
+    with Admiral.from_pretrained(config=RetrievalConfig(**QUICK)) as system:
+        by_claim = list(ranking_examples(system, claims))
+        for examples, claim in zip(by_claim, claims, strict=True):
+            for features, gold in examples:
+                assert features.shape == (len(gold), len(FEATURES))
+                assert 0 < int(gold.sum()) <= len(claim.titles)
+        assert 2 in map(len, by_claim)
+        # The search states are those of a retrieval.
+        query = Claim("1", claims[0].claim)
+        (state,) = system.search_states([query])
+        result = system.retrieve(query)
+        assert [hop.evidence for hop in state.hops] == [hop.evidence for hop in result.hops]
+        # The first hop is the one of a run with one hop.
+        (single,) = system.search_states([query], hops=1)
+        first = state.first_hops(1)
+        assert len(state.hops) == 2
+        assert document_features(first) == document_features(single)
+        assert ranked_documents(first, system.config, None) == ranked_documents(
+            single, system.config, None
+        )
