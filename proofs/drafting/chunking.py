@@ -1,8 +1,8 @@
 """Chunking: division of a claim into the spans of its proof.
 
 Rules replace a parser, whose models would have to be downloaded. A chunk begins at a preposition,
-relative pronoun, conjunction or verb group, and after a comma; runs of capitalised words ("The Lord
-of the Rings") stay whole.
+relative pronoun, conjunction or verb group, and after a comma or a sentence; runs of capitalised
+words ("The Lord of the Rings") stay whole.
 """
 
 from __future__ import annotations
@@ -35,6 +35,10 @@ _DEPENDENT = STOP_WORDS | NEGATIONS
 _CONNECTORS = word_list("of the and for de la le du da van von der den di del & a")
 
 
+# Characters of a word after which a full stop ends a sentence rather than an abbreviation.
+_SHORTEST_LAST_WORD = 4
+
+
 @dataclass(frozen=True, slots=True)
 class _Token:
     start: int
@@ -57,6 +61,12 @@ class _Token:
     @property
     def ends_clause(self) -> bool:
         return self.text[-1] in ",;:"
+
+    @property
+    def ends_sentence(self) -> bool:
+        """Whether a sentence may end here; not after initials and short abbreviations."""
+        bare = self.text.rstrip("\"'”’)]»")
+        return bare[-1:] in (".", "!", "?") and len(self.norm) >= _SHORTEST_LAST_WORD
 
 
 def chunk(claim: str, *, max_words: int = 7, max_chunks: int = 16) -> list[tuple[int, int]]:
@@ -100,6 +110,8 @@ def chunk(claim: str, *, max_words: int = 7, max_chunks: int = 16) -> list[tuple
 
 def _begins_chunk(tokens: list[_Token], at: int, group: list[_Token]) -> bool:
     token, before = tokens[at], tokens[at - 1]
+    if before.ends_sentence and token.is_capitalised:
+        return True
     following = tokens[at + 1] if at + 1 < len(tokens) else None
     if before.ends_clause:
         # "December 28, 1973" and "Paris, Texas" stay whole.

@@ -50,7 +50,8 @@ def find_opposition(
             return span, quote
     denials = reading.sentences[:, _CONTRADICTION]
     denials = denials / (denials.max() or 1.0)
-    best, refuted, highest = None, int(np.argmax(labels[:, _CONTRADICTION])), -np.inf
+    best, refuted = None, int(np.argmax(labels[:, _CONTRADICTION]))
+    highest = (False, -np.inf)
     claimed = content_stems(sources.claim)
     for number, (title, text) in enumerate(sources.evidence):
         shared = len(claimed & content_stems(f"{title} {text}")) / max(len(claimed), 1)
@@ -61,10 +62,12 @@ def find_opposition(
                 if own is None:
                     continue
                 score = own + 1.5 * denials[number] + 1.5 * shared
-                score += 1.5 * labels[span, _CONTRADICTION] + 0.8 * _is_near(sources, span, title)
+                score += 1.5 * labels[span, _CONTRADICTION]
                 score -= 1.0 * (operators[span] is NatOp.EQUIVALENCE)
-                if score > highest:
-                    best, refuted, highest = phrase, span, score
+                # What another document says of its own subject denies nothing of this one.
+                ranked = _is_near(sources, span, title), score
+                if ranked > highest:
+                    best, refuted, highest = phrase, span, ranked
             previous = phrase.text
     if best is None:
         best = sources.offers[refuted][int(np.argmax(denials))]

@@ -217,12 +217,16 @@ class _Draft:
                     stems = content_stems(window.text)
                     if stems <= content_stems(title) or len(stems) < 2:
                         continue
+                    own_kind = Kind.of(window.text)
+                    has_value = (kind.date and own_kind.date) or (kind.number and own_kind.number)
+                    if not (has_value or stems & content_stems(text)):
+                        continue  # words on something else
                     place = window.place
                     follows = any(_adjoin(sentence, one, place) for one in places)
                     precedes = any(_adjoin(sentence, place, one) for one in places)
                     begins = first == 0 and (at == 0 or any(one.in_title for one in places))
                     score = (
-                        0.4 * (not kind.is_plain and kind == Kind.of(window.text))
+                        0.4 * (not kind.is_plain and kind == own_kind)
                         + 0.5 * (follows or begins)
                         + 0.3 * precedes
                         + 0.2 * (first_word(text) == first_word(window.text))

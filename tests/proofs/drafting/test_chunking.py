@@ -61,6 +61,10 @@ def test_huge_claim_is_chunked_quickly(text):
             "The Lord of the Northern Isles is a novel that was published on May 3, 1931.",
             "The Lord of the Northern Isles | is a novel | that was published | on May 3, 1931.",
         ),
+        (
+            'St. Olaf was sung by J. R. Moe for "Merrow." Fenwick is a novel.',
+            'St. Olaf | was sung | by J. R. Moe for "Merrow." | Fenwick | is a novel.',
+        ),
         ("Merrow", "Merrow"),
         ("", ""),
     ],

@@ -69,7 +69,7 @@ def test_each_feature_has_its_own_name():
         ("Rain", "Water."),
     ]
     assert features(claim, texts) == {
-        "words": 2.8, "steps": 9, "sharing": 2, "setting_apart": 2, "relative": 3, "definite": 2,
+        "words": 2.8, "steps": 10, "sharing": 2, "setting_apart": 2, "relative": 3, "definite": 2,
         "stops": 2, "proper_names": 5, "untitled": 2,
         "documents": 6, "named": 3, "described": 0, "described_alone": 0, "described_open": 0,
         "links": 4, "mutual": 2, "between_named": 1, "between_unnamed": 1, "linked": 4,

@@ -150,6 +150,38 @@ def test_no_sentence_decides_alone_if_none_speaks_of_most_of_the_claim() -> None
     assert decided_alone(claim, FULL[:1], reading, Verdict.REFUTES) is None
 
 
+class Reader:
+    """Reads every claim alike."""
+
+    def __init__(self, reading: Reading) -> None:
+        self._reading = reading
+
+    def read(self, claims, evidences):
+        return [self._reading for _ in claims]
+
+
+def test_what_is_said_of_another_subject_contradicts_nothing():
+    claim = "Ada Quill wrote Fenwick in 1931."
+    texts = [
+        ("Joan Moe", "Joan Moe wrote Fenwick Hall in 1940."),
+        ("Ada Quill", "Her first novel was printed in 1912."),
+    ]
+    reading = Reading(np.array(WRONG), np.array([(0.0, 0.1, 0.9), WRONG]))
+    (judgement,) = VerifierJudge(Reader(reading)).judge([claim], [texts])
+    (step,) = [s for s in judgement.proof.steps if s.operator is NatOp.ALTERNATION]
+    assert step.claim.endswith("in 1931.")
+    assert step.evidence == "in 1912"
+
+
+def test_a_span_follows_only_from_words_on_the_same():
+    claim = "Ada Quill was born in Oslo among sailors."
+    texts = [("Ada Quill", "Ada Quill was born in Oslo and raised cattle there.")]
+    (judgement,) = VerifierJudge(FixedVerifier(SURE)).judge([claim], [texts])
+    last = judgement.proof.steps[-1]
+    assert last.claim.endswith("in Oslo among sailors.")
+    assert last.evidence.startswith("in Oslo")
+
+
 def test_the_proof_supports_if_the_verifier_does() -> None:
     denied = [("Rome", "Rome is not a city in Italy.")]
     alone = CalibratedJudge().judge([CLAIM], [denied])[0]
