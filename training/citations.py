@@ -173,7 +173,8 @@ def surest_span_is_right(claim: TokenClaim, scores: Sequence[float]) -> bool | N
     `scores`: of each word, above 0 if it is missing. None if no content word is.
     """
     content = [bool(text_stems(claim.claim[start:end])) for start, end in claim.words]
-    spans, begin = list[range](), None
+    spans: list[range] = []
+    begin: int | None = None
     for at in range(len(scores) + 1):
         if at < len(scores) and scores[at] > 0:
             begin = at if begin is None else begin
@@ -186,13 +187,6 @@ def surest_span_is_right(claim: TokenClaim, scores: Sequence[float]) -> bool | N
     surest = max(spans, key=lambda span: max(scores[at] for at in span))
     marks = [claim.unsupported[at] for at in surest if content[at]]
     return 2 * sum(marks) >= len(marks)
-
-
-def token_f1(said: Sequence[bool], truth: Sequence[bool]) -> float:
-    """Return the F1 of marked tokens over all claims together."""
-    both = sum(a and b for a, b in zip(said, truth, strict=True))
-    total = sum(said) + sum(truth)
-    return 2 * both / total if total else 0.0
 
 
 def _rows(claim: TokenClaim, stems: TermWeights) -> list[tuple[float, ...]]:

@@ -100,7 +100,7 @@ class DecisionRule:
         tagged = FAILING_TAG in claim.tags
         if own is None:
             return "flag" if tagged else "not_checked"
-        if any(one.finding == "contradicted" for one in existing):
+        if any(one.finding == "contradicted" for one in (*existing, own)):
             return "replace" if best is not None else "flag"
         if tagged:
             return "replace" if best is not None and not own.supports else "flag"

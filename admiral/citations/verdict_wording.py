@@ -54,7 +54,7 @@ def _kept(verdict: CitationVerdict) -> str:
 def _fault(verdict: CitationVerdict) -> str:
     source = _sources(verdict)
     if verdict.finding == "contradicted":
-        return f"the {source} say{'s' * (len(verdict.existing) < 2)} otherwise"
+        return "the source says otherwise" if source == "source" else "a source says otherwise"
     if FAILING_TAG in verdict.claim.tags:
         reason = "editors have tagged it as failing verification"
         if verdict.finding == "supported":

@@ -73,7 +73,12 @@ def test_fitted_weights_are_read_and_tell_support(files: Path, tmp_path: Path) -
     assert set(weights["mixed"]) == set(FEATURES)
     assert weights["mixed"]["coverage"]["weight"] > 0 > weights["mixed"]["uncovered"]["weight"]
     config = CitationConfig(
-        weights=str(out), precision="fp32", suggest=False, not_found=0.0, missing_below=1.0
+        weights=str(out),
+        precision="fp32",
+        suggest=False,
+        not_found=0.0,
+        missing_below=1.0,
+        contradicted=1.0,
     )
     citer = Citer.over(LoadedSources([BRIDGE]), TermWeights.background(), config)
     good, partly = (

@@ -71,6 +71,10 @@ def test_a_source_that_denies_the_claim_is_never_kept(score, denial, other):
     assert RULE.decide(CLAIM, existing, source(5.0), []) == "flag"
 
 
+def test_sources_that_deny_the_claim_only_together_are_not_kept():
+    assert RULE.decide(CLAIM, [source(3.0), source(3.0)], source(5.0, 0.9), []) == "flag"
+
+
 @pytest.mark.parametrize(
     ("best", "decision"),
     [(source(2.0), "add"), (source(1.9), "not_checked"), (None, "not_checked")],
