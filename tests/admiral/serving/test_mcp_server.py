@@ -254,8 +254,10 @@ def test_a_citation_is_checked_against_the_text_of_its_source(service: Service) 
         assert good["status"] == bad["status"] == "scored"
         assert good["probability"] > bad["probability"]
         assert "1932" in good["passage"]
-        assert good["missing"] == []
-        assert any("Vienna" in span for span in bad["missing"])
+        assert (good["finding"], good["missing"], good["denied_by"]) == ("supported", [], "")
+        assert (bad["decision"], bad["finding"]) == ("flag", "not_found")
+        assert bad["summary"] == "Check: it was not found in the source"
+        assert short["finding"] is None
         assert (short["status"], short["decision"]) == ("too_short", "not_checked")
 
     asyncio.run(run())
