@@ -27,7 +27,7 @@ from admiral.citations.claim_context import CONTEXT_FORMS
 from admiral.citations.coverage_verifier import CoverageVerifier, TermWeights
 from admiral.citations.open_scorer import WHOLE_WEIGHT, VerifierFactory
 from admiral.citations.source_collections import cut_source
-from admiral.citations.source_scorers import PARTS
+from admiral.citations.source_scorers import ENTAILED, PARTS
 from admiral.evaluation.citation_evaluation import (
     COMPARISONS,
     auroc,
@@ -37,6 +37,7 @@ from admiral.evaluation.citation_evaluation import (
     paired_auroc,
     precision_at_recall,
 )
+from admiral.storage.bundled_names import VERIFIER
 from training.citations import (
     FEATURES,
     FOLDS,
@@ -118,7 +119,8 @@ def detection_tables(
         for how, whole in (("max", 1.0), ("max and parts", WHOLE_WEIGHT), ("parts", 0.0)):
             scores = [parts_score(row, name, whole) for row in rows]
             lines.append(table.line(f"{name}, {how}", scores))
-    lines.append(table.line("coverage, whole source", [row["coverage_source"] for row in rows]))
+    for name, feature in (("coverage, whole source", "coverage_source"), ("reading", ENTAILED)):
+        lines.append(table.line(name, [row[feature] for row in rows]))
     for name, own in features.items():
         scores = out_of_fold_scores(rows, table.labels, table.folds, own, ridge=RIDGE)
         lines.append(table.line(name, scores))
@@ -256,14 +258,18 @@ def main(
     if classifier:
         chosen.append("cross-encoder")
         features["mixed with cross-encoder"] = [*FEATURES, "cross-encoder"]
-    config = CitationConfig(precision=precision, classifier=classifier, verify_passages=passages)
+    for left_out in FEATURES:
+        features[f"mixed without {left_out}"] = [name for name in FEATURES if name != left_out]
+    config = CitationConfig(
+        precision=precision, classifier=classifier or VERIFIER, verify_passages=passages
+    )
     factory = VerifierFactory(config, stems)
     if only_context:
         click.echo("\n".join(context_table(citations, factory, chosen)))
         return
     verifiers = {name: factory.verifier(name) for name in chosen}
     pairs = [(each.claim, each.source) for each in citations]
-    rows = extract_features(pairs, verifiers, stems)
+    rows = extract_features(pairs, verifiers, stems, factory.reader())
     # Some of its verifiers may have been left out.
     features = {name: own for name, own in features.items() if all(f in rows[0] for f in own)}
 

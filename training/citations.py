@@ -8,8 +8,8 @@ out of the fit. The words that a source lacks are fitted on the token-level clai
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 
@@ -19,11 +19,17 @@ from admiral.citations.citation_file import WICE_LABELS, WiceCitation, page_of, 
 from admiral.citations.citation_records import CitedClaim
 from admiral.citations.citation_settings import CitationConfig
 from admiral.citations.citation_weights import CitationWeights, FeatureWeight, ScoreCalibration
-from admiral.citations.coverage_verifier import CitationVerifier, CoverageVerifier, TermWeights
+from admiral.citations.coverage_verifier import (
+    CitationVerifier,
+    CoverageVerifier,
+    TermWeights,
+    text_stems,
+)
 from admiral.citations.missing_spans import WORD_FEATURES, MissingWords, word_features
 from admiral.citations.open_scorer import WHOLE_WEIGHT, VerifierFactory, mixed_verifiers
 from admiral.citations.source_collections import cut_source, passage_texts
-from admiral.citations.source_scorers import PARTS, MixedFeatures
+from admiral.citations.source_reading import SourceReader
+from admiral.citations.source_scorers import ENTAILED, PARTS, MixedFeatures
 from admiral.errors import AdmiralError, RecordError
 from admiral.io.streams import json_objects
 from admiral.library.source_records import Passage, Source
@@ -105,9 +111,10 @@ def extract_features(
     citations: Sequence[tuple[CitedClaim, Source]],
     verifiers: Mapping[str, CitationVerifier],
     stems: TermWeights,
+    reader: SourceReader | None = None,
 ) -> list[Mapping[str, float]]:
     """Return the features of `MixedFeatures` for each claim and source."""
-    extractor = MixedFeatures(verifiers, stems)
+    extractor = MixedFeatures(verifiers, stems, reader)
     rows: list[Mapping[str, float]] = []
     for begin in range(0, len(citations), _BATCH):
         batch = citations[begin : begin + _BATCH]
@@ -123,15 +130,63 @@ def best_passage(claim: str, passages: Sequence[Passage], stems: TermWeights) ->
 
 
 def fit_missing_words(claims: Sequence[TokenClaim], stems: TermWeights) -> MissingWords:
-    """Return weights by logistic regression, and the threshold with the highest token F1."""
+    """Return weights by logistic regression, and the lowest threshold that is right often enough.
+
+    That is so if the surest span of a claim is right for `SPAN_PRECISION` of the claims with one:
+    half of its content words or more are not supported.
+    """
     rows = [_rows(claim, stems) for claim in claims]
     words = [dict(zip(WORD_FEATURES, row, strict=True)) for row in chain(*rows)]
     labels = [int(mark) for claim in claims for mark in claim.unsupported]
     fitted = fit_ordinal(words, labels, WORD_FEATURES, ridge=_WORD_RIDGE)
     # Features are not standardised in use, where a threshold takes the place of the means.
     weights = {name: own.weight / own.deviation for name, own in fitted.items()}
-    scores = [sum(weights[name] * row[name] for name in WORD_FEATURES) for row in words]
-    return MissingWords(weights, _best_threshold(scores, labels))
+    fitted_words = MissingWords(weights, 0.0)
+    marked = [
+        (claim, list(_word_scores(weights, own))) for claim, own in zip(claims, rows, strict=True)
+    ]
+    return replace(fitted_words, threshold=_span_threshold(marked))
+
+
+def _word_scores(weights: Mapping[str, float], rows: Sequence[Sequence[float]]) -> Iterator[float]:
+    for row in rows:
+        yield sum(weights[name] * value for name, value in zip(WORD_FEATURES, row, strict=True))
+
+
+def _span_threshold(claims: Sequence[tuple[TokenClaim, list[float]]]) -> float:
+    candidates = sorted({score for _, scores in claims for score in scores})
+    steps = [candidates[at * (len(candidates) - 1) // _STEPS] for at in range(_STEPS + 1)]
+    for threshold in steps:
+        right = [
+            surest_span_is_right(claim, [score - threshold for score in scores])
+            for claim, scores in claims
+        ]
+        known = [one for one in right if one is not None]
+        if known and sum(known) >= SPAN_PRECISION * len(known):
+            return threshold
+    return steps[-1]
+
+
+def surest_span_is_right(claim: TokenClaim, scores: Sequence[float]) -> bool | None:
+    """Return whether at least half of the content words of the surest span are not supported.
+
+    `scores`: of each word, above 0 if it is missing. None if no content word is.
+    """
+    content = [bool(text_stems(claim.claim[start:end])) for start, end in claim.words]
+    spans: list[range] = []
+    begin: int | None = None
+    for at in range(len(scores) + 1):
+        if at < len(scores) and scores[at] > 0:
+            begin = at if begin is None else begin
+        elif begin is not None:
+            spans.append(range(begin, at))
+            begin = None
+    spans = [span for span in spans if any(content[at] for at in span)]
+    if not spans:
+        return None
+    surest = max(spans, key=lambda span: max(scores[at] for at in span))
+    marks = [claim.unsupported[at] for at in surest if content[at]]
+    return 2 * sum(marks) >= len(marks)
 
 
 def _rows(claim: TokenClaim, stems: TermWeights) -> list[tuple[float, ...]]:
@@ -140,26 +195,13 @@ def _rows(claim: TokenClaim, stems: TermWeights) -> list[tuple[float, ...]]:
     return word_features(claim.claim, claim.words, passages, best)
 
 
-def _best_threshold(scores: Sequence[float], labels: Sequence[int]) -> float:
-    """Return the threshold, above which tokens are marked, with the highest F1."""
-    order = sorted(range(len(scores)), key=lambda at: -scores[at])
-    positives, found, best = sum(labels), 0, (0.0, scores[order[0]])
-    for rank, at in enumerate(order, 1):
-        found += labels[at]
-        following = scores[order[rank]] if rank < len(order) else scores[at] - 1
-        if following < scores[at]:  # not between equal scores
-            best = max(best, (2 * found / (rank + positives), (scores[at] + following) / 2))
-    return best[1]
+#: Share of claims whose surest missing span is to be right.
+SPAN_PRECISION = 0.8
+_STEPS = 200  # thresholds that are tried
 
 
 #: Features of the verifier `mixed`: the few that help on held-out pages.
-FEATURES = (
-    "coverage",
-    "coverage_parts",
-    "late_parts",
-    "uncovered_names",
-    "uncovered_values",
-)
+FEATURES = ("coverage", "late_parts", "uncovered", ENTAILED)
 #: Penalty on squared weights.
 RIDGE = 0.03
 # Penalty of the weights of missing words.
@@ -215,6 +257,7 @@ def main(citations: Path, tokens: Path, out: Path, name: str, precision: str) ->
             [(each.claim, each.source) for each in labelled],
             {verifier: factory.verifier(verifier) for verifier in names},
             stems,
+            factory.reader(),
         )
         title = name or f"{citations.stem} ({len(labelled)} citations)"
         mixed, calibrations = fit_weights(labelled, rows, title)

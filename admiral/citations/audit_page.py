@@ -6,18 +6,16 @@ and the page's Content-Security-Policy allows only its own script and no externa
 
 from __future__ import annotations
 
+import hashlib
 import html
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
-from admiral.citations.citation_records import (
-    CitationVerdict,
-    CitedClaim,
-    JointScore,
-    ScoredSource,
-    missing_everywhere,
-)
+from admiral.citations.citation_records import CitationVerdict, CitedClaim, ScoredSource
+from admiral.citations.covered_part import covered_claim
+from admiral.citations.source_collections import SourceText
+from admiral.citations.verdict_wording import no_suggestion, summary, tone
 from admiral.io.judgement_page import page_file, page_head, script_policy
 from admiral.library.source_records import Passage
 from proofs.logic.wording import escaped
@@ -27,15 +25,18 @@ STYLE = page_file("audit.css")
 SCRIPT = page_file("audit.js")
 
 
-#: Returns the text of a source by its URL, or None if it is not known.
-SourceText = Callable[[str], str | None]
-
 _DECISIONS = {
-    "replace": ("bad", "Replace: another source supports it better"),
-    "flag": ("bad", "Check: the source does not seem to support it"),
-    "add": ("mid", "Add: a source was found for a statement without one"),
-    "keep": ("good", "Keep: nothing was found against it"),
-    "not_checked": ("mid", "Not checked: the source could not be read"),
+    "replace": ("bad", "to replace"),
+    "flag": ("bad", "to check"),
+    "add": ("mid", "to add a source to"),
+    "keep": ("good", "to keep"),
+    "not_checked": ("mid", "not checked"),
+}
+_FINDINGS = {
+    "supported": "supports it",
+    "partly": "supports it in part, or not surely",
+    "contradicted": "denies it",
+    "not_found": "was not found to say it",
 }
 _STATUSES = {
     "scored": "read",
@@ -59,8 +60,8 @@ def audit_page(
 ) -> Iterator[str]:
     """Yield the HTML of an audit in parts.
 
-    `verdicts`: the verdicts; statements are shown by the score of their best source, lowest first,
-    and those whose sources were not checked apart. `source_text`: gives the texts of sources, to
+    `verdicts`: the verdicts, in the order in which statements are shown; those whose sources were
+    not checked are shown apart, at the end. `source_text`: gives the texts of sources, to
     show what surrounds a passage.
     """
     yield page_head("Audit of citations", STYLE, script_policy(SCRIPT))
@@ -68,9 +69,7 @@ def audit_page(
     yield "".join(f"<p>{escaped(note)}</p>\n" for note in notes)
     yield _counts(verdicts)
     yield _filters(verdicts)
-    checked = sorted(
-        (each for each in verdicts if each.decision != "not_checked"), key=_sorting_key
-    )
+    checked = [each for each in verdicts if each.decision != "not_checked"]
     unchecked = [each for each in verdicts if each.decision == "not_checked"]
     yield "<main>\n<h2>Statements, those with the least support first</h2>\n"
     if not checked:
@@ -109,15 +108,15 @@ def claim_html(claim: CitedClaim, missing: Sequence[str] = ()) -> str:
     return "".join(parts)
 
 
-def _sorting_key(verdict: CitationVerdict) -> tuple[int, float]:
-    score = verdict.existing_score
-    return (1, 0.0) if score is None else (0, score)
+def anchor(claim_id: str) -> str:
+    """Return the name of a statement's place on the page, for links."""
+    return "s" + hashlib.sha256(claim_id.encode("utf-8", "replace")).hexdigest()[:12]
 
 
 def _counts(verdicts: Sequence[CitationVerdict]) -> str:
     counts: Counter[str] = Counter(verdict.decision for verdict in verdicts)
     items = "".join(
-        f'<li class="{css}"><b>{counts[decision]}</b> {words.partition(":")[0].lower()}</li>\n'
+        f'<li class="{css}"><b>{counts[decision]}</b> {words}</li>\n'
         for decision, (css, words) in _DECISIONS.items()
         if counts[decision]
     )
@@ -129,7 +128,7 @@ def _counts(verdicts: Sequence[CitationVerdict]) -> str:
 def _filters(verdicts: Sequence[CitationVerdict]) -> str:
     present = {verdict.decision for verdict in verdicts}
     options = "".join(
-        f'<option value="{decision}">{words.partition(":")[0].lower()}</option>'
+        f'<option value="{decision}">{words}</option>'
         for decision, (_, words) in _DECISIONS.items()
         if decision in present
     )
@@ -143,21 +142,18 @@ def _filters(verdicts: Sequence[CitationVerdict]) -> str:
 
 def _statement(verdict: CitationVerdict, source_text: SourceText) -> str:
     claim = verdict.claim
-    css, words = _DECISIONS[verdict.decision]
-    missing = missing_everywhere(verdict.existing)
-    if verdict.decision == "keep" and missing:
-        css, words = "mid", "Keep, but part of it was not found in the source"
     place = " › ".join([claim.page, *claim.section])
     tags = "".join(f" · tagged {escaped(tag.replace('-', ' '))}" for tag in claim.tags)
     parts = [
-        f'<article class="{css}" data-decision="{verdict.decision}" tabindex="-1">\n',
-        f'<p class="decision">{words}</p>\n',
-        f'<p class="claim">{claim_html(claim, missing)}</p>\n',
+        f'<article id="{anchor(claim.id)}" class="{tone(verdict)}" '
+        f'data-decision="{verdict.decision}" tabindex="-1">\n',
+        f'<p class="decision">{escaped(summary(verdict))}</p>\n',
+        f'<p class="claim">{claim_html(claim, verdict.missing)}</p>\n',
         f'<p class="dim small">{escaped(place)}{tags}</p>\n',
     ]
-    if missing:
-        quoted = ", ".join(f"“{escaped(each)}”" for each in missing)
-        parts.append(f'<p>Not found in the source: <span class="missing">{quoted}</span></p>\n')
+    covered = covered_claim(claim).claim
+    if covered != claim.claim:
+        parts.append(f'<p class="small">The references cover: {escaped(covered)}</p>\n')
     parts += [f'<p class="dim">{escaped(warning)}</p>\n' for warning in verdict.warnings]
     parts.append('<div class="sides">\n<div>\n<h3>Cited now</h3>\n')
     names = {each.url: each for each in claim.citations}
@@ -171,12 +167,14 @@ def _statement(verdict: CitationVerdict, source_text: SourceText) -> str:
         parts.append(f"<p>All of them together:</p>\n{_score(verdict.together)}")
     parts.append("</div>\n<div>\n")
     suggestions = [_source(each, source_text) for each in verdict.suggestions[:_MAX_SUGGESTIONS]]
-    if suggestions and verdict.decision in ("replace", "add"):
-        parts.append(f"<h3>Suggested</h3>\n{suggestions.pop(0)}")
-    else:
-        parts.append("<h3>Suggested</h3>\n<p>No better source was found.</p>\n")
+    parts.append("<h3>Better sources</h3>\n")
     if suggestions:
-        parts += ["<details><summary>Other sources</summary>\n", *suggestions, "</details>\n"]
+        first, *others = suggestions
+        parts.append(first)
+        if others:
+            parts += ["<details><summary>Other sources</summary>\n", *others, "</details>\n"]
+    else:
+        parts.append(f"<p>{no_suggestion(verdict)}</p>\n")
     parts.append("</div>\n</div>\n</article>\n")
     return "".join(parts)
 
@@ -190,6 +188,10 @@ def _source(source: ScoredSource, source_text: SourceText, label: str = "") -> s
         parts.append(f"<p>{_STATUSES[source.status].capitalize()}.</p>\n")
     else:
         parts.append(_score(source))
+    if source.denied_by:
+        parts.append(f'<p>It says: <b class="denial">{escaped(source.denied_by)}</b></p>\n')
+    if source.wikitext:
+        parts.append(f"<p><code>{escaped(source.wikitext)}</code></p>\n")
     if source.passage is not None:
         sentences = [each.text for each in source.sentences[:1]]
         parts.append(_passage(source.passage, sentences, source_text))
@@ -207,8 +209,10 @@ def _source(source: ScoredSource, source_text: SourceText, label: str = "") -> s
     return "".join([*parts, "</div>\n"])
 
 
-def _score(source: ScoredSource | JointScore) -> str:
+def _score(source: ScoredSource) -> str:
     facts = []
+    if source.finding is not None:
+        facts.append(_FINDINGS[source.finding])
     if source.probability is not None:
         low = ' class="low"' if source.probability < 0.5 else ""
         width = f"{100 * min(1.0, max(0.0, source.probability)):.0f}%"
@@ -218,7 +222,7 @@ def _score(source: ScoredSource | JointScore) -> str:
         )
     if source.score is not None:
         facts.append(f"score {source.score:.2f}")
-    if source.percentile is not None:
+    if source.percentile is not None and source.finding != "contradicted":
         facts.append(f"above {source.percentile:.0f}% of reference citations")
     return f'<p class="small">{" · ".join(facts)}</p>\n' if facts else ""
 

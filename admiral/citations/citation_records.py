@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,6 +15,8 @@ Status = Literal[
 ]
 #: What to do about a claim and its citations (see `decide`).
 Decision = Literal["keep", "flag", "replace", "add", "not_checked"]
+#: What a source does to a claim (see `decide`).
+Finding = Literal["supported", "partly", "contradicted", "not_found"]
 #: Where a claim stands on its page: in running text or, if it is no sentence of it, in an item of a
 #: list, a row of a table, a box of facts, the caption of a picture, a heading, or a note.
 Kind = Literal["sentence", "list", "table", "infobox", "caption", "heading", "note"]
@@ -90,17 +92,19 @@ class ScoredSource:
     # the sentences of the passage that say most of the claim, in the order of the text
     sentences: tuple[ScoredSentence, ...] = ()
     parts: tuple[ScoredPart, ...] = ()  # the parts of the claim with their own best passages
-    missing: tuple[str, ...] = ()  # parts of the claim that nothing in the source covers
+    # parts of the claim that nothing in the source covers; empty where this is not sure
+    missing: tuple[str, ...] = ()
+    finding: Finding | None = None  # None unless scored
+    # probability that the source denies the claim, and the sentence that does, which is empty if
+    # the finding is another; None if the verifier does not tell
+    denial: float | None = None
+    denied_by: str = ""
+    wikitext: str = ""  # of a suggestion: the reference to paste; empty if it is not on the web
 
-
-@dataclass(frozen=True, slots=True)
-class JointScore:
-    """The sources of a claim, judged as one text."""
-
-    score: float  # score, probability, percentile: as of a `ScoredSource`
-    probability: float | None
-    percentile: float | None
-    missing: tuple[str, ...] = ()  # parts of the claim that none of the sources covers
+    @property
+    def supports(self) -> bool:
+        """Whether it was found to support the claim."""
+        return self.finding == "supported"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,12 +122,32 @@ class CitationVerdict:
     seconds: float = 0.0
     # the existing sources as one, if several were scored. They may support together what none
     # supports alone.
-    together: JointScore | None = None
+    together: ScoredSource | None = None
+    # names of other references of the same sentence that support the claim, where its own do not
+    supported_beside: tuple[str, ...] = ()
+
+    @property
+    def best(self) -> ScoredSource | None:
+        """The source that the decision is based on; None if none was read."""
+        return best_source(self.existing, self.together)
 
     @property
     def existing_score(self) -> float | None:
         """The score that the decision is based on: of the best existing source, or of all."""
-        return best_existing_score(self.existing, self.together)
+        return None if self.best is None else self.best.score
+
+    @property
+    def finding(self) -> Finding | None:
+        """What the sources do to the claim; one that contradicts it outweighs the others."""
+        if any(one.finding == "contradicted" for one in self.existing):
+            return "contradicted"
+        return None if self.best is None else self.best.finding
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """The parts of the claim that no source covers, where part of it is supported."""
+        best = self.best
+        return best.missing if best is not None and best.finding == "partly" else ()
 
     @property
     def flagged(self) -> bool:
@@ -131,20 +155,12 @@ class CitationVerdict:
         return self.decision in ("flag", "replace")
 
 
-def best_existing_score(
-    existing: Iterable[ScoredSource], together: JointScore | None
-) -> float | None:
-    """Return the highest score of the existing sources, alone or together; None without one."""
-    scores = [one.score for one in existing if one.score is not None]
-    if together is not None:
-        scores.append(together.score)
-    return max(scores, default=None)
+def best_source(
+    existing: Iterable[ScoredSource], together: ScoredSource | None
+) -> ScoredSource | None:
+    """Return the source with the highest score, or all as one if that is higher; None without one.
 
-
-def missing_everywhere(sources: Sequence[ScoredSource]) -> tuple[str, ...]:
-    """Return the parts of the claim that each of the scored sources lacks."""
-    scored = [each for each in sources if each.score is not None]
-    if not scored:
-        return ()
-    first, *others = sorted(scored, key=lambda each: -(each.score or 0.0))
-    return tuple(each for each in first.missing if all(each in one.missing for one in others))
+    `together`: all sources as one; None unless there are several.
+    """
+    read = [one for one in (*existing, together) if one is not None and one.score is not None]
+    return max(read, key=lambda one: one.score or 0.0, default=None)

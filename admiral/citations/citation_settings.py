@@ -36,9 +36,9 @@ class CitationConfig:
     )
     classifier: str = setting(
         VERIFIER,
-        "Model of the verifier `cross-encoder`: `mini-verifier`, the bundled one, the directory of "
-        "another one or of any Hugging Face sequence classifier of claims and evidence, or "
-        "`module:Class`, your own.",
+        "Model that `mixed` reads the best sentences of a source with, and that of the verifier "
+        "`cross-encoder`: `mini-verifier`, the bundled one, the directory of another one or of any "
+        "Hugging Face sequence classifier of claims and evidence, or `module:Class`, your own.",
         is_file=True,
     )
     context: str = setting(
@@ -76,52 +76,71 @@ class CitationConfig:
         50, "Words that a source needs to be scored; shorter ones are not checked.", bounds=_COUNT
     )
 
-    fail_percentile: float = setting(
-        10.0,
-        "An existing source fails if its score is below this percentile of the reference citations "
-        "of the verifier.",
+    supported: float = setting(
+        0.5,
+        "Probability of support from which a source supports its claim. Only such a source is "
+        "suggested.",
         section="Decisions",
-        bounds=(0, 100),
-    )
-    fail_probability: float = setting(
-        0.0,
-        "If above 0, an existing source fails below this probability of support, instead of below "
-        "a percentile.",
         bounds=(0, 1),
     )
-    accept: float = setting(
-        0.3,
-        "Probability of support from which a candidate is good enough to replace a failing source.",
+    not_found: float = setting(
+        0.1,
+        "Probability of support below which nothing of the claim was found in a source. An "
+        "existing source is then flagged.",
+        bounds=(0, 1),
+    )
+    contradicted: float = setting(
+        0.6,
+        "Probability that a source denies its claim from which it contradicts it, for verifiers "
+        "that tell.",
+        bounds=(0, 1),
+    )
+    missing_below: float = setting(
+        0.25,
+        "Probability of support below which the part that a source lacks is named, of a claim that "
+        "is found in part.",
         bounds=(0, 1),
     )
     fail_below: float = setting(
         0.0,
-        "An existing source fails below this score, if the verifier has no calibration.",
+        "Score in place of `not_found` for a verifier without a calibration.",
         bounds=_SCORE,
     )
     accept_above: float = setting(
         0.0,
-        "A candidate is good enough from this score on, if the verifier has no calibration.",
+        "Score in place of `supported` for a verifier without a calibration.",
         bounds=_SCORE,
     )
     margin: float = setting(
         1.0,
         "How many standard deviations of the reference scores (or points, without a calibration) a "
-        "candidate must be better than an existing source that does not fail, to be listed.",
+        "candidate must be better than an existing source that is kept, to be listed.",
         bounds=_FROM_0,
     )
     paper_rule: bool = setting(
-        False, "Replace an existing source whenever a candidate has a higher score."
+        False,
+        "Replace an existing source whenever a candidate supports the claim with a higher score.",
     )
 
     suggest: bool = setting(True, "Search the library for other sources.", section="Suggestions")
     candidates: int = setting(
-        10, "Sources of the search that are verified for each claim.", bounds=_COUNT
+        10, "Sources of the search that are considered for each claim.", bounds=_COUNT
+    )
+    verify_candidates: int = setting(
+        4,
+        "Candidates that are verified: those that cover most of the claim. With 0, all are.",
+        bounds=_FROM_0,
     )
     sparse_passages: int = setting(
         100, "Passages of the search, from which these sources are taken.", bounds=_COUNT
     )
     k: int = setting(5, "Suggestions for each claim.", bounds=_COUNT)
+    blocked_sites: str = setting(
+        "",
+        "File of sites that cannot be sources, one host a line; lines with # are comments. Pages "
+        "of Wikipedia and its copies never can.",
+        is_file=True,
+    )
 
     batch_size: int = setting(
         8, "Claims processed together.", section="Speed", affects_results=False, bounds=_COUNT

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import statistics
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,16 +15,17 @@ from admiral.citations.citation_records import (
     Citation,
     CitationVerdict,
     CitedClaim,
-    JointScore,
+    Finding,
     ScoredSource,
     Status,
-    best_existing_score,
-    missing_everywhere,
+    best_source,
 )
 from admiral.citations.citation_settings import CitationConfig
 from admiral.citations.citation_weights import ScoreCalibration
+from admiral.citations.cite_web import cite_web
 from admiral.citations.coverage_verifier import TermWeights
-from admiral.citations.decide import DecisionRule
+from admiral.citations.covered_part import covered_claim
+from admiral.citations.decide import FAILING_TAG, DecisionRule, FindingRule
 from admiral.citations.open_scorer import open_scorer, open_weights
 from admiral.citations.source_collections import (
     CandidateSearch,
@@ -39,39 +39,32 @@ from admiral.citations.source_search import SourceSearch
 from admiral.errors import AdmiralError
 from admiral.library import Library
 from admiral.library.canonical_urls import canonical, is_web
+from admiral.library.source_filters import SourceFilter, blocked_sites
 from admiral.library.source_records import Passage, Source
 
 # The sources whose passages the weights of stems come from; more change them little.
 _STEM_SOURCES = 500
-# What a source is that is not a single citation: all cited ones as one, or a candidate.
-_ALL, _CANDIDATE = -1, -2
-
-
-@dataclass(frozen=True, slots=True)
-class _Prepared:
-    """A claim, the status of each of its citations, and the candidates of the search."""
-
-    claim: CitedClaim
-    statuses: tuple[Status, ...]
-    candidates: tuple[str, ...]
-    query: str
 
 
 @dataclass(slots=True)
-class _Scored:
-    """The sources of a claim: existing ones, alone and as one, and candidates."""
+class _Case:
+    """A claim on its way to a verdict."""
 
-    existing: list[ScoredSource]
+    claim: CitedClaim
+    covered: CitedClaim  # the part of it that its mark covers, as a claim of its own
+    statuses: tuple[Status, ...]
+    found: tuple[str, ...]  # the URLs of candidates of the search
+    query: str
+    existing: list[ScoredSource] = field(default_factory=list)
     together: ScoredSource | None = None
     candidates: list[ScoredSource] = field(default_factory=list)
+    beside: tuple[str, ...] = ()
 
-    def joint_score(self) -> JointScore | None:
-        """Return the score of the existing sources as one, if there are several."""
-        all = self.together
-        if all is None or all.score is None:
-            return None
-        missing = missing_everywhere(self.existing)
-        return JointScore(all.score, all.probability, all.percentile, missing)
+    @property
+    def read(self) -> list[str]:
+        """The URLs of the sources that are read, in the order of its references."""
+        rows = zip(self.claim.citations, self.statuses, strict=True)
+        return [citation.url for citation, status in rows if status == "scored"]
 
 
 class Citer:
@@ -113,7 +106,12 @@ class Citer:
         try:
             search = None
             if config.suggest:
-                search = SourceSearch(opened, sparse=opened, passages=config.sparse_passages)
+                search = SourceSearch(
+                    opened,
+                    sparse=opened,
+                    filter=SourceFilter(blocked=blocked_sites(config.blocked_sites)),
+                    passages=config.sparse_passages,
+                )
             citer = cls.over(opened, library_stems(opened), config, search)
         except BaseException:
             opened.close()
@@ -152,7 +150,9 @@ class Citer:
         config.validate()
         weights = open_weights(config)
         calibration = weights.calibrations.get(config.verifier)
-        judge = SourceJudge(open_scorer(config, weights, stems), stems, weights, calibration)
+        rule = finding_rule(config, calibration)
+        scorer = open_scorer(config, weights, stems)
+        judge = SourceJudge(scorer, stems, weights, calibration, rule, config.missing_below)
         return cls(sources, judge, decision_rule(config, calibration), config, search)
 
     def verify(self, claim: CitedClaim) -> CitationVerdict:
@@ -162,18 +162,12 @@ class Citer:
 
     def verify_many(self, claims: Iterable[CitedClaim]) -> Iterator[CitationVerdict]:
         """Yield the verdict on the citations of each claim, in order."""
-        stream = iter(claims)
-        while batch := list(islice(stream, self._config.batch_size)):
+        for batch in sentence_batches(claims, self._config.batch_size):
             yield from self._verify_batch(batch)
 
     def audit(self, claims: Iterable[CitedClaim]) -> list[CitationVerdict]:
-        """Return the verdicts on all claims: lowest scores first, claims without a score last."""
-
-        def order(verdict: CitationVerdict) -> float:
-            score = verdict.existing_score
-            return math.inf if score is None else score
-
-        return sorted(self.verify_many(claims), key=order)
+        """Return the verdicts on all claims, those that need an editor first (see `urgency`)."""
+        return sorted(self.verify_many(claims), key=urgency)
 
     def suggest(
         self, statement: str, k: int | None = None, *, page: str = "", before: str = ""
@@ -189,24 +183,29 @@ class Citer:
         if self._search is None:
             raise AdmiralError("nothing to search: open a library, with the setting suggest=true")
         claim = CitedClaim("1", statement, page=page, before=before)
-        (scored,) = self._score(self._prepare([claim]))
-        return ranked(scored.candidates)[: self._config.k if k is None else k]
+        (case,) = self._prepare([claim])
+        self._judge_candidates([case])
+        best = ranked(case.candidates)[: self._config.k if k is None else k]
+        return [self._citable(one) for one in best]
 
     def _verify_batch(self, claims: Sequence[CitedClaim]) -> Iterator[CitationVerdict]:
         began = time.perf_counter()
-        prepared = self._prepare(claims)
-        scored = self._score(prepared)
+        cases = self._prepare(claims)
+        self._judge_existing(cases)
+        self._judge_beside(cases)
+        self._judge_candidates([case for case in cases if self._needs_candidates(case)])
         seconds = (time.perf_counter() - began) / len(claims)
-        for one, sources in zip(prepared, scored, strict=True):
-            yield self._verdict(one, sources, seconds)
+        for case in cases:
+            yield self._verdict(case, seconds)
 
-    def _prepare(self, claims: Sequence[CitedClaim]) -> list[_Prepared]:
+    def _prepare(self, claims: Sequence[CitedClaim]) -> list[_Case]:
+        covered = [covered_claim(claim) for claim in claims]
         searched: list[tuple[str, tuple[str, ...]]] = [("", ())] * len(claims)
         if self._search is not None:
-            searched = self._search.candidates(claims, self._config.candidates)
+            searched = self._search.candidates(covered, self._config.candidates)
         return [
-            _Prepared(claim, tuple(self._status(claim, one) for one in claim.citations), urls, q)
-            for claim, (q, urls) in zip(claims, searched, strict=True)
+            _Case(claim, own, tuple(self._status(claim, one) for one in claim.citations), urls, q)
+            for claim, own, (q, urls) in zip(claims, covered, searched, strict=True)
         ]
 
     def _status(self, claim: CitedClaim, citation: Citation) -> Status:
@@ -219,67 +218,84 @@ class Citer:
             min_words=self._config.min_words,
         )
 
-    def _score(self, prepared: Sequence[_Prepared]) -> list[_Scored]:
-        """Return the scored existing sources, and candidates, of each claim."""
-        claims: list[CitedClaim] = []
-        sources: list[Sequence[Passage]] = []
-        # Claim, and number of the citation, or what else the source is.
-        places: list[tuple[int, int]] = []
-        for at, one in enumerate(prepared):
-            cited = {canonical(citation.url) for citation in one.claim.citations}
-            urls = [
-                (number, citation.url)
-                for number, (citation, status) in enumerate(
-                    zip(one.claim.citations, one.statuses, strict=True)
-                )
-                if status == "scored"
-            ]
-            texts: list[tuple[int, Sequence[Passage]]] = [
-                (number, self._sources.passages(url)) for number, url in urls
-            ]
-            if len({canonical(url) for _, url in urls}) > 1:
-                texts.append((_ALL, [passage for _, own in texts for passage in own]))
-            texts += [
-                (_CANDIDATE, self._sources.passages(url))
-                for url in one.candidates
-                if canonical(url) not in cited
-            ]
-            for number, passages in texts:
-                claims.append(one.claim)
-                sources.append(passages)
-                places.append((at, number))
-        judged = self._judge.judge(claims, sources)
-        scored = [
-            _Scored(
-                [
-                    ScoredSource(citation.url, citation.title, status)
-                    for citation, status in zip(one.claim.citations, one.statuses, strict=True)
-                ]
-            )
-            for one in prepared
+    def _judge_existing(self, cases: Sequence[_Case]) -> None:
+        """Judge the sources that claims cite: each alone, and several of a claim as one."""
+        for case in cases:
+            rows = zip(case.claim.citations, case.statuses, strict=True)
+            case.existing = [ScoredSource(one.url, one.title, status) for one, status in rows]
+        places = [
+            (case, number)
+            for case in cases
+            for number, one in enumerate(case.existing)
+            if one.status == "scored"
         ]
-        for (at, number), source in zip(places, judged, strict=True):
-            if number == _CANDIDATE:
-                scored[at].candidates.append(source)
-            elif number == _ALL:
-                scored[at].together = source
-            else:
-                scored[at].existing[number] = source
-        return scored
-
-    def _verdict(self, prepared: _Prepared, scored: _Scored, seconds: float) -> CitationVerdict:
-        existing, candidates, together = scored.existing, scored.candidates, scored.joint_score()
-        own = best_existing_score(existing, together)
-        decision = self._rule.decide(
-            own,
-            best_score(candidates),
-            cites=bool(existing),
-            unread=any(one.status != "scored" for one in existing),
+        judged = self._judge.judge(
+            [case.covered for case, _ in places],
+            [self._sources.passages(case.existing[number].url) for case, number in places],
         )
+        for (case, number), source in zip(places, judged, strict=True):
+            case.existing[number] = source
+        several = [case for case in cases if len(set(map(canonical, case.read))) > 1]
+        joint = self._judge.judge(
+            [case.covered for case in several], [self._passages(case.read) for case in several]
+        )
+        for case, source in zip(several, joint, strict=True):
+            case.together = source
+
+    def _judge_beside(self, cases: Sequence[_Case]) -> None:
+        """Judge claims that their own sources lack by the other sources of their sentence."""
+        lacking = [case for case in cases if _finding(case) == "not_found"]
+        for case in lacking:
+            own = set(map(canonical, case.read))
+            others = {
+                url: citation.name
+                for mate in cases
+                if _stands_beside(mate.claim, case.claim)
+                for citation in mate.claim.citations
+                if (url := canonical(citation.url)) not in own and citation.url in mate.read
+            }
+            judged = self._judge.judge(
+                [case.covered] * len(others), [self._sources.passages(url) for url in others]
+            )
+            names = zip(others, others.values(), judged, strict=True)
+            case.beside = tuple(name or url for url, name, one in names if one.supports)
+
+    def _needs_candidates(self, case: _Case) -> bool:
+        return self._config.paper_rule or _finding(case) != "supported" or bool(case.claim.tags)
+
+    def _judge_candidates(self, cases: Sequence[_Case]) -> None:
+        """Judge the candidates that cover most of their claim."""
+        places: list[tuple[_Case, Sequence[Passage]]] = []
+        for case in cases:
+            cited = {canonical(citation.url) for citation in case.claim.citations}
+            sources = [
+                self._sources.passages(url) for url in case.found if canonical(url) not in cited
+            ]
+            chosen = self._judge.most_covering(
+                case.covered, sources, self._config.verify_candidates
+            )
+            places += [(case, passages) for passages in chosen]
+        judged = self._judge.judge(
+            [case.covered for case, _ in places], [passages for _, passages in places]
+        )
+        for (case, _), source in zip(places, judged, strict=True):
+            case.candidates.append(source)
+
+    def _citable(self, scored: ScoredSource) -> ScoredSource:
+        source = self._sources.source(scored.url)
+        return scored if source is None else replace(scored, wikitext=cite_web(source))
+
+    def _passages(self, urls: Iterable[str]) -> list[Passage]:
+        return [passage for url in urls for passage in self._sources.passages(url)]
+
+    def _verdict(self, case: _Case, seconds: float) -> CitationVerdict:
+        existing, candidates = tuple(case.existing), ranked(case.candidates)
+        decision = self._rule.decide(
+            case.claim, existing, case.together, candidates, beside=bool(case.beside)
+        )
+        own = best_source(existing, case.together)
         offered = [
-            one
-            for one in ranked(candidates)[: self._config.k]
-            if one.score is not None and self._rule.offers(own, one.score)
+            self._citable(one) for one in candidates if self._rule.offers(decision, own, one)
         ]
         warnings = [
             f"{one.url or one.title or 'a reference without URL'}: {REASONS[one.status]}"
@@ -289,20 +305,45 @@ class Citer:
         if not existing and decision == "not_checked":
             warnings.append("cites nothing, and no candidate is good enough")
         return CitationVerdict(
-            prepared.claim,
+            case.claim,
             decision,
-            tuple(existing),
-            tuple(offered),
+            existing,
+            tuple(offered[: self._config.k]),
             tuple(warnings),
-            prepared.query,
+            case.query,
             seconds,
-            together,
+            case.together,
+            case.beside,
         )
 
 
-def best_score(sources: Iterable[ScoredSource]) -> float | None:
-    """Return the highest score of sources; None if none is scored."""
-    return max((one.score for one in sources if one.score is not None), default=None)
+def _finding(case: _Case) -> Finding | None:
+    if any(one.finding == "contradicted" for one in case.existing):
+        return "contradicted"
+    best = best_source(case.existing, case.together)
+    return None if best is None else best.finding
+
+
+def _sentence(claim: CitedClaim) -> tuple[object, ...]:
+    """Return what the marks of one sentence of a page have in common."""
+    return claim.page, claim.section, claim.before, claim.claim
+
+
+def _stands_beside(one: CitedClaim, other: CitedClaim) -> bool:
+    """Return whether the marks of two claims are different ones of a sentence."""
+    return _sentence(one) == _sentence(other) and one.span != other.span
+
+
+def sentence_batches(claims: Iterable[CitedClaim], size: int) -> Iterator[list[CitedClaim]]:
+    """Yield batches of at least `size` claims; the claims of one sentence are in one batch."""
+    batch: list[CitedClaim] = []
+    for claim in claims:
+        if len(batch) >= size and _sentence(claim) != _sentence(batch[-1]):
+            yield batch
+            batch = []
+        batch.append(claim)
+    if batch:
+        yield batch
 
 
 def ranked(sources: Iterable[ScoredSource]) -> list[ScoredSource]:
@@ -310,18 +351,33 @@ def ranked(sources: Iterable[ScoredSource]) -> list[ScoredSource]:
     return sorted(sources, key=lambda one: -(one.score or 0.0))
 
 
-def decision_rule(config: CitationConfig, calibration: ScoreCalibration | None) -> DecisionRule:
-    """Return the rule of the settings, with thresholds in scores."""
+def urgency(verdict: CitationVerdict) -> tuple[int, float]:
+    """Return a key that sorts verdicts by how much they need an editor, the most first.
+
+    What editors have tagged comes first, then what a source denies, then the lowest scores, and
+    what was not checked last.
+    """
+    score = verdict.existing_score
+    if FAILING_TAG in verdict.claim.tags:
+        return 0, score or 0.0
+    if score is None:
+        return 3, 0.0
+    return (1 if verdict.finding == "contradicted" else 2), score
+
+
+def finding_rule(config: CitationConfig, calibration: ScoreCalibration | None) -> FindingRule:
+    """Return the thresholds of the settings: of probabilities, or of scores without them."""
     if calibration is None:
-        return DecisionRule(
-            config.fail_below, config.accept_above, config.margin, config.paper_rule
-        )
-    fail = calibration.score_at_percentile(config.fail_percentile)
-    if config.fail_probability:
-        fail = calibration.score_at_probability(config.fail_probability)
-    accept = calibration.score_at_probability(config.accept)
-    margin = config.margin * statistics.pstdev(calibration.quantiles)
-    return DecisionRule(fail, accept, margin, config.paper_rule)
+        return FindingRule(config.fail_below, config.accept_above, config.contradicted)
+    return FindingRule(config.not_found, config.supported, config.contradicted)
+
+
+def decision_rule(config: CitationConfig, calibration: ScoreCalibration | None) -> DecisionRule:
+    """Return the rule of the settings, with the margin in scores."""
+    margin = config.margin
+    if calibration is not None:
+        margin *= statistics.pstdev(calibration.quantiles)
+    return DecisionRule(margin, config.paper_rule)
 
 
 def library_stems(library: Library) -> TermWeights:

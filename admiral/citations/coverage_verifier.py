@@ -169,6 +169,7 @@ LEXICAL_FEATURES = (
     "coverage_source",
     "uncovered_names",
     "uncovered_values",
+    "uncovered",
     "value_conflicts",
     "claim_length",
     "source_length",
@@ -197,6 +198,8 @@ def lexical_features(
         # Capitalised words and values that the source does not contain.
         "uncovered_names": float(min(len(names), _MOST)),
         "uncovered_values": float(min(len(values), _MOST)),
+        # Square root of the number of both: the first one says most.
+        "uncovered": math.sqrt(min(len(names), _MOST) + min(len(values), _MOST)),
         # Values of the claim beside which the best passage has only others of their kind.
         "value_conflicts": float(min(_conflicts(words, passages[best].text), _MOST)),
         # Logarithms of numbers of content words, and of characters.

@@ -1,68 +1,134 @@
-"""Decide what to do about a claim's citations, given the scores of its sources.
+"""What a source does to a claim, and what to do about the claim's citations.
 
-| existing source | best candidate | decision |
+The finding on a source follows from two numbers, the probability that it supports the claim and the
+probability that it denies it:
+
+| finding | when |
+|---|---|
+| `contradicted` | it denies the claim, with at least a threshold |
+| `supported` | its support reaches the upper threshold |
+| `not_found` | its support is below the lower threshold |
+| `partly` | otherwise |
+
+The decision on a claim follows from the findings on the sources that it cites, on the best other
+source, and from the tags of editors:
+
+| cited sources | best candidate | decision |
 |---|---|---|
-| none | accepted | `add` |
-| none | none accepted | `not_checked` |
-| not read, or failing beside one that was not read | any | `not_checked` |
-| first, not failing | | `keep` |
-| first, failing | | `flag` |
-| second, failing | accepted | `replace` |
-| second, failing | not accepted | `flag` |
-| second, not failing | | `keep`; `replace` with the rule of the paper |
+| none | supports | `add` |
+| none | does not | `not_checked` |
+| not read, or `not_found` beside one that was not read | any | `not_checked`; `flag` if tagged |
+| one is `contradicted`, or the best is `not_found`, or tagged | supports | `replace` |
+| one is `contradicted`, or the best is `not_found`, or tagged | does not | `flag` |
+| the best is `supported` or `partly`, or a source of another mark supports it | | `keep` |
 
-A source fails if its score is below one threshold, and is accepted if it reaches another. The rule
-of the paper suggests the best candidate whenever an existing source is not the first.
+A tagged claim whose own source supports it is flagged and never replaced: people and the verifier
+disagree. With the rule of SIDE's paper, a source that is kept is replaced by a candidate that
+supports the claim and has a higher score.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from admiral.citations.citation_records import Decision
+from admiral.citations.citation_records import (
+    CitedClaim,
+    Decision,
+    Finding,
+    ScoredSource,
+    best_source,
+)
+
+#: The tag by which editors say that the source does not support the statement.
+FAILING_TAG = "failed-verification"
+
+
+@dataclass(frozen=True, slots=True)
+class FindingRule:
+    """Thresholds of the support of a source, and of the probability that it denies a claim.
+
+    Support is a probability, or a score if a verifier has no calibration.
+    """
+
+    not_found: float  # a source with less support says nothing of the claim
+    supported: float  # a source with at least this support supports the claim
+    contradicted: float  # a source that denies the claim with this probability contradicts it
+
+    def finding(self, support: float, denial: float | None = None) -> Finding:
+        """Return what a source does to a claim.
+
+        `denial`: probability that it denies the claim; None if the verifier does not tell.
+        """
+        if denial is not None and denial >= self.contradicted:
+            return "contradicted"
+        if support >= self.supported:
+            return "supported"
+        return "not_found" if support < self.not_found else "partly"
 
 
 @dataclass(frozen=True, slots=True)
 class DecisionRule:
-    """Thresholds of scores."""
+    """How findings become decisions, and which other sources are worth showing.
 
-    fail: float  # an existing source with a lower score fails
-    accept: float  # a candidate with a lower score is not accepted
-    # how much better than an existing source that does not fail an alternative has to be
+    `margin`: how much better, in scores, than a source that is kept an alternative has to be.
+    `paper_rule`: whether to replace a source that is kept if a candidate has a higher score.
+    """
+
     margin: float
-    # whether to replace a source that does not fail if a candidate has a higher score
     paper_rule: bool = False
 
     def decide(
         self,
-        existing: float | None,
-        best: float | None,
+        claim: CitedClaim,
+        existing: Sequence[ScoredSource],
+        together: ScoredSource | None,
+        candidates: Sequence[ScoredSource],
         *,
-        cites: bool = True,
-        unread: bool = False,
+        beside: bool = False,
     ) -> Decision:
         """Return the decision on a claim.
 
-        - `existing`: highest score of the sources that the claim cites; None if none was scored.
-        - `best`: highest score of the other sources; None if there are none.
-        - `cites`: whether the claim cites anything.
-        - `unread`: whether a source that it cites was not read.
+        `existing`: the sources that it cites. `together`: all that were read, as one; None unless
+        there are several. `candidates`: other sources. `beside`: whether another reference of the
+        same sentence supports the claim.
         """
-        accepted = best is not None and best >= self.accept
-        if not cites:
-            return "add" if accepted else "not_checked"
-        if existing is None:
-            return "not_checked"
-        is_first = best is None or existing >= best
-        if existing >= self.fail:
-            return "replace" if self.paper_rule and not is_first else "keep"
-        # A source that could not be read may support what the others lack.
-        if unread:
-            return "not_checked"
-        return "replace" if accepted and not is_first else "flag"
+        best = max((one for one in candidates if one.supports), key=_score, default=None)
+        if not existing:
+            return "add" if best is not None else "not_checked"
+        own = best_source(existing, together)
+        tagged = FAILING_TAG in claim.tags
+        if own is None:
+            return "flag" if tagged else "not_checked"
+        if any(one.finding == "contradicted" for one in (*existing, own)):
+            return "replace" if best is not None else "flag"
+        if tagged:
+            return "replace" if best is not None and not own.supports else "flag"
+        if own.finding == "not_found" and not beside:
+            # A source that could not be read may support what the others lack.
+            if any(one.status != "scored" for one in existing):
+                return "not_checked"
+            return "replace" if best is not None else "flag"
+        is_better = best is not None and _score(best) > _score(own)
+        return "replace" if self.paper_rule and is_better else "keep"
 
-    def offers(self, existing: float | None, candidate: float) -> bool:
-        """Return whether a candidate is worth showing beside the best existing source."""
-        if existing is None or existing < self.fail:
+    def offers(
+        self,
+        decision: Decision,
+        own: ScoredSource | None,
+        candidate: ScoredSource,
+    ) -> bool:
+        """Return whether a candidate is worth showing: it supports the claim, and better.
+
+        `own`: the best source that the claim cites; None if none was read.
+        """
+        if not candidate.supports:
+            return False
+        if own is None or decision != "keep":
             return True
-        return candidate >= existing + self.margin or (self.paper_rule and candidate > existing)
+        return _score(candidate) >= _score(own) + self.margin
+
+
+def _score(source: ScoredSource) -> float:
+    assert source.score is not None  # only sources that were read are compared
+    return source.score

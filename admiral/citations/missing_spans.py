@@ -53,36 +53,36 @@ class MissingWords:
         """Return the record that `parse` reads."""
         return asdict(self)
 
-    def marks(
+    def scores(
         self, claim: str, words: Sequence[tuple[int, int]], passages: Sequence[Passage], best: int
-    ) -> list[bool]:
-        """Return whether each word of a claim is missing (see `word_features`)."""
+    ) -> list[float]:
+        """Return how much each word of a claim is above the threshold (see `word_features`)."""
         rows = word_features(claim, words, passages, best)
         order = [self.weights[name] for name in WORD_FEATURES]
         return [
-            sum(weight * value for weight, value in zip(order, row, strict=True)) > self.threshold
+            sum(weight * value for weight, value in zip(order, row, strict=True)) - self.threshold
             for row in rows
         ]
 
     def spans(self, claim: str, passages: Sequence[Passage], best: int) -> tuple[str, ...]:
-        """Return the parts of a claim that its source lacks, in order, without punctuation.
+        """Return the parts of a claim that its source lacks, surest first, without punctuation.
 
         `best`: position of the best passage.
         """
         words = word_spans(claim)
-        marks = self.marks(claim, words, passages, best)
-        texts: list[str] = []
+        scores = self.scores(claim, words, passages, best)
+        found: list[tuple[float, str]] = []
         begin: int | None = None
         for at in range(len(words) + 1):
-            marked = at < len(words) and marks[at]
+            marked = at < len(words) and scores[at] > 0
             if marked and begin is None:
                 begin = at
             elif not marked and begin is not None:
                 text = claim[words[begin][0] : words[at - 1][1]].strip(" ,.;:()")
                 if has_content(text):
-                    texts.append(text)
+                    found.append((max(scores[begin:at]), text))
                 begin = None
-        return tuple(texts)
+        return tuple(text for _, text in sorted(found, key=lambda one: -one[0]))
 
 
 def word_features(

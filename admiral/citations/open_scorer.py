@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -26,7 +27,14 @@ from admiral.citations.model_verifiers import (
     SentenceStates,
     SimilarityVerifier,
 )
-from admiral.citations.source_scorers import PARTS, MixedScorer, PassageAggregator, SourceScorer
+from admiral.citations.source_reading import SourceReader
+from admiral.citations.source_scorers import (
+    ENTAILED,
+    PARTS,
+    MixedScorer,
+    PassageAggregator,
+    SourceScorer,
+)
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
 from admiral.models.devices import choose_device, choose_dtype
@@ -59,6 +67,10 @@ class VerifierFactory:
         cheap = CoverageVerifier(self._stems)
         return CascadeVerifier(cheap, self._close(name, context), self._config.verify_passages)
 
+    def reader(self) -> SourceReader:
+        """Return what reads sources with the model in `classifier`."""
+        return SourceReader(self._classifier, self._stems)
+
     def _close(self, name: str, context: ContextForm) -> CitationVerifier:
         if name == "similarity":
             return SimilarityVerifier(self._states, context)
@@ -78,7 +90,10 @@ class VerifierFactory:
     @cached_property
     def _classifier(self) -> Verifier:
         name = self._config.classifier
-        return open_named_verifier(name, "setting 'classifier'", device=self._device)
+        threads = self._config.threads or len(os.sched_getaffinity(0))
+        return open_named_verifier(
+            name, "setting 'classifier'", device=self._device, threads=threads
+        )
 
 
 def open_scorer(
@@ -94,7 +109,9 @@ def open_scorer(
     if config.verifier == "mixed":
         names = mixed_verifiers(weights.mixed)
         try:
-            return MixedScorer({n: factory.verifier(n) for n in names}, stems, weights.mixed)
+            verifiers = {name: factory.verifier(name) for name in names}
+            reader = factory.reader() if ENTAILED in weights.mixed else None
+            return MixedScorer(verifiers, stems, weights.mixed, reader)
         except ValueError as error:
             raise AdmiralError(f"setting 'weights': {error}; fit them anew") from error
     context = cast(ContextForm, config.context)
@@ -104,7 +121,8 @@ def open_scorer(
 
 def mixed_verifiers(features: Mapping[str, object] | Iterable[str]) -> list[str]:
     """Return the verifiers that features are made of; `coverage` comes first."""
-    names = [name.removesuffix(PARTS) for name in features if name not in LEXICAL_FEATURES]
+    others = (*LEXICAL_FEATURES, ENTAILED)
+    names = [name.removesuffix(PARTS) for name in features if name not in others]
     return list(dict.fromkeys(["coverage", *names]))
 
 

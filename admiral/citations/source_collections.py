@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 from admiral.citations.citation_records import CitedClaim
@@ -36,6 +36,20 @@ class CandidateSearch(Protocol):
     def blocks(self, claim: CitedClaim, url: str) -> bool:
         """Return whether a page cannot be a source of a claim, as the claim's own page."""
         ...
+
+
+#: Returns the text of a source by its URL, or None if it is not known.
+SourceText = Callable[[str], str | None]
+
+
+def source_texts(sources: SourceCollection) -> SourceText:
+    """Return what gives the texts of a collection."""
+
+    def text(url: str) -> str | None:
+        source = sources.source(url)
+        return None if source is None else source.text
+
+    return text
 
 
 class LoadedSources:

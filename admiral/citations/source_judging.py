@@ -14,7 +14,8 @@ from admiral.citations.citation_records import (
     Status,
 )
 from admiral.citations.citation_weights import CitationWeights, ScoreCalibration
-from admiral.citations.coverage_verifier import TermWeights, text_stems
+from admiral.citations.coverage_verifier import CoverageVerifier, TermWeights, text_stems
+from admiral.citations.decide import FindingRule
 from admiral.citations.source_scorers import SourceScore, SourceScorer
 from admiral.io.sentence_splitter import split_sentences
 from admiral.kb.bm25.analysis import STOP_WORDS
@@ -74,7 +75,8 @@ _SENTENCES = 2
 class SourceJudge:
     """Scores sources and says what supports the score.
 
-    `calibration`: the meaning of the scores; None if it is unknown.
+    `calibration`: the meaning of the scores; None if it is unknown. `rule`: what follows from them.
+    `missing_below`: probability of support below which missing parts are named.
     """
 
     def __init__(
@@ -83,9 +85,12 @@ class SourceJudge:
         stems: TermWeights,
         weights: CitationWeights,
         calibration: ScoreCalibration | None,
+        rule: FindingRule,
+        missing_below: float = 1.0,
     ) -> None:
+        self._missing_below = missing_below
         self._scorer, self._stems = scorer, stems
-        self._missing, self._calibration = weights.missing, calibration
+        self._missing, self._calibration, self._rule = weights.missing, calibration, rule
 
     def judge(
         self, claims: Sequence[CitedClaim], sources: Sequence[Sequence[Passage]]
@@ -98,19 +103,45 @@ class SourceJudge:
         self, claim: CitedClaim, passages: Sequence[Passage], score: SourceScore
     ) -> ScoredSource:
         best = passages[score.best]
-        calibration = self._calibration
+        calibration, reading = self._calibration, score.reading
+        denial = None if reading is None else reading.denial
+        probability = None if calibration is None else calibration.probability(score.score)
+        if probability is not None and denial is not None:
+            probability = min(probability, 1 - denial)  # it cannot support what it denies
+        support = score.score if probability is None else probability
+        finding = self._rule.finding(support, denial)
+        missing: tuple[str, ...] = ()
+        if finding == "partly" and (probability is None or probability < self._missing_below):
+            missing = self._missing.spans(claim.claim, passages, score.best)[:1]  # the surest one
         return ScoredSource(
             best.url,
             best.title,
             "scored",
             score.score,
-            None if calibration is None else calibration.probability(score.score),
+            probability,
             None if calibration is None else calibration.percentile(score.score),
             best,
             self._best_sentences(claim, best),
             score.parts,
-            self._missing.spans(claim.claim, passages, score.best),
+            missing,
+            finding,
+            denial,
+            reading.denied_by if reading is not None and finding == "contradicted" else "",
         )
+
+    def most_covering(
+        self, claim: CitedClaim, sources: Sequence[Sequence[Passage]], limit: int
+    ) -> list[Sequence[Passage]]:
+        """Return the sources whose best passages cover most of a claim, in the given order.
+
+        `limit`: how many; 0 for all.
+        """
+        if not limit or len(sources) <= limit:
+            return list(sources)
+        coverage = CoverageVerifier(self._stems)
+        best = [max(row) for row in coverage.score([claim] * len(sources), sources)]
+        chosen = sorted(range(len(sources)), key=lambda at: -best[at])[:limit]
+        return [sources[at] for at in sorted(chosen)]
 
     def _best_sentences(self, claim: CitedClaim, passage: Passage) -> tuple[ScoredSentence, ...]:
         """Return the sentences of a passage that cover most of the claim, in order."""

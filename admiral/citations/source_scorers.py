@@ -16,6 +16,7 @@ from admiral.citations.coverage_verifier import (
     TermWeights,
     lexical_features,
 )
+from admiral.citations.source_reading import SourceReader, SourceReading
 from admiral.library.source_records import Passage
 from admiral.synthesis.clauses import LONGEST_SENTENCE, clause_ends
 from proofs.drafting.chunking import chunk
@@ -102,6 +103,7 @@ class SourceScore:
     score: float
     passages: tuple[float, ...]
     parts: tuple[ScoredPart, ...] = ()  # the parts of the claim, each with its best passage
+    reading: SourceReading | None = None  # what the verifier says, if it reads sources
 
     @property
     def best(self) -> int:
@@ -185,6 +187,8 @@ def mean_of_parts(claim: CitedClaim, parts: Sequence[ScoredPart]) -> float:
 
 #: Suffix of the feature that is the mean score over the parts of the claim.
 PARTS = "_parts"
+#: The feature of sources that are read: log-odds that their best sentences entail the claim.
+ENTAILED = "entailed"
 
 
 class MixedScorer:
@@ -194,7 +198,8 @@ class MixedScorer:
     of the claim of their highest scores (suffix ``_parts``), and `LEXICAL_FEATURES`. A passage is
     scored by the verifiers alone, with the same weights. `verifiers`: the verifiers by name; the
     first one chooses the best passage for the lexical features. `weights`: the weight of each
-    feature; verifiers that it does not name are not asked for scores.
+    feature; verifiers that it does not name are not asked for scores. `reader`: reads the best
+    sentences of sources, which gives the feature `ENTAILED`; None for none.
     """
 
     def __init__(
@@ -202,8 +207,9 @@ class MixedScorer:
         verifiers: Mapping[str, CitationVerifier],
         stems: TermWeights,
         weights: Mapping[str, FeatureWeight],
+        reader: SourceReader | None = None,
     ) -> None:
-        self._extractor = MixedFeatures(verifiers, stems)
+        self._extractor = MixedFeatures(verifiers, stems, reader)
         self._weights = dict(weights)
         unknown = [name for name in weights if name not in self._extractor.names]
         if unknown:
@@ -226,7 +232,7 @@ class MixedScorer:
             sum(scale * score for scale, score in zip(scales.values(), row, strict=True))
             for row in rows
         )
-        return SourceScore(total, passages, extracted.parts)
+        return SourceScore(total, passages, extracted.parts, extracted.reading)
 
     def _scale(self, verifier: str) -> float:
         """Return what a point of a verifier is worth, for the whole claim and its parts."""
@@ -241,19 +247,25 @@ class ExtractedFeatures:
     values: Mapping[str, float]
     passages: Mapping[str, Sequence[float]]
     parts: tuple[ScoredPart, ...]  # the parts of the claim with the scores of the first verifier
+    reading: SourceReading | None = None
 
 
 class MixedFeatures:
     """Extracts the features of `MixedScorer`."""
 
-    def __init__(self, verifiers: Mapping[str, CitationVerifier], stems: TermWeights) -> None:
-        self._verifiers, self._stems = dict(verifiers), stems
+    def __init__(
+        self,
+        verifiers: Mapping[str, CitationVerifier],
+        stems: TermWeights,
+        reader: SourceReader | None = None,
+    ) -> None:
+        self._verifiers, self._stems, self._reader = dict(verifiers), stems, reader
 
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the features."""
         own = [name + suffix for name in self._verifiers for suffix in ("", PARTS)]
-        return (*own, *LEXICAL_FEATURES)
+        return (*own, *LEXICAL_FEATURES, *([ENTAILED] if self._reader else []))
 
     def extract(
         self, claims: Sequence[CitedClaim], sources: Sequence[Sequence[Passage]]
@@ -264,6 +276,9 @@ class MixedFeatures:
             passages[name] = verifier.score(claims, sources)
             parts[name] = score_parts(verifier, claims, sources)
         first = next(iter(self._verifiers))
+        readings: Sequence[SourceReading | None] = [None] * len(claims)
+        if self._reader is not None:
+            readings = self._reader.read([claim.claim for claim in claims], sources)
         extracted = []
         for at, (claim, source) in enumerate(zip(claims, sources, strict=True)):
             own = {name: scores[at] for name, scores in passages.items()}
@@ -272,5 +287,8 @@ class MixedFeatures:
             for name in self._verifiers:
                 values[name] = max(own[name])
                 values[name + PARTS] = mean_of_parts(claim, parts[name][at])
-            extracted.append(ExtractedFeatures(values, own, parts[first][at]))
+            reading = readings[at]
+            if reading is not None:
+                values[ENTAILED] = reading.entailed
+            extracted.append(ExtractedFeatures(values, own, parts[first][at], reading))
         return extracted

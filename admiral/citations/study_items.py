@@ -17,6 +17,7 @@ from typing import Any, Literal, get_args
 
 from admiral.citations.audit_page import claim_html
 from admiral.citations.citation_records import CitedClaim
+from admiral.citations.source_collections import SourceText
 from admiral.errors import AdmiralError
 from admiral.io.judgement_page import page_file, page_head, script_policy
 from proofs.logic.wording import escaped
@@ -24,6 +25,10 @@ from proofs.logic.wording import escaped
 #: What an annotator may choose.
 Choice = Literal["first", "second", "neither"]
 CHOICES: tuple[Choice, ...] = get_args(Choice)
+#: How much of a statement an annotator finds in a source.
+Evidence = Literal["enough", "partly", "none"]
+EVIDENCE: tuple[Evidence, ...] = get_args(Evidence)
+SIDES = ("first", "second")
 #: What a choice means once the order is known.
 Preference = Literal["existing", "suggested", "neither"]
 _KEY_FORMAT = 1
@@ -38,6 +43,7 @@ class StudyItem:
     claim: CitedClaim
     passages: tuple[str, str]  # the passages of the first and of the second source
     existing_first: bool  # whether the first source is the one that the claim cites
+    texts: tuple[str, str] = ("", "")  # the texts of both sources; empty where it is not known
 
 
 def study_items(
@@ -46,6 +52,7 @@ def study_items(
     seed: int,
     *,
     only_replaced: bool = False,
+    source_text: SourceText = lambda url: None,
 ) -> list[StudyItem]:
     """Return the items of a study in random order.
 
@@ -54,23 +61,26 @@ def study_items(
     - `claims`: the claims in their context by id; a verdict without one is shown without context.
     - `seed`: decides the order of the items and of the two sources of each.
     - `only_replaced`: keep only verdicts whose decision is ``replace``.
+    - `source_text`: gives the text of a source by its URL, to be shown on demand.
     """
     generator = random.Random(f"study {seed}")
     items = []
     for verdict in verdicts:
-        existing = _best_passage(verdict["existing"])
-        suggested = _best_passage(verdict["suggestions"])
+        sources = [_best_source(verdict[key]) for key in ("existing", "suggestions")]
+        existing, suggested = map(_passage_text, sources)
         if not existing or not suggested or existing == suggested:
             continue
         if only_replaced and verdict["decision"] != "replace":
             continue
         id = str(verdict["id"])
         existing_first = generator.random() < 0.5
-        pair = (existing, suggested) if existing_first else (suggested, existing)
+        first, second = sources if existing_first else reversed(sources)
+        pair = _passage_text(first), _passage_text(second)
+        texts = _full_text(first, source_text), _full_text(second, source_text)
         name = hashlib.sha256(f"{seed}\n{id}".encode()).hexdigest()[:12]
         text = str(verdict.get("claim", ""))
         claim = claims.get(id) or CitedClaim(id, text, page=str(verdict.get("page") or ""))
-        items.append(StudyItem(name, id, claim, pair, existing_first))
+        items.append(StudyItem(name, id, claim, pair, existing_first, texts))
     generator.shuffle(items)
     return items
 
@@ -115,8 +125,18 @@ def read_key(path: Path) -> tuple[str, dict[str, str]]:
     return str(record.get("study")), existing
 
 
-def read_answers(path: Path, study: str, existing: Mapping[str, str]) -> dict[str, Preference]:
-    """Return the preference of an annotator for each item that was answered.
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """The answers of an annotator by item; not all items need to be answered."""
+
+    preferences: Mapping[str, Preference]
+    # by item, how much of the statement is in the existing and in the suggested source
+    existing: Mapping[str, Evidence]
+    suggested: Mapping[str, Evidence]
+
+
+def read_answers(path: Path, study: str, existing: Mapping[str, str]) -> Answers:
+    """Return the answers of an annotator.
 
     `path`: answers as the page exports them. Raises AdmiralError if the file holds no answers, or
     those of another study.
@@ -138,7 +158,19 @@ def read_answers(path: Path, study: str, existing: Mapping[str, str]) -> dict[st
             preferences[name] = "neither"
         else:
             preferences[name] = "existing" if choice == existing[name] else "suggested"
-    return preferences
+    labels: dict[bool, dict[str, Evidence]] = {True: {}, False: {}}
+    for name, sides in (record.get("evidence") or {}).items():
+        if name not in existing or not isinstance(sides, dict):
+            raise AdmiralError(
+                f"{path}: evidence.{name}: is of no item of the study. Export the answers again"
+            )
+        for side, label in sides.items():
+            if side not in SIDES or label not in EVIDENCE:
+                raise AdmiralError(
+                    f"{path}: evidence.{name}.{side}: is {label!r}. Export the answers again"
+                )
+            labels[side == existing[name]][name] = label
+    return Answers(preferences, labels[True], labels[False])
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -154,13 +186,20 @@ def read_json(path: Path) -> dict[str, Any]:
     return record
 
 
-def _best_passage(sources: Sequence[Mapping[str, Any]]) -> str:
-    """Return the passage of the source with the highest score; empty if none was read."""
+def _best_source(sources: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    """Return the source with the highest score; None if none was read."""
     read = [
         source for source in sources if source.get("passage") and source.get("score") is not None
     ]
-    best = max(read, key=lambda source: float(source["score"]), default=None)
-    return "" if best is None else " ".join(str(best["passage"]["text"]).split())
+    return max(read, key=lambda source: float(source["score"]), default=None)
+
+
+def _passage_text(source: Mapping[str, Any] | None) -> str:
+    return "" if source is None else " ".join(str(source["passage"]["text"]).split())
+
+
+def _full_text(source: Mapping[str, Any] | None, source_text: SourceText) -> str:
+    return (source_text(str(source.get("url") or "")) or "") if source is not None else ""
 
 
 PREFERENCES: tuple[Preference, ...] = get_args(Preference)
@@ -194,6 +233,9 @@ class StudyOutcome:
     # not independent
     by_majority: SignTest
     by_annotation: SignTest
+    # of the existing and of the suggested sources: number of labels, and Fleiss' kappa of them
+    evidence: Mapping[str, Mapping[str, int]]
+    evidence_kappa: Mapping[str, float | None]
 
     def to_json(self) -> dict[str, Any]:
         """Return the outcome as a JSON object."""
@@ -204,6 +246,8 @@ class StudyOutcome:
             "preferences": dict(self.preferences),
             "majorities": dict(self.majorities),
             "kappa": self.kappa,
+            "evidence": {source: dict(counts) for source, counts in self.evidence.items()},
+            "evidence_kappa": dict(self.evidence_kappa),
             **{
                 name: {
                     "wins": test.wins,
@@ -219,15 +263,16 @@ class StudyOutcome:
         }
 
 
-def score_study(annotators: Sequence[Mapping[str, Preference]]) -> StudyOutcome:
+def score_study(annotators: Sequence[Answers]) -> StudyOutcome:
     """Return the outcome of a study.
 
-    `annotators`: the preference of each annotator by item; not all need to answer all items.
+    `annotators`: the answers of each annotator.
     """
-    items: dict[str, Counter[str]] = {}
-    for answers in annotators:
-        for item, preference in answers.items():
-            items.setdefault(item, Counter())[preference] += 1
+    items = _by_item([answers.preferences for answers in annotators])
+    labels = {
+        "existing": _by_item([answers.existing for answers in annotators]),
+        "suggested": _by_item([answers.suggested for answers in annotators]),
+    }
     preferences = sum(items.values(), Counter[str]())
     majorities = Counter(majority(counts) for counts in items.values())
     return StudyOutcome(
@@ -239,7 +284,24 @@ def score_study(annotators: Sequence[Mapping[str, Preference]]) -> StudyOutcome:
         kappa=fleiss_kappa([[counts[each] for each in PREFERENCES] for counts in items.values()]),
         by_majority=sign_test(majorities["suggested"], majorities["existing"]),
         by_annotation=sign_test(preferences["suggested"], preferences["existing"]),
+        evidence={
+            source: {each: sum(own[each] for own in counts.values()) for each in EVIDENCE}
+            for source, counts in labels.items()
+        },
+        evidence_kappa={
+            source: fleiss_kappa([[own[each] for each in EVIDENCE] for own in counts.values()])
+            for source, counts in labels.items()
+        },
     )
+
+
+def _by_item(annotators: Sequence[Mapping[str, str]]) -> dict[str, Counter[str]]:
+    """Return how often each item has each answer."""
+    items: dict[str, Counter[str]] = {}
+    for answers in annotators:
+        for item, answer in answers.items():
+            items.setdefault(item, Counter())[answer] += 1
+    return items
 
 
 def majority(counts: Mapping[str, int]) -> str:
@@ -304,7 +366,8 @@ def study_page(items: Sequence[StudyItem]) -> Iterator[str]:
     yield head.replace("<body>", f'<body data-study="{study_name(items)}">')
     yield (
         "<h1>Which source would you cite?</h1>\n<p>Each statement is shown in its context, in "
-        "bold. Read the two passages and choose the source that you would cite for it, or neither. "
+        "bold. Read the two passages, say how much of the statement each source has, and choose "
+        "the source that you would cite for it, or neither. "
         "The sources are in random order. Answers are kept in this browser; save them at the end."
         "</p>\n"
         "<form>\n"
@@ -325,11 +388,33 @@ def _item(number: int, item: StudyItem) -> str:
         f'<label><input type="radio" name="{item.name}" value="{value}"> {words}</label>\n'
         for value, words in _CHOICES
     )
-    first, second = map(escaped, item.passages)
+    sides = "".join(
+        f"<div><b>{name.capitalize()} source</b><p>{escaped(passage)}</p>{_whole(text)}"
+        f"{_evidence(item.name, name)}</div>\n"
+        for name, passage, text in zip(SIDES, item.passages, item.texts, strict=True)
+    )
     return (
         f'<section data-item="{item.name}">\n<h2>{number}. {escaped(place)}</h2>\n'
         f'<p class="claim">{claim_html(item.claim)}</p>\n<div class="sides">\n'
-        f"<div><b>First source</b><p>{first}</p></div>\n"
-        f"<div><b>Second source</b><p>{second}</p></div>\n</div>\n"
+        f"{sides}</div>\n"
         f"<fieldset><legend>I would cite</legend>\n{choices}</fieldset>\n</section>\n"
     )
+
+
+_LABELS = {"enough": "all of it", "partly": "a part of it", "none": "nothing of it"}
+
+
+def _evidence(item: str, side: str) -> str:
+    labels = "".join(
+        f'<label><input type="radio" name="{item}-{side}" value="{value}" data-side="{side}"> '
+        f"{words}</label>\n"
+        for value, words in _LABELS.items()
+    )
+    return f"<fieldset><legend>It has of the statement</legend>\n{labels}</fieldset>\n"
+
+
+def _whole(text: str) -> str:
+    if not text:
+        return ""
+    lines = "".join(f"<p>{escaped(line)}</p>" for line in text.splitlines() if line.strip())
+    return f"<details><summary>The whole text</summary>{lines}</details>\n"

@@ -10,11 +10,12 @@ import admiral
 from admiral.citations.citation_records import (
     CitationVerdict,
     CitedClaim,
-    JointScore,
     ScoredSource,
 )
 from admiral.citations.citation_settings import CitationConfig
 from admiral.citations.citer import Citer
+from admiral.citations.covered_part import covered_claim
+from admiral.citations.verdict_wording import summary
 from admiral.config import RetrievalConfig
 from admiral.errors import RecordError
 from admiral.io.progress import track_claims
@@ -35,14 +36,22 @@ def verdict_record(verdict: CitationVerdict) -> dict[str, Any]:
         "id": claim.id,
         "page": claim.page,
         "claim": claim.claim,
+        "covered": covered_claim(claim).claim,
         "decision": verdict.decision,
+        "finding": verdict.finding,
+        "summary": summary(verdict),
+        "missing": list(verdict.missing),
+        "tags": list(claim.tags),
         "flagged": verdict.flagged,
         "existing": [source_record(one) for one in verdict.existing],
-        "together": None if verdict.together is None else _joint_record(verdict.together),
+        "together": None
+        if verdict.together is None
+        else {**_judgement(verdict.together), "missing": list(verdict.together.missing)},
         "suggestions": [
             suggestion_record(rank, one, verdict.existing_score)
             for rank, one in enumerate(verdict.suggestions, 1)
         ],
+        "supported_beside": list(verdict.supported_beside),
         "query": verdict.query,
         "warnings": list(verdict.warnings),
         "seconds": round(verdict.seconds, 3),
@@ -58,7 +67,8 @@ def suggestion_record(rank: int, source: ScoredSource, existing: float | None) -
     margin = None
     if existing is not None and source.score is not None:
         margin = round(source.score - existing, _DIGITS)
-    return {"rank": rank, **source_record(source), "margin": margin}
+    record = {"rank": rank, **source_record(source), "margin": margin}
+    return {**record, "wikitext": source.wikitext}
 
 
 def source_record(source: ScoredSource) -> dict[str, Any]:
@@ -67,9 +77,7 @@ def source_record(source: ScoredSource) -> dict[str, Any]:
         "url": source.url,
         "title": source.title,
         "status": source.status,
-        "score": _rounded(source.score),
-        "probability": _rounded(source.probability),
-        "percentile": _rounded(source.percentile, 1),
+        **_judgement(source),
         "passage": None if source.passage is None else _passage_record(source.passage),
         "sentences": [{"text": one.text, "score": _rounded(one.score)} for one in source.sentences],
         "parts": [
@@ -80,12 +88,14 @@ def source_record(source: ScoredSource) -> dict[str, Any]:
     }
 
 
-def _joint_record(joint: JointScore) -> dict[str, Any]:
+def _judgement(source: ScoredSource) -> dict[str, Any]:
     return {
-        "score": _rounded(joint.score),
-        "probability": _rounded(joint.probability),
-        "percentile": _rounded(joint.percentile, 1),
-        "missing": list(joint.missing),
+        "finding": source.finding,
+        "score": _rounded(source.score),
+        "probability": _rounded(source.probability),
+        "percentile": _rounded(source.percentile, 1),
+        "denial": _rounded(source.denial),
+        "denied_by": source.denied_by,
     }
 
 
@@ -113,7 +123,8 @@ def recorded_citation_settings(config: CitationConfig, library: str) -> dict[str
     """
     runtime = RetrievalConfig(device=config.device, precision=config.precision)
     settings = config.settings() | {"precision": choose_precision(runtime)}
-    files = {key: identity(settings[key]) for key in ("classifier", "weights") if settings[key]}
+    named = ("classifier", "weights", "blocked_sites")
+    files = {key: identity(settings[key]) for key in named if settings[key]}
     return {**settings, **files, "library": identity(library), "version": admiral.__version__}
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,7 @@ from admiral.io.progress import track_claims
 from admiral.storage.output_paths import check_distinct_paths, check_page_path
 
 if TYPE_CHECKING:
-    from admiral.citations.citation_records import CitationVerdict, JointScore, ScoredSource
+    from admiral.citations.citation_records import CitationVerdict, CitedClaim, ScoredSource
     from admiral.citations.citation_settings import CitationConfig
 
 
@@ -68,13 +69,22 @@ def citation_config(path: Path | None, assignments: Sequence[str]) -> CitationCo
 
 def verdict_lines(verdict: CitationVerdict) -> Iterator[str]:
     """Yield the lines of a verdict as readable text."""
+    from admiral.citations.covered_part import covered_claim
+    from admiral.citations.verdict_wording import no_suggestion, summary
+
     yield from _wrapped(f"{verdict.decision.upper().replace('_', ' ')}  {verdict.claim.claim}", "")
+    yield from _wrapped(summary(verdict), "  ")
+    covered = covered_claim(verdict.claim).claim
+    if covered != verdict.claim.claim:
+        yield from _wrapped(f"the references cover: {covered}", "  ")
     for source in verdict.existing:
         yield from source_lines("cites", source)
     if verdict.together is not None:
         yield f"  together: {', '.join(score_facts(verdict.together))}"
     for rank, source in enumerate(verdict.suggestions, 1):
         yield from source_lines(f"{rank}.", source)
+    if not verdict.suggestions and verdict.query:
+        yield from _wrapped(no_suggestion(verdict), "  ")
     for warning in verdict.warnings:
         yield from _wrapped(f"warning: {warning}", "  ")
 
@@ -87,18 +97,24 @@ def source_lines(label: str, source: ScoredSource) -> Iterator[str]:
         yield f"{_INDENT}not checked: {source.status.replace('_', ' ')}"
         return
     yield from _wrapped(", ".join(score_facts(source)), _INDENT)
+    if source.denied_by:
+        yield from _wrapped(f"denied by “{' '.join(source.denied_by.split())}”", _INDENT)
     for sentence in source.sentences:
-        yield from _wrapped(f"“{' '.join(sentence.text.split())}”", _INDENT)
+        if sentence.text != source.denied_by:
+            yield from _wrapped(f"“{' '.join(sentence.text.split())}”", _INDENT)
     if source.missing:
         yield from _wrapped(f"missing: {'; '.join(source.missing)}", _INDENT)
+    if source.wikitext:
+        yield f"{_INDENT}{source.wikitext}"  # in one line, to be copied
 
 
-def score_facts(scored: ScoredSource | JointScore) -> list[str]:
+def score_facts(scored: ScoredSource) -> list[str]:
     """Return a description of a score."""
-    facts = [f"score {scored.score:.2f}"]
+    facts = [] if scored.finding is None else [scored.finding.replace("_", " ")]
+    facts.append(f"score {scored.score:.2f}")
     if scored.probability is not None:
         facts.append(f"probability of support {scored.probability:.2f}")
-    if scored.percentile is not None:
+    if scored.percentile is not None and scored.finding != "contradicted":
         facts.append(f"better than {scored.percentile:.0f}% of the reference citations")
     return facts
 
@@ -154,15 +170,18 @@ _FILE = click.Path(path_type=Path)
 
 
 @click.command("audit")
-@click.argument("page", type=_FILE)
+@click.argument("page", type=_FILE, required=False)
+@click.option("--pages", type=_FILE, help="Folder of pages, instead of PAGE.")
 @click.option("--library", metavar="DIR", required=True, help="Library of sources.")
-@click.option("--output", type=_FILE, required=True, help="HTML page to write.")
+@click.option(
+    "--output", type=_FILE, required=True, help="HTML page to write; with --pages, a folder."
+)
 @click.option(
     "--format",
     type=click.Choice(("auto", "wikitext", "html")),
     default="auto",
     show_default=True,
-    help="Format of the page; auto tells it by its beginning.",
+    help="Format of the pages; auto tells it by their beginning.",
 )
 @click.option(
     "--lists/--no-lists",
@@ -173,7 +192,8 @@ _FILE = click.Path(path_type=Path)
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 @citation_settings_options
 def audit_command(
-    page: Path,
+    page: Path | None,
+    pages: Path | None,
     library: str,
     output: Path,
     format: str,
@@ -185,49 +205,88 @@ def audit_command(
 ) -> None:
     """Check the citations of a page; write an HTML page.
 
-    PAGE is wikitext or HTML of MediaWiki. The statements with the least support come first, each
-    with the passage that supports it best, what the source lacks, and other sources of the library.
+    PAGE is wikitext or HTML of MediaWiki. Statements that editors have tagged come first, then
+    those that a source denies, then those with the least support, each with the passage that says
+    most of it, what the source lacks, and better sources of the library with the wikitext to paste.
     Sources that cannot be read are listed apart: they are not checked, which is not failing.
+
+    With --pages, every page of a folder is audited, and index.html of the folder --output lists the
+    statements of all, the worst first. The same command resumes an interrupted run.
     """
     from admiral.citations.audit_page import audit_page
-    from admiral.citations.citation_records import missing_everywhere
-    from admiral.citations.citer import Citer
+    from admiral.citations.citer import Citer, urgency
     from admiral.citations.extract import claims_of_file
+    from admiral.citations.source_collections import source_texts
     from admiral.errors import AdmiralError
-    from admiral.evaluation.pairing import count_noun
     from admiral.library import Library
     from admiral.storage.atomic_files import write_atomically
 
+    if (page is None) == (pages is None):
+        raise click.UsageError("Give a PAGE, or --pages with a folder of pages.")
+    config = citation_config(config_path, overrides(assignments, flags))
+    notes = [
+        f"Verifier: {config.verifier}. A low score says where to look first, not that a statement "
+        "is wrong."
+    ]
+
+    def claims_of(path: Path) -> list[CitedClaim]:
+        return list(claims_of_file(path, format=format, lists=lists))  # type: ignore[arg-type]
+
+    if pages is not None:
+        given = {"pages": str(pages.resolve()), "format": format, "lists": lists}
+        _audit_folder(pages, library, output, config, given, claims_of, notes, quiet)
+        return
+    assert page is not None  # checked above
     check_distinct_paths(output, page, config_path)
     check_outside_folders(output, library)
     check_page_path(output)
-    config = citation_config(config_path, overrides(assignments, flags))
-    claims = list(claims_of_file(page, format=format, lists=lists))  # type: ignore[arg-type]
+    claims = claims_of(page)
     if not claims:
         raise AdmiralError(
             f"{page}: holds no statement with a reference. Check the file and --format"
         )
     with Citer.open(library, config=config) as citer, Library.open(library) as sources:
-
-        def source_text(url: str) -> str | None:
-            source = sources.source(url)
-            return None if source is None else source.text
-
         checked = citer.verify_many(claims)
         verdicts = list(track_claims(checked, done=0, total=len(claims), quiet=quiet))
-        notes = [
-            f"Verifier: {config.verifier}. A low score says where to look first, not that a "
-            "statement is wrong."
-        ]
-        parts = audit_page(claims[0].page or page.name, verdicts, notes, source_text)
+        verdicts.sort(key=urgency)
+        parts = audit_page(claims[0].page or page.name, verdicts, notes, source_texts(sources))
         write_atomically(output, (part.encode("utf-8") for part in parts))
-    flagged = sum(verdict.flagged for verdict in verdicts)
-    incomplete = sum(
-        not verdict.flagged and bool(missing_everywhere(verdict.existing)) for verdict in verdicts
-    )
-    unchecked = sum(verdict.decision == "not_checked" for verdict in verdicts)
+    _report(output, Counter(verdict.decision for verdict in verdicts))
+
+
+def _audit_folder(
+    pages: Path,
+    library: str,
+    output: Path,
+    config: CitationConfig,
+    given: dict[str, object],
+    claims_of: Callable[[Path], list[CitedClaim]],
+    notes: list[str],
+    quiet: bool,
+) -> None:
+    from admiral.citations.citer import Citer
+    from admiral.citations.source_collections import source_texts
+    from admiral.citations.verdict_file import recorded_citation_settings
+    from admiral.citations.work_list import INDEX, WorkList, audit_folder, page_files
+    from admiral.library import Library
+
+    check_outside_folders(output, library, str(pages))
+    files = page_files(pages)
+    work_list = WorkList(output, {**recorded_citation_settings(config, library), **given})
+    done = len(files) - len(work_list.pending(files))
+    with Citer.open(library, config=config) as citer, Library.open(library) as sources:
+        audited = audit_folder(files, claims_of, work_list, citer, notes, source_texts(sources))
+        for _ in track_claims(audited, done=done, total=len(files), quiet=quiet):
+            pass
+    _report(output / INDEX, work_list.finish(files))
+
+
+def _report(output: Path, decisions: Counter[str]) -> None:
+    from admiral.evaluation.pairing import count_noun
+
     click.echo(
-        f"{output}: {count_noun(len(verdicts), 'statement')}: {flagged} flagged, {incomplete} "
-        f"others with parts that no source covers, {unchecked} not checked",
+        f"{output}: {count_noun(decisions.total(), 'statement')}: {decisions['flag']} to check, "
+        f"{decisions['replace']} to replace, {decisions['keep']} to keep, "
+        f"{decisions['not_checked']} not checked",
         err=True,
     )

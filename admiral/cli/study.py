@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,7 @@ def study_command() -> None:
 @click.option("--output", type=_FILE, required=True, help="HTML page to write.")
 @click.option("--key", type=_FILE, help="Key to write.  [default: the page's name + .key.json]")
 @click.option("--claims", type=_FILE, help="The claims of the verdicts, to show their context.")
+@click.option("--library", metavar="DIR", help="Library, to show whole texts on demand.")
 @click.option("--only-replaced", is_flag=True, help="Only claims that got a better source.")
 @click.option("--limit", type=click.IntRange(min=1), help="Maximum number of claims.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the random order.")
@@ -40,6 +42,7 @@ def build_command(
     output: Path,
     key: Path | None,
     claims: Path | None,
+    library: str | None,
     only_replaced: bool,
     limit: int | None,
     seed: int,
@@ -51,9 +54,11 @@ def build_command(
     no suggestion, are left out: they have nothing to compare.
     """
     from admiral.citations.citation_file import read_citations
+    from admiral.citations.source_collections import source_texts
     from admiral.citations.study_items import key_record, study_items, study_page
     from admiral.citations.verdict_file import read_verdicts
     from admiral.evaluation.pairing import count_noun
+    from admiral.library import Library
     from admiral.storage.atomic_files import encode_record, write_atomically
 
     key = key or output.with_name(f"{output.stem}.key.json")
@@ -68,7 +73,11 @@ def build_command(
         )
     records = list(read_verdicts(verdicts).values())
     contexts = {} if claims is None else {each.id: each for each in read_citations(claims)}
-    items = study_items(records, contexts, seed, only_replaced=only_replaced)[:limit]
+    with Library.open(library) if library else nullcontext() as opened:
+        text = source_texts(opened) if opened else lambda url: None
+        items = study_items(records, contexts, seed, only_replaced=only_replaced, source_text=text)[
+            :limit
+        ]
     if not items:
         raise AdmiralError(
             f"{verdicts}: no claim has both a source that was read and a suggestion. Verify the "
@@ -105,15 +114,24 @@ def _lines(outcome: StudyOutcome) -> list[str]:
         total = sum(counts.values())
         return ", ".join(f"{name} {count} ({count / total:.0%})" for name, count in counts.items())
 
-    kappa = "not defined" if outcome.kappa is None else f"{outcome.kappa:.3f}"
     return [
         f"{outcome.annotators} annotators, {outcome.items} claims, {outcome.annotations} answers",
         f"answers      {shares(dict(outcome.preferences))}",
         f"majorities   {shares(dict(outcome.majorities))}",
-        f"Fleiss' kappa  {kappa}",
+        f"Fleiss' kappa  {_number(outcome.kappa)}",
         f"sign test over majorities  {_test(outcome.by_majority)}",
         f"sign test over answers     {_test(outcome.by_annotation)}",
+        *(
+            f"evidence in {source} sources  {shares(dict(counts))}, kappa "
+            f"{_number(outcome.evidence_kappa[source])}"
+            for source, counts in outcome.evidence.items()
+            if sum(counts.values())
+        ),
     ]
+
+
+def _number(value: float | None) -> str:
+    return "not defined" if value is None else f"{value:.3f}"
 
 
 def _test(test: SignTest) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from admiral.errors import AdmiralError
 from admiral.library.canonical_urls import canonical
@@ -80,6 +81,34 @@ def is_copy(text: str, context: str) -> bool:
     if len(parts) < _LEAST_SHINGLES:
         return False
     return len(parts & shingles(text)) >= COPIED_SHARE * len(parts)
+
+
+def blocked_sites(path: str) -> tuple[str, ...]:
+    """Return the hosts in a file, one a line; empty lines and those with ``#`` are left out.
+
+    `path`: the file; no sites for an empty path. Raises AdmiralError if it cannot be read, or a
+    line is not a host.
+    """
+    if not path:
+        return ()
+    try:
+        lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "is not UTF-8 text"
+        raise AdmiralError(
+            f"setting 'blocked_sites': {path}: cannot be read: {reason}. Give a text file of hosts"
+        ) from error
+    sites = []
+    for number, line in enumerate(lines, 1):
+        site = line.strip()
+        if not site or site.startswith("#"):
+            continue
+        if host(site) != site:
+            raise AdmiralError(
+                f"{path}:{number}: {site!r} is not a host. Write one as example.org, in lower case"
+            )
+        sites.append(site)
+    return tuple(sites)
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,10 +84,15 @@ class CitationCheck(BaseModel):
     """Whether a source supports a claim."""
 
     decision: str = Field(description="keep, flag, or not_checked: the source says nothing.")
+    finding: str | None = Field(
+        description="supported, partly, contradicted or not_found; null if it was not checked."
+    )
+    summary: str = Field(description="The decision and its reason.")
     status: str = Field(description="scored, or why the source was not checked.")
     probability: float | None = Field(description="Estimated probability of full support.")
     passage: str = Field(description="The passage that supports the claim best.")
-    missing: list[str] = Field(description="Words of the claim that the source does not cover.")
+    missing: list[str] = Field(description="What of the claim the source surely lacks.")
+    denied_by: str = Field(description="The sentence that denies the claim; empty without one.")
 
 
 def evidence_page(

@@ -149,6 +149,7 @@ class _Tools:
         page: Annotated[str, Field(description="Title of the page that cites it.")] = "",
     ) -> CitationCheck:
         """Check whether a source supports a claim that cites it, and what it lacks."""
+        from admiral.citations.verdict_wording import summary
         from admiral.library.source_records import Source
         from admiral.serving.retrieval_routes import checked
 
@@ -160,10 +161,13 @@ class _Tools:
         (found,) = verdict.existing
         return CitationCheck(
             decision=verdict.decision,
+            finding=verdict.finding,
+            summary=summary(verdict),
             status=found.status,
             probability=found.probability,
             passage="" if found.passage is None else shortened(found.passage.text),
             missing=list(found.missing),
+            denied_by=found.denied_by,
         )
 
     async def search_titles(

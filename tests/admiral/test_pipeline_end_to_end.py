@@ -99,7 +99,8 @@ def test_proofs_quote_the_evidence(system):
 
 def test_a_long_claim_is_cut_with_a_warning(system):
     claim = "The Danube flows through Vienna. " * 120 + "Zanzibar."
-    (warning,) = system.retrieve(claim, hops=1).warnings
+    sentences, warning = system.retrieve(claim, hops=1).warnings
+    assert sentences.startswith("These are 121 sentences")
     assert "the cross-encoder reads 99, the sentence encoder reads 126" in warning
     assert warning.split("cut from: '")[1].rstrip("…'") in claim
     assert system.retrieve(CLAIMS[1], hops=1).warnings == ()

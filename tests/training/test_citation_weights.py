@@ -68,10 +68,15 @@ def test_fitted_weights_are_read_and_tell_support(files, tmp_path):
     assert "fitted on 27 citations and 9 claims" in done.output
     weights = json.loads(out.read_text())
     assert set(weights["mixed"]) == set(FEATURES)
-    assert (
-        weights["mixed"]["coverage"]["weight"] > 0 > weights["mixed"]["uncovered_names"]["weight"]
+    assert weights["mixed"]["coverage"]["weight"] > 0 > weights["mixed"]["uncovered"]["weight"]
+    config = CitationConfig(
+        weights=str(out),
+        precision="fp32",
+        suggest=False,
+        not_found=0.0,
+        missing_below=1.0,
+        contradicted=1.0,
     )
-    config = CitationConfig(weights=str(out), precision="fp32", suggest=False)
     citer = Citer.over(LoadedSources([BRIDGE]), TermWeights.background(), config)
     good, partly = (
         citer.verify(CitedClaim("1", text, citations=(Citation(BRIDGE.url),))).existing[0]

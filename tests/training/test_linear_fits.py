@@ -17,6 +17,7 @@ from training.citations import (
     fit_missing_words,
     pool_stems,
     read_token_claims,
+    surest_span_is_right,
 )
 from training.feature_fits import (
     fit_binary,
@@ -138,8 +139,11 @@ def test_missing_words_are_fitted(tmp_path):
     assert [claims[0].claim[a:b] for a, b in claims[0].words] == records[0]["claim_tokens"]
     fitted = fit_missing_words(claims, pool_stems([claim.source for claim in claims]))
     for claim in claims:
-        marks = fitted.marks(claim.claim, claim.words, [passage(BRIDGE.text)], 0)
-        assert tuple(marks) == claim.unsupported
+        scores = fitted.scores(claim.claim, claim.words, [passage(BRIDGE.text)], 0)
+        expected = True if any(claim.unsupported) else None
+        assert surest_span_is_right(claim, scores) is expected
+        assert surest_span_is_right(claim, [-1.0] * len(scores)) is None
+        assert surest_span_is_right(claim, [1.0] * len(scores)) is False
     path.write_text('{"claim_tokens": ["a"], "non_supported_spans": [], "evidence": []}\n')
     with pytest.raises(AdmiralError, match=r"tokens.jsonl:1: field 'non_supported_spans'"):
         read_token_claims(path)

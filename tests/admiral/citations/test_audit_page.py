@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -48,7 +49,7 @@ class Links(HTMLParser):
         self.addresses += [value or "" for name, value in attrs if name in ("href", "src")]
 
 
-def source(score, url="https://a.example/x", title="Floods"):
+def source(score, url="https://a.example/x", title="Floods", finding="partly"):
     passage = Passage(url, title, 0, 19, 44, TEXT[19:44])
     return ScoredSource(
         url,
@@ -60,10 +61,11 @@ def source(score, url="https://a.example/x", title="Floods"):
         passage=passage,
         parts=(ScoredPart("The town flooded", 1.5, 0), ScoredPart("in 1962", -2.0, None)),
         missing=("in 1962",),
+        finding=finding,
     )
 
 
-def verdict(text, decision, *existing, suggestions=(), warnings=()):
+def verdict(text, decision, *existing, suggestions=(), warnings=(), tags=(), query=""):
     citations = tuple(Citation(each.url, "7") for each in existing)
     claim = CitedClaim(
         text[:20],
@@ -73,17 +75,17 @@ def verdict(text, decision, *existing, suggestions=(), warnings=()):
         "Before.",
         "After.",
         (0, len(text)),
-        tags=("failed-verification",),
+        tags=tags,
         citations=citations,
     )
-    return CitationVerdict(claim, decision, existing, suggestions, warnings=warnings)
+    return CitationVerdict(claim, decision, existing, suggestions, warnings, query)
 
 
 def page(*verdicts, text=TEXT):
     return "".join(audit_page("Town", verdicts, ["A note."], lambda url: text))
 
 
-def test_statements_are_ordered_by_score_and_unchecked_ones_apart():
+def test_statements_keep_their_order_and_unchecked_ones_are_apart():
     unread = ScoredSource("https://b.example", "", "no_text")
     shown = page(
         verdict("Unread claim.", "not_checked", unread),
@@ -93,34 +95,38 @@ def test_statements_are_ordered_by_score_and_unchecked_ones_apart():
         verdict("Bare claim.", "add", suggestions=(source(2.0),)),
     )
     order = re.findall(r"(Unread|Good|Bad|Both|Bare) claim", shown)
-    assert order == ["Bad", "Both", "Good", "Bare", "Unread"]
+    assert order == ["Good", "Bad", "Both", "Bare", "Unread"]
     assert shown.index("<h2>Not checked</h2>") > shown.index("Bare claim")
 
 
 def test_page_shows_every_part_of_a_verdict():
-    better = source(4.0, "https://c.example/better", "Better floods")
+    better = replace(
+        source(4.0, "https://c.example/better", "Better floods", "supported"),
+        wikitext="{{cite web |url=https://c.example/better |title=Better floods}}",
+    )
     found = Reader(
         page(
             verdict(
                 "The town flooded in 1962.",
                 "replace",
-                source(-1.0),
+                source(-1.0, finding="not_found"),
                 suggestions=(better, source(1.0, title="Third floods")),
                 warnings=("The date is older than the source.",),
+                tags=("dead-link",),
             )
         )
     )
     for said in (
         "Citations of Town",
         "A note.",
-        "Replace: another source supports it better",
-        "Town › History › Floods · tagged failed verification",
-        "Not found in the source: “in 1962”",
+        "Replace: it was not found in the source, and another source supports it",
+        "Town › History › Floods · tagged dead link",
         "[7] Floods",
+        "was not found to say it",
         "support 25% · score -1.00 · above 4% of reference citations",
         "It was dry in May. The town flooded in 1953. Later it dried.",
         "Passage 1, characters 19 to 44",
-        "Better floods",
+        "{{cite web |url=https://c.example/better |title=Better floods}}",
         "Third floods",
         "The date is older than the source.",
     ):
@@ -130,12 +136,49 @@ def test_page_shows_every_part_of_a_verdict():
 
 def test_a_kept_statement_with_missing_parts_is_not_said_to_be_fine():
     shown = Reader(page(verdict("The town flooded in 1962.", "keep", source(1.0)))).text
-    assert "Keep, but part of it was not found in the source" in shown
-    assert "nothing was found against it" not in shown
+    assert "Keep: it was found in the source, but not “in 1962”" in shown
+
+
+def test_what_a_source_denies_is_said_first_and_without_a_percentile():
+    denying = replace(
+        source(3.0, finding="contradicted"), denied_by="The town flooded in 1953.", denial=0.9
+    )
+    shown = Reader(page(verdict("The town flooded in 1962.", "flag", denying))).text
+    assert "Check: the source says otherwise" in shown
+    assert "denies it" in shown
+    assert "reference citations" not in shown
+    assert "It says: The town flooded in 1953." in shown
+
+
+@given(
+    st.sampled_from(["keep", "flag", "replace", "add"]),
+    st.sampled_from(["supported", "partly", "contradicted", "not_found"]),
+    st.booleans(),
+    st.booleans(),
+)
+def test_the_page_never_denies_what_it_shows(decision, finding, suggests, searched):
+    better = (source(5.0, title="Better one", finding="supported"),) * suggests
+    query = "query" * searched
+    shown = Reader(
+        page(verdict("A claim.", decision, source(1.0, finding=finding), suggestions=better,
+                     query=query))
+    ).text  # fmt: skip
+    for said in ("No better source was found", "No other source"):
+        assert not (suggests and said in shown)
+    assert ("Better one" in shown) is suggests
+    assert ("No better source was found" in shown) <= searched
+
+
+def test_a_tag_of_editors_is_the_reason():
+    tagged = verdict(
+        "A claim.", "flag", source(3.0, finding="supported"), tags=("failed-verification",)
+    )
+    shown = Reader(page(tagged)).text
+    assert "Check: editors have tagged it as failing verification, though it seems" in shown
 
 
 def test_missing_parts_are_marked_in_the_claim():
-    shown = page(verdict("The town flooded in 1962.", "flag", source(-1.0)))
+    shown = page(verdict("The town flooded in 1962.", "keep", source(-1.0)))
     assert re.search(r'flooded</bdi> <span class="lacks"><bdi>in 1962</bdi></span>', shown)
 
 
@@ -150,7 +193,7 @@ def test_a_source_that_was_not_checked_is_not_said_to_fail(status):
     shown = Reader(page(verdict("A claim.", "not_checked", ScoredSource("", "B", status)))).text
     article = shown[shown.index("Not checked: ") :]
     assert "fail" not in article.replace("failed verification", "")
-    assert "does not seem to support" not in shown
+    assert "not found" not in article
 
 
 def test_policy_allows_only_the_own_script():

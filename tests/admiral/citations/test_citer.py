@@ -8,7 +8,7 @@ import pytest
 
 from admiral.citations.citation_records import Citation
 from admiral.citations.citation_settings import CitationConfig, load_citation_config
-from admiral.citations.citer import Citer, decision_rule
+from admiral.citations.citer import Citer, decision_rule, finding_rule, sentence_batches
 from admiral.citations.coverage_verifier import TermWeights
 from admiral.citations.source_collections import LoadedSources
 from admiral.citations.verdict_file import verdict_record
@@ -126,7 +126,7 @@ def test_a_source_with_the_value_changed_scores_lower(citer):
     assert right.score is not None
     assert wrong.score is not None
     assert right.score > wrong.score
-    assert (right.missing, wrong.missing) == ((), ("in 1934",))
+    assert right.finding == "supported"
 
 
 def test_batches_give_the_same_as_claims_alone(citer):
@@ -149,6 +149,8 @@ def test_an_audit_begins_with_the_lowest_score(citer):
         replace(CLAIM, id="bad", citations=(Citation(HARBOUR.url),)),
     ]
     assert [v.claim.id for v in citer.audit(claims)] == ["bad", "good", "unread"]
+    tagged = replace(CLAIM, id="tagged", tags=("failed-verification",))
+    assert next(v.claim.id for v in citer.audit([*claims, tagged])) == "tagged"
 
 
 def test_suggestions_for_a_statement(citer):
@@ -194,13 +196,11 @@ def test_thresholds_follow_the_settings():
     from admiral.citations.citation_weights import CitationWeights
 
     calibration = CitationWeights.bundled().calibrations["coverage"]
-    rule = decision_rule(FAST, calibration)
-    assert calibration.percentile(rule.fail) == pytest.approx(10)
-    assert calibration.probability(rule.accept) == pytest.approx(0.3)
-    by_probability = decision_rule(replace(FAST, fail_probability=0.5), calibration)
-    assert calibration.probability(by_probability.fail) == pytest.approx(0.5)
-    unknown = decision_rule(replace(FAST, fail_below=-3.0), None)
-    assert (unknown.fail, unknown.accept) == (-3.0, 0.0)
+    rule = finding_rule(replace(FAST, not_found=0.2, supported=0.7), calibration)
+    assert (rule.not_found, rule.supported) == (0.2, 0.7)
+    unknown = finding_rule(replace(FAST, fail_below=-3.0), None)
+    assert (unknown.not_found, unknown.supported) == (-3.0, 0.0)
+    assert decision_rule(FAST, None).margin == FAST.margin
 
 
 @pytest.mark.parametrize(
@@ -208,7 +208,7 @@ def test_thresholds_follow_the_settings():
     [
         ("verifier=best", "verifier"),
         ("verifier=cross-encoder classifier=", "classifier"),
-        ("fail_percentile=101", "fail_percentile"),
+        ("not_found=1.01", "not_found"),
         ("k=0", "k"),
         ("kk=1", "kk"),
     ],
@@ -245,11 +245,44 @@ def test_sources_that_stand_together_are_judged_together(library, citer):
     assert verdict.together.score > max(alone)
     assert verdict.existing_score == verdict.together.score
     assert verdict_record(verdict)["together"]["score"] == round(verdict.together.score, 6)
-    fail = (max(alone) + verdict.together.score) / 2
-    with Citer.open(library, config=FAST) as strict:
-        strict._rule = replace(strict._rule, fail=fail)
+    probabilities = [one.probability for one in verdict.existing if one.probability is not None]
+    assert verdict.together.probability is not None
+    between = (max(probabilities) + verdict.together.probability) / 2
+    with Citer.open(library, config=replace(FAST, not_found=between, supported=1.0)) as strict:
         assert strict.verify(claim(both, BRIDGE.url)).flagged
         assert strict.verify(claim(both, BRIDGE.url, HARBOUR.url)).decision == "keep"
+
+
+JOINED = "The Eastern Bridge was opened in 1932 and the lighthouse was first lit in 1911."
+
+
+def test_the_part_that_a_mark_covers_is_judged(citer):
+    """The source has the first half of the sentence only, and the mark covers only that."""
+    part = claim("The Eastern Bridge was opened in 1932.", BRIDGE.url)
+    sentence = claim(JOINED, BRIDGE.url)
+    marked = replace(sentence, span=(0, JOINED.index(" and")))
+    alone, whole, covered = (citer.verify(one).existing_score for one in (part, sentence, marked))
+    assert covered == alone
+    assert whole < alone
+    assert verdict_record(citer.verify(marked))["covered"] == part.claim
+
+
+def test_the_marks_of_a_sentence_are_judged_together(citer):
+    """The second mark stands after a half that the first mark's source has."""
+    half = JOINED.index(" and")
+    first = replace(claim(JOINED, HARBOUR.url, id="a"), span=(0, half))
+    second = replace(claim(JOINED, BRIDGE.url, id="b"), span=(half, len(JOINED)))
+    second = replace(second, citations=(Citation(BRIDGE.url, name="2"),))
+    verdict, _ = citer.verify_many([first, second])
+    assert verdict.finding == "not_found"
+    assert (verdict.decision, verdict.supported_beside) == ("keep", ("2",))
+    assert citer.verify(first).flagged
+
+
+def test_the_marks_of_a_sentence_are_in_one_batch():
+    claims = [claim(text, id=f"{n}") for n, text in enumerate("AABBBCDD")]
+    batches = list(sentence_batches(claims, 2))
+    assert ["".join(one.claim for one in batch) for batch in batches] == ["AA", "BBB", "CDD"]
 
 
 def test_one_source_cited_twice_or_a_source_that_is_not_read_is_not_several(citer):

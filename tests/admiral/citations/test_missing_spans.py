@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,7 +13,8 @@ from proofs.logic.words import word_spans
 from tests.admiral.citations.cited_pages import BRIDGE, HARBOUR, passage
 from tests.proofs.hostile_texts import texts
 
-MISSING = CitationWeights.bundled().missing
+# The bundled threshold names only what is sure; a lower one shows what is marked.
+MISSING = replace(CitationWeights.bundled().missing, threshold=1.9)
 PASSAGES = [passage(BRIDGE.text), passage(HARBOUR.text, 1)]
 
 
@@ -24,16 +27,23 @@ def test_nothing_is_missing_from_a_sentence_of_the_source():
     assert MISSING.spans("It is 320 metres long and crosses the river Orr.", PASSAGES, 0) == ()
 
 
+def test_the_surest_part_comes_first():
+    claim = "The Eastern Bridge, opened in 1932 by Zoe Quill of Zanzibar, is 320 metres wide."
+    spans = MISSING.spans(claim, PASSAGES, 0)
+    assert len(spans) > 1
+    assert "Zanzibar" in spans[0]
+
+
 def test_neighbours_make_one_span():
     claim = "The Eastern Bridge was painted bright yellow by Zoe Quill."
     assert MISSING.spans(claim, PASSAGES, 0) == ("painted bright yellow by Zoe Quill",)
 
 
 @given(st.sampled_from([0, 1]), texts(0, 20))
-def test_spans_are_parts_of_the_claim_in_order(best, claim):
-    end = 0
-    for span in MISSING.spans(claim, PASSAGES, best):
-        end = claim.index(span, end) + len(span)
+def test_spans_are_parts_of_the_claim(best, claim):
+    spans = MISSING.spans(claim, PASSAGES, best)
+    assert all(span in claim for span in spans)
+    assert sum(map(len, spans)) <= len(claim)
     words = word_spans(claim)
     rows = word_features(claim, words, PASSAGES, best)
     assert [len(row) for row in rows] == [len(WORD_FEATURES)] * len(words)

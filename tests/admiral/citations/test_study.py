@@ -161,19 +161,25 @@ def built(folder):
     return page, key
 
 
-def answer(page, key, path, preference, count=10):
-    """Write answers as the page exports them, always for the same kind of source."""
+def answer(page, key, path, preference, count=10, evidence=None):
+    """Write answers as the page exports them, always for the same kind of source.
+
+    `evidence`: label of the existing and of the suggested sources.
+    """
     text = page.read_text()
     (study,) = re.findall(r'data-study="(\w+)"', text)
     names = re.findall(r'data-item="(\w+)"', text)[:count]
     items = json.loads(key.read_text())["items"]
     other = {"first": "second", "second": "first"}
-    answers = {}
+    answers, labels = {}, {}
     for name in names:
         existing = items[name]["existing"]
         side = {"existing": existing, "suggested": other[existing], "neither": "neither"}
         answers[name] = side[preference]
-    path.write_text(json.dumps({"study": study, "annotator": "a", "answers": answers}))
+        if evidence is not None:
+            labels[name] = dict(zip((existing, other[existing]), evidence, strict=True))
+    record = {"study": study, "annotator": "a", "answers": answers, "evidence": labels}
+    path.write_text(json.dumps(record))
     return path
 
 
@@ -196,6 +202,40 @@ def test_a_study_from_page_to_score(tmp_path):
     printed = run("score", *files, "--key", key)
     assert "suggested 18 (82%)" in printed
     assert "p = 0.0009766 one-tailed, 0.001953 two-tailed" in printed
+
+
+def test_labels_of_evidence_are_counted_by_source(tmp_path):
+    page, key = built(tmp_path)
+    files = [
+        answer(page, key, tmp_path / "1.json", "suggested", 6, ("none", "enough")),
+        answer(page, key, tmp_path / "2.json", "suggested", 4, ("partly", "enough")),
+        answer(page, key, tmp_path / "3.json", "existing", 2),
+    ]
+    record = json.loads(run("score", *files, "--key", key, "--json"))
+    assert record["evidence"] == {
+        "existing": {"enough": 0, "partly": 4, "none": 6},
+        "suggested": {"enough": 10, "partly": 0, "none": 0},
+    }
+    assert record["evidence_kappa"] == {"existing": -1.0, "suggested": None}
+    printed = run("score", *files, "--key", key)
+    assert "evidence in existing sources  enough 0 (0%), partly 4 (40%), none 6 (60%)" in printed
+
+
+def test_a_label_that_is_none_is_refused(tmp_path):
+    page, key = built(tmp_path)
+    path = answer(page, key, tmp_path / "1.json", "existing", 1, ("some", "enough"))
+    with pytest.raises(AdmiralError, match=r"evidence\.\w+\.(first|second): is 'some'"):
+        run("score", path, "--key", key)
+
+
+def test_whole_texts_are_shown_on_demand_and_name_no_source():
+    texts = {"https://cited.example": "Line one.\nLine two.", "https://other.example": "<b>Other"}
+    items = study_items(RECORDS[:3], {}, 1, source_text=texts.get)
+    shown = "".join(study_page(items))
+    assert Reader(shown).tags.count("details") == 6
+    assert "Line two." in Reader(shown).text
+    assert "&lt;b&gt;Other" in shown
+    assert "https:" not in shown
 
 
 def test_a_key_is_not_replaced_by_accident(tmp_path):

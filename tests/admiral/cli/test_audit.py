@@ -41,7 +41,7 @@ def test_a_page_of_the_demo(library, tmp_path):
     page = DEMO / "pages" / "Hubble_Space_Telescope.wiki"
     result = run(page, "--library", library, "--output", output)
     assert re.search(
-        r"audit\.html: 7 statements: [1-7] flagged, \d others with parts .*, \d not checked",
+        r"audit\.html: 7 statements: \d to check, \d to replace, \d to keep, \d not checked",
         result.output,
     )
     found = Reader(output.read_text())
@@ -49,8 +49,75 @@ def test_a_page_of_the_demo(library, tmp_path):
     assert "Citations of Hubble Space Telescope" in found.text
     # The statement whose source is another page of the demo comes first, and that is suggested.
     first = found.text[found.text.index("least support first") :]
-    assert first.index("It was composed of 342 exposures.") < first.index("Keep")
-    assert "Ten days in December" in first[: first.index("Keep")]
+    assert first.index("It was composed of 342 exposures.") < first.index("Keep:")
+    assert "Ten days in December" in first[: first.index("Keep:")]
+
+
+def test_a_folder_of_pages_and_its_work_list(library, tmp_path):
+    pages, output = tmp_path / "pages", tmp_path / "work"
+    pages.mkdir()
+    names = ["Hubble_Space_Telescope.wiki", *sorted(p.name for p in (DEMO / "pages").iterdir())[:1]]
+    for name in dict.fromkeys(names):
+        (pages / name).write_bytes((DEMO / "pages" / name).read_bytes())
+    options = ("--library", library, "--output", output)
+    result = run("--pages", pages, *options)
+    assert re.search(r"index\.html: \d+ statements: \d+ to check", result.output)
+    records = [json.loads(line) for line in (output / "worklist.jsonl").read_text().splitlines()]
+    assert {record["audit"] for record in records} >= {"Hubble_Space_Telescope.html"}
+    assert [record["urgency"] for record in records] == sorted(one["urgency"] for one in records)
+    index = (output / "index.html").read_text()
+    flagged = [record for record in records if record["flagged"]]
+    assert flagged
+    for record in flagged:
+        assert record["summary"] in Reader(index).text
+    (target,) = re.findall(r'href="(Hubble_Space_Telescope\.html)#(\w+)"', index)[:1]
+    assert f'id="{target[1]}"' in (output / target[0]).read_text()
+    # What is done is kept, and a page that is missing is made again.
+    kept = (output / "Hubble_Space_Telescope.html").stat().st_mtime_ns
+    other = next(p for p in output.glob("*.jsonl") if p.stem not in ("worklist", names[0][:-5]))
+    before = other.read_bytes()
+    other.unlink()
+    run("--pages", pages, *options)
+    assert (output / "Hubble_Space_Telescope.html").stat().st_mtime_ns == kept
+    assert [_untimed(line) for line in other.read_bytes().splitlines()] == [
+        _untimed(line) for line in before.splitlines()
+    ]
+    with pytest.raises(AdmiralError, match="was written with other settings"):
+        run("--pages", pages, *options, "--set", "supported=0.9")
+
+
+def _untimed(line):
+    return json.loads(line) | {"seconds": 0}
+
+
+def test_errors_of_folders(library, tmp_path):
+    (tmp_path / "pages").mkdir()
+    options = ("--library", library, "--output")
+    with pytest.raises(AdmiralError, match="holds no files"):
+        run("--pages", tmp_path / "pages", *options, tmp_path / "work")
+    (tmp_path / "pages" / "A.wiki").write_text("It rained.")
+    with pytest.raises(AdmiralError, match="is not empty and holds no work list"):
+        run("--pages", tmp_path / "pages", *options, tmp_path / "pages" / "..")
+    assert run(*options, tmp_path / "work").exit_code == 2
+
+
+def test_sites_of_a_block_list_are_not_suggested(library, tmp_path):
+    page = DEMO / "pages" / "Hubble_Space_Telescope.wiki"
+    blocked = tmp_path / "blocked.txt"
+    blocked.write_text("# agencies\n\nhttps://nasa.gov/\n")
+    options = ("--library", library, "--output", tmp_path / "audit.html")
+    block = ("--set", f"blocked_sites={blocked}")
+    with pytest.raises(AdmiralError, match=r"blocked\.txt:3: 'https://nasa.gov/' is not a host"):
+        run(page, *options, *block)
+    sites = {
+        json.loads(line)["url"].split("/")[2].removeprefix("www.")
+        for line in (DEMO / "sources.jsonl").read_text().splitlines()
+    }
+    blocked.write_text("\n".join(sites))
+    run(page, *options, *block)
+    assert "of a blocked site, so it was not checked" in (
+        Reader((tmp_path / "audit.html").read_text()).text.lower()
+    )
 
 
 def test_statuses_of_the_demo_are_those_of_its_gold_file(library):
