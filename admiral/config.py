@@ -83,7 +83,7 @@ class RetrievalConfig:
     max_evidence: int = setting(
         8,
         "Sentences kept of longer claims, which need more documents: one more for each three "
-        "words, and no more than this. If it is not above `evidence`, all claims have as many.",
+        "words, and no more than this. The search builds on the first `evidence` of them.",
         bounds=_COUNT,
     )
     evidence_per_document: int = setting(

@@ -69,7 +69,7 @@ def _samples_of_hop(
     rerank_documents: int,
     rng: random.Random,
 ) -> Iterator[Sample]:
-    evidence = tuple((s.title, s.text) for s in state.hops[number].evidence)
+    evidence = tuple((s.title, s.text) for s in state.records[number].leading)
     if evidence and not claim.has_alternatives:
         sample = RetrieveSample(claim.claim, evidence, number + 1, claim.titles)
         if sample.targets():

@@ -214,8 +214,8 @@ def document_features(state: SearchState) -> dict[str, tuple[float, ...]]:
     read_last = _reciprocal_ranks(later.hop.read)
     mentioned_last = _reciprocal_ranks(in_reading_order(last.mentioned, [last.hop.read]))
     mentioned_share = _shares([record.mentioned for record in records])
-    evidence = [[s.title for s in record.hop.evidence] for record in records]
-    evidence_last = _reciprocal_positions(s.title for s in last.hop.evidence)
+    evidence = [[s.title for s in record.leading] for record in records]
+    evidence_last = _reciprocal_positions(s.title for s in last.leading)
     evidence_share = _shares(evidence)
     claim_mentions = _reciprocal_positions(state.claim_mentions)
     scores_first, scores_last = z_scores(first.best_scores), z_scores(last.best_scores)

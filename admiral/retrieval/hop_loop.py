@@ -172,14 +172,14 @@ class HopLoop:
         self._report(batch, "generating documents")
         expanded = self._stages.hop_retriever.expand(
             [state.claim.text for state in batch],
-            [state.evidence for state in batch],
+            [state.leading for state in batch],
             [len(state.records) for state in batch],
         )
         if self._stages.graph is not None:
             with timed("graph"):
                 close = self._stages.graph.rank(
                     [state.claim.text for state in batch],
-                    [state.evidence for state in batch],
+                    [state.leading for state in batch],
                     self._config.rerank_documents,
                 )
             for state, titles in zip(batch, close, strict=True):
@@ -268,7 +268,7 @@ class HopLoop:
         with timed("title_scores"):
             return scorer.score(
                 [state.claim.text for state in batch],
-                [state.evidence for state in batch],
+                [state.leading for state in batch],
                 [len(state.records) for state in batch],
                 [[document.title for document in read] for read in documents],
             )
@@ -303,13 +303,14 @@ class HopLoop:
     ) -> HopRecord:
         """Return what a hop has found if it keeps this evidence, with how close documents are."""
         finder = self._stages.mention_finder
-        mentioned = finder.in_evidence(evidence) if finder is not None else []
-        record = state.reading(scored, evidence, title_scores, mentioned)
+        leading = evidence[: self._config.evidence]
+        mentioned = finder.in_evidence(leading) if finder is not None else []
+        record = state.reading(scored, evidence, title_scores, mentioned, leading)
         stage = self._stages.graph_proximity
         if stage is None:
             return record
         found = found_titles(state.with_record(record))
-        (close,) = stage.proximity([state.claim.text], [evidence], [found])
+        (close,) = stage.proximity([state.claim.text], [leading], [found])
         return replace(record, proximity=close)
 
     def _best(self, state: SearchState, scored: Sequence[Sentence]) -> tuple[Sentence, ...]:

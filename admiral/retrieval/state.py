@@ -41,8 +41,11 @@ class HopRecord:
     title_scores
         The generative scores of these documents: the log probability that the model, given the
         evidence of the hop before, names each of them.
+    leading
+        The first sentences of its evidence, on which later hops and the ranking build. The others
+        complete the evidence; they would only distract the search.
     mentioned
-        The titles that its evidence mentions.
+        The titles that the leading sentences mention.
     proximity
         How close documents are in the graph to the claim and to its evidence.
     """
@@ -51,6 +54,7 @@ class HopRecord:
     document_sets: Sequence[DocumentSet]
     best_scores: Mapping[str, float] = field(default_factory=dict)
     title_scores: Mapping[str, float] = field(default_factory=dict)
+    leading: Sequence[Sentence] = ()
     mentioned: Sequence[str] = ()
     proximity: Mapping[str, Proximity] = field(default_factory=dict)
 
@@ -97,6 +101,11 @@ class SearchState:
         return self.records[-1].hop.evidence if self.records else ()
 
     @property
+    def leading(self) -> Sequence[Sentence]:
+        """The sentences of the last hop's evidence that the next hop builds on."""
+        return self.records[-1].leading if self.records else ()
+
+    @property
     def next_titles(self) -> Sequence[str]:
         """The titles that the evidence of the last hop mentions."""
         return self.records[-1].mentioned if self.records else ()
@@ -113,7 +122,7 @@ class SearchState:
         if not self.records:
             return candidates[:count]
         in_sets = list(dict.fromkeys(t for s in self.next_sets for t in s.titles))
-        in_evidence = dict.fromkeys(sentence.title for sentence in self.evidence)
+        in_evidence = dict.fromkeys(sentence.title for sentence in self.leading)
         new_titles = interleaved(in_sets, self.next_titles, candidates, self.graph_titles)
         return list(dict.fromkeys([*in_evidence, *new_titles]))[: max(count, len(in_evidence) + 1)]
 
@@ -124,11 +133,11 @@ class SearchState:
         the hop before: all of its documents but the last one, which is new. Without document sets,
         as many documents are kept, those of the best evidence.
         """
-        best = {s.title: s for s in reversed(self.evidence)}  # the first and best sentence wins
+        best = {s.title: s for s in reversed(self.leading)}  # the first and best sentence wins
         if self.next_sets:
             kept = self.next_sets[0].titles[:-1]
         else:
-            kept = tuple(dict.fromkeys(s.title for s in self.evidence))[: len(self.records)]
+            kept = tuple(dict.fromkeys(s.title for s in self.leading))[: len(self.records)]
         return [best[title] for title in kept if title in best]
 
     def reading(
@@ -137,8 +146,11 @@ class SearchState:
         evidence: tuple[Sentence, ...] = (),
         title_scores: Mapping[str, float] | None = None,
         mentioned: Sequence[str] = (),
+        leading: Sequence[Sentence] | None = None,
     ) -> HopRecord:
         """Return the record of the next hop, not yet judged, if it keeps this evidence.
+
+        All evidence leads unless `leading` is given.
 
         The document sets of the first hop, `D_1`, are one for each candidate, sorted by their best
         sentences, which are given best first; candidates that were not read come last.
@@ -150,7 +162,14 @@ class SearchState:
             ordered = sorted(self.candidates or (), key=lambda c: rank.get(c.title, len(rank)))
             document_sets = [DocumentSet((c.title,), c.score) for c in ordered]
         hop = Hop(len(self.records) + 1, (), evidence, NOT_JUDGED, 0.0, read)
-        return HopRecord(hop, document_sets, best_scores(sentences), title_scores or {}, mentioned)
+        return HopRecord(
+            hop,
+            document_sets,
+            best_scores(sentences),
+            title_scores or {},
+            evidence if leading is None else leading,
+            mentioned,
+        )
 
     def with_record(self, record: HopRecord) -> SearchState:
         """Return a copy that has completed one more hop, for trying out a choice of evidence."""

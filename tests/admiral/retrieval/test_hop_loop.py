@@ -119,6 +119,24 @@ def test_a_hop_that_changes_nothing_ends_a_dynamic_search() -> None:
     assert (len(changed.hops), changed.stopped) == (4, "max_hops")
 
 
+def test_later_hops_build_on_the_leading_sentences_of_a_long_claim() -> None:
+    claim = "Aster Birch Cedar Dahlia Elder Fern Gorse Holly Iris Juniper Kalmia Larch."
+    reranker, seen = FakeReranker({"a": 3, "b": 9, "c": 5}), []
+
+    class Retriever(FakeHopRetriever):
+        def expand(self, claims, evidence, hops):
+            seen.append([titles(tuple(own)) for own in evidence])
+            return super().expand(claims, evidence, hops)
+
+    stages = fake_stages(reranker=reranker, hop_retriever=Retriever())
+    state = run(stages, new_state(claim), hops="2", evidence=1, max_evidence=3)
+    assert titles(state.hops[0].evidence) == ["b", "c", "a"]
+    assert seen == [[["b"]]]
+    assert reranker.calls[1][2] == [[state.hops[0].evidence[0]]]
+    judged = stages.judge.calls[0][1]
+    assert [title for title, _ in judged[0]] == ["b", "c", "a"]
+
+
 class CertainJudge:
     """Supports every claim with some confidence, and by one sentence alone with another."""
 
