@@ -217,7 +217,7 @@ class RetrievalConfig:
         bounds=(0, 1),
     )
     stop_search_at: float = setting(
-        0.95,
+        0.9,
         "Probability that the evidence is sufficient from which a search stops, from hop "
         "`min_hops` on; needs a verifier.",
         bounds=(0, 1),
