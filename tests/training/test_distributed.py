@@ -17,7 +17,6 @@ from training.multitask.multitask_program import train
 from training.multitask.multitask_settings import TrainConfig
 from trie.model.safe_tokenizer import TASKS
 
-
 ONE_LAUNCHED = "accelerate was to launch several processes and launched one"
 
 
