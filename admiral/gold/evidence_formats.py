@@ -181,11 +181,11 @@ def parse_wice(record: dict[str, Any], where: str) -> tuple[list[EvidenceSet], i
     """Parse WiCE's `supporting_sentences`: [[number of a sentence in `evidence`, ...], ...]."""
     page = _list(record.get("evidence"), "evidence", where)
     first = page[0] if page and isinstance(page[0], str) else ""
-    title = first.removeprefix(WICE_TITLE) if first.startswith(WICE_TITLE) else ""
-    if not title.strip():
+    given: Any = first.removeprefix(WICE_TITLE) if first.startswith(WICE_TITLE) else ""
+    if not given.strip():
         meta = record.get("meta")
-        title = meta.get("claim_title") if isinstance(meta, dict) else ""
-    title = _title(title, "meta.claim_title", where)
+        given = meta.get("claim_title") if isinstance(meta, dict) else ""
+    title = _title(given, "meta.claim_title", where)
     field = "supporting_sentences"
     sets: list[EvidenceSet] = []
     for numbers in _list(record[field], field, where):

@@ -273,9 +273,9 @@ def claim_of_record(record: dict[str, Any], where: str, number: int) -> Claim:
     text = claim_text(record, where, field)
     meta = record.get("meta")
     if is_wafer(record):
-        sentences = meta.get("sentences") if isinstance(meta, dict) else None
-        known = isinstance(sentences, list) and all(isinstance(each, str) for each in sentences)
-        text = cited_sentence(text, sentences if known else ())
+        given = meta.get("sentences") if isinstance(meta, dict) else None
+        sentences = given if isinstance(given, list) else []
+        text = cited_sentence(text, [each for each in sentences if isinstance(each, str)])
         if not text:
             raise RecordError(where, field, "has no text before [CIT]", "Leave out the record")
     if isinstance(meta, dict) and all(record.get(name) is None for name in id_fields):
