@@ -14,6 +14,7 @@ from typing import Any, get_args
 
 from admiral.citations.citation_records import Citation, CitedClaim, Kind
 from admiral.errors import RecordError
+from admiral.io.published_records import cited_sentence
 from admiral.io.remote import Place
 from admiral.io.streams import json_objects
 from admiral.io.text_cleaning import clean_text
@@ -114,12 +115,7 @@ def _wafer(record: Mapping[str, Any], where: str, default_id: str) -> CitedClaim
     section = parts[1] if len(parts) > 2 else _text(meta, "wikipedia_section", where)
     before, _, after = text.partition(_MARK)
     before = before.rstrip()
-    sentences = _texts(meta, "sentences", where)
-    claim = " ".join(sentences[-1].replace(_MARK, " ").split()) if sentences else ""
-    if not claim:
-        from admiral.io.sentence_splitter import split_sentences
-
-        claim = (split_sentences(before) or [""])[-1]
+    claim = cited_sentence(text, _texts(meta, "sentences", where))
     if not claim:
         raise RecordError(where, "input", "has no text before [CIT]", "Leave out the record")
     head, found, _ = before.rpartition(claim)

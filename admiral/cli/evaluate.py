@@ -72,13 +72,21 @@ def _evaluate_run(
         read_task_claims,
         read_task_predictions,
     )
+    from admiral.gold import is_blind
+    from admiral.io.claims import read_claims
 
     rules = EVALUATION_TASKS[task]
     run = read_task_predictions(rules, predictions)
-    claims = None if gold is None else read_task_claims(rules, gold)
+    claims = None
+    ids = list(run)
+    if gold is not None and submission is not None and task != "qrels" and is_blind(gold):
+        ids = [claim.id for claim in read_claims(gold)]
+        click.echo(f"{gold}: a blind test, of which only the submission is written", err=True)
+    elif gold is not None:
+        claims = read_task_claims(rules, gold)
+        ids = [claim.id for claim in claims]
     result = None if claims is None else evaluate(rules, claims, run, ks)
     if submission is not None:
-        ids = list(run) if claims is None else [claim.id for claim in claims]
         write_submission(submission, task, ids, run)
     if result is None:
         return
@@ -115,8 +123,8 @@ def _task_command(task: str) -> click.Command:
     def command(**options: Any) -> None:
         """Evaluate a run against gold evidence.
 
-        Claims without a result count as wrong. Without --gold, only --submission is written, such
-        as for a blind test set.
+        Claims without a result count as wrong. Without --gold, or with a blind test file for it,
+        only --submission is written.
         """
         _evaluate_run(task, **options)
 

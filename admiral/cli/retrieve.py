@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     "--input",
     "input_path",
     type=click.Path(path_type=Path),
-    help="JSON Lines file of claims, or - for standard input.",
+    help="File of claims: JSON Lines, or as data sets publish them; or - for standard input.",
 )
 @click.option(
     "--output",

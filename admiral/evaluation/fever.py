@@ -38,7 +38,11 @@ def measures(paired: PairedClaims, ks: Sequence[int]) -> list[Measure]:
         if any(pair.gold.sentences for pair in pairs):
             result += sentence_measures(pairs)
     if paired.has_verdicts and any(pair.gold.label for pair in pairs):
-        result += label_measures(pairs)
+        accuracy, score = label_measures(pairs)
+        documents_only = any(p.gold.evidence for p in pairs) and not any(
+            p.gold.sentences for p in pairs
+        )
+        result += [accuracy] if documents_only else [accuracy, score]
     return result
 
 

@@ -70,8 +70,9 @@ EVALUATION_TASKS = {
     task.name: task
     for task in (
         Task(
-            "fever", "FEVER", _DEFAULT_KS, ("fever", "pages", "kilt", "pairs"), _select_all,
-            fever.groups, fever.measures,
+            "fever", "FEVER", _DEFAULT_KS,
+            ("fever", "pages", "kilt", "pairs", "averitec", "ex-fever", "fool-me-twice", "wice"),
+            _select_all, fever.groups, fever.measures,
         ),
         Task(
             "hover", "HoVer", _DEFAULT_KS, ("hover", "pages", "pairs"), _select_all,
@@ -82,7 +83,8 @@ EVALUATION_TASKS = {
             fever.groups, fever.feverous_measures,
         ),
         Task(
-            "qa", "multi-hop questions", (2, 5, 10, 100), ("hipporag", "pages", "pairs"),
+            "qa", "multi-hop questions", (2, 5, 10, 100),
+            ("hipporag", "pages", "pairs", "kilt", "wafer"),
             _select_all, fever.groups, _document_measures,
         ),
         Task(

@@ -1,7 +1,7 @@
 """Claims with gold evidence: one record type, and one reader for all gold formats."""
 
 from admiral.gold.gold_claims import EvidenceSet, GoldClaim, Label, evidence_titles
-from admiral.gold.gold_reader import FORMATS, detect_format, read_gold
+from admiral.gold.gold_reader import FORMATS, detect_format, is_blind, read_gold
 
 __all__ = [
     "FORMATS",
@@ -10,5 +10,6 @@ __all__ = [
     "Label",
     "detect_format",
     "evidence_titles",
+    "is_blind",
     "read_gold",
 ]

@@ -7,6 +7,7 @@ the record has another shape.
 
 from __future__ import annotations
 
+import ast
 import re
 import unicodedata
 from collections.abc import Callable
@@ -17,6 +18,9 @@ from admiral.gold.gold_claims import EvidenceSet
 from admiral.io.text_cleaning import clean_title, fever_title
 
 Parser = Callable[[dict[str, Any], str], tuple[list[EvidenceSet], int]]
+
+#: What precedes the title of the cited page in its first sentence in WiCE.
+WICE_TITLE = "(meta data) TITLE: "
 
 # FEVEROUS element ids, such as `Some title_sentence_3` or `Some title_cell_0_2_1`.
 _ELEMENT = re.compile(
@@ -136,6 +140,85 @@ def parse_hipporag(record: dict[str, Any], where: str) -> tuple[list[EvidenceSet
         if supporting:
             found.append((_title(paragraph.get("title"), f"{field}.title", where), None))
     return [tuple(found)], 0
+
+
+def parse_averitec(record: dict[str, Any], where: str) -> tuple[list[EvidenceSet], int]:
+    """Parse AVeriTeC's `questions`, one set: the URLs of the pages that their answers are from.
+
+    Answers without a URL are left out.
+    """
+    found = []
+    for number, question in enumerate(_objects(record["questions"], "questions", where)):
+        field = f"questions[{number}].answers"
+        for answer in _objects(question.get("answers") or [], field, where):
+            if url := answer.get("source_url"):
+                found.append((_title(url, f"{field}.source_url", where), None))
+    return [tuple(found)], 0
+
+
+def parse_ex_fever(record: dict[str, Any], where: str) -> tuple[list[EvidenceSet], int]:
+    """Parse EX-FEVER's `golden entity`, one set: a list of page ids as Python writes it."""
+    field = "golden entity"
+    try:
+        pages = ast.literal_eval(record[field])
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        pages = None
+    if not isinstance(pages, list):
+        raise _bad(where, field, f"{_shown(record[field])} is not a list of page ids")
+    titles = (fever_title(_title(page, field, where)) for page in pages)
+    return [tuple((title, None) for title in titles)], 0
+
+
+def parse_fool_me_twice(record: dict[str, Any], where: str) -> tuple[list[EvidenceSet], int]:
+    """Parse FoolMeTwice's `wikipedia_page`, one set of one document.
+
+    Its sentences are given by their text, without numbers, and left out.
+    """
+    return [((_title(record["wikipedia_page"], "wikipedia_page", where), None),)], 0
+
+
+def parse_wice(record: dict[str, Any], where: str) -> tuple[list[EvidenceSet], int]:
+    """Parse WiCE's `supporting_sentences`: [[number of a sentence in `evidence`, ...], ...]."""
+    page = _list(record.get("evidence"), "evidence", where)
+    first = page[0] if page and isinstance(page[0], str) else ""
+    given: Any = first.removeprefix(WICE_TITLE) if first.startswith(WICE_TITLE) else ""
+    if not given.strip():
+        meta = record.get("meta")
+        given = meta.get("claim_title") if isinstance(meta, dict) else ""
+    title = _title(given, "meta.claim_title", where)
+    field = "supporting_sentences"
+    sets: list[EvidenceSet] = []
+    for numbers in _list(record[field], field, where):
+        checked = [_number(number, field, where) for number in _list(numbers, field, where)]
+        if checked and max(checked) >= len(page):
+            raise _bad(where, field, f"the page has no sentence {max(checked)}")
+        sets.append(tuple((title, number) for number in checked))
+    return sets, 0
+
+
+def parse_wafer(record: dict[str, Any], where: str) -> tuple[list[EvidenceSet], int]:
+    """Parse WAFER's `output`: the URLs of its answers and their provenance, each a set.
+
+    Citations that failed verification are no evidence.
+    """
+    urls: dict[str, None] = {}
+    for number, output in enumerate(_objects(record["output"], "output", where)):
+        field = f"output[{number}]"
+        if (answer := output.get("answer")) and str(answer).lower() != "failed verification":
+            urls[_title(answer, f"{field}.answer", where)] = None
+        field += ".provenance"
+        for page in _objects(output.get("provenance") or [], field, where):
+            if url := page.get("url"):
+                urls[_title(url, f"{field}.url", where)] = None
+    return [((url, None),) for url in urls], 0
+
+
+def _objects(value: Any, field: str, where: str) -> list[dict[str, Any]]:
+    members = _list(value, field, where)
+    for member in members:
+        if not isinstance(member, dict):
+            raise _bad(where, field, f"{_shown(member)} is not an object")
+    return members
 
 
 def _one_set(record: dict[str, Any], field: str, where: str) -> tuple[list[EvidenceSet], int]:

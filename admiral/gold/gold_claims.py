@@ -34,10 +34,15 @@ class Label(Enum):
 _SPELLINGS = {
     "supports": Label.SUPPORTS,
     "supported": Label.SUPPORTS,
+    "support": Label.SUPPORTS,  # EX-FEVER
     "refutes": Label.REFUTES,
     "refuted": Label.REFUTES,
+    "refute": Label.REFUTES,
     "not enough info": Label.NOT_ENOUGH_INFO,
+    "not enough evidence": Label.NOT_ENOUGH_INFO,  # AVeriTeC
+    "partially supported": Label.NOT_ENOUGH_INFO,  # WiCE
     "not supported": Label.NOT_SUPPORTED,
+    "conflicting evidence/cherrypicking": Label.NOT_SUPPORTED,  # AVeriTeC
 }
 
 

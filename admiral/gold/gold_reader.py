@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from admiral.errors import AdmiralError, RecordError
 from admiral.gold import evidence_formats
 from admiral.gold.gold_claims import EvidenceSet, GoldClaim, Label
-from admiral.io.claims import claim_id, claim_text
+from admiral.io.claims import claim_of_record
+from admiral.io.published_records import (
+    PlacedRecord,
+    array_records,
+    begins_table,
+    is_empty_example,
+    is_wafer,
+    table_records,
+)
 from admiral.io.streams import parse_object, record_lines
 
 # Format -> its parser, and the fields of which a record must have at least one.
@@ -22,12 +30,15 @@ _PARSERS: dict[str, tuple[evidence_formats.Parser, tuple[str, ...]]] = {
     "kilt": (evidence_formats.parse_kilt, ("output",)),
     "pages": (evidence_formats.parse_pages, ("gold_title_sets", "gold", "gold_pages_union")),
     "hipporag": (evidence_formats.parse_hipporag, ("supporting_facts", "paragraphs")),
+    "averitec": (evidence_formats.parse_averitec, ("questions",)),
+    "ex-fever": (evidence_formats.parse_ex_fever, ("golden entity",)),
+    "fool-me-twice": (evidence_formats.parse_fool_me_twice, ("wikipedia_page",)),
+    "wice": (evidence_formats.parse_wice, ("supporting_sentences",)),
+    "wafer": (evidence_formats.parse_wafer, ("output",)),
 }
 FORMATS = tuple(_PARSERS)
-# Fields of the claim's text that are not called `claim`.
-_TEXT_FIELDS = {"kilt": "input", "hipporag": "question"}
-# Fields of the claim's id, where there are more than `id` and `uid`.
-_ID_FIELDS = {"hipporag": ("_id", "id", "uid")}
+# Formats that a field of a record tells, in the order in which they are tried.
+_TOLD_BY_FIELD = ("hover", "kilt", "averitec", "ex-fever", "fool-me-twice", "wice")
 # A larger number is an error of the file; groups of claims by hops are counted in 64 bits.
 _MOST_HOPS = 1_000_000
 _EXAMPLE = '{"claim": "...", "evidence": [["title", 0]]}'
@@ -36,8 +47,9 @@ _EXAMPLE = '{"claim": "...", "evidence": [["title", 0]]}'
 def read_gold(path: Path, name: str | None = None) -> Iterator[GoldClaim]:
     """Yield the claims of a file with their gold evidence, in order.
 
-    The file is JSON Lines, compressed or not, or one JSON list as in HoVer's official files (a list
-    is read into memory as a whole). Claims have the same ids as in `admiral.io.claims.read_claims`.
+    The file is JSON Lines, one JSON list as in HoVer's official files (read into memory as a whole)
+    or CSV with a heading; compressed or not. Claims and their ids are read as in
+    `admiral.io.claims.read_claims`, which accepts the same files.
     Without a name, the format is detected from the first record that has evidence. The formats are:
 
     ``pairs``
@@ -57,6 +69,17 @@ def read_gold(path: Path, name: str | None = None) -> Iterator[GoldClaim]:
     ``hipporag``
         `question`, and `supporting_facts`: [[title, sentence number], ...], of which only the
         titles are read, or `paragraphs`: [{"title": ..., "is_supporting": true}, ...].
+    ``averitec``
+        `questions`: [{"answers": [{"source_url": ...}, ...]}, ...], one set of pages by their URLs.
+    ``ex-fever``
+        `golden entity` in CSV: a list of page ids in Python's notation, one set.
+    ``fool-me-twice``
+        `wikipedia_page`: the title of the one page.
+    ``wice``
+        `supporting_sentences`: [[sentence number, ...], ...], alternative sets of the sentences
+        `evidence`. The title is in its first one, or else that of the article (`meta.claim_title`).
+    ``wafer``
+        `output`: [{"answer": URL}, ...], each page a set of its own.
 
     `name`: one of `FORMATS`; None to detect the format. Raises RecordError for a bad record, naming
     file, line, field and remedy. Raises AdmiralError if the file cannot be read or holds no claims,
@@ -66,8 +89,6 @@ def read_gold(path: Path, name: str | None = None) -> Iterator[GoldClaim]:
         raise AdmiralError(f"gold format {name!r}: there are {', '.join(FORMATS)}")
     seen: dict[str, str] = {}
     for where, number, record in _records(path):
-        if number == 1 and record.get("claim") == "" == record.get("id"):
-            continue  # FEVEROUS's official files begin with an empty example
         name = name or _record_format(record, where)
         claim = _claim(record, name, where, number)
         if claim.id in seen:
@@ -85,6 +106,15 @@ def detect_format(path: Path) -> str | None:
     return next(filter(None, names), None)
 
 
+def is_blind(path: Path) -> bool:
+    """Return whether no record of a file has a label or a field for evidence, as in blind tests.
+
+    Raises AdmiralError if the file cannot be read.
+    """
+    fields = {"label", *(field for _, names in _PARSERS.values() for field in names)}
+    return not any(record.get(field) for _, _, record in _records(path) for field in fields)
+
+
 def _record_format(record: dict[str, Any], where: str) -> str | None:
     """Return the format of a record; None if its evidence is empty, as it can be in any format.
 
@@ -92,7 +122,9 @@ def _record_format(record: dict[str, Any], where: str) -> str | None:
     """
     if "paragraphs" in record or ("question" in record and "supporting_facts" in record):
         return "hipporag"
-    for name in ("hover", "kilt"):
+    if is_wafer(record):
+        return "wafer"
+    for name in _TOLD_BY_FIELD:
         if any(field in record for field in _PARSERS[name][1]):
             return name
     evidence = record.get("evidence")
@@ -101,7 +133,11 @@ def _record_format(record: dict[str, Any], where: str) -> str | None:
             return "pages"
         fields = sorted({field for _, names in _PARSERS.values() for field in names})
         problem = "no gold evidence: none of the fields " + ", ".join(fields)
-        raise RecordError(where, "", problem, f"Give evidence, as in {_EXAMPLE}")
+        remedy = (
+            f"Give evidence, as in {_EXAMPLE}. Of a blind test, only the submission can be "
+            "written: add --submission FILE"
+        )
+        raise RecordError(where, "", problem, remedy)
     first = evidence[0] if isinstance(evidence, list) and evidence else None
     if isinstance(first, dict):
         return "feverous"
@@ -124,9 +160,10 @@ def _claim(record: dict[str, Any], name: str | None, where: str, number: int) ->
     distinct: dict[frozenset[tuple[str, int | None]], EvidenceSet] = {}
     for evidence_set in filter(None, sets):
         distinct.setdefault(frozenset(evidence_set), tuple(dict.fromkeys(evidence_set)))
+    claim = claim_of_record(record, where, number)
     return GoldClaim(
-        claim_id(record, where, number, _ID_FIELDS.get(name or "", ("id", "uid"))),
-        claim_text(record, where, _TEXT_FIELDS.get(name or "", "claim")),
+        claim.id,
+        claim.text,
         _label(record, name, where),
         tuple(distinct.values()),
         _hops(record, where),
@@ -136,19 +173,30 @@ def _claim(record: dict[str, Any], name: str | None, where: str, number: int) ->
 
 
 def _label(record: dict[str, Any], name: str | None, where: str) -> Label | None:
-    field, value = "label", record.get("label")
     if name == "kilt":
-        field = "output[].answer"
-        answers = [output.get("answer") for output in record["output"]]
-        value = next((answer for answer in answers if answer is not None), None)
+        return _label_among_answers(record["output"])
+    value = record.get("label")
     if value is None:
         return None
     try:
-        return Label.parse(value)
+        label = Label.parse(value)
     except (ValueError, AttributeError) as error:
         known = ", ".join(label.value for label in Label)
         problem = f"{value!r} is not a label"
-        raise RecordError(where, field, problem, f"Give one of {known}") from error
+        raise RecordError(where, "label", problem, f"Give one of {known}") from error
+    if name == "wice" and label is Label.NOT_SUPPORTED:
+        return Label.NOT_ENOUGH_INFO  # of a page that does not say it; none is refuted
+    return label
+
+
+def _label_among_answers(outputs: list[dict[str, Any]]) -> Label | None:
+    """Return the label among the answers of KILT, None if they are those of a question."""
+    for output in outputs:
+        try:
+            return Label.parse(output["answer"])
+        except (KeyError, ValueError, AttributeError):
+            continue
+    return None
 
 
 def _hops(record: dict[str, Any], where: str) -> int | None:
@@ -170,25 +218,33 @@ def _ordered(record: dict[str, Any], where: str) -> bool:
     raise RecordError(where, "ordered", f"{value!r} is neither true nor false", "Correct it")
 
 
-def _records(path: Path) -> Iterator[tuple[str, int, dict[str, Any]]]:
-    """Yield (place, number from 1, record) for each line, or each member of a JSON list."""
+def _records(path: Path) -> Iterator[PlacedRecord]:
+    """Yield the records of the file but the empty example of FEVEROUS."""
+    for item in _placed_records(path):
+        if isinstance(item, RecordError):
+            raise item
+        where, number, record = item
+        if not is_empty_example(record, number):
+            yield where, number, record
+
+
+def _placed_records(path: Path) -> Iterator[PlacedRecord | RecordError]:
     lines = record_lines(path, "Write one record a line")
-    for number, line in lines:
-        if number == 1 and line.lstrip().startswith(b"["):
-            yield from _members(path, b"".join([line, *(rest for _, rest in lines)]))
-        else:
+    if (head := next(lines, None)) is None:
+        return
+    first, lines = head[1], chain([head], lines)
+    if first.lstrip().startswith(b"["):
+        yield from array_records(b"".join(line for _, line in lines), str(path), _EXAMPLE)
+    elif begins_table(first.decode("utf-8", "replace")):
+        yield from table_records((_text(line, f"{path}:{n}") for n, line in lines), str(path))
+    else:
+        for number, line in lines:
             where = f"{path}:{number}"
             yield where, number, parse_object(line, where, _EXAMPLE)
 
 
-def _members(path: Path, text: bytes) -> Iterator[tuple[str, int, dict[str, Any]]]:
+def _text(line: bytes, where: str) -> str:
     try:
-        members = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        remedy = "Give one JSON list, or one JSON object on each line"
-        raise RecordError(str(path), "", f"not a JSON list ({error})", remedy) from error
-    for number, record in enumerate(members, 1):
-        where = f"{path}: record {number}"
-        if not isinstance(record, dict):
-            raise RecordError(where, "", "not a JSON object", f"Write it as {_EXAMPLE}")
-        yield where, number, record
+        return line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise RecordError(where, "", "is not UTF-8", "Save the file as UTF-8") from error

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from admiral.errors import AdmiralError, RecordError
 from admiral.gold.gold_claims import GoldClaim
+from admiral.io.published_records import begins_table
 from admiral.io.streams import record_lines
 from admiral.io.trec import id_column, unescape_id
 
@@ -14,12 +15,14 @@ _REMEDY = "Give qrels as BEIR or TREC have them"
 
 
 def is_qrels(path: Path) -> bool:
-    """Return whether a file is in lines of columns, and not in JSON.
+    """Return whether a file is in lines of columns, and neither in JSON nor CSV with claims.
 
     Raises AdmiralError if the file cannot be read.
     """
     first = next(iter(record_lines(path, _REMEDY)), None)
-    return first is not None and not first[1].lstrip().startswith((b"{", b"["))
+    if first is None or first[1].lstrip().startswith((b"{", b"[")):
+        return False
+    return not begins_table(first[1].decode("utf-8", "replace"))
 
 
 def read_qrels(path: Path) -> list[GoldClaim]:

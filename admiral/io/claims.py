@@ -1,4 +1,4 @@
-"""Read claims from JSON Lines files and from standard input, slow streams ahead in a thread."""
+"""Read claims from files and from standard input, slow streams ahead in a thread."""
 
 from __future__ import annotations
 
@@ -12,10 +12,27 @@ from queue import Queue
 from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 from admiral.errors import AdmiralError, RecordError
+from admiral.io.published_records import (
+    PlacedRecord,
+    array_records,
+    begins_array,
+    begins_table,
+    cited_sentence,
+    claim_fields,
+    is_empty_example,
+    is_wafer,
+    table_records,
+)
+from admiral.io.streams import is_compressed, open_binary
 from admiral.io.text_cleaning import clean_text
 from admiral.records import Claim
 
 T = TypeVar("T")
+
+#: A claim with its place, as messages about another claim name it, and as errors name it.
+_PlacedClaim = tuple[str, str, Claim]
+_EXAMPLE = '{"id": "1", "claim": "..."}'
+_ONE_OBJECT = "Each line must be one JSON object"
 
 
 @runtime_checkable
@@ -75,19 +92,26 @@ def evenly_spaced(claims: Sequence[T], limit: int) -> Sequence[T]:
 
 
 def read_claims(path: Path, skip: Skip | None = None) -> Iterator[Claim]:
-    """Yield the claims of a JSON Lines file in order.
+    """Yield the claims of a file in order.
 
-    Each line is an object with the field ``claim`` (text) and optionally ``id`` or ``uid`` (text or
-    an integer); without these, the line number is the id. Lines may also be BEIR's queries, with
-    the fields ``_id`` and ``text``. Other fields and blank lines are ignored. `skip` is called for
-    each bad line, which is then skipped; by default, its error is raised. Raises RecordError for a
-    bad line, naming file, line, field and remedy, or for an id that occurs twice, naming both
-    lines; unless `skip` is given. Raises AdmiralError if the file cannot be read or holds no claim.
+    The file is JSON Lines, one JSON array of objects, or CSV with a heading; compressed or not. The
+    claim is in the field ``claim``, or where a data set has it: ``question`` (HotpotQA), ``input``
+    (KILT, WAFER), ``text`` (BEIR, FoolMeTwice). The id is ``id``, ``uid``, ``claim_id`` or
+    ``_id`` (text or an integer), or that in ``meta`` (WiCE); without these, it is the number of the
+    line, or of the record in an array or in CSV. Other fields, blank lines and the empty example at
+    the head of FEVEROUS's files are ignored. Of WAFER's input, the sentence in front of ``[CIT]``
+    is the claim. `skip` is called for each bad record, which is then skipped; by default, its error
+    is raised. Raises RecordError for a bad record, naming file, place, field and remedy, or for an
+    id that occurs twice, naming both places; unless `skip` is given. Raises AdmiralError if the
+    file cannot be read or holds no claim.
     """
     try:
         with path.open("rb") as file:
-            lines = _lines(file, str(path), skip)
-            yield from _claims(lines, str(path), _claim_of_record, skip)
+            if is_compressed(file.peek(6)[:6]):
+                with open_binary(path) as decompressed:
+                    yield from _claims_of_stream(decompressed, str(path), skip)
+            else:
+                yield from _claims_of_stream(file, str(path), skip)
     except OSError as error:
         raise AdmiralError(f"{path}: the claims cannot be read: {error.strerror}") from error
 
@@ -97,19 +121,13 @@ def stream_claims(
 ) -> Iterator[Claim]:
     """Yield the claims of an open stream as they arrive.
 
-    If the first line that is not blank begins with ``{``, the stream is JSON Lines as in
-    `read_claims`. In any other stream, each line is a claim as plain text, whose id is the line
-    number, or a JSON object as in `read_claims`. `name` is that of the stream, for messages. Raises
-    RecordError or AdmiralError as in `read_claims`.
+    If the first line that is not blank begins with ``{``, begins an array of objects or is the
+    heading of CSV, the stream is as in `read_claims`; an array is read as a whole. In any other
+    stream, each line is a claim as plain text, whose id is the line number, or a JSON object.
+    `name` is that of the stream, for messages. Raises RecordError or AdmiralError as in
+    `read_claims`.
     """
-    lines = _lines(stream, name, skip)
-    first = next(lines, None)
-    if first is None:
-        raise AdmiralError(
-            f"{name}: holds no claims. Give one per line, as text or as JSON objects"
-        )
-    read = _claim_of_record if first[1].lstrip().startswith("{") else _claim_of_line
-    yield from _claims(chain([first], lines), name, read, skip)
+    yield from _claims_of_stream(stream, name, skip, may_be_text=True)
 
 
 def prefetch_claims(
@@ -140,54 +158,99 @@ def _lines(stream: Iterable[bytes], name: str, skip: Skip | None) -> Iterator[tu
             yield number, text
 
 
-def _claims(
-    lines: Iterable[tuple[int, str]],
-    name: str,
-    read: Callable[[str, str, int], Claim],
-    skip: Skip | None,
+def _claims_of_stream(
+    stream: Iterable[bytes], name: str, skip: Skip | None, *, may_be_text: bool = False
 ) -> Iterator[Claim]:
-    """Yield the claims that `read` returns for a text, its place and its line number."""
-    seen: dict[str, int] = {}
+    lines = _lines(stream, name, skip)
+    if (head := next(lines, None)) is None:
+        remedy = "Give one per line, as text or as JSON objects" if may_be_text else _ONE_OBJECT
+        raise AdmiralError(f"{name}: holds no claims. {remedy}")
+    first, lines = head[1], chain([head], lines)
+    claims: Iterable[_PlacedClaim | RecordError]
+    if begins_array(first):
+        records = array_records("".join(text for _, text in lines), name, _EXAMPLE)
+        claims = _read_records(records)
+    elif begins_table(first):
+        claims = _read_records(table_records((text for _, text in lines), name))
+    else:
+        as_record = not may_be_text or first.lstrip().startswith("{")
+        claims = _read_lines(lines, name, _record_of_line if as_record else _text_or_record)
+    yield from _distinct(claims, name, skip)
+
+
+def _read_lines(
+    lines: Iterable[tuple[int, str]], name: str, read: Callable[[str, str], dict[str, Any] | str]
+) -> Iterator[_PlacedClaim | RecordError]:
+    """Yield the claims of lines, which `read` returns as records or as plain text."""
     for number, text in lines:
         where = f"{name}:{number}"
         try:
-            claim = read(text, where, number)
-            if claim.id in seen:
-                problem = f"{claim.id!r} is also the id of line {seen[claim.id]}"
-                remedy = "Give every claim its own id, or leave the ids out to use line numbers"
-                raise RecordError(where, "id", problem, remedy)
+            content = read(text, where)
         except RecordError as error:
-            if skip is None:
-                raise
-            skip(error)
+            yield error
             continue
-        seen[claim.id] = number
-        yield claim
+        if isinstance(content, str):
+            yield f"line {number}", where, Claim(str(number), content)
+        else:
+            yield from _read_records([(where, number, content)], "line")
+
+
+def _read_records(
+    records: Iterable[PlacedRecord | RecordError], unit: str = "record"
+) -> Iterator[_PlacedClaim | RecordError]:
+    """Yield the claims of records; `unit` is what their numbers count, for messages."""
+    for item in records:
+        if isinstance(item, RecordError):
+            yield item
+            continue
+        where, number, record = item
+        if is_empty_example(record, number):
+            continue
+        try:
+            yield f"{unit} {number}", where, claim_of_record(record, where, number)
+        except RecordError as error:
+            yield error
+
+
+def _distinct(
+    claims: Iterable[_PlacedClaim | RecordError], name: str, skip: Skip | None
+) -> Iterator[Claim]:
+    """Yield the claims whose ids are new; errors go to `skip` or are raised."""
+    seen: dict[str, str] = {}
+    for item in claims:
+        if not isinstance(item, RecordError):
+            shown, where, claim = item
+            if claim.id not in seen:
+                seen[claim.id] = shown
+                yield claim
+                continue
+            problem = f"{claim.id!r} is also the id of {seen[claim.id]}"
+            remedy = "Give every claim its own id, or leave the ids out to use line numbers"
+            item = RecordError(where, "id", problem, remedy)
+        if skip is None:
+            raise item
+        skip(item)
     if not seen:
-        raise AdmiralError(f"{name}: holds no claims. Each line must be one JSON object")
+        raise AdmiralError(f"{name}: holds no claims. {_ONE_OBJECT}")
 
 
-def _claim_of_record(text: str, where: str, number: int) -> Claim:
+def _record_of_line(text: str, where: str) -> dict[str, Any]:
     try:
         record = json.loads(text)
     except json.JSONDecodeError as error:
         problem = f"is not JSON: {error.msg} at character {error.pos + 1}"
-        remedy = 'Each line must be one object such as {"id": "1", "claim": "..."}'
+        remedy = f"Each line must be one object such as {_EXAMPLE}"
         raise RecordError(where, "", problem, remedy) from error
     except (ValueError, RecursionError) as error:  # a huge number or deep nesting
         raise RecordError(where, "", "cannot be parsed", "Correct or remove the line") from error
     if not isinstance(record, dict):
         problem = f"is a JSON {_kind(record)}, not an object"
         raise RecordError(where, "", problem, 'Write it as {"claim": "..."}')
-    if "claim" not in record and "_id" in record and "text" in record:  # a query of BEIR
-        return Claim(claim_id(record, where, number, ("_id",)), claim_text(record, where, "text"))
-    return Claim(claim_id(record, where, number), claim_text(record, where))
+    return record
 
 
-def _claim_of_line(text: str, where: str, number: int) -> Claim:
-    if _is_object(text):
-        return _claim_of_record(text, where, number)
-    return Claim(str(number), clean_text(text))
+def _text_or_record(text: str, where: str) -> dict[str, Any] | str:
+    return _record_of_line(text, where) if _is_object(text) else clean_text(text)
 
 
 def _is_object(text: str) -> bool:
@@ -198,6 +261,26 @@ def _is_object(text: str) -> bool:
     except (ValueError, RecursionError):
         return False
     return True
+
+
+def claim_of_record(record: dict[str, Any], where: str, number: int) -> Claim:
+    """Return the claim of a record of any data set that `read_claims` describes.
+
+    `where`, `number`: place of the record, for messages, and its number, the id of a record without
+    one. Raises RecordError if the claim or its id is missing, empty or of another type.
+    """
+    field, id_fields = claim_fields(record)
+    text = claim_text(record, where, field)
+    meta = record.get("meta")
+    if is_wafer(record):
+        given = meta.get("sentences") if isinstance(meta, dict) else None
+        sentences = given if isinstance(given, list) else []
+        text = cited_sentence(text, [each for each in sentences if isinstance(each, str)])
+        if not text:
+            raise RecordError(where, field, "has no text before [CIT]", "Leave out the record")
+    if isinstance(meta, dict) and all(record.get(name) is None for name in id_fields):
+        return Claim(claim_id(meta, f"{where}, meta", number), text)  # WiCE
+    return Claim(claim_id(record, where, number, id_fields), text)
 
 
 def claim_text(record: dict[str, Any], where: str, field: str = "claim") -> str:

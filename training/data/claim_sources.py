@@ -10,10 +10,7 @@ weights would trust these scores too much, so a fixed share of claims can be hel
 
 from __future__ import annotations
 
-import ast
-import csv
 import hashlib
-import io
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -25,8 +22,9 @@ from typing import Any
 from admiral.errors import AdmiralError, RecordError
 from admiral.gold import FORMATS as GOLD_FORMATS
 from admiral.gold import GoldClaim, Label, read_gold
-from admiral.io.streams import json_objects, open_binary
-from admiral.io.text_cleaning import clean_title, fever_title
+from admiral.gold.evidence_formats import WICE_TITLE
+from admiral.io.streams import json_objects
+from admiral.io.text_cleaning import clean_title
 from admiral.records import Document
 from admiral.retrieval.mentions import base_title
 from training.data.evidence_corpora import Corpus
@@ -50,18 +48,12 @@ ClaimAndPassages = tuple[GoldClaim, tuple[Document, ...]]
 
 _CREAK = {"true": Label.SUPPORTS, "false": Label.REFUTES}
 _FOOL_ME_TWICE = {"SUPPORTS": Label.SUPPORTS, "REFUTES": Label.REFUTES}
-_EX_FEVER = {
-    "SUPPORT": Label.SUPPORTS,
-    "REFUTE": Label.REFUTES,
-    "NOT ENOUGH INFO": Label.NOT_ENOUGH_INFO,
-}
 # Evidence that supports a part of a claim is not sufficient.
 _WICE = {
     "supported": Label.SUPPORTS,
     "partially_supported": Label.NOT_ENOUGH_INFO,
     "not_supported": Label.NOT_ENOUGH_INFO,
 }
-_WICE_TITLE = "(meta data) TITLE: "
 
 
 def hotpotqa(path: Path) -> Iterator[ClaimAndPassages]:
@@ -135,7 +127,7 @@ def wice(path: Path) -> Iterator[ClaimAndPassages]:
         sentences = _field(record, "evidence", list, where)
         if not sentences or not all(isinstance(sentence, str) for sentence in sentences):
             raise RecordError(where, "evidence", "is not a list of sentences", _REMEDY)
-        first = sentences[0].removeprefix(_WICE_TITLE)
+        first = sentences[0].removeprefix(WICE_TITLE)
         meta = _field(record, "meta", dict, where)
         given = first if first != sentences[0] else _field(meta, "claim_title", str, where)
         title = clean_title(given)
@@ -156,33 +148,6 @@ def wice(path: Path) -> Iterator[ClaimAndPassages]:
             ),
             (Document(title, (first, *sentences[1:])),),
         )
-
-
-def ex_fever(path: Path) -> Iterator[ClaimAndPassages]:
-    """Read EX-FEVER: claims in CSV with the titles of their documents in `golden entity`."""
-    with open_binary(path) as stream:
-        rows = csv.DictReader(io.TextIOWrapper(stream, encoding="utf-8-sig", newline=""))
-        try:
-            for number, row in enumerate(rows, start=1):
-                where = f"{path}: row {number}"
-                names = _field(row, "golden entity", str, where)
-                titles = tuple(map(fever_title, _title_list(names, where)))
-                label = _label(row, _EX_FEVER, where)
-                text = _field(row, "claim", str, where)
-                evidence = tuple((title, None) for title in dict.fromkeys(titles))
-                yield GoldClaim(str(number), text, label, (evidence,) if evidence else ()), ()
-        except (UnicodeDecodeError, csv.Error) as error:
-            raise AdmiralError(f"{path}: is not CSV in UTF-8 ({error})") from error
-
-
-def _title_list(text: str, where: str) -> list[str]:
-    try:
-        titles = ast.literal_eval(text)
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        titles = None
-    if not isinstance(titles, list) or not all(isinstance(title, str) for title in titles):
-        raise RecordError(where, "golden entity", "is not a list of titles", _REMEDY)
-    return titles
 
 
 def creak(path: Path) -> Iterator[ClaimAndPassages]:
@@ -257,7 +222,7 @@ _FORMATS: dict[str, tuple[Reader, tuple[str, ...]]] = {
     "hotpotqa": (partial(_read, records=hotpotqa), ("retrieve", "rerank")),
     "fool-me-twice": (partial(_read, records=fool_me_twice), ("rerank",)),
     "wice": (partial(_read, records=wice), ("rerank", "prove")),
-    "ex-fever": (partial(_read, records=ex_fever), ("retrieve",)),
+    "ex-fever": (partial(_gold, name="ex-fever"), ("retrieve",)),
     "creak": (partial(_read, records=creak), ("retrieve",)),
 }
 FORMATS = tuple(_FORMATS)

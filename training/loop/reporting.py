@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
@@ -170,11 +171,28 @@ def open_accelerator(config: LoopSettings, folder: Path) -> Accelerator:
         )
     except (ValueError, ImportError) as error:
         raise AdmiralError(f"{first_line(error)}. Change the precision.") from error
+    if accelerator.num_processes == 1 and several_launched(os.environ):
+        click.echo(
+            "warning: accelerate was to launch several processes and launched one, as it does on "
+            "CPUs. For N processes, use torchrun --nproc_per_node N in place of accelerate launch",
+            err=True,
+        )
     if config.precision == "fp16" and accelerator.device.type == "cpu":
         raise AdmiralError("key 'precision': 'fp16' needs a GPU; choose bf16 or fp32")
     if config.precision != "fp32" and accelerator.device.type == "cuda":
         torch.set_float32_matmul_precision("high")  # for products that autocast leaves in fp32
     return accelerator
+
+
+def several_launched(environment: Mapping[str, str]) -> bool:
+    """Return whether ``accelerate launch`` was to launch several processes without torchrun.
+
+    Its launcher for CPUs then names an address for them, but starts only one, without a rank.
+    """
+    return {
+        "ACCELERATE_USE_CPU",
+        "MASTER_PORT",
+    } <= environment.keys() and "WORLD_SIZE" not in environment
 
 
 def describe_devices(accelerator: Accelerator) -> str:

@@ -72,6 +72,19 @@ def test_submissions_are_written_with_and_without_gold(admiral, gold, run, tmp_p
     assert b"Give --gold FILE, or --submission" in done.stderr
 
 
+def test_a_blind_file_gives_the_order_of_a_submission(admiral, run, tmp_path):
+    blind = written(tmp_path / "blind.jsonl", [{"id": n, "claim": "c"} for n in (9, 3, 1)])
+    out = tmp_path / "s.jsonl"
+    command = ("evaluate", "fever", "--gold", blind, "--predictions", run)
+    done = admiral(*command, "--submission", out)
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert b"a blind test, of which only the submission is written" in done.stderr
+    assert [json.loads(line)["id"] for line in out.read_text().splitlines()] == [9, 3, 1]
+    done = admiral(*command)
+    assert done.returncode == 1
+    assert b"add --submission FILE" in done.stderr
+
+
 def test_errors_are_one_line(admiral, gold, run, tmp_path):
     done = admiral("evaluate", "hover", "--gold", gold, "--predictions", run)
     assert (done.returncode, done.stdout) == (1, b"")

@@ -83,6 +83,15 @@ def test_label_measures():
     assert found["FEVER score"] == pytest.approx([1, 0, 0, 1, 1, 0, 0, nan], nan_ok=True)
 
 
+def test_gold_documents_without_sentences_give_no_fever_score():
+    run = answer(("A", 0), ranking="A")
+    found = values(fever.measures(pairs((gold([("A", None)]), run)), [1]))
+    assert found["label accuracy"] == [1]
+    assert "FEVER score" not in found
+    found = values(fever.measures(pairs((gold([("A", 0)]), run)), [1]))
+    assert found["FEVER score"] == [1]
+
+
 def test_feverous_scores_evidence_of_every_claim():
     lacking = gold([A], label=Label.NOT_ENOUGH_INFO)
     every = pairs(

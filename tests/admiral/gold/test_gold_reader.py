@@ -10,11 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral import AdmiralError, RecordError
-from admiral.gold import FORMATS, Label, read_gold
-from admiral.gold.qrels import read_qrels
+from admiral.gold import FORMATS, Label, is_blind, read_gold
+from admiral.gold.qrels import is_qrels
+from admiral.io.claims import read_claims, stream_claims
+from admiral.records import Claim
 
 DEMO = Path(str(resources.files("admiral"))) / "data" / "demo" / "claims.jsonl"
 ADA, ENGINE = "Ada Lovelace", "Analytical Engine"
+URL = "https://a.example/page"
 CLAIM = "The first program was written for a machine."
 RECORDS = {
     "pairs": {"id": "p", "evidence": [[ADA, 1], [ENGINE, 0], [ADA, 1]], "num_hops": 2},
@@ -52,6 +55,28 @@ RECORDS = {
         "supporting_facts": [[ADA, 1], [ENGINE, 0], [ADA, 2]],
         "context": [[ADA, ["Some.", "More.", "Most."]], [ENGINE, ["It is."]], ["C", ["Other."]]],
     },
+    "averitec": {
+        "id": "a",
+        "questions": [
+            {"answers": [{"answer": "Yes.", "source_url": URL}, {"answer": "It is."}]},
+            {"answers": [{"answer": "No.", "source_url": "https://b.example/"}]},
+            {"question": "Who?"},
+        ],
+    },
+    "ex-fever": {"id": "x", "golden entity": "['Ada_Lovelace', 'Analytical_engine']"},
+    "fool-me-twice": {"id": "m", "wikipedia_page": ADA, "gold_evidence": [{"text": "Some."}]},
+    "wice": {
+        "evidence": [f"(meta data) TITLE: {ADA}", "Some.", "More."],
+        "supporting_sentences": [[1, 2], [2]],
+        "meta": {"id": "w", "claim_title": ENGINE},
+    },
+    "wafer": {
+        "id": "f",
+        "output": [
+            {"answer": URL, "provenance": [{"url": URL}]},
+            {"answer": "failed verification"},
+        ],
+    },
 }
 BOTH = ((ADA, 1), (ENGINE, 0))
 EVIDENCE = {
@@ -62,12 +87,18 @@ EVIDENCE = {
     "kilt": (((ADA, None), (ENGINE, None)), ((ADA, None),)),
     "pages": (((ADA, None), (ENGINE, None)), ((ADA, None),)),
     "hipporag": (((ADA, None), (ENGINE, None)),),
+    "averitec": (((URL, None), ("https://b.example/", None)),),
+    "ex-fever": (((ADA, None), ("Analytical engine", None)),),
+    "fool-me-twice": (((ADA, None),),),
+    "wice": (((ADA, 1), (ADA, 2)), ((ADA, 2),)),
+    "wafer": (((URL, None),),),
 }
-TEXT_FIELDS = {"kilt": "input", "hipporag": "question"}
+TEXT_FIELDS = {"kilt": "input", "hipporag": "question", "fool-me-twice": "text", "wafer": "input"}
 
 
 def record(name, **changes):
-    text = {TEXT_FIELDS.get(name, "claim"): CLAIM}
+    cited = f"Page [SEP] Section [SEP] Before it. {CLAIM} [CIT] After it."
+    text = {TEXT_FIELDS.get(name, "claim"): cited if name == "wafer" else CLAIM}
     return {**text, **RECORDS[name], **changes}
 
 
@@ -83,9 +114,12 @@ def test_every_format_is_read_and_detected(tmp_path, name, named):
     (claim,) = read_gold(path, name if named else None)
     assert claim.claim == CLAIM
     assert claim.evidence == EVIDENCE[name]
-    assert claim.id == {"hover": "h", "hipporag": "q"}.get(name, str(RECORDS[name].get("id")))
+    ids = {"hover": "h", "hipporag": "q", "wice": "w"}
+    assert claim.id == ids.get(name, str(RECORDS[name].get("id")))
+    assert list(read_claims(path)) == [Claim(claim.id, CLAIM)]
     assert claim.n_ignored_elements == (4 if name == "feverous" else 0)
-    assert claim.hops == (2 if name in ("pairs", "hover", "feverous", "hipporag") else 1)
+    of_two = ("pairs", "hover", "feverous", "hipporag", "averitec", "ex-fever")
+    assert claim.hops == (2 if name in of_two else 1)
 
 
 def test_label_spellings_of_the_data_sets(tmp_path):
@@ -96,6 +130,11 @@ def test_label_spellings_of_the_data_sets(tmp_path):
         "refutes": (Label.REFUTES, True),
         "NOT ENOUGH INFO": (Label.NOT_ENOUGH_INFO, None),
         "NOT_SUPPORTED": (Label.NOT_SUPPORTED, None),
+        "SUPPORT": (Label.SUPPORTS, False),
+        "REFUTE": (Label.REFUTES, True),
+        "Not Enough Evidence": (Label.NOT_ENOUGH_INFO, None),
+        "Conflicting Evidence/Cherrypicking": (Label.NOT_SUPPORTED, None),
+        "partially_supported": (Label.NOT_ENOUGH_INFO, None),
         None: (None, None),
     }
     records = [record("pairs", id=n, label=text) for n, text in enumerate(spelled)]
@@ -103,6 +142,14 @@ def test_label_spellings_of_the_data_sets(tmp_path):
     assert [(claim.label, claim.refuted) for claim in found] == list(spelled.values())
     (kilt,) = read_gold(written(tmp_path / "kilt.jsonl", record("kilt")))
     assert kilt.label is Label.SUPPORTS
+    answered = record("kilt", output=[{"answer": "1843", "provenance": [{"title": ADA}]}])
+    (question,) = read_gold(written(tmp_path / "question.jsonl", answered))
+    assert question.label is None
+    (wice,) = read_gold(written(tmp_path / "w.jsonl", record("wice", label="not_supported")))
+    assert wice.label is Label.NOT_ENOUGH_INFO
+    untitled = record("wice", evidence=["(meta data) TITLE: ", "Some.", "More."])
+    (wice,) = read_gold(written(tmp_path / "untitled.jsonl", untitled))
+    assert wice.titles == (ENGINE,)
 
 
 def test_documents_are_one_set_or_alternatives(tmp_path):
@@ -200,6 +247,17 @@ def test_duplicate_sets_are_dropped_in_order(tmp_path_factory, sets):
             r"'paragraphs\[0\].is_supporting': 1 is neither true nor false",
         ),
         ({"paragraphs": []}, r"field 'question': is missing"),
+        (record("averitec", questions=[3]), r"'questions': 3 is not an object"),
+        (
+            record("averitec", questions=[{"answers": 3}]),
+            r"'questions\[0\].answers': 3 is not a li",
+        ),
+        (record("ex-fever", **{"golden entity": "Ada"}), r"'golden entity': 'Ada' is not a list"),
+        (record("fool-me-twice", wikipedia_page=""), r"field 'wikipedia_page': '' is not a title"),
+        (record("wice", supporting_sentences=[[3]]), r"the page has no sentence 3"),
+        (record("wice", evidence=[], supporting_sentences=[], meta={}), r"is not a title"),
+        (record("wafer", output=[3]), r"'output': 3 is not an object"),
+        (record("wafer", input="[CIT] After it."), r"'input': has no text before \[CIT\]"),
     ],
 )
 def test_invalid_records_name_place_field_and_remedy(tmp_path, bad, message):
@@ -238,6 +296,52 @@ def test_invalid_files_are_rejected(tmp_path):
             list(read_gold(path))
     with pytest.raises(AdmiralError, match=r"absent\.jsonl: cannot be read"):
         list(read_gold(tmp_path / "absent.jsonl"))
+
+
+def test_published_files_are_claims_and_gold(tmp_path):
+    """HoVer's array, FEVEROUS's empty example at the head, and CSV with cells of several lines."""
+    hover = tmp_path / "hover.json"
+    hover.write_text(json.dumps([record("hover"), record("hover", uid="i")], indent=4))
+    questions = tmp_path / "hotpot.json"
+    questions.write_text(json.dumps([record("hipporag"), record("hipporag", _id="r")]))
+    empty = {"id": "", "claim": "", "label": "", "evidence": [{"content": [], "context": {}}]}
+    feverous = written(tmp_path / "feverous.jsonl", empty, record("feverous", label="SUPPORTS"))
+    table = tmp_path / "test.csv"
+    table.write_text(
+        "claim,explanation,label,golden entity\r\n"
+        f'"{CLAIM}","It\nis ""so"".",REFUTE,"[\'A_B\']"\r\n'
+        f"{CLAIM},,SUPPORT,\"['C', 'D']\"\r\n",
+        encoding="utf-8-sig",
+        newline="",
+    )
+    packed = tmp_path / "packed.gz"
+    packed.write_bytes(gzip.compress(hover.read_bytes()))
+    for path, ids in (
+        (hover, ["h", "i"]),
+        (questions, ["q", "r"]),
+        (feverous, [str(RECORDS["feverous"]["id"])]),
+        (table, ["1", "2"]),
+        (packed, ["h", "i"]),
+    ):
+        gold = list(read_gold(path))
+        assert [claim.id for claim in gold] == ids
+        assert list(read_claims(path)) == [Claim(claim.id, claim.claim) for claim in gold]
+        with path.open("rb") as stream:
+            if path is not packed:
+                assert list(stream_claims(stream)) == list(read_claims(path))
+        assert not is_qrels(path)
+        assert not is_blind(path)
+    assert [claim.evidence for claim in read_gold(table)] == [
+        ((("A B", None),),),
+        ((("C", None), ("D", None)),),
+    ]
+
+
+def test_blind_files_are_told(tmp_path):
+    blind = written(tmp_path / "blind.jsonl", {"id": 1, "claim": "A."}, {"id": 2, "input": "B."})
+    assert is_blind(blind)
+    with pytest.raises(RecordError, match=r"no gold evidence.*add --submission FILE"):
+        list(read_gold(blind))
 
 
 def test_demo_claims_are_complete():

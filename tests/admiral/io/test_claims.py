@@ -94,6 +94,27 @@ def test_files_without_claims(tmp_path, content):
         list(stream_claims(io.BytesIO(content)))
 
 
+def test_bad_members_of_an_array_can_be_skipped(tmp_path):
+    path = tmp_path / "claims.json"
+    path.write_text('[\n{"uid": "a", "claim": "A."}, 3, {"claim": ""},\n{"claim": "B."}]')
+    errors: list[RecordError] = []
+    assert list(read_claims(path, errors.append)) == [Claim("a", "A."), Claim("4", "B.")]
+    assert [error.where for error in errors] == [f"{path}: record 2", f"{path}: record 3"]
+    with pytest.raises(RecordError, match="record 2: not a JSON object"):
+        list(read_claims(path))
+    path.write_text('[\n{"claim": "A."},\n')
+    with pytest.raises(RecordError, match="not a JSON list"):
+        list(read_claims(path))
+
+
+def test_sentences_of_wafer_decide_what_the_claim_is(tmp_path):
+    meta = {"sentences": ["Dr. A wrote it.", "It was read[CIT]"]}
+    line = json.dumps(
+        {"id": "1", "input": "P [SEP] Dr. A wrote it. It was read [CIT].", "meta": meta}
+    )
+    assert read(tmp_path, line.encode()) == [Claim("1", "It was read")]
+
+
 def test_unreadable_files(tmp_path):
     for path in (tmp_path / "absent", tmp_path):
         with pytest.raises(AdmiralError, match="cannot be read"):

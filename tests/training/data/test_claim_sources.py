@@ -151,7 +151,7 @@ def test_an_empty_file_is_an_error(tmp_path, format):
 def test_a_csv_file_must_be_utf_8(tmp_path):
     path = tmp_path / "x.csv"
     path.write_bytes(b"claim,label\n\xff\xfe,SUPPORT\n")
-    with pytest.raises(AdmiralError, match="not CSV in UTF-8"):
+    with pytest.raises(AdmiralError, match=r"x\.csv:2: is not UTF-8"):
         read("ex-fever", path)
 
 
