@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from admiral import RetrievalConfig
+from admiral.citations.citation_settings import CitationConfig
 from admiral.evaluation.tasks import EVALUATION_TASKS
 from admiral.evaluation.traces import Outcome
 from admiral.gold import GoldClaim, Label
@@ -71,9 +72,8 @@ def test_every_page_is_in_the_navigation():
 @pytest.mark.parametrize("page", WRITTEN, ids=lambda page: page.name)
 def test_settings_in_prose_exist(page):
     """Those of code blocks are checked with their command."""
-    known = {
-        f.name for config in (RetrievalConfig, TrainConfig, VerifierConfig) for f in fields(config)
-    }
+    configs = (RetrievalConfig, CitationConfig, TrainConfig, VerifierConfig)
+    known = {field.name for config in configs for field in fields(config)}
     named = re.findall(r"--set\s(\w+)=", page.read_text(encoding="utf-8"))
     assert set(named) - known - OF_EXPERIMENTS - {"KEY"} == set()
 
