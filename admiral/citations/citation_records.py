@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -138,10 +138,8 @@ class CitationVerdict:
 
     @property
     def finding(self) -> Finding | None:
-        """What the sources do to the claim; one that contradicts it outweighs the others."""
-        if any(one.finding == "contradicted" for one in self.existing):
-            return "contradicted"
-        return None if self.best is None else self.best.finding
+        """The finding on all sources (see `joint_finding`)."""
+        return joint_finding(self.existing, self.together)
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -164,3 +162,16 @@ def best_source(
     """
     read = [one for one in (*existing, together) if one is not None and one.score is not None]
     return max(read, key=lambda one: one.score or 0.0, default=None)
+
+
+def joint_finding(
+    existing: Sequence[ScoredSource], together: ScoredSource | None
+) -> Finding | None:
+    """Return the finding on the sources of a claim; None if none was read.
+
+    A source that contradicts the claim outweighs the others. `together`: see `best_source`.
+    """
+    if any(one.finding == "contradicted" for one in existing):
+        return "contradicted"
+    best = best_source(existing, together)
+    return None if best is None else best.finding

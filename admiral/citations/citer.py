@@ -19,6 +19,7 @@ from admiral.citations.citation_records import (
     ScoredSource,
     Status,
     best_source,
+    joint_finding,
 )
 from admiral.citations.citation_settings import CitationConfig
 from admiral.citations.citation_weights import ScoreCalibration
@@ -59,6 +60,11 @@ class _Case:
     together: ScoredSource | None = None
     candidates: list[ScoredSource] = field(default_factory=list)
     beside: tuple[str, ...] = ()
+
+    @property
+    def finding(self) -> Finding | None:
+        """The finding on the sources that it cites."""
+        return joint_finding(self.existing, self.together)
 
     @property
     def read(self) -> list[str]:
@@ -244,7 +250,7 @@ class Citer:
 
     def _judge_beside(self, cases: Sequence[_Case]) -> None:
         """Judge claims that their own sources lack by the other sources of their sentence."""
-        lacking = [case for case in cases if _finding(case) == "not_found"]
+        lacking = [case for case in cases if case.finding == "not_found"]
         for case in lacking:
             own = set(map(canonical, case.read))
             others = {
@@ -261,7 +267,7 @@ class Citer:
             case.beside = tuple(name or url for url, name, one in names if one.supports)
 
     def _needs_candidates(self, case: _Case) -> bool:
-        return self._config.paper_rule or _finding(case) != "supported" or bool(case.claim.tags)
+        return self._config.paper_rule or case.finding != "supported" or bool(case.claim.tags)
 
     def _judge_candidates(self, cases: Sequence[_Case]) -> None:
         """Judge the candidates that cover most of their claim."""
@@ -315,13 +321,6 @@ class Citer:
             case.together,
             case.beside,
         )
-
-
-def _finding(case: _Case) -> Finding | None:
-    if any(one.finding == "contradicted" for one in case.existing):
-        return "contradicted"
-    best = best_source(case.existing, case.together)
-    return None if best is None else best.finding
 
 
 def _sentence(claim: CitedClaim) -> tuple[object, ...]:

@@ -38,6 +38,7 @@ from admiral.citations.citation_records import (
     Finding,
     ScoredSource,
     best_source,
+    joint_finding,
 )
 
 #: The tag by which editors say that the source does not support the statement.
@@ -100,11 +101,12 @@ class DecisionRule:
         tagged = FAILING_TAG in claim.tags
         if own is None:
             return "flag" if tagged else "not_checked"
-        if any(one.finding == "contradicted" for one in (*existing, own)):
+        finding = joint_finding(existing, together)
+        if finding == "contradicted":
             return "replace" if best is not None else "flag"
         if tagged:
             return "replace" if best is not None and not own.supports else "flag"
-        if own.finding == "not_found" and not beside:
+        if finding == "not_found" and not beside:
             # A source that could not be read may support what the others lack.
             if any(one.status != "scored" for one in existing):
                 return "not_checked"
