@@ -8,7 +8,7 @@ out of the fit. The words that a source lacks are fitted on the token-level clai
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -25,7 +25,12 @@ from admiral.citations.coverage_verifier import (
     TermWeights,
     text_stems,
 )
-from admiral.citations.missing_spans import WORD_FEATURES, MissingWords, word_features
+from admiral.citations.missing_spans import (
+    WORD_FEATURES,
+    MissingWords,
+    marked_runs,
+    word_features,
+)
 from admiral.citations.open_scorer import WHOLE_WEIGHT, VerifierFactory, mixed_verifiers
 from admiral.citations.source_collections import cut_source, passage_texts
 from admiral.citations.source_reading import SourceReader
@@ -141,16 +146,11 @@ def fit_missing_words(claims: Sequence[TokenClaim], stems: TermWeights) -> Missi
     fitted = fit_ordinal(words, labels, WORD_FEATURES, ridge=_WORD_RIDGE)
     # Features are not standardised in use, where a threshold takes the place of the means.
     weights = {name: own.weight / own.deviation for name, own in fitted.items()}
-    fitted_words = MissingWords(weights, 0.0)
-    marked = [
-        (claim, list(_word_scores(weights, own))) for claim, own in zip(claims, rows, strict=True)
+    unbounded = MissingWords(weights, 0.0)
+    scored = [
+        (claim, list(map(unbounded.score, own))) for claim, own in zip(claims, rows, strict=True)
     ]
-    return replace(fitted_words, threshold=_span_threshold(marked))
-
-
-def _word_scores(weights: Mapping[str, float], rows: Sequence[Sequence[float]]) -> Iterator[float]:
-    for row in rows:
-        yield sum(weights[name] * value for name, value in zip(WORD_FEATURES, row, strict=True))
+    return replace(unbounded, threshold=_span_threshold(scored))
 
 
 def _span_threshold(claims: Sequence[tuple[TokenClaim, list[float]]]) -> float:
@@ -173,15 +173,7 @@ def surest_span_is_right(claim: TokenClaim, scores: Sequence[float]) -> bool | N
     `scores`: of each word, above 0 if it is missing. None if no content word is.
     """
     content = [bool(text_stems(claim.claim[start:end])) for start, end in claim.words]
-    spans: list[range] = []
-    begin: int | None = None
-    for at in range(len(scores) + 1):
-        if at < len(scores) and scores[at] > 0:
-            begin = at if begin is None else begin
-        elif begin is not None:
-            spans.append(range(begin, at))
-            begin = None
-    spans = [span for span in spans if any(content[at] for at in span)]
+    spans = [span for span in marked_runs(scores) if any(content[at] for at in span)]
     if not spans:
         return None
     surest = max(spans, key=lambda span: max(scores[at] for at in span))

@@ -57,12 +57,13 @@ class MissingWords:
         self, claim: str, words: Sequence[tuple[int, int]], passages: Sequence[Passage], best: int
     ) -> list[float]:
         """Return how much each word of a claim is above the threshold (see `word_features`)."""
-        rows = word_features(claim, words, passages, best)
+        return list(map(self.score, word_features(claim, words, passages, best)))
+
+    def score(self, values: Sequence[float]) -> float:
+        """Return how much a word with these values of `WORD_FEATURES` is above the threshold."""
         order = [self.weights[name] for name in WORD_FEATURES]
-        return [
-            sum(weight * value for weight, value in zip(order, row, strict=True)) - self.threshold
-            for row in rows
-        ]
+        total = sum(weight * value for weight, value in zip(order, values, strict=True))
+        return total - self.threshold
 
     def spans(self, claim: str, passages: Sequence[Passage], best: int) -> tuple[str, ...]:
         """Return the parts of a claim that its source lacks, surest first, without punctuation.
@@ -72,17 +73,21 @@ class MissingWords:
         words = word_spans(claim)
         scores = self.scores(claim, words, passages, best)
         found: list[tuple[float, str]] = []
-        begin: int | None = None
-        for at in range(len(words) + 1):
-            marked = at < len(words) and scores[at] > 0
-            if marked and begin is None:
-                begin = at
-            elif not marked and begin is not None:
-                text = claim[words[begin][0] : words[at - 1][1]].strip(" ,.;:()")
-                if has_content(text):
-                    found.append((max(scores[begin:at]), text))
-                begin = None
+        for run in marked_runs(scores):
+            text = claim[words[run[0]][0] : words[run[-1]][1]].strip(" ,.;:()")
+            if has_content(text):
+                found.append((max(scores[at] for at in run), text))
         return tuple(text for _, text in sorted(found, key=lambda one: -one[0]))
+
+
+def marked_runs(scores: Sequence[float]) -> list[range]:
+    """Return the runs of successive words whose scores are above 0."""
+    runs: list[range] = []
+    for at, score in enumerate(scores):
+        if score > 0:
+            begin = runs.pop().start if runs and runs[-1].stop == at else at
+            runs.append(range(begin, at + 1))
+    return runs
 
 
 def word_features(

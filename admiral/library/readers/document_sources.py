@@ -9,11 +9,11 @@ from itertools import takewhile
 from pathlib import Path
 from typing import IO
 
-from admiral.errors import AdmiralError, RecordError, first_line
+from admiral.errors import RecordError
 from admiral.io.streams import open_binary
 from admiral.kb.corpus.files.document_titles import choose_title
-from admiral.kb.corpus.files.extraction import TextBuilder, UnreadableFileError
-from admiral.kb.corpus.files.file_types import file_type
+from admiral.kb.corpus.files.extraction import DamagedFileError, TextBuilder, UnreadableFileError
+from admiral.kb.corpus.files.file_types import file_type, text_of
 from admiral.library.canonical_urls import is_web
 from admiral.library.readers.web_files import PageReader, no_url_error
 from admiral.library.source_records import Source
@@ -63,17 +63,10 @@ def document_source(
 
 def document_record(data: bytes, name: str) -> dict[str, str]:
     """Return the title and the text of a document, or the problem that it has."""
-    kind, text = file_type(name), TextBuilder()
-    assert kind is not None
     try:
-        kind.read(data, text)
-    except AdmiralError:
-        raise
-    except UnreadableFileError as error:
+        text = text_of(data, name)
+    except (UnreadableFileError, DamagedFileError) as error:
         return {"problem": str(error)}
-    except Exception as error:  # every parser has its own errors for damaged files
-        reason = f"{type(error).__name__}: {first_line(error)}"
-        return {"problem": f"cannot be read as {kind.name} ({reason})"}
     return {"title": choose_title(text.titles, name), "text": "\n".join(_lines(text))}
 
 

@@ -31,6 +31,10 @@ class UnreadableFileError(Exception):
     """A file that cannot be read; the message says why in a few words, for counting."""
 
 
+class DamagedFileError(Exception):
+    """A file that is not what its name says, or is damaged; the message says why."""
+
+
 class Block(NamedTuple):
     """A paragraph, an item of a list, or a row of a table.
 

@@ -8,8 +8,13 @@ from importlib import import_module
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
+from admiral.errors import AdmiralError, first_line
 from admiral.io.streams import COMPRESSED_SUFFIXES
-from admiral.kb.corpus.files.extraction import TextBuilder
+from admiral.kb.corpus.files.extraction import (
+    DamagedFileError,
+    TextBuilder,
+    UnreadableFileError,
+)
 
 _MIB = 2**20
 
@@ -99,6 +104,24 @@ def file_type(name: str) -> FileType | None:
         return _TEXT
     is_manual = _MANUAL_SUFFIX.fullmatch(suffix) and not _LIBRARY.match(name)
     return _MANUAL if is_manual else None
+
+
+def text_of(data: bytes, name: str) -> TextBuilder:
+    """Return the text of a file of a known format.
+
+    Raises UnreadableFileError if it has none that can be read, and DamagedFileError if its reader
+    fails.
+    """
+    kind, text = file_type(name), TextBuilder()
+    assert kind is not None
+    try:
+        kind.read(data, text)
+    except (AdmiralError, UnreadableFileError):
+        raise
+    except Exception as error:  # every parser has its own errors for damaged files
+        reason = f"{type(error).__name__}: {first_line(error)}"
+        raise DamagedFileError(f"cannot be read as {kind.name} ({reason})") from error
+    return text
 
 
 def uncompressed_name(name: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from admiral.errors import AdmiralError, RecordError, first_line
+from admiral.errors import AdmiralError, RecordError
 from admiral.io.limited_reading import (
     DEFAULT_LIMITS,
     OVER_TIME,
@@ -22,8 +22,8 @@ from admiral.kb.corpus.files.document_titles import (
     title_of_part,
     without_number,
 )
-from admiral.kb.corpus.files.extraction import TextBuilder, UnreadableFileError
-from admiral.kb.corpus.files.file_types import file_type, part_source
+from admiral.kb.corpus.files.extraction import DamagedFileError, TextBuilder, UnreadableFileError
+from admiral.kb.corpus.files.file_types import file_type, part_source, text_of
 from admiral.kb.corpus.readers.corpus_records import (
     Findings,
     RecordOrError,
@@ -99,17 +99,12 @@ def _extracted(file: Place, limits: FileLimits) -> dict[str, Any] | RecordError 
 
 def extract(data: bytes, name: str, source: str) -> dict[str, Any]:
     """Return the documents of a file as JSON, or ``skipped`` or ``damage``, which say why not."""
-    kind, text = file_type(name), TextBuilder()
-    assert kind is not None
     try:
-        kind.read(data, text)
-    except AdmiralError:
-        raise
+        text = text_of(data, name)
     except UnreadableFileError as error:
         return {"skipped": str(error)}
-    except Exception as error:  # every parser has its own errors for damaged files
-        reason = f"{type(error).__name__}: {first_line(error)}"
-        return {"damage": f"cannot be read as {kind.name} ({reason})"}
+    except DamagedFileError as error:
+        return {"damage": str(error)}
     documents = _documents(choose_title(text.titles, name), source, text)
     return {
         "documents": [_fields(document) for document in documents],
