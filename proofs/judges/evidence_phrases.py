@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 from proofs.drafting.chunking import chunk
 from proofs.judges.span_sources import Quote, is_quotable, tidied
@@ -103,21 +102,22 @@ def is_negated(text: str) -> bool:
     return any(word.norm in NEGATIONS for word in split_words(text))
 
 
-# A proof compares each span of a claim with each phrase of its evidence, and then the next hop's.
-_cached = lru_cache(maxsize=4096)
-
-
-@_cached
-def content_stems(text: str) -> frozenset[str]:
+def content_stems(text: str) -> set[str]:
     """Return the stems of the content words of a text."""
-    words = (word.norm for word in split_words(text) if is_content(word.norm))
-    return frozenset(stem for word in words for stem in stems(word))
+    return {
+        stem for word in split_words(text) if is_content(word.norm) for stem in stems(word.norm)
+    }
 
 
-@_cached
-def deciding_stems(text: str) -> frozenset[str]:
+def deciding_stems(text: str) -> set[str]:
     """Return the stems of the content words of a text, and stop words that decide what it says."""
     return content_stems(text) | {word.norm for word in split_words(text) if word.norm in _DECIDING}
+
+
+def shared_words(claim: str, sentence: tuple[str, str]) -> float:
+    """Return the share of a claim's content words that a sentence has, with its title."""
+    words = content_stems(claim)
+    return len(words & content_stems(" ".join(sentence))) / max(len(words), 1)
 
 
 def first_word(text: str) -> str:

@@ -14,6 +14,7 @@ from proofs.judges.evidence_phrases import (
     is_negated,
     overlaps,
     phrases,
+    shared_words,
 )
 from proofs.judges.span_sources import Quote, SpanSources, is_quotable
 from proofs.logic.operators import REFUTING_OPERATORS, NatOp
@@ -52,9 +53,8 @@ def find_opposition(
     denials = denials / (denials.max() or 1.0)
     best, refuted = None, int(np.argmax(labels[:, _CONTRADICTION]))
     highest = (False, -np.inf)
-    claimed = content_stems(sources.claim)
     for number, (title, text) in enumerate(sources.evidence):
-        shared = len(claimed & content_stems(f"{title} {text}")) / max(len(claimed), 1)
+        shared = shared_words(sources.claim, (title, text))
         previous = ""
         for phrase in phrases(text, number, title):
             for span in range(len(sources.spans)):

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from proofs.judges.evidence_phrases import content_stems
+from proofs.judges.evidence_phrases import shared_words
 from proofs.judges.judgement import (
     Conflict,
     Evidence,
@@ -99,14 +99,10 @@ def decided_alone(
     column = _ENTAILMENT if verdict is Verdict.SUPPORTS else _CONTRADICTION
     if reading.comparisons:
         return float(reading.labels[column])
-    words = content_stems(claim)
-    shares = [
-        len(words & content_stems(f"{title} {text}")) / len(words) for title, text in evidence
-    ]
     alone = [
         float(row[column])
-        for row, share in zip(reading.sentences, shares, strict=True)
-        if share >= _MOST
+        for row, pair in zip(reading.sentences, evidence, strict=True)
+        if shared_words(claim, pair) >= _MOST
     ]
     return max(alone, default=None)
 
@@ -128,5 +124,4 @@ def conflict_of(claim: str, evidence: Evidence, reading: Reading) -> Conflict | 
 
 def shares_a_word(claim: str, evidence: Evidence) -> bool:
     """Return whether a claim and its evidence have a content word in common."""
-    words = content_stems(claim)
-    return any(words & content_stems(f"{title} {text}") for title, text in evidence)
+    return any(shared_words(claim, pair) > 0 for pair in evidence)

@@ -93,15 +93,23 @@ def locate_spans(text: str, spans: Iterable[str]) -> list[tuple[int, int]]:
     return places
 
 
+# Longer texts are not kept, so that no request can fill the memory.
+_LONGEST_CACHED = 400
+
+
 def split_words(text: str) -> list[Word]:
     """Split a text into words and the punctuation marks around them.
 
     ``"Seth Meyers (born 1973),"`` is split into ``Seth Meyers ( born 1973 ) ,``.
     """
-    return list(_split(text))
+    return list(_split_short(text) if len(text) <= _LONGEST_CACHED else _split(text))
 
 
 @lru_cache(maxsize=4096)  # a proof splits the same spans and sentences hundreds of times
+def _split_short(text: str) -> tuple[Word, ...]:
+    return _split(text)
+
+
 def _split(text: str) -> tuple[Word, ...]:
     words: list[Word] = []
     for index, (start, end) in enumerate(word_spans(text)):
