@@ -128,6 +128,10 @@ class HopLoop:
         self._on_stage, self._on_hop, self._on_timing = on_stage, on_hop, on_timing
         self._dynamic = config.hops == "dynamic"
         self._max_hops = config.max_hops if self._dynamic else int(config.hops)
+        limit = stages.max_evidence
+        self._max_evidence = (
+            config.max_evidence if limit is None else min(config.max_evidence, limit)
+        )
 
     def advance(self, batch: Sequence[SearchState]) -> None:
         """Advance each claim by one hop, in place, and mark the claims that stop.
@@ -314,9 +318,8 @@ class HopLoop:
         return replace(record, proximity=close)
 
     def _best(self, state: SearchState, scored: Sequence[Sentence]) -> tuple[Sentence, ...]:
-        config, limit = self._config, self._stages.max_evidence
-        most = config.max_evidence if limit is None else min(config.max_evidence, limit)
-        count = evidence_count(state.claim.text, config.evidence, most)
+        config = self._config
+        count = evidence_count(state.claim.text, config.evidence, self._max_evidence)
         return choose_evidence(scored, count, config.evidence_per_document)
 
     def _stop_if_done(self, state: SearchState, hop: Hop) -> None:
