@@ -15,7 +15,7 @@ Status = Literal[
 ]
 #: What to do about a claim and its citations (see `decide`).
 Decision = Literal["keep", "flag", "replace", "add", "not_checked"]
-#: What a source does to a claim (see `decide`).
+#: What a source says about a claim (see `decide`).
 Finding = Literal["supported", "partly", "contradicted", "not_found"]
 #: Where a claim stands on its page: in running text or, if it is no sentence of it, in an item of a
 #: list, a row of a table, a box of facts, the caption of a picture, a heading, or a note.

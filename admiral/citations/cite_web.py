@@ -13,13 +13,13 @@ _ANY_MARKUP = re.compile("|".join(map(re.escape, _MARKUP)))
 
 
 def cite_web(source: Source) -> str:
-    """Return the template of a source with what is known of it; empty if it has no web address.
+    """Return a source as a ``{{cite web}}`` template; empty if it has no web address.
 
-    Its date of access is left to the editor who reads it.
+    The editor who reads the source adds the access date.
     """
     if not re.match(r"https?://", source.url, re.IGNORECASE):
         return ""
-    language = "" if source.language.lower().startswith("en") else source.language
+    language = "" if source.states_english else source.language
     parameters = {
         "url": _address(source.url),
         "title": _value(source.title) or _address(source.url),

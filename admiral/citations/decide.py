@@ -1,4 +1,4 @@
-"""What a source does to a claim, and what to do about the claim's citations.
+"""Judge what each source says about a claim, and decide what to do about its citations.
 
 The finding on a source follows from two numbers, the probability that it supports the claim and the
 probability that it denies it:
@@ -70,7 +70,7 @@ class FindingRule:
 
 @dataclass(frozen=True, slots=True)
 class DecisionRule:
-    """How findings become decisions, and which other sources are worth showing.
+    """Turns findings into decisions, and tells which other sources are worth showing.
 
     `margin`: how much better, in scores, than a source that is kept an alternative has to be.
     `paper_rule`: whether to replace a source that is kept if a candidate has a higher score.

@@ -62,7 +62,7 @@ def source_status(
 
 def _is_english(source: Source, words: list[str]) -> bool:
     if source.language:
-        return source.language.lower().startswith("en")
+        return source.states_english
     read = words[:_READ_WORDS]
     common = sum(word.lower() in STOP_WORDS for word in read)
     return common >= _ENGLISH_SHARE * len(read)

@@ -26,7 +26,7 @@ _ENTAILED, _CONTRADICTED = LABELS.index("entailment"), LABELS.index("contradicti
 
 @dataclass(frozen=True, slots=True)
 class SourceReading:
-    """What the verifier says of a claim and the sentences of a source."""
+    """The verifier's reading of a claim with the sentences of a source."""
 
     entailed: float  # log-odds that they entail the claim together
     # Probability that they contradict it and none of them entails it, and the one that does most.

@@ -1,4 +1,4 @@
-"""What a verdict says to an editor: the same sentences in text, on pages and in records."""
+"""The wording of verdicts for editors: the same in text, on pages and in records."""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -166,22 +167,22 @@ def _fetch(
             for each in missing
             if not known.get(each.citation.url)
         ]
-        done: list[Outcome] = []
+        numbers = count(1)
 
         def report(outcome: Outcome) -> None:
-            done.append(outcome)
             if progress:
                 what = outcome.error.problem if outcome.error else "fetched"
-                click.echo(f"{len(done)} of {len(sources)}: {what} {outcome.source.url}", err=True)
+                place = f"{next(numbers)} of {len(sources)}"
+                click.echo(f"{place}: {what} {outcome.source.url}", err=True)
 
-        async def run() -> None:
+        async def run() -> list[Outcome]:
             async with PageFetcher(fetch_limits, allowed_hosts) as fetcher:
-                await fetch_sources(
+                return await fetch_sources(
                     sources, fetcher, kept, archive=archive, jobs=jobs, report=report
                 )
 
         try:
-            asyncio.run(run())
+            done = asyncio.run(run())
         except KeyboardInterrupt:
             click.echo(
                 f"interrupted; what was fetched is in {folder}. Run the same command to resume",

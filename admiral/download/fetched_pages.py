@@ -1,4 +1,4 @@
-"""Keep fetched pages in web archives, and what became of each address, so that a run can go on.
+"""Keep fetched pages in web archives, and a log of all addresses, so that a run can resume.
 
 A folder holds an archive (WARC) for each run and ``outcomes.jsonl``, of which a line is about an
 address, or about an archive whose pages were added to the library. A page is on the disk before its

@@ -97,6 +97,6 @@ def _matches(rule: str, target: str) -> bool:
 
 
 def _escaped(path: str) -> str:
-    """Return a path with the same characters escaped, whoever escaped it."""
+    """Return a path in one form of percent-encoding, so that paths can be compared."""
     plain = _ESCAPES.sub(lambda match: unquote(match[0], errors="replace"), path)
     return quote(plain, safe=_SAFE, errors="replace")

@@ -26,7 +26,7 @@ class WantedSource:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a source."""
+    """The result of fetching a source."""
 
     source: WantedSource
     page: FetchedPage | None  # None if it was not fetched
@@ -54,7 +54,7 @@ async def fetch_sources(
     jobs: int = 4,
     report: Callable[[Outcome], None] = lambda outcome: None,
 ) -> list[Outcome]:
-    """Fetch sources, save their pages, and return what became of each.
+    """Fetch sources, save their pages, and return the outcome of each.
 
     If this machine is offline, the rest is not tried, and has no outcome. `archive`: see
     `candidates`. `jobs`: number of hosts that are asked at once. `report`: called with each

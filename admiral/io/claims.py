@@ -283,7 +283,7 @@ def claim_of_record(record: dict[str, Any], where: str, number: int) -> Claim:
     return Claim(claim_id(record, where, number, id_fields), text)
 
 
-def claim_text(record: dict[str, Any], where: str, field: str = "claim") -> str:
+def claim_text(record: dict[str, Any], where: str, field: str) -> str:
     """Return the claim of a JSON record.
 
     Raises RecordError if it is missing, empty or not text.

@@ -18,6 +18,11 @@ class Source:
     language: str = ""
     archive_url: str = ""
 
+    @property
+    def states_english(self) -> bool:
+        """Whether its metadata name a kind of English, such as ``en-GB``, as its language."""
+        return self.language.lower().startswith("en")
+
 
 @dataclass(frozen=True, slots=True)
 class Passage:

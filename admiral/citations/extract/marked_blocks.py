@@ -108,7 +108,7 @@ def joined(blocks: Iterable[Block], section: tuple[str, ...] = (), kind: Kind = 
 
 
 _SENTENCE_END = re.compile(r"[.!?…。！？][\"'”’)\]]*$")
-# An item of a list, or a cell of a table, is a sentence if it ends like one and has so many words.
+# Fewest words of a list item or table cell that counts as a sentence; it must also end like one.
 _SENTENCE_WORDS = 4
 
 

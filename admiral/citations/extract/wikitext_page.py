@@ -434,7 +434,7 @@ def mark_nodes(nodes: Sequence[Node]) -> Iterator[Node]:
 
 
 def _captions(nodes: Sequence[Node]) -> list[list[Node]]:
-    """Return the lines of a gallery; one that names no file goes on with the caption before it."""
+    """Return the lines of a gallery, each joined with those after it that name no file."""
     lines: list[list[Node]] = [[]]
     for node in nodes:
         if not isinstance(node, str):

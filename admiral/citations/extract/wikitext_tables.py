@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from admiral.citations.extract.marked_tables import span_of
-from admiral.citations.extract.wikitext_nodes import Node
+from admiral.citations.extract.wikitext_nodes import ExternalLink, Link, Node, Tag
 
 _SPAN = re.compile(r"\b(row|col)span\s*=\s*[\"']?\s*(\d+)", re.IGNORECASE)
 Role = Literal["cell", "head", "caption"]
@@ -57,4 +57,4 @@ def cells_of_line(nodes: Sequence[Node], role: Role) -> Iterator[WikitextCell]:
 
 def _is_content(node: Node) -> bool:
     """Return whether a node can be no part of the attributes of a cell."""
-    return not isinstance(node, str) and type(node).__name__ in ("Link", "ExternalLink", "Tag")
+    return isinstance(node, Link | ExternalLink | Tag)

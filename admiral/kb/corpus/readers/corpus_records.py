@@ -21,7 +21,7 @@ SKIP_BAD_REMEDY = "Correct it, or skip bad records with --skip-bad."
 
 
 class Findings(NamedTuple):
-    """What a reader reports about a file of documents."""
+    """A reader's report on a file of documents."""
 
     left_out: Mapping[str, int]  # how many elements with text were left out, by reason
     notes: Sequence[str]  # what it had to assume, or found missing
