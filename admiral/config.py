@@ -131,7 +131,7 @@ class RetrievalConfig:
     )
     graph: str | bool = setting(
         "auto",
-        "Use the graph of mentions, which `admiral index --graph` and `admiral graph build` make. "
+        "Use the graph of mentions, which `admiral index` and `admiral graph build` make. "
         "Documents that are close in it to the claim become candidates of the first stage; those "
         "that are close to the evidence are candidates of the next hop, and are ranked higher.",
         choices={
