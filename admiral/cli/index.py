@@ -89,9 +89,9 @@ report_option = click.option(
 )
 @click.option(
     "--graph/--no-graph",
-    default=True,
-    show_default=True,
-    help="Build the graph of mentions, with which retrieval finds more; it takes most of the time.",
+    default=None,
+    help="Build the graph of mentions, with which retrieval over many documents finds more; it "
+    "takes most of the time. [default: from 10,000 documents on]",
 )
 @click.option("--skip-bad", is_flag=True, help="Skip and count bad records instead of failing.")
 @click.option(
@@ -113,7 +113,7 @@ def index_command(
     include: tuple[str, ...],
     exclude: tuple[str, ...],
     embeddings: bool,
-    graph: bool,
+    graph: bool | None,
     skip_bad: bool,
     strict: bool,
     report_path: Path | None,
@@ -160,7 +160,7 @@ def index_command(
             limits=limits,
         )
     mentions = None
-    if graph:
+    if report.graph:
         from admiral.graph import build_graph
 
         mentions = build_graph(kb, progress=progress, processes=usable_cores())

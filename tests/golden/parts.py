@@ -110,7 +110,7 @@ def retrieve(folder, quick, options=()):
 def retrieve_over_graph(folder, quick):
     """Retrieve for demo claims from the demo documents, indexed with a graph."""
     kb = folder / "kb"
-    admiral("index", DEMO_DOCUMENTS, "--kb", kb, "--no-progress")
+    admiral("index", DEMO_DOCUMENTS, "--kb", kb, "--graph", "--no-progress")
     return retrieve(folder, quick, ("--kb", kb))
 
 
@@ -255,7 +255,7 @@ def _found(kb):
 def search(folder, quick):
     """Search the demo, in both indices of words."""
     kb = folder / "bm25s"
-    admiral("index", DEMO_DOCUMENTS, "--kb", kb, "--bm25", "bm25s", "--no-graph", "--no-progress")
+    admiral("index", DEMO_DOCUMENTS, "--kb", kb, "--bm25", "bm25s", "--no-progress")
     return {"lucene": _found("demo"), "bm25s": _found(kb)}
 
 
@@ -268,7 +268,7 @@ def update(folder, quick):
     changed["links"] = [[]]
     later = write_lines(folder / "later.jsonl", [changed, *documents[60:70]])
     steps = {
-        "index": ("index", first, "--kb", kb, "--no-progress"),
+        "index": ("index", first, "--kb", kb, "--graph", "--no-progress"),
         "add": ("add", later, "--kb", kb, "--on-duplicate", "replace", "--no-progress"),
         "remove": ("remove", *(each["title"] for each in documents[1:4]), "--kb", kb),
         "compact": ("compact", "--kb", kb, "--no-progress"),
