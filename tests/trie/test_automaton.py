@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral.retrieval.hop_grammar import Identifiers
-from tests.trie.walking import following, language
+from tests.trie.helpers import following, language
 from trie import (
     Alternatives,
     Automaton,

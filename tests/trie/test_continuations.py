@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 import trie.continuations
 from trie import Transitions
-from trie.continuations import ContinuationSelector, rank_in_group
-from trie.next_tokens import ConstraintBatch, NextTokens
+from trie.continuations import ConstraintBatch, ContinuationSelector, NextTokens, rank_in_group
 
 VOCABULARY = 8
 

@@ -139,17 +139,10 @@ _HOPS = 2
 
 @dataclass(frozen=True, slots=True)
 class Negatives:
-    """Negatives of one claim, the hardest first.
+    """Negatives of one claim, the hardest first."""
 
-    Attributes
-    ----------
-    documents
-        Documents that are not gold.
-    sentences
-        Pairs (title, sentence), which may be from other documents.
-    """
-
-    documents: tuple[Document, ...]
+    documents: tuple[Document, ...]  # documents that are not gold
+    # pairs (title, sentence), which may be from other documents
     sentences: tuple[tuple[str, str], ...]
 
 
@@ -164,10 +157,7 @@ class NegativeSampler(Protocol):
 class Bm25Negatives:
     """Negatives that a search of the corpus returns for the claim.
 
-    Parameters
-    ----------
-    corpus
-        A knowledge base, which is searched by BM25, or the passages of the claim.
+    `corpus`: a knowledge base, which is searched by BM25, or the passages of the claim.
     """
 
     def __init__(self, corpus: Corpus, candidates: int) -> None:

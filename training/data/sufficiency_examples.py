@@ -31,24 +31,12 @@ _MAX_CLAIM_WORDS, _MAX_CLAIM_DISTRACTORS = 30, 4
 
 @dataclass(frozen=True, slots=True)
 class SufficiencyExample:
-    """A claim with evidence that is labelled sufficient or insufficient.
+    """A claim with evidence that is labelled sufficient or insufficient."""
 
-    Attributes
-    ----------
-    claim
-        The claim.
-    evidence
-        Pairs (title, sentence).
-    sufficient
-        The label.
-    gold_documents
-        Number of the claim's gold documents, including a withheld one.
-    """
-
-    claim: str
-    evidence: tuple[tuple[str, str], ...]
-    sufficient: bool
-    gold_documents: int
+    claim: str  # the claim
+    evidence: tuple[tuple[str, str], ...]  # pairs (title, sentence)
+    sufficient: bool  # the label
+    gold_documents: int  # number of the claim's gold documents, including a withheld one
 
 
 def sufficiency_examples(
@@ -59,10 +47,7 @@ def sufficiency_examples(
     The examples of a claim depend on the claim and the seed, not on the other claims. Claims whose
     gold sentences the corpus lacks are left out.
 
-    Parameters
-    ----------
-    sentences
-        Number of evidence sentences; larger only for claims with more gold sentences.
+    `sentences`: number of evidence sentences; larger only for claims with more gold sentences.
     """
     known = (claim for claim in claims if holds_gold(corpus, claim))
     while batch := list(islice(known, _BATCH_SIZE)):
@@ -128,10 +113,8 @@ def retrieved_examples(
     Evidence is sufficient if it has a sentence of every gold document. For the first such hop of a
     claim, a second example withholds the sentences of one gold document, if any others are left.
 
-    Parameters
-    ----------
-    system
-        The system that searches; it must not stop early because of the judge that is to be fitted.
+    `system`: the system that searches; it must not stop early because of the judge that is to be
+    fitted.
     """
     inputs = (Claim(claim.id, claim.claim) for claim in claims)
     for state, claim in zip(system.search_states(inputs), claims, strict=True):
@@ -165,21 +148,11 @@ def _examples_of_hops(
 
 @dataclass(frozen=True, slots=True)
 class VerdictExample:
-    """A claim with evidence and a label.
+    """A claim with evidence and a label."""
 
-    Attributes
-    ----------
-    claim
-        The claim.
-    evidence
-        Pairs (title, sentence).
-    label
-        The label of the claim; ``NOT ENOUGH INFO`` if evidence was withheld.
-    """
-
-    claim: str
-    evidence: tuple[tuple[str, str], ...]
-    label: Label
+    claim: str  # the claim
+    evidence: tuple[tuple[str, str], ...]  # pairs (title, sentence)
+    label: Label  # the label of the claim; ``NOT ENOUGH INFO`` if evidence was withheld
 
 
 def gold_examples(

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from proofs import LexicalJudge, NatOp, annotate, default_lexicon
 from proofs.lexicons.install_wordnet import WordNetError, install, main
-from proofs.lexicons.wordnet import open_wordnet
+from proofs.lexicons.lexicon import open_wordnet
 from tests.proofs import tiny_wordnet
 
 CONVERSE = {NatOp.FORWARD: NatOp.REVERSE, NatOp.REVERSE: NatOp.FORWARD}

@@ -19,7 +19,7 @@ from admiral.kb import KnowledgeBase, demo_kb
 from admiral.records import Document
 from proofs.verifier.reading import LABELS
 from training.data.evidence_corpora import PassageCorpus
-from training.data.evidence_examples import joined_examples
+from training.data.evidence_examples import joined_examples, selection_examples
 from training.data.examples import (
     EXAMPLE_LABELS,
     NOT_ENTAILMENT,
@@ -32,7 +32,6 @@ from training.data.examples import (
     weighted,
     write_examples,
 )
-from training.data.selection_examples import selection_examples
 from training.data.sufficiency_examples import (
     retrieved_examples,
     sentence_claims,

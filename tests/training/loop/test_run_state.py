@@ -13,7 +13,7 @@ from admiral.errors import AdmiralError
 from admiral.models.checkpoint import save_checkpoint
 from tests.training.tiny import elsewhere, full_disk, prepare, write_hub_directory
 from training.loop.run_files import RunOutput, TrainingState, load_tensors, read_state, save_state
-from training.multitask.initial_checkpoint import open_initial_checkpoint
+from training.multitask.multitask_model import open_initial_checkpoint
 from training.multitask.multitask_program import train
 from training.multitask.multitask_settings import TrainConfig
 from trie.model.safe_tokenizer import TASKS

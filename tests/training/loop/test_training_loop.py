@@ -31,8 +31,8 @@ from tests.training.tiny import (
     weights,
 )
 from training.data.samples import RetrieveSample, write_samples
-from training.loop.optimisation import build_scheduler
 from training.loop.run_files import RunOutput
+from training.loop.training_loop import build_scheduler
 from training.multitask.multitask_program import train
 from training.multitask.multitask_settings import TrainConfig
 from trie.model.safe_tokenizer import TASKS

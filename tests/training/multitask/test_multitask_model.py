@@ -22,15 +22,22 @@ from tests.training.tiny import (
     write_t5_directory,
 )
 from training.loop.batch_loading import split_to_cost
-from training.multitask.initial_checkpoint import open_initial_checkpoint
-from training.multitask.multitask_model import GuidedAttention, MultiTaskModel, rerank_loss
+from training.multitask.multitask_model import (
+    GuidedAttention,
+    MultiTaskModel,
+    open_initial_checkpoint,
+    rerank_loss,
+)
 from training.multitask.multitask_program import train
 from training.multitask.multitask_settings import TrainConfig
-from training.multitask.sample_batches import Counts, RerankBatch, collate, cost
-from training.multitask.sample_encoding import (
+from training.multitask.sample_batches import (
+    Counts,
     GenerationExample,
+    RerankBatch,
     RerankingExample,
+    collate,
     copy_alignment,
+    cost,
     encode,
 )
 from trie.model.safe_tokenizer import TASKS

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError
 from admiral.storage.declared_settings import settings_tables
+from proofs.verifier.classifier_verifier import pad_inputs
 from proofs.verifier.evidence_model import HEADS, read_model
 from proofs.verifier.evidence_verifier import EvidenceEncoder
 from proofs.verifier.reading import LABELS
-from proofs.verifier.sequence_classifier import pad_inputs
 from tests.proofs.verifier.tiny_classifier import write_classifier_directory
 from tests.training.tiny import (
     SHORT_RUN,
@@ -28,8 +28,13 @@ from tests.training.tiny import (
     to_yaml,
 )
 from training.data.examples import Example, write_examples
-from training.verification.verifier_loss import calibration_error, macro_f1, measure, roc_area
-from training.verification.verifier_program import train_verifier
+from training.verification.verifier_program import (
+    calibration_error,
+    macro_f1,
+    measure,
+    roc_area,
+    train_verifier,
+)
 from training.verification.verifier_settings import VerifierConfig, load_verifier_config, weights_of
 from training.verifier import main
 

@@ -10,12 +10,11 @@ from torch import nn
 
 from tests.trie.model.test_packed_encoder import INPUTS, MODEL
 from tests.trie.model.test_seq2seq import VOCABULARY, bart
-from trie.model import low_precision, packed_encoder
-from trie.model.low_precision import Int8Linears
-from trie.model.packed_encoder import FloatLinears
+from trie.model import packed_encoder
+from trie.model.packed_encoder import FloatLinears, Int8Linears
 from trie.model.seq2seq import Seq2Seq
 
-if not low_precision.int8_is_supported():
+if not packed_encoder.int8_is_supported():
     pytest.skip("the CPU has no int8 instructions", allow_module_level=True)
 INT8 = Seq2Seq(bart(3), dtype=torch.int8)
 

@@ -8,7 +8,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 
 from admiral.requirements import minilm_directory
-from tests.trie.tiny_t5 import unigram_tokenizer
+from tests.trie.helpers import unigram_tokenizer
 from training.warm_start import mini_tokenizer
 from trie import NoIdentifierError, SafeTokenizer
 

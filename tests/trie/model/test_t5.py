@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 from torch import nn
 from transformers import T5EncoderModel
 
-from tests.trie.cpu_features import SAME_BITS
-from tests.trie.tiny_t5 import EOS, KINDS, PAD, VOCABULARY, t5
+from tests.trie.helpers import EOS, KINDS, PAD, SAME_BITS, VOCABULARY, t5
 from trie import ConstraintLogitsProcessor, SequenceScorer, TokenTrie, TrieConstraint, beam_search
 from trie.model import packed_encoder
-from trie.model.low_precision import int8_is_supported
+from trie.model.packed_encoder import int8_is_supported
 from trie.model.seq2seq import Seq2Seq
 from trie.model.t5 import input_bias, position_bias
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 
 from proofs.verifier.exact.exact_comparison import compare
-from tests.proofs.hostile_texts import claims, evidence
+from tests.proofs.helpers import claims, evidence
 
 TRUE, FALSE = "entailment", "contradiction"
 
