@@ -1,8 +1,8 @@
-"""Hypothesis strategies of texts that try to break out of the notation."""
+"""Texts that try to break out of the notation, numbers in words, and a small untrained model."""
 
-import torch
 from hypothesis import strategies as st
-from transformers import BartConfig, BartForConditionalGeneration
+
+from tests.trie.helpers import bart as tiny_bart
 
 NASTY = [
     "{", "}", "[", "]", "=", "!", "|", "#", "<", ">", "\\", "}}", "]]", "{a}", "[b]", "a]b", "</s>",
@@ -50,14 +50,12 @@ def spelled(number, joint=" "):
 
 def bart(tokens, seed=0, positions=512):
     """Return a small untrained model of a tokenizer's vocabulary whose scores are far apart."""
-    torch.manual_seed(seed)
-    config = BartConfig(
+    return tiny_bart(
+        seed,
+        biased=False,
         vocab_size=tokens.size,
         d_model=32,
-        encoder_layers=1,
         decoder_layers=1,
-        encoder_attention_heads=2,
-        decoder_attention_heads=2,
         encoder_ffn_dim=64,
         decoder_ffn_dim=64,
         max_position_embeddings=positions,
@@ -65,8 +63,5 @@ def bart(tokens, seed=0, positions=512):
         bos_token_id=tokens.bos,
         eos_token_id=tokens.eos,
         decoder_start_token_id=tokens.start,
-        forced_eos_token_id=None,
-        dropout=0.0,
         init_std=0.5,
     )
-    return BartForConditionalGeneration(config).eval()

@@ -19,7 +19,7 @@ from training import build_data, build_examples, build_proofs
 from training.build_proofs import confirmed_proofs
 from training.data.claim_sources import is_held_out
 from training.data.examples import read_examples
-from training.data.samples import ProveSample, RetrieveSample, read_samples, with_headings
+from training.data.samples import ProveSample, read_samples, with_headings
 from training.data.sufficiency_examples import VerdictExample
 
 run = partial(run_program, build_data.main)
@@ -175,14 +175,6 @@ def test_a_source_without_samples_is_an_error(kb_path, tmp_path):
     done = run("--kb", kb_path, "--source", f"gold:{path}", "--missing", "skip", out)
     assert done.exit_code == 1 and "yields no samples (claims: 1 missing)" in done.output
     assert not out.exists()
-
-
-def test_there_are_samples_of_hop_0(kb_path, tmp_path):
-    out = tmp_path / "samples.jsonl"
-    done = run("--kb", kb_path, "--source", f"gold/retrieve:{few(tmp_path / 'c.jsonl')}", out)
-    assert done.exit_code == 0, done.output
-    samples = [sample for sample in read_samples(out) if isinstance(sample, RetrieveSample)]
-    assert {bool(sample.evidence) for sample in samples} == {True, False}
 
 
 build = partial(run_program, build_examples.main)

@@ -9,9 +9,10 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from transformers import BartConfig, BartForConditionalGeneration, GPT2Config, GPT2LMHeadModel
+from transformers import GPT2Config, GPT2LMHeadModel
 
 import trie.logits_processor
+from tests.trie.helpers import bart as tiny_bart
 from trie import ConstraintLogitsProcessor, TokenTrie, Transitions, TrieConstraint
 from trie.continuations import NextTokens
 from trie.logits_processor import ScoreMasker
@@ -21,27 +22,7 @@ PAD, EOS, VOCABULARY = 1, 2, 20
 
 @cache
 def bart():
-    torch.manual_seed(0)
-    config = BartConfig(
-        vocab_size=VOCABULARY,
-        d_model=16,
-        encoder_layers=1,
-        decoder_layers=1,
-        encoder_attention_heads=2,
-        decoder_attention_heads=2,
-        encoder_ffn_dim=16,
-        decoder_ffn_dim=16,
-        max_position_embeddings=32,
-        init_std=0.5,
-        pad_token_id=PAD,
-        bos_token_id=0,
-        eos_token_id=EOS,
-        decoder_start_token_id=EOS,
-        forced_eos_token_id=None,
-    )
-    model = BartForConditionalGeneration(config).eval()
-    model.final_logits_bias.normal_()
-    return model
+    return tiny_bart(decoder_layers=1, max_position_embeddings=32, init_std=0.5)
 
 
 @cache
@@ -232,28 +213,6 @@ def test_other_processors_still_apply():
         assert generate((3, 3, 3), (7, 8), no_repeat_ngram_size=1, num_beams=2) == (7, 8)
     with pytest.warns(RuntimeWarning, match="forbids every token"):
         assert generate((3, 4), (3, 5), forced_bos_token_id=0) in {(3, 4), (3, 5)}
-
-
-def test_forbidden_padding_is_ignored():
-    """One of two rows ends early; that its padding is forbidden causes no warning."""
-    lists = [[(3,)], [(4, 5, 6, 7)]]
-    out = bart().generate(
-        **padded([[4], [5]], left=False),
-        logits_processor=[ConstraintLogitsProcessor(list(map(constraint_of, lists)))],
-        max_new_tokens=8,
-        no_repeat_ngram_size=1,
-        decoder_start_token_id=0,
-    )
-    assert out[:, 1:].tolist() == [[3, EOS, PAD, PAD, PAD], [4, 5, 6, 7, EOS]]
-
-
-def test_half_precision():
-    processor = ConstraintLogitsProcessor(constraint_of([(3,), (4,)]))
-    scores = torch.full((1, VOCABULARY), -math.inf, dtype=torch.float16)
-    with pytest.warns(RuntimeWarning, match="forbids every token"):
-        kept = processor(torch.tensor([[0]]), scores)
-    assert kept.dtype == torch.float16
-    assert torch.isfinite(kept).nonzero()[:, 1].tolist() == [3, 4]
 
 
 def test_invalid_use_is_rejected():

@@ -80,16 +80,6 @@ def test_grammar_accepts_every_annotation(tokens, claim, texts, sufficient):
     assert decoded.sufficient is sufficient
 
 
-def test_targets_decode_to_the_annotation(tokens):
-    for sufficient in (True, False):
-        proof = annotate(CLAIM, EVIDENCE, sufficient)
-        ids = target_ids(tokens, proof, CLAIM, EVIDENCE)
-        grammar = ProofGrammar(tokens, CLAIM, EVIDENCE, max_length=len(ids))
-        assert grammar.proof(ids) == proof
-        with pytest.raises(ProofError):
-            target_ids(tokens, proof, CLAIM, EVIDENCE, max_length=len(ids) - 1)
-
-
 def test_quotations_equal_brute_force_enumeration(tokens):
     """Compare with all spans of words that satisfy the rules."""
     texts = [("Ada Quill", "Ada Quill (born May 3, 1873) was an Irish engineer of the first rank.")]
@@ -393,16 +383,3 @@ def test_input_fits_and_sentences_share_the_length(claim, evidence, limit):
         assert lengths == [min(len(part), share) for part in whole[1:]]
         longer = sum(min(len(part), share + 1) for part in whole[1:])
         assert head + longer > limit or share == max(map(len, whole[1:]), default=0)
-
-
-def test_claim_without_evidence_may_fill_the_input():
-    source = encode_source(_tokens(), "retrieve", "a " * 100, [], 50)
-    assert len(source.ids) == 50
-    assert source.truncated
-
-
-@pytest.mark.parametrize("limit", [8, 12, 16])
-def test_more_sentences_than_tokens(limit):
-    source = encode_source(_tokens(), "retrieve", "a", [("T", "a b c")] * 9, limit)
-    assert len(source.ids) <= limit
-    assert source.truncated

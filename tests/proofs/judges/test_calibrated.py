@@ -162,12 +162,6 @@ def test_covered_by_one_document(claim, title, sentence, covered):
         assert judgement.sufficient
 
 
-def test_two_documents_are_not_one():
-    sentence = "The lighthouse at Port Merrow was built by Ada Quill, an Irish engineer."
-    assert covered_by_one_document(EXTRACTOR.extract(CLAIM, [("Port Merrow Lighthouse", sentence)]))
-    assert not covered_by_one_document(EXTRACTOR.extract(CLAIM, [LIGHTHOUSE, ENGINEER]))
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -203,12 +197,6 @@ def test_weights_round_trip(tmp_path):
     assert Weights.read(tmp_path / "weights.json") == before
 
 
-ENGINEERS = "The builder of Port Merrow Lighthouse and Ada Quill were both engineers."
-TOWER = ("Port Merrow Lighthouse (Ireland)", "Joan Firth built it in a year.")
-JOAN = ("Joan Firth", "Joan Firth was an engineer who built Port Merrow Lighthouse.")
-ADA = ("Ada Quill", "Ada Quill was one of the first engineers.")
-RAIN = ("Rain", "The builder of clouds.")
-
 words = st.sampled_from(["ada", "quill", "cork", "rain", "the"])
 
 
@@ -216,26 +204,6 @@ def features(claim, texts):
     steps = draft_steps(claim, texts, default_lexicon())
     values = claim_features(claim, texts, DocumentLinks.find(claim, texts), steps)
     return dict(zip(CLAIM_FEATURES, values, strict=True))
-
-
-def test_claim_features_can_be_counted_by_hand():
-    values = features(ENGINEERS, [TOWER, JOAN, ADA, RAIN])
-    assert (values["words"], values["sharing"], values["definite"]) == (1.2, 2, 1)
-    assert (values["proper_names"], values["untitled"]) == (2, 0)
-    assert (values["documents"], values["named"]) == (4, 2)
-    # The lighthouse follows "of", and names Joan Firth.
-    assert (values["described"], values["described_alone"], values["described_open"]) == (1, 0, 0)
-    assert (values["links"], values["mutual"], values["linked"], values["largest"]) == (1, 1, 2, 2)
-    assert (values["between_named"], values["between_unnamed"]) == (0, 0)
-    assert (values["reached"], values["alone"], values["linked_unnamed"]) == (3, 1, 1)
-    assert (values["bridges"], values["led"], values["leading"], values["sentences"]) == (
-        1,
-        1,
-        1,
-        3,
-    )
-    # Only Rain has "builder"; no document has "were", but stop words do not count.
-    assert (values["uncovered"], values["uncovered_by_linked"], values["stray"]) == (0, 1, 1)
 
 
 def test_each_feature_has_its_own_name():
@@ -263,13 +231,6 @@ def test_each_feature_has_its_own_name():
         "weakest": 0, "second": 0, "uncovered": 5, "uncovered_by_linked": 8,
         "largest_share": 5 / 17, "contributing": 3, "stray": 3,
     }  # fmt: skip
-
-
-def test_missing_document_changes_link_features():
-    values = features(ENGINEERS, [TOWER, ADA, RAIN])
-    assert (values["described"], values["described_alone"], values["described_open"]) == (1, 1, 1)
-    assert (values["links"], values["leading"], values["led"], values["alone"]) == (0, 0, 0, 2)
-    assert features(ENGINEERS, [RAIN])["untitled"] == 2
 
 
 @given(claims.filter(str.split), evidence)
@@ -369,12 +330,6 @@ def test_components_equal_transitive_closure(claim, texts):
     assert links.reached == named | {b for a, b in linked if a in named}
     sizes = [len({b for a, b in linked if a == at} | {at}) for at in range(count)]
     assert links.largest == max(sizes, default=0)
-
-
-@given(claims, evidence)
-def test_links_of_hostile_texts_are_consistent(claim, texts):
-    links = DocumentLinks.find(claim, texts)
-    assert links.reached <= links.relevant <= set(range(len(links.titles)))
 
 
 FINE = st.integers(-1_000_000, 1_000_000) | st.floats(-1e6, 1e6)

@@ -117,12 +117,6 @@ def test_without_evidence_the_whole_claim_is_missing():
     assert LexicalJudge().judge([""], [[ENGINEER]]) == [Judgement(False, None)]
 
 
-@pytest.mark.parametrize("judge", [NeverSufficient(), AlwaysSufficient(), LexicalJudge()])
-def test_claims_and_evidence_must_have_equal_length(judge):
-    with pytest.raises(ValueError, match="zip"):
-        judge.judge([CLAIM], [])
-
-
 CLAIMS = ["Ada was Irish.", "The lighthouse is old and white.", " ", "Ada built it."]
 EVIDENCE = [[("Ada", "An engineer.")], [("Tower", "It was built."), ("Ada", "Old.")], [("a", "b")]]
 EVIDENCE.append([])
@@ -344,7 +338,6 @@ def test_an_unknown_word_beside_a_contradiction_does_not_hide_it():
 
 HOSTILE_CLAIM = "The lighthouse at Port Merrow was built by an Irish engineer born in 1873."
 BORN_ENGINEER = ("Ada Quill", "Ada Quill (born 1873 in Cork) was an Irish engineer.")
-WORDS = ["The", "Irish", "engineer", "did", "not", "build", "3", "towers", "in", "1873"]
 
 
 def judged(claim, texts):
@@ -382,12 +375,6 @@ def test_evidence_without_words_is_insufficient(texts):
     assert set(judgement.proof.operators if judgement.proof else ()) == {NatOp.INDEPENDENCE}
 
 
-def test_notation_marks_do_not_hide_words():
-    texts = [("[Ada] {Quill}", "{ Ada Quill } was [an Irish engineer] = # born | in 1873 </s>")]
-    assert judged("Ada Quill was born in 1873.", texts).sufficient
-    assert judged("{ Ada Quill } [ was ] = born", texts).proof is not None
-
-
 def test_huge_evidence_is_judged_quickly():
     enormous = [
         ("x" * 10**6, "word " * 10**6),
@@ -415,16 +402,6 @@ def test_huge_claim_is_judged_quickly(claim):
     for judgement in (judged(claim, texts), *CalibratedJudge().judge([claim], [texts])):
         assert not judgement.sufficient
     assert time.process_time() - began < 20
-
-
-@pytest.mark.parametrize("count", [1, 2, 200])
-def test_short_and_long_claims_are_judged(count):
-    claim = " ".join((WORDS * 20)[:count])
-    judgement = judged(claim, [BORN_ENGINEER])
-    assert judgement.proof is not None
-    assert len(judgement.proof.steps) <= 16
-    assert judged("Quill", [BORN_ENGINEER]).sufficient
-    assert not judged("Merrow", [BORN_ENGINEER]).sufficient
 
 
 def test_no_model_runs_without_evidence(tokens):

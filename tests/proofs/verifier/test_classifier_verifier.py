@@ -1,7 +1,6 @@
 """Classifiers of the hub as verifiers, beside transformers; bad input and bad files."""
 
 import json
-import shutil
 
 import numpy as np
 import pytest
@@ -15,8 +14,6 @@ from proofs.verifier.classifier_verifier import (
     ClassifierVerifier,
     label_columns,
     length_batches,
-    pad_inputs,
-    padded_positions,
     support_columns,
 )
 from proofs.verifier.reading import VerifierError
@@ -83,11 +80,6 @@ def test_sentences_and_the_whole_are_read(folder, verifier):
     assert (reading.unread, reading.claim_cut) == ((), False)
 
 
-def test_one_sentence_is_the_whole(verifier):
-    reading = verifier.read(CLAIMS, EVIDENCES)[1]
-    np.testing.assert_allclose(reading.labels, reading.sentences[0], atol=1e-6)
-
-
 def test_of_long_evidence_the_whole_is_of_the_best_sentences(folder, verifier):
     evidence = [("", "Rome " * 25), ("", "Paris " * 24), ("", "Oslo " * 23), ("", "Bern")]
     (reading,) = verifier.read(["Rome"], [evidence])
@@ -138,11 +130,6 @@ def test_long_claims_other_scripts_and_many_sentences(verifier, claim):
     check_shape(verifier, claim, evidence)
 
 
-def test_claims_and_evidence_must_pair_up(verifier):
-    with pytest.raises(ValueError, match="1 claims have 0 lists of evidence"):
-        verifier.read(["one"], [])
-
-
 @pytest.mark.parametrize("labels", [("LABEL_0",), ("LABEL_0", "LABEL_1"), ("support", "other")])
 def test_one_or_two_outputs_tell_support(tmp_path, labels):
     folder = write_classifier_directory(tmp_path / "model", labels)
@@ -153,16 +140,6 @@ def test_one_or_two_outputs_tell_support(tmp_path, labels):
     else:
         support = softmax(logits)[0 if "support" in labels else 1]
     np.testing.assert_allclose(reading.labels, [support, 1 - support, 0], atol=1e-5)
-
-
-def test_the_calibration_is_that_of_the_kind_of_evidence(folder, tmp_path):
-    copied = shutil.copytree(folder, tmp_path / "copied")
-    (copied / "calibration.json").write_text('{"bare": {"temperature": 2.0}}')
-    one, other = ClassifierVerifier.open(folder), ClassifierVerifier.open(copied)
-    plain, warm = (v.read(CLAIMS[:2], EVIDENCES[:2]) for v in (one, other))
-    np.testing.assert_allclose(warm[0].labels, plain[0].labels)
-    squared = warm[1].labels ** 2
-    np.testing.assert_allclose(squared / squared.sum(), plain[1].labels, rtol=1e-5)
 
 
 def rename(*labels):
@@ -273,16 +250,3 @@ def test_batches_hold_every_input_once_and_fit(lengths, budget):
     for batch in batches:
         cost = len(batch) * max(lengths[at] for at in batch)
         assert cost <= budget or len(batch) == 1
-
-
-def test_inputs_are_padded():
-    ids, mask, segments = pad_inputs([[7, 8], [5, 6, 9]], [[0, 1], [0, 1, 1]], 4)
-    assert ids.tolist() == [[7, 8, 4], [5, 6, 9]]
-    assert mask.tolist() == [[1, 1, 0], [1, 1, 1]]
-    assert segments.tolist() == [[0, 1, 0], [0, 1, 1]]
-
-
-def test_positions_are_padded():
-    positions, missing = padded_positions([[], [3, 5]])
-    assert positions.tolist() == [[0, 0], [3, 5]]
-    assert missing.tolist() == [[True, True], [False, False]]

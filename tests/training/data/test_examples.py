@@ -28,7 +28,6 @@ from training.data.examples import (
     check_weights,
     draw_examples,
     read_examples,
-    summary_by_source,
     weighted,
     write_examples,
 )
@@ -136,19 +135,6 @@ def test_whole_groups_of_each_source_are_drawn():
     assert counts == {"a": 12, "b": 10}
     assert set(Counter(e.group for e in drawn if e.source == "a").values()) == {3}
     assert draw_examples(examples, 1000, 0) == examples
-
-
-def test_sources_are_summed_up():
-    labels = {"b": ("neutral", "entailment", "neutral"), "a": ("contradiction",)}
-    examples = [
-        Example("c", (), label, source, weight=1.5)
-        for source, own in labels.items()
-        for label in own
-    ]
-    assert summary_by_source(examples) == [
-        ("a", "1 contradiction", "2"),
-        ("b", "1 entailment, 2 neutral", "4"),
-    ]
 
 
 def parts(count):

@@ -99,13 +99,6 @@ def test_a_failed_save_keeps_the_previous_state(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_temporary_files_of_a_killed_run_are_removed(tmp_path):
-    path = tmp_path / "state.safetensors"
-    (tmp_path / ".tmpAx3fUW").write_bytes(b"half")  # the name of a temporary file of safetensors
-    save_state(path, *trained(), TrainingState())
-    assert list(tmp_path.iterdir()) == [path]
-
-
 def test_a_log_is_truncated_after_a_step(tmp_path):
     output = RunOutput(tmp_path / "out")
     output.truncate_log(0)

@@ -17,7 +17,6 @@ INPUTS = st.lists(
     st.lists(st.integers(0, VOCABULARY - 1), min_size=1, max_size=16), min_size=1, max_size=9
 )
 MODEL = bart(3)
-ROUNDED = Seq2Seq(bart(3), dtype=torch.bfloat16)
 
 
 def states(model, ids):
@@ -43,17 +42,6 @@ def test_model_variants(changes):
     torch.testing.assert_close(hidden[1, :1], states(model, [7]), atol=1e-5, rtol=1e-5)
 
 
-@given(INPUTS)
-@settings(deadline=None)
-def test_bfloat16_is_close_to_float32(inputs):
-    exact, mask = Seq2Seq(MODEL).run_encoder(inputs)
-    hidden, _ = ROUNDED.run_encoder(inputs)
-    assert hidden.dtype == torch.float32
-    # States are of unit scale, and bfloat16 has eight bits.
-    assert (hidden - exact)[mask].abs().max() < 0.2
-    assert (hidden - exact)[mask].square().mean().sqrt() < 0.03
-
-
 @pytest.mark.parametrize(("dtype", "bound"), [(torch.float32, 1e-5), (torch.bfloat16, 0.1)])
 def test_states_do_not_depend_on_the_batch(dtype, bound, monkeypatch):
     """Except for the last bits: products of a single row may be computed differently."""
@@ -69,18 +57,6 @@ def test_states_do_not_depend_on_the_batch(dtype, bound, monkeypatch):
     for ids, found in zip(inputs, together, strict=True):
         alone, _ = model.run_encoder([ids])
         torch.testing.assert_close(found[: len(ids)], alone[0], atol=bound, rtol=0)
-
-
-@given(st.lists(st.integers(1, 30), max_size=30), st.integers(1, 60))
-def test_inputs_are_grouped_by_length(lengths, max_tokens):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(packed_encoder, "_MAX_TOKENS", max_tokens)
-        groups = packed_encoder._group_by_length(lengths)
-    order = [at for group in groups for at in group]
-    assert sorted(order) == list(range(len(lengths)))
-    assert [lengths[at] for at in order] == sorted(lengths)
-    for group in groups:
-        assert len(group) == 1 or sum(lengths[at] for at in group) <= max_tokens
 
 
 SIZES = st.floats(0.1, 40)
@@ -107,19 +83,6 @@ def test_attention_in_bfloat16_is_a_softmax(inputs, length, sizes, data):
     expected = weights.double().softmax(-1) @ value.double()
     bound = value.abs().amax((2, 3), keepdim=True).double()
     assert ((found.double() - expected) / bound).abs().max() < 0.02
-
-
-@pytest.mark.parametrize("length", [1, 5, 1024])
-@pytest.mark.parametrize("sign", [-1, 1])
-@pytest.mark.parametrize("part", [0.99, 1.01, 3.0])
-def test_attention_at_its_bound(length, sign, part):
-    """Scores of the largest possible size, just below and above the bound of the fast path."""
-    size = (part * packed_encoder._MAX_EXPONENT / 16**0.5) ** 0.5
-    query = torch.full((1, 1, length, 16), size, dtype=torch.bfloat16)
-    value = torch.linspace(-100, 100, length)[None, None, :, None].expand(1, 1, length, 16)
-    found = packed_encoder._scaled_dot_product(query, sign * query, value.bfloat16().contiguous())
-    expected = value.bfloat16().float().mean(2, keepdim=True).expand_as(found)
-    torch.testing.assert_close(found.float(), expected, atol=1.0, rtol=0.01)
 
 
 def test_scores_too_large_for_exponentials():
@@ -158,22 +121,6 @@ def test_products_are_those_of_autocast():
         assert torch.equal(found, expected)
 
 
-def test_only_linear_layers_are_converted():
-    model = bart(8)
-    before = {name: parameter.clone() for name, parameter in model.named_parameters()}
-    assert model.lm_head.weight is model.get_decoder().embed_tokens.weight
-    convert_linears_to_bfloat16(model)
-    assert model.lm_head.weight.dtype == torch.bfloat16
-    linear = {name for name, module in model.named_modules() if isinstance(module, nn.Linear)}
-    assert linear
-    for name, parameter in model.named_parameters():
-        if name.rpartition(".")[0] in linear:
-            assert parameter.dtype == torch.bfloat16
-            assert not parameter.requires_grad
-        else:
-            assert torch.equal(parameter, before[name])
-
-
 def test_converted_models_are_rejected():
     model = bart(9)
     Seq2Seq(model, torch.bfloat16)
@@ -184,12 +131,3 @@ def test_converted_models_are_rejected():
         ValueError, match=r"the weights of .*k_proj were converted; load the model again"
     ):
         Seq2Seq(model)
-
-
-def test_layers_without_bias_or_weights():
-    layers = nn.Sequential(nn.Linear(3, 2, bias=False), nn.Linear(2, 2))
-    layers[1].weight = nn.Parameter(torch.empty(0))
-    convert_linears_to_bfloat16(layers)
-    assert layers[0].bias is None
-    assert layers[0].weight.dtype == torch.bfloat16
-    assert not layers[1].weight.numel()

@@ -115,21 +115,6 @@ def test_byte_level_tokens_are_lossless(value):
     assert covered >= {i for i, c in enumerate(value) if not c.isspace()}
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_lone_surrogates_are_replaced(kind):
-    tokens = _tokens(kind)
-    assert tokens.encode("a\udc80b") == tokens.encode("a\ufffdb")
-    assert tokens.encode_batch(["\ud83d"]) == [tokens.encode("\ufffd")]
-
-
-def test_words_are_encoded_as_in_mid_sentence():
-    for kind in KINDS:
-        tokens = _tokens(kind)
-        assert tokens.encode("great tit")[-1:] == tokens.encode("tit")[-1:]
-    bpe = _fast("bpe")
-    assert bpe.convert_ids_to_tokens(_tokens("bpe").encode("great")) == ["Ġgreat"]
-
-
 def test_marks_identifiers_and_tasks():
     tokens, fast = _tokens("wordpiece"), _fast("wordpiece")
     for mark in "[]{}#=!|":

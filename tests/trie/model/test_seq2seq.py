@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 import torch
-from transformers import BartConfig, BartForConditionalGeneration, BertConfig, BertLMHeadModel
+from transformers import BartForConditionalGeneration, BertConfig, BertLMHeadModel
 
 import admiral
 from tests.trie.helpers import SAME_BITS
+from tests.trie.helpers import bart as tiny_bart
 from trie import TokenTrie, TrieConstraint, beam_search
 from trie.model import packed_encoder
 from trie.model.seq2seq import Seq2Seq
@@ -16,27 +17,18 @@ PAD, EOS, VOCABULARY = 1, 2, 30
 
 
 def bart(seed, **changes):
-    torch.manual_seed(seed)
     settings = {
         "vocab_size": VOCABULARY,
-        "d_model": 16,
         "encoder_layers": 2,
-        "decoder_layers": 2,
-        "encoder_attention_heads": 2,
         "decoder_attention_heads": 4,
         "encoder_ffn_dim": 24,
         "decoder_ffn_dim": 20,
         "max_position_embeddings": 16,
         "init_std": 0.4,
-        "pad_token_id": PAD,
-        "bos_token_id": 0,
-        "eos_token_id": EOS,
-        "decoder_start_token_id": EOS,
-        "forced_eos_token_id": None,
         "dropout": 0.3,
         "attention_dropout": 0.3,
     }
-    model = BartForConditionalGeneration(BartConfig(**{**settings, **changes}))
+    model = tiny_bart(seed, biased=False, **{**settings, **changes}).train()
     for name, parameter in model.named_parameters():  # initialised as zeros and ones
         if "bias" in name or "norm" in name:
             torch.nn.init.normal_(parameter, mean=float("norm.weight" in name), std=0.2)
@@ -96,31 +88,6 @@ def test_steps_equal_the_full_forward_pass(seed, changes):
         active, beams = [active[row] for row in keep], new
     with pytest.raises(ValueError, match="at most 16 tokens"):
         ours.step(encoded, cache, torch.zeros(len(active), beams, 1, dtype=torch.int64))
-
-
-@pytest.mark.parametrize("split", [(7,), (1, 6), (3, 1, 3)])
-def test_several_positions_equal_the_full_forward_pass(split):
-    model = bart(4)
-    ours = Seq2Seq(model)
-    inputs = random_inputs(2, 4)
-    tokens = torch.randint(0, VOCABULARY, (2, 3, 7), generator=torch.Generator().manual_seed(4))
-    encoded, cache = ours.encode(inputs), ours.new_cache()
-    logits = torch.cat([ours.step(encoded, cache, part) for part in tokens.split(split, 2)], dim=2)
-    assert cache.length == 7
-    for number, source in enumerate(inputs):
-        for beam in range(3):
-            expected = full_logits(model, source, tokens[number, beam].tolist())
-            torch.testing.assert_close(logits[number, beam], expected, atol=1e-4, rtol=0)
-
-
-def test_cross_attention_is_stored_once_per_input():
-    ours = Seq2Seq(bart(0))
-    inputs = random_inputs(3, 5)
-    encoded = ours.encode(inputs)
-    longest = max(map(len, inputs))
-    assert len(encoded) == 3
-    assert encoded.mask.sum(1).tolist() == [len(ids) for ids in inputs]
-    assert [t.shape for t in (*encoded.keys, *encoded.values)] == [(3, 4, longest, 4)] * 4
 
 
 def test_padding_tokens_within_an_input_are_read():
