@@ -53,7 +53,7 @@ from proofs.judges.generated import (
 from proofs.lexicons.lexicon import default_lexicon
 from training.command_options import held_out_option, seed_option
 from training.data.claim_sources import Source, is_held_out, sample_claims
-from training.data.sufficiency_examples import (
+from training.data.evidence_corpora import (
     SufficiencyExample,
     retrieved_examples,
     sentence_claims,

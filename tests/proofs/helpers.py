@@ -64,4 +64,5 @@ def bart(tokens, seed=0, positions=512):
         eos_token_id=tokens.eos,
         decoder_start_token_id=tokens.start,
         init_std=0.5,
+        dropout=0.0,
     )

@@ -18,9 +18,9 @@ from tests.training.tiny import CLAIMS, run_program
 from training import build_data, build_examples, build_proofs
 from training.build_proofs import confirmed_proofs
 from training.data.claim_sources import is_held_out
+from training.data.evidence_corpora import VerdictExample
 from training.data.examples import read_examples
 from training.data.samples import ProveSample, read_samples, with_headings
-from training.data.sufficiency_examples import VerdictExample
 
 run = partial(run_program, build_data.main)
 

@@ -22,7 +22,7 @@ from admiral.retrieval.proving import build_judge
 from proofs.judges.calibrated import FEATURES, CalibratedJudge, Weights
 from proofs.judges.generated import STEP_DECISION
 from training import judges, ranking
-from training.data.sufficiency_examples import sufficiency_examples
+from training.data.evidence_corpora import sufficiency_examples
 
 DEMO = Path(str(resources.files("admiral"))) / "data" / "demo" / "claims.jsonl"
 # Stages that take little time.

@@ -148,7 +148,7 @@ def generate(model, inputs, constraints, beams):
 @pytest.mark.parametrize("seed", range(6))
 def test_equals_generate(seed, scale_embedding):
     rng = random.Random(seed)
-    model = bart(seed, scale_embedding)
+    model = bart(seed, scale_embedding=scale_embedding)
     beams = rng.randint(2, 6)  # generate with one beam is not a beam search
     constraints = [Listed(random_sequences(rng, rng.randint(beams, 60), 6)) for _ in range(3)]
     inputs = random_inputs(rng, 3)

@@ -25,7 +25,6 @@ _CONTENT = re.compile(r"\d+|\w{4,}")
 _MIN_NAME = 4  # shorter names, such as "He", are not distinctive
 # Share of the examples that get titles.
 _TITLED = 0.7
-_MAX_CANDIDATES = 20
 _LONGEST_TITLE = 10  # words
 _SEARCHED_DOCUMENTS = 4
 

@@ -18,7 +18,12 @@ from admiral.gold import GoldClaim, Label, read_gold
 from admiral.kb import KnowledgeBase, demo_kb
 from admiral.records import Document
 from proofs.verifier.reading import LABELS
-from training.data.evidence_corpora import PassageCorpus
+from training.data.evidence_corpora import (
+    PassageCorpus,
+    retrieved_examples,
+    sentence_claims,
+    sufficiency_examples,
+)
 from training.data.evidence_examples import joined_examples, selection_examples
 from training.data.examples import (
     EXAMPLE_LABELS,
@@ -30,11 +35,6 @@ from training.data.examples import (
     read_examples,
     weighted,
     write_examples,
-)
-from training.data.sufficiency_examples import (
-    retrieved_examples,
-    sentence_claims,
-    sufficiency_examples,
 )
 
 SENTENCES = st.lists(st.tuples(st.text(), st.text(), st.sampled_from((*EXAMPLE_LABELS, None))))
