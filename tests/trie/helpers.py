@@ -1,5 +1,6 @@
-"""Tiny untrained models of T5's family, and a tokenizer like theirs."""
+"""Tiny untrained models and a tokenizer, constraints state by state, and what the CPU can do."""
 
+import numpy as np
 import torch
 import transformers
 from tokenizers import (
@@ -86,3 +87,58 @@ def unigram_tokenizer(words, characters, added=()):
     return PreTrainedTokenizerFast(
         tokenizer_object=backend, eos_token="</s>", pad_token="<pad>", unk_token="<unk>"
     )
+
+
+def following(constraint, state):
+    """Return the tokens that may follow, ascending, and the state after each."""
+    found = constraint.transitions(np.array([state]))
+    assert found.tokens.dtype == found.next_states.dtype == found.sizes.dtype == np.int64
+    assert found.sizes.tolist() == [found.tokens.size] == [found.next_states.size]
+    assert np.all(found.tokens[1:] > found.tokens[:-1])
+    return dict(zip(found.tokens.tolist(), found.next_states.tolist(), strict=True))
+
+
+def language(constraint, eos):
+    """Return all sequences that a constraint accepts, and the state after each."""
+    accepted = {}
+    todo = [((), constraint.start)]
+    while todo:
+        ids, state = todo.pop()
+        successors = following(constraint, state)
+        assert bool(successors) == (ids[-1:] != (eos,)), "a dead end, or no end"
+        if not successors:
+            accepted[ids] = state
+        todo += [((*ids, token), after) for token, after in successors.items()]
+    return accepted
+
+
+SAME_BITS = torch.cpu._is_avx512_bf16_supported() and not torch.cpu._is_amx_tile_supported()
+"""Whether products have the same bits in any batch; measured only on CPUs with these features."""
+
+
+def bart(seed=0, *, biased=True, **changes):
+    """Return a BART whose scores are far apart; by default of 20 tokens and 24 positions."""
+    torch.manual_seed(seed)
+    settings = {
+        "vocab_size": 20,
+        "d_model": 16,
+        "encoder_layers": 1,
+        "decoder_layers": 2,
+        "encoder_attention_heads": 2,
+        "decoder_attention_heads": 2,
+        "encoder_ffn_dim": 16,
+        "decoder_ffn_dim": 16,
+        "max_position_embeddings": 24,
+        "init_std": 0.3,
+        "pad_token_id": 1,
+        "bos_token_id": 0,
+        "eos_token_id": 2,
+        "decoder_start_token_id": 2,
+        "forced_eos_token_id": None,
+    }
+    model = transformers.BartForConditionalGeneration(
+        transformers.BartConfig(**{**settings, **changes})
+    )
+    if biased:
+        model.final_logits_bias.normal_()
+    return model.eval()
