@@ -18,7 +18,7 @@ from admiral.errors import AdmiralError
 from admiral.kb.store.contents import GRAPH
 from admiral.kb.store.manifest import digest_of, write_with_digest
 from admiral.storage.checksums import FileEntry, describe_files
-from trie.npy_files import open_array
+from trie.token_trie import open_array
 
 ENTITY_FRAMES, FRAME_ENTITIES = "entity_frames", "frame_entities"
 ROW_FRAMES = "row_frames"

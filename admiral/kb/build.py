@@ -37,6 +37,9 @@ from admiral.storage.checksums import check_files
 
 logger = logging.getLogger(__name__)
 
+#: From so many documents on, retrieval finds more with a graph (docs/graph.md).
+GRAPH_DOCUMENTS = 10_000
+
 
 @dataclass(frozen=True, slots=True)
 class BuildReport:
@@ -54,6 +57,8 @@ class BuildReport:
         Numbers of files in folders of documents that were not read, by reason.
     split
         Number of sentences that were too long and have been split.
+    graph
+        Whether a graph is to follow.
     bytes, seconds
         Size on disk and time taken.
     """
@@ -66,6 +71,7 @@ class BuildReport:
     duplicates: int
     skipped: dict[str, int]
     split: int
+    graph: bool
     bytes: int
     seconds: float
 
@@ -87,7 +93,7 @@ def build(
     workers: BuildWorkers | None = None,
     encoder: SentenceEncoder | None = None,
     report: str | Path | None = None,
-    graph: bool = False,
+    graph: bool | None = False,
     limits: FileLimits = DEFAULT_LIMITS,
 ) -> BuildReport:
     """Build a knowledge base from one or more corpora.
@@ -126,9 +132,10 @@ def build(
         File to write, with a line of JSON on what became of each input file (see the page "Your own
         documents"); None writes none.
     graph
-        Whether a graph is to follow (`admiral.graph.build_graph`). The knowledge base records this,
-        so that it does not pass for complete without one. If `kb_path` was built from the same
-        files with the same settings, and lacks only its graph, it is kept.
+        Whether a graph is to follow (`admiral.graph.build_graph`); None: if there are at least
+        `GRAPH_DOCUMENTS` documents. The knowledge base records this, so that it does not pass for
+        complete without one. If `kb_path` was built from the same files with the same settings, and
+        lacks only its graph, it is kept.
     limits
         Limits of time and size of each file of a folder of documents; what is over them is skipped.
 
@@ -144,15 +151,18 @@ def build(
         check_backend(bm25)  # now, rather than after an hour of reading
     check_choice("on_duplicate", on_duplicate, POLICIES)
     target = checked_kb_path(kb_path)
-    patterns = FilePatterns(tuple(include), tuple(exclude))
     report = Path(report) if report is not None else None
-    sources = Corpora(
-        corpora, format, skip_bad, patterns, limits, strict=strict, reported=bool(report)
-    )
+    reading: dict[str, Any] = {
+        "patterns": FilePatterns(tuple(include), tuple(exclude)),
+        "limits": limits,
+        "strict": strict,
+        "reported": bool(report),
+    }
+    sources = Corpora(corpora, format, skip_bad, **reading)
     if report is not None:
         check_report_path(report, target, sources.paths)
     request = ""
-    if graph:
+    if graph is not False:
         request = digest_of(
             {
                 "files": sources.fingerprint(),
@@ -172,23 +182,11 @@ def build(
             )
             return kept
     settings: dict[str, Any] = {"bm25": bm25, "passages": passages, "on_duplicate": on_duplicate}
-    if request:
-        settings[GRAPH_REQUEST] = request
 
     def incoming(directory: Path) -> Incoming:
         nonlocal sources
         if workers is not None:
-            sources = ShardedCorpora(
-                corpora,
-                format,
-                skip_bad,
-                directory,
-                workers,
-                patterns,
-                limits,
-                strict=strict,
-                reported=bool(report),
-            )
+            sources = ShardedCorpora(corpora, format, skip_bad, directory, workers, **reading)
         return sources
 
     manifest = build_records(
@@ -199,6 +197,8 @@ def build(
         progress=progress,
         workers=workers,
         encoder=encoder,
+        graph_request=request,
+        graph_from=0 if graph else GRAPH_DOCUMENTS,
     )
     if report is not None:
         sources.reports.write(report)
@@ -214,11 +214,14 @@ def build_records(
     progress: bool,
     workers: BuildWorkers | None = None,
     encoder: SentenceEncoder | None = None,
+    graph_request: str = "",
+    graph_from: int = 0,
 ) -> Manifest:
     """Build a knowledge base of what `incoming` returns for the folder that it is built in.
 
     `settings`: ``on_duplicate`` and those of `Indexing`; the manifest records them and what was
-    read. Raises AdmiralError as `build` does.
+    read, and from `graph_from` documents on, the request for a graph, if any. Raises AdmiralError
+    as `build` does.
     """
     with staging(target, overwrite=overwrite, owned=is_knowledge_base) as directory:
         sources = incoming(directory)
@@ -234,6 +237,8 @@ def build_records(
             "skipped": dict(sources.skipped),
             "split": sources.split,
         }
+        if graph_request and written.documents >= graph_from:
+            read[GRAPH_REQUEST] = graph_request
         manifest = write_manifest(directory, dict(written.counts), {**read, **settings})
         if is_knowledge_base(target):
             copy_permissions(directory, target)
@@ -248,6 +253,7 @@ def build_report(path: Path, manifest: Manifest, seconds: float) -> BuildReport:
         duplicates=manifest.settings["duplicates"],
         skipped=manifest.settings["skipped"],
         split=manifest.settings["split"],
+        graph=GRAPH_REQUEST in manifest.settings,
         bytes=sum(entry.size for entry in manifest.files.values()),
         seconds=seconds,
         **{name: manifest.counts[name] for name in ("documents", "sentences", "links")},

@@ -40,7 +40,7 @@ from admiral.storage.bundled_names import MODELS
 from admiral.storage.checksums import describe_file
 from proofs.judges.generated import STEP_DECISION
 from trie import SafeTokenizer, Seq2Seq
-from trie.model.quiet_transformers import quiet_transformers
+from trie.model.seq2seq import quiet_transformers
 
 logger = getLogger(__name__)
 

@@ -6,7 +6,7 @@ import torch
 
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
-from trie.model.low_precision import bfloat16_is_fast, check_int8
+from trie.model.packed_encoder import bfloat16_is_fast, check_int8
 
 _DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "int8": torch.int8}
 

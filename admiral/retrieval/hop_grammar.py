@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trie.constraint import Trie
-from trie.grammar import FixedTokens, Segment
-from trie.grammar_constraint import GrammarConstraint, shared_automaton
+from trie.automaton import GrammarConstraint, shared_automaton
+from trie.grammar import FixedTokens, Segment, Trie
 from trie.model.safe_tokenizer import SafeTokenizer
 from trie.token_trie import Ints
 

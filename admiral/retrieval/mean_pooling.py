@@ -14,8 +14,14 @@ from tokenizers import Tokenizer
 
 from admiral.kb.embeddings import EncoderIdentity
 from admiral.storage.checksums import describe_file
-from trie.model.low_precision import convert_linears_to_bfloat16, linear_group_type
-from trie.model.packed_encoder import EncoderLayer, LinearGroup, packed_encoder_states, pad_batch
+from trie.model.packed_encoder import (
+    EncoderLayer,
+    LinearGroup,
+    convert_linears_to_bfloat16,
+    linear_group_type,
+    packed_encoder_states,
+    pad_batch,
+)
 
 if TYPE_CHECKING:
     from transformers import BertModel
@@ -36,7 +42,7 @@ class MeanPoolingEncoder:
         A sentence encoder in the Hugging Face format with mean pooling.
     device, dtype
         Device and precision: float32, bfloat16, or int8 on processors that support it (see
-        `trie.model.low_precision`).
+        `trie.model.packed_encoder`).
     batch_tokens
         Maximum number of padded tokens in a batch on a GPU; inputs on a CPU are not padded.
     max_tokens
@@ -60,7 +66,7 @@ class MeanPoolingEncoder:
     ) -> None:
         from transformers import AutoModel, AutoTokenizer
 
-        from trie.model.quiet_transformers import quiet_transformers
+        from trie.model.seq2seq import quiet_transformers
 
         self._directory, self._name, self._max_tokens = directory, name, max_tokens
         products = linear_group_type(dtype, torch.device(device))

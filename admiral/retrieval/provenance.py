@@ -11,8 +11,8 @@ import admiral
 from admiral.config import FILE_SETTINGS, RetrievalConfig
 from admiral.kb.store.member_manifests import find_join, read_combined_manifest
 from admiral.storage.bundled_names import is_bundled
-from proofs.verifier.exported_verifier import ONNX_FILE, SETTINGS_FILE
-from proofs.verifier.label_scales import CALIBRATION
+from proofs.verifier.evidence_verifier import ONNX_FILE, SETTINGS_FILE
+from proofs.verifier.reading import CALIBRATION
 
 
 def recorded_settings(config: RetrievalConfig) -> dict[str, Any]:

@@ -2,13 +2,14 @@
 
 import json
 import logging
+import os
 
 import numpy as np
 import pytest
 from hypothesis import given
 
 from admiral.errors import AdmiralError
-from admiral.graph import MentionGraph, build_graph, graph_problems
+from admiral.graph import MentionGraph, build_graph, graph_build, graph_problems
 from admiral.graph.graph_files import LINK
 from admiral.graph.mention_graph import mention_weights
 from admiral.kb import KnowledgeBase, add, build, compact, join, remove, verify
@@ -226,3 +227,26 @@ def test_something_else_in_its_place(kb_path):
     with pytest.raises(AdmiralError, match="something else is there"):
         build_graph(kb_path, progress=False)
     assert (kb_path / "graph" / "notes.txt").read_text() == "mine"
+
+
+def test_several_processes_build_the_same_graph(built, kb_path, monkeypatch):
+    monkeypatch.setattr(graph_build, "_DOCUMENTS_AT_ONCE", 2)
+    build_graph(kb_path, progress=False, processes=2)
+    one, two = (
+        {file.name: file.read_bytes() for file in (path / "graph").iterdir()}
+        for path in (built / "kb", kb_path)
+    )
+    assert one == two
+    assert len(one) == 8
+
+
+def end_early(rows):
+    os._exit(1)
+
+
+def test_a_process_that_ends_early_is_an_error(kb_path, monkeypatch):
+    monkeypatch.setattr(graph_build, "_DOCUMENTS_AT_ONCE", 2)
+    monkeypatch.setattr(graph_build, "_search_rows", end_early)
+    with pytest.raises(AdmiralError, match=r"ended early\. Run `admiral graph build --kb"):
+        build_graph(kb_path, progress=False, processes=2)
+    assert not (kb_path / "graph").exists()

@@ -7,7 +7,7 @@ import pytest
 
 from admiral.config import RetrievalConfig
 from admiral.retrieval.proving import open_judge
-from tests.proofs.judges.test_judgement_invariants import check
+from tests.proofs.judges.test_judgement import check
 
 DEMO = Path(__file__).parents[3] / "admiral" / "data" / "demo"
 SENTENCES = {

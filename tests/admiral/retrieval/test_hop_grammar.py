@@ -14,9 +14,9 @@ from transformers import PreTrainedTokenizerFast
 
 from admiral.retrieval.hop_grammar import HopConstraint, TitlesConstraint
 from tests.proofs.conftest import byte_level
-from tests.trie.walking import following, language
+from tests.trie.helpers import following, language
 from trie import SafeTokenizer, TokenTrie, TrieConstraint, UpdatedTrie
-from trie import grammar_constraint as module
+from trie import automaton as module
 
 
 def _tokens():
