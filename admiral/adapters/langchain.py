@@ -130,7 +130,6 @@ def _document(found: RetrievedDocument) -> Document:
 
 
 def _outcomes(texts: Sequence[str], documents: Sequence[list[Document]]) -> list[Outcome]:
-    """Return for each text its documents, or an error if it is empty."""
     remaining = iter(documents)
     return [
         next(remaining)

@@ -16,7 +16,7 @@ from admiral.citations.citation_records import CitationVerdict, CitedClaim, Scor
 from admiral.citations.covered_part import covered_claim
 from admiral.citations.source_collections import SourceText
 from admiral.citations.verdict_wording import no_suggestion, summary, tone
-from admiral.io.judgement_page import page_file, page_head, script_policy
+from admiral.io.rendering import page_file, page_head, script_policy
 from admiral.library.source_records import Passage
 from proofs.logic.wording import escaped
 

@@ -6,7 +6,6 @@ torch's restricted loader, which runs no code from the file.
 
 from __future__ import annotations
 
-from admiral.convert.to_fairseq import hf_to_fairseq
-from admiral.convert.to_hf import Conversion, fairseq_to_hf
+from admiral.convert.conversion import Conversion, fairseq_to_hf, hf_to_fairseq
 
 __all__ = ["Conversion", "fairseq_to_hf", "hf_to_fairseq"]

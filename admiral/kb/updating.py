@@ -22,9 +22,8 @@ from typing import Any
 
 from admiral.errors import AdmiralError, RecordError
 from admiral.io.limited_reading import DEFAULT_LIMITS, FileLimits
-from admiral.io.matching_form import MATCHING_FORM
 from admiral.io.progress import track_documents
-from admiral.io.text_cleaning import clean_title
+from admiral.io.text_cleaning import MATCHING_FORM, clean_title
 from admiral.kb.bm25 import check_updatable
 from admiral.kb.bm25.parameters import common_text_form
 from admiral.kb.corpus.corpora import Corpora, RecordPositions, check_choice

@@ -10,7 +10,7 @@ from typing import Any
 import admiral
 from admiral.config import FILE_SETTINGS, RetrievalConfig
 from admiral.kb.store.member_manifests import find_join, read_combined_manifest
-from admiral.storage.bundled_names import is_bundled
+from admiral.storage import is_bundled
 from proofs.verifier.exported_verifier import ONNX_FILE, SETTINGS_FILE
 from proofs.verifier.label_scales import CALIBRATION
 
@@ -22,7 +22,7 @@ def recorded_settings(config: RetrievalConfig) -> dict[str, Any]:
     """
     if config.precision == "auto":
         # Imported here, because with a named precision this function does not need torch.
-        from admiral.models.devices import choose_precision
+        from admiral.models.checkpoint import choose_precision
 
         config = replace(config, precision=choose_precision(config))
     names = ("model", "kb", *(key for key in FILE_SETTINGS if getattr(config, key)))
@@ -40,10 +40,7 @@ def identity(name: str) -> str:
     versions of all members of a joined one, or of the configuration and weights of a checkpoint
     or verifier.
 
-    Raises
-    ------
-    AdmiralError
-        If it is a joined knowledge base and one of its members cannot be used.
+    Raises AdmiralError if it is a joined knowledge base and one of its members cannot be used.
     """
     directory = Path(name)
     if is_bundled(name) or not directory.exists():
@@ -59,7 +56,6 @@ def identity(name: str) -> str:
 
 
 def _files(path: Path) -> list[Path]:
-    """Return the files whose content identifies a path; some of them may not exist."""
     if path.is_file():
         return [path]
     manifest = path / "manifest.json"

@@ -14,8 +14,7 @@ from torch import nn
 
 from admiral import Admiral, Claim, RetrievalConfig
 from admiral.gold import GoldClaim, read_gold
-from admiral.retrieval.document_ranking import FEATURES, document_features
-from admiral.retrieval.result import ranked_documents
+from admiral.retrieval.document_ranking import FEATURES, document_features, ranked_documents
 from proofs.drafting.drafts import DraftStep
 from proofs.judges.calibrated import STEP_FEATURES, ProofFeatures
 from proofs.judges.claim_features import CLAIM_FEATURES

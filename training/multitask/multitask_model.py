@@ -19,7 +19,7 @@ from torch import nn
 from torch.nn import functional as F
 from transformers import PreTrainedModel
 
-from admiral.models.heads import RerankHead
+from admiral.models.checkpoint import RerankHead
 from training.multitask.sample_batches import Batch, Counts, RerankBatch, SequenceBatch
 from trie.model.shared_attention import split_heads
 from trie.model.t5 import output_scale, position_bias

@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from admiral.errors import AdmiralError
-from admiral.io.matching_form import MATCHING_FORM
 from admiral.io.progress import track_documents
+from admiral.io.text_cleaning import MATCHING_FORM
 from admiral.kb.bm25 import bm25s_build, bm25s_index, jvm, lucene_index
 from admiral.kb.bm25.parameters import (
     DEFAULT,

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from admiral.io.matching_form import MATCHING_FORM
+from admiral.io.text_cleaning import MATCHING_FORM
 from admiral.kb.alias_index import write_aliases
 from admiral.kb.bm25 import build_bm25, merge_bm25
 from admiral.kb.bm25.passages import Text
@@ -130,7 +130,7 @@ def write_indexes(
     - `bm25`: BM25 backend, or ``none`` to build no BM25 index.
     - `workers`: workers that build the BM25 index in shards. None builds it in this process.
     - `passages`: whether the BM25 index scores long documents by their passages (`index_texts`).
-    - `text_form`: form in which BM25 indexes texts (`admiral.io.matching_form`).
+    - `text_form`: form in which BM25 indexes texts (`admiral.io.text_cleaning`).
     """
     store = DocumentStore(directory / DOCUMENTS)
     try:

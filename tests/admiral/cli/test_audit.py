@@ -14,7 +14,7 @@ from admiral.cli.cite import audit_command
 from admiral.errors import AdmiralError
 from admiral.library import build_library
 from admiral.library.source_records import Source
-from tests.admiral.io.test_judgement_page import Reader
+from tests.admiral.io.test_rendering import Reader
 
 DEMO = Path(__file__).parents[3] / "admiral" / "data" / "citations"
 

@@ -13,7 +13,7 @@ from torch.nn.modules.module import register_module_forward_pre_hook
 from transformers.models.bart.modeling_bart import BartEncoder
 
 from admiral.errors import AdmiralError
-from admiral.retrieval.cross_encoder import RerankerInput
+from admiral.retrieval.rerankers import RerankerInput
 from tests.training.tiny import elsewhere, prepare
 from training.loop.batch_loading import split_to_cost
 from training.multitask.multitask_program import train

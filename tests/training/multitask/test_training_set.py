@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from admiral.errors import AdmiralError
-from admiral.retrieval.hop_grammar import TitlesConstraint
+from admiral.retrieval.hop_retriever import TitlesConstraint
 from tests.training.tiny import prepare
 from training.data.samples import RetrieveSample, read_samples
 from training.loop.batch_loading import Loader

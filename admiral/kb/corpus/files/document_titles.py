@@ -106,6 +106,8 @@ def distinct_titles(
 
     The titles depend on the documents only, not on their order.
 
+    Raises AdmiralError if another document has a path as its title.
+
     Parameters
     ----------
     documents
@@ -113,11 +115,6 @@ def distinct_titles(
     other
         Returns the source of another document that has a title already ("" if it has none), or None
         if the title is free.
-
-    Raises
-    ------
-    AdmiralError
-        If another document has a path as its title.
     """
     levels = [_OWN] * len(documents)
     titles = [title for title, _ in documents]
@@ -161,7 +158,6 @@ def _longer_title(title: str, source: str, level: int) -> str:
 
 
 def _with_differences(title: str, sources: Sequence[str]) -> list[str]:
-    """Return one title with what differs in each source; equal if nothing short does."""
     paths = [tuple(filter(None, re.split(r"[/\\]", source))) for source in sources]
     folders = _shortest_differences([path[:-1] for path in paths])
     names = [path[-1] if path else "" for path in paths]
@@ -207,7 +203,6 @@ def _shortest_beginning(
 
 
 def _shared(paths: Iterable[tuple[str, ...]]) -> int:
-    """Return how many first parts all paths share."""
     lowest, highest = min(paths), max(paths)
     for position, (one, other) in enumerate(zip(lowest, highest, strict=False)):
         if one != other:
@@ -216,7 +211,6 @@ def _shared(paths: Iterable[tuple[str, ...]]) -> int:
 
 
 def _printable(text: str) -> str:
-    """Return a text as titles are stored; different texts stay different."""
     escaped = "".join(
         char if char.isprintable() and char != "\\" else ascii(char)[1:-1] for char in text
     )
