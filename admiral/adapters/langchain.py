@@ -20,7 +20,7 @@ try:
 except ImportError as error:
     raise missing_extra("langchain", "the retriever of LangChain") from error
 
-from admiral.adapters.retrieved_documents import (
+from admiral.adapters import (
     RetrievedDocument,
     fetched_documents,
     retrieved_documents,

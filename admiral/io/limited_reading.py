@@ -83,10 +83,8 @@ def read_limited(
     Raises OverTimeError, ReaderEndedError if the file was over the limit, or ended its reader.
     Raises AdmiralError if the function raises it.
 
-    Parameters
-    ----------
-    function
-        Of this project, such as ``admiral.io.x:read``. It is given the bytes and the arguments.
+    - `function`: of this project, such as ``admiral.io.x:read``. It is given the bytes and the
+      arguments.
     """
     if not limits.seconds:
         return _resolved(function)(data, **arguments)

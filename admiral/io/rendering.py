@@ -45,10 +45,7 @@ def printable(text: str, limit: int | None = None) -> str:
 def sufficiency_statement(judgement: Judgement, yet: str = "") -> str:
     """Return the sentence that says whether evidence is sufficient, and how probably.
 
-    Parameters
-    ----------
-    yet
-        What follows "not", such as "yet ".
+    - `yet`: what follows "not", such as "yet ".
     """
     share, needed = judgement.probability, judgement.stop_at
     if judgement.sufficient:
@@ -73,12 +70,8 @@ def _below(share: float, limit: float) -> str:
 def verdict_statement(judgement: Judgement, label: str) -> str:
     """Return the sentences that state a verdict and where it comes from.
 
-    Parameters
-    ----------
-    judgement
-        A judgement with a verdict.
-    label
-        The verdict, as it is to be shown.
+    - `judgement`: a judgement with a verdict.
+    - `label`: the verdict, as it is to be shown.
     """
     if judgement.verdicts is None:
         return f"The proof's verdict, not the truth: {label}. {_CAUTION}"
@@ -95,10 +88,7 @@ def verdict_statement(judgement: Judgement, label: str) -> str:
 def conflict_statement(conflict: Conflict, texts: Mapping[tuple[str, int], str]) -> str:
     """Return the sentence that shows both sides of evidence that contradicts itself.
 
-    Parameters
-    ----------
-    texts
-        The sentences of the evidence, by title and number.
+    - `texts`: the sentences of the evidence, by title and number.
     """
     sides = (conflict.supporting, conflict.refuting)
     one, other = (f'"{texts.get(key, "")}"' + (f" [{key[0]}]" if key[0] else "") for key in sides)

@@ -72,16 +72,11 @@ def rank_documents(
     paper), then those of the hop before, and so on, then those of the first stage. The score is
     that of the set or candidate that first contained the document.
 
-    Parameters
-    ----------
-    hops
-        The document sets of hop 1, 2, ..., each best first. Scores are log probabilities from hop 2
-        on.
-    read
-        The titles that were read at hop 1, 2, ..., in the order of their best sentences.
-    mentioned
-        The titles that the evidence of hop 1, 2, ... mentions; see
-        `admiral.protocols.MentionFinder`.
+    - `hops`: the document sets of hop 1, 2, ..., each best first. Scores are log probabilities from
+      hop 2 on.
+    - `read`: the titles that were read at hop 1, 2, ..., in the order of their best sentences.
+    - `mentioned`: the titles that the evidence of hop 1, 2, ... mentions; see
+      `admiral.protocols.MentionFinder`.
     """
     if not fused:
         entries = [

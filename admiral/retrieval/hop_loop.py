@@ -99,14 +99,10 @@ logger = logging.getLogger(__name__)
 class HopLoop:
     """Run the stages on batches of claims, hop by hop.
 
-    Parameters
-    ----------
-    on_stage
-        Receives a short text when a stage begins, such as ``Hop 2: reading 40 documents``.
-    on_hop
-        Receives each claim with the hop that it has completed.
-    on_timing
-        Receives the duration of each stage, and of ``hop``, a call of `advance`.
+    - `on_stage`: receives a short text when a stage begins, such as ``Hop 2: reading 40
+      documents``.
+    - `on_hop`: receives each claim with the hop that it has completed.
+    - `on_timing`: receives the duration of each stage, and of ``hop``, a call of `advance`.
     """
 
     def __init__(

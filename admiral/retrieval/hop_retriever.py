@@ -110,10 +110,8 @@ class HopConstraint(GrammarConstraint):
     Raises ValueError if there are fewer than `count` documents, no titles, or titles that contain
     the end token.
 
-    Parameters
-    ----------
-    identifiers
-        The (number, document) pair of each evidence sentence. The numbers are distinct.
+    - `identifiers`: the (number, document) pair of each evidence sentence. The numbers are
+      distinct.
     """
 
     def __init__(
@@ -464,10 +462,7 @@ class ForcedTitleScorer:
     choices of sentences. For the second part, the title is scored after the most probable choice
     that leaves its document out, on behalf of all such choices.
 
-    Parameters
-    ----------
-    variant
-        See `admiral.retrieval.hop_retriever.TrieHopRetriever`; not ``joint-docs``.
+    - `variant`: see `admiral.retrieval.hop_retriever.TrieHopRetriever`; not ``joint-docs``.
     """
 
     def __init__(

@@ -49,17 +49,12 @@ class MeanPoolingEncoder:
 
     Raises ValueError if int8 is not supported here.
 
-    Parameters
-    ----------
-    directory
-        A sentence encoder in the Hugging Face format with mean pooling.
-    device, dtype
-        Device and precision: float32, bfloat16, or int8 on processors that support it (see
-        `trie.model.low_precision`).
-    batch_tokens
-        Maximum number of padded tokens in a batch on a GPU; inputs on a CPU are not padded.
-    max_tokens
-        Number of tokens of a text that are read, with the two special tokens.
+    - `directory`: a sentence encoder in the Hugging Face format with mean pooling.
+    - `device`, `dtype`: device and precision: float32, bfloat16, or int8 on processors that support
+      it (see `trie.model.low_precision`).
+    - `batch_tokens`: maximum number of padded tokens in a batch on a GPU; inputs on a CPU are not
+      padded.
+    - `max_tokens`: number of tokens of a text that are read, with the two special tokens.
     """
 
     def __init__(
@@ -236,10 +231,7 @@ class SimilarityReranker:
     which read mostly the same sentences, and for other claims. Vectors that are stored with the
     documents are not computed at all; they are rounded, so that scores differ by about 0.0004.
 
-    Parameters
-    ----------
-    stored
-        Stored vectors of sentences by the same encoder; None to compute all.
+    - `stored`: stored vectors of sentences by the same encoder; None to compute all.
     """
 
     def __init__(self, encoder: MeanPoolingEncoder, stored: SentenceVectors | None = None) -> None:
@@ -314,15 +306,10 @@ class CombinedReranker:
     Since their scales differ, the scores of each reranker are standardised over the sentences of a
     claim that it reads. A sentence that a reranker leaves out gets its lowest score.
 
-    Parameters
-    ----------
-    rerankers
-        At least one; they read all documents.
-    closer
-        A slower reranker that only reads the documents whose sentences the others rank highest.
-        The sentences of other documents get its mean score.
-    closer_documents
-        Number of documents for each claim that `closer` reads.
+    - `rerankers`: at least one; they read all documents.
+    - `closer`: a slower reranker that only reads the documents whose sentences the others rank
+      highest. The sentences of other documents get its mean score.
+    - `closer_documents`: number of documents for each claim that `closer` reads.
     """
 
     def __init__(
@@ -427,10 +414,7 @@ def reranker_inputs(
     Blank sentences are left out, since they cannot be evidence. A sentence longer than an input is
     cut.
 
-    Parameters
-    ----------
-    chosen
-        (title, sentence) pairs of the evidence chosen at earlier hops.
+    - `chosen`: (title, sentence) pairs of the evidence chosen at earlier hops.
     """
     head, _ = encode_claim(tokens, "rerank", claim, int(max_length * _CLAIM_SHARE))
     for chosen_title, sentence in chosen:
@@ -469,10 +453,7 @@ class CrossEncoderReranker:
 
     Raises AdmiralError if the checkpoint has no rerank head.
 
-    Parameters
-    ----------
-    batch_tokens
-        Maximum number of padded tokens in an encoder batch.
+    - `batch_tokens`: maximum number of padded tokens in an encoder batch.
     """
 
     def __init__(self, checkpoint: Checkpoint, *, batch_tokens: int = 8192) -> None:

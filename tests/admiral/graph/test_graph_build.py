@@ -104,10 +104,6 @@ def test_without_a_graph(kb_path):
     assert graph_problems(kb_path) == []
 
 
-def test_an_intact_graph_is_no_problem(kb):
-    assert verify(kb.path) == graph_problems(kb.path) == []
-
-
 @pytest.mark.parametrize("change", ["add", "remove", "compact"])
 def test_a_changed_knowledge_base_needs_a_new_graph(kb_path, change, caplog):
     if change == "compact":

@@ -1,5 +1,3 @@
-"""None"""
-
 import bz2
 import gzip
 import json

@@ -233,10 +233,6 @@ def test_features_equal_those_computed_one_by_one(state):
             assert math.isclose(value, expected[name], abs_tol=1e-9), name
 
 
-def test_a_claim_without_hops_has_no_features():
-    assert document_features(SearchState(Claim("1", "A claim."))) == {}
-
-
 NUMBERS = st.floats(-5, 5)
 ROWS = st.tuples(*[NUMBERS for _ in FEATURES])
 UNITS = st.builds(

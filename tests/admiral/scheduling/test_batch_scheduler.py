@@ -188,13 +188,6 @@ def test_workers_share_the_batch_and_all_threads(
     assert all(name.startswith("admiral-hops") for name, _ in fake_hops.threads)
 
 
-@pytest.mark.parametrize("batch_size", [5, 7, 9])
-def test_at_most_one_batch_of_claims_is_running(batch_size):
-    fake_hops = FakeHops([1, 2] * 20, seconds=0.002)
-    list(BatchScheduler(fake_hops, batch_size=batch_size, workers=4, threads=4).run(claims(40)))
-    assert fake_hops.max_running <= batch_size
-
-
 def test_other_threads_keep_their_number_of_torch_threads(three_threads):
     fake_hops = FakeHops([2] * 40, seconds=0.002)
     scheduler = BatchScheduler(fake_hops, batch_size=4, workers=2, threads=2).run(claims(40))

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from admiral.kb import KnowledgeBase, build, demo_kb, remove
 from admiral.records import Document
 from admiral.retrieval.mentions import base_title
-from admiral.synthesis import SynthesisSettings, Synthesizer
+from admiral.synthesis import Falsifier, SynthesisSettings, Synthesizer
 from admiral.synthesis.clauses import (
     clause_ends,
     is_parsable,
@@ -27,7 +27,6 @@ from admiral.synthesis.clauses import (
     to_sentence,
 )
 from admiral.synthesis.profiles import ParsedCorpus, find_slots, parse_profile
-from admiral.synthesis.synthesizer import Falsifier
 from admiral.synthesis.true_claims import leaked_words
 from tests.admiral.synthesis.in_memory_documents import DOCUMENTS, InMemoryDocuments
 

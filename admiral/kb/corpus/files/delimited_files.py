@@ -56,12 +56,8 @@ class Span(NamedTuple):
 def visible_cells(spans: Iterable[Span], hidden: Sequence[int]) -> list[GridCell]:
     """Return the cells of a row.
 
-    Parameters
-    ----------
-    spans
-        The cells with text in order of their columns; columns count from 1.
-    hidden
-        The hidden columns, in order.
+    - `spans`: the cells with text in order of their columns; columns count from 1.
+    - `hidden`: the hidden columns, in order.
     """
     cells: list[GridCell] = []
     written = 0
@@ -79,12 +75,8 @@ def visible_cells(spans: Iterable[Span], hidden: Sequence[int]) -> list[GridCell
 def add_grid(rows: Iterable[Row], text: TextBuilder, level: int = 1) -> None:
     """Add the rows of a grid, which may hold several tables with empty rows between them.
 
-    Parameters
-    ----------
-    rows
-        The cells of each row from the first column on.
-    level
-        Level of the headings that lines above tables become.
+    - `rows`: the cells of each row from the first column on.
+    - `level`: level of the headings that lines above tables become.
     """
     grid = _Grid(text, level)
     own = (row for row in rows if not row or not _is_continued(row))

@@ -57,14 +57,9 @@ def choose_title(titles: Sequence[str], name: str) -> str:
 def title_of_part(titles: Sequence[str], name: str, title: str) -> str:
     """Return the title of a sheet or an attachment.
 
-    Parameters
-    ----------
-    titles
-        Its possible titles, best first.
-    name
-        Its name within its file.
-    title
-        Title of the file, which stands before a name that tells nothing by itself.
+    - `titles`: its possible titles, best first.
+    - `name`: its name within its file.
+    - `title`: title of the file, which stands before a name that tells nothing by itself.
     """
     found = _telling_title(titles)
     return found if found and not _NAME_OF_SHEET.fullmatch(found) else f"{title}: {name}"
@@ -108,13 +103,9 @@ def distinct_titles(
 
     Raises AdmiralError if another document has a path as its title.
 
-    Parameters
-    ----------
-    documents
-        The title and the source of each document; sources are different.
-    other
-        Returns the source of another document that has a title already ("" if it has none), or None
-        if the title is free.
+    - `documents`: the title and the source of each document; sources are different.
+    - `other`: returns the source of another document that has a title already ("" if it has none),
+      or None if the title is free.
     """
     levels = [_OWN] * len(documents)
     titles = [title for title, _ in documents]

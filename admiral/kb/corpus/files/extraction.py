@@ -243,12 +243,9 @@ class TextBuilder:
     def heading(self, level: int, text: str, *, is_title: bool = True) -> None:
         """Begin a section.
 
-        Parameters
-        ----------
-        level
-            Counts from 1 for the outermost.
-        is_title
-            Whether it may be the title of the file if it is the first, unlike a number of a page.
+        - `level`: counts from 1 for the outermost.
+        - `is_title`: whether it may be the title of the file if it is the first, unlike a number of
+          a page.
         """
         text = one_line(text)
         if not has_content(text):

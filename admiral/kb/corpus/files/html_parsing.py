@@ -79,13 +79,9 @@ def walk(
 ) -> None:
     """Visit the nodes below a root in order, without recursion, for pages nested deeply.
 
-    Parameters
-    ----------
-    enter
-        Called before what is in a node, with the node. It returns False to pass over that, and
-        otherwise what to give to `leave`, or True if that is not needed.
-    leave
-        Called after what is in a node, with the node and what `enter` returned.
+    - `enter`: called before what is in a node, with the node. It returns False to pass over that,
+      and otherwise what to give to `leave`, or True if that is not needed.
+    - `leave`: called after what is in a node, with the node and what `enter` returned.
     """
     node = root.child
     entered: list[bool | str] = []

@@ -143,12 +143,8 @@ def add_plain_text(source: str, text: TextBuilder) -> None:
 def _is_wrapped(number: int, latest: int, before: str, ahead: Sequence[str]) -> bool:
     """Return whether a line begins with the last number of a sentence instead of that of an item.
 
-    Parameters
-    ----------
-    number
-        The number at the beginning of the line.
-    before, ahead
-        The line before, and some lines after it.
+    - `number`: the number at the beginning of the line.
+    - `before`, `ahead`: the line before, and some lines after it.
     """
     if before.rstrip().endswith((".", ":", "!", "?", ";")) or number == latest + 1 > 1:
         return False

@@ -60,14 +60,9 @@ _DAY = re.compile(r"(?<!d)dd?(?!d)")
 def shown_number(value: float, code: str, *, since_1904: bool = False) -> str:
     """Return a number as a cell shows it; a number without a format has all its digits.
 
-    Parameters
-    ----------
-    value
-        The number; of a date, its days since the beginning of 1900 or 1904.
-    code
-        The number format, such as ``#,##0.00 "EUR"``.
-    since_1904
-        Whether the workbook counts days from 1904 on.
+    - `value`: the number; of a date, its days since the beginning of 1900 or 1904.
+    - `code`: the number format, such as ``#,##0.00 "EUR"``.
+    - `since_1904`: whether the workbook counts days from 1904 on.
     """
     if len(code) > _LONGEST_FORMAT or _CONDITION.search(code):
         return _plain(value)
