@@ -131,7 +131,8 @@ class RetrievalConfig:
     )
     graph: str | bool = setting(
         "auto",
-        "Use the graph of mentions, which `admiral index --graph` and `admiral graph build` make. "
+        "Use the graph of mentions, which `admiral index` makes of 10,000 or more documents, and "
+        "`admiral graph build` of any. "
         "Documents that are close in it to the claim become candidates of the first stage; those "
         "that are close to the evidence are candidates of the next hop, and are ranked higher.",
         choices={

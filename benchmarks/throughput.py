@@ -28,10 +28,9 @@ from admiral.kb import KnowledgeBase
 from admiral.retrieval.hop_retriever import TrieHopRetriever
 from admiral.retrieval.mentions import TitleMentionFinder
 from admiral.retrieval.rerankers import BM25Reranker, CrossEncoderReranker, SimilarityReranker
-from proofs.judges.basic import LexicalJudge
 from proofs.judges.calibrated import CalibratedJudge
-from proofs.judges.classifier import ClassifierJudge
-from proofs.judges.generated import GeneratedProofJudge
+from proofs.judges.generated import ClassifierJudge, GeneratedProofJudge
+from proofs.judges.judgement import LexicalJudge
 from trie import Seq2Seq
 
 _STAGES: list[tuple[str, type, str]] = [

@@ -38,7 +38,7 @@ from proofs.verifier.open_verifier import open_verifier
 from proofs.verifier.reading import LABELS, Sentence
 from training.data.evidence_corpora import Corpus, holds_gold, sentence_of, with_documents
 from training.data.inference_examples import read_inference_examples
-from training.verification.verifier_loss import calibration_error, roc_area
+from training.verification.verifier_program import calibration_error, roc_area
 
 _OWN = Path(__file__).parent / "own_pairs.jsonl"
 _LABELS = {

@@ -7,11 +7,9 @@ torch and is imported on first use, so that records of proofs can be read withou
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from proofs.drafting.annotation import annotate
-from proofs.drafting.drafts import AnnotationError, lexical_proof
-from proofs.judges.basic import AlwaysSufficient, LexicalJudge, NeverSufficient
+from proofs.drafting.drafts import AnnotationError, annotate, lexical_proof
 from proofs.judges.calibrated import CalibratedJudge
-from proofs.judges.judgement import Judgement
+from proofs.judges.judgement import AlwaysSufficient, Judgement, LexicalJudge, NeverSufficient
 from proofs.lexicons.lexicon import (
     BuiltinLexicon,
     Lexicon,
@@ -33,8 +31,7 @@ from proofs.logic.proof import (
 if TYPE_CHECKING:
     from proofs.generation.generator import ProofGenerator, ScoredProof
     from proofs.generation.proof_grammar import ProofGrammar, target_ids
-    from proofs.judges.classifier import ClassifierJudge
-    from proofs.judges.generated import GeneratedProofJudge
+    from proofs.judges.generated import ClassifierJudge, GeneratedProofJudge
 
 __all__ = [
     "SUFFICIENCY_OPERATORS",
@@ -72,7 +69,7 @@ __all__ = [
 ]
 
 _LAZY = {
-    "ClassifierJudge": "proofs.judges.classifier",
+    "ClassifierJudge": "proofs.judges.generated",
     "GeneratedProofJudge": "proofs.judges.generated",
     "ProofGenerator": "proofs.generation.generator",
     "ProofGrammar": "proofs.generation.proof_grammar",

@@ -28,7 +28,12 @@ from training.command_options import (
 )
 from training.data.claim_sources import FORMATS, Source, is_held_out, titles_of
 from training.data.evidence_corpora import Corpus, PassageCorpus, with_documents
-from training.data.evidence_examples import evidence_examples, joined_examples, page_examples
+from training.data.evidence_examples import (
+    evidence_examples,
+    joined_examples,
+    page_examples,
+    selection_examples,
+)
 from training.data.examples import (
     NON_COMMERCIAL,
     Example,
@@ -43,7 +48,6 @@ from training.data.inference_examples import (
     surrounded_examples,
     with_titles,
 )
-from training.data.selection_examples import selection_examples
 from training.data.worlds import world_examples
 
 

@@ -35,9 +35,8 @@ from training.command_options import (
     verifier_option,
 )
 from training.data.claim_sources import Source, sample_claims
-from training.data.evidence_corpora import with_documents
+from training.data.evidence_corpora import VerdictExample, gold_examples, with_documents
 from training.data.samples import ProveSample, write_samples
-from training.data.sufficiency_examples import VerdictExample, gold_examples
 
 _BATCH_SIZE = 16
 # The verdicts that agree with a label. Claims that HoVer calls not supported may also be ones that

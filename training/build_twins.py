@@ -104,10 +104,7 @@ def build(
 ) -> int:
     """Write the groups of `count` documents to `out`, and return the number of examples.
 
-    Parameters
-    ----------
-    out
-        The file. Finished blocks of documents are kept beside it until all are.
+    `out`: the file. Finished blocks of documents are kept beside it until all are.
 
     Raises
     ------

@@ -47,24 +47,12 @@ _BATCH = 16
 
 @dataclass(frozen=True, slots=True)
 class TokenClaim:
-    """A claim whose tokens are marked.
+    """A claim whose tokens are marked."""
 
-    Attributes
-    ----------
-    claim
-        The tokens, joined by spaces.
-    words
-        Offsets of the tokens in `claim`.
-    unsupported
-        Whether the source does not support each token.
-    source
-        The cited page.
-    """
-
-    claim: str
-    words: tuple[tuple[int, int], ...]
-    unsupported: tuple[bool, ...]
-    source: Source
+    claim: str  # the tokens, joined by spaces
+    words: tuple[tuple[int, int], ...]  # offsets of the tokens in `claim`
+    unsupported: tuple[bool, ...]  # whether the source does not support each token
+    source: Source  # the cited page
 
 
 def read_token_claims(path: Path) -> list[TokenClaim]:

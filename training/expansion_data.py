@@ -52,10 +52,7 @@ def pseudo_citations(
 ) -> Iterator[PseudoCitation]:
     """Yield the pseudo-citations of all documents of a knowledge base, in random order.
 
-    Parameters
-    ----------
-    masked
-        Probability that the name of the source is masked in the claim.
+    `masked`: probability that the name of the source is masked in the claim.
     """
     rng = random.Random(seed)
     rows = [int(row) for row in kb.rows()]

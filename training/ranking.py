@@ -96,18 +96,11 @@ def fit_document_scorer(
     documents (a soft maximum), because a claim is answered only when its last gold document has
     been found.
 
-    Parameters
-    ----------
-    features
-        For each claim the features of its documents, float32, (documents, features).
-    gold
-        For each claim which of them are gold, bool, (documents,). Both labels occur.
+    `features`: for each claim the features of its documents, float32, (documents, features).
+    `gold`: for each claim which of them are gold, bool, (documents,). Both labels occur.
 
-    Returns
-    -------
-    NetworkDocumentScorer
-        With units for features that are not standardised. No vote is negative, nor is the weight
-        of a feature that must not count against a document.
+    The result has units for features that are not standardised. No vote is negative, nor is the
+    weight of a feature that must not count against a document.
     """
     right = pad_sequence(list(gold), batch_first=True)
     wrong = pad_sequence([~labels for labels in gold], batch_first=True)

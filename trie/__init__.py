@@ -7,24 +7,24 @@ are imported on first access, so that tries and their files can be read without 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from trie.automaton import Automaton
-from trie.constraint import Constraint, Transitions, Trie
+from trie.automaton import Automaton, GrammarConstraint, TrieConstraint
 from trie.grammar import (
     Alternatives,
     BoundedTrieSequence,
+    Constraint,
     Deferred,
     FixedTokens,
     Grammar,
     Segment,
     SpanFrom,
     TokenSet,
+    Transitions,
+    Trie,
     TrieSequence,
     repeated,
 )
-from trie.grammar_constraint import GrammarConstraint, TrieConstraint
 from trie.model.safe_tokenizer import NoIdentifierError, SafeTokenizer
-from trie.token_trie import TokenTrie, TrieFileError
-from trie.updated_trie import RenumberedTrie, UpdatedTrie
+from trie.token_trie import RenumberedTrie, TokenTrie, TrieFileError, UpdatedTrie
 
 if TYPE_CHECKING:
     from trie.beam_decoding import Hypothesis, beam_search

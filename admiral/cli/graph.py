@@ -17,6 +17,7 @@ from admiral.cli.options import (
     output_width,
     print_report,
     progress_option,
+    usable_cores,
     use_colour,
 )
 from admiral.errors import AdmiralError
@@ -56,7 +57,7 @@ def build_command(kb: str, aliases: bool, progress: bool, as_json: bool) -> None
     from admiral.graph import build_graph
     from admiral.kb import locate
 
-    report = build_graph(locate(kb), aliases=aliases, progress=progress)
+    report = build_graph(locate(kb), aliases=aliases, progress=progress, processes=usable_cores())
     line = (
         f"{report.mentions:,} mentions of {report.entities:,} documents in "
         f"{report.frames:,} sentences, {report.bytes / 1e6:.1f} MB"

@@ -18,6 +18,7 @@ from admiral.cli.options import (
     progress_option,
     report_json_option,
     setting_options,
+    usable_cores,
 )
 from admiral.errors import AdmiralError
 
@@ -96,9 +97,10 @@ report_option = click.option(
     help="Store the embeddings of all sentences, for faster reranking; about 390 bytes a sentence.",
 )
 @click.option(
-    "--graph",
-    is_flag=True,
-    help="Also build the graph of mentions; takes longer than everything else.",
+    "--graph/--no-graph",
+    default=None,
+    help="Build the graph of mentions, with which retrieval over many documents finds more; it "
+    "takes most of the time. [default: from 10,000 documents on]",
 )
 @click.option("--skip-bad", is_flag=True, help="Skip and count bad records instead of failing.")
 @click.option(
@@ -120,7 +122,7 @@ def index_command(
     include: tuple[str, ...],
     exclude: tuple[str, ...],
     embeddings: bool,
-    graph: bool,
+    graph: bool | None,
     skip_bad: bool,
     strict: bool,
     report_path: Path | None,
@@ -167,10 +169,10 @@ def index_command(
             limits=limits,
         )
     mentions = None
-    if graph:
+    if report.graph:
         from admiral.graph import build_graph
 
-        mentions = build_graph(kb, progress=progress)
+        mentions = build_graph(kb, progress=progress, processes=usable_cores())
     if as_json:
         record = {f: _json_value(getattr(report, f)) for f in report.__slots__}
         if mentions is not None:

@@ -47,6 +47,11 @@ progress_option = click.option("--progress/--no-progress", default=True, help="S
 report_json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
 
+def usable_cores(most: int = 8) -> int:
+    """Return the number of cores that this process may use, at most `most`."""
+    return min(len(os.sched_getaffinity(0)), most)
+
+
 def count_option(
     help: str, default: int = 10, most: int = _MAX_DOCUMENTS
 ) -> Callable[[Command], Command]:

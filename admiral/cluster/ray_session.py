@@ -82,7 +82,12 @@ def connect_ray(address: str) -> Iterator[Any]:
         _check_port(address)
         with preserve_fault_handlers():
             ray.init(address=address, **options)
-    except (OSError, ValueError, RuntimeError) as error:
+    except Exception as error:  # of no class of its own if a node does not start in time
+        if address == LOCAL:
+            raise AdmiralError(
+                f"Ray cannot be started on this machine ({first_line(error)}). Try again when it "
+                "is less busy, or do without --engine ray"
+            ) from error
         raise AdmiralError(
             f"--ray-address {address}: no cluster can be joined there ({first_line(error)}). "
             "Start one with `ray start --head`, or leave the option out to have one on this machine"

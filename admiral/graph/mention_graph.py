@@ -24,7 +24,7 @@ from admiral.kb.store.manifest import GRAPH_REQUEST, digest_of, write_with_diges
 from admiral.kb.store.member_manifests import read_combined_manifest
 from admiral.records import Sentence
 from admiral.storage.checksums import FileEntry, describe_files
-from trie.npy_files import open_array
+from trie.token_trie import open_array
 
 ENTITY_FRAMES, FRAME_ENTITIES = "entity_frames", "frame_entities"
 ROW_FRAMES = "row_frames"

@@ -37,6 +37,9 @@ from admiral.storage.checksums import check_files
 
 logger = logging.getLogger(__name__)
 
+#: From so many documents on, retrieval finds more with a graph (docs/graph.md).
+GRAPH_DOCUMENTS = 10_000
+
 
 @dataclass(frozen=True, slots=True)
 class BuildReport:
@@ -54,6 +57,8 @@ class BuildReport:
         Numbers of files in folders of documents that were not read, by reason.
     split
         Number of sentences that were too long and have been split.
+    graph
+        Whether a graph is to follow.
     bytes, seconds
         Size on disk and time taken.
     """
@@ -66,6 +71,7 @@ class BuildReport:
     duplicates: int
     skipped: dict[str, int]
     split: int
+    graph: bool
     bytes: int
     seconds: float
 
@@ -87,7 +93,7 @@ def build(
     workers: BuildWorkers | None = None,
     encoder: SentenceEncoder | None = None,
     report: str | Path | None = None,
-    graph: bool = False,
+    graph: bool | None = False,
     limits: FileLimits = DEFAULT_LIMITS,
 ) -> BuildReport:
     """Build a knowledge base from one or more corpora.
@@ -126,9 +132,10 @@ def build(
         File to write, with a line of JSON on what became of each input file (see the page "Your own
         documents"); None writes none.
     graph
-        Whether a graph is to follow (`admiral.graph.build_graph`). The knowledge base records this,
-        so that it does not pass for complete without one. If `kb_path` was built from the same
-        files with the same settings, and lacks only its graph, it is kept.
+        Whether a graph is to follow (`admiral.graph.build_graph`); None: if there are at least
+        `GRAPH_DOCUMENTS` documents. The knowledge base records this, so that it does not pass for
+        complete without one. If `kb_path` was built from the same files with the same settings, and
+        lacks only its graph, it is kept.
     limits
         Limits of time and size of each file of a folder of documents; what is over them is skipped.
 
@@ -150,7 +157,7 @@ def build(
     if report is not None:
         check_report_path(report, target, sources.paths)
     request = ""
-    if graph:
+    if graph is not False:
         request = digest_of(
             {
                 "files": sources.fingerprint(),
@@ -203,7 +210,7 @@ def build(
             "skipped": dict(sources.skipped),
             "split": sources.split,
         }
-        if request:
+        if graph or (graph is None and written.documents >= GRAPH_DOCUMENTS):
             settings[GRAPH_REQUEST] = request
         manifest = write_manifest(directory, counts, settings)
         if is_knowledge_base(target):
@@ -220,6 +227,7 @@ def _report(path: Path, manifest: Manifest, seconds: float) -> BuildReport:
         duplicates=manifest.settings["duplicates"],
         skipped=manifest.settings["skipped"],
         split=manifest.settings["split"],
+        graph=GRAPH_REQUEST in manifest.settings,
         bytes=sum(entry.size for entry in manifest.files.values()),
         seconds=seconds,
         **manifest.counts,

@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike
 
 from admiral.records import Document
 from admiral.storage.checksums import damaged_error
-from trie.npy_files import open_array
+from trie.token_trie import open_array
 
 _LARGEST = 127
 

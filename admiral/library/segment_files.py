@@ -33,7 +33,7 @@ from admiral.library.canonical_urls import canonical
 from admiral.library.passage_windows import windows
 from admiral.library.source_records import Source
 from admiral.records import Document
-from trie.npy_files import open_array
+from trie.token_trie import open_array
 
 SOURCES = "sources"
 _TABLE, _SPANS, _STARTS = "sources.arrow", "spans.npy", "starts.npy"

@@ -20,8 +20,8 @@ from admiral.protocols import Documents, HopRetriever, claim_limits, max_evidenc
 from admiral.records import DocumentSet, Sentence
 from proofs.generation.source_input import encode_source, max_claim_tokens
 from trie import SafeTokenizer, Seq2Seq, SequenceScorer, Trie, beam_search
+from trie.automaton import GrammarConstraint, shared_automaton
 from trie.grammar import FixedTokens, Segment
-from trie.grammar_constraint import GrammarConstraint, shared_automaton
 from trie.token_trie import Ints
 
 

@@ -11,8 +11,8 @@ import admiral
 from admiral.config import FILE_SETTINGS, RetrievalConfig
 from admiral.kb.store.member_manifests import find_join, read_combined_manifest
 from admiral.storage import is_bundled
-from proofs.verifier.exported_verifier import ONNX_FILE, SETTINGS_FILE
-from proofs.verifier.label_scales import CALIBRATION
+from proofs.verifier.evidence_verifier import ONNX_FILE, SETTINGS_FILE
+from proofs.verifier.reading import CALIBRATION
 
 
 def recorded_settings(config: RetrievalConfig) -> dict[str, Any]:
@@ -40,7 +40,10 @@ def identity(name: str) -> str:
     versions of all members of a joined one, or of the configuration and weights of a checkpoint
     or verifier.
 
-    Raises AdmiralError if it is a joined knowledge base and one of its members cannot be used.
+    Raises
+    ------
+    AdmiralError
+        If it is a joined knowledge base and one of its members cannot be used.
     """
     directory = Path(name)
     if is_bundled(name) or not directory.exists():
@@ -56,6 +59,7 @@ def identity(name: str) -> str:
 
 
 def _files(path: Path) -> list[Path]:
+    """Return the files whose content identifies a path; some of them may not exist."""
     if path.is_file():
         return [path]
     manifest = path / "manifest.json"

@@ -31,8 +31,14 @@ from admiral.retrieval.evidence import best_first, non_blank_sentences, with_sco
 from admiral.storage.checksums import describe_file
 from proofs.generation.source_input import encode_claim, max_claim_tokens
 from trie import SafeTokenizer
-from trie.model.low_precision import convert_linears_to_bfloat16, linear_group_type
-from trie.model.packed_encoder import EncoderLayer, LinearGroup, packed_encoder_states, pad_batch
+from trie.model.packed_encoder import (
+    EncoderLayer,
+    LinearGroup,
+    convert_linears_to_bfloat16,
+    linear_group_type,
+    packed_encoder_states,
+    pad_batch,
+)
 
 if TYPE_CHECKING:
     from transformers import BertModel
@@ -51,7 +57,7 @@ class MeanPoolingEncoder:
 
     - `directory`: a sentence encoder in the Hugging Face format with mean pooling.
     - `device`, `dtype`: device and precision: float32, bfloat16, or int8 on processors that support
-      it (see `trie.model.low_precision`).
+      it (see `trie.model.packed_encoder`).
     - `batch_tokens`: maximum number of padded tokens in a batch on a GPU; inputs on a CPU are not
       padded.
     - `max_tokens`: number of tokens of a text that are read, with the two special tokens.
@@ -69,7 +75,7 @@ class MeanPoolingEncoder:
     ) -> None:
         from transformers import AutoModel, AutoTokenizer
 
-        from trie.model.quiet_transformers import quiet_transformers
+        from trie.model.seq2seq import quiet_transformers
 
         self._directory, self._name, self._max_tokens = directory, name, max_tokens
         products = linear_group_type(dtype, torch.device(device))

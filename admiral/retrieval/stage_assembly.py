@@ -57,10 +57,14 @@ from admiral.retrieval.rerankers import (
 )
 from proofs import Judgement, NatOp, PairLexicon, SpanLexicon, default_lexicon
 from proofs.generation.generator import ProofGenerator
-from proofs.judges.basic import AlwaysSufficient, LexicalJudge, NeverSufficient
 from proofs.judges.calibrated import CalibratedJudge, Weights
-from proofs.judges.classifier import ClassifierJudge
-from proofs.judges.generated import STEP_DECISION, GeneratedProofJudge, StepDecision
+from proofs.judges.generated import (
+    STEP_DECISION,
+    ClassifierJudge,
+    GeneratedProofJudge,
+    StepDecision,
+)
+from proofs.judges.judgement import AlwaysSufficient, LexicalJudge, NeverSufficient
 from proofs.judges.verifier_judge import VerifierJudge
 
 # Judges that read the checkpoint.

@@ -112,8 +112,11 @@ class Replica:
         return name, self.app.state.metrics.text()
 
     def check_health(self) -> None:
-        """Raise an error if claims are not being processed; Ray Serve then replaces the replica."""
-        if not self._service.ready:
+        """Raise an error if claims are not being processed; Ray Serve then replaces the replica.
+
+        One whose knowledge base was cut off remains, and says so: another could not open it.
+        """
+        if not self._service.alive:
             raise RuntimeError("claims are not being processed")
 
 

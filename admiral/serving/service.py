@@ -123,6 +123,8 @@ class ServiceLimits:
         Seconds until a request is given up.
     body_bytes
         Length of a request's body, in bytes.
+    page_bytes
+        Length of the body of a request to audit a page, in bytes.
     claim_characters
         Length of a claim, in characters.
     read_seconds
@@ -134,6 +136,7 @@ class ServiceLimits:
     places: int = 64
     deadline: float = 120.0
     body_bytes: int = 1_000_000
+    page_bytes: int = 8_000_000
     claim_characters: int = 5_000
     read_seconds: float = 30.0
     reload_seconds: float = 2.0
@@ -229,10 +232,15 @@ class Service:
             return await asyncio.wait_for(asyncio.to_thread(judge), self.limits.deadline)
 
     @property
+    def alive(self) -> bool:
+        """Whether all queues process claims."""
+        return all(queue.alive for queue in self.queues.values())
+
+    @property
     def ready(self) -> bool:
         """Whether all queues process claims, and the files of their knowledge bases are whole."""
-        return all(
-            queue.alive and not _is_cut_off(queue.system.kb) for queue in self.queues.values()
+        return self.alive and not any(
+            _is_cut_off(queue.system.kb) for queue in self.queues.values()
         )
 
     def close(self) -> None:

@@ -35,10 +35,7 @@ def read_weights(path: Path, names: Sequence[str]) -> dict[str, Any]:
 def fields(path: Path, where: str, record: Any, names: Sequence[str]) -> dict[str, Any]:
     """Check that a part of a file is an object with exactly the given fields, and return it.
 
-    Parameters
-    ----------
-    where
-        The field that contains the part; empty for the whole file.
+    `where`: the field that contains the part; empty for the whole file.
 
     Raises
     ------
@@ -161,12 +158,8 @@ def read_units(
 ) -> tuple[HiddenUnit, ...]:
     """Read the units of a network from the field ``units`` of a file of weights.
 
-    Parameters
-    ----------
-    names
-        The features, each of which needs a weight in every unit.
-    optional
-        Those of them whose weight is 0 where it is missing.
+    `names`: the features, each of which needs a weight in every unit. `optional`: those of them
+    whose weight is 0 where it is missing.
 
     Raises
     ------

@@ -34,10 +34,7 @@ from trie.model.safe_tokenizer import TASKS
 def is_held_out(claim: str, share: float) -> bool:
     """Return whether a claim belongs to the held-out share, by a hash of its text.
 
-    Parameters
-    ----------
-    share
-        The share of claims to hold out, from 0 to 1.
+    `share`: the share of claims to hold out, from 0 to 1.
     """
     number = int.from_bytes(hashlib.sha256(claim.encode()).digest()[:4])
     return number / 2**32 < share
@@ -230,19 +227,13 @@ FORMATS = tuple(_FORMATS)
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file of claims, its format, and the tasks to build samples for.
+    """A file of claims, its format, and the tasks to build samples for."""
 
-    Attributes
-    ----------
-    format, path, tasks
-        The format, the file and the tasks.
-    keep
-        Whether to use the claim with a given text; None to use all.
-    """
-
+    # the format, the file and the tasks
     format: str
     path: Path
     tasks: tuple[str, ...]
+    # whether to use the claim with a given text; None to use all
     keep: Callable[[str], bool] | None = None
 
     def without_held_out(self, share: float) -> Source:

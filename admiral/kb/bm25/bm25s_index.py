@@ -44,7 +44,7 @@ from admiral.kb.bm25.parameters import (
     positive_weights,
 )
 from admiral.kb.bm25.passages import Passages, first_entries
-from trie.npy_files import open_array
+from trie.token_trie import open_array
 
 VOCABULARY, LENGTHS = "vocabulary.marisa", "lengths.npy"
 # Errors of numpy and marisa-trie for files that are missing, truncated or modified.

@@ -32,7 +32,7 @@ from admiral.kb.store.document_store import DocumentStore
 from admiral.kb.store.title_index import TitleIndex
 from admiral.records import Document, Sentence
 from admiral.storage.checksums import REBUILD
-from trie.npy_files import open_array
+from trie.token_trie import open_array
 
 T = TypeVar("T")
 DOCUMENTS, BM25, REMOVED = "documents", "bm25", "removed.npy"

@@ -26,7 +26,7 @@ import pyarrow as pa
 from admiral.errors import AdmiralError
 from admiral.records import Document
 from admiral.storage.checksums import damaged_error
-from trie.npy_files import open_array
+from trie.token_trie import open_array
 
 SCHEMA = pa.schema(
     [

@@ -16,7 +16,7 @@ import numpy as np
 
 from admiral.io.text_cleaning import matching_form
 from admiral.storage.checksums import damaged_error
-from trie.npy_files import open_array
+from trie.token_trie import open_array
 
 TRIE, ROWS, KEYS = "titles.marisa", "titles-rows.npy", "titles-keys.npy"
 FORMS = "titles-forms.marisa"

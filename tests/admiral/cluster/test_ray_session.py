@@ -76,6 +76,15 @@ def test_an_address_without_a_cluster_is_an_error(ray):
             pass
 
 
+def test_a_machine_on_which_ray_does_not_start_is_an_error(ray, monkeypatch):
+    monkeypatch.setenv("RAY_raylet_start_wait_time_s", "0")
+    with (
+        pytest.raises(AdmiralError, match="cannot be started on this machine"),
+        connect_ray("local"),
+    ):
+        pass
+
+
 def test_the_error_without_ray_names_the_remedy(monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import os
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -20,6 +21,7 @@ from admiral.graph import (
     PageRankParameters,
     build_graph,
     connections,
+    graph_build,
     graph_problems,
     keeping_graph,
 )
@@ -503,3 +505,26 @@ def test_titles_that_nothing_connects(kb, graph):
         assert connections(kb, graph, first, second, 10).shown == ()
     with pytest.raises(UnknownTitleError, match="'Paris'"):
         connections(kb, graph, "Paris", "London", 10)
+
+
+def test_several_processes_build_the_same_graph(built, kb_path, monkeypatch):
+    monkeypatch.setattr(graph_build, "_DOCUMENTS_AT_ONCE", 2)
+    build_graph(kb_path, progress=False, processes=2)
+    one, two = (
+        {file.name: file.read_bytes() for file in (path / "graph").iterdir()}
+        for path in (built / "kb", kb_path)
+    )
+    assert one == two
+    assert len(one) == 8
+
+
+def end_early(rows):
+    os._exit(1)
+
+
+def test_a_process_that_ends_early_is_an_error(kb_path, monkeypatch):
+    monkeypatch.setattr(graph_build, "_DOCUMENTS_AT_ONCE", 2)
+    monkeypatch.setattr(graph_build, "_search_rows", end_early)
+    with pytest.raises(AdmiralError, match=r"ended early\. Run `admiral graph build --kb"):
+        build_graph(kb_path, progress=False, processes=2)
+    assert not (kb_path / "graph").exists()

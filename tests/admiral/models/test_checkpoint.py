@@ -29,8 +29,8 @@ from admiral.models.checkpoint import (
     write_sums,
 )
 from tests.training.tiny import write_hub_directory, write_t5_directory
-from tests.trie.tiny_t5 import KINDS
-from trie.model import low_precision
+from tests.trie.helpers import KINDS
+from trie.model import packed_encoder
 
 
 @pytest.fixture
@@ -154,7 +154,7 @@ def test_missing_weights_and_layers_of_a_t5_are_errors(tmp_path):
 
 
 @pytest.mark.skipif(
-    not low_precision.int8_is_supported(), reason="the CPU has no int8 instructions"
+    not packed_encoder.int8_is_supported(), reason="the CPU has no int8 instructions"
 )
 def test_int8_of_a_longt5_is_an_error(tmp_path):
     tiny = write_t5_directory(tmp_path / "t5", "longt5")

@@ -30,9 +30,9 @@ from admiral.retrieval.hop_retriever import (
 from admiral.retrieval.stage_assembly import build_stages
 from proofs.generation.source_input import encode_claim, encode_source
 from tests.proofs.conftest import byte_level
-from tests.trie.walking import following, language
+from tests.trie.helpers import following, language
 from trie import SafeTokenizer, TokenTrie, TrieConstraint, UpdatedTrie
-from trie import grammar_constraint as module
+from trie import automaton as module
 
 
 def _tokens():

@@ -25,7 +25,7 @@ from admiral.retrieval.stage_assembly import (
 from proofs import NatOp, NeverSufficient
 from proofs.judges.calibrated import WEIGHTS, Weights
 from proofs.judges.verifier_judge import VerifierJudge
-from tests.proofs.judges.test_judgement_invariants import check
+from tests.proofs.judges.test_judgement import check
 from tests.proofs.verifier.tiny_classifier import write_classifier_directory
 
 CLAIM = "Ada Lovelace was born in London in 1815."

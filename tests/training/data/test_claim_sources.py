@@ -148,13 +148,6 @@ def test_an_empty_file_is_an_error(tmp_path, format):
         read(format, tmp_path / "nowhere")
 
 
-def test_a_csv_file_must_be_utf_8(tmp_path):
-    path = tmp_path / "x.csv"
-    path.write_bytes(b"claim,label\n\xff\xfe,SUPPORT\n")
-    with pytest.raises(AdmiralError, match=r"x\.csv:2: is not UTF-8"):
-        read("ex-fever", path)
-
-
 def test_sources_are_parsed():
     assert Source.parse("hover:a:b.jsonl") == Source("hover", Path("a:b.jsonl"), TASKS)
     named = Source.parse("gold/prove+rerank:x")
@@ -194,10 +187,3 @@ def test_alternatives_that_the_corpus_lacks_are_left_out(tmp_path):
     assert found == {(("Salt Mill",),), (("Ida Penn",), ("Salt Mill",))}
     excluded = titles_of([source.path])
     assert excluded == {"Unknown", "Salt Mill", "Ida Penn"}
-
-
-def test_other_formats_of_claims_can_be_excluded(tmp_path):
-    path = tmp_path / "creak.jsonl"
-    record = {"ex_id": "1", "sentence": "Rome is old.", "label": "true", "entity": "Rome"}
-    path.write_text(json.dumps(record) + "\n")
-    assert titles_of([Path(f"creak:{path}")]) == {"Rome"}

@@ -13,7 +13,7 @@ from admiral.errors import AdmiralError
 from admiral.models.checkpoint import save_checkpoint
 from tests.training.tiny import elsewhere, full_disk, prepare, write_hub_directory
 from training.loop.run_files import RunOutput, TrainingState, load_tensors, read_state, save_state
-from training.multitask.initial_checkpoint import open_initial_checkpoint
+from training.multitask.multitask_model import open_initial_checkpoint
 from training.multitask.multitask_program import train
 from training.multitask.multitask_settings import TrainConfig
 from trie.model.safe_tokenizer import TASKS
@@ -96,13 +96,6 @@ def test_a_failed_save_keeps_the_previous_state(tmp_path):
     with full_disk(64), pytest.raises(AdmiralError, match=r"state\.safetensors: .* Free some disk"):
         save_state(path, *trained(), TrainingState(step=2))
     assert path.read_bytes() == before
-    assert list(tmp_path.iterdir()) == [path]
-
-
-def test_temporary_files_of_a_killed_run_are_removed(tmp_path):
-    path = tmp_path / "state.safetensors"
-    (tmp_path / ".tmpAx3fUW").write_bytes(b"half")  # the name of a temporary file of safetensors
-    save_state(path, *trained(), TrainingState())
     assert list(tmp_path.iterdir()) == [path]
 
 

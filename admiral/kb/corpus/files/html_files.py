@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from admiral.io.text_cleaning import decode_page
 from admiral.kb.corpus.files.extraction import (
@@ -186,7 +186,7 @@ class HtmlPage:
         self._text, self._title = text, title
         self._content = int(is_content)  # number of open elements that hold content
         self._words: list[str] = []
-        self._tags: list[tuple[str, bool]] = []  # open blocks, and whether they hold content
+        self._blocks: list[_Block] = []  # the open ones
         self._terms: list[_Term] = []  # of the open definition lists
         self._tables: list[_Table | None] = []  # open tables; None for those that only place
         self._data: list[_Table] = []  # the others
@@ -246,7 +246,7 @@ class HtmlPage:
             if is_layout(node, attributes.get("role")):
                 self._tables.append(None)
             else:
-                self._data.append(_Table(len(self._tags)))
+                self._data.append(_Table(len(self._blocks)))
                 self._tables.append(self._data[-1])
         elif tag in ("ul", "ol", "menu", "dir"):
             if self._cell is None:
@@ -263,13 +263,14 @@ class HtmlPage:
         is_content = tag in _CONTENT or attributes.get("role") in _CONTENT_ROLES
         self._content += is_content
         is_note_item = tag == "li" and is_note(attributes)
-        self._tags.append(("note" if is_note_item else tag, is_content))
+        name = "note" if is_note_item else tag
+        self._blocks.append(_Block(name, is_content, name if name in _KINDS else self._kind))
         return tag
 
     def _close(self, node: LexborNode, tag: str) -> None:
         if self._words:
             self._flush()
-        self._content -= self._tags.pop()[1]
+        self._content -= self._blocks.pop().is_content
         if tag == "dl":
             self._end_term()
             return
@@ -293,7 +294,7 @@ class HtmlPage:
             )
             table.cell = None
         elif tag == "tr":
-            in_head = any(name == "thead" for name, _ in self._tags[table.depth :])
+            in_head = any(block.name == "thead" for block in self._blocks[table.depth :])
             row = table.rows.end_row(in_head=in_head)
             self._emit([row, *table.inner], self._data[-2:-1])
             table.inner = []
@@ -352,7 +353,7 @@ class HtmlPage:
 
     @property
     def _kind(self) -> str:
-        return next((tag for tag, _ in reversed(self._tags) if tag in _KINDS), "")
+        return self._blocks[-1].kind if self._blocks else ""
 
     def _heads_page(self, node: LexborNode) -> bool:
         heading = node.css_first("h1") if node.tag == "header" else None
@@ -413,6 +414,12 @@ class HtmlPage:
             self._text.item(words)
         else:
             self._text.paragraph(words)
+
+
+class _Block(NamedTuple):
+    name: str
+    is_content: bool
+    kind: str  # what the words in it are: one of _KINDS, or "" for a paragraph
 
 
 @dataclass(slots=True)
