@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from admiral.io.matching_form import MATCHING_FORM
+from admiral.io.text_cleaning import MATCHING_FORM
 from admiral.kb.alias_index import write_aliases
 from admiral.kb.bm25 import Saturation, build_bm25, merge_bm25
 from admiral.kb.bm25.parameters import DEFAULT

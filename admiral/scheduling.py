@@ -1,28 +1,97 @@
-"""Schedule claims in batches. A batch may mix claims at different hops.
+"""Schedule claims in batches, and run retrieval for programs with an event loop.
 
-Each batch holds the earliest claims of the stream that still have to make a hop; a claim that stops
-makes room for the next one. Several workers may share a batch. Claims are yielded in the order of
-the stream, so the claims after a slow one wait for it; the in-flight window bounds how many do.
+A batch may mix claims at different hops. Each batch holds the earliest claims of the stream that
+still have to make a hop; a claim that stops makes room for the next one. Several workers may share
+a batch. Claims are yielded in the order of the stream, so the claims after a slow one wait for it;
+the in-flight window bounds how many do.
+
+For `await` and `async for`, one thread runs all calls, one after the other. Torch already spreads a
+call over the cores, so two calls at a time would only slow each other down. Waiting calls run
+between the batches of a long `aretrieve_many`.
 """
 
 from __future__ import annotations
 
+import asyncio
+import ctypes
+import gc
 import logging
 import math
+import os
 import threading
+import time
+from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterable,
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Sequence,
+)
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import aclosing, contextmanager
 from dataclasses import dataclass
-from itertools import islice
-from typing import Generic, Protocol, TypeVar
+from itertools import count, islice
+from types import TracebackType
+from typing import Generic, Protocol, Self, TypeVar
 
 import torch
 
+from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
-from admiral.records import Claim, Stopped
-from admiral.scheduling.memory import free_cached_memory, is_out_of_memory
+from admiral.records import Claim, RetrievalResult, Stopped, as_claim, check_claims
+
+# The host allocator, MPS and cuBLAS raise plain RuntimeErrors; these are parts of their messages.
+_OUT_OF_MEMORY_MESSAGES = (
+    "can't allocate memory",
+    "out of memory",
+    "bad_alloc",
+    "STATUS_ALLOC_FAILED",
+)
+
+# Defined by glibc; None with other C libraries.
+_malloc_trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if os.name == "posix" else None
+_last_trim = -math.inf
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Return whether an error means that the memory of the host or of a device is exhausted."""
+    if isinstance(error, torch.OutOfMemoryError | MemoryError):
+        return True
+    return isinstance(error, RuntimeError) and any(
+        message in str(error) for message in _OUT_OF_MEMORY_MESSAGES
+    )
+
+
+def free_cached_memory() -> None:
+    """Collect garbage and empty the device's cache.
+
+    Call it outside the ``except`` block of an out-of-memory error, whose traceback refers to the
+    tensors.
+    """
+    gc.collect()
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
+    elif torch.backends.mps.is_available():
+        torch.mps.empty_cache()
+
+
+def trim_heap(min_interval: float = 2.0) -> None:
+    """Return freed memory of the heap to the operating system (glibc's ``malloc_trim``).
+
+    glibc keeps the memory of a claim's tensors for the next claim: 300 MB that other processes lack
+    while the system is idle. A trim takes 15 ms, so there are `min_interval` seconds between two,
+    for streams of short claims. Does nothing with other C libraries.
+    """
+    global _last_trim
+    now = time.monotonic()
+    if now - _last_trim >= min_interval and _malloc_trim is not None:
+        _last_trim = now
+        _malloc_trim(0)
+
 
 _lock = threading.Lock()
 
@@ -127,7 +196,6 @@ class BatchScheduler(Generic[C]):
     def _next_shares(
         self, window: InFlightWindow[C], running: Collection[_Share[C]]
     ) -> list[_Share[C]]:
-        """Return shares for the idle workers, as claims, batch size and threads allow."""
         threads = self._threads - sum(share.threads for share in running)
         free_places = self._batch_size - sum(len(share.claims) for share in running)
         idle = min(self._workers - len(running), threads)
@@ -144,7 +212,6 @@ class BatchScheduler(Generic[C]):
         ]
 
     def _wait(self, running: dict[Future[list[C]], _Share[C]]) -> list[_Share[C]]:
-        """Wait for one share, or for all of them if a claim needs the memory of the others."""
         completed = wait(running, return_when=FIRST_COMPLETED).done
         if any(future.result() for future in completed):
             completed = wait(running).done
@@ -156,12 +223,10 @@ class BatchScheduler(Generic[C]):
         return [running.pop(future) for future in completed]
 
     def _run_share(self, share: _Share[C]) -> list[C]:
-        """Advance claims while other workers run; return those that did not fit in memory."""
         set_torch_threads(share.threads)
         return list(self._advance(share.claims))
 
     def _run_alone(self, claims: Sequence[C]) -> None:
-        """Advance claims while no other worker runs, with all threads."""
         with using_torch_threads(self._threads):
             for claim in self._advance(claims):
                 raise AdmiralError(
@@ -258,6 +323,187 @@ class InFlightWindow(Generic[C]):
 
 
 def _split_evenly(total: int, count: int) -> list[int]:
-    """Divide `total` into `count` integers that differ by at most one, the larger ones first."""
     quotient, remainder = divmod(total, count) if count else (0, 0)
     return [quotient + (index < remainder) for index in range(count)]
+
+
+class ReferenceCount:
+    """Count the threads inside its ``with`` blocks; `close` waits until the count is zero.
+
+    A thread that is inside may enter again, even while another thread waits in `close`.
+    """
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._closed = False
+        self._changed = threading.Condition()
+        self._local = threading.local()
+
+    def __enter__(self) -> None:
+        depth = getattr(self._local, "depth", 0)
+        with self._changed:
+            if self._closed and not depth:
+                raise closed_error()
+            self._count += 1
+        self._local.depth = depth + 1
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._local.depth -= 1
+        with self._changed:
+            self._count -= 1
+            self._changed.notify_all()
+
+    def close(self) -> None:
+        """Refuse new threads with an `AdmiralError`, and wait until no thread is inside."""
+        with self._changed:
+            self._closed = True
+            self._changed.wait_for(lambda: self._count == 0)
+
+
+def closed_error() -> AdmiralError:
+    """Return the error for a call on a closed system."""
+    return AdmiralError("the system was closed. Open another one.")
+
+
+T = TypeVar("T")
+
+
+class AsyncRetrieval(ABC):
+    """Add asynchronous methods to a class that has `retrieve`, `retrieve_many` and `close`.
+
+    A call that is cancelled before its turn never starts. A batch that has started is completed and
+    its results are dropped; the next call waits for it. In both cases the object stays usable.
+    `config`: settings, of which `batch_size` is used here.
+    """
+
+    config: RetrievalConfig
+
+    def __init__(self) -> None:
+        self._worker = _CallThread()
+
+    @abstractmethod
+    def retrieve(self, claim: str | Claim, hops: str | int | None = None) -> RetrievalResult:
+        """Retrieve documents and evidence for one claim."""
+
+    @abstractmethod
+    def retrieve_many(
+        self, claims: Iterable[str | Claim], hops: str | int | None = None
+    ) -> Iterator[RetrievalResult]:
+        """Yield a result for each claim, in order."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Release all resources."""
+
+    async def aretrieve(self, claim: str | Claim, hops: str | int | None = None) -> RetrievalResult:
+        """Retrieve for one claim without blocking the event loop.
+
+        Takes the parameters of `retrieve`. Raises AdmiralError in the same cases as `retrieve`.
+        """
+        return await self._worker.run(lambda: self.retrieve(claim, hops))
+
+    async def aretrieve_many(
+        self,
+        claims: Iterable[str | Claim] | AsyncIterable[str | Claim],
+        hops: str | int | None = None,
+    ) -> AsyncGenerator[RetrievalResult, None]:
+        """Yield a result for each claim, in order, without blocking the event loop.
+
+        Claims are taken `batch_size` (a setting) at a time, and the first result of a batch comes
+        only after the whole batch has been read. For a slow stream, call `aretrieve` for each claim
+        instead. Raises AdmiralError in the same cases as `retrieve_many`.
+        """
+        async with aclosing(_batches(claims, self.config.batch_size)) as batches:
+            async for batch in batches:
+                results, error = await self._worker.run(
+                    lambda batch=batch: _collect(self.retrieve_many(batch, hops))  # type: ignore[misc]
+                )
+                for result in results:
+                    yield result
+                if error is not None:
+                    raise error
+
+    async def aclose(self) -> None:
+        """Close without blocking the event loop; a batch that has started is completed first."""
+        await asyncio.to_thread(self.close)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+
+class _CallThread:
+    """A thread that runs calls in the order of their arrival; started by the first call."""
+
+    def __init__(self) -> None:
+        self._pool: ThreadPoolExecutor | None = None
+        self._closed = threading.Event()
+        self._lock = threading.Lock()
+
+    async def run(self, call: Callable[[], T]) -> T:
+        with self._lock:
+            if self._closed.is_set():
+                raise closed_error()
+            if self._pool is None:
+                self._pool = ThreadPoolExecutor(1, thread_name_prefix="admiral")
+            future = asyncio.get_running_loop().run_in_executor(self._pool, call)
+        try:
+            return await future
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if self._closed.is_set() and (task is None or not task.cancelling()):
+                raise closed_error() from None  # cancelled by `close`, not by the caller
+            raise
+
+    def close(self) -> None:
+        with self._lock:
+            self._closed.set()
+            pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.shutdown(cancel_futures=True)
+
+
+async def _batches(
+    claims: Iterable[str | Claim] | AsyncIterable[str | Claim], size: int
+) -> AsyncGenerator[list[Claim], None]:
+    """Yield the claims in lists of `size`; the last one may be shorter.
+
+    An error of the stream is raised after the claims before it have been yielded.
+    """
+    batch: list[Claim] = []
+    numbers = count(1)  # default ids count across batches, each of which is a call of its own
+    stream_error: Exception | None = None
+    try:
+        async for claim in claims if isinstance(claims, AsyncIterable) else _as_async(claims):
+            batch.append(as_claim(claim, next(numbers)))
+            if len(batch) == size:
+                yield batch
+                batch = []
+    except Exception as error:
+        stream_error = error
+    if batch:
+        yield batch
+    if stream_error is not None:
+        raise stream_error
+
+
+async def _as_async(claims: Iterable[str | Claim]) -> AsyncGenerator[str | Claim, None]:
+    for claim in check_claims(claims):
+        yield claim
+
+
+def _collect(stream: Iterator[RetrievalResult]) -> tuple[list[RetrievalResult], Exception | None]:
+    results = []
+    try:
+        for result in stream:
+            results.append(result)
+    except Exception as error:
+        return results, error
+    return results, None
