@@ -168,7 +168,7 @@ def read_value(directory: Path, format: str = FORMAT) -> dict[str, Any]:
     """Read the JSON of a manifest; AdmiralError if it is absent or of an unknown version."""
     path = directory / NAME
     try:
-        value = json.loads(path.read_bytes())
+        value: Any = json.loads(path.read_bytes())
     except FileNotFoundError:
         problem = "not a knowledge base" if directory.exists() else "no such knowledge base"
         raise AdmiralError(
@@ -185,7 +185,9 @@ def read_value(directory: Path, format: str = FORMAT) -> dict[str, Any]:
         ) from error
     except (ValueError, RecursionError) as error:
         raise AdmiralError(f"{path}: damaged ({error}). {_REBUILD_EITHER}") from error
-    found = value.get("format") if isinstance(value, dict) else None
+    if not isinstance(value, dict):
+        value = {}
+    found = value.get("format")
     if found == OLD_LIBRARY != format:
         raise AdmiralError(
             f"{directory}: is a library of an earlier release. Write it anew with "
