@@ -105,7 +105,7 @@ class Indexing(NamedTuple):
     bm25: str  # the backend, or ``none`` for no index
     passages: bool  # whether it scores long documents by their passages (`index_texts`)
     saturation: Saturation = DEFAULT
-    text_form: int = MATCHING_FORM  # of the texts (`admiral.io.matching_form`)
+    text_form: int = MATCHING_FORM  # of the texts (`admiral.io.text_cleaning`)
 
     @classmethod
     def of(cls, settings: Mapping[str, Any]) -> Indexing:
