@@ -22,9 +22,14 @@ from admiral.kb import KnowledgeBase, locate
 from admiral.kb.kb_paths import check_outside_folders
 from admiral.records import Document
 from admiral.requirements import check_extra
-from admiral.storage.atomic_files import encode_record, explain_write_errors, write_atomically
-from admiral.storage.output_paths import check_distinct_paths, check_output_path
-from admiral.synthesis.slots import is_list_page
+from admiral.storage.atomic_files import (
+    check_distinct_paths,
+    check_output_path,
+    encode_record,
+    explain_write_errors,
+    write_atomically,
+)
+from admiral.synthesis.profiles import is_list_page
 from training.command_options import exclude_option, kb_option, seed_option
 from training.data.claim_sources import titles_of
 from training.data.examples import Example

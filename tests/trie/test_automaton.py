@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from admiral.retrieval.hop_grammar import Identifiers
+from admiral.retrieval.hop_retriever import Identifiers
 from tests.trie.helpers import following, language
 from trie import (
     Alternatives,

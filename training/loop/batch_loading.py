@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from admiral.errors import AdmiralError
-from admiral.scheduling.memory import free_cached_memory, is_out_of_memory
+from admiral.scheduling import free_cached_memory, is_out_of_memory
 
 if TYPE_CHECKING:
     from training.loop.training_loop import Program

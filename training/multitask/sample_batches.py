@@ -19,7 +19,7 @@ from pathlib import Path
 import torch
 
 from admiral.errors import AdmiralError
-from admiral.retrieval.cross_encoder import RerankerInput, reranker_inputs
+from admiral.retrieval.rerankers import RerankerInput, reranker_inputs
 from proofs import NatOp, ProofError, target_ids
 from proofs.generation.proof_grammar import missing_proof_marks
 from proofs.generation.source_input import encode_source

@@ -180,23 +180,6 @@ class Collection:
             self.close()
             raise
 
-    @classmethod
-    def open(cls, path: Path) -> Collection:
-        """Open the current snapshots.
-
-        Raises AdmiralError if there is no
-        knowledge base, a member is missing, or files cannot be read.
-        """
-        for _ in range(ATTEMPTS):
-            join = read_join(path)
-            try:
-                return cls(path, join)
-            except AdmiralError:
-                if read_join(path) == join:
-                    raise
-            time.sleep(PAUSE)
-        raise constantly_changing_error(path)
-
     @property
     def intact(self) -> bool:
         """Whether the files of all snapshots are still in place."""
@@ -237,13 +220,21 @@ class Collection:
 
 
 def open_with(path: Path, make: Callable[[Collection], T]) -> T:
-    """Open a collection and return ``make(collection)``, which then owns the collection.
+    """Open the current snapshots and return ``make(collection)``, which then owns them.
 
     If another build replaces a knowledge base meanwhile, the result may mix files of two builds. It
-    is then closed and made again. Raises AdmiralError if `Collection.open` or `make` raises it.
+    is then closed and made again. Raises AdmiralError if there is no knowledge base, a member is
+    missing, files cannot be read, or `make` raises it.
     """
     for _ in range(ATTEMPTS):
-        collection = Collection.open(path)
+        join = read_join(path)
+        try:
+            collection = Collection(path, join)
+        except AdmiralError:
+            if read_join(path) == join:
+                raise
+            time.sleep(PAUSE)
+            continue
         try:
             made = make(collection)
         except BaseException as error:
@@ -260,10 +251,7 @@ def open_with(path: Path, make: Callable[[Collection], T]) -> T:
 
 
 def read_with(path: Path, read: Callable[[Collection], R]) -> R:
-    """Open a collection, return ``read(collection)`` and close the collection.
-
-    Raises AdmiralError if `Collection.open` or `read` raises it.
-    """
+    """Return ``read(collection)`` of the current snapshots, and close them, as `open_with` does."""
     result = open_with(path, lambda collection: _Result(read(collection), collection))
     result.close()
     return result.value
