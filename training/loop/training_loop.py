@@ -187,9 +187,9 @@ def run_training(
     - `upload_to`: repository on the Hugging Face hub that a finished checkpoint is uploaded to;
       empty: none.
 
-    Raises `AdmiralError` for bad input, another run's output in `out`, too little memory or disk
-    space, or a loss that is not finite. The checkpoint and the state that were saved earlier are
-    intact, and `SystemExit` if a signal stopped the run.
+    Raises `SystemExit` if a signal stopped the run, and `AdmiralError` for bad input, another run's
+    output in `out`, too little memory or disk space, or a loss that is not finite. The checkpoint
+    and the state that were saved earlier are intact.
     """
     stopper = StopConditions(config.minutes)
     with ExitStack() as stack:
