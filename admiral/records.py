@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from itertools import accumulate, repeat
 from typing import Any, Literal, TypeVar
 
 from admiral.errors import AdmiralError
@@ -52,6 +53,35 @@ def check_claims(claims: T) -> T:
 
 
 @dataclass(frozen=True, slots=True)
+class Page:
+    """What a document is as a source that can be cited.
+
+    Attributes
+    ----------
+    url
+        As given; empty for a file that has none.
+    name
+        The title of the page; unlike that of its document, it need not be unique.
+    site, date, language, archive_url
+        Empty if unknown; `date` is ISO 8601.
+    gaps
+        The white space after each sentence.
+    passages
+        The (start, end) offsets in the text of what BM25 and encoders read as one; they may
+        overlap.
+    """
+
+    url: str = ""
+    name: str = ""
+    site: str = ""
+    date: str = ""
+    language: str = ""
+    archive_url: str = ""
+    gaps: tuple[str, ...] = ()
+    passages: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Document:
     """A document of the knowledge base.
 
@@ -77,6 +107,8 @@ class Document:
         Of a record of a corpus, the path or URL of its file, and its line there, from 1 (in an
         array or a database, its number); empty and 0 for other documents, and in knowledge bases
         of earlier releases. Equal documents may differ in them.
+    page
+        Of a source that can be cited.
     """
 
     title: str
@@ -88,6 +120,36 @@ class Document:
     id: str = ""
     file: str = field(default="", compare=False)
     line: int = field(default=0, compare=False)
+    page: Page | None = None
+
+    @property
+    def text(self) -> str:
+        """The sentences as one text, with the white space of the page if it is one."""
+        if self.page is None:
+            return " ".join(self.sentences)
+        return "".join(map("".join, zip(self.sentences, self.page.gaps, strict=True)))
+
+    @property
+    def sentence_starts(self) -> list[int]:
+        """The offset in the text of the first character of each sentence."""
+        gaps = repeat(" ") if self.page is None else self.page.gaps
+        lengths = (len(s) + len(gap) for s, gap in zip(self.sentences, gaps, strict=False))
+        return list(accumulate(lengths, initial=0))[:-1]
+
+    def part_span(self, number: int) -> tuple[int, int]:
+        """Return the (start, end) offsets in the text of one of the `parts`."""
+        if self.page is not None:
+            return self.page.passages[number]
+        start = self.sentence_starts[number]
+        return start, start + len(self.sentences[number])
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """What an encoder reads as one text each: the sentences, or the passages of a page."""
+        if self.page is None:
+            return self.sentences
+        text = self.text
+        return tuple(text[start:end] for start, end in self.page.passages)
 
 
 @dataclass(frozen=True, slots=True)

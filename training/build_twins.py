@@ -85,10 +85,7 @@ def main(
 def open_parser(model: str) -> Any:
     """Return spaCy's pipeline.
 
-    Raises
-    ------
-    AdmiralError
-        If spaCy or the model is not installed.
+    Raises `AdmiralError` if spaCy or the model is not installed.
     """
     check_extra("twins", "training.build_twins")
     import spacy
@@ -106,10 +103,8 @@ def build(
 
     `out`: the file. Finished blocks of documents are kept beside it until all are.
 
-    Raises
-    ------
-    AdmiralError
-        If a file cannot be written, or the kept blocks are those of another command.
+    Raises `AdmiralError` if a file cannot be written, or the kept blocks are those of another
+    command.
     """
     rows = random.Random(f"{seed} twins").sample(range(len(kb)), min(count, len(kb)))
     model = [parser.meta["name"], parser.meta["version"]]

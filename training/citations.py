@@ -58,12 +58,8 @@ class TokenClaim:
 def read_token_claims(path: Path) -> list[TokenClaim]:
     """Read claims of WiCE with marked tokens.
 
-    Raises
-    ------
-    RecordError
-        For a record that is not WiCE's, with file, line and field.
-    AdmiralError
-        If the file cannot be read.
+    Raises `RecordError` for a record that is not WiCE's, with file, line and field, and
+    `AdmiralError` if the file cannot be read.
     """
     claims = []
     for item in json_objects(path):

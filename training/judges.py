@@ -176,11 +176,8 @@ def fit_step_decision(
     `checkpoint`: the checkpoint that writes the proofs. It should not have been trained on the
     claims. `recall`: share of the insufficient `dev` examples that must be judged insufficient.
 
-    Raises
-    ------
-    AdmiralError
-        If no proof of a training or development example can be decoded, or the checkpoint writes
-        no proofs.
+    Raises `AdmiralError` if no proof of a training or development example can be decoded, or the
+    checkpoint writes no proofs.
     """
     try:
         generator = ProofGenerator(checkpoint.model, checkpoint.tokens)

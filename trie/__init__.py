@@ -1,5 +1,9 @@
 """Token tries, decoding constraints and constrained beam search over tokens.
 
+A constrained decoding step, in reading order: `trie.token_trie` (sequences that may be decoded),
+`trie.grammar` and `trie.automaton` (what may be decoded, as states), `trie.continuations` (the next
+tokens and the best of them), `trie.model.seq2seq` (their scores), `trie.beam_decoding`.
+
 The parts that need torch (`beam_search`, `ConstraintLogitsProcessor`, `Seq2Seq`, `SequenceScorer`)
 are imported on first access, so that tries and their files can be read without it.
 """

@@ -187,6 +187,7 @@ _COMMANDS = {
     "titles": "admiral.cli.search",
     "graph": "admiral.cli.graph",
     "library": "admiral.cli.library",
+    "migrate": "admiral.cli.library",
     "extract-citations": "admiral.cli.extract_citations",
     "verify-citation": "admiral.cli.verify_citation",
     "cite": "admiral.cli.cite",

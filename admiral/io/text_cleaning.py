@@ -217,6 +217,9 @@ def clean_document(document: Document) -> Document:
     for name, values in (("sections", sections), ("offsets", document.offsets)):
         if values and len(values) != len(sentences):
             raise ValueError(f"{len(values)} {name} for {len(sentences)} sentences")
+    page = document.page
+    if page is not None and len(page.gaps) != len(sentences):
+        raise ValueError(f"{len(page.gaps)} gaps for {len(sentences)} sentences")
     return Document(
         clean_title(document.title),
         sentences,
@@ -225,6 +228,7 @@ def clean_document(document: Document) -> Document:
         sections if any(sections) else (),
         document.offsets,
         clean_title(document.id),
+        page=page,
     )
 
 

@@ -10,7 +10,7 @@ import pytest
 from tests.admiral.download.local_site import Answer, page, serving
 from tests.admiral.writers import PAGES, WRITERS, Place
 
-KILLS = 2  # of each writer
+KILLS = 25  # of each writer
 
 
 @pytest.fixture(scope="module")

@@ -160,6 +160,12 @@ def test_fixed_tokens_pass_the_value_on():
     assert trie.rows(constraint.value(state)).tolist() == [0]
 
 
+def test_equal_grammars_have_the_same_state():
+    automaton = Automaton(EOS)
+    choices = [Alternatives([TokenSet(tokens)], [FixedTokens((1,))]) for tokens in ([2, 1], [1, 2])]
+    assert len({automaton.state([choice]) for choice in choices}) == 1
+
+
 def test_the_end_token_is_rejected():
     automaton = Automaton(EOS)
     for segment in (

@@ -248,10 +248,7 @@ class Source:
     def parse(cls, text: str) -> Source:
         """Parse ``FORMAT:FILE`` or ``FORMAT/TASK+TASK:FILE``.
 
-        Raises
-        ------
-        AdmiralError
-            If the format or a task is unknown, or no file is given.
+        Raises `AdmiralError` if the format or a task is unknown, or no file is given.
         """
         head, colon, file = text.partition(":")
         name, _, tasks = head.partition("/")
@@ -271,10 +268,7 @@ class Source:
     def claims(self) -> Iterator[SourceClaim]:
         """Yield the claims of the file that are to be used.
 
-        Raises
-        ------
-        AdmiralError
-            If the file cannot be read, holds a bad record, or holds no claims.
+        Raises `AdmiralError` if the file cannot be read, holds a bad record, or holds no claims.
         """
         claims = _FORMATS[self.format][0](self.path)
         return (item for item in claims if self.keep is None or self.keep(item.claim.claim))

@@ -135,10 +135,7 @@ class BatchSplitter:
         `run_pass`: runs both passes of a batch or a part of one, given the counts of the whole.
         `reset`: resets the gradients; called before a step is repeated.
 
-        Raises
-        ------
-        AdmiralError
-            If memory is too small for a single sample.
+        Raises `AdmiralError` if memory is too small for a single sample.
         """
         while True:
             losses: list[torch.Tensor] = []

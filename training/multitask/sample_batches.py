@@ -252,10 +252,7 @@ def read_training_set(
 ) -> TrainingSet:
     """Read and encode the samples of the tasks and hops of a run.
 
-    Raises
-    ------
-    AdmiralError
-        If the file cannot be read or holds no usable sample.
+    Raises `AdmiralError` if the file cannot be read or holds no usable sample.
     """
     path = Path(name)
     selected: list[Sample] = []

@@ -245,6 +245,11 @@ class Bm25sIndex:
         check_depth(k)
         return [_top_k(self.passages.best(self._scores(query)), k) for query in queries]
 
+    def search_passages(self, queries: Sequence[str], k: int) -> list[list[tuple[int, float]]]:
+        """Return the numbers and scores of the top `k` passages for each query."""
+        check_depth(k)
+        return [_top_k(self._scores(query), k) for query in queries]
+
     def passage_scores(self, query: str, rows: Sequence[int]) -> list[npt.NDArray[np.float32]]:
         """Return the scores of the passages of each row."""
         scores = self._scores(query)

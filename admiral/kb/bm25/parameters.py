@@ -80,6 +80,10 @@ class RowIndex(Protocol):
         """
         ...
 
+    def search_passages(self, queries: Sequence[str], k: int) -> list[list[tuple[int, float]]]:
+        """Return the numbers and scores of the top `k` passages, as `search_rows` does."""
+        ...
+
     def passage_scores(self, query: str, rows: Sequence[int]) -> list[npt.NDArray[np.float32]]:
         """Return the scores of the passages of each row, 0 for those without a term of the query.
 

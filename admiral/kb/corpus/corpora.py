@@ -7,6 +7,7 @@ from array import array
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Protocol
 
 from admiral.errors import AdmiralError, RecordError
 from admiral.io.limited_reading import DEFAULT_LIMITS, FileLimits
@@ -42,6 +43,23 @@ def check_choice(name: str, value: str, choices: Sequence[str]) -> None:
     """Raise `AdmiralError` unless the setting `name` has one of the allowed values."""
     if value not in choices:
         raise AdmiralError(f"{name}={value!r}: unknown. Choose one of {', '.join(choices)}.")
+
+
+class Incoming(Protocol):
+    """What a knowledge base is built of, or what is added to it."""
+
+    reports: FileReports
+    bad: int
+    split: int
+    skipped: Counter[str]
+
+    def describe(self) -> list[dict[str, str]]:
+        """Return the name and format of each corpus."""
+        ...
+
+    def records(self, progress: bool) -> Iterator[Record]:
+        """Yield the records."""
+        ...
 
 
 class Corpora:

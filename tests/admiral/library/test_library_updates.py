@@ -7,17 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError
-from admiral.library import (
-    Library,
-    Source,
-    add_sources,
-    build_library,
-    compact_library,
-    describe_library,
-    embed_passages,
-    library_problems,
-    remove_sources,
-)
+from admiral.kb import compact, embed, info, verify
+from admiral.library import Library, Source, add_sources, build_library, remove_sources
 from tests.admiral.kb.embeddings.fake_encoder import FakeEncoder
 
 
@@ -57,7 +48,7 @@ def test_a_changed_library_is_that_of_a_new_build(tmp_path_factory, changes):
             add_sources(folder / "library", new.values())
             held |= new
         elif kind == "compact":
-            compact_library(folder / "library")
+            compact(folder / "library", progress=False)
         elif numbers & set(held) and numbers < set(held):
             remove_sources(folder / "library", [f"example.org/{n}" for n in numbers])
             held = {n: each for n, each in held.items() if n not in numbers}
@@ -70,7 +61,7 @@ def test_a_changed_library_is_that_of_a_new_build(tmp_path_factory, changes):
             assert {(s.passage.url, s.passage.number): s.score for s in ours} == pytest.approx(
                 {(s.passage.url, s.passage.number): s.score for s in theirs}, rel=1e-5
             )
-    assert library_problems(folder / "library") == []
+    assert verify(folder / "library") == []
     shutil.rmtree(folder)
 
 
@@ -87,7 +78,7 @@ def test_known_urls_are_replaced_skipped_or_refused(path):
     with pytest.raises(AdmiralError, match=r"no source with the canonical URL 'x\.example'"):
         remove_sources(path, ["http://x.example"])
     assert remove_sources(path, ["x.example"], ignore_missing=True).missing == 1
-    with pytest.raises(AdmiralError, match="no source would be left"):
+    with pytest.raises(AdmiralError, match="no document would be left"):
         remove_sources(path, [f"example.org/{n}" for n in ("bird", "tit", "nest", "egg")])
 
 
@@ -95,12 +86,12 @@ def test_vectors_are_kept_and_completed(path):
     with Library.open(path) as library, pytest.raises(AdmiralError, match="admiral library embed"):
         library.dense(FakeEncoder())
     encoder = FakeEncoder()
-    report = embed_passages(path, encoder)
-    assert report.embedded == len(encoder.texts) > 0
+    report = embed(path, encoder, progress=False)
+    assert report.new == len(encoder.texts) > 0
     assert all(text.startswith("On nest: ") for text in encoder.texts)
-    compact_library(path)
-    assert describe_library(path).embedded == {"fake": report.passages}
-    assert embed_passages(path, encoder).embedded == 0
-    assert library_problems(path) == []
+    compact(path, progress=False)
+    assert info(path).embedded == {"fake": info(path).counts["passages"]}
+    assert embed(path, encoder, progress=False).new == 0
+    assert verify(path) == []
     with Library.open(path) as library, pytest.raises(AdmiralError, match="no vectors of other"):
         library.dense(FakeEncoder("other"))
