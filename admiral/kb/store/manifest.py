@@ -168,7 +168,7 @@ def read_value(directory: Path, format: str = FORMAT) -> dict[str, Any]:
     """Read the JSON of a manifest; AdmiralError if it is absent or of an unknown version."""
     path = directory / NAME
     try:
-        value: Any = json.loads(path.read_bytes())
+        loaded = json.loads(path.read_bytes())
     except FileNotFoundError:
         problem = "not a knowledge base" if directory.exists() else "no such knowledge base"
         raise AdmiralError(
@@ -185,8 +185,7 @@ def read_value(directory: Path, format: str = FORMAT) -> dict[str, Any]:
         ) from error
     except (ValueError, RecursionError) as error:
         raise AdmiralError(f"{path}: damaged ({error}). {_REBUILD_EITHER}") from error
-    if not isinstance(value, dict):
-        value = {}
+    value: dict[str, Any] = loaded if isinstance(loaded, dict) else {}
     found = value.get("format")
     if found == OLD_LIBRARY != format:
         raise AdmiralError(
