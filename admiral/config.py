@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from admiral.errors import AdmiralError
-from admiral.storage.bundled_names import VERIFIER
+from admiral.storage import VERIFIER
 from admiral.storage.declared_settings import declared_settings, documented, setting, value_problems
 
 # Larger numbers are typing errors, and too much for torch, Java or 32-bit integers.
@@ -372,6 +372,9 @@ FILE_SETTINGS = tuple(each.name for each in declared_settings(RetrievalConfig) i
 def load_config(path: Path | None = None, overrides: Sequence[str] = ()) -> RetrievalConfig:
     """Return checked settings from a file and overrides.
 
+    Raises AdmiralError for an unreadable file, an unknown key, a value of the wrong type or out of
+    range; the message names the file (or the override) and the key.
+
     Parameters
     ----------
     path
@@ -383,12 +386,6 @@ def load_config(path: Path | None = None, overrides: Sequence[str] = ()) -> Retr
     -------
     RetrievalConfig
         The settings.
-
-    Raises
-    ------
-    AdmiralError
-        For an unreadable file, an unknown key, a value of the wrong type or out of range; the
-        message names the file (or the override) and the key.
     """
     # Imported here, like below: OmegaConf takes longer than all else that `--help` needs.
     from admiral.storage.yaml_settings import read_settings

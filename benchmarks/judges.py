@@ -20,9 +20,8 @@ from admiral.config import load_config
 from admiral.gold import read_gold
 from admiral.io.claims import evenly_spaced
 from admiral.kb import KnowledgeBase, locate
-from admiral.models.checkpoint import load_checkpoint
-from admiral.models.devices import choose_dtype
-from admiral.retrieval.proving import build_judge
+from admiral.models.checkpoint import choose_dtype, load_checkpoint
+from admiral.retrieval.stage_assembly import build_judge
 from training.data.evidence_corpora import (
     ExtendedCorpus,
     SufficiencyExample,

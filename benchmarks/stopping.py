@@ -22,7 +22,7 @@ from admiral.gold import read_gold
 from admiral.io.claims import evenly_spaced
 from admiral.records import Hop
 from admiral.retrieval.hop_loop import stop_reason
-from admiral.retrieval.proving import build_judge
+from admiral.retrieval.stage_assembly import build_judge
 from proofs import Judgement
 from proofs.judges.judgement import NeverSufficient
 

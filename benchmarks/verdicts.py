@@ -31,8 +31,8 @@ from admiral.gold import Label, read_gold
 from admiral.io.claims import evenly_spaced
 from admiral.kb import KnowledgeBase, locate
 from admiral.models.verifiers import open_configured_verifier
-from admiral.retrieval.proving import build_judge
-from admiral.storage.bundled_names import verifier_directory
+from admiral.retrieval.stage_assembly import build_judge
+from admiral.storage import verifier_directory
 from proofs.logic.operators import Verdict
 from proofs.verifier.open_verifier import open_verifier
 from proofs.verifier.reading import LABELS, Sentence

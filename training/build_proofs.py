@@ -21,7 +21,7 @@ from admiral.gold.gold_claims import Label
 from admiral.kb import KnowledgeBase, locate
 from admiral.kb.kb_paths import check_outside_folders
 from admiral.models.verifiers import open_named_verifier
-from admiral.storage.output_paths import check_distinct_paths, check_output_path
+from admiral.storage.atomic_files import check_distinct_paths, check_output_path
 from proofs import Verdict
 from proofs.judges.verifier_judge import VerifierJudge
 from proofs.verifier.reading import Verifier

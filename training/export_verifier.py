@@ -91,12 +91,8 @@ def export(verifiers: Sequence[Path], out: Path, weights: Sequence[float]) -> fl
 
     The result: the mean difference of the probabilities of the labels of a few claims.
 
-    Raises
-    ------
-    AdmiralError
-        If it cannot be written, or the differences are large.
-    ValueError
-        If the verifier cannot be read.
+    Raises `AdmiralError` if it cannot be written, or the differences are large, and `ValueError` if
+    the verifier cannot be read.
     """
     verifier = verifiers[0]
     model, tokenizer = read_model(verifier)

@@ -76,10 +76,7 @@ def main(source: str, out: Path, attention_heads: int, encoder_only: bool) -> No
 def locate_encoder(source: str) -> Path:
     """Return the ONNX file of an encoder of the wheel, or the given path.
 
-    Raises
-    ------
-    AdmiralError
-        If the wheel is not installed.
+    Raises `AdmiralError` if the wheel is not installed.
     """
     if source not in ENCODERS:
         return Path(source)
@@ -109,10 +106,7 @@ def import_encoder(
 
     The result: the lowest cosine of the outputs of both on a few sentences.
 
-    Raises
-    ------
-    AdmiralError
-        If the file is no such encoder, or the outputs differ.
+    Raises `AdmiralError` if the file is no such encoder, or the outputs differ.
     """
     if not path.is_file():
         raise AdmiralError(f"{path}: no such file; name one, or {', '.join(ENCODERS)}")
@@ -147,10 +141,7 @@ def _write(folder: Path, state: dict[str, torch.Tensor], config: dict[str, Any])
 def read_state(path: Path) -> dict[str, torch.Tensor]:
     """Return the parameters of an ONNX file by their names in Hugging Face's BERT.
 
-    Raises
-    ------
-    AdmiralError
-        If it is no quantised BERT encoder.
+    Raises `AdmiralError` if it is no quantised BERT encoder.
     """
     import onnx
     from onnx import numpy_helper

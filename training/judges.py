@@ -35,11 +35,15 @@ from admiral.gold import read_gold
 from admiral.io.progress import track_claims
 from admiral.kb import KnowledgeBase, locate
 from admiral.kb.kb_paths import check_outside_folders
-from admiral.models.checkpoint import SUMS, Checkpoint, load_checkpoint, write_sums
-from admiral.models.heads import SUFFICIENCY_HEAD
-from admiral.storage.atomic_files import write_atomically
-from admiral.storage.bundled_names import is_bundled
-from admiral.storage.output_paths import check_distinct_paths, check_output_path
+from admiral.models.checkpoint import (
+    SUFFICIENCY_HEAD,
+    SUMS,
+    Checkpoint,
+    load_checkpoint,
+    write_sums,
+)
+from admiral.storage import is_bundled
+from admiral.storage.atomic_files import check_distinct_paths, check_output_path, write_atomically
 from proofs.generation.generator import ProofGenerator
 from proofs.judges.calibrated import FEATURES, FeatureExtractor, ProofFeatures, Weights
 from proofs.judges.fitted_weights import LinearScore, sigmoid
@@ -172,11 +176,8 @@ def fit_step_decision(
     `checkpoint`: the checkpoint that writes the proofs. It should not have been trained on the
     claims. `recall`: share of the insufficient `dev` examples that must be judged insufficient.
 
-    Raises
-    ------
-    AdmiralError
-        If no proof of a training or development example can be decoded, or the checkpoint writes
-        no proofs.
+    Raises `AdmiralError` if no proof of a training or development example can be decoded, or the
+    checkpoint writes no proofs.
     """
     try:
         generator = ProofGenerator(checkpoint.model, checkpoint.tokens)

@@ -22,7 +22,7 @@ from admiral.errors import AdmiralError
 from admiral.gold import GoldClaim
 from admiral.kb.kb_paths import check_outside_folders
 from admiral.retrieval.state import SearchState
-from admiral.storage.output_paths import check_distinct_paths, check_output_path
+from admiral.storage.atomic_files import check_distinct_paths, check_output_path
 from training.command_options import (
     gold_source_option,
     hold_out_option,

@@ -31,8 +31,7 @@ from admiral.kb.kb_paths import check_outside_folders
 from admiral.retrieval.document_ranking import FEATURES, NetworkDocumentScorer, document_features
 from admiral.retrieval.stage_assembly import build_title_scorer
 from admiral.retrieval.state import SearchState
-from admiral.storage.atomic_files import write_atomically
-from admiral.storage.output_paths import check_distinct_paths, check_output_path
+from admiral.storage.atomic_files import check_distinct_paths, check_output_path, write_atomically
 from training.command_options import (
     gold_source_option,
     held_out_option,

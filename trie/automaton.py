@@ -375,10 +375,7 @@ def shared_automaton(trie: Trie, eos: int) -> tuple[Automaton, TrieSequence]:
 
     The constraints keep the trie alive, the shared automaton does not.
 
-    Raises
-    ------
-    ValueError
-        If the trie is empty.
+    Raises `ValueError` if the trie is empty.
     """
     by_eos = _SHARED.setdefault(trie, {})
     if eos not in by_eos or by_eos[eos][0].size > _MAX_SHARED_STATES:

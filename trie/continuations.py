@@ -79,10 +79,7 @@ class ConstraintBatch:
     def next_tokens(self, inputs: Ints, states: Ints, vocab_size: int) -> NextTokens:
         """Return the tokens that may follow beams of these inputs in these states.
 
-        Raises
-        ------
-        ValueError
-            If a constraint allows a token that is not below `vocab_size`.
+        Raises `ValueError` if a constraint allows a token that is not below `vocab_size`.
         """
         numbers = self._numbers[inputs]
         rows, count = np.empty(len(states), dtype=np.int64), 0
@@ -161,10 +158,7 @@ class ContinuationSelector:
     def top_k(self, k: int) -> Continuations:
         """Return the `k` best continuations of each input; ties are ordered by beam and token.
 
-        Raises
-        ------
-        ValueError
-            If the score of a selected continuation is NaN.
+        Raises `ValueError` if the score of a selected continuation is NaN.
         """
         groups, sizes = self._next_tokens.rows, self._next_tokens.sizes
         wide = np.bincount(groups, minlength=len(sizes)) * sizes > _WIDE

@@ -37,10 +37,8 @@ def open_array(path: Path, *, mapped: bool = True) -> np.ndarray:
 
     Only arrays of numbers or booleans in C order are supported.
 
-    Raises
-    ------
-    OSError, ValueError
-        If the file is missing, or its header or length is damaged. The values are not checked.
+    Raises `OSError` or `ValueError` if the file is missing, or its header or length is damaged. The
+    values are not checked.
     """
     with path.open("rb") as file:
         magic, length = file.read(len(_MAGIC)), file.read(2)

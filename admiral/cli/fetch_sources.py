@@ -150,9 +150,8 @@ def _fetch(
     as_json: bool,
     progress: bool,
 ) -> None:
-    from admiral.download.fetched_pages import FetchedPages
     from admiral.download.page_fetch import PageFetcher
-    from admiral.download.source_fetch import WantedSource, fetch_sources
+    from admiral.download.source_fetch import FetchedPages, WantedSource, fetch_sources
 
     with FetchedPages(folder) as kept:
         _add(kept, library, file_limits)  # what an earlier run fetched

@@ -344,7 +344,7 @@ def print_information(facts: KbInfo) -> None:
 
 def print_passages(found: Sequence[ScoredPassage], as_json: bool) -> None:
     """Print the passages that a search has found, as JSON records or as text."""
-    from admiral.io.text_rendering import printable
+    from admiral.io.rendering import printable
 
     for scored in found:
         passage = scored.passage
@@ -372,6 +372,6 @@ def print_change(report: LibraryChange, as_json: bool) -> None:
 
 def sources_and_passages(report: LibraryReport | LibraryChange) -> str:
     """Return the numbers of sources and passages of a report, in words."""
-    from admiral.evaluation.pairing import count_noun
+    from admiral.evaluation.predictions import count_noun
 
     return f"{count_noun(report.sources, 'source')}, {count_noun(report.passages, 'passage')}"

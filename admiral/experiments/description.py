@@ -38,7 +38,6 @@ class _Named:
 
     @property
     def folder(self) -> str:
-        """Name of its directory."""
         return re.sub(r"[^a-z0-9]+", "-", self.name.lower()).strip("-")
 
 
@@ -221,7 +220,6 @@ def _systems(
 def _entries(
     content: dict[str, Any], path: Path, keys: Sequence[str]
 ) -> Iterator[tuple[dict[str, Any], str, dict[str, Any]]]:
-    """Yield the entry of each system, its place, and its own settings."""
     entries = list_value(content, "systems", str(path))
     if not entries:
         raise AdmiralError(f"{path}: key 'systems': names no system")
@@ -233,7 +231,6 @@ def _entries(
 
 
 def _with_folders(systems: Iterator[AnySystem], path: Path) -> Iterator[AnySystem]:
-    """Yield systems that have folders of their own."""
     folders: dict[str, str] = {}
     for index, system in enumerate(systems):
         if not system.folder or system.folder in folders:

@@ -91,7 +91,6 @@ def _retrieve(job: Job) -> Record:
 def _answer(
     config: RetrievalConfig, job: Job, pending: list[Claim], writer: ResumableWriter
 ) -> float:
-    """Write the records of claims; return the processor time, in seconds, without opening."""
     done = len(writer.finished)
     with _opened(config, job["baseline"], pending[0]) as answer:
         start = time.process_time()
@@ -106,7 +105,6 @@ def _answer(
 def _opened(
     config: RetrievalConfig, baseline: str | None, claim: Claim
 ) -> Iterator[Callable[[list[Claim]], Iterator[Record]]]:
-    """Open a system, with a first search for a claim, so that no index is opened later."""
     if baseline in ("bm25", "bm25+mentions"):
         with KnowledgeBase.open(
             locate(config.kb), title_weight=config.title_weight, text_weight=config.text_weight
@@ -130,7 +128,6 @@ def _opened(
 def _rank(
     first: FirstStage, finder: MentionFinder | None, config: RetrievalConfig, claims: list[Claim]
 ) -> Iterator[Record]:
-    """Yield the records of the first stage alone, with the seconds per claim."""
     stream = iter(claims)
     while batch := list(islice(stream, config.batch_size)):
         start = time.perf_counter()

@@ -23,9 +23,10 @@ from pathlib import Path
 import numpy as np
 
 from admiral.errors import AdmiralError
-from admiral.graph.entity_linking import MAX_READINGS, EntityLinker
-from admiral.graph.graph_files import (
+from admiral.graph.graph_ranking import MAX_READINGS, EntityLinker
+from admiral.graph.mention_graph import (
     LINK,
+    MentionGraph,
     graph_arrays,
     graph_folder,
     is_graph,
@@ -33,7 +34,6 @@ from admiral.graph.graph_files import (
     save_arrays,
     write_graph_manifest,
 )
-from admiral.graph.mention_graph import MentionGraph
 from admiral.io.progress import track_documents
 from admiral.kb import KnowledgeBase
 from admiral.kb.document_aliases import document_aliases
@@ -109,6 +109,8 @@ def build_graph(
     A graph belongs to one version of a knowledge base, as it is opened. It appears only once it is
     complete; until then, an earlier graph stays.
 
+    Raises AdmiralError if the knowledge base cannot be opened or its directory cannot be written.
+
     Parameters
     ----------
     kb_path
@@ -121,11 +123,6 @@ def build_graph(
     processes
         Number of processes that search for mentions. A program that asks for more than one must
         guard its main module (``if __name__ == "__main__"``), as `multiprocessing` requires.
-
-    Raises
-    ------
-    AdmiralError
-        If the knowledge base cannot be opened or its directory cannot be written.
     """
     began = time.monotonic()
     path = checked_kb_path(kb_path).absolute()
@@ -244,7 +241,6 @@ def _write_arrays(
     search: Callable[[list[list[int]]], Iterator[_Found]],
     progress: bool,
 ) -> dict[str, int]:
-    """Write all arrays and return the counts of the report."""
     live = kb.rows().tolist()
     parts = [live[at : at + _DOCUMENTS_AT_ONCE] for at in range(0, len(live), _DOCUMENTS_AT_ONCE)]
     found = _Found()
@@ -296,10 +292,8 @@ def keeping_graph(kb_path: str | Path, *, progress: bool = True) -> Iterator[Non
     up to date before. Until it is complete, queries report that the graph is of another version;
     so they do if the update fails.
 
-    Raises
-    ------
-    AdmiralError
-        If the new graph cannot be written. The change of the knowledge base is done then.
+    Raises AdmiralError if the new graph cannot be written. The change of the knowledge base is done
+    then.
     """
     path = Path(kb_path)
     if not graph_folder(path).exists():
@@ -356,7 +350,6 @@ def _kept_mentions(
 
 
 def _changes(before: KnowledgeBase, after: KnowledgeBase, shared: int) -> _Changes:
-    """Compare two versions whose first `shared` rows hold the same documents unless removed."""
     old, new = before.rows(), after.rows()
     gone = np.setdiff1d(old[old < shared], new)
     same = new[new < shared].tolist()
@@ -404,7 +397,6 @@ class _ChangedNames:
                 self._by_word.setdefault(max(found, key=len), []).append(found)
 
     def may_occur_in(self, document: Document) -> bool:
-        """Return whether a document contains all words of a name, or links to a changed title."""
         if any(title in self._titles for titles in document.links for title in titles):
             return True
         words = set(_WORD.findall("\n".join(document.sentences)))

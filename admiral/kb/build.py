@@ -101,7 +101,7 @@ def build(
     Parameters
     ----------
     corpora
-        Files or folders, or URLs (see `admiral.io.remote`).
+        Files or folders, or URLs (see `admiral.io.streams`).
     kb_path
         Directory to create. It appears only once it is complete.
     format

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from admiral.errors import AdmiralError
-from admiral.io.matching_form import matching_form
-from admiral.io.text_cleaning import clean_prefix, clean_title
+from admiral.io.text_cleaning import clean_prefix, clean_title, matching_form
 from admiral.kb.bm25 import TEXT_WEIGHT, TITLE_WEIGHT, RowIndex, analysis, open_bm25
 from admiral.kb.bm25.parameters import clean_query
 from admiral.kb.bm25.passages import Passages
@@ -209,7 +208,7 @@ class KnowledgeBase:
         """Return the row of a title, or None if there is no such document.
 
         If no title is the same, one with the same matching form counts: with other apostrophes,
-        dashes or composed letters, for example (`admiral.io.matching_form`).
+        dashes or composed letters, for example (`admiral.io.text_cleaning`).
         """
         title = clean_title(title)
         row = self._contents.row(title)

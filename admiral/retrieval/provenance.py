@@ -10,7 +10,7 @@ from typing import Any
 import admiral
 from admiral.config import FILE_SETTINGS, RetrievalConfig
 from admiral.kb.store.member_manifests import find_join, read_combined_manifest
-from admiral.storage.bundled_names import is_bundled
+from admiral.storage import is_bundled
 from proofs.verifier.evidence_verifier import ONNX_FILE, SETTINGS_FILE
 from proofs.verifier.reading import CALIBRATION
 
@@ -22,7 +22,7 @@ def recorded_settings(config: RetrievalConfig) -> dict[str, Any]:
     """
     if config.precision == "auto":
         # Imported here, because with a named precision this function does not need torch.
-        from admiral.models.devices import choose_precision
+        from admiral.models.checkpoint import choose_precision
 
         config = replace(config, precision=choose_precision(config))
     names = ("model", "kb", *(key for key in FILE_SETTINGS if getattr(config, key)))

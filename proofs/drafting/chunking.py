@@ -78,10 +78,7 @@ def chunk(claim: str, *, max_words: int = 7, max_chunks: int = 16) -> list[tuple
     The spans are in order, and begin and end at word boundaries, with only white space between
     them. There is none if the claim has no words.
 
-    Raises
-    ------
-    ValueError
-        If a limit is less than 1.
+    Raises `ValueError` if a limit is less than 1.
     """
     if max_words < 1 or max_chunks < 1:
         raise ValueError(f"max_words {max_words} and max_chunks {max_chunks} must be at least 1")

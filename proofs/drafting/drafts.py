@@ -70,10 +70,7 @@ def draft_steps(
 
     `similarity`: compares words in context; without it, spans are aligned by the lexicon alone.
 
-    Raises
-    ------
-    AnnotationError
-        If the claim has no words.
+    Raises `AnnotationError` if the claim has no words.
     """
     places = chunk(claim, max_chunks=MAX_STEPS)
     spans = [claim[start:end] for start, end in places]

@@ -20,10 +20,7 @@ _REMEDY = "fit it anew"
 def read_weights(path: Path, names: Sequence[str]) -> dict[str, Any]:
     """Read a file of weights: a JSON object with exactly the given fields.
 
-    Raises
-    ------
-    ValueError
-        If it is something else, with the file and the field.
+    Raises `ValueError` if it is something else, with the file and the field.
     """
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
@@ -37,10 +34,7 @@ def fields(path: Path, where: str, record: Any, names: Sequence[str]) -> dict[st
 
     `where`: the field that contains the part; empty for the whole file.
 
-    Raises
-    ------
-    ValueError
-        If it is something else, with the file and the field.
+    Raises `ValueError` if it is something else, with the file and the field.
     """
     if not isinstance(record, dict):
         raise bad_field(path, where, "expected an object")
@@ -96,10 +90,8 @@ class LinearScore:
     def parse(cls, path: Path, where: str, record: Any, names: Sequence[str]) -> LinearScore:
         """Return the score in the field `where` of a file, with a weight for each of `names`.
 
-        Raises
-        ------
-        ValueError
-            If a field is missing, unknown or not a number, with the file and the field.
+        Raises `ValueError` if a field is missing, unknown or not a number, with the file and the
+        field.
         """
         values = fields(path, where, record, ("bias", "weights"))
         return cls(
@@ -141,10 +133,7 @@ class HiddenUnit:
 def network_score(units: Sequence[HiddenUnit], features: Mapping[str, float]) -> float:
     """Return the output of a network, the sum of its units, for the given features.
 
-    Raises
-    ------
-    KeyError
-        If a unit lacks the weight of a feature.
+    Raises `KeyError` if a unit lacks the weight of a feature.
     """
     total = 0.0
     for unit in units:
@@ -161,10 +150,7 @@ def read_units(
     `names`: the features, each of which needs a weight in every unit. `optional`: those of them
     whose weight is 0 where it is missing.
 
-    Raises
-    ------
-    ValueError
-        If a field is missing, unknown or not a number, with the file and the field.
+    Raises `ValueError` if a field is missing, unknown or not a number, with the file and the field.
     """
     if not isinstance(record, list) or not record:
         raise bad_field(path, "units", "expected a list of units")

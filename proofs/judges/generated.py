@@ -57,10 +57,8 @@ class StepDecision:
     def read(cls, path: Path) -> StepDecision:
         """Read a file that `to_json` wrote.
 
-        Raises
-        ------
-        ValueError
-            If a field is missing, unknown or not a number, with the file and the field.
+        Raises `ValueError` if a field is missing, unknown or not a number, with the file and the
+        field.
         """
         record = read_weights(path, ("log_odds", "threshold"))
         threshold = number(path, "threshold", record["threshold"])

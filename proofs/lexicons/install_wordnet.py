@@ -44,10 +44,7 @@ def install(folders: Iterable[Path], nltk_data: Path) -> Path:
 
     The result: ``nltk_data/corpora/wordnet``, replaced if it exists.
 
-    Raises
-    ------
-    WordNetError
-        If a file is in none of the folders.
+    Raises `WordNetError` if a file is in none of the folders.
     """
     paths: dict[str, Path] = {}
     for folder in folders:

@@ -72,10 +72,7 @@ def word_spans(text: str) -> list[tuple[int, int]]:
 def locate_spans(text: str, spans: Iterable[str]) -> list[tuple[int, int]]:
     """Return the characters ``[start, end)`` of spans that follow one another in a text.
 
-    Raises
-    ------
-    ValueError
-        If a span does not occur in the text after the previous one.
+    Raises `ValueError` if a span does not occur in the text after the previous one.
     """
     places, end = [], 0
     for span in spans:

@@ -111,10 +111,7 @@ def parse_reply(text: str, count: int) -> tuple[np.ndarray, np.ndarray]:
 
     `text`: the reply. Text around the JSON, such as a fence, is left out.
 
-    Raises
-    ------
-    ReplyError
-        If it is not an answer to `chat_messages`.
+    Raises `ReplyError` if it is not an answer to `chat_messages`.
     """
     record = _find_object(text)
     label = _label(record, "the evidence as a whole")
@@ -196,10 +193,7 @@ class ReplyCache:
 
     `path`: the file, which is created with its folder if it does not exist.
 
-    Raises
-    ------
-    VerifierError
-        If it cannot be used.
+    Raises `VerifierError` if it cannot be used.
     """
 
     def __init__(self, path: Path) -> None:
@@ -296,10 +290,8 @@ class ChatUsage:
 class ChatVerifier:
     """Reads claims with their evidence by asking a chat model.
 
-    Raises
-    ------
-    VerifierError
-        If a setting has no valid value, or the package ``openai`` is not installed.
+    Raises `VerifierError` if a setting has no valid value, or the package ``openai`` is not
+    installed.
     """
 
     def __init__(self, settings: ChatSettings) -> None:
@@ -342,10 +334,8 @@ class ChatVerifier:
     def read(self, claims: Sequence[str], evidences: Sequence[Sequence[Sentence]]) -> list[Reading]:
         """Return what the evidence of each claim does to it (see `Verifier`).
 
-        Raises
-        ------
-        VerifierError
-            If the endpoint does not answer, or not as it was asked, after all retries.
+        Raises `VerifierError` if the endpoint does not answer, or not as it was asked, after all
+        retries.
         """
         pairs = [(c, tuple(e)) for c, e in zip(claims, evidences, strict=True)]
         with ThreadPoolExecutor(self._settings.threads) as pool:

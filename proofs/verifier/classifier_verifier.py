@@ -65,10 +65,7 @@ def label_columns(names: Mapping[int, str], where: str) -> tuple[int, ...]:
 
     `names`: the name of each column, as `id2label` of a configuration.
 
-    Raises
-    ------
-    ValueError
-        If the names are not one for each label.
+    Raises `ValueError` if the names are not one for each label.
     """
     columns: dict[str, int] = {}
     for column, name in sorted(names.items()):
@@ -94,10 +91,7 @@ def support_columns(names: Mapping[int, str], where: str) -> tuple[int, ...]:
 
     `names`, `where`: as in `label_columns`; without names, there are two outputs.
 
-    Raises
-    ------
-    ValueError
-        If the names do not say which output is support.
+    Raises `ValueError` if the names do not say which output is support.
     """
     if len(names) == 1:
         return (0,)
@@ -208,11 +202,8 @@ class SequenceClassifier:
 def read_sequence_classifier(directory: Path) -> SequenceClassifier:
     """Read a classifier from local files.
 
-    Raises
-    ------
-    VerifierError
-        If files are missing or damaged, weights are not finite, or the labels cannot be mapped;
-        with the file, the field and the remedy.
+    Raises `VerifierError` if files are missing or damaged, weights are not finite, or the labels
+    cannot be mapped; with the file, the field and the remedy.
     """
     config, weights = directory / "config.json", directory / "model.safetensors"
     for file in (config, weights):
@@ -302,10 +293,7 @@ class ClassifierVerifier:
     def open(cls, directory: Path, *, device: str = "cpu") -> ClassifierVerifier:
         """Open the classifier in a directory.
 
-        Raises
-        ------
-        ValueError
-            If it cannot be used; with the file, the field and the remedy.
+        Raises `ValueError` if it cannot be used; with the file, the field and the remedy.
         """
         calibration = read_calibration(directory)
         return cls(read_sequence_classifier(directory), calibration, device=device)

@@ -76,10 +76,7 @@ def new_model(encoder: Path, seed: int) -> tuple[EvidenceModel, Any]:
 
     `encoder`: directory of the encoder in the Hugging Face format, with safetensors.
 
-    Raises
-    ------
-    ValueError
-        If it cannot be read.
+    Raises `ValueError` if it cannot be read.
     """
     torch.manual_seed(seed)
     names = dict(enumerate(LABELS))
@@ -100,10 +97,8 @@ def new_model(encoder: Path, seed: int) -> tuple[EvidenceModel, Any]:
 def read_model(directory: Path) -> tuple[EvidenceModel, Any]:
     """Return a trained model and its tokenizer.
 
-    Raises
-    ------
-    ValueError
-        If files are missing or damaged, if the labels are others, or weights are not finite.
+    Raises `ValueError` if files are missing or damaged, if the labels are others, or weights are
+    not finite.
     """
     heads = directory / HEADS
     if not heads.is_file():
@@ -168,10 +163,8 @@ class TorchBackend:
 def open_checkpoint(directory: Path, device: str = "cpu") -> EvidenceVerifier:
     """Open a trained verifier.
 
-    Raises
-    ------
-    ValueError
-        If a file is missing, damaged, or has other content; with the file and the remedy.
+    Raises `ValueError` if a file is missing, damaged, or has other content; with the file and the
+    remedy.
     """
     model, tokenizer = read_model(directory)
     backend = TorchBackend(model.to(device))

@@ -98,10 +98,7 @@ class EvidenceEncoder:
     def of(cls, tokenizer: PreTrainedTokenizerBase, max_length: int) -> EvidenceEncoder:
         """Return the encoder for a tokenizer of transformers.
 
-        Raises
-        ------
-        ValueError
-            If the tokenizer lacks a special token.
+        Raises `ValueError` if the tokenizer lacks a special token.
         """
         ids = {
             "cls_token": tokenizer.cls_token_id,
@@ -255,10 +252,7 @@ _ONNX_REMEDY = "write it anew with training.export_verifier, or restore it"
 class OnnxBackend:
     """Runs an exported model with onnxruntime, on the CPU.
 
-    Raises
-    ------
-    VerifierError
-        If the file holds no exported verifier.
+    Raises `VerifierError` if the file holds no exported verifier.
     """
 
     def __init__(self, path: Path, threads: int = 1) -> None:
@@ -313,11 +307,8 @@ def open_export(directory: Path, threads: int = 1) -> EvidenceVerifier:
 
     `threads`: number of threads that onnxruntime uses for a reading.
 
-    Raises
-    ------
-    VerifierError
-        If a file is missing, damaged, or has other content; with the file, the field and the
-        remedy.
+    Raises `VerifierError` if a file is missing, damaged, or has other content; with the file, the
+    field and the remedy.
     """
     for name in (ONNX_FILE, TOKENIZER_FILE, SETTINGS_FILE):
         if not (directory / name).is_file():

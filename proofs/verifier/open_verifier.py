@@ -26,10 +26,7 @@ class CustomVerifier:
     def read(self, claims: Sequence[str], evidences: Sequence[Sequence[Sentence]]) -> list[Reading]:
         """Return what the verifier says (see `Verifier`).
 
-        Raises
-        ------
-        VerifierError
-            If these are no readings of the claims.
+        Raises `VerifierError` if these are no readings of the claims.
         """
         readings = list(self._verifier.read(claims, evidences))
         if len(readings) != len(claims):
@@ -66,10 +63,7 @@ def load_custom(name: str) -> CustomVerifier:
 
     `name`: module and class, as in ``package.module:Class``. The class is called without arguments.
 
-    Raises
-    ------
-    VerifierError
-        If it cannot be imported or called, or has no method ``read``.
+    Raises `VerifierError` if it cannot be imported or called, or has no method ``read``.
     """
     module_name, _, class_name = name.partition(":")
     try:
@@ -117,10 +111,7 @@ def open_verifier(
     directory; an export without a checkpoint runs on the CPU in any case. `chat`: which chat model
     is asked, for ``openai``.
 
-    Raises
-    ------
-    VerifierError
-        If it cannot be opened; with the file, the field and the remedy.
+    Raises `VerifierError` if it cannot be opened; with the file, the field and the remedy.
     """
     text = str(name)
     if text == OPENAI:

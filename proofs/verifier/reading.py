@@ -165,10 +165,7 @@ def parse_calibration(record: Any, where: str, remedy: str) -> Calibration:
 
     `record`: the record, with a field for each kind of evidence.
 
-    Raises
-    ------
-    ValueError
-        If a field is no number within `BOUNDS`, or unknown.
+    Raises `ValueError` if a field is no number within `BOUNDS`, or unknown.
     """
     given = _fields(record, KINDS, where, remedy)
     scales = {}
@@ -184,10 +181,7 @@ def parse_calibration(record: Any, where: str, remedy: str) -> Calibration:
 def read_calibration(directory: Path) -> Calibration:
     """Return the calibration of the verifier in a directory; a neutral one if none was fitted.
 
-    Raises
-    ------
-    ValueError
-        If the file holds anything else, with the file, the field and the remedy.
+    Raises `ValueError` if the file holds anything else, with the file, the field and the remedy.
     """
     path = directory / CALIBRATION
     if not path.exists():

@@ -8,11 +8,9 @@ import json
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from admiral.download.addresses import RemoteFile
-from admiral.download.fetch import fetch
-from admiral.download.fetched_pages import FetchedPages
+from admiral.download.fetch import RemoteFile, fetch
 from admiral.download.page_fetch import FetchLimits, PageFetcher
-from admiral.download.source_fetch import WantedSource, fetch_sources
+from admiral.download.source_fetch import FetchedPages, WantedSource, fetch_sources
 from admiral.io.result_writer import ResumableWriter
 from admiral.kb import KnowledgeBase, add, build, verify
 from admiral.library import Library, Source, add_sources, build_library

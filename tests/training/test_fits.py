@@ -20,8 +20,7 @@ from admiral.citations.coverage_verifier import CoverageVerifier, TermWeights
 from admiral.citations.source_scorers import MixedScorer
 from admiral.errors import AdmiralError
 from admiral.gold import GoldClaim, read_gold
-from admiral.retrieval.document_ranking import FEATURES, document_features
-from admiral.retrieval.result import ranked_documents
+from admiral.retrieval.document_ranking import FEATURES, document_features, ranked_documents
 from proofs.drafting.drafts import DraftStep
 from proofs.judges.calibrated import STEP_FEATURES, ProofFeatures
 from proofs.judges.claim_features import CLAIM_FEATURES

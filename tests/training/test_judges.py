@@ -15,10 +15,14 @@ from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
 from admiral.gold import read_gold
 from admiral.kb import KnowledgeBase, locate
-from admiral.models.checkpoint import load_checkpoint, locate_checkpoint, verify_checkpoint
-from admiral.models.heads import SUFFICIENCY_HEAD
+from admiral.models.checkpoint import (
+    SUFFICIENCY_HEAD,
+    load_checkpoint,
+    locate_checkpoint,
+    verify_checkpoint,
+)
 from admiral.retrieval.document_ranking import NetworkDocumentScorer
-from admiral.retrieval.proving import build_judge
+from admiral.retrieval.stage_assembly import build_judge
 from proofs.judges.calibrated import FEATURES, CalibratedJudge, Weights
 from proofs.judges.generated import STEP_DECISION
 from training import judges, ranking

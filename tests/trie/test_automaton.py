@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from admiral.retrieval.hop_grammar import Identifiers
+from admiral.retrieval.hop_retriever import Identifiers
 from tests.trie.helpers import following, language
 from trie import (
     Alternatives,
@@ -158,6 +158,12 @@ def test_fixed_tokens_pass_the_value_on():
     )
     state = constraint.walk([7, 8, 4, 5, 8, 7, EOS])
     assert trie.rows(constraint.value(state)).tolist() == [0]
+
+
+def test_equal_grammars_have_the_same_state():
+    automaton = Automaton(EOS)
+    choices = [Alternatives([TokenSet(tokens)], [FixedTokens((1,))]) for tokens in ([2, 1], [1, 2])]
+    assert len({automaton.state([choice]) for choice in choices}) == 1
 
 
 def test_the_end_token_is_rejected():

@@ -22,7 +22,7 @@ from typing import Any
 from admiral.errors import AdmiralError, RecordError
 from admiral.gold import FORMATS as GOLD_FORMATS
 from admiral.gold import GoldClaim, Label, read_gold
-from admiral.gold.evidence_formats import WICE_TITLE
+from admiral.gold.gold_claims import WICE_TITLE
 from admiral.io.streams import json_objects
 from admiral.io.text_cleaning import clean_title
 from admiral.records import Document
@@ -248,10 +248,7 @@ class Source:
     def parse(cls, text: str) -> Source:
         """Parse ``FORMAT:FILE`` or ``FORMAT/TASK+TASK:FILE``.
 
-        Raises
-        ------
-        AdmiralError
-            If the format or a task is unknown, or no file is given.
+        Raises `AdmiralError` if the format or a task is unknown, or no file is given.
         """
         head, colon, file = text.partition(":")
         name, _, tasks = head.partition("/")
@@ -271,10 +268,7 @@ class Source:
     def claims(self) -> Iterator[SourceClaim]:
         """Yield the claims of the file that are to be used.
 
-        Raises
-        ------
-        AdmiralError
-            If the file cannot be read, holds a bad record, or holds no claims.
+        Raises `AdmiralError` if the file cannot be read, holds a bad record, or holds no claims.
         """
         claims = _FORMATS[self.format][0](self.path)
         return (item for item in claims if self.keep is None or self.keep(item.claim.claim))

@@ -95,10 +95,7 @@ class PassageCorpus:
 def read_documents(paths: Iterable[Path]) -> dict[str, Document]:
     """Return documents in any format of `admiral index`, hyperlinks replaced by their text.
 
-    Raises
-    ------
-    AdmiralError
-        If a file cannot be read or holds a bad record.
+    Raises `AdmiralError` if a file cannot be read or holds a bad record.
     """
     documents = {}
     for path in paths:
@@ -131,10 +128,7 @@ def holds_gold(corpus: Corpus, claim: GoldClaim) -> bool:
 def sentence_of(corpus: Corpus, title: str, index: int) -> str:
     """Return a sentence of a document.
 
-    Raises
-    ------
-    AdmiralError
-        If the corpus does not have it.
+    Raises `AdmiralError` if the corpus does not have it.
     """
     problem = missing_evidence(corpus, ((title, index),))
     if problem is not None:

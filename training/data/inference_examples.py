@@ -32,10 +32,7 @@ _SEARCHED_DOCUMENTS = 4
 def inference_files(path: Path, split: str) -> list[Path]:
     """Return a file of pairs, or the files of a split in a folder (``*.train.jsonl.gz``).
 
-    Raises
-    ------
-    AdmiralError
-        If there is no such file, or the folder has none of this split.
+    Raises `AdmiralError` if there is no such file, or the folder has none of this split.
     """
     if path.is_file():
         return [path]
@@ -54,10 +51,7 @@ def read_inference_examples(path: Path, *, non_commercial: bool = False) -> Iter
     `path`: JSON Lines, compressed or not. `non_commercial`: whether to yield examples of
     `NON_COMMERCIAL` sources.
 
-    Raises
-    ------
-    RecordError
-        For a bad record, with file, line and field.
+    Raises `RecordError` for a bad record, with file, line and field.
     """
     for item in json_objects(path):
         if isinstance(item, RecordError):

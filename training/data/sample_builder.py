@@ -232,11 +232,8 @@ def build_samples(
     `report`: called with a summary of each source and, for ``list``, with each claim that is left
     out.
 
-    Raises
-    ------
-    AdmiralError
-        If a file is bad, a source yields no samples, or, for ``error``, the corpus lacks a gold
-        sentence.
+    Raises `AdmiralError` if a file is bad, a source yields no samples, or, for ``error``, the
+    corpus lacks a gold sentence.
     """
     for source in sources:
 

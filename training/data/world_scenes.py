@@ -88,10 +88,7 @@ def fill(template: str, **values: str) -> str:
 def lexicon() -> Lexicon:
     """Return the lexicon.
 
-    Raises
-    ------
-    ValueError
-        If an entry of the file is malformed.
+    Raises `ValueError` if an entry of the file is malformed.
     """
     return read_lexicon(_FILE)
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from admiral.errors import AdmiralError
-from admiral.scheduling.memory import free_cached_memory, is_out_of_memory
+from admiral.scheduling import free_cached_memory, is_out_of_memory
 
 if TYPE_CHECKING:
     from training.loop.training_loop import Program
@@ -135,10 +135,7 @@ class BatchSplitter:
         `run_pass`: runs both passes of a batch or a part of one, given the counts of the whole.
         `reset`: resets the gradients; called before a step is repeated.
 
-        Raises
-        ------
-        AdmiralError
-            If memory is too small for a single sample.
+        Raises `AdmiralError` if memory is too small for a single sample.
         """
         while True:
             losses: list[torch.Tensor] = []

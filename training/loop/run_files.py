@@ -62,10 +62,8 @@ class RunOutput:
     def check(self, overwrite: bool) -> None:
         """Refuse to replace anything but a checkpoint that an earlier part of the run wrote.
 
-        Raises
-        ------
-        AdmiralError
-            If `out` holds a foreign checkpoint and `overwrite` is not given, or something else.
+        Raises `AdmiralError` if `out` holds a foreign checkpoint and `overwrite` is not given, or
+        something else.
         """
         check_replaceable(self.checkpoint, True, is_checkpoint)
         if self.checkpoint.exists() and not self.state.exists() and not overwrite:
@@ -86,10 +84,7 @@ class RunOutput:
     def exclusive_access(self) -> Iterator[None]:
         """Lock the output against other runs until the block ends.
 
-        Raises
-        ------
-        AdmiralError
-            If another run holds the lock, or the folder cannot be written.
+        Raises `AdmiralError` if another run holds the lock, or the folder cannot be written.
         """
         with explain_write_errors(self.folder), ExitStack() as stack:
             self.folder.parent.mkdir(parents=True, exist_ok=True)
@@ -115,10 +110,7 @@ class RunOutput:
 
         `save`: writes the files of the checkpoint to an empty directory.
 
-        Raises
-        ------
-        AdmiralError
-            If it cannot be written; an earlier checkpoint is intact.
+        Raises `AdmiralError` if it cannot be written; an earlier checkpoint is intact.
         """
         with staging(self.checkpoint, overwrite=True, owned=is_checkpoint) as folder:
             with as_os_errors():
@@ -145,10 +137,7 @@ def push(checkpoint: Path, name: str, api: HfApi | None = None) -> None:
     A private repository is created if there is none. The token is that of ``hf auth login`` or the
     variable ``HF_TOKEN``.
 
-    Raises
-    ------
-    AdmiralError
-        If the upload fails. The local checkpoint is unchanged.
+    Raises `AdmiralError` if the upload fails. The local checkpoint is unchanged.
     """
     api = api or HfApi()
     try:
@@ -195,10 +184,8 @@ def save_state(
 ) -> None:
     """Write weights, AdamW's moments and the progress of a run to the file `path`.
 
-    Raises
-    ------
-    AdmiralError
-        If writing fails, usually because the disk is full. As after a kill, the old file is intact.
+    Raises `AdmiralError` if writing fails, usually because the disk is full. As after a kill, the
+    old file is intact.
     """
     tensors = {}
     for name, value in module.named_parameters():
@@ -240,10 +227,7 @@ def _crc(text: str) -> str:
 def read_state(path: Path) -> TrainingState | None:
     """Read the progress of a saved run; None if there is no saved state.
 
-    Raises
-    ------
-    AdmiralError
-        If the file is damaged.
+    Raises `AdmiralError` if the file is damaged.
     """
     if not path.exists():
         return None
@@ -263,10 +247,7 @@ def read_state(path: Path) -> TrainingState | None:
 def load_tensors(path: Path, module: nn.Module, optimizer: torch.optim.Optimizer) -> None:
     """Restore the weights and moments that `save_state` wrote.
 
-    Raises
-    ------
-    AdmiralError
-        If they are damaged or belong to another model.
+    Raises `AdmiralError` if they are damaged or belong to another model.
     """
     try:
         with safe_open(str(path), framework="pt") as saved, torch.no_grad():
@@ -302,11 +283,8 @@ def open_state(
     best. If they differ from those of the saved run, or the checkpoint is missing, the best value
     is reset.
 
-    Raises
-    ------
-    AdmiralError
-        If the saved state is damaged, or was started with other values of `fixed`; with the names
-        of those that differ.
+    Raises `AdmiralError` if the saved state is damaged, or was started with other values of
+    `fixed`; with the names of those that differ.
     """
     state = (None if overwrite else read_state(output.state)) or TrainingState(run=dict(fixed))
     changed = [key for key in fixed if state.run.get(key) != fixed[key]]
@@ -508,10 +486,7 @@ class Reporter:
 def open_accelerator(config: LoopSettings, folder: Path) -> Accelerator:
     """Return the `Accelerator` of a run, whose trackers write to `folder`.
 
-    Raises
-    ------
-    AdmiralError
-        If the precision or the trackers are not available.
+    Raises `AdmiralError` if the precision or the trackers are not available.
     """
     precision = "no" if config.precision == "fp32" else config.precision
     names = tracker_names(config)

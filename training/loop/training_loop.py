@@ -186,13 +186,9 @@ def run_training(
     replace the one in `out`. `upload_to`: repository on the Hugging Face hub that a finished
     checkpoint is uploaded to; empty: none.
 
-    Raises
-    ------
-    AdmiralError
-        For bad input, another run's output in `out`, too little memory or disk space, or a loss
-        that is not finite. The checkpoint and the state that were saved earlier are intact.
-    SystemExit
-        If a signal stopped the run.
+    Raises `AdmiralError` for bad input, another run's output in `out`, too little memory or disk
+    space, or a loss that is not finite. The checkpoint and the state that were saved earlier are
+    intact, and `SystemExit` if a signal stopped the run.
     """
     stopper = StopConditions(config.minutes)
     with ExitStack() as stack:

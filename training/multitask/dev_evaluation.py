@@ -13,8 +13,8 @@ from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase
 from admiral.models.checkpoint import Checkpoint
 from admiral.records import Document, Sentence
-from admiral.retrieval.cross_encoder import CrossEncoderReranker
 from admiral.retrieval.hop_retriever import TrieHopRetriever
+from admiral.retrieval.rerankers import CrossEncoderReranker
 from proofs.generation.generator import ProofGenerator
 from training.data.samples import ProveSample, RerankSample, RetrieveSample, Sample
 from training.loop.batch_loading import moved

@@ -26,16 +26,17 @@ from torch import nn
 from torch.nn import functional as F
 from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
-from admiral.convert.hf_tokenizers import open_tokenizer
+from admiral.convert.vocabulary import open_tokenizer
 from admiral.errors import AdmiralError
 from admiral.models.checkpoint import (
+    RerankHead,
     has_output_embedding,
+    load_head,
     load_seq2seq,
     locate_checkpoint,
     read_seq2seq_config,
 )
-from admiral.models.heads import RerankHead, load_head
-from admiral.storage.bundled_names import MODELS
+from admiral.storage import MODELS
 from proofs.generation.proof_grammar import missing_proof_marks
 from training.multitask.multitask_settings import TrainConfig
 from training.multitask.sample_batches import Batch, Counts, RerankBatch, SequenceBatch

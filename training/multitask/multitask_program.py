@@ -62,10 +62,7 @@ def train(config: TrainConfig, tasks: tuple[str, ...], *, overwrite: bool = Fals
     tasks of the checkpoint: some of `trie.model.safe_tokenizer.TASKS`. `overwrite`: start a new run
     and replace the one in `out`.
 
-    Raises
-    ------
-    AdmiralError
-        In the same cases as `run_training`.
+    Raises `AdmiralError` in the same cases as `run_training`.
     """
     run_training(
         config,
@@ -78,10 +75,7 @@ def train(config: TrainConfig, tasks: tuple[str, ...], *, overwrite: bool = Fals
 class MultiTaskProgram(Program):
     """Trains a multi-task model on generation and reranking batches.
 
-    Raises
-    ------
-    AdmiralError
-        For bad input.
+    Raises `AdmiralError` for bad input.
     """
 
     product = "checkpoint"

@@ -19,7 +19,7 @@ from pathlib import Path
 import torch
 
 from admiral.errors import AdmiralError
-from admiral.retrieval.cross_encoder import RerankerInput, reranker_inputs
+from admiral.retrieval.rerankers import RerankerInput, reranker_inputs
 from proofs import NatOp, ProofError, target_ids
 from proofs.generation.proof_grammar import missing_proof_marks
 from proofs.generation.source_input import encode_source
@@ -252,10 +252,7 @@ def read_training_set(
 ) -> TrainingSet:
     """Read and encode the samples of the tasks and hops of a run.
 
-    Raises
-    ------
-    AdmiralError
-        If the file cannot be read or holds no usable sample.
+    Raises `AdmiralError` if the file cannot be read or holds no usable sample.
     """
     path = Path(name)
     selected: list[Sample] = []

@@ -114,10 +114,7 @@ def read_example_set(
     `limit`: most examples of each source, drawn at random with their groups; None for all.
     `weights`: factors of the weights of examples, as `weighted` takes them.
 
-    Raises
-    ------
-    AdmiralError
-        If a file cannot be read, holds a bad record, or no example is left.
+    Raises `AdmiralError` if a file cannot be read, holds a bad record, or no example is left.
     """
     examples: list[Example] = []
     items: list[EncodedExample] = []

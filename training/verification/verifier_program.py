@@ -309,10 +309,7 @@ def train_verifier(config: VerifierConfig, *, overwrite: bool = False) -> None:
     `config`: validated settings (see `load_verifier_config`). `overwrite`: start a new run and
     replace the one in `out`.
 
-    Raises
-    ------
-    AdmiralError
-        In the same cases as `run_training`.
+    Raises `AdmiralError` in the same cases as `run_training`.
     """
     run_training(
         config, lambda accelerator, _: VerifierProgram(config, accelerator), overwrite=overwrite
@@ -322,10 +319,7 @@ def train_verifier(config: VerifierConfig, *, overwrite: bool = False) -> None:
 class VerifierProgram(Program):
     """Trains a verifier on examples.
 
-    Raises
-    ------
-    AdmiralError
-        For bad input.
+    Raises `AdmiralError` for bad input.
     """
 
     product = "verifier"

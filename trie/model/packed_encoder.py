@@ -43,7 +43,7 @@ def pad_batch(rows: Iterable[Sequence[int]], pad: int) -> tuple[Tensor, Tensor]:
 
 
 class LinearGroup(Protocol):
-    """Linear layers with the same input: `FloatLinears` or `low_precision.Int8Linears`."""
+    """Linear layers with the same input: `FloatLinears` or `Int8Linears`."""
 
     def __init__(self, *layers: nn.Linear) -> None: ...
 

@@ -65,10 +65,7 @@ _UNSUPPORTED = (
 class BartArchitecture:
     """A post-norm BART; see `trie.model.seq2seq.Architecture`.
 
-    Raises
-    ------
-    ValueError
-        If the model is another variant of BART.
+    Raises `ValueError` if the model is another variant of BART.
     """
 
     def __init__(self, model: PreTrainedModel, linears: type[LinearGroup]) -> None:

@@ -12,9 +12,8 @@ from typing import Protocol
 from admiral.errors import AdmiralError, RecordError
 from admiral.io.limited_reading import DEFAULT_LIMITS, FileLimits
 from admiral.io.progress import track_documents
-from admiral.io.remote import Place, RemotePath, corpus_path
 from admiral.io.sentence_splitter import LONGEST_GIVEN_SENTENCE
-from admiral.io.streams import numbered_lines
+from admiral.io.streams import Place, RemotePath, corpus_path, numbered_lines
 from admiral.kb.corpus.file_reports import (
     MESSAGES_SHOWN,
     FileReport,

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from admiral.io.matching_form import MATCHING_FORM
+from admiral.io.text_cleaning import MATCHING_FORM
 from admiral.kb.alias_index import write_aliases
 from admiral.kb.bm25 import Saturation, build_bm25, merge_bm25
 from admiral.kb.bm25.parameters import DEFAULT
@@ -105,7 +105,7 @@ class Indexing(NamedTuple):
     bm25: str  # the backend, or ``none`` for no index
     passages: bool  # whether it scores long documents by their passages (`index_texts`)
     saturation: Saturation = DEFAULT
-    text_form: int = MATCHING_FORM  # of the texts (`admiral.io.matching_form`)
+    text_form: int = MATCHING_FORM  # of the texts (`admiral.io.text_cleaning`)
 
     @classmethod
     def of(cls, settings: Mapping[str, Any]) -> Indexing:

@@ -168,7 +168,7 @@ def read_value(directory: Path, format: str = FORMAT) -> dict[str, Any]:
     """Read the JSON of a manifest; AdmiralError if it is absent or of an unknown version."""
     path = directory / NAME
     try:
-        loaded = json.loads(path.read_bytes())
+        value: Any = json.loads(path.read_bytes())
     except FileNotFoundError:
         problem = "not a knowledge base" if directory.exists() else "no such knowledge base"
         raise AdmiralError(
@@ -185,8 +185,8 @@ def read_value(directory: Path, format: str = FORMAT) -> dict[str, Any]:
         ) from error
     except (ValueError, RecursionError) as error:
         raise AdmiralError(f"{path}: damaged ({error}). {_REBUILD_EITHER}") from error
-    value: dict[str, Any] = loaded if isinstance(loaded, dict) else {}
-    found = value.get("format")
+    fields: dict[str, Any] = value if isinstance(value, dict) else {}
+    found = fields.get("format")
     if found == OLD_LIBRARY != format:
         raise AdmiralError(
             f"{directory}: is a library of an earlier release. Write it anew with "
@@ -194,12 +194,12 @@ def read_value(directory: Path, format: str = FORMAT) -> dict[str, Any]:
         )
     if found != format:
         raise AdmiralError(f"{path}: field 'format' is not {format!r}. Check the path.")
-    if value.get("version") not in (FORMAT_VERSION, UPDATED_VERSION, JOINED_VERSION):
+    if fields.get("version") not in (FORMAT_VERSION, UPDATED_VERSION, JOINED_VERSION):
         raise AdmiralError(
-            f"{path}: field 'version' is {value.get('version')!r}; this release reads versions "
+            f"{path}: field 'version' is {fields.get('version')!r}; this release reads versions "
             f"{FORMAT_VERSION} to {JOINED_VERSION}. {_REBUILD_EITHER}"
         )
-    return value
+    return fields
 
 
 def write_with_digest(path: Path, body: dict[str, Any]) -> str:

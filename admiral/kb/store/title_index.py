@@ -14,7 +14,7 @@ from pathlib import Path
 import marisa_trie
 import numpy as np
 
-from admiral.io.matching_form import matching_form
+from admiral.io.text_cleaning import matching_form
 from admiral.storage.checksums import damaged_error
 from trie.token_trie import open_array
 

@@ -22,12 +22,15 @@ from admiral.io.limited_reading import (
     read_limited,
 )
 from admiral.io.streams import open_binary
-from admiral.io.text_encodings import decode_page, decode_text
-from admiral.kb.corpus.files.extraction import TextBuilder, UnreadableFileError
+from admiral.io.text_cleaning import decode_page, decode_text
+from admiral.kb.corpus.files.extraction import (
+    SCRIPT_MARKS,
+    TextBuilder,
+    UnreadableFileError,
+    on_one_line,
+)
 from admiral.kb.corpus.files.html_files import add_fragment
-from admiral.kb.corpus.files.html_parsing import is_unseen, parse_html, walk
-from admiral.kb.corpus.files.html_tables import is_layout
-from admiral.kb.corpus.files.raised_text import SCRIPT_MARKS, on_one_line
+from admiral.kb.corpus.files.html_parsing import is_layout, is_unseen, parse_html, walk
 from admiral.library.canonical_urls import is_web
 from admiral.library.source_records import Source
 

@@ -16,7 +16,7 @@ from admiral.errors import AdmiralError
 from admiral.kb import build
 from admiral.library import build_library
 from admiral.library.source_records import Source
-from tests.admiral.io.test_judgement_page import Reader
+from tests.admiral.io.test_rendering import Reader
 from tests.admiral.kb.corpus.files.test_file_formats import pdf
 
 DEMO = Path(__file__).parents[3] / "admiral" / "data" / "citations"

@@ -123,7 +123,7 @@ def test_a_file_gives_one_record_per_claim_in_order(whole):
 
 
 def test_the_trec_run_is_the_ranking(whole):
-    from admiral.io.trec import unescape_title
+    from admiral.io.result_writer import unescape_title
 
     output, trec, _ = whole
     got = [line.split() for line in trec.read_text().splitlines()]

@@ -15,20 +15,18 @@ from transformers import GPT2Config, GPT2LMHeadModel
 from admiral.cli.index import verify_command
 from admiral.errors import AdmiralError
 from admiral.models.checkpoint import (
+    SUFFICIENCY_HEAD,
     SUMS,
+    RerankHead,
     is_checkpoint,
     load_checkpoint,
+    load_head,
     load_seq2seq,
+    load_sufficiency_head,
     locate_checkpoint,
+    save_head,
     verify_checkpoint,
     write_sums,
-)
-from admiral.models.heads import (
-    SUFFICIENCY_HEAD,
-    RerankHead,
-    load_head,
-    load_sufficiency_head,
-    save_head,
 )
 from tests.training.tiny import write_hub_directory, write_t5_directory
 from tests.trie.helpers import KINDS

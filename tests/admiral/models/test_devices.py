@@ -5,7 +5,7 @@ import torch
 
 from admiral import RetrievalConfig
 from admiral.errors import AdmiralError
-from admiral.models.devices import choose_device, choose_dtype, choose_precision
+from admiral.models.checkpoint import choose_device, choose_dtype, choose_precision
 from admiral.retrieval.provenance import recorded_settings
 from trie.model import packed_encoder
 

@@ -13,11 +13,11 @@ from admiral.kb.embeddings import dequantise, quantise
 from admiral.records import Document, Sentence
 from admiral.requirements import MINILM, minilm_directory
 from admiral.retrieval import rerankers
-from admiral.retrieval.mean_pooling import MeanPoolingEncoder
 from admiral.retrieval.rerankers import (
     MAX_CLAIM_TOKENS,
     BM25Reranker,
     CombinedReranker,
+    MeanPoolingEncoder,
     SimilarityReranker,
 )
 from trie.model import packed_encoder

@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 from transformers import BartForConditionalGeneration
 
 from admiral.errors import AdmiralError
-from admiral.models.checkpoint import load_checkpoint
-from admiral.models.heads import SUFFICIENCY_HEAD
+from admiral.models.checkpoint import SUFFICIENCY_HEAD, load_checkpoint
 from tests.training.tiny import (
     elsewhere,
     full_disk,

@@ -17,8 +17,8 @@ from torch.nn.modules.module import register_module_forward_pre_hook
 from transformers.models.bart.modeling_bart import BartEncoder
 
 from admiral.errors import AdmiralError
-from admiral.retrieval.cross_encoder import RerankerInput
-from admiral.retrieval.hop_grammar import TitlesConstraint
+from admiral.retrieval.hop_retriever import TitlesConstraint
+from admiral.retrieval.rerankers import RerankerInput
 from admiral.storage.declared_settings import settings_tables
 from tests.training.tiny import check_named, elsewhere, prepare
 from training.data.samples import RetrieveSample, read_samples
