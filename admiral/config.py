@@ -42,6 +42,25 @@ class RetrievalConfig:
         pattern=".+",
         format="a name or a directory",
     )
+    retriever_models: str = setting(
+        "",
+        "Checkpoints of the hop retriever, separated by commas: for the first hop, the second, and "
+        "so on; the last one serves all later hops. If empty, `model`.",
+    )
+    title_model: str = setting(
+        "",
+        "Checkpoint that generates titles from the claim alone, for the first stage. If empty, "
+        "`model`.",
+        is_file=True,
+    )
+    reranker_model: str = setting(
+        "", "Checkpoint of the cross-encoder. If empty, `model`.", is_file=True
+    )
+    prover: str = setting(
+        "",
+        "Checkpoint of the judges `generated` and `classifier`. If empty, `model`.",
+        is_file=True,
+    )
     kb: str = setting(
         "demo",
         "Knowledge base: `demo`, the bundled one, or a directory that `admiral index` made.",
