@@ -57,6 +57,7 @@ from admiral.retrieval.rerankers import (
     CombinedReranker,
     CrossEncoderReranker,
     MeanPoolingEncoder,
+    PointwiseReranker,
     SimilarityReranker,
 )
 from proofs import Judgement, NatOp, PairLexicon, SpanLexicon, default_lexicon
@@ -348,7 +349,9 @@ def build_reranker(
 ) -> SentenceReranker:
     """Build the sentence reranker; it uses the sentence vectors that `kb` stores, if any."""
     if config.reranker == "cross-encoder":
-        return CrossEncoderReranker(checkpoint)
+        return CrossEncoderReranker(checkpoint, config.cross_encoder_tokens)
+    if config.reranker == "pointwise":
+        return PointwiseReranker(checkpoint)
     if config.reranker == "bm25":
         return BM25Reranker()
     encoder = build_sentence_encoder(config)
@@ -357,7 +360,9 @@ def build_reranker(
         return similarity
     return CombinedReranker(
         [similarity, BM25Reranker()],
-        CrossEncoderReranker(checkpoint) if config.cross_encoder_documents else None,
+        CrossEncoderReranker(checkpoint, config.cross_encoder_tokens)
+        if config.cross_encoder_documents
+        else None,
         config.cross_encoder_documents,
     )
 
