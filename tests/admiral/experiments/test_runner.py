@@ -124,6 +124,22 @@ def test_damaged_measurements_and_other_corpora_are_errors(folder):
 
 
 @pytest.mark.slow  # many processes, each of which imports torch
+def test_a_system_that_lacks_something_is_left_out(folder):
+    lacking = "  - {name: Trained, settings: {retriever_models: 'mini,runs/hop2'}}\n"
+    (folder / "e.yaml").write_text(TEXT.replace("  - {name: Named", lacking + "  - {name: Named"))
+    record = run(folder)
+    assert [system["name"] for system in record["systems"]] == [
+        "BM25", "Named", "Generated", "One hop"
+    ]  # fmt: skip
+    assert list(record["left_out"]) == ["Trained"]
+    assert "'runs/hop2': no such checkpoint" in record["left_out"]["Trained"]
+    assert record["reported"][0].startswith("Trained is left out: ")
+    (folder / "e.yaml").write_text("reference: Trained\n" + (folder / "e.yaml").read_text())
+    with pytest.raises(AdmiralError, match="'runs/hop2': no such checkpoint"):
+        run(folder, overwrite=True)
+
+
+@pytest.mark.slow  # many processes, each of which imports torch
 def test_errors_of_processes_are_reported(folder):
     with pytest.raises(AdmiralError, match=r"nowhere: no such knowledge base"):
         run(folder, "kb=nowhere")
