@@ -29,7 +29,7 @@ EXPERIMENT_TASKS: dict[str, Task] = {
 }
 #: Systems that only rank: BM25, BM25 with the titles that the claim mentions, or the first stage of
 #: the settings.
-BASELINES = ("bm25", "bm25+mentions", "first-stage")
+BASELINES = ("bm25", "bm25+mentions", "titles", "first-stage")
 
 
 class _Named:
