@@ -192,3 +192,8 @@ def test_words_of_a_model_without_a_begin_token():
     expected = ((states[1] @ states[0].T - 0.3) * 1.6).clamp(0.0, 0.8)
     assert 0 < expected.count_nonzero() < expected.numel()
     torch.testing.assert_close(found, expected, atol=1e-5, rtol=0)
+
+
+def test_invalid_limits_raise():
+    with pytest.raises(ValueError, match="max_words"):
+        chunk("a", max_words=0)

@@ -234,3 +234,8 @@ def test_batches_hold_every_input_once_and_fit(lengths, budget):
     for batch in batches:
         cost = len(batch) * max(lengths[at] for at in batch)
         assert cost <= budget or len(batch) == 1
+
+
+def test_claims_and_evidence_must_pair_up(verifier):
+    with pytest.raises(ValueError, match="1 claims have 0 lists of evidence"):
+        verifier.read(["one"], [])
