@@ -287,7 +287,8 @@ def open_state(
     `fixed`; with the names of those that differ.
     """
     state = (None if overwrite else read_state(output.state)) or TrainingState(run=dict(fixed))
-    changed = [key for key in fixed if state.run.get(key) != fixed[key]]
+    # Runs of earlier releases lack settings that are new, and had their defaults.
+    changed = [key for key in fixed if state.run.get(key, fixed[key]) != fixed[key]]
     if changed:
         raise AdmiralError(
             f"{output.folder}: holds the state of a run with another {' and '.join(changed)}. "

@@ -406,6 +406,8 @@ def test_any_text_gives_one_row_per_step(claim, texts):
         ("She met", "the author of Rain of Glass,", "Who is the author of Rain of Glass?"),
         ("It stands in", "the capital of Peru", "What is the capital of Peru?"),
         ("She met", 'the author of "Rain', None),  # cut within a title
+        ("She made", 'a "silent" film', 'Which "silent" film?'),
+        ("She made", 'a "silent" "film', None),
         ("She met", "the author of a novel", None),
         ("Bo Lind", "is a Belgian comedian", None),
         ("Bo Lind is", "a Belgian comedian", None),  # that he is one is in question, not which

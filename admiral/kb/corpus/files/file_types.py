@@ -41,7 +41,9 @@ class FileType(NamedTuple):
 
 _TEXT = FileType("plain text", "plain_text_files", "read_plain_text", 64 * _MIB)
 _MANUAL = FileType("manual page", "manual_pages", "read_manual_page", 16 * _MIB)
-_METADATA = FileType("package metadata", "package_metadata", "read_package_metadata", 8 * _MIB)
+_METADATA = FileType(
+    "package metadata", "restructuredtext_files", "read_package_metadata", 8 * _MIB
+)
 _MARKDOWN = FileType("Markdown", "markdown_files", "read_markdown", 16 * _MIB)
 _REST = FileType("reStructuredText", "restructuredtext_files", "read_restructuredtext", 4 * _MIB)
 _HTML = FileType("HTML", "html_files", "read_html", 32 * _MIB)
