@@ -42,6 +42,25 @@ class RetrievalConfig:
         pattern=".+",
         format="a name or a directory",
     )
+    retriever_models: str = setting(
+        "",
+        "Checkpoints of the hop retriever, separated by commas: for the first hop, the second, and "
+        "so on; the last one serves all later hops. If empty, `model`.",
+    )
+    title_model: str = setting(
+        "",
+        "Checkpoint that generates titles from the claim alone, for the first stage. If empty, "
+        "`model`.",
+        is_file=True,
+    )
+    reranker_model: str = setting(
+        "", "Checkpoint of the cross-encoder. If empty, `model`.", is_file=True
+    )
+    prover: str = setting(
+        "",
+        "Checkpoint of the judges `generated` and `classifier`. If empty, `model`.",
+        is_file=True,
+    )
     kb: str = setting(
         "demo",
         "Knowledge base: `demo`, the bundled one, or a directory that `admiral index` made.",
@@ -112,6 +131,12 @@ class RetrievalConfig:
         "passages that share rare words with the claim or the evidence are taken.",
         bounds=_COUNT,
     )
+    cross_encoder_tokens: int = setting(
+        256,
+        "Tokens of an input of the cross-encoder, at most those that its checkpoint reads; longer "
+        "documents are read in parts.",
+        bounds=(32, 100_000),
+    )
     rerank_characters: int = setting(
         32_000,
         "Characters of long documents, those of more than 40 sentences, that are reranked at a hop "
@@ -168,10 +193,12 @@ class RetrievalConfig:
         "combined",
         "Reranker of sentences.",
         choices={
-            "combined": "the three others together",
+            "combined": "the next three together",
             "cross-encoder": "the checkpoint, which reads the claim with the sentences",
             "similarity": "embeddings of all-MiniLM-L6-v2; needs no training",
             "bm25": "BM25 among the sentences; needs no training",
+            "pointwise": "a seq2seq model that answers true or false for each sentence, such as "
+            "monoT5, in `reranker_model`; slow",
         },
     )
     judge: str = setting(

@@ -89,7 +89,7 @@ def export(verifiers: Sequence[Path], out: Path, weights: Sequence[float]) -> fl
 
     `weights`: the weight of each verifier in the mean.
 
-    The result: the mean difference of the probabilities of the labels of a few claims.
+    The result is the mean difference of the probabilities of the labels of a few claims.
 
     Raises `AdmiralError` if it cannot be written, or the differences are large, and `ValueError` if
     the verifier cannot be read.

@@ -117,7 +117,7 @@ def linear_score(weights: Mapping[str, FeatureWeight], row: Mapping[str, float])
 def page_folds(pages: Sequence[str], folds: int, seed: int = 0) -> list[list[int]]:
     """Divide claims into folds so that all claims of a page are in one of them.
 
-    The result: the positions of the claims of each fold.
+    Return the positions of the claims of each fold.
     """
     distinct = sorted(set(pages))
     random.Random(seed).shuffle(distinct)
@@ -173,11 +173,13 @@ def fit_network(
 ) -> tuple[tuple[HiddenUnit, ...], float]:
     """Fit the network that scores rows to minimise a loss.
 
-    `rows`: features of each item's rows, float32, (rows, features). `loss`: maps scores, (items,
-    most rows of an item), to the loss. It must ignore padding (see `row_mask`). `unconstrained`:
-    features whose weights may be negative; all other weights and all votes are then non-negative.
-    None: nothing is constrained. `with_offset`: fit an offset of all scores, for a loss that
-    depends on more than their differences.
+    - `rows`: features of each item's rows, float32, (rows, features).
+    - `loss`: maps scores, (items, most rows of an item), to the loss. It must ignore padding (see
+      `row_mask`).
+    - `unconstrained`: features whose weights may be negative; all other weights and all votes are
+      then non-negative. None: nothing is constrained.
+    - `with_offset`: fit an offset of all scores, for a loss that depends on more than their
+      differences.
 
     `units`: units for features that are not standardised. `offset`: offset to add to the sum of
     votes; 0 without `with_offset`.

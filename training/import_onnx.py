@@ -104,7 +104,7 @@ def import_encoder(
     layer, where there is no ``config.json`` beside the file. `encoder_only`: whether to leave out
     the head of a classifier, so that new heads can be trained.
 
-    The result: the lowest cosine of the outputs of both on a few sentences.
+    The result is the lowest cosine of the outputs of both on a few sentences.
 
     Raises `AdmiralError` if the file is no such encoder, or the outputs differ.
     """

@@ -148,7 +148,7 @@ def fit_classifier(
 
     `recall`: share of the insufficient `dev` examples that must be classified as insufficient.
 
-    The result: ``weight``, (width,), and ``bias``, a scalar.
+    The result has ``weight``, (width,), and ``bias``, a scalar.
     """
     train_states, dev_states = (
         pooled_states(

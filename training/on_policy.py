@@ -41,11 +41,12 @@ def hop_samples(
 ) -> Iterator[Sample]:
     """Run the hops of claims and yield a retrieval and a reranking sample of each hop.
 
-    `system`: the system that searches. Its judge should not stop early: ``judge=never``. `claims`:
-    claims with gold documents. There are no reranking samples of claims without gold sentences, and
-    of claims with alternative documents no retrieval samples after hop 0, where it is not known
-    which of the others are still to be found. `rerank_documents`: number of documents in a
-    reranking sample: the gold documents that the hop read, and the best others that it read.
+    - `system`: the system that searches. Its judge should not stop early: ``judge=never``.
+    - `claims`: claims with gold documents. There are no reranking samples of claims without gold
+      sentences, and of claims with alternative documents no retrieval samples after hop 0, where it
+      is not known which of the others are still to be found.
+    - `rerank_documents`: number of documents in a reranking sample: the gold documents that the hop
+      read, and the best others that it read.
     """
     inputs = (Claim(claim.id, claim.claim) for claim in claims)
     for state, claim in zip(system.search_states(inputs), claims, strict=True):

@@ -60,12 +60,14 @@ def beam_search(
 ) -> list[list[Hypothesis]]:
     """Return up to `beam_size` finished hypotheses for each input, best first.
 
-    `model`, `beam_size`: the model and the number of beams. `inputs`: token ids of each encoder
-    input; decoded together, as one batch. `constraints`: the constraint of each input. Inputs with
-    the same constraint object share its work. `max_length`: maximum number of tokens of a
-    hypothesis, including the end token. Longer ones are dropped. `normalise`: renormalise
-    probabilities over the allowed tokens. By default, scores are the log-softmax over the full
-    vocabulary.
+    - `model`, `beam_size`: the model and the number of beams.
+    - `inputs`: token ids of each encoder input; decoded together, as one batch.
+    - `constraints`: the constraint of each input. Inputs with the same constraint object share its
+      work.
+    - `max_length`: maximum number of tokens of a hypothesis, including the end token. Longer ones
+      are dropped.
+    - `normalise`: renormalise probabilities over the allowed tokens. By default, scores are the
+      log-softmax over the full vocabulary.
 
     Raises
     ------

@@ -457,6 +457,8 @@ def experiment_command(
     lines = list(measured(record))
     if record["reference"]:
         lines += ["", *differences(record)]
+    for name, reason in record["left_out"].items():
+        lines += ["", f"{name} is left out: {reason}"]
     if record["paper"]:
         lines += ["", *published(record["paper"])]
     click.echo(f"{record['title']}\n\n{aligned(lines)}")

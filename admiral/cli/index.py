@@ -261,7 +261,8 @@ def info_command(kb: str, as_json: bool) -> None:
     rows += [("member", f"{one['path']} ({one['documents']:,})") for one in facts.members]
     if facts.hidden:
         rows += [("duplicate titles", f"{facts.hidden:,} skipped")]
-    rows += [("passages", f"{facts.passages:,}")] if facts.passages else []
+    if facts.passages and "passages" not in facts.counts:  # of pages, which are counted
+        rows += [("passages", f"{facts.passages:,}")]
     rows += [("embeddings", f"{n:,} sentences, {name}") for name, n in facts.embedded.items()]
     rows += [("BM25 backend", facts.bm25), ("token tries", ", ".join(facts.tries) or "none yet")]
     rows += [(f"size: {part}", readable_size(size)) for part, size in facts.sizes.items()]

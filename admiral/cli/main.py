@@ -73,6 +73,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         'admiral library search "host of the Emmy Awards" --library my-library',
         "admiral library verify --library my-library",
     ),
+    "migrate": ("admiral migrate old-library my-library",),
     "verify-citation": (
         "admiral verify-citation --library my-library --input citations.jsonl "
         "--output verdicts.jsonl",
@@ -118,7 +119,7 @@ _UNCHANGED = "Nothing was changed. Run the same command to start again."
 #: What to do about an interrupted command. `retrieve` and `experiment` say it themselves.
 INTERRUPTED = {
     **dict.fromkeys(("index", "join", "add", "remove", "compact", "embed", "graph"), _UNCHANGED),
-    **dict.fromkeys(("library", "extract-citations"), _UNCHANGED),
+    **dict.fromkeys(("library", "migrate", "extract-citations"), _UNCHANGED),
     **dict.fromkeys(("synthesize", "download"), _RESUME),
 }
 

@@ -320,13 +320,15 @@ def _difference(differences: list[Record], column: str) -> str:
 
 
 def published(paper: Record) -> Iterator[str]:
-    """Yield the lines of the paper's table."""
+    """Yield the lines of the paper's table, with the counterpart of each row among the systems."""
     yield f"The paper's figures (table {paper['table']}):".replace("table section", "section")
     yield ""
-    yield f"| system | {' | '.join(paper['columns'])} |"
-    yield "|---" * (len(paper["columns"]) + 1) + "|"
+    yield f"| system | here | {' | '.join(paper['columns'])} |"
+    yield "|---" * (len(paper["columns"]) + 2) + "|"
+    ours = paper.get("ours") or {}
     for name, row in paper["rows"].items():
-        yield f"| {name} | {' | '.join('–' if v is None else f'{v:,}' for v in row)} |"
+        cells = ["–" if value is None else f"{value:,}" for value in row]
+        yield f"| {name} | {ours.get(name, '–')} | {' | '.join(cells)} |"
     yield ""
     yield paper["note"]
 

@@ -6,7 +6,7 @@ import json
 import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +49,7 @@ from admiral.library import Library, build_library
 from admiral.library.canonical_urls import canonical
 from admiral.library.readers import SourceFiles
 from admiral.models.checkpoint import locate_checkpoint
-from admiral.retrieval.provenance import recorded_settings
+from admiral.retrieval.provenance import names_of_retrievers, recorded_settings
 from admiral.storage.atomic_files import explain_write_errors, write_atomically
 
 Report = Callable[[str], None]
@@ -67,15 +67,18 @@ def run_experiment(
     """Run and evaluate all systems, and write ``experiment.json``.
 
     `out`: directory of the run, with a directory in it for each system. `resume`: continue an
-    existing run. Systems that are complete are only evaluated again. Raises AdmiralError if a run
-    exists and neither `resume` nor `overwrite` is set, if it has other settings, or if a system
-    fails.
+    existing run. Systems that are complete are only evaluated again, and those whose checkpoint,
+    file or knowledge base is missing are left out. Raises AdmiralError if a run exists and neither
+    `resume` nor `overwrite` is set, if it has other settings, if a system fails, or if all systems
+    or the reference lack something.
     """
     check_run_folder(out, resume=resume, overwrite=overwrite)
     gold = select_claims(
         experiment, read_task_claims(experiment.evaluation_task, experiment.claims)
     )
-    _check_inputs(experiment)
+    experiment, left_out = _available(experiment)
+    for name, reason in left_out.items():
+        report(f"{name} is left out: {reason}")
     make_run_folder(out, overwrite=overwrite)
     builds = _build_knowledge_bases(experiment, report)
     systems = []
@@ -85,7 +88,7 @@ def run_experiment(
     evaluated = evaluate_systems(experiment, gold, out)
     record = experiment_header(experiment, len(gold))
     record |= {"groups": list(experiment.groups), "show": list(experiment.show)}
-    record["paper"] = experiment.paper
+    record |= {"paper": experiment.paper, "left_out": left_out}
     record["systems"] = [run | measures for run, measures in zip(systems, evaluated, strict=True)]
     write_record(out, record)
     return record
@@ -97,12 +100,26 @@ def select_claims(experiment: Experiment, gold: list[GoldClaim]) -> list[GoldCla
     return list(evenly_spaced(evaluated, experiment.limit))
 
 
-def _check_inputs(experiment: Experiment) -> None:
+def _available(experiment: Experiment) -> tuple[Experiment, dict[str, str]]:
+    """Return the experiment without systems that lack something, and what each of these lacks."""
     built = {str(recipe.path) for recipe in experiment.knowledge_bases.values()}
-    for config in (system.config for system in experiment.systems):
-        locate_checkpoint(config.model)
-        if config.kb not in built:
-            read_combined_manifest(locate(config.kb))
+    left_out: dict[str, str] = {}
+    for system in experiment.systems:
+        config = system.config
+        models = [config.model, config.title_model, config.reranker_model, config.prover]
+        try:
+            for name in filter(None, [*models, *names_of_retrievers(config)]):
+                locate_checkpoint(name)
+            if config.kb not in built:
+                read_combined_manifest(locate(config.kb))
+        except AdmiralError as error:
+            if system.name == experiment.reference:
+                raise
+            left_out[system.name] = str(error)
+    kept = tuple(system for system in experiment.systems if system.name not in left_out)
+    if not kept:
+        raise AdmiralError(next(iter(left_out.values())))
+    return replace(experiment, systems=kept), left_out
 
 
 def _build_knowledge_bases(experiment: Experiment, report: Report) -> dict[str, dict[str, Any]]:

@@ -110,7 +110,7 @@ def _listed_sizes(collection: Collection) -> dict[str, int]:
     for manifest in collection.manifest.manifests:
         for name, entry in manifest.files.items():
             top = split_segment(name)[1].split("/")[0].removesuffix(".npy")
-            kind = "titles" if top.startswith("titles") else top
+            kind = "titles" if top.startswith(("titles", "ids.")) else top
             sizes[kind] = sizes.get(kind, 0) + entry.size
     return sizes
 

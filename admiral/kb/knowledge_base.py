@@ -285,14 +285,15 @@ class KnowledgeBase:
         """
         index = self._row_index()
         for found in index.search_passages(queries, k):
-            passages = np.array([passage for passage, _ in found], np.int64)
+            numbers = np.array([number for number, _ in found], np.int64)
             with self._rows_exist():
-                rows = index.passages.rows(passages).tolist()
+                rows = index.passages.rows(numbers).tolist()
                 documents = {row: self.document_at(row) for row in rows}
-            yield [
-                _found(index.passages, row, documents[row], passage, score)
-                for row, (passage, score) in zip(rows, found, strict=True)
-            ]
+                passages = [
+                    _found(index.passages, row, documents[row], passage, score)
+                    for row, (passage, score) in zip(rows, found, strict=True)
+                ]
+            yield passages
 
     @contextmanager
     def _rows_exist(self) -> Iterator[None]:

@@ -86,9 +86,7 @@ def add(
     )
     if report is not None:
         check_report_path(report, Path(kb_path), incoming.paths)
-    done = add_records(
-        lambda _: incoming, kb_path, on_duplicate=on_duplicate, wait=wait, progress=progress
-    )
+    done = add_records(incoming, kb_path, on_duplicate=on_duplicate, wait=wait, progress=progress)
     if not done.added + done.replaced + done.skipped:
         raise AdmiralError(f"{incoming}: no documents in it. Check the corpus and --format.")
     if report is not None:
@@ -97,25 +95,21 @@ def add(
 
 
 def add_records(
-    incoming_for: Callable[[dict[str, Any]], Incoming],
+    incoming: Incoming,
     kb_path: str | Path,
     *,
     on_duplicate: str,
     wait: bool,
     progress: bool,
 ) -> UpdateReport:
-    """Add the records of what `incoming_for` returns for the settings of a knowledge base.
-
-    Raises AdmiralError as `add` does.
-    """
+    """Add records to a knowledge base; AdmiralError as of `add`."""
     began = time.monotonic()
     with changing(checked_kb_path(kb_path), wait) as (change, contents):
         _check_bm25(change)
         additions = Additions(change.folder / "incoming", contents, on_duplicate)
-        settings = dict(change.manifest.settings)
-        incoming = incoming_for(settings)
         additions.read(incoming, progress)
         if len(additions):
+            settings = dict(change.manifest.settings)
             known = settings["sources"]
             settings["sources"] = known + [s for s in incoming.describe() if s not in known]
             write_delta(change, contents, additions.replaced, additions, settings, progress)

@@ -228,20 +228,9 @@ def add_sources(
     used; the library is then unchanged.
     """
     check_choice("on_duplicate", on_duplicate, ("replace", "skip", "error"))
-    incoming = SourceRecords(sources, {})
-
-    def with_window(settings: dict[str, Any]) -> SourceRecords:
-        nonlocal incoming
-        incoming = SourceRecords(sources, settings)
-        return incoming
-
-    done = add_records(
-        with_window,
-        checked_kb_path(path, "library").absolute(),
-        on_duplicate=on_duplicate,
-        wait=wait,
-        progress=progress,
-    )
+    target = checked_kb_path(path, "library").absolute()
+    incoming = SourceRecords(sources, read_manifest(target).settings)
+    done = add_records(incoming, target, on_duplicate=on_duplicate, wait=wait, progress=progress)
     return LibraryChange.of(done, skipped=incoming.duplicates)
 
 

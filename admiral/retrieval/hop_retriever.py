@@ -12,7 +12,7 @@ import math
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -23,6 +23,8 @@ from trie import SafeTokenizer, Seq2Seq, SequenceScorer, Trie, beam_search
 from trie.automaton import GrammarConstraint, shared_automaton
 from trie.grammar import FixedTokens, Segment
 from trie.token_trie import Ints
+
+T = TypeVar("T")
 
 
 class _State(NamedTuple):
@@ -431,6 +433,70 @@ class HyperlinkHopRetriever:
         if not links or not links[sentence.index]:
             return sentence
         return replace(sentence, text=f"{sentence.text} {', '.join(links[sentence.index])}")
+
+
+class PerHopRetriever:
+    """Generate documents by a hop retriever for each hop, as the paper trains them.
+
+    `retrievers`: those of hop 0, which generates titles from the claim alone, of hop 1, and so on;
+    the last one serves all later hops.
+    """
+
+    def __init__(self, retrievers: Sequence[TrieHopRetriever]) -> None:
+        self._retrievers = retrievers
+        self.claim_limits = {
+            f"the hop retriever of hop {hop}": limit
+            for hop, retriever in enumerate(retrievers)
+            for limit in retriever.claim_limits.values()
+        }
+        self.max_evidence = min(retriever.max_evidence for retriever in retrievers[1:])
+
+    def expand(
+        self, claims: Sequence[str], evidence: Sequence[Sequence[Sentence]], hops: Sequence[int]
+    ) -> list[list[DocumentSet]]:
+        """Return document sets of size ``hop + 1`` for each claim, best first."""
+        found: list[list[DocumentSet]] = [[] for _ in claims]
+        for retriever, at in _by_hop(self._retrievers, hops):
+            sets = retriever.expand(_pick(claims, at), _pick(evidence, at), _pick(hops, at))
+            for index, own in zip(at, sets, strict=True):
+                found[index] = own
+        return found
+
+
+class PerHopTitleScorer:
+    """Score titles by the model of each hop, as `PerHopRetriever` generates documents."""
+
+    def __init__(self, scorers: Sequence[ForcedTitleScorer]) -> None:
+        self._scorers = scorers
+
+    def score(
+        self,
+        claims: Sequence[str],
+        evidence: Sequence[Sequence[Sentence]],
+        hops: Sequence[int],
+        titles: Sequence[Sequence[str]],
+    ) -> list[dict[str, float]]:
+        """Return the natural log probability of each given title."""
+        found: list[dict[str, float]] = [{} for _ in claims]
+        for scorer, at in _by_hop(self._scorers, hops):
+            scores = scorer.score(
+                _pick(claims, at), _pick(evidence, at), _pick(hops, at), _pick(titles, at)
+            )
+            for index, own in zip(at, scores, strict=True):
+                found[index] = own
+        return found
+
+
+def _pick(values: Sequence[T], at: Sequence[int]) -> list[T]:
+    return [values[index] for index in at]
+
+
+def _by_hop(stages: Sequence[T], hops: Sequence[int]) -> Iterator[tuple[T, list[int]]]:
+    """Yield the stage of each hop with the positions of the claims that have made so many hops."""
+    for hop, stage in enumerate(stages):
+        at = [i for i, made in enumerate(hops) if min(made, len(stages) - 1) == hop]
+        if at:
+            yield stage, at
 
 
 class NoGenerator:

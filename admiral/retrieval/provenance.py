@@ -29,7 +29,14 @@ def recorded_settings(config: RetrievalConfig) -> dict[str, Any]:
     return config.settings() | {
         "version": admiral.__version__,
         **{name: identity(getattr(config, name)) for name in names},
+        "retriever_models": ",".join(map(identity, names_of_retrievers(config))),
     }
+
+
+def names_of_retrievers(config: RetrievalConfig) -> list[str]:
+    """Return the checkpoints of the setting `retriever_models`; none if it is empty."""
+    names = config.retriever_models.split(",") if config.retriever_models else []
+    return [name.strip() for name in names]
 
 
 def identity(name: str) -> str:

@@ -30,7 +30,7 @@ from admiral.records import Document, Sentence
 from admiral.retrieval.evidence import best_first, non_blank_sentences, with_scores, z_scores
 from admiral.storage.checksums import describe_file
 from proofs.generation.source_input import encode_claim, max_claim_tokens
-from trie import SafeTokenizer
+from trie import SafeTokenizer, SequenceScorer
 from trie.model.packed_encoder import (
     EncoderLayer,
     LinearGroup,
@@ -449,9 +449,6 @@ def _bracketed(tokens: SafeTokenizer, title: str) -> list[int]:
     return [tokens.single_token("["), *tokens.encode(title), tokens.single_token("]")]
 
 
-_MAX_LENGTH = 256
-
-
 class CrossEncoderReranker:
     """Score all sentences of a document in one encoder pass over claim and document.
 
@@ -459,10 +456,13 @@ class CrossEncoderReranker:
 
     Raises AdmiralError if the checkpoint has no rerank head.
 
+    - `max_tokens`: maximum number of tokens of an input.
     - `batch_tokens`: maximum number of padded tokens in an encoder batch.
     """
 
-    def __init__(self, checkpoint: Checkpoint, *, batch_tokens: int = 8192) -> None:
+    def __init__(
+        self, checkpoint: Checkpoint, max_tokens: int = 256, *, batch_tokens: int = 8192
+    ) -> None:
         if checkpoint.head is None:
             raise AdmiralError(
                 f"{checkpoint.path}: the checkpoint has no rerank_head.safetensors; "
@@ -470,7 +470,7 @@ class CrossEncoderReranker:
             )
         self._model, self._tokens = checkpoint.model, checkpoint.tokens
         self._head: RerankHead = checkpoint.head
-        self._max_length = min(_MAX_LENGTH, checkpoint.model.max_source)
+        self._max_length = min(max_tokens, checkpoint.model.max_source)
         self._batch_tokens = batch_tokens
         self.claim_limits = {
             "the cross-encoder": reranker_claim_limit(self._tokens, self._max_length)
@@ -515,3 +515,60 @@ class CrossEncoderReranker:
         hidden, _ = self._model.run_encoder(inputs)
         logits: torch.Tensor = self._head(hidden.float()).cpu()
         return logits
+
+
+class PointwiseReranker:
+    """Score each sentence by whether a seq2seq model calls it relevant to the claim.
+
+    The input is that of monoT5 (Nogueira et al., 2020), with which Jiang et al. (2021) and the
+    paper rerank: ``Query: claim Document: title. sentence Relevant:``. The score is the log
+    probability of "true" less that of "false".
+    """
+
+    def __init__(self, checkpoint: Checkpoint, *, batch_tokens: int = 8192) -> None:
+        self._model, self._tokens = checkpoint.model, checkpoint.tokens
+        self._batch_tokens = batch_tokens
+        # The first tokens in which the two words differ.
+        words = zip(self._tokens.encode("true"), self._tokens.encode("false"), strict=False)
+        self._same: list[int] = []
+        for true, false in words:
+            if true != false:
+                self._answers = (true, false)
+                break
+            self._same.append(true)
+        else:
+            raise AdmiralError(
+                f"{checkpoint.path}: its tokenizer has no tokens for true and false; choose "
+                "another reranker"
+            )
+        self.claim_limits = {"the pointwise reranker": checkpoint.model.max_source // 2}
+
+    @timed("cross_encoder")
+    def score(
+        self,
+        claims: Sequence[str],
+        documents: Sequence[Sequence[Document]],
+        evidence: Sequence[Sequence[Sentence]],
+    ) -> list[list[Sentence]]:
+        """Return all sentences of each claim's documents, best first; no evidence is read."""
+        sentences = [non_blank_sentences(own) for own in documents]
+        inputs = [
+            self._input(claim, sentence)
+            for claim, own in zip(claims, sentences, strict=True)
+            for sentence in own
+        ]
+        scores = [0.0] * len(inputs)
+        answers = [[*self._same, token] for token in self._answers]
+        for batch in batch_by_length(list(map(len, inputs)), self._batch_tokens):
+            scorer = SequenceScorer(self._model, [inputs[i] for i in batch])
+            for i, (true, false) in zip(batch, scorer.score([answers] * len(batch)), strict=True):
+                scores[i] = true - false
+        values = iter(scores)
+        return [with_scores(own, [next(values) for _ in own]) for own in sentences]
+
+    def _input(self, claim: str, sentence: Sentence) -> list[int]:
+        tokens, room = self._tokens, self._model.max_source
+        tail = [*tokens.encode("Relevant:"), tokens.eos]
+        query = tokens.encode(f"Query: {claim}")[: room // 2]
+        document = tokens.encode(f"Document: {sentence.title}. {sentence.text}")
+        return [*query, *document[: room - len(query) - len(tail)], *tail]

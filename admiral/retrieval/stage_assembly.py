@@ -19,6 +19,7 @@ from admiral.models.checkpoint import (
     choose_dtype,
     load_checkpoint,
     load_sufficiency_head,
+    locate_checkpoint,
 )
 from admiral.models.verifiers import open_configured_verifier
 from admiral.protocols import (
@@ -44,15 +45,19 @@ from admiral.retrieval.hop_retriever import (
     ForcedTitleScorer,
     HyperlinkHopRetriever,
     NoGenerator,
+    PerHopRetriever,
+    PerHopTitleScorer,
     TrieHopRetriever,
 )
 from admiral.retrieval.mentions import TitleMentionFinder
+from admiral.retrieval.provenance import names_of_retrievers
 from admiral.retrieval.rerankers import (
     PASSAGE_TOKENS,
     BM25Reranker,
     CombinedReranker,
     CrossEncoderReranker,
     MeanPoolingEncoder,
+    PointwiseReranker,
     SimilarityReranker,
 )
 from proofs import Judgement, NatOp, PairLexicon, SpanLexicon, default_lexicon
@@ -165,9 +170,7 @@ def open_judge(config: RetrievalConfig) -> SufficiencyJudge:
     if config.threads and (config.judge in MODEL_JUDGES or config.verifier):
         torch.set_num_threads(config.threads)
     if config.judge in MODEL_JUDGES:
-        checkpoint = load_checkpoint(
-            config.model, choose_device(config.device), choose_dtype(config)
-        )
+        checkpoint = _load(config.prover or config.model, config)
     return build_judge(checkpoint, config)
 
 
@@ -215,7 +218,8 @@ def build_stages(
     Raises AdmiralError if a stage lacks a file or a package, or a setting exceeds what the model
     supports.
     """
-    generator = build_generator(kb, checkpoint, config) if config.generator else None
+    models = Models(checkpoint, config)
+    generator = build_generator(kb, models, config) if config.generator else None
     title_generator = generator if config.title_beams else None
     first_stage: FirstStage = Bm25FirstStage(kb)
     if title_generator is not None or config.mentions or graph is not None:
@@ -234,11 +238,11 @@ def build_stages(
         )
     stages = Stages(
         first_stage,
-        build_reranker(checkpoint, config, kb),
-        build_judge(checkpoint, config),
+        build_reranker(models["reranker_model"], config, kb),
+        build_judge(models["prover"] if config.judge in MODEL_JUDGES else None, config),
         hop_retriever,
         TitleMentionFinder(kb, aliases=config.aliases) if config.mentions else None,
-        build_title_scorer(kb, checkpoint, config) if generative else None,
+        build_title_scorer(kb, models, config) if generative else None,
         document_scorer,
         PassageReader(kb, config.rerank_sentences, config.rerank_characters),
         graph,
@@ -246,41 +250,84 @@ def build_stages(
     )
     if stages.max_evidence is not None and config.evidence > stages.max_evidence:
         raise AdmiralError(
-            f"setting 'evidence': {config.evidence} is too large; {checkpoint.path} has tokens to "
+            f"setting 'evidence': {config.evidence} is too large; {models} has tokens to "
             f"name {stages.max_evidence} sentences, so give {stages.max_evidence} or less"
         )
     return stages
 
 
-def build_generator(
-    kb: KnowledgeBase, checkpoint: Checkpoint, config: RetrievalConfig
-) -> TrieHopRetriever:
+class Models:
+    """The checkpoints that the settings name, each loaded once."""
+
+    def __init__(self, checkpoint: Checkpoint, config: RetrievalConfig) -> None:
+        self._main, self._config = checkpoint, config
+        self._loaded = {checkpoint.path.resolve(): checkpoint}
+
+    def __getitem__(self, setting: str) -> Checkpoint:
+        """Return the checkpoint of a setting, or of `model` if it is empty."""
+        name = getattr(self._config, setting)
+        return self._open(setting, name) if name else self._main
+
+    def by_hop(self) -> list[Checkpoint]:
+        """Return the checkpoints of hop 0, which generates titles from the claim, of hop 1, ..."""
+        names = names_of_retrievers(self._config)
+        later = [self._open("retriever_models", name) for name in names]
+        return [self["title_model"], *(later or [self._main])]
+
+    def __str__(self) -> str:
+        return " and ".join(map(str, self._loaded))
+
+    def _open(self, setting: str, name: str) -> Checkpoint:
+        try:
+            path = locate_checkpoint(name).resolve()
+            if path not in self._loaded:
+                self._loaded[path] = _load(name, self._config)
+        except AdmiralError as error:
+            raise AdmiralError(f"setting {setting!r}: {error}") from error
+        return self._loaded[path]
+
+
+def _load(name: str, config: RetrievalConfig) -> Checkpoint:
+    return load_checkpoint(name, choose_device(config.device), choose_dtype(config))
+
+
+def build_generator(kb: KnowledgeBase, models: Models, config: RetrievalConfig) -> HopRetriever:
     """Build the hop retriever that generates documents; it opens the title trie."""
-    return TrieHopRetriever(
-        checkpoint.model,
-        checkpoint.tokens,
-        kb.title_trie(checkpoint.tokens),
-        kb,
-        beam_size=config.beam_size,
-        title_beams=max(config.title_beams, 1),
-        normalise=config.trie_normalised,
-        variant=config.variant,
-    )
+    retrievers = {
+        checkpoint.path: TrieHopRetriever(
+            checkpoint.model,
+            checkpoint.tokens,
+            kb.title_trie(checkpoint.tokens),
+            kb,
+            beam_size=config.beam_size,
+            title_beams=max(config.title_beams, 1),
+            normalise=config.trie_normalised,
+            variant=config.variant,
+        )
+        for checkpoint in models.by_hop()
+    }
+    by_hop = [retrievers[checkpoint.path] for checkpoint in models.by_hop()]
+    return by_hop[0] if len(retrievers) == 1 else PerHopRetriever(by_hop)
 
 
 def build_title_scorer(
-    kb: KnowledgeBase, checkpoint: Checkpoint, config: RetrievalConfig
+    kb: KnowledgeBase, models: Models, config: RetrievalConfig
 ) -> TitleScorer | None:
     """Build the title scorer; None without a generator, or for a variant without such scores."""
     if not config.generator or config.variant == "joint-docs":
         return None
-    return ForcedTitleScorer(
-        checkpoint.model,
-        checkpoint.tokens,
-        kb.title_trie(checkpoint.tokens),
-        config.trie_normalised,
-        config.variant,
-    )
+    scorers = {
+        checkpoint.path: ForcedTitleScorer(
+            checkpoint.model,
+            checkpoint.tokens,
+            kb.title_trie(checkpoint.tokens),
+            config.trie_normalised,
+            config.variant,
+        )
+        for checkpoint in models.by_hop()
+    }
+    by_hop = [scorers[checkpoint.path] for checkpoint in models.by_hop()]
+    return by_hop[0] if len(scorers) == 1 else PerHopTitleScorer(by_hop)
 
 
 def build_sentence_encoder(config: RetrievalConfig) -> MeanPoolingEncoder:
@@ -302,7 +349,9 @@ def build_reranker(
 ) -> SentenceReranker:
     """Build the sentence reranker; it uses the sentence vectors that `kb` stores, if any."""
     if config.reranker == "cross-encoder":
-        return CrossEncoderReranker(checkpoint)
+        return CrossEncoderReranker(checkpoint, config.cross_encoder_tokens)
+    if config.reranker == "pointwise":
+        return PointwiseReranker(checkpoint)
     if config.reranker == "bm25":
         return BM25Reranker()
     encoder = build_sentence_encoder(config)
@@ -311,7 +360,9 @@ def build_reranker(
         return similarity
     return CombinedReranker(
         [similarity, BM25Reranker()],
-        CrossEncoderReranker(checkpoint) if config.cross_encoder_documents else None,
+        CrossEncoderReranker(checkpoint, config.cross_encoder_tokens)
+        if config.cross_encoder_documents
+        else None,
         config.cross_encoder_documents,
     )
 

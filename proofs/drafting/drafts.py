@@ -186,13 +186,15 @@ def annotate(
 ) -> Proof:
     """Return a proof that agrees with the label of the evidence.
 
-    `evidence`: pairs of title and sentence. `sufficient`: whether the evidence suffices to verify
-    the claim. `refuted`: whether sufficient evidence refutes the claim, or None if unknown. If it
-    is known, the proof's verdict agrees with it. `withheld`: gold sentences that were left out to
-    make the evidence insufficient. A claim span that is more similar to them than to the evidence
-    is independent of the evidence. `lexicon`: relates words and spans; the built-in lexicon by
-    default. `similarity`: compares words in context by a model's encoder; without it, spans are
-    aligned by the lexicon alone.
+    - `evidence`: pairs of title and sentence.
+    - `sufficient`: whether the evidence suffices to verify the claim.
+    - `refuted`: whether sufficient evidence refutes the claim, or None if unknown. If it is known,
+      the proof's verdict agrees with it.
+    - `withheld`: gold sentences that were left out to make the evidence insufficient. A claim span
+      that is more similar to them than to the evidence is independent of the evidence.
+    - `lexicon`: relates words and spans; the built-in lexicon by default.
+    - `similarity`: compares words in context by a model's encoder; without it, spans are aligned by
+      the lexicon alone.
 
     Raises
     ------

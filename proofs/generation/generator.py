@@ -85,7 +85,7 @@ class ProofGenerator:
     ) -> list[list[ScoredProof]]:
         """Return up to `beam_size` proofs for each claim, best first.
 
-        The result: empty for a claim that has no words or does not fit into the model's decoder.
+        There is none for a claim that has no words or does not fit into the model's decoder.
         """
         proofs: list[list[ScoredProof]] = [[] for _ in claims]
         for batch in self._batches(claims, evidence, quote_always=False):
@@ -105,7 +105,7 @@ class ProofGenerator:
         costs probability. What the model says of the steps of a covering proof shows better whether
         the evidence covers the claim.
 
-        The result: None for a claim that has no words or does not fit into the model's decoder.
+        It is None for a claim that has no words or does not fit into the model's decoder.
         """
         proofs: list[CoveringProof | None] = [None for _ in claims]
         for batch in self._batches(claims, evidence, quote_always=True):

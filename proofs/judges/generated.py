@@ -212,7 +212,7 @@ def pooled_states(
 
     `model`: a seq2seq model. `claims`: the claims; at least one.
 
-    The result: float32, (claims, 2 * width), on the CPU.
+    The result is float32, (claims, 2 * width), on the CPU.
     """
     inputs = [
         encode_source(tokens, "prove", claim, texts, model.max_source).ids

@@ -42,7 +42,7 @@ def install(folders: Iterable[Path], nltk_data: Path) -> Path:
     first one's is copied. `nltk_data`: a folder on NLTK's search path; created if it does not
     exist.
 
-    The result: ``nltk_data/corpora/wordnet``, replaced if it exists.
+    The result is ``nltk_data/corpora/wordnet``, replaced if it exists.
 
     Raises `WordNetError` if a file is in none of the folders.
     """

@@ -170,7 +170,7 @@ def find_quotation(
     `evidence`: pairs of title and sentence. `preferred`: the title of the document that the step
     before quotes.
 
-    The result: None if the evidence does not contain the words.
+    None if the evidence does not contain the words.
     """
     for whole in (True, False):
         found = [

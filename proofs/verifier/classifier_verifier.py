@@ -115,7 +115,7 @@ def _meaning(name: str) -> str | None:
 def length_batches(lengths: Sequence[int], max_tokens: int) -> list[list[int]]:
     """Group inputs of similar length into batches of at most `max_tokens` padded tokens.
 
-    The result: the positions of the inputs of each batch, shortest inputs first.
+    Return the positions of the inputs of each batch, shortest inputs first.
     """
     batches: list[list[int]] = []
     for position in sorted(range(len(lengths)), key=lambda at: lengths[at]):

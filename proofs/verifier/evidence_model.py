@@ -53,7 +53,7 @@ class EvidenceModel(nn.Module):
 
         `ids`, `mask`, `segments`: as `pad_inputs` returns them, (inputs, length).
 
-        The result: (inputs, 3), (inputs, length, 3) and (inputs, length, 3), in the order of
+        The logits are (inputs, 3), (inputs, length, 3) and (inputs, length, 3), in the order of
         `LABELS`. Of the second, only markers mean something; of the third, only tokens of the
         claim.
         """

@@ -105,11 +105,11 @@ def open_verifier(
 ) -> Verifier:
     """Open a verifier.
 
-    `name`: the directory of a verifier, exported or trained; that of a Hugging Face sequence
-    classifier; ``module:Class``, a user's own class; or ``openai``, a chat model. `device`: a
-    device of torch. On ``cpu``, an export is preferred to a trained checkpoint in the same
-    directory; an export without a checkpoint runs on the CPU in any case. `chat`: which chat model
-    is asked, for ``openai``.
+    - `name`: the directory of a verifier, exported or trained; that of a Hugging Face sequence
+      classifier; ``module:Class``, a user's own class; or ``openai``, a chat model.
+    - `device`: a device of torch. On ``cpu``, an export is preferred to a trained checkpoint in the
+      same directory; an export without a checkpoint runs on the CPU in any case.
+    - `chat`: which chat model is asked, for ``openai``.
 
     Raises `VerifierError` if it cannot be opened; with the file, the field and the remedy.
     """

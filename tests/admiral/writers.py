@@ -8,9 +8,12 @@ import json
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+import trafilatura  # noqa: F401 - which takes a second, and is otherwise imported for each page
+
 from admiral.download.fetch import RemoteFile, fetch
 from admiral.download.page_fetch import FetchLimits, PageFetcher
 from admiral.download.source_fetch import FetchedPages, WantedSource, fetch_sources
+from admiral.io.limited_reading import FileLimits
 from admiral.io.result_writer import ResumableWriter
 from admiral.kb import KnowledgeBase, add, build, verify
 from admiral.library import Library, Source, add_sources, build_library
@@ -23,6 +26,7 @@ from training.multitask.multitask_settings import TrainConfig
 from trie.model.safe_tokenizer import TASKS
 
 FEW, MANY, PAGES = 5, 60, 12
+IN_PROCESS = FileLimits(seconds=0)  # another process would have to import the readers each time
 _TEXT = "The river {0} {1} flows through the north for many miles. {0} {1} is long. "
 
 
@@ -102,7 +106,7 @@ class Fetch:
     def read(self, place):
         with FetchedPages(place.folder / "pages") as pages:
             archives = pages.not_added()
-            sources = SourceFiles(archives, skip_bad=True) if archives else ()
+            sources = SourceFiles(archives, skip_bad=True, limits=IN_PROCESS) if archives else ()
             return {source.url: source.text for source in sources}
 
 

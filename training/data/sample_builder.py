@@ -64,11 +64,14 @@ def gold_document(claim: GoldClaim, document: Document) -> RerankDocument:
 class ClaimSampler:
     """Draw the samples of one claim.
 
-    `claim`: a claim with gold sentences or, for `retrieve` only, with gold documents. If it has
-    alternative evidence sets, hop 0 may retrieve a document of any, and all other samples use the
-    first. `corpus`: provides the gold sentences. Gold documents without gold sentences may be
-    missing; they are targets only. `rng`: source of randomness. `similarity`: contextual
-    similarity, by which the spans of proofs are aligned in addition to words.
+    - `claim`: a claim with gold sentences or, for `retrieve` only, with gold documents. If it has
+      alternative evidence sets, hop 0 may retrieve a document of any, and all other samples use the
+      first.
+    - `corpus`: provides the gold sentences. Gold documents without gold sentences may be missing;
+      they are targets only.
+    - `rng`: source of randomness.
+    - `similarity`: contextual similarity, by which the spans of proofs are aligned in addition to
+      words.
     """
 
     def __init__(
@@ -267,11 +270,14 @@ class SampleBuilder:
 
     The samples of a claim depend on the claim and the seed, not on the other claims.
 
-    `corpus`: provides gold sentences and negatives of claims without passages. `negatives`: finds
-    the negatives of claims without passages; by default `Bm25Negatives`. `handle_missing`: called
-    with each claim whose gold sentences the corpus lacks, and with a message. `similarity`:
-    contextual similarity, by which the spans of proofs are aligned in addition to words.
-    `excluded`: titles of documents that development claims need. Claims that need one are left out.
+    - `corpus`: provides gold sentences and negatives of claims without passages.
+    - `negatives`: finds the negatives of claims without passages; by default `Bm25Negatives`.
+    - `handle_missing`: called with each claim whose gold sentences the corpus lacks, and with a
+      message.
+    - `similarity`: contextual similarity, by which the spans of proofs are aligned in addition to
+      words.
+    - `excluded`: titles of documents that development claims need. Claims that need one are left
+      out.
 
     Attributes
     ----------

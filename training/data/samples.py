@@ -43,12 +43,13 @@ def gold_continuations(
     grammar requires, and a title. It is valid if the title is gold and not among these documents,
     and if no other choice of sentences covers more gold documents.
 
-    `evidence`: the title of each evidence sentence, in the order of the input. `gold`: the titles
-    of the gold documents. `hop`: number of the hop; hop 0 generates a title from the claim alone.
-    `rng`: draws `limit` targets if there are more. `limit`: maximum number of targets; None for
-    all.
+    - `evidence`: the title of each evidence sentence, in the order of the input.
+    - `gold`: the titles of the gold documents.
+    - `hop`: number of the hop; hop 0 generates a title from the claim alone.
+    - `rng`: draws `limit` targets if there are more.
+    - `limit`: maximum number of targets; None for all.
 
-    The result: empty if the best choices of sentences name every gold document already.
+    There is none if the best choices of sentences name every gold document already.
     """
     count = min(hop, len(set(evidence)))
     targets: list[Target] = []

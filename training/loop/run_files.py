@@ -278,16 +278,17 @@ def open_state(
 ) -> TrainingState:
     """Return the state of the saved run, or of a new one.
 
-    `overwrite`: whether to start a new run in any case. `fixed`: settings and checksums that all
-    parts of a run must agree on. `selection`: settings and checksums that decide which state is
-    best. If they differ from those of the saved run, or the checkpoint is missing, the best value
-    is reset.
+    - `overwrite`: whether to start a new run in any case.
+    - `fixed`: settings and checksums that all parts of a run must agree on.
+    - `selection`: settings and checksums that decide which state is best. If they differ from those
+      of the saved run, or the checkpoint is missing, the best value is reset.
 
     Raises `AdmiralError` if the saved state is damaged, or was started with other values of
     `fixed`; with the names of those that differ.
     """
     state = (None if overwrite else read_state(output.state)) or TrainingState(run=dict(fixed))
-    changed = [key for key in fixed if state.run.get(key) != fixed[key]]
+    # Runs of earlier releases lack settings that are new, and had their defaults.
+    changed = [key for key in fixed if state.run.get(key, fixed[key]) != fixed[key]]
     if changed:
         raise AdmiralError(
             f"{output.folder}: holds the state of a run with another {' and '.join(changed)}. "

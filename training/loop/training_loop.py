@@ -181,10 +181,11 @@ def run_training(
 ) -> None:
     """Run a training program until it is finished or stopped, from its saved state if it has one.
 
-    `open_program`: checks all input, before anything of an earlier run is replaced, and returns the
-    program. What it enters into the stack is closed at the end. `overwrite`: start a new run and
-    replace the one in `out`. `upload_to`: repository on the Hugging Face hub that a finished
-    checkpoint is uploaded to; empty: none.
+    - `open_program`: checks all input, before anything of an earlier run is replaced, and returns
+      the program. What it enters into the stack is closed at the end.
+    - `overwrite`: start a new run and replace the one in `out`.
+    - `upload_to`: repository on the Hugging Face hub that a finished checkpoint is uploaded to;
+      empty: none.
 
     Raises `AdmiralError` for bad input, another run's output in `out`, too little memory or disk
     space, or a loss that is not finite. The checkpoint and the state that were saved earlier are

@@ -232,10 +232,11 @@ class GuidedAttention:
     def loss(self, mask: torch.Tensor, copies: torch.Tensor, count: int) -> torch.Tensor:
         """Return the mean negative log of the attention mass on the aligned source positions.
 
-        `mask`: shape (batch, source), 1 where there is a token. `copies`: shape (batch, target,
-        source), bool: source positions aligned with each target token. `count`: number of aligned
-        target tokens to average over, in `copies` or in the whole batch that this is a part of. Not
-        zero.
+        - `mask`: shape (batch, source), 1 where there is a token.
+        - `copies`: shape (batch, target, source), bool: source positions aligned with each target
+          token.
+        - `count`: number of aligned target tokens to average over, in `copies` or in the whole
+          batch that this is a part of. Not zero.
         """
         query, key = (self._heads(self._outputs[p]) for p in self._projections)
         scores = query @ key.transpose(-1, -2) * self._scale

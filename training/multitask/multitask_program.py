@@ -42,6 +42,7 @@ from training.multitask.sample_batches import (
 # Settings that decide the order of batches. All parts of a run must agree on them.
 _FIXED_SETTINGS = (
     *("hops", "target", "seed", "batch_tokens", "rerank_tokens", "max_source", "max_target"),
+    "objective",
     "markers",
 )
 # Settings that decide which state is best.

@@ -271,6 +271,8 @@ def read_training_set(
     encoded = encode_all(tokens, selected, config.max_source, config.max_target, config.target)
     usable = [(s, item) for s, item in zip(selected, encoded, strict=True) if item is not None]
     left_out = len(selected) - len(usable)
+    if role == "train" and config.objective == "single":
+        usable = [(sample, one) for sample, item in usable for one in _by_target(item)]
     if not usable:
         raise AdmiralError(
             f"{path}: holds no sample to {role} on: {skipped} of other tasks or hops than "
@@ -280,6 +282,21 @@ def read_training_set(
     counts = Counter(task_of(sample) for sample, _ in usable)
     source = replace(source, samples=dict(sorted(counts.items())))
     return TrainingSet([s for s, _ in usable], [item for _, item in usable], source, left_out)
+
+
+def _by_target(
+    item: GenerationExample | RerankingExample,
+) -> Iterator[GenerationExample | RerankingExample]:
+    """Yield an example of its own for each target."""
+    if isinstance(item, RerankingExample):
+        yield item
+        return
+    offset = 0
+    for target in item.targets:
+        end = offset + len(target)
+        copies = [(i - offset, j) for i, j in item.copies if offset <= i < end]
+        yield GenerationExample(item.source, [target], copies)
+        offset = end
 
 
 def subsample(training_set: TrainingSet, count: int, seed: int) -> TrainingSet:

@@ -233,23 +233,11 @@ def test_paths_without_a_library(tmp_path):
         build_library(tmp_path / "folder", some_sources(), overwrite=True)
 
 
-def test_every_damaged_file_is_found(library, tmp_path):
-    files = [file for file in library.rglob("*") if file.is_file() and file.stat().st_size]
-    assert len(files) > 10
-    for file in files:
-        content = file.read_bytes()
-        file.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
-        if file.name == "manifest.json":
-            with pytest.raises(AdmiralError, match="library"):
-                verify(library)
-        else:
-            assert any(file.name in problem for problem in verify(library)), file
-        file.write_bytes(content[: len(content) // 2])
+def test_the_remedy_for_damaged_files_is_that_of_a_library(library):
+    for name in ("documents/pages.arrow", "ids.marisa", "manifest.json"):
+        content = (library / name).read_bytes()
+        (library / name).write_bytes(content[: len(content) // 2])
         with pytest.raises(AdmiralError, match="admiral library build"):
             Library.open(library)
-        file.unlink()
-        with pytest.raises(AdmiralError, match="admiral library build"):
-            Library.open(library)
-        file.write_bytes(content)
-    (library / "stray").touch()
-    assert verify(library) == [f"{library / 'stray'}: does not belong there"]
+        (library / name).write_bytes(content)
+    assert verify(library) == []

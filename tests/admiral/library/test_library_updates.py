@@ -1,5 +1,6 @@
 """Changes of a library equal a new build; faults and kills are tested in `tests.admiral.kb`."""
 
+import json
 import shutil
 
 import pytest
@@ -7,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError
-from admiral.kb import compact, embed, info, verify
+from admiral.kb import build, compact, embed, info, verify
 from admiral.library import Library, Source, add_sources, build_library, remove_sources
 from tests.admiral.kb.embeddings.fake_encoder import FakeEncoder
 
@@ -95,3 +96,25 @@ def test_vectors_are_kept_and_completed(path):
     assert verify(path) == []
     with Library.open(path) as library, pytest.raises(AdmiralError, match="no vectors of other"):
         library.dense(FakeEncoder("other"))
+
+
+def test_sources_in_a_knowledge_base_of_other_documents(tmp_path):
+    records = [{"title": "On bird", "text": "A bird has wings."}, {"title": "Egg", "text": "Eggs."}]
+    corpus = tmp_path / "corpus.jsonl"
+    corpus.write_text("".join(json.dumps(record) + "\n" for record in records))
+    kb = tmp_path / "kb"
+    build(corpus, kb, bm25="bm25s", progress=False)
+    add_sources(kb, [source("bird", "feathers")])
+    for _ in range(2):
+        assert verify(kb) == []
+        with Library.open(kb) as library:
+            titles = ["On bird", "Egg", "On bird (example.org/bird)"]
+            assert list(library.kb.titles()) == titles
+            assert library.source("Egg").text == "Eggs."
+            assert library.source("http://example.org/bird").title == "On bird"
+            found = library.search(["feathers", "wings"], 1)
+            urls = [scored.passage.url for (scored,) in found]
+            assert urls == ["https://example.org/bird", "On bird"]
+        compact(kb, progress=False)
+    remove_sources(kb, ["example.org/bird"])
+    assert verify(kb) == []

@@ -10,15 +10,21 @@ from safetensors.torch import save_file
 
 from admiral import Admiral, AdmiralError, RetrievalConfig
 from admiral.kb import KnowledgeBase, build, embed
-from admiral.models.checkpoint import SUFFICIENCY_HEAD
+from admiral.models.checkpoint import SUFFICIENCY_HEAD, load_checkpoint
 from admiral.protocols import claim_limits, max_evidence
+from admiral.records import Sentence
 from admiral.retrieval.document_ranking import NetworkDocumentScorer
+from admiral.retrieval.hop_retriever import TrieHopRetriever
+from admiral.retrieval.provenance import recorded_settings
 from admiral.retrieval.stage_assembly import (
+    Models,
     build_document_scorer,
+    build_generator,
     build_judge,
     build_reranker,
     build_sentence_encoder,
     build_stages,
+    build_title_scorer,
     open_judge,
     open_lexicon,
 )
@@ -27,6 +33,7 @@ from proofs.judges.calibrated import WEIGHTS, Weights
 from proofs.judges.verifier_judge import VerifierJudge
 from tests.proofs.judges.test_judgement import check
 from tests.proofs.verifier.tiny_classifier import write_classifier_directory
+from tests.training.tiny import write_hub_directory
 
 CLAIM = "Ada Lovelace was born in London in 1815."
 EVIDENCE = [("Ada Lovelace", "Ada Lovelace was born in London in 1815.")]
@@ -274,3 +281,81 @@ def test_every_demo_claim_is_judged_without_contradiction(stop_at):
             claims, evidence, judge.judge(claims, evidence), strict=True
         ):
             check(judged.located(claim, texts), claim, texts, stop_at)
+
+
+@pytest.fixture(scope="module")
+def other(tmp_path_factory):
+    """A checkpoint with another tokenizer, and digits as identifiers."""
+    return write_hub_directory(tmp_path_factory.mktemp("models") / "other", positions=512)
+
+
+def test_each_hop_has_its_retriever(quick, other):
+    config = replace(quick.config, retriever_models=f"mini, {other}", title_beams=2)
+    mixed = build_stages(quick.kb, quick.checkpoint, config)
+    alone = [
+        build_stages(quick.kb, checkpoint, replace(quick.config, title_beams=2))
+        for checkpoint in (quick.checkpoint, load_checkpoint(other))
+    ]
+    evidence = [Sentence(*EVIDENCE[0][:1], 0, EVIDENCE[0][1]), Sentence("London", 0, "A city.")]
+    claims, read, hops = [CLAIM] * 4, [(), evidence, evidence, evidence], [0, 1, 2, 3]
+    found = mixed.hop_retriever.expand(claims, read, hops)
+    mini, second = (stages.hop_retriever.expand(claims, read, hops) for stages in alone)
+    assert found == [*mini[:2], *second[2:]]
+    assert mini[2:] != second[2:]
+    titles = [["London", "Rome"]] * 4
+    scorer = build_title_scorer(quick.kb, Models(quick.checkpoint, config), config)
+    of_mini, of_second = (
+        build_title_scorer(quick.kb, Models(each, quick.config), quick.config).score(
+            claims, read, hops, titles
+        )
+        for each in (quick.checkpoint, load_checkpoint(other))
+    )
+    assert scorer.score(claims, read, hops, titles) == [*of_mini[:2], *of_second[2:]]
+    limits = claim_limits(mixed.hop_retriever)
+    assert list(limits) == [f"the hop retriever of hop {hop}" for hop in range(3)]
+    least = min(max_evidence(stages.hop_retriever) for stages in alone)
+    assert max_evidence(mixed.hop_retriever) == least
+
+
+def test_a_checkpoint_of_several_settings_is_loaded_once(quick, other, monkeypatch):
+    config = replace(
+        quick.config, retriever_models=f"{other},{other}", title_model=str(other), prover="mini"
+    )
+    models = Models(quick.checkpoint, config)
+    assert {id(each) for each in models.by_hop()} == {id(models["title_model"])}
+    assert models["prover"] is quick.checkpoint
+    assert models["reranker_model"] is quick.checkpoint
+    assert isinstance(build_generator(quick.kb, models, config), TrieHopRetriever)
+
+
+@pytest.mark.parametrize(
+    ("key", "settings"),
+    [
+        ("title_model", {}),
+        ("retriever_models", {}),
+        ("reranker_model", {"reranker": "cross-encoder"}),
+        ("prover", {"judge": "generated"}),
+    ],
+)
+def test_a_checkpoint_that_is_missing_is_named_with_its_setting(quick, tmp_path, key, settings):
+    config = replace(quick.config, **settings, **{key: str(tmp_path / "nowhere")})
+    with pytest.raises(AdmiralError, match=rf"^setting '{key}': .*nowhere"):
+        build_stages(quick.kb, quick.checkpoint, config)
+
+
+def test_the_prover_and_the_reranker_have_checkpoints_of_their_own(quick, other, tmp_path):
+    config = replace(quick.config, judge="generated", prover=str(other))
+    judged = build_stages(quick.kb, quick.checkpoint, config).judge.judge([CLAIM], [EVIDENCE])
+    alone = build_judge(load_checkpoint(other), replace(config, prover=""))
+    assert judged == alone.judge([CLAIM], [EVIDENCE])
+    assert open_judge(config).judge([CLAIM], [EVIDENCE]) == judged
+    config = replace(quick.config, reranker="cross-encoder", reranker_model=str(other))
+    with pytest.raises(AdmiralError, match=r"models.*other"):  # it has no head
+        build_stages(quick.kb, quick.checkpoint, config)
+
+
+def test_results_record_which_checkpoints_were_used(quick, other):
+    config = replace(quick.config, retriever_models=f"mini, {other}", title_model=str(other))
+    recorded = recorded_settings(config)
+    assert recorded["retriever_models"].startswith("mini,other (")
+    assert recorded["title_model"] == recorded["retriever_models"].removeprefix("mini,")

@@ -11,9 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proofs import LexicalJudge, NatOp, default_lexicon
-from proofs.drafting.chunking import chunk
 from proofs.drafting.drafts import draft_steps
-from proofs.drafting.span_alignment import Aligner
 from proofs.judges.calibrated import (
     FEATURES,
     STEP_FEATURES,
@@ -38,7 +36,6 @@ from proofs.judges.fitted_weights import (
     read_units,
     read_weights,
 )
-from proofs.logic.proof import ProofStep
 from proofs.logic.words import split_words
 from tests.proofs.helpers import claims, evidence
 
@@ -491,13 +488,3 @@ def test_bare_negation_is_not_covered():
     texts = [("Port Merrow", "The lighthouse at Port Merrow is old.")]
     (judgement,) = CalibratedJudge().judge([claim], [texts])
     assert judgement.missing == ("is not.",)
-
-
-@given(claims, evidence)
-def test_widened_quotations_are_still_quotable(claim, texts):
-    aligner = Aligner(texts, default_lexicon())
-    for begin, end in chunk(claim):
-        alignment = aligner.align(claim[begin:end])
-        if alignment is not None:
-            ProofStep(claim[begin:end], alignment.span, NatOp.EQUIVALENCE)
-            assert len(alignment.span.split()) <= 7

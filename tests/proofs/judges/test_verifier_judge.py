@@ -128,15 +128,6 @@ def test_a_sentence_decides_alone_if_it_speaks_of_most_of_the_claim(
     assert decided_alone(CLAIM, FULL, reading, verdict) == alone
 
 
-def test_no_sentence_decides_alone_if_none_speaks_of_most_of_the_claim() -> None:
-    claim, reading = (
-        f"{CLAIM[:-1]} where Ada wrote Fenwick.",
-        Reading(np.array(SURE), np.array([SURE])),
-    )
-    assert decided_alone(claim, FULL[:1], reading, Verdict.SUPPORTS) is None
-    assert decided_alone(claim, FULL[:1], reading, Verdict.REFUTES) is None
-
-
 class Reader:
     """Reads every claim alike."""
 

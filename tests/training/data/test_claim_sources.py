@@ -187,3 +187,10 @@ def test_alternatives_that_the_corpus_lacks_are_left_out(tmp_path):
     assert found == {(("Salt Mill",),), (("Ida Penn",), ("Salt Mill",))}
     excluded = titles_of([source.path])
     assert excluded == {"Unknown", "Salt Mill", "Ida Penn"}
+
+
+def test_other_formats_of_claims_can_be_excluded(tmp_path):
+    path = tmp_path / "creak.jsonl"
+    record = {"ex_id": "1", "sentence": "Rome is old.", "label": "true", "entity": "Rome"}
+    path.write_text(json.dumps(record) + "\n")
+    assert titles_of([Path(f"creak:{path}")]) == {"Rome"}

@@ -421,3 +421,10 @@ def test_a_share_is_a_number_from_0_to_1(share, tmp_path):
         build_data.main, ["--source", "gold:claims.jsonl", "--headings", share, out]
     )
     assert done.exit_code == 2 and "--headings" in done.output
+
+
+def test_errors_name_the_line(tmp_path):
+    path = tmp_path / "samples.jsonl"
+    path.write_text('{"task": "fly", "claim": "c", "evidence": []}\n')
+    with pytest.raises(RecordError, match=r"samples\.jsonl:1"):
+        list(read_samples(path))

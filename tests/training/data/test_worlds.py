@@ -14,12 +14,9 @@ import training.data.world_scenes as module
 from training.data.world_scenes import Stated, World, lexicon, read_lexicon
 from training.data.world_values import (
     Range,
-    article,
     number_claims,
-    number_phrase,
     number_words,
     time_claims,
-    time_phrase,
     vague_number,
     vague_time,
 )
@@ -309,23 +306,3 @@ def test_words_on_whose_limits_readers_differ_are_not_used_there():
     assert claim.label(1901, 1901) == "contradiction"
     assert claim.label(1900, 1900) is None
     assert claim.label(1850, 1950) == "neutral"
-
-
-@given(st.integers(0, 5_000_000), SEEDS)
-def test_evidence_states_its_number(value, seed):
-    assert (
-        number(number_phrase(value, "rooms", random.Random(seed)).removesuffix(" rooms")) == value
-    )
-
-
-@given(st.integers(1101, 2022), SEEDS)
-def test_evidence_states_its_year(year, seed):
-    assert time_phrase(year, random.Random(seed)).endswith(f" {year}")
-
-
-def test_articles():
-    assert [article(noun) for noun in ("owl", "Italian", "bat")] == [
-        "an owl",
-        "an Italian",
-        "a bat",
-    ]

@@ -159,3 +159,10 @@ def test_losses_are_reported_as_lines_or_in_a_progress_bar(settings, shown, monk
     assert text.count("evaluated: score") == 2
     assert "8 prove, 4 rerank, 20 retrieve samples; 1 process on cpu" in text
     assert f"finished; the checkpoint is {config.out}" in text
+
+
+def test_temporary_files_of_a_killed_run_are_removed(tmp_path):
+    path = tmp_path / "state.safetensors"
+    (tmp_path / ".tmpAx3fUW").write_bytes(b"half")  # the name of a temporary file of safetensors
+    save_state(path, *trained(), TrainingState())
+    assert list(tmp_path.iterdir()) == [path]

@@ -32,6 +32,7 @@ from tests.training.tiny import (
 from training.data.samples import RetrieveSample, write_samples
 from training.loop.run_files import RunOutput
 from training.loop.training_loop import build_scheduler
+from training.multitask import multitask_program
 from training.multitask.multitask_program import train
 from training.multitask.multitask_settings import TrainConfig
 from trie.model.safe_tokenizer import TASKS
@@ -167,6 +168,15 @@ def test_a_run_is_not_resumed_with_other_data_or_settings(settings):
     with pytest.raises(AdmiralError, match="another tasks"):
         train(config, ("retrieve", "rerank"))
     train(replace(config, batch_tokens=128), TASKS, overwrite=True)
+
+
+def test_a_run_of_an_earlier_release_resumes_without_settings_that_are_new(settings, monkeypatch):
+    older = tuple(name for name in multitask_program._FIXED_SETTINGS if name != "objective")
+    with monkeypatch.context() as earlier:
+        earlier.setattr(multitask_program, "_FIXED_SETTINGS", older)
+        train(replace(settings, steps=3), TASKS)
+    train(replace(settings, steps=6), TASKS)
+    assert max(line["step"] for line in lines(settings)) == 6
 
 
 def test_a_run_killed_before_its_first_state_can_start_again(settings):

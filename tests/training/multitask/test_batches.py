@@ -230,6 +230,46 @@ def test_titles_replace_identifiers_for_joint_docs(config, tokens):
     assert hops == {1, 2}
 
 
+def test_each_target_may_be_a_sample_of_its_own(config, tokens):
+    marginal, single = (
+        read_training_set("train", config.samples, replace(config, objective=o), TASKS, tokens)
+        for o in ("marginal", "single")
+    )
+    pairs = list(zip(marginal.samples, marginal.items, strict=True))
+    assert max(len(item.targets) for _, item in pairs if isinstance(item, GenerationExample)) > 1
+    expected = [
+        (sample, item.source, target)
+        for sample, item in pairs
+        if isinstance(item, GenerationExample)
+        for target in item.targets
+    ]
+    found = [
+        (sample, item.source, *item.targets)
+        for sample, item in zip(single.samples, single.items, strict=True)
+        if isinstance(item, GenerationExample)
+    ]
+    assert found == expected
+    # What is copied from where is that of an example of this target alone.
+    copied = [
+        (item.targets[0][i], item.source[j])
+        for item in single.items
+        if isinstance(item, GenerationExample)
+        for i, j in item.copies
+    ]
+    assert copied == [
+        ([token for target in item.targets for token in target][i], item.source[j])
+        for _, item in pairs
+        if isinstance(item, GenerationExample)
+        for i, j in item.copies
+    ]
+    ranked = [item for item in marginal.items if isinstance(item, RerankingExample)]
+    assert [item for item in single.items if isinstance(item, RerankingExample)] == ranked
+    dev = read_training_set(
+        "evaluate", config.samples, replace(config, objective="single"), TASKS, tokens
+    )
+    assert dev.items == marginal.items
+
+
 def test_long_samples_are_left_out_and_counted(config, tokens):
     short = replace(config, max_source=24)
     training_set = read_training_set("train", config.samples, short, ("retrieve",), tokens)

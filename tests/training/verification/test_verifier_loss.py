@@ -4,7 +4,6 @@ import random
 from array import array
 from collections import Counter
 from dataclasses import replace
-from itertools import islice
 
 import pytest
 import torch
@@ -24,7 +23,6 @@ from training.verification.example_batches import (
     Counts,
     EncodedExample,
     ExampleSet,
-    batches_of,
     collate,
     epoch_batches,
     read_example_set,
@@ -84,16 +82,6 @@ def test_a_group_stands_in_one_batch(items, budget, seed):
     places = [(items[i.claim][2], at) for at, batch in enumerate(batches) for i in batch]
     for group in "abc":
         assert len({at for name, at in places if name == group}) <= 1
-
-
-def test_the_stream_depends_on_the_seed_alone():
-    data = example_set([(n % 20 + 1, 0.5, "") for n in range(60)])
-
-    def numbers(seed):
-        return [[item.claim for item in batch] for batch in islice(batches_of(data, 40, seed), 50)]
-
-    assert numbers(0) == numbers(0)
-    assert numbers(0) != numbers(1)
 
 
 def test_labels_are_those_of_the_example(encoder, tmp_path):

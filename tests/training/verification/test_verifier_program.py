@@ -153,18 +153,6 @@ def test_other_examples_or_settings_are_refused(settings, tmp_path):
         train_verifier(replace(elsewhere(config, "new"), dev=settings.dev, best_metric="fever/auc"))
 
 
-def test_several_files_are_one_set(settings, tmp_path):
-    paths = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
-    write_examples(paths[0], some_examples()[:3])
-    write_examples(paths[1], some_examples()[3:])
-    both = ", ".join(map(str, paths))
-    config = replace(elsewhere(settings, "files"), steps=2, dev="", examples=both)
-    train_verifier(config)
-    whole = replace(elsewhere(settings, "file"), steps=2, dev="")
-    train_verifier(whole)
-    assert same_weights(config, whole)
-
-
 def test_the_command_continues_from_a_verifier(settings):
     first = replace(elsewhere(settings, "first"), steps=2, dev="")
     train_verifier(first)
