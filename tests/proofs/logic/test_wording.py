@@ -8,7 +8,13 @@ from hypothesis import strategies as st
 
 from proofs import Proof, ProofStep, lexical_proof
 from proofs.logic.operators import NatOp
-from proofs.logic.wording import cited_steps, contrasting_words, question, steps_in_words
+from proofs.logic.wording import (
+    cited_steps,
+    contrasting_words,
+    escaped_text,
+    question,
+    steps_in_words,
+)
 from tests.proofs.hostile_texts import claims, evidence
 
 EVIDENCE = [("Ada Quill", "Ada Quill was born in 1873."), ("Bo Lind", "Bo Lind was born in 1873.")]
@@ -171,3 +177,7 @@ def test_questions(before, span, expected):
 def test_any_span_has_a_question_or_none(before, span):
     asked = question(before, span)
     assert asked is None or asked.endswith("?")
+
+
+def test_what_html_cannot_hold_is_shown_as_escapes():
+    assert escaped_text("a\x07\ud800 <b>\n c") == "a\\x07\\ud800 &lt;b&gt; c"
