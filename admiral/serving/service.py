@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import threading
 from collections.abc import Mapping, Sequence
@@ -98,8 +99,8 @@ def _refresh(queue: ClaimQueue) -> bool:
         if is_current and replaced is not None:
             files.refuse(replaced, "another file has its place")
         raise
-    former = queue.replace(opened)
-    former.close()
+    queue.replace(opened).close()
+    gc.collect()  # closed knowledge bases are in cycles, which hold their files
     return True
 
 

@@ -24,7 +24,13 @@ from proofs import (
     read_proofs,
 )
 from proofs.logic.operators import is_sufficient, transition, verdict
-from proofs.logic.wording import cited_steps, contrasting_words, question, steps_in_words
+from proofs.logic.wording import (
+    cited_steps,
+    contrasting_words,
+    escaped_text,
+    question,
+    steps_in_words,
+)
 from tests.proofs.helpers import claims, evidence
 
 OPERATORS = st.lists(st.sampled_from(NatOp))
@@ -429,3 +435,7 @@ def test_questions(before, span, expected):
 def test_any_span_has_a_question_or_none(before, span):
     asked = question(before, span)
     assert asked is None or asked.endswith("?")
+
+
+def test_what_html_cannot_hold_is_shown_as_escapes():
+    assert escaped_text("a\x07\ud800 <b>\n c") == "a\\x07\\ud800 &lt;b&gt; c"
