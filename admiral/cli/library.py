@@ -33,8 +33,9 @@ _json = click.option("--json", "as_json", is_flag=True, help="Print JSON records
 _wait = click.option("--wait", is_flag=True, help="Wait for another writer instead of failing.")
 _dense = click.option(
     "--dense",
-    type=click.Choice(["minilm"]),
-    help="Encoder of the vectors of passages; about 390 bytes a passage.",
+    metavar="minilm|DIR",
+    help="Encoder of the vectors of passages, all-MiniLM-L6-v2 or a directory; about 390 bytes a "
+    "passage.",
 )
 
 
@@ -117,7 +118,7 @@ def build_command(
     from admiral.library.readers import SourceFiles
 
     files = SourceFiles(sources, format=format, base_url=base_url, skip_bad=skip_bad, limits=limits)
-    report = build_library(library, files, encoder=_encoder() if dense else None, **options)
+    report = build_library(library, files, encoder=_encoder(dense) if dense else None, **options)
     if as_json:
         counts = {"bad": files.bad, "over_limits": files.over_limits}
         click.echo(json.dumps({**asdict(report), "path": str(report.path), **counts}))
@@ -181,14 +182,19 @@ def remove_command(urls: tuple[str, ...], library: str, as_json: bool, **options
 
 @library_command.command("embed")
 @_library
+@_dense
 @_wait
 @progress_option
 @_json
-def embed_command(library: str, wait: bool, progress: bool, as_json: bool) -> None:
+def embed_command(
+    library: str, dense: str | None, wait: bool, progress: bool, as_json: bool
+) -> None:
     """Store the vectors of all passages that have none, for dense retrieval."""
     from admiral.library import embed_passages
 
-    print_change(embed_passages(library, _encoder(), wait=wait, progress=progress), as_json)
+    print_change(
+        embed_passages(library, _encoder(dense or "minilm"), wait=wait, progress=progress), as_json
+    )
 
 
 @library_command.command("compact")
@@ -246,18 +252,21 @@ def search_command(query: str, library: str, count: int, dense: str | None, as_j
 
     text = checked_text(query, "QUERY")
     with Library.open(library) as opened:
-        index = opened.dense(_encoder()) if dense else opened
+        index = opened.dense(_encoder(dense)) if dense else opened
         (found,) = index.search([text], count)
     if not found:
         raise AdmiralError(f"{library}: no passage has any of these words. Use others")
     print_passages(found, as_json)
 
 
-def _encoder() -> SentenceEncoder:
+def _encoder(name: str) -> SentenceEncoder:
+    from pathlib import Path
+
     from admiral.config import RetrievalConfig
     from admiral.retrieval.stage_assembly import build_passage_encoder
 
-    return build_passage_encoder(RetrievalConfig())
+    directory = None if name == "minilm" else Path(name)
+    return build_passage_encoder(RetrievalConfig(), directory)
 
 
 def print_information(facts: LibraryInfo) -> None:
