@@ -18,6 +18,7 @@ import random
 import re
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections import Counter
@@ -248,25 +249,30 @@ def with_fast_settings(assignments: Sequence[str]) -> tuple[str, ...]:
 
 @contextmanager
 def service(
-    kb: str, places: int, assignments: Sequence[str]
+    kb: str, places: int, assignments: Sequence[str], *options: str
 ) -> Iterator[tuple[str, psutil.Process]]:
     """Run `admiral serve` in the block; the value is its address and its process."""
     settings = [part for assignment in assignments for part in ("--set", assignment)]
     program = "from admiral.cli.main import run; run()"
-    options = ["--kb", kb, "--port", "0", "--places", str(places), *settings]
-    command = [sys.executable, "-c", program, "serve", *options]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stderr is not None
-        log = iter(process.stderr.readline, "")
-        url = next(found[0] for line in log if (found := re.search(r"http://[\d.:]+", line)))
-        # The log is read on, so that the service never waits for it.
-        reader = threading.Thread(target=lambda: list(log), daemon=True)
-        reader.start()
+    given = ["--kb", kb, "--port", "0", "--places", str(places), *options, *settings]
+    command = [sys.executable, "-c", program, "serve", *given]
+    # A file, so that the service never waits for a reader of its log.
+    with (
+        tempfile.NamedTemporaryFile() as log,
+        subprocess.Popen(command, stdout=log, stderr=log) as process,
+    ):
         try:
-            yield url, psutil.Process(process.pid)
+            while not (found := re.search(r"running on (http://[\d.:]+)", _text(log.name))):
+                if process.poll() is not None:
+                    raise click.ClickException(f"the service has ended: {_text(log.name)}")
+                time.sleep(0.1)
+            yield found[1], psutil.Process(process.pid)
         finally:
             process.terminate()
-            reader.join()
+
+
+def _text(path: str) -> str:
+    return Path(path).read_text(errors="replace")
 
 
 if __name__ == "__main__":

@@ -1,11 +1,12 @@
 """Hold `admiral serve` under valid, slow, broken and hostile requests while its KB changes.
 
-    python -m benchmarks.soak --seconds 14400 --clients 24 --fast --output soak.json
+    python -m benchmarks.soak --seconds 14400 --clients 24 --workers 2 --faults --fast
 
-Half of the clients send valid requests; a lost one, or an answer other than 200 and 429, is listed.
-The others send what a service on the internet gets: half a request, endless bodies, made-up methods
-and hosts, bytes at random, and streams that are left. A document is added every minute, so the
-service opens its knowledge base anew. Memory is that of the process itself, every ten seconds.
+A third of the clients send valid requests, another third sends some piece by piece; a lost one, or
+an answer other than 200 and 429, is listed. The others send broken and hostile ones. A document is
+added every minute, so the service opens its knowledge base anew. With `--faults`, a worker is
+killed, files stop growing (as on a full disk), the knowledge base is replaced, and one of its files
+is cut off and restored. Memory is that of the processes of the service, every ten seconds.
 """
 
 from __future__ import annotations
@@ -14,22 +15,24 @@ import json
 import os
 import random
 import shutil
-import socket
+import statistics
 import tempfile
 import threading
 import time
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Sequence
 from contextlib import suppress
+from itertools import cycle
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import click
 import httpx
 import psutil
 
 from admiral.kb import KnowledgeBase, add, locate
+from benchmarks.hostile_requests import HOSTILE, slowly
+from benchmarks.service_faults import CUT_OFF, RECOVERY, Faults, workers
 from benchmarks.serving import (
     SETTINGS,
     mixed,
@@ -48,107 +51,91 @@ class Soak:
     """Clients that send requests until the time is over, and what they have seen."""
 
     def __init__(self, url: str, titles: Sequence[str], seconds: float, share: float) -> None:
-        self.statuses: dict[str, Counter[str]] = {"valid": Counter(), "hostile": Counter()}
+        self.statuses: defaultdict[str, Counter[str]] = defaultdict(Counter)
         self.wrong: list[str] = []
-        self.latencies: list[float] = []
-        self.end = time.monotonic() + seconds
+        self.latencies: defaultdict[str, list[float]] = defaultdict(list)
+        self.faults: list[tuple[str, float, float]] = []  # name, from, until
+        self.began = time.monotonic()
+        self.end = self.began + seconds
         self._url, self._titles, self._share = url, titles, share
         self._lock = threading.Lock()
 
     def send_valid(self, number: int) -> None:
         """Send requests that have to be answered."""
-        names = random.Random(number)
-        claims = [_CLAIM.format(*names.sample(list(self._titles), 2)) for _ in range(200)]
-        names.shuffle(claims)
-        requests = mixed(claims, self._titles, self._share)
+        requests = mixed(self._claims(number), self._titles, self._share)
         with httpx.Client(base_url=self._url, timeout=300) as client:
             while time.monotonic() < self.end:
-                request, started = next(requests), time.perf_counter()
+                request, started = next(requests), time.monotonic()
                 try:
                     status = str(client.request(**request).status_code)
                 except httpx.HTTPError as error:
                     status = type(error).__name__
-                seconds = time.perf_counter() - started
-                with self._lock:
-                    self.statuses["valid"][status] += 1
-                    if status == "200" and request["method"] == "POST":
-                        self.latencies.append(seconds)
-                    if status not in ("200", "429"):
-                        self.wrong.append(f"{status} {request['method']} {request['url']}")
+                kind = "retrieve" if request["method"] == "POST" else "read"
+                self._note(kind, status, started)
+
+    def send_slowly(self, number: int) -> None:
+        """Send requests that have to be answered, however slowly they come."""
+        generator = random.Random(number)
+        for claim in cycle(self._claims(number)):
+            if (started := time.monotonic()) >= self.end:
+                return
+            try:
+                status = slowly(self._url, generator, claim)
+            except OSError as error:
+                status = type(error).__name__
+            self._note("slow", status, started)
 
     def send_hostile(self, number: int) -> None:
         """Send requests that have to be refused, or that their client gives up."""
         generator = random.Random(-number)
-        while time.monotonic() < self.end:
-            kind, send = generator.choice(_HOSTILE)
+        while (started := time.monotonic()) < self.end:
+            kind, send = generator.choice(HOSTILE)
             try:
                 status = send(self._url, generator)
             except (httpx.HTTPError, OSError) as error:  # refused by closing the connection
                 status = type(error).__name__
             with self._lock:
-                self.statuses["hostile"][f"{kind}: {status}"] += 1
-                if status.startswith("5"):
+                self.statuses[kind][status] += 1
+                if status.startswith("5") and not self._may_refuse(started):
                     self.wrong.append(f"{status} {kind}")
 
+    def inject(self, faults: Faults) -> None:
+        """Let faults happen one after the other, each several times if there is time."""
+        kinds = list(faults.kinds.items())
+        rounds = max(1, round((self.end - self.began) / 600))
+        pause = (self.end - time.monotonic()) / (len(kinds) * rounds + 1)
+        for number, (name, happen) in enumerate(kinds * rounds, 1):
+            time.sleep(max(self.began + number * pause - time.monotonic(), 0))
+            started = time.monotonic()
+            with self._lock:  # known from its beginning
+                self.faults.append((name, started, float("inf")))
+            happen()
+            with self._lock:
+                self.faults[-1] = (name, started, time.monotonic())
 
-def _broken(url: str, generator: random.Random) -> str:
-    body = generator.choice([b"{", b"[]", b'{"claim": 7}', b'{"claim": ""}', b"\xff\xfe", b"null"])
-    path = generator.choice(["/v1/retrieve", "/v1/prove", "/v1/graph", "/v1/nothing"])
-    headers = {"Content-Type": "application/json"}
-    return str(httpx.post(f"{url}{path}", content=body, headers=headers, timeout=60).status_code)
+    def _note(self, kind: str, status: str, started: float) -> None:
+        seconds = time.monotonic() - started
+        with self._lock:
+            self.statuses[kind][status] += 1
+            if status == "200":
+                self.latencies[kind].append(seconds)
+            elif status != "429" and not (status == "503" and self._may_refuse(started)):
+                at = round(started - self.began)
+                self.wrong.append(f"{status} {kind}, sent after {at} s, answered in {seconds:.0f}")
 
+    def _may_refuse(self, started: float) -> bool:
+        """Tell whether a file was cut off while a request was sent that has just been answered."""
+        return any(
+            name == CUT_OFF and first < time.monotonic() and started < last + RECOVERY
+            for name, first, last in self.faults
+        )
 
-def _foreign(url: str, generator: random.Random) -> str:
-    headers = {"Host": f"{generator.getrandbits(40):x}.example"}
-    method = generator.choice(["GET", "POST", f"M{generator.getrandbits(20):x}".upper()])
-    return str(httpx.request(method, f"{url}/healthz", headers=headers, timeout=60).status_code)
-
-
-def _endless(url: str, generator: random.Random) -> str:
-    chunks = (b"x" * 50_000 for _ in range(100))
-    return str(httpx.post(f"{url}/v1/retrieve", content=chunks, timeout=60).status_code)
-
-
-def _connect(url: str) -> socket.socket:
-    parts = urlsplit(url)
-    return socket.create_connection((parts.hostname, parts.port), timeout=60)
-
-
-def _half(url: str, generator: random.Random) -> str:
-    text = b"POST /v1/retrieve HTTP/1.1\r\nHost: localhost\r\nContent-Length: 900\r\n\r\n{"
-    with _connect(url) as connection:
-        connection.sendall(text[: generator.randint(1, len(text))])
-        time.sleep(generator.random() * 2)
-    return "left"
-
-
-def _noise(url: str, generator: random.Random) -> str:
-    with _connect(url) as connection:
-        connection.sendall(generator.randbytes(generator.randint(1, 5000)))
-        connection.shutdown(socket.SHUT_WR)
-        return connection.recv(100)[9:12].decode("latin-1") or "closed"
+    def _claims(self, number: int) -> list[str]:
+        names = random.Random(number)
+        return [_CLAIM.format(*names.sample(list(self._titles), 2)) for _ in range(200)]
 
 
-def _left_stream(url: str, generator: random.Random) -> str:
-    body = {"claim": f"Nobody founded {generator.getrandbits(40):x}."}
-    with (
-        httpx.Client(timeout=60) as client,
-        client.stream("POST", f"{url}/v1/retrieve/stream", json=body) as response,
-    ):
-        return str(response.status_code)  # without reading it
-
-
-_HOSTILE: list[tuple[str, Callable[[str, random.Random], str]]] = [
-    ("broken", _broken),
-    ("foreign host", _foreign),
-    ("endless body", _endless),
-    ("half a request", _half),
-    ("noise", _noise),
-    ("stream left", _left_stream),
-]
-
-
-def _change(kb: Path, end: float) -> None:
+def _change(kb: Path, end: float, changing: threading.Lock) -> None:
     """Add a document every minute."""
     number = 0
     while time.monotonic() + _CHANGE_SECONDS < end:
@@ -156,28 +143,39 @@ def _change(kb: Path, end: float) -> None:
         number += 1
         corpus = kb.with_name(f"added-{number}.jsonl")
         corpus.write_text(json.dumps({"title": f"Added {number}", "text": "It is new."}) + "\n")
-        add(corpus, kb, progress=False)
+        with changing:
+            add(corpus, kb, progress=False)
 
 
-def _sample(process: psutil.Process, end: float, samples: list[dict[str, float]]) -> None:
-    began = time.monotonic()
-    while time.monotonic() < end:
-        time.sleep(min(_SAMPLE_SECONDS, max(end - time.monotonic(), 0)))
+def _sample(process: psutil.Process, soak: Soak, samples: list[dict[str, Any]]) -> None:
+    while (now := time.monotonic()) < soak.end:
+        time.sleep(min(_SAMPLE_SECONDS, soak.end - now))
         with suppress(psutil.Error):
             samples.append(
                 {
-                    "seconds": round(time.monotonic() - began),
+                    "seconds": round(time.monotonic() - soak.began),
                     "mb": round(own_megabytes(process), 1),
+                    "workers_mb": [round(own_megabytes(each), 1) for each in workers(process)],
                     "files": process.num_fds(),
                     "threads": process.num_threads(),
                 }
             )
 
 
+def growth(megabytes: Sequence[float]) -> float:
+    """Return by how much the last tenth is more than the first tenth after a third (medians)."""
+    settled = megabytes[len(megabytes) // 3 :]
+    few = max(1, len(megabytes) // 10)
+    return round(statistics.median(settled[-few:]) / statistics.median(settled[:few]) - 1, 4)
+
+
 @click.command()
 @click.option("--kb", default="demo", help="Knowledge base; a copy of it is served and changed.")
 @click.option("--seconds", default=600.0, help="Duration.")
-@click.option("--clients", default=24, help="Number of clients; half of them are hostile.")
+@click.option("--clients", default=24, help="Number of clients; a third of them is hostile.")
+@click.option("--workers", "replicas", default=0, help="Replicas (--engine ray); 0 for none.")
+@click.option("--places", default=16, help="Places of the queue, or of that of each replica.")
+@click.option("--faults", "with_faults", is_flag=True, help="Let faults happen.")
 @click.option("--retrieve-share", default=0.3, help="Share of the valid requests that retrieve.")
 @click.option("--fast", is_flag=True, help="The settings of `admiral retrieve --fast`.")
 @click.option("--output", type=click.Path(path_type=Path), help="JSON file of the figures.")
@@ -186,6 +184,9 @@ def main(
     kb: str,
     seconds: float,
     clients: int,
+    replicas: int,
+    places: int,
+    with_faults: bool,
     retrieve_share: float,
     fast: bool,
     output: Path | None,
@@ -193,42 +194,55 @@ def main(
 ) -> None:
     """Measure what a service does under all kinds of requests at once."""
     assignments = with_fast_settings(assignments) if fast else assignments
+    engine = ("--engine", "ray", "--replicas", str(replicas)) if replicas else ()
     with tempfile.TemporaryDirectory() as folder:
         served = Path(shutil.copytree(locate(kb), Path(folder, "kb")))
+        backup = Path(shutil.copytree(served, Path(folder, "backup")))
         with KnowledgeBase.open(served) as opened:
             titles = list(opened.titles())
-        with service(str(served), 64, assignments) as (url, process):
+        with service(str(served), places, assignments, *engine) as (url, process):
             soak = Soak(url, titles, seconds, retrieve_share)
-            samples: list[dict[str, float]] = []
+            samples: list[dict[str, Any]] = []
+            changing = threading.Lock()
+            senders = (soak.send_valid, soak.send_slowly, soak.send_hostile)
             threads = [
-                threading.Thread(
-                    target=(soak.send_hostile if n % 2 else soak.send_valid), args=(n,)
-                )
+                threading.Thread(target=senders[n % len(senders)], args=(n,))
                 for n in range(clients)
             ]
             threads += [
-                threading.Thread(target=_change, args=(served, soak.end)),
-                threading.Thread(target=_sample, args=(process, soak.end, samples)),
+                threading.Thread(target=_change, args=(served, soak.end, changing)),
+                threading.Thread(target=_sample, args=(process, soak, samples)),
             ]
+            if with_faults:
+                faults = Faults(process, served, backup, changing)
+                threads.append(threading.Thread(target=soak.inject, args=(faults,)))
             for thread in threads:
                 thread.start()
             for thread in threads:
                 thread.join()
             ready = httpx.get(f"{url}/readyz", timeout=60).status_code
-    settled = samples[len(samples) // 3 :]
     record: dict[str, Any] = {
         "seconds": seconds,
         "clients": clients,
+        "workers": replicas,
+        "places": places,
         "processors": os.cpu_count(),
         "load_average": os.getloadavg()[0],
         "statuses": {name: dict(counts) for name, counts in soak.statuses.items()},
         "lost_or_wrong": len(soak.wrong),
         "wrong": soak.wrong[:_SHOWN],
-        "retrieval": percentiles(soak.latencies),
-        "growth_after_a_third": round(settled[-1]["mb"] / settled[0]["mb"] - 1, 4),
+        "latency": {kind: percentiles(each) for kind, each in soak.latencies.items()},
+        "growth_after_a_third": growth([sample["mb"] for sample in samples]),
         "ready_at_the_end": ready,
+        "faults": [
+            {"name": name, "from": round(first - soak.began), "until": round(last - soak.began)}
+            for name, first, last in soak.faults
+        ],
         "samples": samples,
     }
+    whole = [each["workers_mb"] for each in samples if len(each["workers_mb"]) == replicas]
+    if replicas and whole:
+        record["growth_of_workers"] = growth([sum(each) for each in whole])
     if output is not None:
         output.write_text(json.dumps(record, indent=1) + "\n")
     click.echo(json.dumps({name: v for name, v in record.items() if name != "samples"}, indent=1))

@@ -28,7 +28,7 @@ from admiral.errors import AdmiralError
 from admiral.library import Library
 from admiral.library.canonical_urls import canonical
 from admiral.library.source_records import Passage
-from admiral.storage.output_paths import check_distinct_paths, check_output_path
+from admiral.storage.atomic_files import check_distinct_paths, check_output_path
 from training.command_options import exclude_option, seed_option
 from training.data.cited_passages import CitedPassages, Titled, write_cited_passages
 

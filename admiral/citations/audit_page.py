@@ -20,7 +20,7 @@ from admiral.citations.extract.page_files import ReadPage
 from admiral.citations.page_patch import page_patch, reference_to
 from admiral.citations.source_collections import SourceText
 from admiral.citations.verdict_wording import no_suggestion, summary, tone
-from admiral.io.judgement_page import page_file, page_head, script_policy
+from admiral.io.rendering import page_file, page_head, script_policy
 from admiral.library.source_records import Passage
 from proofs.logic.wording import escaped, escaped_text
 

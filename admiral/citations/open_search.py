@@ -13,9 +13,8 @@ from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
 from admiral.library import Library
 from admiral.library.source_filters import SourceFilter, blocked_sites
-from admiral.models.checkpoint import load_checkpoint
-from admiral.models.devices import choose_device
-from admiral.retrieval.mean_pooling import MeanPoolingEncoder
+from admiral.models.checkpoint import choose_device, load_checkpoint
+from admiral.retrieval.rerankers import MeanPoolingEncoder
 from admiral.retrieval.stage_assembly import build_passage_encoder
 
 #: What a model reads to write a title: the title of the page, the sentence before, and the claim.

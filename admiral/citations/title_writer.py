@@ -15,7 +15,7 @@ from admiral.citations.claim_context import ContextForm, claim_in_context
 from admiral.models.checkpoint import Checkpoint
 from proofs.generation.source_input import encode_source
 from trie import SafeTokenizer, beam_search
-from trie.constraint import Transitions
+from trie.grammar import Transitions
 from trie.token_trie import Ints
 
 #: Beams, and tokens of a title; as in SIDE.

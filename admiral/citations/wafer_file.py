@@ -9,7 +9,7 @@ from admiral.citations.citation_file import parse_claim
 from admiral.citations.citation_records import CitedClaim
 from admiral.citations.decide import FAILING_TAG
 from admiral.errors import AdmiralError, RecordError
-from admiral.io.published_records import is_wafer
+from admiral.io.claims import is_wafer
 from admiral.io.streams import json_objects
 
 _REMEDY = "Give a file of WAFER, or of records in its form"

@@ -23,7 +23,7 @@ from admiral.citations.extract import ReadPage
 from admiral.citations.source_collections import SourceText
 from admiral.citations.verdict_file import verdict_record
 from admiral.errors import AdmiralError
-from admiral.io.judgement_page import page_head
+from admiral.io.rendering import page_head
 from admiral.io.result_writer import check_settings, write_settings
 from admiral.storage.atomic_files import encode_record, write_atomically
 from proofs.logic.wording import escaped

@@ -19,7 +19,7 @@ from admiral.cli.options import (
     overrides,
 )
 from admiral.io.progress import track_claims
-from admiral.storage.output_paths import check_distinct_paths, check_page_path
+from admiral.storage.atomic_files import check_distinct_paths, check_page_path
 
 if TYPE_CHECKING:
     from admiral.citations.citation_records import CitationVerdict, ScoredSource
@@ -287,7 +287,7 @@ def _audit_folder(
 
 
 def _report(output: Path, decisions: Counter[str]) -> None:
-    from admiral.evaluation.pairing import count_noun
+    from admiral.evaluation.predictions import count_noun
 
     click.echo(
         f"{output}: {count_noun(decisions.total(), 'statement')}: {decisions['flag']} to check, "

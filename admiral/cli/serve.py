@@ -273,11 +273,10 @@ def serve_command(
         raise click.UsageError("--library needs --engine local.")
     check_access(host, keys_path, no_auth)
     check_port(host, port)
-    import uvicorn
-
     from admiral.citations.citation_settings import CitationConfig
-    from admiral.serving.access import read_api_keys, timed_connections
+    from admiral.serving.access import read_api_keys
     from admiral.serving.application import create_app
+    from admiral.serving.bounded_server import serve_application
     from admiral.serving.page_audits import PageAudits
     from admiral.serving.ray_replicas import ReplicaOptions, front_of_replicas
     from admiral.serving.service import ServiceLimits
@@ -305,15 +304,7 @@ def serve_command(
                     allowed_hosts(host, hosts),
                 )
             )
-        uvicorn.run(
-            app,
-            host=host,
-            port=port,
-            # The middleware logs requests; this log would hold titles and words of queries.
-            access_log=False,
-            lifespan="on" if replicas is None else "off",
-            http=timed_connections(limits.read_seconds),
-        )
+        serve_application(app, host, port, limits.read_seconds, lifespan=replicas is None)
 
 
 @click.command("mcp")
@@ -350,22 +341,16 @@ def mcp_command(
         )
         return
     check_port(host, port)
-    import uvicorn
-
-    from admiral.serving.access import read_api_keys, timed_connections
+    from admiral.serving.access import read_api_keys
+    from admiral.serving.bounded_server import serve_application
     from admiral.serving.mcp_http import http_app
 
     api_keys = read_api_keys(keys_path) if keys_path is not None else []
     service = open_service(kbs, config, places, deadline)
     try:
         logging.getLogger("admiral.serving").setLevel(logging.INFO)
-        uvicorn.run(
-            http_app(service, host, api_keys, allowed_hosts(host, hosts)),
-            host=host,
-            port=port,
-            access_log=False,
-            http=timed_connections(service.limits.read_seconds),
-        )
+        app = http_app(service, host, api_keys, allowed_hosts(host, hosts))
+        serve_application(app, host, port, service.limits.read_seconds, lifespan=True)
     finally:
         service.close()
 

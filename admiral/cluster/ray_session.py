@@ -82,7 +82,12 @@ def connect_ray(address: str) -> Iterator[Any]:
         _check_port(address)
         with preserve_fault_handlers():
             ray.init(address=address, **options)
-    except (OSError, ValueError, RuntimeError) as error:
+    except Exception as error:  # of no class of its own if a node does not start in time
+        if address == LOCAL:
+            raise AdmiralError(
+                f"Ray cannot be started on this machine ({first_line(error)}). Try again when it "
+                "is less busy, or do without --engine ray"
+            ) from error
         raise AdmiralError(
             f"--ray-address {address}: no cluster can be joined there ({first_line(error)}). "
             "Start one with `ray start --head`, or leave the option out to have one on this machine"
@@ -133,7 +138,6 @@ def preserve_fault_handlers() -> Iterator[None]:
 
 
 def _check_port(address: str) -> None:
-    """Raise `OSError` if nothing listens at HOST:PORT; Ray would wait ten minutes for it."""
     host, colon, port = address.removeprefix("ray://").rpartition(":")
     if colon:
         socket.create_connection((host, int(port)), timeout=_CONNECT_SECONDS).close()
@@ -160,7 +164,6 @@ def ray_build_workers(options: ClusterOptions) -> Iterator[BuildWorkers]:
 def _map(
     ray: Any, options: ClusterOptions, count: int, work: Callable[[Any], Any], jobs: Sequence[Any]
 ) -> Iterator[Any]:
-    """Yield the results of the jobs in order; at most `count` of them are submitted at a time."""
     task = ray.remote(_attempt).options(
         num_cpus=options.cpus,
         num_gpus=options.gpus,
@@ -184,7 +187,6 @@ def _map(
 
 
 def _attempt(work: Callable[[Any], Any], job: Any) -> tuple[Any, str]:
-    """Run a job on a node; return its result, or the message of an `AdmiralError`."""
     try:
         return work(job), ""
     except AdmiralError as error:

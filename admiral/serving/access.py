@@ -7,16 +7,13 @@ import hmac
 import ipaddress
 import json
 import logging
-import resource
 import time
 import uuid
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 from admiral.errors import AdmiralError
 from admiral.serving.audit_routes import AUDIT_PAGES, AUDITS
@@ -40,8 +37,6 @@ _HEADERS = {
     "Referrer-Policy": "no-referrer",
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
 }
-# File descriptors that connections leave to knowledge bases, models and logs.
-_RESERVED_FILES = 64
 
 
 def read_api_keys(path: Path) -> list[bytes]:
@@ -221,41 +216,3 @@ def _host_name(place: str) -> str:
     if place.startswith("["):
         return place[1:].partition("]")[0].lower()
     return place.partition(":")[0].rstrip(".").lower()
-
-
-def timed_connections(seconds: float, most: int | None = None) -> type[asyncio.Protocol]:
-    """Return a class of connections for uvicorn, which itself waits for headers without end.
-
-    Once a request is complete, uvicorn closes a connection that remains idle.
-
-    Parameters
-    ----------
-    seconds
-        Time until the headers of the first request have to be there.
-    most
-        Connections at a time; further ones are closed at once. By default what the limit of open
-        files allows: at that limit, no request could be read and no log be written.
-    """
-    if most is None:
-        most = max(resource.getrlimit(resource.RLIMIT_NOFILE)[0] - _RESERVED_FILES, 1)
-    limit, connected = most, 0
-
-    class TimedConnection(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
-        def connection_made(self, transport: Any) -> None:
-            nonlocal connected
-            connected += 1
-            super().connection_made(transport)
-            if connected > limit:
-                transport.close()
-            self.loop.call_later(seconds, self._close_if_idle)
-
-        def connection_lost(self, error: Exception | None) -> None:
-            nonlocal connected
-            connected -= 1
-            super().connection_lost(error)
-
-        def _close_if_idle(self) -> None:
-            if self.cycle is None:
-                self.transport.close()
-
-    return TimedConnection

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from admiral.citations.audit_page import SCRIPT
 from admiral.citations.extract import read_page
-from admiral.io.judgement_page import script_policy
+from admiral.io.rendering import script_policy
 from admiral.serving.page_audits import PageAudit, PageAudits, State
 from admiral.serving.problems import ProblemError
 

@@ -13,16 +13,15 @@ from torch import Tensor
 
 from admiral.errors import AdmiralError
 from admiral.io.sentence_splitter import split_sentences
+from proofs.verifier.classifier_verifier import pad_inputs
 from proofs.verifier.evidence_model import HEADS, EvidenceModel, new_model, read_model, write_model
 from proofs.verifier.evidence_verifier import EvidenceEncoder
 from proofs.verifier.reading import LABELS
-from proofs.verifier.sequence_classifier import pad_inputs
 from training.cited_pages.em_program import EmModule, EmProgram, ScoredBatch
 from training.cited_pages.em_settings import EmConfig
 from training.data.cited_passages import CitedPassages
-from training.loop.optimisation import parameter_groups
-from training.loop.training_loop import run_training
-from training.verification.verifier_loss import VerifierLoss
+from training.loop.training_loop import parameter_groups, run_training
+from training.verification.verifier_program import VerifierLoss
 
 _ENTAILED = LABELS.index("entailment")
 

@@ -16,8 +16,7 @@ from admiral.citations.citation_records import CitedClaim
 from admiral.citations.extract.marked_blocks import Reference
 from admiral.citations.extract.marked_claims import MarkedClaim, marked_claims
 from admiral.errors import AdmiralError
-from admiral.io.remote import Place
-from admiral.io.streams import open_binary
+from admiral.io.streams import Place, open_binary
 
 _ARTICLES = "0"  # the namespace of articles
 _START = re.compile(rb"\s*(<\?xml[^>]*>\s*)?(<!--.*?-->\s*)*<mediawiki\b", re.DOTALL)

@@ -16,7 +16,7 @@ from mwparserfromhell.parser import tokens
 from mwparserfromhell.parser.tokenizer import Tokenizer
 
 from admiral.citations.extract.wikitext_lines import PLACE, SEPARATOR
-from admiral.kb.corpus.files.raised_text import Position, written
+from admiral.kb.corpus.files.extraction import Position, written
 
 #: Offsets in the text of a page at which something begins and ends.
 Place: TypeAlias = tuple[int, int]

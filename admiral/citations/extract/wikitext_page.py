@@ -45,7 +45,7 @@ from admiral.citations.extract.wikitext_nodes import (
 )
 from admiral.citations.extract.wikitext_references import WikitextReferences
 from admiral.citations.extract.wikitext_tables import Role, WikitextCell, cells_of_line
-from admiral.kb.corpus.files.raised_text import Position, written
+from admiral.kb.corpus.files.extraction import Position, written
 
 _NAMED = frozenset({"r", "ref name", "named ref"})  # {{r|name|name}}
 _REFERENCE_LISTS = frozenset({"reflist", "refs", "reference list", "notelist", "references"})

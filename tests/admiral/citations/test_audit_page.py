@@ -22,7 +22,7 @@ from admiral.citations.citation_records import (
     Status,
 )
 from admiral.library.source_records import Passage
-from tests.admiral.io.test_judgement_page import Reader
+from tests.admiral.io.test_rendering import Reader
 
 TEXT = "It was dry in May. The town flooded in 1953. Later it dried."
 STATUSES: tuple[Status, ...] = (

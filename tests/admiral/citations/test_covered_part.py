@@ -29,6 +29,7 @@ CASES = [
     ("[The towns of Alm,] Berg and Carn were destroyed by the flood.",
      "The towns of Alm were destroyed by the flood."),
     ("[Born in Leeds,] Carter studied law at Oxford.", "Carter was born in Leeds."),
+    ("[Redesigned in 1931,] the bridge was closed.", "The bridge was redesigned in 1931."),
     ("Born in Leeds,[ Carter studied law at Oxford.]", "Carter studied law at Oxford."),
     ("The lake is 40 metres deep[ and 3 km long.]", "The lake is 3 km long."),
 ]  # fmt: skip
@@ -45,6 +46,15 @@ def test_a_claim_whose_mark_covers_all_of_it_stays_as_it_is():
     sentence = "It was opened in 1931 ."
     for span in (None, (0, len(sentence)), (0, len(sentence) - 2)):
         assert covered_claim(CitedClaim("1", sentence, span=span)).claim == sentence
+
+
+@pytest.mark.parametrize(
+    ("span", "expected"),
+    [((0, 26), "The mill was built in 1820."), ((26, 51), "The mill burned down in 1911.")],
+)
+def test_a_claim_whose_mark_covers_its_beginning_or_its_end(span, expected):
+    sentence = "The mill was built in 1820 and burned down in 1911."
+    assert covered_claim(CitedClaim("1", sentence, span=span)).claim == expected
 
 
 @given(st.text(max_size=80), st.integers(0, 80), st.integers(0, 80))

@@ -140,6 +140,9 @@ def test_documents_titles_and_search(client):
     assert problem(client.get("/v1/titles", params={"limit": 0}), 422)["field"] == "limit"
 
 
+CHOICES = "Give a whole number or 'dynamic'"
+
+
 @pytest.mark.parametrize(
     ("body", "field", "detail", "remedy"),
     [
@@ -150,7 +153,7 @@ def test_documents_titles_and_search(client):
         ({"claim": EMMY, "clam": 1}, "clam", "the field 'clam' is unknown", "Remove it"),
         ({"claim": EMMY, "hops": -1}, "hops", "the field 'hops' is too small", "Give 0 or more"),
         ({"claim": EMMY, "hops": 99}, "hops", "the field 'hops' is too large", "Give 20 or less"),
-        ({"claim": EMMY, "hops": "many"}, "hops", "the field 'hops' has a value", "Give a whole"),
+        ({"claim": EMMY, "hops": "many"}, "hops", "the field 'hops' has a value", CHOICES),
         ({"claim": EMMY, "kb": 3}, "kb", "the field 'kb' is not a text", "Give a text"),
         ([], "", "the body is not a JSON object", "Give a JSON object"),
     ],
@@ -161,7 +164,6 @@ def test_a_bad_field_is_named(client, path, body, field, detail, remedy):
     assert record.get("field", "") == field
     assert record["detail"].startswith(detail)
     assert record["remedy"].startswith(remedy)
-    assert "'dynamic'" in record["remedy"] or body != {"claim": EMMY, "hops": "many"}
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,15 @@
 """Requests that schemathesis makes up from the API's own OpenAPI schema, good and bad ones."""
 
+from collections import Counter, defaultdict
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
 pytest.importorskip("schemathesis", reason="needs schemathesis: pip install schemathesis")
 
 import schemathesis
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis.errors import Unsatisfiable
 from schemathesis import GenerationMode
 from schemathesis.checks import not_a_server_error
@@ -18,6 +20,8 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from admiral import Admiral
+from admiral.graph import build_graph
+from admiral.kb import build
 from admiral.serving.application import create_app
 from admiral.serving.service import Service, ServiceLimits
 from tests.admiral.serving.live_service import quick_config
@@ -30,32 +34,69 @@ CHECKS = [
 ]
 
 
+DOCUMENTS = Path(__file__).parents[3] / "admiral" / "data" / "demo" / "documents.jsonl"
+REQUESTS = 20_000
+LIMITS = ServiceLimits(places=8, claim_characters=300, deadline=60)
+
+
 @pytest.fixture(scope="module")
 def service(user_cache):
-    limits = ServiceLimits(places=8, claim_characters=300, deadline=60)
     config = quick_config(hops="1", max_hops=1, rerank_documents=2, top_k=5)
-    opened = Service({"demo": Admiral.from_pretrained(config=config)}, limits)
+    opened = Service({"demo": Admiral.from_pretrained(config=config)}, LIMITS)
     yield opened
     opened.close()
 
 
-@pytest.mark.parametrize("mode", list(GenerationMode), ids=str)
-def test_every_request_has_an_answer_of_the_schema(service, mode):
-    schema = schemathesis.openapi.from_asgi("/openapi.json", create_app(service))
-    statuses = {}
+@pytest.fixture(scope="module")
+def quick_service(user_cache, tmp_path_factory):
+    """Serve a knowledge base that has a graph without the model, so that requests take little."""
+    path = tmp_path_factory.mktemp("graph") / "kb"
+    build(DOCUMENTS, path, bm25="bm25s", progress=False)
+    build_graph(path, progress=False)
+    config = quick_config(
+        hops="1", max_hops=1, rerank_documents=1, top_k=2, generator=False, verifier=""
+    )
+    opened = Service({"kb": Admiral.from_pretrained(kb=str(path), config=config)}, LIMITS)
+    yield opened
+    opened.close()
 
+
+def send(service, mode, examples, statuses):
+    """Send this many requests to each operation, and count the statuses of each path."""
+    schema = schemathesis.openapi.from_asgi("/openapi.json", create_app(service))
     for result in schema.get_all_operations():
         operation = result.ok()
 
-        @settings(max_examples=4)
+        @settings(max_examples=examples, phases=[Phase.generate], database=None)
         @given(case=operation.as_strategy(generation_mode=mode))
         def check(case):
             response = case.call()
+            statuses[case.path][response.status_code] += 1
             case.validate_response(response, checks=CHECKS)
-            statuses.setdefault(case.path, set()).add(response.status_code)
 
         # Nothing can be wrong with requests that have no parameters.
         with suppress(Unsatisfiable):
             check()
+
+
+@pytest.mark.parametrize("mode", list(GenerationMode), ids=str)
+def test_every_request_has_an_answer_of_the_schema(service, mode):
+    statuses = defaultdict(Counter)
+    send(service, mode, 4, statuses)
     assert {"/v1/retrieve", "/v1/retrieve/stream", "/v1/prove", "/v1/graph"} <= statuses.keys()
     assert service.queue(None).taken == 0
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(7200)
+def test_20000_requests(quick_service):
+    """No 500, and no answer that the schema does not have; as many good requests as bad ones."""
+    statuses, examples = defaultdict(Counter), 100
+    while (sent := sum(map(Counter.total, statuses.values()))) < REQUESTS:
+        for mode in GenerationMode:
+            send(quick_service, mode, examples, statuses)
+        print(f"{sent} requests so far")
+    for path, counts in statuses.items():
+        print(path, dict(counts))
+    assert quick_service.queue(None).taken == 0
+    assert quick_service.ready

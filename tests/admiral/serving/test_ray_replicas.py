@@ -95,7 +95,8 @@ def test_no_accepted_request_is_lost_with_a_replica(environment, command):
 
 
 def test_a_missing_package_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "ray", None)
+    for module in ("ray", "ray.serve"):  # the latter was imported where Ray is installed
+        monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(AdmiralError, match=r"-m pip install 'ray\[serve\]<3,>=2.60'"):
         load_serve()
 

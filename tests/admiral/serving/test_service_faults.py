@@ -12,8 +12,8 @@ import psutil
 import pytest
 
 from admiral import Admiral
-from admiral.serving.access import timed_connections
 from admiral.serving.application import create_app
+from admiral.serving.bounded_server import timed_connections
 from admiral.serving.service import Service, ServiceLimits
 from tests.admiral.serving.live_service import EMMY, listening, quick_config
 from tests.admiral.serving.test_api import problem
@@ -54,7 +54,7 @@ def service(user_cache):
 @pytest.fixture
 def url(service):
     # Without a lifespan, the application does not close the service.
-    connections = timed_connections(LIMITS.read_seconds)
+    connections = timed_connections(LIMITS.read_seconds, 2000)
     with listening(create_app(service), lifespan="off", http=connections) as address:
         yield address
 

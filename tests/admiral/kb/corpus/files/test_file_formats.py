@@ -2,6 +2,7 @@
 
 import io
 import json
+import time
 import zipfile
 
 import docx
@@ -20,10 +21,12 @@ from admiral.kb.corpus.files.file_types import file_type, stem
 from admiral.kb.corpus.files.html_files import read_html
 from admiral.kb.corpus.files.manual_pages import read_manual_page
 from admiral.kb.corpus.files.markdown_files import read_markdown, read_notebook
-from admiral.kb.corpus.files.package_metadata import read_package_metadata
 from admiral.kb.corpus.files.pdf_files import read_pdf
 from admiral.kb.corpus.files.plain_text_files import read_plain_text
-from admiral.kb.corpus.files.restructuredtext_files import read_restructuredtext
+from admiral.kb.corpus.files.restructuredtext_files import (
+    read_package_metadata,
+    read_restructuredtext,
+)
 from admiral.kb.corpus.files.word_files import read_docx
 
 
@@ -107,6 +110,18 @@ def test_html_that_is_nested_deeply():
     assert extract(read_html, deep)[1] == [("", "Top"), ("", "Deep")]
     with pytest.raises(UnreadableFileError, match="nested too deeply"):
         extract(read_html, deep + "<div>" * 1_000_000)
+
+
+@pytest.mark.parametrize(
+    ("start", "count"),
+    [("<table><tr><td>", 8000), ("<div>", 15_000), ("<dl><dd>", 6000), ("<ul><li>", 6000)],
+)
+def test_time_of_nested_html_is_bounded(start, count):
+    """Tables of this depth took 8 s of processor time, blocks 3 s, when each looked at all."""
+    began = time.process_time()
+    sentences = extract(read_html, f"{start}Deep. " * count)[1]
+    assert time.process_time() - began < 1.5
+    assert sum(text.count("Deep.") for _, text in sentences) == count
 
 
 def pdf(*pages, title="", password=""):

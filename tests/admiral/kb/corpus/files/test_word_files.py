@@ -5,9 +5,11 @@ import zipfile
 
 import pytest
 
+from admiral.io.limited_reading import FileLimits, read_limited
 from admiral.kb.corpus.files.extraction import TextBuilder
 from admiral.kb.corpus.files.word_files import read_docx
 
+EXTRACT = "admiral.kb.corpus.readers.document_files:extract"
 TRANSITIONAL = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 STRICT = "http://purl.oclc.org/ooxml/wordprocessingml/main"
 STYLES = """
@@ -177,3 +179,15 @@ def test_tables():
     ]
     assert read(table(["Name:", "Orm"], ["Mouth:", "Isk Bay"])) == ["Name: Orm.", "Mouth: Isk Bay."]
     assert read(table(["Alone", "here"])) == ["Alone: here."]
+
+
+@pytest.mark.parametrize("span", [10**9, 10**30, 0, -1, "x"])
+def test_a_cell_says_that_it_spans_any_number_of_columns(span):
+    wide = f'<w:gridSpan w:val="{span}"/>'
+    written = table(["River", "May"], [("dry", wide)], ["Isk", "low"])
+    data = word(paragraph(run("Before.")) + written)
+    limits = FileLimits(seconds=2)
+    ((_, sentences, *_),) = read_limited(EXTRACT, data, limits, name="a.docx", source="")[
+        "documents"
+    ]
+    assert (sentences[0], sentences[-1]) == ("Before.", "River: Isk; May: low.")

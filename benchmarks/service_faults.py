@@ -1,0 +1,95 @@
+"""Faults under a service: a killed worker, a full disk, files cut off and replaced."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+
+_WINDOW = 15.0  # seconds
+_CUT = "titles.marisa"
+#: Fault in which a service is right to refuse requests by 503, until some seconds after it.
+CUT_OFF = "file cut off"
+RECOVERY = 10.0  # seconds
+
+
+def workers(process: psutil.Process) -> list[psutil.Process]:
+    """Return the replicas of a service; none if it works in its own process."""
+    found = []
+    for child in process.children(recursive=True):
+        with suppress(psutil.Error):
+            if (child.cmdline() or [""])[0].startswith("ray::ServeReplica"):
+                found.append(child)
+    return found
+
+
+class Faults:
+    """The faults of a service and of its knowledge base.
+
+    Parameters
+    ----------
+    process
+        The service.
+    kb
+        The knowledge base that it serves.
+    backup
+        A copy of it.
+    changing
+        Held by whoever changes the knowledge base.
+    """
+
+    def __init__(
+        self, process: psutil.Process, kb: Path, backup: Path, changing: threading.Lock
+    ) -> None:
+        self._process, self._kb, self._backup = process, kb, backup
+        self._changing, self._random = changing, random.Random(0)
+        self.kinds: dict[str, Callable[[], None]] = {
+            "disk full": self._fill_disk,
+            "kb replaced": self._replace_kb,
+            CUT_OFF: self._cut_off,
+        }
+        if workers(process):
+            self.kinds["worker killed"] = self._kill_worker
+
+    def _kill_worker(self) -> None:
+        if running := workers(self._process):
+            self._random.choice(running).kill()
+        time.sleep(_WINDOW)
+
+    def _fill_disk(self) -> None:
+        """No file of the service can grow, as on a full disk: that of its log neither."""
+        limited = [self._process, *workers(self._process)]
+        before = [(each, each.rlimit(psutil.RLIMIT_FSIZE)) for each in limited]
+        for each, (_, hard) in before:
+            each.rlimit(psutil.RLIMIT_FSIZE, (0, hard))
+        time.sleep(_WINDOW)
+        for each, limits in before:
+            with suppress(psutil.NoSuchProcess):
+                each.rlimit(psutil.RLIMIT_FSIZE, limits)
+
+    def _replace_kb(self) -> None:
+        """Restore the backup, as docs/backup.md does."""
+        restored, former = self._kb.with_name("restored"), self._kb.with_name("former")
+        with self._changing:
+            shutil.copytree(self._backup, restored)
+            self._kb.rename(former)
+            restored.rename(self._kb)
+        shutil.rmtree(former)
+        time.sleep(_WINDOW)
+
+    def _cut_off(self) -> None:
+        with self._changing:
+            file = self._kb / _CUT
+            whole = file.read_bytes()
+            os.truncate(file, 16)
+            time.sleep(_WINDOW)
+            restored = file.with_name("restored")
+            restored.write_bytes(whole)
+            restored.replace(file)
