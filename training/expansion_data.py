@@ -21,12 +21,13 @@ from pathlib import Path
 
 import click
 
-from admiral.citations.citation_file import read_wice
+from admiral.citations.citation_file import read_citations, read_wice
 from admiral.citations.citation_records import CitedClaim
 from admiral.citations.claim_context import ContextForm, claim_in_context
 from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, locate
 from admiral.kb.kb_paths import check_outside_folders
+from admiral.library import Library
 from admiral.records import Document
 from admiral.retrieval.mentions import base_title, find_mentions
 from admiral.storage.atomic_files import check_distinct_paths, check_output_path
@@ -115,6 +116,20 @@ def expansion_sample(claim: CitedClaim, title: str, context: ContextForm) -> Ret
     return RetrieveSample(claim_in_context(claim, context), (), 0, (gold,))
 
 
+def library_citations(paths: Iterable[Path], library: Library) -> Iterator[tuple[CitedClaim, str]]:
+    """Yield each claim of WAFER or other files with the title of its page, if one is known.
+
+    A title is that which the library has, or else that which the reference states.
+    """
+    for path in paths:
+        for claim in read_citations(path):
+            for citation in claim.citations:
+                source = library.source(citation.url) if citation.url else None
+                if title := (source.title if source is not None else "") or citation.title:
+                    yield claim, title
+                    break
+
+
 def titled_citations(paths: Iterable[Path]) -> Iterator[tuple[CitedClaim, str]]:
     """Yield each claim whose cited page has a title, and the title."""
     for path in paths:
@@ -140,18 +155,25 @@ def titled_citations(paths: Iterable[Path]) -> Iterator[tuple[CitedClaim, str]]:
     help="Training claims of WiCE with the text of the cited page; repeatable.",
 )
 @click.option(
+    "--citations",
+    multiple=True,
+    type=click.Path(path_type=Path, exists=True),
+    help="Claims of WAFER or `citations.jsonl`, whose pages are in --library; repeatable.",
+)
+@click.option("--library", metavar="DIR", help="Library of the pages of --citations.")
+@click.option(
     "--repeat",
     type=click.IntRange(min=1),
     default=8,
     show_default=True,
-    help="Copies of each claim of --wice.",
+    help="Copies of each claim of --wice and --citations.",
 )
 @click.option(
     "--hold-out",
     type=click.FloatRange(0, 1, max_open=True),
     default=0.0,
     show_default=True,
-    help="Share of the pages of --wice that is left out, and written to --held-out.",
+    help="Share of the pages of these that is left out, and written to --held-out.",
 )
 @click.option(
     "--held-out", type=click.Path(path_type=Path), help="File of the samples that are left out."
@@ -163,6 +185,8 @@ def main(
     name: str,
     count: int,
     wice: tuple[Path, ...],
+    citations: tuple[Path, ...],
+    library: str | None,
     repeat: int,
     hold_out: float,
     held_out: Path | None,
@@ -172,32 +196,38 @@ def main(
     """Write samples of query expansion to OUT (JSON Lines), the same for the same seed."""
     if bool(hold_out) != (held_out is not None):
         raise click.UsageError("--hold-out and --held-out need each other.")
+    if bool(citations) != (library is not None):
+        raise click.UsageError("--citations and --library need each other.")
     try:
         outputs = [out, *([held_out] if held_out else [])]
         for path in outputs:
             check_output_path(path)
             check_outside_folders(path, name)
-        check_distinct_paths(*outputs, *wice, *exclude)
-        excluded = {citation.page for path in exclude for citation in read_wice(path)}
+        check_distinct_paths(*outputs, *wice, *citations, *exclude)
+        excluded = {claim.page for path in exclude for claim in read_citations(path)}
         kept: list[tuple[CitedClaim, str]] = []
         left: list[tuple[CitedClaim, str]] = []
-        for claim, title in titled_citations(wice):
+        given = list(titled_citations(wice))
+        if library is not None:
+            with Library.open(library) as opened:
+                given += library_citations(citations, opened)
+        for claim, title in given:
             if claim.page not in excluded:
                 (left if is_held_out(claim.page, hold_out) else kept).append((claim, title))
-        citations = kept * repeat
+        cited = kept * repeat
         with KnowledgeBase.open(locate(name)) as kb:
             found = pseudo_citations(kb, seed, excluded=excluded)
-            citations += [(each.claim, each.source) for each in islice(found, count)]
+            cited += [(each.claim, each.source) for each in islice(found, count)]
         rng = random.Random(seed)
-        rng.shuffle(citations)
-        samples = [expansion_sample(*each, rng.choice(CONTEXTS)) for each in citations]
+        rng.shuffle(cited)
+        samples = [expansion_sample(*each, rng.choice(CONTEXTS)) for each in cited]
         written = write_samples(out, samples)
         if held_out:
             write_samples(held_out, (expansion_sample(*each, "sentence") for each in left))
     except AdmiralError as error:
         raise click.ClickException(str(error)) from error
     click.echo(
-        f"{out}: {written:,} samples, {len(kept) * repeat:,} of them of WiCE; "
+        f"{out}: {written:,} samples, {len(kept) * repeat:,} of them cited pages; "
         f"{len(left):,} held out",
         err=True,
     )

@@ -108,6 +108,14 @@ class ScoredSource:
 
 
 @dataclass(frozen=True, slots=True)
+class RankedSource:
+    """A source that the search has found, as it ranks among the others."""
+
+    url: str
+    score: float | None  # None unless it was verified
+
+
+@dataclass(frozen=True, slots=True)
 class CitationVerdict:
     """The verdict on a claim's citations."""
 
@@ -125,6 +133,10 @@ class CitationVerdict:
     together: ScoredSource | None = None
     # names of other references of the same sentence that support the claim, where its own do not
     supported_beside: tuple[str, ...] = ()
+    # found, ranking: with the setting `ranked`, the URLs of the search, best first, and these
+    # sources as they rank after verification; those that were not verified come last
+    found: tuple[str, ...] = ()
+    ranking: tuple[RankedSource, ...] = ()
 
     @property
     def best(self) -> ScoredSource | None:

@@ -132,7 +132,62 @@ class CitationConfig:
         bounds=_FROM_0,
     )
     sparse_passages: int = setting(
-        100, "Passages of the search, from which these sources are taken.", bounds=_COUNT
+        100, "Passages of each index, from which these sources are taken.", bounds=_COUNT
+    )
+    index: str = setting(
+        "bm25",
+        "Indexes that are searched.",
+        choices={
+            "bm25": "words",
+            "dense": "vectors of the library by `encoder`",
+            "both": "both",
+        },
+    )
+    fusion: str = setting(
+        "rrf",
+        "How the rankings of both indexes become one.",
+        choices={
+            "rrf": "by the sum of reciprocal ranks",
+            "union": "in turns, as the verifier orders them anyway, as in the paper",
+        },
+    )
+    encoder: str = setting(
+        "",
+        "Directory of the encoder of the library's vectors, trained by `training.dense_retriever`; "
+        "if empty, all-MiniLM-L6-v2.",
+        is_file=True,
+    )
+    query: str = setting(
+        "title",
+        "What the claim is searched with.",
+        choices={
+            "claim": "nothing",
+            "title": "the title of its page, as in the paper",
+            "section": "title and section",
+            "sentence": "the title and the sentence before",
+            "context": "the title and all sentences before",
+        },
+    )
+    expander: str = setting(
+        "",
+        "Directory of a model that writes the title of the page to cite, trained by "
+        "`training.retriever`; if empty, queries are not expanded.",
+        is_file=True,
+    )
+    expansion: str = setting(
+        "both",
+        "What is searched in the words of the library, with an `expander`.",
+        choices={
+            "claim": "the query as it is",
+            "title": "the title that is written",
+            "both": "query and title, as in the paper",
+        },
+    )
+    ranked: int = setting(
+        0,
+        "Sources of the search that records list, as found and as verified, for `admiral evaluate "
+        "citations`. As many are considered as candidates.",
+        bounds=_FROM_0,
     )
     k: int = setting(5, "Suggestions for each claim.", bounds=_COUNT)
     blocked_sites: str = setting(

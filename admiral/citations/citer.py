@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,6 +17,7 @@ from admiral.citations.citation_records import (
     CitationVerdict,
     CitedClaim,
     Finding,
+    RankedSource,
     ScoredSource,
     Status,
     best_source,
@@ -28,6 +30,7 @@ from admiral.citations.coverage_verifier import TermWeights
 from admiral.citations.covered_part import covered_claim
 from admiral.citations.decide import FAILING_TAG, DecisionRule, FindingRule
 from admiral.citations.open_scorer import open_scorer, open_weights
+from admiral.citations.open_search import open_search
 from admiral.citations.source_collections import (
     CandidateSearch,
     LoadedSources,
@@ -36,11 +39,9 @@ from admiral.citations.source_collections import (
     passage_texts,
 )
 from admiral.citations.source_judging import REASONS, SourceJudge, source_status
-from admiral.citations.source_search import SourceSearch
 from admiral.errors import AdmiralError
 from admiral.library import Library
 from admiral.library.canonical_urls import canonical, is_web
-from admiral.library.source_filters import SourceFilter, blocked_sites
 from admiral.library.source_records import Passage, Source
 
 # The sources whose passages the weights of stems come from; more change them little.
@@ -112,12 +113,7 @@ class Citer:
         try:
             search = None
             if config.suggest:
-                search = SourceSearch(
-                    opened,
-                    sparse=opened,
-                    filter=SourceFilter(blocked=blocked_sites(config.blocked_sites)),
-                    passages=config.sparse_passages,
-                )
+                search = open_search(opened, config)
             citer = cls.over(opened, library_stems(opened), config, search)
         except BaseException:
             opened.close()
@@ -208,7 +204,8 @@ class Citer:
         covered = [covered_claim(claim) for claim in claims]
         searched: list[tuple[str, tuple[str, ...]]] = [("", ())] * len(claims)
         if self._search is not None:
-            searched = self._search.candidates(covered, self._config.candidates)
+            count = max(self._config.candidates, self._config.ranked)
+            searched = self._search.candidates(covered, count)
         return [
             _Case(claim, own, tuple(self._status(claim, one) for one in claim.citations), urls, q)
             for claim, own, (q, urls) in zip(claims, covered, searched, strict=True)
@@ -267,7 +264,8 @@ class Citer:
             case.beside = tuple(name or url for url, name, one in names if one.supports)
 
     def _needs_candidates(self, case: _Case) -> bool:
-        return self._config.paper_rule or case.finding != "supported" or bool(case.claim.tags)
+        always = self._config.paper_rule or self._config.ranked > 0
+        return always or case.finding != "supported" or bool(case.claim.tags)
 
     def _judge_candidates(self, cases: Sequence[_Case]) -> None:
         """Judge the candidates that cover most of their claim."""
@@ -320,7 +318,18 @@ class Citer:
             seconds,
             case.together,
             case.beside,
+            case.found[: self._config.ranked],
+            _ranking(case)[: self._config.ranked],
         )
+
+
+def _ranking(case: _Case) -> tuple[RankedSource, ...]:
+    """Return the sources that were found, those that were verified first, by their scores."""
+    judged = {canonical(one.url): one.score for one in [*case.existing, *case.candidates]}
+    sources = [RankedSource(url, judged.get(canonical(url))) for url in case.found]
+    return tuple(
+        sorted(sources, key=lambda one: -math.inf if one.score is None else one.score, reverse=True)
+    )
 
 
 def _sentence(claim: CitedClaim) -> tuple[object, ...]:

@@ -17,6 +17,8 @@ from proofs.drafting.chunking import chunk
 from proofs.judges.fitted_weights import fields, number, numbers
 from proofs.logic.words import has_content, word_spans
 
+_SEVERAL = 3  # words
+
 #: The features of a word. Each is explained where it is computed.
 WORD_FEATURES = (
     "content",
@@ -68,6 +70,8 @@ class MissingWords:
     def spans(self, claim: str, passages: Sequence[Passage], best: int) -> tuple[str, ...]:
         """Return the parts of a claim that its source lacks, surest first, without punctuation.
 
+        One or two common words are no part: sources often have others for them.
+
         `best`: position of the best passage.
         """
         words = word_spans(claim)
@@ -75,9 +79,19 @@ class MissingWords:
         found: list[tuple[float, str]] = []
         for run in marked_runs(scores):
             text = claim[words[run[0]][0] : words[run[-1]][1]].strip(" ,.;:()")
-            if has_content(text):
+            if has_content(text) and _is_telling(text, begins=not run[0]):
                 found.append((max(scores[at] for at in run), text))
         return tuple(text for _, text in sorted(found, key=lambda one: -one[0]))
+
+
+def _is_telling(text: str, *, begins: bool) -> bool:
+    """Return whether a text has a name or a number, or else several words.
+
+    `begins`: whether it begins its claim, where any word has a capital.
+    """
+    words = text.split()
+    names = [word for word in words[begins:] if word[0].isupper()]
+    return len(words) >= _SEVERAL or bool(names) or any(map(str.isdigit, text))
 
 
 def marked_runs(scores: Sequence[float]) -> list[range]:

@@ -50,6 +50,8 @@ def claim_query(claim: CitedClaim, form: QueryForm) -> str:
 RRF_CONSTANT = 60
 
 Fusion = Literal["union", "rrf"]
+#: What a generated title does to a query: nothing, it stands beside the query, or in its place.
+Expansion = Literal["claim", "both", "title"]
 
 
 def best_passages(found: Sequence[ScoredPassage]) -> list[ScoredPassage]:
@@ -103,6 +105,14 @@ class PassageIndex(Protocol):
         ...
 
 
+class Titles(Protocol):
+    """Writes titles of pages that claims may cite."""
+
+    def titles(self, claims: Sequence[CitedClaim]) -> list[str]:
+        """Return a title for each claim; empty if there is none."""
+        ...
+
+
 class SourceTexts(Protocol):
     """Sources by URL, such as a library."""
 
@@ -116,7 +126,8 @@ class SourceSearch:
 
     `sparse`, `dense`: indexes that are searched; None for none. `fusion`: how both rankings of
     pages become one: by reciprocal ranks (``rrf``), or in turns (``union``). `filter`: which
-    sources are left out.
+    sources are left out. `expander`, `expansion`: writes titles, and what they do to the query of
+    the sparse index; the dense one is searched for the claim.
     """
 
     def __init__(
@@ -129,11 +140,14 @@ class SourceSearch:
         fusion: Fusion = "rrf",
         filter: SourceFilter | None = None,
         passages: int = PASSAGES,
+        expander: Titles | None = None,
+        expansion: Expansion = "both",
     ) -> None:
         self._texts, self._sparse, self._dense = texts, sparse, dense
         self._form = form or QueryForm()
         self._fuse = union if fusion == "union" else reciprocal_rank_fusion
         self._filter, self._passages = filter or SourceFilter(), passages
+        self._expander, self._expansion = expander, expansion
 
     def search(self, claims: Sequence[CitedClaim], k: int) -> list[list[ScoredPassage]]:
         """Return the best passage of each of the `k` best sources for each claim."""
@@ -156,15 +170,25 @@ class SourceSearch:
     def _search(
         self, claims: Sequence[CitedClaim], k: int
     ) -> list[tuple[str, list[ScoredPassage]]]:
-        queries = [claim_query(claim, self._form) for claim in claims]
+        plain = [claim_query(claim, self._form) for claim in claims]
+        queries = self._expanded(claims, plain)
         rankings = [
-            index.search(queries, self._passages)
-            for index in (self._sparse, self._dense)
+            index.search(own, self._passages)
+            for index, own in ((self._sparse, queries), (self._dense, plain))
             if index is not None
         ]
         return [
             (query, self._allowed(claim, self._fuse([ranking[n] for ranking in rankings]), k))
             for n, (claim, query) in enumerate(zip(claims, queries, strict=True))
+        ]
+
+    def _expanded(self, claims: Sequence[CitedClaim], queries: list[str]) -> list[str]:
+        if self._expander is None or self._expansion == "claim":
+            return queries
+        alone = self._expansion == "title"
+        rows = zip(queries, self._expander.titles(claims), strict=True)
+        return [
+            (title if alone else f"{query} {title}") if title else query for query, title in rows
         ]
 
     def _allowed(

@@ -30,9 +30,12 @@ _DIGITS = 6
 
 
 def verdict_record(verdict: CitationVerdict) -> dict[str, Any]:
-    """Return the record of a verdict; scores are rounded to 6 digits."""
+    """Return the record of a verdict; scores are rounded to 6 digits.
+
+    `found` and `ranking` are there if the verdict has them.
+    """
     claim = verdict.claim
-    return {
+    record = {
         "id": claim.id,
         "page": claim.page,
         "claim": claim.claim,
@@ -56,6 +59,12 @@ def verdict_record(verdict: CitationVerdict) -> dict[str, Any]:
         "warnings": list(verdict.warnings),
         "seconds": round(verdict.seconds, 3),
     }
+    if verdict.found:
+        record["found"] = list(verdict.found)
+        record["ranking"] = [
+            {"url": one.url, "score": _rounded(one.score)} for one in verdict.ranking
+        ]
+    return record
 
 
 def suggestion_record(rank: int, source: ScoredSource, existing: float | None) -> dict[str, Any]:
@@ -123,7 +132,7 @@ def recorded_citation_settings(config: CitationConfig, library: str) -> dict[str
     """
     runtime = RetrievalConfig(device=config.device, precision=config.precision)
     settings = config.settings() | {"precision": choose_precision(runtime)}
-    named = ("classifier", "weights", "blocked_sites")
+    named = ("classifier", "weights", "blocked_sites", "expander", "encoder")
     files = {key: identity(settings[key]) for key in named if settings[key]}
     return {**settings, **files, "library": identity(library), "version": admiral.__version__}
 

@@ -209,7 +209,7 @@ def _print_text(result: Evaluation, notes: Sequence[str], table: str) -> None:
 
 
 @click.command("citations", short_help="Evaluate verdicts on citations.")
-@click.option("--gold", type=_FILE, required=True, help="Claims of WiCE with labels.")
+@click.option("--gold", type=_FILE, required=True, help="Claims of WiCE with labels, or WAFER's.")
 @click.option(
     "--predictions", type=_FILE, required=True, help="Verdicts of `admiral verify-citation`."
 )
@@ -219,11 +219,28 @@ def evaluate_citations_command(gold: Path, predictions: Path, as_json: bool) -> 
 
     Claims whose source was not checked have no score; they are counted apart and never count as
     flagged.
+
+    With WAFER's records, it evaluates how high the cited page ranks (P@1, SR@5, 20, 100 and 200, in
+    featured and other articles), before and after verification, and how many of the lowest scores
+    are citations that editors have tagged as failing. The verdicts need `--set ranked=200`.
     """
     from admiral.citations.citation_file import WICE_LABELS, read_wice
     from admiral.citations.verdict_file import read_verdicts
+    from admiral.citations.wafer_file import holds_wafer, read_wafer
     from admiral.evaluation.citation_evaluation import evaluate_citations
+    from admiral.evaluation.wafer_evaluation import (
+        evaluate_wafer,
+        evaluation_lines,
+        evaluation_record,
+    )
 
+    if holds_wafer(gold):
+        ranked = evaluate_wafer(read_wafer(gold), read_verdicts(predictions))
+        if as_json:
+            click.echo(json.dumps(evaluation_record(ranked), indent=1))
+        else:
+            click.echo("\n".join(evaluation_lines(ranked)))
+        return
     result = evaluate_citations(read_wice(gold), read_verdicts(predictions))
     if as_json:
         record = {

@@ -35,8 +35,9 @@ _json = click.option("--json", "as_json", is_flag=True, help="Print JSON records
 _wait = click.option("--wait", is_flag=True, help="Wait for another writer instead of failing.")
 _dense = click.option(
     "--dense",
-    type=click.Choice(["minilm"]),
-    help="Encoder of the vectors of passages; about 390 bytes a passage.",
+    metavar="minilm|DIR",
+    help="Encoder of the vectors of passages, all-MiniLM-L6-v2 or a directory; about 390 bytes a "
+    "passage.",
 )
 
 
@@ -119,7 +120,7 @@ def build_command(
     from admiral.library.readers import SourceFiles
 
     files = SourceFiles(sources, format=format, base_url=base_url, skip_bad=skip_bad, limits=limits)
-    report = build_library(library, files, encoder=_encoder() if dense else None, **options)
+    report = build_library(library, files, encoder=_encoder(dense) if dense else None, **options)
     if as_json:
         counts = {"bad": files.bad, "over_limits": files.over_limits}
         click.echo(json.dumps({**asdict(report), "path": str(report.path), **counts}))
@@ -192,10 +193,13 @@ def remove_command(
 
 @library_command.command("embed")
 @_library
+@_dense
 @_wait
 @progress_option
 @_json
-def embed_command(library: str, wait: bool, progress: bool, as_json: bool) -> None:
+def embed_command(
+    library: str, dense: str | None, wait: bool, progress: bool, as_json: bool
+) -> None:
     """Store the vectors of all passages that have none, for dense retrieval."""
     from admiral.graph import keeping_graph
     from admiral.kb import embed
@@ -203,7 +207,7 @@ def embed_command(library: str, wait: bool, progress: bool, as_json: bool) -> No
     from admiral.library import LibraryChange
 
     counts = read_manifest(Path(library)).counts  # before a model is loaded
-    encoder = _encoder()
+    encoder = _encoder(dense or "minilm")
     with keeping_graph(library, progress=progress):
         done = embed(library, encoder, wait=wait, progress=progress)
     report = LibraryChange(
@@ -275,7 +279,7 @@ def search_command(query: str, library: str, count: int, dense: str | None, as_j
 
     text = checked_text(query, "QUERY")
     with Library.open(library) as opened:
-        index = opened.dense(_encoder()) if dense else opened
+        index = opened.dense(_encoder(dense)) if dense else opened
         (found,) = index.search([text], count)
     if not found:
         raise AdmiralError(f"{library}: no passage has any of these words. Use others")
@@ -300,11 +304,12 @@ def migrate_command(old: str, new: str, overwrite: bool, progress: bool, as_json
     print_report(report, as_json, line, {})
 
 
-def _encoder() -> SentenceEncoder:
+def _encoder(name: str) -> SentenceEncoder:
     from admiral.config import RetrievalConfig
     from admiral.retrieval.stage_assembly import build_passage_encoder
 
-    return build_passage_encoder(RetrievalConfig())
+    directory = None if name == "minilm" else Path(name)
+    return build_passage_encoder(RetrievalConfig(), directory)
 
 
 def _sources_json(facts: KbInfo) -> dict[str, Any]:

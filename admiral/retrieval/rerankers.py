@@ -60,7 +60,8 @@ class MeanPoolingEncoder:
       it (see `trie.model.packed_encoder`).
     - `batch_tokens`: maximum number of padded tokens in a batch on a GPU; inputs on a CPU are not
       padded.
-    - `max_tokens`: number of tokens of a text that are read, with the two special tokens.
+    - `max_tokens`: number of tokens of a text that are read, with the two special tokens; fewer
+      if the encoder has fewer positions.
     """
 
     def __init__(
@@ -77,12 +78,13 @@ class MeanPoolingEncoder:
 
         from trie.model.seq2seq import quiet_transformers
 
-        self._directory, self._name, self._max_tokens = directory, name, max_tokens
+        self._directory, self._name = directory, name
         products = linear_group_type(dtype, torch.device(device))
         with quiet_transformers():
             tokenizer = AutoTokenizer.from_pretrained(directory, local_files_only=True)
             self.model = AutoModel.from_pretrained(directory, local_files_only=True)
         self.model.to(device).eval()
+        self._max_tokens = max_tokens = min(max_tokens, self.model.config.max_position_embeddings)
         # Configured once: several threads may use a tokenizer, but not while one configures it.
         self._tokenizer = Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
         self._tokenizer.enable_truncation(max_tokens)

@@ -336,12 +336,22 @@ def build_sentence_encoder(config: RetrievalConfig) -> MeanPoolingEncoder:
     return MeanPoolingEncoder(minilm_directory(), MINILM, device=device, dtype=dtype)
 
 
-def build_passage_encoder(config: RetrievalConfig) -> MeanPoolingEncoder:
-    """Build the encoder of the passages of a library, which are longer than sentences."""
+def build_passage_encoder(
+    config: RetrievalConfig, directory: Path | None = None
+) -> MeanPoolingEncoder:
+    """Build the encoder of the passages of a library, which are longer than sentences.
+
+    `directory`: of the encoder; all-MiniLM-L6-v2 by default. Raises AdmiralError if there is none.
+    """
+    if directory is not None and not (directory / "model.safetensors").is_file():
+        raise AdmiralError(
+            f"{directory}: there is no model.safetensors. Give the directory of an encoder with "
+            "mean pooling, as training.dense_retriever writes it"
+        )
+    place = minilm_directory() if directory is None else directory
+    name = MINILM if directory is None else directory.name
     device, dtype = choose_device(config.device), choose_dtype(config)
-    return MeanPoolingEncoder(
-        minilm_directory(), MINILM, device=device, dtype=dtype, max_tokens=PASSAGE_TOKENS
-    )
+    return MeanPoolingEncoder(place, name, device=device, dtype=dtype, max_tokens=PASSAGE_TOKENS)
 
 
 def build_reranker(

@@ -26,6 +26,7 @@ from tests.docs.code_blocks import (
     commands,
     runnable,
 )
+from training.cited_pages.em_settings import EmConfig
 from training.multitask.multitask_settings import TrainConfig
 from training.verification.verifier_settings import VerifierConfig
 
@@ -109,6 +110,8 @@ def _check(words):
         settings = TrainConfig if module in TRAINING else RetrievalConfig
         if module == "training.verifier":
             settings = VerifierConfig
+        elif module in ("training.source_verifier", "training.dense_retriever"):
+            settings = EmConfig
         command, arguments = _subcommand(importlib.import_module(module).main, arguments)
         _check_options(command, arguments, _names(settings))
     else:

@@ -17,6 +17,7 @@ from admiral.evaluation.tasks import EVALUATION_TASKS
 from admiral.gold import GoldClaim, Label
 from tests.admiral.evaluation.small_runs import answer, pairs
 from tests.docs.code_blocks import GENERATED, OF_EXPERIMENTS, PAGES, ROOT
+from training.cited_pages.em_settings import EmConfig
 from training.multitask.multitask_settings import TrainConfig
 from training.verification.verifier_settings import VerifierConfig
 
@@ -72,7 +73,7 @@ def test_every_page_is_in_the_navigation():
 @pytest.mark.parametrize("page", WRITTEN, ids=lambda page: page.name)
 def test_settings_in_prose_exist(page):
     """Those of code blocks are checked with their command."""
-    configs = (RetrievalConfig, CitationConfig, TrainConfig, VerifierConfig)
+    configs = (RetrievalConfig, CitationConfig, TrainConfig, VerifierConfig, EmConfig)
     known = {field.name for config in configs for field in fields(config)}
     named = re.findall(r"--set\s(\w+)=", page.read_text(encoding="utf-8"))
     assert set(named) - known - OF_EXPERIMENTS - {"KEY"} == set()

@@ -11,6 +11,7 @@ from admiral.errors import RecordError
 from admiral.io.streams import json_objects
 from admiral.kb.corpus.readers.json_records import nested_paragraphs
 from admiral.library.canonical_urls import canonical, names_source
+from admiral.library.readers.sphere_lines import joined_passages
 from admiral.library.readers.web_files import PageReader
 from admiral.library.source_records import Source
 
@@ -31,10 +32,11 @@ def wice_url(record_id: str) -> str:
 def read_source_lines(path: Path, reader: PageReader) -> Iterator[Source | RecordError]:
     """Yield the sources of a file, bad records as `RecordError`.
 
-    The passages of a page in WAFER's provenance become one source, in the order of the file.
+    The passages of a page in WAFER's provenance become one source, in the order of the file, and so
+    do the lines of Sphere that are passages of one page.
     """
     wafer: dict[str, list[dict[str, Any]]] = {}
-    for item in json_objects(path):
+    for item in joined_passages(json_objects(path), str(path)):
         if isinstance(item, RecordError):
             yield item
             continue

@@ -28,10 +28,18 @@ def test_nothing_is_missing_from_a_sentence_of_the_source():
 
 
 def test_the_surest_part_comes_first():
-    claim = "The Eastern Bridge, opened in 1932 by Zoe Quill of Zanzibar, is 320 metres wide."
-    spans = MISSING.spans(claim, PASSAGES, 0)
-    assert len(spans) > 1
-    assert "Zanzibar" in spans[0]
+    claim = (
+        "The Eastern Bridge was built by Zoe Quill, and it was opened in 1940 by Governor Ada Lane."
+    )
+    assert MISSING.spans(claim, PASSAGES, 0) == ("Zoe Quill", "1940")
+
+
+def test_one_or_two_common_words_are_no_part():
+    assert MISSING.spans("The Eastern Bridge is 320 metres wide.", PASSAGES, 0) == ()
+    words = MISSING.scores(
+        claim := "The Eastern Bridge is 320 metres wide.", word_spans(claim), PASSAGES, 0
+    )
+    assert max(words) > 0
 
 
 def test_neighbours_make_one_span():

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from admiral.library import Passage, ScoredPassage
 from benchmarks.citation_retrieval import page_rank
-from benchmarks.em_losses import STRATEGIES, em_loss, positive_weights
 from benchmarks.projection_fit import (
     ProjectionSettings,
     RetrievalExample,
@@ -18,6 +17,7 @@ from benchmarks.projection_fit import (
     fit_projection,
     project,
 )
+from training.cited_pages.em_losses import STRATEGIES, em_loss, positive_weights
 
 _SCORES = st.lists(st.floats(-8, 8), min_size=1, max_size=5)
 

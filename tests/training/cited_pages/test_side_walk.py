@@ -1,0 +1,246 @@
+"""From the demo in WAFER's and Sphere's form to each table of docs/side.md, with tiny models."""
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from admiral.citations.citation_settings import CitationConfig
+from admiral.citations.title_writer import TitleWriter
+from admiral.citations.verdict_file import read_verdicts, write_verdicts
+from admiral.citations.wafer_file import read_wafer
+from admiral.cli.evaluate import evaluate_citations_command
+from admiral.errors import AdmiralError
+from admiral.library import Library, build_library
+from admiral.library.readers import SourceFiles
+from admiral.models.checkpoint import load_checkpoint
+from admiral.storage.declared_settings import settings_tables
+from tests.proofs.verifier.tiny_classifier import write_classifier_directory
+from tests.training.tiny import SHORT_RUN, same_weights
+from training.citation_pairs import cited_passages
+from training.citation_pairs import main as write_pairs
+from training.cited_pages.em_encoder import train_dense_retriever
+from training.cited_pages.em_settings import EmConfig, load_em_config
+from training.cited_pages.em_verifier import train_source_verifier
+from training.data.cited_passages import (
+    CitedPassages,
+    read_cited_passages,
+    write_cited_passages,
+)
+from training.expansion_data import library_citations
+
+ROOT = Path(__file__).parents[3]
+DEMO = ROOT / "admiral" / "data" / "citations"
+WAFER = DEMO / "wafer.jsonl"
+QUICK = CitationConfig(
+    verifier="coverage", min_words=1, ranked=200, verify_candidates=0, device="cpu"
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("side")
+
+
+@pytest.fixture(scope="module")
+def library(folder):
+    build_library(folder / "sphere", SourceFiles([DEMO / "sphere.jsonl"]), words=100, stride=100)
+    return folder / "sphere"
+
+
+@pytest.fixture(scope="module")
+def pairs(folder, library):
+    out = folder / "pairs.jsonl"
+    result = CliRunner().invoke(
+        write_pairs, [str(out), "--citations", str(WAFER), "--library", str(library)]
+    )
+    assert result.exit_code == 0, result.output
+    assert re.search("72 claims, 41 left out: tagged as failing", result.output)
+    return out
+
+
+@pytest.fixture(scope="module")
+def start(folder):
+    return write_classifier_directory(folder / "start", labels=())
+
+
+def settings(start, pairs, out, **others):
+    return EmConfig(
+        start=str(start),
+        pairs=str(pairs),
+        dev=str(pairs),
+        out=str(out),
+        max_length=48,
+        **{**SHORT_RUN, "eval_every": 6, **others},
+    )
+
+
+def evaluated(predictions, *options):
+    result = CliRunner().invoke(
+        evaluate_citations_command,
+        ["--gold", str(WAFER), "--predictions", str(predictions), *options],
+    )
+    if isinstance(result.exception, AdmiralError):
+        raise result.exception
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def verified(folder, library, **changes):
+    out = folder / f"{'-'.join(map(str, changes)) or 'plain'}.jsonl"
+    claims = [each.claim for each in read_wafer(WAFER)]
+    write_verdicts(out, library, replace(QUICK, **changes), claims, overwrite=True, quiet=True)
+    return out
+
+
+def test_lines_of_sphere_are_pages(library):
+    lines = [json.loads(line) for line in (DEMO / "sphere.jsonl").read_text().splitlines()]
+    with Library.open(library) as opened:
+        sources = list(opened.sources())
+        assert {source.url for source in sources} == {line["url"] for line in lines}
+        words = sum(len(source.text.split()) for source in sources)
+        assert words == sum(len(line["raw"].split()) for line in lines)
+
+
+def test_rankings_and_failures(folder, library):
+    out = verified(folder, library)
+    record = json.loads(evaluated(out, "--json"))
+    assert record["claims"] == {"featured": 36, "other": 36, "all": 72}
+    assert (record["failed"], record["good"], record["not_scored"]) == (41, 36, 0)
+    rows = {(row["ranking"], row["group"]): row for row in record["rankings"]}
+    assert rows["verified", "all"]["P@1"] > 0.9
+    for row in rows.values():
+        values = [row[name] for name in ("P@1", "SR@5", "SR@20", "SR@100", "SR@200")]
+        assert values == sorted(values)
+    assert record["curves"]["score"]["auroc"] > 0.8
+    text = evaluated(out)
+    assert re.search(r"verified +all +72 +\d", text)
+    assert "41 failed, 36 of featured articles" in text
+
+
+def test_an_encoder_is_trained_and_searched_with(folder, library, pairs, start):
+    config = settings(start, pairs, folder / "encoder", strategy="soft", lr=1e-3)
+    train_dense_retriever(config)
+    card = (folder / "encoder" / "README.md").read_text()
+    assert "accuracy" in card
+    assert "changed" in card
+    out = folder / "dense"
+    from admiral.citations.open_search import open_encoder
+
+    encoder = open_encoder(CitationConfig(encoder=config.out, device="cpu", precision="fp32"))
+    files = SourceFiles([DEMO / "sphere.jsonl"])
+    build_library(out, files, words=100, stride=100, encoder=encoder)
+    changes = {"encoder": config.out, "index": "both", "fusion": "union", "precision": "fp32"}
+    both = read_verdicts(verified(folder, out, **changes))
+    dense = read_verdicts(verified(folder, out, **{**changes, "index": "dense"}))
+    name = next(iter(both))
+    assert set(dense[name]["found"]) <= set(both[name]["found"])
+    assert dense[name]["found"] != both[name]["found"]
+    with pytest.raises(AdmiralError, match="vectors"):
+        verified(folder, library, **changes)
+
+
+def test_a_verifier_is_trained_and_verified_with(folder, library, pairs, start):
+    config = settings(start, pairs, folder / "verifier", lr=1e-2, head_lr=1e-2, steps=24)
+    train_source_verifier(config)
+    changes = {"verifier": "cross-encoder", "classifier": config.out, "aggregate": "max"}
+    out = verified(folder, library, **changes, verify_candidates=2)
+    record = next(iter(read_verdicts(out).values()))
+    scores = [each["score"] for each in record["ranking"]]
+    scored = [score for score in scores if score is not None]
+    assert scored == sorted(scored, reverse=True)
+    assert scores[: len(scored)] == scored
+    # Another strategy is another model, and a run goes on where it was stopped.
+    other = replace(config, out=str(folder / "other"), strategy="first")
+    train_source_verifier(replace(other, steps=12))
+    train_source_verifier(other)
+    assert not same_weights(other, config)
+
+
+@pytest.mark.parametrize("train", [train_dense_retriever, train_source_verifier])
+@pytest.mark.parametrize("strategy", ["hard", "soft"])
+def test_the_passage_of_the_cited_page_is_learned(folder, start, train, strategy):
+    towns = ("Rome", "Paris", "Oslo", "Bern")
+    items = [
+        CitedPassages(
+            town,
+            town,
+            f"{town} is a city",
+            f"{town} is a city",
+            (("", "never on the rivers"), ("", f"{town} is the capital")),
+            tuple(("", f"{other} is the capital") for other in towns if other != town),
+        )
+        for town in towns
+    ]
+    pairs = folder / "towns.jsonl"
+    assert write_cited_passages(pairs, items) == 4
+    out = folder / f"{train.__name__}-{strategy}"
+    config = settings(start, pairs, out, strategy=strategy, shared_negatives=False, dropout=0.0)
+    train(replace(config, lr=1e-2, head_lr=1e-2, steps=60, eval_every=0, save_every=60))
+    assert re.search(r"\| accuracy \| 1(\.0*)? \|", (out / "README.md").read_text())
+
+
+def test_pairs_hold_passages_of_the_cited_page_and_of_others(library, pairs):
+    gold = {each.claim.id: each.claim for each in read_wafer(WAFER)}
+    with Library.open(library) as opened:
+        for item in read_cited_passages(pairs):
+            (url,) = (one.url for one in gold[item.id].citations)
+            own = [(one.title, one.text) for one in opened.passages(url)]
+            assert list(item.positives) == own[:8]
+            assert not set(item.negatives) & set(own)
+            assert 1 <= len(item.negatives) <= 8
+        few = cited_passages(opened, list(gold.values())[:4], positives=1, retrieved=1, drawn=0)
+        assert all(len(one.positives) == len(one.negatives) == 1 for one in few)
+
+
+def test_titles_are_written_for_queries(library, folder):
+    claims = [each.claim for each in read_wafer(WAFER)][:3]
+    titles = TitleWriter(load_checkpoint("mini")).titles(claims)
+    assert len(titles) == 3
+    assert all("[" not in title for title in titles)
+    assert any(titles)
+    by_title, both = (
+        read_verdicts(verified(folder, library, expander="mini", expansion=name))
+        for name in ("title", "both")
+    )
+    for claim, title in zip(claims, titles, strict=True):
+        assert by_title[claim.id]["query"] == (title or both[claim.id]["query"])
+        assert both[claim.id]["query"].endswith(title)
+        assert claim.claim in both[claim.id]["query"]
+
+
+def test_titles_of_cited_pages_are_samples_of_the_expander(library):
+    with Library.open(library) as opened:
+        found = list(library_citations([WAFER], opened))
+    assert len(found) == 113
+    assert ("Krakatoa, August 1883") in {title for _, title in found}
+
+
+def test_errors(folder, library, pairs, start):
+    out = folder / "no-ranking.jsonl"
+    claims = [each.claim for each in read_wafer(WAFER)]
+    config = replace(QUICK, ranked=0, suggest=False)
+    write_verdicts(out, library, config, claims, quiet=True)
+    with pytest.raises(AdmiralError, match=r"has no ranking. Verify .* --set ranked=200"):
+        evaluated(out)
+    with pytest.raises(AdmiralError, match=r"pairs.jsonl:1.*positives"):
+        bad = folder / "bad"
+        bad.mkdir()
+        record = json.loads(pairs.read_text().splitlines()[0]) | {"positives": [["a"]]}
+        (bad / "pairs.jsonl").write_text(json.dumps(record))
+        read_cited_passages(bad / "pairs.jsonl")
+    with pytest.raises(AdmiralError, match=r"there is no config.json"):
+        train_source_verifier(settings(folder, pairs, folder / "none"))
+
+
+def test_the_shipped_settings_are_valid_and_documented():
+    """To update the page, paste the expected text."""
+    for name in ("verifier", "dense"):
+        found = load_em_config(ROOT / "configs" / f"paper-side-{name}.yaml")
+        assert found.out == f"runs/paper-side-{name}"
+    _, _, documented = (ROOT / "docs" / "side.md").read_text().partition("\n## Settings\n")
+    tables = settings_tables(EmConfig, lambda name: None)
+    assert documented == tables.replace("\n## ", "\n### ")
