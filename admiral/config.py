@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from admiral.errors import AdmiralError
-from admiral.storage.bundled_names import VERIFIER
+from admiral.storage import VERIFIER
 from admiral.storage.declared_settings import declared_settings, documented, setting, value_problems
 
 # Larger numbers are typing errors, and too much for torch, Java or 32-bit integers.
@@ -41,6 +41,25 @@ class RetrievalConfig:
         section="Model and knowledge base",
         pattern=".+",
         format="a name or a directory",
+    )
+    retriever_models: str = setting(
+        "",
+        "Checkpoints of the hop retriever, separated by commas: for the first hop, the second, and "
+        "so on; the last one serves all later hops. If empty, `model`.",
+    )
+    title_model: str = setting(
+        "",
+        "Checkpoint that generates titles from the claim alone, for the first stage. If empty, "
+        "`model`.",
+        is_file=True,
+    )
+    reranker_model: str = setting(
+        "", "Checkpoint of the cross-encoder. If empty, `model`.", is_file=True
+    )
+    prover: str = setting(
+        "",
+        "Checkpoint of the judges `generated` and `classifier`. If empty, `model`.",
+        is_file=True,
     )
     kb: str = setting(
         "demo",
@@ -112,6 +131,12 @@ class RetrievalConfig:
         "passages that share rare words with the claim or the evidence are taken.",
         bounds=_COUNT,
     )
+    cross_encoder_tokens: int = setting(
+        256,
+        "Tokens of an input of the cross-encoder, at most those that its checkpoint reads; longer "
+        "documents are read in parts.",
+        bounds=(32, 100_000),
+    )
     rerank_characters: int = setting(
         32_000,
         "Characters of long documents, those of more than 40 sentences, that are reranked at a hop "
@@ -131,7 +156,8 @@ class RetrievalConfig:
     )
     graph: str | bool = setting(
         "auto",
-        "Use the graph of mentions, which `admiral index --graph` and `admiral graph build` make. "
+        "Use the graph of mentions, which `admiral index` makes of 10,000 or more documents, and "
+        "`admiral graph build` of any. "
         "Documents that are close in it to the claim become candidates of the first stage; those "
         "that are close to the evidence are candidates of the next hop, and are ranked higher.",
         choices={
@@ -167,10 +193,12 @@ class RetrievalConfig:
         "combined",
         "Reranker of sentences.",
         choices={
-            "combined": "the three others together",
+            "combined": "the next three together",
             "cross-encoder": "the checkpoint, which reads the claim with the sentences",
             "similarity": "embeddings of all-MiniLM-L6-v2; needs no training",
             "bm25": "BM25 among the sentences; needs no training",
+            "pointwise": "a seq2seq model that answers true or false for each sentence, such as "
+            "monoT5, in `reranker_model`; slow",
         },
     )
     judge: str = setting(
@@ -371,6 +399,9 @@ FILE_SETTINGS = tuple(each.name for each in declared_settings(RetrievalConfig) i
 def load_config(path: Path | None = None, overrides: Sequence[str] = ()) -> RetrievalConfig:
     """Return checked settings from a file and overrides.
 
+    Raises AdmiralError for an unreadable file, an unknown key, a value of the wrong type or out of
+    range; the message names the file (or the override) and the key.
+
     Parameters
     ----------
     path
@@ -382,12 +413,6 @@ def load_config(path: Path | None = None, overrides: Sequence[str] = ()) -> Retr
     -------
     RetrievalConfig
         The settings.
-
-    Raises
-    ------
-    AdmiralError
-        For an unreadable file, an unknown key, a value of the wrong type or out of range; the
-        message names the file (or the override) and the key.
     """
     # Imported here, like below: OmegaConf takes longer than all else that `--help` needs.
     from admiral.storage.yaml_settings import read_settings

@@ -18,19 +18,26 @@ from admiral.io.claims import ReadyStream
 from admiral.io.text_cleaning import clean_text
 from admiral.kb import KnowledgeBase, locate
 from admiral.kb.origins import with_origins
-from admiral.models.checkpoint import Checkpoint, load_checkpoint
-from admiral.models.devices import choose_device, choose_dtype, precision_of
-from admiral.protocols import Stages
+from admiral.models.checkpoint import (
+    Checkpoint,
+    choose_device,
+    choose_dtype,
+    load_checkpoint,
+    precision_of,
+)
+from admiral.protocols import OnTiming, Stages, timed, timing_stages
 from admiral.records import Claim, Document, Hop, RetrievalResult, as_claim, check_claims
+from admiral.retrieval.document_ranking import build_result
 from admiral.retrieval.hop_loop import HopLoop
-from admiral.retrieval.proving import judge_evidence
-from admiral.retrieval.result import build_result
-from admiral.retrieval.stage_assembly import build_stages
+from admiral.retrieval.stage_assembly import build_stages, judge_evidence
 from admiral.retrieval.state import SearchState
-from admiral.scheduling.async_retrieval import AsyncRetrieval, ReferenceCount
-from admiral.scheduling.batch_scheduler import BatchScheduler, using_torch_threads
-from admiral.scheduling.memory import trim_heap
-from admiral.stage_timing import OnTiming, timed, timing_stages
+from admiral.scheduling import (
+    AsyncRetrieval,
+    BatchScheduler,
+    ReferenceCount,
+    trim_heap,
+    using_torch_threads,
+)
 from proofs import Judgement
 
 logger = logging.getLogger(__name__)

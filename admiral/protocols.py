@@ -11,7 +11,10 @@ A stage may state the limits of its input by the attributes `claim_limits` and `
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, fields
 from typing import Protocol, runtime_checkable
 
@@ -19,6 +22,33 @@ import numpy as np
 
 from admiral.records import Document, DocumentSet, Proximity, RankedDocument, ScoredTitle, Sentence
 from proofs import Judgement
+
+#: Receives the name of a stage, its seconds, and the number of claims that shared it.
+OnTiming = Callable[[str, float, int], None]
+
+# One for each thread, because each thread advances a share of a batch.
+_observer: ContextVar[tuple[OnTiming, int] | None] = ContextVar("admiral_timing", default=None)
+
+
+@contextmanager
+def timing_stages(on_timing: OnTiming | None, claims: int) -> Iterator[None]:
+    """Report the stages that the calling thread runs during the block."""
+    token = _observer.set(None if on_timing is None else (on_timing, claims))
+    try:
+        yield
+    finally:
+        _observer.reset(token)
+
+
+@contextmanager
+def timed(stage: str) -> Iterator[None]:
+    """Measure the block as a stage; one that raises an error is not reported."""
+    observer = _observer.get()
+    started = time.perf_counter()
+    yield
+    if observer is not None:
+        on_timing, claims = observer
+        on_timing(stage, time.perf_counter() - started, claims)
 
 
 class Documents(Protocol):

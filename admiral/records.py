@@ -1,15 +1,19 @@
-"""The typed records that the stages exchange."""
+"""The typed records that the stages exchange, and their JSON, written and read."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from itertools import accumulate, repeat
 from typing import Any, Literal, TypeVar
 
 from admiral.errors import AdmiralError
 from proofs import Judgement, Proof, Verdict
+from proofs.judges.judgement import Conflict
+from proofs.verifier.reading import Comparison
 
 T = TypeVar("T")
+Record = Mapping[str, Any]
 
 Stopped = Literal["sufficient", "max_hops", "dead_end"]
 
@@ -28,10 +32,7 @@ class Claim:
 def as_claim(claim: str | Claim, number: int) -> Claim:
     """Return a claim as a record; the id of a plain text is its number.
 
-    Raises
-    ------
-    AdmiralError
-        If `claim` is neither a text nor a `Claim`.
+    Raises AdmiralError if `claim` is neither a text nor a `Claim`.
     """
     if isinstance(claim, str):
         return Claim(str(number), claim)
@@ -43,14 +44,41 @@ def as_claim(claim: str | Claim, number: int) -> Claim:
 def check_claims(claims: T) -> T:
     """Return a collection of claims unchanged.
 
-    Raises
-    ------
-    AdmiralError
-        If `claims` is a single text, which would be taken for a list of its letters.
+    Raises AdmiralError if `claims` is a single text, which would be taken for a list of its
+    letters.
     """
     if isinstance(claims, str):
         raise AdmiralError("claims: is a single text; give a list of claims, or use retrieve")
     return claims
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What a document is as a source that can be cited.
+
+    Attributes
+    ----------
+    url
+        As given; empty for a file that has none.
+    name
+        The title of the page; unlike that of its document, it need not be unique.
+    site, date, language, archive_url
+        Empty if unknown; `date` is ISO 8601.
+    gaps
+        The white space after each sentence.
+    passages
+        The (start, end) offsets in the text of what BM25 and encoders read as one; they may
+        overlap.
+    """
+
+    url: str = ""
+    name: str = ""
+    site: str = ""
+    date: str = ""
+    language: str = ""
+    archive_url: str = ""
+    gaps: tuple[str, ...] = ()
+    passages: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +107,8 @@ class Document:
         Of a record of a corpus, the path or URL of its file, and its line there, from 1 (in an
         array or a database, its number); empty and 0 for other documents, and in knowledge bases
         of earlier releases. Equal documents may differ in them.
+    page
+        Of a source that can be cited.
     """
 
     title: str
@@ -90,6 +120,36 @@ class Document:
     id: str = ""
     file: str = field(default="", compare=False)
     line: int = field(default=0, compare=False)
+    page: Page | None = None
+
+    @property
+    def text(self) -> str:
+        """The sentences as one text, with the white space of the page if it is one."""
+        if self.page is None:
+            return " ".join(self.sentences)
+        return "".join(map("".join, zip(self.sentences, self.page.gaps, strict=True)))
+
+    @property
+    def sentence_starts(self) -> list[int]:
+        """The offset in the text of the first character of each sentence."""
+        gaps = repeat(" ") if self.page is None else self.page.gaps
+        lengths = (len(s) + len(gap) for s, gap in zip(self.sentences, gaps, strict=False))
+        return list(accumulate(lengths, initial=0))[:-1]
+
+    def part_span(self, number: int) -> tuple[int, int]:
+        """Return the (start, end) offsets in the text of one of the `parts`."""
+        if self.page is not None:
+            return self.page.passages[number]
+        start = self.sentence_starts[number]
+        return start, start + len(self.sentences[number])
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """What an encoder reads as one text each: the sentences, or the passages of a page."""
+        if self.page is None:
+            return self.sentences
+        text = self.text
+        return tuple(text[start:end] for start, end in self.page.passages)
 
 
 @dataclass(frozen=True, slots=True)
@@ -353,7 +413,6 @@ def sentence_json(sentence: Sentence) -> dict[str, Any]:
 
 
 def _origin_json(sentence: Sentence) -> Mapping[str, Any]:
-    """Return where a sentence is in its file; nothing for records of other corpora."""
     if not sentence.source:
         return {}
     return {"source": sentence.source, "section": sentence.section, "offset": sentence.offset}
@@ -371,3 +430,81 @@ def hop_json(hop: Hop) -> dict[str, Any]:
         **judgement_json(hop.judgement),
         "seconds": round(hop.seconds, 4),
     }
+
+
+def hop_from_event(event: Record) -> Hop:
+    """Return a hop from the record of its event, which has the sentences of its evidence."""
+    return Hop(
+        event["number"],
+        tuple(DocumentSet(tuple(each["titles"]), each["score"]) for each in event["document_sets"]),
+        tuple(map(_sentence, event["evidence"])),
+        judgement_from_record(event),
+        event["seconds"],
+        tuple(event["read"]),
+    )
+
+
+def result_from_record(claim: Claim, hops: Sequence[Hop], record: Record) -> RetrievalResult:
+    """Return a result from its record and its hops; `claim` has the id that the caller gave."""
+    return RetrievalResult(
+        replace(claim, text=record["claim"]),
+        tuple(
+            RankedDocument(
+                each["title"],
+                each["score"],
+                each["hop"],
+                each.get("source", ""),
+                each.get("id", ""),
+            )
+            for each in record["documents"]
+        ),
+        tuple(map(_sentence, record["evidence"])),
+        tuple(hops),
+        record["stopped"],
+        tuple(record.get("warnings", ())),
+    )
+
+
+def judgement_from_record(record: Record) -> Judgement:
+    """Return a judgement from the record of a hop, or of the evidence of a request to prove."""
+    verdict, conflict = record["verdict"] or {}, record.get("conflict")
+    shares = verdict.get("probabilities")
+    return Judgement(
+        record["sufficient"],
+        None if record["proof"] is None else Proof.from_json(record["proof"]),
+        record.get("probability"),
+        None if shares is None else {Verdict(label): share for label, share in shares.items()},
+        verdict.get("stop_at"),
+        tuple(Comparison(**one) for one in record.get("comparisons", ())),
+        None
+        if conflict is None
+        else Conflict(_named(conflict["supporting"]), _named(conflict["refuting"])),
+    )
+
+
+def document_from_record(record: Record) -> Document:
+    """Return a document from its record."""
+    return Document(
+        record["title"],
+        tuple(record["sentences"]),
+        links=tuple(map(tuple, record.get("links", ()))),
+        source=record.get("source", ""),
+        sections=tuple(record.get("sections", ())),
+        id=record.get("id", ""),
+    )
+
+
+def _sentence(record: Record) -> Sentence:
+    return Sentence(
+        record["title"],
+        record["sentence_id"],
+        record["text"],
+        record["score"],
+        record.get("source", ""),
+        record.get("section", ""),
+        record.get("offset"),
+    )
+
+
+def _named(record: Record) -> tuple[str, int]:
+    return record["title"], record["sentence_id"]

@@ -14,12 +14,16 @@ from pathlib import Path
 import click
 
 from admiral.errors import AdmiralError, RecordError
-from admiral.gold.evidence_formats import parse_hover
+from admiral.gold.gold_claims import parse_hover
 from admiral.io.streams import COMPRESSED_SUFFIXES, json_objects
 from admiral.kb.corpus.corpora import Corpora
 from admiral.records import Document
-from admiral.storage.atomic_files import encode_record, write_atomically
-from admiral.storage.output_paths import check_distinct_paths, check_output_path
+from admiral.storage.atomic_files import (
+    check_distinct_paths,
+    check_output_path,
+    encode_record,
+    write_atomically,
+)
 from training.data.samples import catalogue_heading
 
 

@@ -28,8 +28,7 @@ from admiral.citations.source_search import (
     claim_query,
     reciprocal_rank_fusion,
 )
-from admiral.evaluation.bootstrap import confidence_intervals, paired_comparison
-from admiral.evaluation.measures import Group, Measure
+from admiral.evaluation.measures import Group, Measure, confidence_intervals, paired_comparison
 from admiral.io.claims import evenly_spaced
 from admiral.io.streams import numbered_lines
 from admiral.kb import KnowledgeBase
@@ -245,7 +244,7 @@ def main(
         import torch
 
         from admiral.requirements import MINILM, minilm_directory
-        from admiral.retrieval.mean_pooling import PASSAGE_TOKENS, MeanPoolingEncoder
+        from admiral.retrieval.rerankers import PASSAGE_TOKENS, MeanPoolingEncoder
 
         encoder = MeanPoolingEncoder(
             minilm_directory(), MINILM, dtype=torch.bfloat16, max_tokens=PASSAGE_TOKENS

@@ -37,7 +37,7 @@ from admiral.evaluation.citation_evaluation import (
     paired_auroc,
     precision_at_recall,
 )
-from admiral.storage.bundled_names import VERIFIER
+from admiral.storage import VERIFIER
 from training.citations import (
     FEATURES,
     FOLDS,

@@ -2,7 +2,7 @@
 
 Run as ``python -m benchmarks.judges CLAIMS.jsonl --kb KB``. The claims come with gold sentences in
 a format of `admiral.gold`. Each is judged twice, with its gold evidence and with one gold document
-withheld, filled up with distractors (`training.data.sufficiency_examples`). ``--pages`` adds
+withheld, filled up with distractors (`training.data.evidence_corpora`). ``--pages`` adds
 documents that the knowledge base lacks, such as those of FEVEROUS, in any format of
 `admiral index`. ``--set`` changes settings of the judges, such as ``verifier``.
 """
@@ -20,11 +20,14 @@ from admiral.config import load_config
 from admiral.gold import read_gold
 from admiral.io.claims import evenly_spaced
 from admiral.kb import KnowledgeBase, locate
-from admiral.models.checkpoint import load_checkpoint
-from admiral.models.devices import choose_dtype
-from admiral.retrieval.proving import build_judge
-from training.data.evidence_corpora import ExtendedCorpus, read_documents
-from training.data.sufficiency_examples import SufficiencyExample, sufficiency_examples
+from admiral.models.checkpoint import choose_dtype, load_checkpoint
+from admiral.retrieval.stage_assembly import build_judge
+from training.data.evidence_corpora import (
+    ExtendedCorpus,
+    SufficiencyExample,
+    read_documents,
+    sufficiency_examples,
+)
 
 # In the order of the paper's table 6, and ours. The oracle knows the answers.
 JUDGES = ("never", "always", "classifier", "generated", "lexical", "oracle", "calibrated")

@@ -22,9 +22,9 @@ from admiral.gold import read_gold
 from admiral.io.claims import evenly_spaced
 from admiral.records import Hop
 from admiral.retrieval.hop_loop import stop_reason
-from admiral.retrieval.proving import build_judge
+from admiral.retrieval.stage_assembly import build_judge
 from proofs import Judgement
-from proofs.judges.basic import NeverSufficient
+from proofs.judges.judgement import NeverSufficient
 
 # In the order of the paper's table 6, and ours. The oracle stops when every gold document has a
 # sentence in the evidence.

@@ -25,14 +25,12 @@ import torch
 from admiral import Admiral, Claim, RetrievalConfig, RetrievalResult, load_config
 from admiral.io.claims import evenly_spaced, read_claims
 from admiral.kb import KnowledgeBase
-from admiral.retrieval.cross_encoder import CrossEncoderReranker
 from admiral.retrieval.hop_retriever import TrieHopRetriever
 from admiral.retrieval.mentions import TitleMentionFinder
-from admiral.retrieval.rerankers import BM25Reranker, SimilarityReranker
-from proofs.judges.basic import LexicalJudge
+from admiral.retrieval.rerankers import BM25Reranker, CrossEncoderReranker, SimilarityReranker
 from proofs.judges.calibrated import CalibratedJudge
-from proofs.judges.classifier import ClassifierJudge
-from proofs.judges.generated import GeneratedProofJudge
+from proofs.judges.generated import ClassifierJudge, GeneratedProofJudge
+from proofs.judges.judgement import LexicalJudge
 from trie import Seq2Seq
 
 _STAGES: list[tuple[str, type, str]] = [

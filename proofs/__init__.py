@@ -1,5 +1,10 @@
 """Natural logic: operators, proofs, lexicons, drafts, constrained generation and judges.
 
+A claim's proof and verdict, in reading order: `proofs.judges.verifier_judge` judges, after
+`proofs.verifier.evidence_verifier` has read the evidence and `proofs.verifier.exact` has compared
+what words decide; `proofs.judges.judgement` decides; `proofs.judges.span_sources` finds what each
+span is quoted from; `proofs.logic.proof` is the proof, made of `proofs.logic.operators`.
+
 What decodes (`ProofGenerator`, `ProofGrammar`, `target_ids`) or encodes (`ClassifierJudge`) needs
 torch and is imported on first use, so that records of proofs can be read without it.
 """
@@ -7,11 +12,9 @@ torch and is imported on first use, so that records of proofs can be read withou
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from proofs.drafting.annotation import annotate
-from proofs.drafting.drafts import AnnotationError, lexical_proof
-from proofs.judges.basic import AlwaysSufficient, LexicalJudge, NeverSufficient
+from proofs.drafting.drafts import AnnotationError, annotate, lexical_proof
 from proofs.judges.calibrated import CalibratedJudge
-from proofs.judges.judgement import Judgement
+from proofs.judges.judgement import AlwaysSufficient, Judgement, LexicalJudge, NeverSufficient
 from proofs.lexicons.lexicon import (
     BuiltinLexicon,
     Lexicon,
@@ -33,8 +36,7 @@ from proofs.logic.proof import (
 if TYPE_CHECKING:
     from proofs.generation.generator import ProofGenerator, ScoredProof
     from proofs.generation.proof_grammar import ProofGrammar, target_ids
-    from proofs.judges.classifier import ClassifierJudge
-    from proofs.judges.generated import GeneratedProofJudge
+    from proofs.judges.generated import ClassifierJudge, GeneratedProofJudge
 
 __all__ = [
     "SUFFICIENCY_OPERATORS",
@@ -72,7 +74,7 @@ __all__ = [
 ]
 
 _LAZY = {
-    "ClassifierJudge": "proofs.judges.classifier",
+    "ClassifierJudge": "proofs.judges.generated",
     "GeneratedProofJudge": "proofs.judges.generated",
     "ProofGenerator": "proofs.generation.generator",
     "ProofGrammar": "proofs.generation.proof_grammar",

@@ -244,7 +244,7 @@ def test_every_command_does_its_main_job(installed):
     )
     assert "3 sources" in built
     assert "Tyne" in command("library", "search", "Tyne", "--library", "library")
-    page = data / "citations" / "pages" / "River_Tyne.wiki"
+    page = data / "citations" / "pages" / "Eiffel_Tower.wiki"
     command("extract-citations", page, "--output", "citations.jsonl")
     verdicts = ("--library", "demo-sources", "--input", "citations.jsonl", "--output")
     command("verify-citation", *verdicts, "verdicts.jsonl", "--quiet")
@@ -333,11 +333,11 @@ def test_make_repairs_what_pip_has_changed(installed, clone):
     python = installed.bin / "python"
     env = {name: value for name, value in installed.environment.items() if "MAKE" not in name}
     make = ["make", "-C", clone, f"VENV={installed.bin.parent}", "install"]
-    run(python, "-m", "pip", "uninstall", "--yes", "python-docx", cwd=clone, env=env)
+    run(python, "-m", "pip", "uninstall", "--yes", "docutils", cwd=clone, env=env)
     printed = run(*make, cwd=clone, env=env)
     assert "AdMIRaL is not this folder" in printed
-    assert "python-docx is missing" in printed
-    where = "import admiral, docx; print(admiral.__path__[0])"
+    assert "docutils is missing" in printed
+    where = "import admiral, docutils; print(admiral.__path__[0])"
     assert installed.python("-c", where).strip() == str(clone / "admiral")
     # Nothing is left to do, which needs no network.
     printed = run(*make, cwd=clone, env={**env, "PIP_NO_INDEX": "1"})

@@ -18,7 +18,7 @@ from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, locate
 from admiral.kb.kb_paths import check_outside_folders
 from admiral.models.checkpoint import load_checkpoint
-from admiral.storage.output_paths import check_distinct_paths, check_output_path
+from admiral.storage.atomic_files import check_distinct_paths, check_output_path
 from proofs.drafting.contextual_similarity import ContextualSimilarity
 from training.command_options import (
     documents_option,

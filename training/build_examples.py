@@ -17,7 +17,7 @@ import click
 from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, locate
 from admiral.kb.kb_paths import check_outside_folders
-from admiral.storage.output_paths import check_distinct_paths, check_output_path
+from admiral.storage.atomic_files import check_distinct_paths, check_output_path
 from training.command_options import (
     documents_option,
     exclude_option,
@@ -28,7 +28,12 @@ from training.command_options import (
 )
 from training.data.claim_sources import FORMATS, Source, is_held_out, titles_of
 from training.data.evidence_corpora import Corpus, PassageCorpus, with_documents
-from training.data.evidence_examples import evidence_examples, joined_examples, page_examples
+from training.data.evidence_examples import (
+    evidence_examples,
+    joined_examples,
+    page_examples,
+    selection_examples,
+)
 from training.data.examples import (
     NON_COMMERCIAL,
     Example,
@@ -43,7 +48,6 @@ from training.data.inference_examples import (
     surrounded_examples,
     with_titles,
 )
-from training.data.selection_examples import selection_examples
 from training.data.worlds import world_examples
 
 

@@ -21,7 +21,7 @@ from admiral.gold.gold_claims import Label
 from admiral.kb import KnowledgeBase, locate
 from admiral.kb.kb_paths import check_outside_folders
 from admiral.models.verifiers import open_named_verifier
-from admiral.storage.output_paths import check_distinct_paths, check_output_path
+from admiral.storage.atomic_files import check_distinct_paths, check_output_path
 from proofs import Verdict
 from proofs.judges.verifier_judge import VerifierJudge
 from proofs.verifier.reading import Verifier
@@ -35,9 +35,8 @@ from training.command_options import (
     verifier_option,
 )
 from training.data.claim_sources import Source, sample_claims
-from training.data.evidence_corpora import with_documents
+from training.data.evidence_corpora import VerdictExample, gold_examples, with_documents
 from training.data.samples import ProveSample, write_samples
-from training.data.sufficiency_examples import VerdictExample, gold_examples
 
 _BATCH_SIZE = 16
 # The verdicts that agree with a label. Claims that HoVer calls not supported may also be ones that

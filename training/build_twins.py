@@ -22,9 +22,14 @@ from admiral.kb import KnowledgeBase, locate
 from admiral.kb.kb_paths import check_outside_folders
 from admiral.records import Document
 from admiral.requirements import check_extra
-from admiral.storage.atomic_files import encode_record, explain_write_errors, write_atomically
-from admiral.storage.output_paths import check_distinct_paths, check_output_path
-from admiral.synthesis.slots import is_list_page
+from admiral.storage.atomic_files import (
+    check_distinct_paths,
+    check_output_path,
+    encode_record,
+    explain_write_errors,
+    write_atomically,
+)
+from admiral.synthesis.profiles import is_list_page
 from training.command_options import exclude_option, kb_option, seed_option
 from training.data.claim_sources import titles_of
 from training.data.examples import Example
@@ -80,10 +85,7 @@ def main(
 def open_parser(model: str) -> Any:
     """Return spaCy's pipeline.
 
-    Raises
-    ------
-    AdmiralError
-        If spaCy or the model is not installed.
+    Raises `AdmiralError` if spaCy or the model is not installed.
     """
     check_extra("twins", "training.build_twins")
     import spacy
@@ -99,15 +101,10 @@ def build(
 ) -> int:
     """Write the groups of `count` documents to `out`, and return the number of examples.
 
-    Parameters
-    ----------
-    out
-        The file. Finished blocks of documents are kept beside it until all are.
+    `out`: the file. Finished blocks of documents are kept beside it until all are.
 
-    Raises
-    ------
-    AdmiralError
-        If a file cannot be written, or the kept blocks are those of another command.
+    Raises `AdmiralError` if a file cannot be written, or the kept blocks are those of another
+    command.
     """
     rows = random.Random(f"{seed} twins").sample(range(len(kb)), min(count, len(kb)))
     model = [parser.meta["name"], parser.meta["version"]]

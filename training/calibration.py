@@ -26,38 +26,33 @@ from admiral.errors import AdmiralError
 from admiral.models.checkpoint import write_sums
 from admiral.storage.atomic_files import write_atomically
 from proofs.verifier.classifier_verifier import ClassifierVerifier
-from proofs.verifier.evidence_verifier import EvidenceVerifier
-from proofs.verifier.exported_verifier import SETTINGS_FILE, with_calibration
-from proofs.verifier.label_scales import (
+from proofs.verifier.evidence_verifier import SETTINGS_FILE, EvidenceVerifier, with_calibration
+from proofs.verifier.open_verifier import open_verifier
+from proofs.verifier.reading import (
     BOUNDS,
     CALIBRATION,
     KINDS,
+    NEUTRAL,
     Calibration,
     Scale,
+    VerifierError,
     calibration_json,
     kind_of_evidence,
 )
-from proofs.verifier.open_verifier import open_verifier
-from proofs.verifier.reading import NEUTRAL, VerifierError
 from training.command_options import limit_option, seed_option
 from training.data.examples import UNLABELLED, Example, draw_examples, read_examples
 from training.loop.run_files import markdown_table
 from training.verification.example_batches import POSSIBLE
-from training.verification.verifier_loss import marginal_losses, measure
+from training.verification.verifier_program import marginal_losses, measure
 from training.verification.verifier_settings import named_number
 
 
 def fit_scale(logits: Tensor, labels: Tensor, weights: Tensor | None = None) -> Scale:
     """Return the scale of the highest likelihood, within `BOUNDS`.
 
-    Parameters
-    ----------
-    logits
-        Of `LABELS`, (examples, 3); log-probabilities will do.
-    labels
-        Possible labels (see `POSSIBLE`), (examples,).
-    weights
-        How much each example counts, (examples,); None for all alike.
+    `logits`: of `LABELS`, (examples, 3); log-probabilities will do. `labels`: possible labels (see
+    `POSSIBLE`), (examples,). `weights`: how much each example counts, (examples,); None for all
+    alike.
     """
     scores = logits.double()
     (low, high), (least, most) = BOUNDS["temperature"], BOUNDS["neutral"]

@@ -38,8 +38,7 @@ from admiral.citations.source_scorers import ENTAILED, PARTS, MixedFeatures
 from admiral.errors import AdmiralError, RecordError
 from admiral.io.streams import json_objects
 from admiral.library.source_records import Passage, Source
-from admiral.storage.atomic_files import write_atomically
-from admiral.storage.output_paths import check_distinct_paths, check_output_path
+from admiral.storage.atomic_files import check_distinct_paths, check_output_path, write_atomically
 from training.feature_fits import fit_ordinal, out_of_fold_scores, page_folds
 
 _REMEDY = "Give a file of WiCE's claims with marked tokens, unchanged"
@@ -48,35 +47,19 @@ _BATCH = 16
 
 @dataclass(frozen=True, slots=True)
 class TokenClaim:
-    """A claim whose tokens are marked.
+    """A claim whose tokens are marked."""
 
-    Attributes
-    ----------
-    claim
-        The tokens, joined by spaces.
-    words
-        Offsets of the tokens in `claim`.
-    unsupported
-        Whether the source does not support each token.
-    source
-        The cited page.
-    """
-
-    claim: str
-    words: tuple[tuple[int, int], ...]
-    unsupported: tuple[bool, ...]
-    source: Source
+    claim: str  # the tokens, joined by spaces
+    words: tuple[tuple[int, int], ...]  # offsets of the tokens in `claim`
+    unsupported: tuple[bool, ...]  # whether the source does not support each token
+    source: Source  # the cited page
 
 
 def read_token_claims(path: Path) -> list[TokenClaim]:
     """Read claims of WiCE with marked tokens.
 
-    Raises
-    ------
-    RecordError
-        For a record that is not WiCE's, with file, line and field.
-    AdmiralError
-        If the file cannot be read.
+    Raises `RecordError` for a record that is not WiCE's, with file, line and field, and
+    `AdmiralError` if the file cannot be read.
     """
     claims = []
     for item in json_objects(path):

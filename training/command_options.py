@@ -47,10 +47,7 @@ documents_option = click.option(
 def exclude_option(effect: str, *, exists: bool = False) -> Callable[[Command], Command]:
     """Return a decorator that adds ``--exclude``.
 
-    Parameters
-    ----------
-    exists
-        Whether click checks that the files exist.
+    `exists`: whether click checks that the files exist.
     """
     return click.option(
         "--exclude",
@@ -117,11 +114,8 @@ def training_command(
 ) -> click.Command:
     """Return a command that starts or resumes a training run.
 
-    Parameters
-    ----------
-    start
-        Runs the training with a file of settings, overrides, and whether to start again. It imports
-        what the extra `training` installs.
+    `start`: runs the training with a file of settings, overrides, and whether to start again. It
+    imports what the extra `training` installs.
     """
 
     @click.command(help=f"{purpose}\n\nA run that was stopped continues from its last saved state.")

@@ -29,7 +29,7 @@ from admiral.kb import KnowledgeBase, locate
 from admiral.kb.kb_paths import check_outside_folders
 from admiral.records import Document
 from admiral.retrieval.mentions import base_title, find_mentions
-from admiral.storage.output_paths import check_distinct_paths, check_output_path
+from admiral.storage.atomic_files import check_distinct_paths, check_output_path
 from training.command_options import exclude_option, kb_option, seed_option
 from training.data.claim_sources import is_held_out
 from training.data.samples import RetrieveSample, write_samples
@@ -52,10 +52,7 @@ def pseudo_citations(
 ) -> Iterator[PseudoCitation]:
     """Yield the pseudo-citations of all documents of a knowledge base, in random order.
 
-    Parameters
-    ----------
-    masked
-        Probability that the name of the source is masked in the claim.
+    `masked`: probability that the name of the source is masked in the claim.
     """
     rng = random.Random(seed)
     rows = [int(row) for row in kb.rows()]

@@ -2,7 +2,7 @@
 
 Run as ``python -m training.export_verifier runs/verifier OUT``. The weights of linear layers are
 quantised by output channel, activations while the model runs. The written model is compared with
-the trained one. `proofs.verifier.exported_verifier` reads the directory.
+the trained one. `proofs.verifier.evidence_verifier` reads the directory.
 
 Of several verifiers that were trained from the same encoder, the mean of the weights is exported:
 ``python -m training.export_verifier runs/first runs/second OUT --weights 2,1``. It errs less on
@@ -28,17 +28,18 @@ from admiral.requirements import check_extra
 from admiral.storage.atomic_directories import staging
 from admiral.storage.atomic_files import as_os_errors
 from proofs.verifier.evidence_model import EvidenceModel, TorchBackend, read_model
-from proofs.verifier.evidence_verifier import EvidenceEncoder, EvidenceVerifier
-from proofs.verifier.exported_verifier import (
+from proofs.verifier.evidence_verifier import (
     INPUTS,
     ONNX_FILE,
     OUTPUTS,
     SETTINGS_FILE,
     TOKENIZER_FILE,
+    EvidenceEncoder,
+    EvidenceVerifier,
     open_export,
     settings_json,
 )
-from proofs.verifier.label_scales import read_calibration
+from proofs.verifier.reading import read_calibration
 
 _CARD = "README.md"
 _FILES = {ONNX_FILE, TOKENIZER_FILE, SETTINGS_FILE, _CARD, SUMS}
@@ -86,22 +87,12 @@ def export(verifiers: Sequence[Path], out: Path, weights: Sequence[float]) -> fl
 
     The tokenizer, the calibration and the card are those of the first one.
 
-    Parameters
-    ----------
-    weights
-        The weight of each verifier in the mean.
+    `weights`: the weight of each verifier in the mean.
 
-    Returns
-    -------
-    float
-        The mean difference of the probabilities of the labels of a few claims.
+    The result is the mean difference of the probabilities of the labels of a few claims.
 
-    Raises
-    ------
-    AdmiralError
-        If it cannot be written, or the differences are large.
-    ValueError
-        If the verifier cannot be read.
+    Raises `AdmiralError` if it cannot be written, or the differences are large, and `ValueError` if
+    the verifier cannot be read.
     """
     verifier = verifiers[0]
     model, tokenizer = read_model(verifier)

@@ -37,12 +37,8 @@ def fit_ordinal(
     Each step from a label to the next one has a threshold of its own, and all have the same
     weights.
 
-    Parameters
-    ----------
-    labels
-        Labels from 0.
-    ridge
-        Penalty on the squares of the weights of standardised features, for the mean loss.
+    `labels`: labels from 0. `ridge`: penalty on the squares of the weights of standardised
+    features, for the mean loss.
     """
     return _fit_named(rows, labels, names, ridge)[0]
 
@@ -121,10 +117,7 @@ def linear_score(weights: Mapping[str, FeatureWeight], row: Mapping[str, float])
 def page_folds(pages: Sequence[str], folds: int, seed: int = 0) -> list[list[int]]:
     """Divide claims into folds so that all claims of a page are in one of them.
 
-    Returns
-    -------
-    list of list of int
-        The positions of the claims of each fold.
+    Return the positions of the claims of each fold.
     """
     distinct = sorted(set(pages))
     random.Random(seed).shuffle(distinct)
@@ -159,22 +152,13 @@ _ROUNDING = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class FitSettings:
-    """How a network is fitted: by Adam, on all items at once.
+    """How a network is fitted: by Adam, on all items at once."""
 
-    Attributes
-    ----------
-    units
-        Number of hidden units.
-    iterations, learning_rate
-        Settings of Adam.
-    ridge
-        Weight of the squared parameters in the loss (L2 regularisation).
-    """
-
-    units: int
+    units: int  # number of hidden units
+    # settings of Adam
     iterations: int
     learning_rate: float
-    ridge: float
+    ridge: float  # weight of the squared parameters in the loss (L2 regularisation)
 
 
 def fit_network(
@@ -189,25 +173,16 @@ def fit_network(
 ) -> tuple[tuple[HiddenUnit, ...], float]:
     """Fit the network that scores rows to minimise a loss.
 
-    Parameters
-    ----------
-    rows
-        Features of each item's rows, float32, (rows, features).
-    loss
-        Maps scores, (items, most rows of an item), to the loss. It must ignore padding (see
-        `row_mask`).
-    unconstrained
-        Features whose weights may be negative; all other weights and all votes are then
-        non-negative. None: nothing is constrained.
-    with_offset
-        Fit an offset of all scores, for a loss that depends on more than their differences.
+    - `rows`: features of each item's rows, float32, (rows, features).
+    - `loss`: maps scores, (items, most rows of an item), to the loss. It must ignore padding (see
+      `row_mask`).
+    - `unconstrained`: features whose weights may be negative; all other weights and all votes are
+      then non-negative. None: nothing is constrained.
+    - `with_offset`: fit an offset of all scores, for a loss that depends on more than their
+      differences.
 
-    Returns
-    -------
-    units : tuple of HiddenUnit
-        Units for features that are not standardised.
-    offset : float
-        Offset to add to the sum of votes; 0 without `with_offset`.
+    `units`: units for features that are not standardised. `offset`: offset to add to the sum of
+    votes; 0 without `with_offset`.
     """
     free = torch.tensor([unconstrained is None or name in unconstrained for name in names])
     every_row = torch.cat(list(rows))

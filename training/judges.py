@@ -35,25 +35,29 @@ from admiral.gold import read_gold
 from admiral.io.progress import track_claims
 from admiral.kb import KnowledgeBase, locate
 from admiral.kb.kb_paths import check_outside_folders
-from admiral.models.checkpoint import SUMS, Checkpoint, load_checkpoint, write_sums
-from admiral.models.heads import SUFFICIENCY_HEAD
-from admiral.storage.atomic_files import write_atomically
-from admiral.storage.bundled_names import is_bundled
-from admiral.storage.output_paths import check_distinct_paths, check_output_path
+from admiral.models.checkpoint import (
+    SUFFICIENCY_HEAD,
+    SUMS,
+    Checkpoint,
+    load_checkpoint,
+    write_sums,
+)
+from admiral.storage import is_bundled
+from admiral.storage.atomic_files import check_distinct_paths, check_output_path, write_atomically
 from proofs.generation.generator import ProofGenerator
 from proofs.judges.calibrated import FEATURES, FeatureExtractor, ProofFeatures, Weights
-from proofs.judges.classifier import pooled_states
 from proofs.judges.fitted_weights import LinearScore, sigmoid
 from proofs.judges.generated import (
     STEP_DECISION,
     STEP_DECISION_FEATURES,
     StepDecision,
+    pooled_states,
     step_decision_features,
 )
 from proofs.lexicons.lexicon import default_lexicon
 from training.command_options import held_out_option, seed_option
 from training.data.claim_sources import Source, is_held_out, sample_claims
-from training.data.sufficiency_examples import (
+from training.data.evidence_corpora import (
     SufficiencyExample,
     retrieved_examples,
     sentence_claims,
@@ -77,12 +81,8 @@ def fit_calibrated(
 ) -> Weights:
     """Fit the judge `calibrated`, which scores the steps of a proof.
 
-    Parameters
-    ----------
-    more
-        Further training examples, whose sentences do not become claims.
-    recall
-        Share of the insufficient `dev` examples that must score above the threshold.
+    `more`: further training examples, whose sentences do not become claims. `recall`: share of the
+    insufficient `dev` examples that must score above the threshold.
     """
     extractor = FeatureExtractor(default_lexicon())
     extra = islice(sentence_claims(train, seed), len(train) // _SENTENCE_CLAIM_RATIO)
@@ -101,15 +101,9 @@ def fit_step_scorer(
 ) -> Weights:
     """Fit the network of step scores by the logistic loss of each claim's highest step.
 
-    Parameters
-    ----------
-    insufficient
-        1 for insufficient evidence, else 0; float32, (claims,).
+    `insufficient`: 1 for insufficient evidence, else 0; float32, (claims,).
 
-    Returns
-    -------
-    Weights
-        With the threshold at which a claim is as likely to be insufficient as not.
+    The result has the threshold at which a claim is as likely to be insufficient as not.
     """
     rows = [
         torch.tensor([(*support.claim, *step) for step in support.steps]) for support in supports
@@ -130,12 +124,8 @@ def threshold_at_recall(scores: Sequence[float], positive: Sequence[bool], recal
 
     The threshold lies halfway between two scores, or below all of them.
 
-    Parameters
-    ----------
-    scores, positive
-        Score and label of each example; at least one is positive.
-    recall
-        Share of the positive examples that must score above the threshold.
+    `scores`, `positive`: score and label of each example; at least one is positive. `recall`: share
+    of the positive examples that must score above the threshold.
     """
     count = max(math.ceil(recall * sum(positive) - 1e-9), 1)
     positive_scores = (s for s, is_positive in zip(scores, positive, strict=True) if is_positive)
@@ -156,15 +146,9 @@ def fit_classifier(
 ) -> dict[str, torch.Tensor]:
     """Fit the head of the judge `classifier` on the states of a checkpoint's encoder.
 
-    Parameters
-    ----------
-    recall
-        Share of the insufficient `dev` examples that must be classified as insufficient.
+    `recall`: share of the insufficient `dev` examples that must be classified as insufficient.
 
-    Returns
-    -------
-    dict of str to torch.Tensor
-        ``weight``, (width,), and ``bias``, a scalar.
+    The result has ``weight``, (width,), and ``bias``, a scalar.
     """
     train_states, dev_states = (
         pooled_states(
@@ -189,18 +173,11 @@ def fit_step_decision(
 ) -> StepDecision:
     """Fit the probability that evidence is sufficient, and choose its threshold.
 
-    Parameters
-    ----------
-    checkpoint
-        The checkpoint that writes the proofs. It should not have been trained on the claims.
-    recall
-        Share of the insufficient `dev` examples that must be judged insufficient.
+    `checkpoint`: the checkpoint that writes the proofs. It should not have been trained on the
+    claims. `recall`: share of the insufficient `dev` examples that must be judged insufficient.
 
-    Raises
-    ------
-    AdmiralError
-        If no proof of a training or development example can be decoded, or the checkpoint writes
-        no proofs.
+    Raises `AdmiralError` if no proof of a training or development example can be decoded, or the
+    checkpoint writes no proofs.
     """
     try:
         generator = ProofGenerator(checkpoint.model, checkpoint.tokens)

@@ -25,7 +25,7 @@ from admiral.kb import KnowledgeBase, locate
 from admiral.kb.kb_paths import check_outside_folders
 from admiral.records import Document
 from admiral.retrieval.mentions import Mention, base_title, find_mentions
-from admiral.storage.output_paths import check_distinct_paths, check_output_path
+from admiral.storage.atomic_files import check_distinct_paths, check_output_path
 from training.command_options import exclude_option, headings_option, kb_option, seed_option
 from training.data.claim_sources import titles_of
 from training.data.samples import RetrieveSample, with_headings, write_samples
@@ -44,31 +44,19 @@ _MASKS = ("it", "this one", "another", "someone", "one", "something")
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A mention of one document in a sentence of another.
+    """A mention of one document in a sentence of another."""
 
-    Attributes
-    ----------
-    document, sentence
-        The document with the mention, and the number of its sentence.
-    span
-        Start and end of the mention in the sentence, in characters.
-    target
-        Title of the mentioned document.
-    """
-
+    # the document with the mention, and the number of its sentence
     document: Document
     sentence: int
-    span: tuple[int, int]
-    target: str
+    span: tuple[int, int]  # start and end of the mention in the sentence, in characters
+    target: str  # title of the mentioned document
 
 
 class PseudoClaimSampler:
     """Draw chains of documents from a knowledge base and build retrieval samples from them.
 
-    Parameters
-    ----------
-    excluded
-        Titles that no chain may contain, such as those that development claims need.
+    `excluded`: titles that no chain may contain, such as those that development claims need.
     """
 
     def __init__(self, kb: KnowledgeBase, seed: int = 0, excluded: Collection[str] = ()) -> None:

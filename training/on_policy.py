@@ -22,7 +22,7 @@ from admiral.errors import AdmiralError
 from admiral.gold import GoldClaim
 from admiral.kb.kb_paths import check_outside_folders
 from admiral.retrieval.state import SearchState
-from admiral.storage.output_paths import check_distinct_paths, check_output_path
+from admiral.storage.atomic_files import check_distinct_paths, check_output_path
 from training.command_options import (
     gold_source_option,
     hold_out_option,
@@ -41,17 +41,12 @@ def hop_samples(
 ) -> Iterator[Sample]:
     """Run the hops of claims and yield a retrieval and a reranking sample of each hop.
 
-    Parameters
-    ----------
-    system
-        The system that searches. Its judge should not stop early: ``judge=never``.
-    claims
-        Claims with gold documents. There are no reranking samples of claims without gold sentences,
-        and of claims with alternative documents no retrieval samples after hop 0, where it is not
-        known which of the others are still to be found.
-    rerank_documents
-        Number of documents in a reranking sample: the gold documents that the hop read, and the
-        best others that it read.
+    - `system`: the system that searches. Its judge should not stop early: ``judge=never``.
+    - `claims`: claims with gold documents. There are no reranking samples of claims without gold
+      sentences, and of claims with alternative documents no retrieval samples after hop 0, where it
+      is not known which of the others are still to be found.
+    - `rerank_documents`: number of documents in a reranking sample: the gold documents that the hop
+      read, and the best others that it read.
     """
     inputs = (Claim(claim.id, claim.claim) for claim in claims)
     for state, claim in zip(system.search_states(inputs), claims, strict=True):

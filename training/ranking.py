@@ -29,10 +29,9 @@ from admiral.graph import graph_to_use
 from admiral.io.progress import track_claims
 from admiral.kb.kb_paths import check_outside_folders
 from admiral.retrieval.document_ranking import FEATURES, NetworkDocumentScorer, document_features
-from admiral.retrieval.stage_assembly import build_title_scorer
+from admiral.retrieval.stage_assembly import Models, build_title_scorer
 from admiral.retrieval.state import SearchState
-from admiral.storage.atomic_files import write_atomically
-from admiral.storage.output_paths import check_distinct_paths, check_output_path
+from admiral.storage.atomic_files import check_distinct_paths, check_output_path, write_atomically
 from training.command_options import (
     gold_source_option,
     held_out_option,
@@ -97,18 +96,11 @@ def fit_document_scorer(
     documents (a soft maximum), because a claim is answered only when its last gold document has
     been found.
 
-    Parameters
-    ----------
-    features
-        For each claim the features of its documents, float32, (documents, features).
-    gold
-        For each claim which of them are gold, bool, (documents,). Both labels occur.
+    `features`: for each claim the features of its documents, float32, (documents, features).
+    `gold`: for each claim which of them are gold, bool, (documents,). Both labels occur.
 
-    Returns
-    -------
-    NetworkDocumentScorer
-        With units for features that are not standardised. No vote is negative, nor is the weight
-        of a feature that must not count against a document.
+    The result has units for features that are not standardised. No vote is negative, nor is the
+    weight of a feature that must not count against a document.
     """
     right = pad_sequence(list(gold), batch_first=True)
     wrong = pad_sequence([~labels for labels in gold], batch_first=True)
@@ -152,7 +144,7 @@ def main(
         config = load_config(None, [*settings, f"kb={kb}", f"model={model}"])
         with Admiral.from_pretrained(config=config) as system:
             # The weights in use may not need generative scores and proximity; the new ones may.
-            title_scorer = build_title_scorer(system.kb, system.checkpoint, config)
+            title_scorer = build_title_scorer(system.kb, Models(system.checkpoint, config), config)
             graph = graph_to_use(system.kb, config.graph)
             system.stages = replace(system.stages, title_scorer=title_scorer, graph_proximity=graph)
             claims = sample_claims(parsed, system.kb, limit, seed)

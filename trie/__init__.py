@@ -1,5 +1,9 @@
 """Token tries, decoding constraints and constrained beam search over tokens.
 
+A constrained decoding step, in reading order: `trie.token_trie` (sequences that may be decoded),
+`trie.grammar` and `trie.automaton` (what may be decoded, as states), `trie.continuations` (the next
+tokens and the best of them), `trie.model.seq2seq` (their scores), `trie.beam_decoding`.
+
 The parts that need torch (`beam_search`, `ConstraintLogitsProcessor`, `Seq2Seq`, `SequenceScorer`)
 are imported on first access, so that tries and their files can be read without it.
 """
@@ -7,24 +11,24 @@ are imported on first access, so that tries and their files can be read without 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from trie.automaton import Automaton
-from trie.constraint import Constraint, Transitions, Trie
+from trie.automaton import Automaton, GrammarConstraint, TrieConstraint
 from trie.grammar import (
     Alternatives,
     BoundedTrieSequence,
+    Constraint,
     Deferred,
     FixedTokens,
     Grammar,
     Segment,
     SpanFrom,
     TokenSet,
+    Transitions,
+    Trie,
     TrieSequence,
     repeated,
 )
-from trie.grammar_constraint import GrammarConstraint, TrieConstraint
 from trie.model.safe_tokenizer import NoIdentifierError, SafeTokenizer
-from trie.token_trie import TokenTrie, TrieFileError
-from trie.updated_trie import RenumberedTrie, UpdatedTrie
+from trie.token_trie import RenumberedTrie, TokenTrie, TrieFileError, UpdatedTrie
 
 if TYPE_CHECKING:
     from trie.beam_decoding import Hypothesis, beam_search

@@ -18,11 +18,17 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from trie.constraint import Constraint
-from trie.continuations import Continuations, ContinuationSelector, Floats, rank_in_group
+from trie.continuations import (
+    ConstraintBatch,
+    Continuations,
+    ContinuationSelector,
+    Floats,
+    NextTokens,
+    rank_in_group,
+)
+from trie.grammar import Constraint
 from trie.model.seq2seq import Seq2Seq
 from trie.model.shared_attention import MIN_ROWS
-from trie.next_tokens import ConstraintBatch, NextTokens
 from trie.token_trie import Bools, Ints
 
 # Rows of logits that one call may compute in addition to the first one of each beam: enough to keep
@@ -54,19 +60,14 @@ def beam_search(
 ) -> list[list[Hypothesis]]:
     """Return up to `beam_size` finished hypotheses for each input, best first.
 
-    Parameters
-    ----------
-    model, beam_size
-        The model and the number of beams.
-    inputs
-        Token ids of each encoder input; decoded together, as one batch.
-    constraints
-        The constraint of each input. Inputs with the same constraint object share its work.
-    max_length
-        Maximum number of tokens of a hypothesis, including the end token. Longer ones are dropped.
-    normalise
-        Renormalise probabilities over the allowed tokens. By default, scores are the log-softmax
-        over the full vocabulary.
+    - `model`, `beam_size`: the model and the number of beams.
+    - `inputs`: token ids of each encoder input; decoded together, as one batch.
+    - `constraints`: the constraint of each input. Inputs with the same constraint object share its
+      work.
+    - `max_length`: maximum number of tokens of a hypothesis, including the end token. Longer ones
+      are dropped.
+    - `normalise`: renormalise probabilities over the allowed tokens. By default, scores are the
+      log-softmax over the full vocabulary.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Grammars: descriptions of what may be decoded.
+"""What decoding requires of a constraint, and grammars: descriptions of what may be decoded.
 
 A grammar is a sequence of items that are read one after another. An item is a segment, a choice
 between several grammars, or a function that returns the rest of the grammar from what has been
@@ -11,14 +11,58 @@ node of a trie, the position in a text), so that what was read can matter later.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
-from trie.constraint import Trie
 from trie.token_trie import Ints, TokenTrie
+
+
+@dataclass(frozen=True, slots=True)
+class Transitions:
+    """The transitions from a batch of states, in compressed sparse rows."""
+
+    tokens: Ints  # those allowed in each state, distinct and ascending within a state
+    next_states: Ints  # the state after each token
+    sizes: Ints  # the number of tokens of each state; (states,). 0 only after the end token
+
+
+class Constraint(Protocol):
+    """A deterministic finite-state automaton over tokens that says which token may come next.
+
+    States are consecutive integers from 0 on, numbered as they are discovered, and never change. A
+    sequence ends when the end token is emitted. From every reachable state the end can be reached:
+    there are no dead ends.
+    """
+
+    start: int
+
+    def transitions(self, states: Ints) -> Transitions:
+        """Return the transitions from each of `states`, which may repeat."""
+        ...
+
+
+class Trie(Protocol):
+    """What constraints require of a trie: a `TokenTrie`, which describes the methods, or a view.
+
+    A trie is immutable: nodes keep their numbers, and every call returns the same. From every node,
+    except the root of an empty trie, the end of a sequence can be reached.
+    """
+
+    @property
+    def root(self) -> int: ...
+    @property
+    def longest(self) -> int: ...
+    def __len__(self) -> int: ...
+    def children(self, node: int) -> tuple[Ints, Ints]: ...
+    def child(self, node: int, token: int) -> int: ...
+    def walk(self, ids: Iterable[int], node: int = 0) -> int: ...
+    def ends(self, node: int) -> bool: ...
+    def rows(self, node: int) -> Ints: ...
+    def contains_token(self, token: int) -> bool: ...
+
 
 _NO_SUCCESSORS = (np.empty(0, dtype=np.int64),) * 2
 

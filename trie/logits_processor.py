@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 from transformers import LogitsProcessor
 
-from trie.constraint import Constraint
-from trie.next_tokens import ConstraintBatch, NextTokens
+from trie.continuations import ConstraintBatch, NextTokens
+from trie.grammar import Constraint
 from trie.token_trie import Bools, Ints
 
 _Ids = tuple[int, ...]

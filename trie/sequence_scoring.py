@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from trie.constraint import Constraint
+from trie.grammar import Constraint
 from trie.model.seq2seq import Seq2Seq
 from trie.model.shared_attention import EncodedInputs
 from trie.token_trie import Ints

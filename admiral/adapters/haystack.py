@@ -15,7 +15,7 @@ try:
 except ImportError as error:
     raise missing_extra("haystack", "the retriever of Haystack") from error
 
-from admiral.adapters.retrieved_documents import retrieved_documents
+from admiral.adapters import retrieved_documents
 from admiral.client import Client
 from admiral.config import build_config
 from admiral.errors import AdmiralError

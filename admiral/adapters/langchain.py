@@ -20,7 +20,7 @@ try:
 except ImportError as error:
     raise missing_extra("langchain", "the retriever of LangChain") from error
 
-from admiral.adapters.retrieved_documents import (
+from admiral.adapters import (
     RetrievedDocument,
     fetched_documents,
     retrieved_documents,
@@ -130,7 +130,6 @@ def _document(found: RetrievedDocument) -> Document:
 
 
 def _outcomes(texts: Sequence[str], documents: Sequence[list[Document]]) -> list[Outcome]:
-    """Return for each text its documents, or an error if it is empty."""
     remaining = iter(documents)
     return [
         next(remaining)

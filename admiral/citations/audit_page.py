@@ -8,17 +8,21 @@ from __future__ import annotations
 
 import hashlib
 import html
+import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 
 from admiral.citations.citation_records import CitationVerdict, CitedClaim, ScoredSource
 from admiral.citations.covered_part import covered_claim
+from admiral.citations.extract.page_files import ReadPage
+from admiral.citations.page_patch import page_patch, reference_to
 from admiral.citations.source_collections import SourceText
 from admiral.citations.verdict_wording import no_suggestion, summary, tone
-from admiral.io.judgement_page import page_file, page_head, script_policy
+from admiral.io.rendering import page_file, page_head, script_policy
 from admiral.library.source_records import Passage
-from proofs.logic.wording import escaped
+from proofs.logic.wording import escaped, escaped_text
 
 STYLE = page_file("audit.css")
 
@@ -57,31 +61,34 @@ def audit_page(
     verdicts: Sequence[CitationVerdict],
     notes: Sequence[str] = (),
     source_text: SourceText = lambda url: None,
+    page: ReadPage | None = None,
 ) -> Iterator[str]:
     """Yield the HTML of an audit in parts.
 
-    `verdicts`: the verdicts, in the order in which statements are shown; those whose sources were
-    not checked are shown apart, at the end. `source_text`: gives the texts of sources, to
-    show what surrounds a passage.
+    - `verdicts`: the verdicts, in the order in which statements are shown; those whose sources were
+      not checked are shown apart, at the end.
+    - `source_text`: gives the texts of sources, to show what surrounds a passage.
+    - `page`: the page, which is exported with the sources that an editor accepts; None if it is not
+      known.
     """
     yield page_head("Audit of citations", STYLE, script_policy(SCRIPT))
     yield f"<h1>Citations of {escaped(title)}</h1>\n"
     yield "".join(f"<p>{escaped(note)}</p>\n" for note in notes)
     yield _counts(verdicts)
-    yield _filters(verdicts)
+    yield _filters(verdicts, is_editable=page is not None)
     checked = [each for each in verdicts if each.decision != "not_checked"]
     unchecked = [each for each in verdicts if each.decision == "not_checked"]
     yield "<main>\n<h2>Statements, those with the least support first</h2>\n"
     if not checked:
         yield "<p>None.</p>\n"
     for verdict in checked:
-        yield _statement(verdict, source_text)
+        yield _statement(verdict, source_text, is_html=page is not None and page.is_html)
     if unchecked:
         yield "<h2>Not checked</h2>\n<p class='dim'>These sources could not be read, which says "
         yield "nothing about whether they support the statements.</p>\n"
     for verdict in unchecked:
-        yield _statement(verdict, source_text)
-    yield f"</main>\n<script>{SCRIPT}</script>\n</body>\n</html>\n"
+        yield _statement(verdict, source_text, is_html=page is not None and page.is_html)
+    yield f"</main>\n{_data(title, verdicts, page)}<script>{SCRIPT}</script>\n</body>\n</html>\n"
 
 
 def linked(url: str, text: str) -> str:
@@ -113,6 +120,20 @@ def anchor(claim_id: str) -> str:
     return "s" + hashlib.sha256(claim_id.encode("utf-8", "replace")).hexdigest()[:12]
 
 
+def _data(title: str, verdicts: Sequence[CitationVerdict], page: ReadPage | None) -> str:
+    """Return what the script exports: the statements, and the page in pieces."""
+    names = {anchor(each.claim.id): each for each in verdicts}
+    patch = None if page is None else asdict(page_patch(page, names))
+    statements = {
+        name: {"id": each.claim.id, "claim": each.claim.claim, "decision": each.decision}
+        for name, each in names.items()
+    }
+    data = json.dumps({"page": title, "statements": statements, "patch": patch})
+    key = hashlib.sha256(data.encode()).hexdigest()[:16]
+    written = data.replace("<", "\\u003c")
+    return f'<script type="application/json" id="data" data-key="{key}">{written}</script>\n'
+
+
 def _counts(verdicts: Sequence[CitationVerdict]) -> str:
     counts: Counter[str] = Counter(verdict.decision for verdict in verdicts)
     items = "".join(
@@ -125,7 +146,7 @@ def _counts(verdicts: Sequence[CitationVerdict]) -> str:
     return f'<ul class="counts">\n{total}{items}</ul>\n'
 
 
-def _filters(verdicts: Sequence[CitationVerdict]) -> str:
+def _filters(verdicts: Sequence[CitationVerdict], *, is_editable: bool) -> str:
     present = {verdict.decision for verdict in verdicts}
     options = "".join(
         f'<option value="{decision}">{words}</option>'
@@ -135,12 +156,42 @@ def _filters(verdicts: Sequence[CitationVerdict]) -> str:
     return (
         '<form>\n<label>Decision<select name="decision"><option value="">any</option>'
         f'{options}</select></label>\n<label>Words<input name="words" type="search"></label>\n'
-        '<output></output> <span class="dim small"><kbd>j</kbd> next, <kbd>k</kbd> previous'
-        "</span>\n</form>\n"
+        '<output></output> <span class="dim small"><kbd>j</kbd> next, <kbd>k</kbd> previous, '
+        "<kbd>a</kbd> accept, <kbd>r</kbd> reject</span>\n"
+        '<button type="button" name="decisions">Save decisions</button>\n'
+        + '<button type="button" name="patched">Save the page with accepted sources</button>\n'
+        * is_editable
+        + "</form>\n"
     )
 
 
-def _statement(verdict: CitationVerdict, source_text: SourceText) -> str:
+def _choice(verdict: CitationVerdict, *, is_html: bool) -> str:
+    """Return the inputs by which an editor decides."""
+    name = anchor(verdict.claim.id)
+    first = verdict.decision in ("replace", "add")
+    options = [
+        f'<option value="{html.escape(reference)}" data-url="{html.escape(one.url)}"'
+        f"{' selected' * (first and not rank)}>{escaped_text(one.title or one.url)}</option>"
+        for rank, one in enumerate(verdict.suggestions[:_MAX_SUGGESTIONS])
+        if (reference := reference_to(one, is_html=is_html))
+    ]
+    sources = (
+        '<label>Source<select name="source"><option value="">none</option>'
+        f"{''.join(options)}</select></label>\n"
+    )
+    return (
+        '<fieldset class="choice">\n<legend class="small dim">Your decision</legend>\n'
+        + "".join(
+            f'<label class="answer"><input type="radio" name="{name}" value="{value}"> {value}'
+            "</label>\n"
+            for value in ("accept", "reject")
+        )
+        + sources * bool(options)
+        + '<label class="note">Note<input name="note"></label>\n</fieldset>\n'
+    )
+
+
+def _statement(verdict: CitationVerdict, source_text: SourceText, *, is_html: bool) -> str:
     claim = verdict.claim
     place = " › ".join([claim.page, *claim.section])
     tags = "".join(f" · tagged {escaped(tag.replace('-', ' '))}" for tag in claim.tags)
@@ -175,7 +226,7 @@ def _statement(verdict: CitationVerdict, source_text: SourceText) -> str:
             parts += ["<details><summary>Other sources</summary>\n", *others, "</details>\n"]
     else:
         parts.append(f"<p>{no_suggestion(verdict)}</p>\n")
-    parts.append("</div>\n</div>\n</article>\n")
+    parts.append(f"</div>\n</div>\n{_choice(verdict, is_html=is_html)}</article>\n")
     return "".join(parts)
 
 

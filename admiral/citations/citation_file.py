@@ -14,9 +14,8 @@ from typing import Any, get_args
 
 from admiral.citations.citation_records import Citation, CitedClaim, Kind
 from admiral.errors import RecordError
-from admiral.io.published_records import cited_sentence
-from admiral.io.remote import Place
-from admiral.io.streams import json_objects
+from admiral.io.claims import cited_sentence
+from admiral.io.streams import Place, json_objects
 from admiral.io.text_cleaning import clean_text
 from admiral.library.readers.source_lines import wice_url
 from admiral.library.source_records import Source

@@ -22,8 +22,7 @@ import re
 from dataclasses import dataclass, replace
 
 from admiral.citations.citation_records import CitedClaim
-from admiral.synthesis.clauses import to_sentence
-from admiral.synthesis.english_words import ADVERBS, PARTICIPLES, VERBS
+from admiral.synthesis.clauses import ADVERBS, PARTICIPLES, VERBS, to_sentence
 from proofs.logic.words import word_list
 from proofs.verifier.exact.statements import PREPOSITIONS
 

@@ -21,7 +21,7 @@ from admiral.citations.citation_records import CitedClaim
 from admiral.citations.claim_context import ContextForm, claim_in_context
 from admiral.io.sentence_splitter import split_sentences
 from admiral.library.source_records import Passage
-from admiral.retrieval.mean_pooling import MAX_TOKENS, MeanPoolingEncoder
+from admiral.retrieval.rerankers import MAX_TOKENS, MeanPoolingEncoder
 from proofs.judges.calibrated import CalibratedJudge
 from proofs.judges.fitted_weights import log_odds
 from proofs.verifier.reading import LABELS, Verifier

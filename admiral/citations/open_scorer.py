@@ -37,10 +37,10 @@ from admiral.citations.source_scorers import (
 )
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
-from admiral.models.devices import choose_device, choose_dtype
+from admiral.models.checkpoint import choose_device, choose_dtype
 from admiral.models.verifiers import open_named_verifier
 from admiral.requirements import MINILM, minilm_directory
-from admiral.retrieval.mean_pooling import MeanPoolingEncoder
+from admiral.retrieval.rerankers import MeanPoolingEncoder
 from proofs.verifier.reading import Verifier
 
 #: Weight of the whole claim beside its parts.

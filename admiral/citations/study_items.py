@@ -19,7 +19,7 @@ from admiral.citations.audit_page import claim_html
 from admiral.citations.citation_records import CitedClaim
 from admiral.citations.source_collections import SourceText
 from admiral.errors import AdmiralError
-from admiral.io.judgement_page import page_file, page_head, script_policy
+from admiral.io.rendering import page_file, page_head, script_policy
 from proofs.logic.wording import escaped
 
 #: What an annotator may choose.

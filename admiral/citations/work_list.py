@@ -18,12 +18,12 @@ from typing import Any
 from urllib.parse import quote
 
 from admiral.citations.audit_page import STYLE, anchor, audit_page
-from admiral.citations.citation_records import CitedClaim
 from admiral.citations.citer import Citer, urgency
+from admiral.citations.extract import ReadPage
 from admiral.citations.source_collections import SourceText
 from admiral.citations.verdict_file import verdict_record
 from admiral.errors import AdmiralError
-from admiral.io.judgement_page import page_head
+from admiral.io.rendering import page_head
 from admiral.io.result_writer import check_settings, write_settings
 from admiral.storage.atomic_files import encode_record, write_atomically
 from proofs.logic.wording import escaped
@@ -87,15 +87,14 @@ class WorkList:
     def add(
         self,
         page: PageFile,
-        claims: Sequence[CitedClaim],
+        read: ReadPage,
         citer: Citer,
         notes: Sequence[str],
         source_text: SourceText,
     ) -> None:
         """Audit a page, and write its audit and then its records."""
-        verdicts = citer.audit(claims)
-        title = claims[0].page if claims else page.path.name
-        parts = audit_page(title or page.path.name, verdicts, notes, source_text)
+        verdicts = citer.audit(each.claim for each in read.claims)
+        parts = audit_page(read.title or page.path.name, verdicts, notes, source_text, read)
         write_atomically(
             self._out / f"{page.name}.html", (part.encode("utf-8", "replace") for part in parts)
         )
@@ -120,7 +119,7 @@ class WorkList:
 
 def audit_folder(
     pages: Sequence[PageFile],
-    claims_of: Callable[[Path], Sequence[CitedClaim]],
+    read: Callable[[Path], ReadPage],
     work_list: WorkList,
     citer: Citer,
     notes: Sequence[str],
@@ -128,7 +127,7 @@ def audit_folder(
 ) -> Iterator[PageFile]:
     """Audit the pages that are not done yet, and yield each of them when it is."""
     for page in work_list.pending(pages):
-        work_list.add(page, claims_of(page.path), citer, notes, source_text)
+        work_list.add(page, read(page.path), citer, notes, source_text)
         yield page
 
 

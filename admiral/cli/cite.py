@@ -19,11 +19,12 @@ from admiral.cli.options import (
     overrides,
 )
 from admiral.io.progress import track_claims
-from admiral.storage.output_paths import check_distinct_paths, check_page_path
+from admiral.storage.atomic_files import check_distinct_paths, check_page_path
 
 if TYPE_CHECKING:
-    from admiral.citations.citation_records import CitationVerdict, CitedClaim, ScoredSource
+    from admiral.citations.citation_records import CitationVerdict, ScoredSource
     from admiral.citations.citation_settings import CitationConfig
+    from admiral.citations.extract import ReadPage
 
 
 _INDENT = "    "
@@ -208,6 +209,8 @@ def audit_command(
     PAGE is wikitext or HTML of MediaWiki. Statements that editors have tagged come first, then
     those that a source denies, then those with the least support, each with the passage that says
     most of it, what the source lacks, and better sources of the library with the wikitext to paste.
+    On the page, an editor accepts or rejects each finding, and saves these decisions (JSON) and
+    PAGE with the accepted sources.
     Sources that cannot be read are listed apart: they are not checked, which is not failing.
 
     With --pages, every page of a folder is audited, and index.html of the folder --output lists the
@@ -215,7 +218,7 @@ def audit_command(
     """
     from admiral.citations.audit_page import audit_page
     from admiral.citations.citer import Citer, urgency
-    from admiral.citations.extract import claims_of_file
+    from admiral.citations.extract import page_of_file
     from admiral.citations.source_collections import source_texts
     from admiral.errors import AdmiralError
     from admiral.library import Library
@@ -229,18 +232,19 @@ def audit_command(
         "is wrong."
     ]
 
-    def claims_of(path: Path) -> list[CitedClaim]:
-        return list(claims_of_file(path, format=format, lists=lists))  # type: ignore[arg-type]
+    def read(path: Path) -> ReadPage:
+        return page_of_file(path, format=format, lists=lists)  # type: ignore[arg-type]
 
     if pages is not None:
         given = {"pages": str(pages.resolve()), "format": format, "lists": lists}
-        _audit_folder(pages, library, output, config, given, claims_of, notes, quiet)
+        _audit_folder(pages, library, output, config, given, read, notes, quiet)
         return
     assert page is not None  # checked above
     check_distinct_paths(output, page, config_path)
     check_outside_folders(output, library)
     check_page_path(output)
-    claims = claims_of(page)
+    found = read(page)
+    claims = [each.claim for each in found.claims]
     if not claims:
         raise AdmiralError(
             f"{page}: holds no statement with a reference. Check the file and --format"
@@ -249,7 +253,8 @@ def audit_command(
         checked = citer.verify_many(claims)
         verdicts = list(track_claims(checked, done=0, total=len(claims), quiet=quiet))
         verdicts.sort(key=urgency)
-        parts = audit_page(claims[0].page or page.name, verdicts, notes, source_texts(sources))
+        title = found.title or page.name
+        parts = audit_page(title, verdicts, notes, source_texts(sources), found)
         write_atomically(output, (part.encode("utf-8") for part in parts))
     _report(output, Counter(verdict.decision for verdict in verdicts))
 
@@ -260,7 +265,7 @@ def _audit_folder(
     output: Path,
     config: CitationConfig,
     given: dict[str, object],
-    claims_of: Callable[[Path], list[CitedClaim]],
+    read: Callable[[Path], ReadPage],
     notes: list[str],
     quiet: bool,
 ) -> None:
@@ -275,14 +280,14 @@ def _audit_folder(
     work_list = WorkList(output, {**recorded_citation_settings(config, library), **given})
     done = len(files) - len(work_list.pending(files))
     with Citer.open(library, config=config) as citer, Library.open(library) as sources:
-        audited = audit_folder(files, claims_of, work_list, citer, notes, source_texts(sources))
+        audited = audit_folder(files, read, work_list, citer, notes, source_texts(sources))
         for _ in track_claims(audited, done=done, total=len(files), quiet=quiet):
             pass
     _report(output / INDEX, work_list.finish(files))
 
 
 def _report(output: Path, decisions: Counter[str]) -> None:
-    from admiral.evaluation.pairing import count_noun
+    from admiral.evaluation.predictions import count_noun
 
     click.echo(
         f"{output}: {count_noun(decisions.total(), 'statement')}: {decisions['flag']} to check, "

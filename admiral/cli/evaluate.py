@@ -1,16 +1,18 @@
-"""``admiral evaluate`` and ``admiral compare``: measures of a run, and differences of two."""
+"""``admiral evaluate``, ``compare``, ``report`` and ``experiment``: measures of runs."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from admiral.cli.options import check_outside_folders, cut_offs_option, json_record_option
-from admiral.storage.output_paths import check_distinct_paths, check_output_path
+from admiral.storage.atomic_files import check_distinct_paths, check_output_path, check_page_path
 
 if TYPE_CHECKING:
     from admiral.evaluation.tasks import Evaluation
@@ -50,7 +52,6 @@ def _evaluate_run(
     kb: str | None,
     submission: Path | None,
 ) -> None:
-    """Evaluate a run by the rules of a task, write the submission, or both."""
     if predictions is None:
         raise click.UsageError("Give --predictions FILE.")
     if gold is None and submission is None:
@@ -62,13 +63,14 @@ def _evaluate_run(
             check_outside_folders(submission, kb)
         check_output_path(submission)
 
-    from admiral.evaluation import tables
-    from admiral.evaluation.bootstrap import confidence_intervals
+    from admiral.evaluation.fever import write_submission
+    from admiral.evaluation.measures import confidence_intervals
     from admiral.evaluation.predictions import sentence_note
-    from admiral.evaluation.submissions import write_submission
     from admiral.evaluation.tasks import (
         EVALUATION_TASKS,
         evaluate,
+        format_measures,
+        measure_records,
         read_task_claims,
         read_task_predictions,
     )
@@ -98,11 +100,11 @@ def _evaluate_run(
         if intervals
         else None
     )
-    records = tables.measure_records(result.measures, result.groups, limits)
+    records = measure_records(result.measures, result.groups, limits)
     if as_json:
         _print_json(result, notes, {"measures": records})
     else:
-        _print_text(result, notes, tables.format_measures(records, result.groups))
+        _print_text(result, notes, format_measures(records, result.groups))
 
 
 def _task_command(task: str) -> click.Command:
@@ -164,10 +166,11 @@ def compare_command(
     the probability that equally good runs differ this much by chance. They are not corrected for
     the number of measures.
     """
-    from admiral.evaluation.tables import compare_evaluations, format_differences
     from admiral.evaluation.tasks import (
         EVALUATION_TASKS,
+        compare_evaluations,
         evaluate,
+        format_differences,
         infer_task,
         read_task_claims,
         read_task_predictions,
@@ -197,7 +200,7 @@ def _print_json(result: Evaluation, notes: Sequence[str], more: dict[str, Any]) 
 
 
 def _print_text(result: Evaluation, notes: Sequence[str], table: str) -> None:
-    from admiral.io.text_rendering import printable
+    from admiral.io.rendering import printable
 
     click.echo(f"{result.task.title}, {len(result.paired.pairs)} claims")
     for note in notes:
@@ -312,3 +315,183 @@ def evaluate_graph_command(
 
 evaluate_command.add_command(evaluate_graph_command)
 evaluate_command.add_command(evaluate_citations_command)
+
+
+logger = logging.getLogger(__name__)
+
+if TYPE_CHECKING:
+    from admiral.graph import NeighbourhoodFinder
+    from admiral.kb import KnowledgeBase
+
+
+@click.command("report")
+@click.argument("results", type=_FILE)
+@click.option("--gold", type=_FILE, help="Claims with gold evidence, or qrels.")
+@click.option("--claims", type=_FILE, help="Claims of the run, to show their texts.")
+@click.option("--output", type=_FILE, required=True, help="HTML page to write.")
+@click.option(
+    "--kb", metavar="NAME|DIR", help="Knowledge base of the run, to show titles and texts."
+)
+def report_command(
+    results: Path, gold: Path | None, claims: Path | None, output: Path, kb: str | None
+) -> None:
+    """Write an HTML page about a run.
+
+    RESULTS are those of `admiral retrieve`, or a TREC run, which has only documents. The page shows
+    each claim with what every hop found and how the search ended; with --gold also the gold
+    evidence, and where gold documents were lost. Without --kb, it shows only the sentences in the
+    results, which are those of the last hop, unless the run used the demo knowledge base.
+
+    If the knowledge base has a graph (`admiral graph build`), the page also shows how the documents
+    of each claim are connected.
+
+    A TREC run has neither texts nor titles of documents with ids: give --claims and --kb, and the
+    page also shows the sentence of each document that matches the claim best.
+    """
+    from admiral.evaluation.html_report import build_report_cases, report_page, sentence_lookup
+    from admiral.evaluation.predictions import count_noun, read_run_settings
+    from admiral.kb import KnowledgeBase, locate
+    from admiral.storage.atomic_files import write_atomically
+
+    check_distinct_paths(output, results, gold, claims)
+    if kb is not None:
+        check_outside_folders(output, kb)
+    check_page_path(output)
+    settings = read_run_settings(results)
+    name = kb or ("demo" if settings.get("kb") == "demo" else None)
+    with nullcontext() if name is None else KnowledgeBase.open(locate(name)) as opened:
+        cases, notes = build_report_cases(results, gold, settings, claims=claims, kb=opened)
+        graph = None if opened is None else _neighbourhoods(opened)
+        parts = report_page(results.name, cases, notes, sentence_lookup(opened), graph)
+        write_atomically(output, (part.encode("utf-8") for part in parts))
+    click.echo(f"{output}: {count_noun(len(cases), 'claim')}", err=True)
+
+
+def _neighbourhoods(kb: KnowledgeBase) -> NeighbourhoodFinder | None:
+    from admiral.errors import AdmiralError
+    from admiral.graph import MentionGraph, NeighbourhoodFinder
+    from admiral.graph.mention_graph import graph_folder
+
+    if not graph_folder(kb.path).exists():
+        return None
+    try:
+        return NeighbourhoodFinder(kb, MentionGraph.open(kb))
+    except AdmiralError as error:
+        logger.warning("%s The report does without the graph.", error)
+        return None
+
+
+@click.command("experiment")
+@click.argument("file", type=_FILE)
+@click.option("--out", type=_FILE, help="Directory of the run. [default: runs/NAME, for NAME.yaml]")
+@click.option(
+    "--data", type=_FILE, envvar="ADMIRAL_DATA", help="Folder of the data sets, ${data} in FILE."
+)
+@click.option(
+    "--kbs",
+    type=_FILE,
+    help="Folder for knowledge bases that are built. [default: kbs, beside --out]",
+)
+@click.option(
+    "--set",
+    "assignments",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Change a setting of all systems, or the task, claims, limit or seed; repeatable.",
+)
+@click.option("--limit", type=click.IntRange(min=0), help="Maximum number of claims; 0 for all.")
+@click.option("--resume", is_flag=True, help="Resume the run in --out.")
+@click.option("--overwrite", is_flag=True, help="Discard the run in --out and start again.")
+@click.option("--quiet", is_flag=True, help="Show no progress.")
+def experiment_command(
+    file: Path,
+    out: Path | None,
+    data: Path | None,
+    kbs: Path | None,
+    assignments: tuple[str, ...],
+    limit: int | None,
+    resume: bool,
+    overwrite: bool,
+    quiet: bool,
+) -> None:
+    """Run and evaluate the systems that FILE describes.
+
+    A FILE whose task is `citations` compares searches for cited pages, or verifiers.
+
+    The directory of the run contains the results of each system and experiment.json: measures with
+    intervals, time, memory, settings, versions, hardware and checksums. Its table and its path are
+    printed. Use --resume to continue an interrupted run. The files of the paper's tables are in
+    configs/experiments.
+    """
+    if resume and overwrite:
+        raise click.UsageError("Give --resume or --overwrite, not both.")
+
+    from admiral.experiments.description import is_citation_experiment, read_experiment
+    from admiral.experiments.experiment_record import (
+        RECORD_NAME,
+        aligned,
+        differences,
+        measured,
+        published,
+    )
+    from admiral.experiments.runner import run_experiment
+
+    if limit is not None:
+        assignments = (*assignments, f"limit={limit}")
+    directory = out or Path("runs") / file.stem
+
+    def report(text: str) -> None:
+        if not quiet:
+            click.echo(text, err=True)
+
+    if is_citation_experiment(file, data):
+        _run_citations(file, directory, data, assignments, resume, overwrite, quiet, report)
+        return
+    experiment = read_experiment(
+        file, data=data, kb_folder=kbs or directory.parent / "kbs", overrides=assignments
+    )
+    with _hint_to_resume():
+        record = run_experiment(
+            experiment, directory, resume=resume, overwrite=overwrite, quiet=quiet, report=report
+        )
+    lines = list(measured(record))
+    if record["reference"]:
+        lines += ["", *differences(record)]
+    for name, reason in record["left_out"].items():
+        lines += ["", f"{name} is left out: {reason}"]
+    if record["paper"]:
+        lines += ["", *published(record["paper"])]
+    click.echo(f"{record['title']}\n\n{aligned(lines)}")
+    click.echo(str(directory / RECORD_NAME))
+
+
+def _run_citations(
+    file: Path,
+    directory: Path,
+    data: Path | None,
+    assignments: tuple[str, ...],
+    resume: bool,
+    overwrite: bool,
+    quiet: bool,
+    report: Callable[[str], None],
+) -> None:
+    from admiral.experiments.description import read_citation_experiment
+    from admiral.experiments.experiment_record import RECORD_NAME, aligned, citation_tables
+    from admiral.experiments.runner import run_citation_experiment
+
+    experiment = read_citation_experiment(file, data=data, overrides=assignments)
+    with _hint_to_resume():
+        record = run_citation_experiment(
+            experiment, directory, resume=resume, overwrite=overwrite, quiet=quiet, report=report
+        )
+    click.echo(f"{record['title']}\n\n{aligned(citation_tables(record))}")
+    click.echo(str(directory / RECORD_NAME))
+
+
+@contextmanager
+def _hint_to_resume() -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        click.echo("\nRun the same command with --resume to continue.", err=True)
+        raise

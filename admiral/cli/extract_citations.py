@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from admiral.errors import AdmiralError
-from admiral.storage.output_paths import check_distinct_paths, check_output_path
+from admiral.storage.atomic_files import check_distinct_paths, check_output_path
 
 _FILE = click.Path(path_type=Path)
 _MOST_NAMED = 10  # templates that are not known

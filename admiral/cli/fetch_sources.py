@@ -150,9 +150,8 @@ def _fetch(
     as_json: bool,
     progress: bool,
 ) -> None:
-    from admiral.download.fetched_pages import FetchedPages
     from admiral.download.page_fetch import PageFetcher
-    from admiral.download.source_fetch import WantedSource, fetch_sources
+    from admiral.download.source_fetch import FetchedPages, WantedSource, fetch_sources
 
     with FetchedPages(folder) as kept:
         _add(kept, library, file_limits)  # what an earlier run fetched
@@ -195,8 +194,8 @@ def _fetch(
 
 def _add(kept: Any, library: str, limits: FileLimits) -> int:
     """Add the pages that are not in the library yet; return how many of them have no text."""
+    from admiral.kb.store.manifest import is_knowledge_base
     from admiral.library import add_sources, build_library
-    from admiral.library.open_library import is_library
     from admiral.library.readers import SourceFiles
 
     archives = kept.not_added()
@@ -210,7 +209,7 @@ def _add(kept: Any, library: str, limits: FileLimits) -> int:
             empty += not source.text.strip()
             yield source
 
-    if is_library(Path(library)):
+    if is_knowledge_base(Path(library)):
         add_sources(library, sources(), on_duplicate="replace", progress=False)
     else:
         build_library(library, sources(), on_duplicate="skip", progress=False)
@@ -266,10 +265,10 @@ def _listed(path: Path) -> Iterator[Any]:
 
 
 def _missing(sources: Sequence[CitedSource], library: str) -> list[CitedSource]:
+    from admiral.kb.store.manifest import is_knowledge_base
     from admiral.library import Library
-    from admiral.library.open_library import is_library
 
-    if not is_library(Path(library)):
+    if not is_knowledge_base(Path(library)):
         return list(sources)
     with Library.open(library) as opened:
         return [each for each in sources if each.citation.url not in opened]

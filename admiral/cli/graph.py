@@ -17,10 +17,11 @@ from admiral.cli.options import (
     output_width,
     print_report,
     progress_option,
+    usable_cores,
     use_colour,
 )
 from admiral.errors import AdmiralError
-from admiral.storage.output_paths import check_output_path
+from admiral.storage.atomic_files import check_output_path
 
 if TYPE_CHECKING:
     from admiral.graph import Connections
@@ -56,7 +57,7 @@ def build_command(kb: str, aliases: bool, progress: bool, as_json: bool) -> None
     from admiral.graph import build_graph
     from admiral.kb import locate
 
-    report = build_graph(locate(kb), aliases=aliases, progress=progress)
+    report = build_graph(locate(kb), aliases=aliases, progress=progress, processes=usable_cores())
     line = (
         f"{report.mentions:,} mentions of {report.entities:,} documents in "
         f"{report.frames:,} sentences, {report.bytes / 1e6:.1f} MB"
@@ -258,8 +259,7 @@ def print_ranking(
     documents: tuple[ScoredTitle, ...], sentences: tuple[Sentence, ...], as_json: bool
 ) -> None:
     """Print a ranking of documents and of sentences."""
-    from admiral.io.document_rendering import ranking_record
-    from admiral.io.text_rendering import printable
+    from admiral.io.rendering import printable, ranking_record
     from admiral.storage.atomic_files import encode_record
 
     if as_json:
@@ -273,8 +273,7 @@ def print_ranking(
 
 def print_set(summary: dict[str, object], sentences: list[Sentence], as_json: bool) -> None:
     """Print the sentences of a set and its size."""
-    from admiral.io.document_rendering import set_record
-    from admiral.io.text_rendering import printable
+    from admiral.io.rendering import printable, set_record
     from admiral.storage.atomic_files import encode_record
 
     if as_json:
@@ -289,8 +288,7 @@ def print_set(summary: dict[str, object], sentences: list[Sentence], as_json: bo
 
 def print_connections(found: Connections, as_json: bool) -> None:
     """Print the paths between two documents."""
-    from admiral.io.document_rendering import graph_sentence
-    from admiral.io.text_rendering import printable
+    from admiral.io.rendering import graph_sentence, printable
     from admiral.storage.atomic_files import encode_record
 
     if as_json:
@@ -308,7 +306,7 @@ def print_connections(found: Connections, as_json: bool) -> None:
 
 
 def _print_sentences(sentences: tuple[Sentence, ...] | list[Sentence]) -> None:
-    from admiral.io.document_rendering import render_sentences
+    from admiral.io.rendering import render_sentences
 
     text = render_sentences(sentences, colour=use_colour(), width=output_width())
     click.echo(text, nl=False)

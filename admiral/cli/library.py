@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -21,8 +22,9 @@ from admiral.errors import AdmiralError
 
 if TYPE_CHECKING:
     from admiral.io.limited_reading import FileLimits
+    from admiral.kb import KbInfo
     from admiral.kb.embeddings import SentenceEncoder
-    from admiral.library import LibraryChange, LibraryInfo, LibraryReport, ScoredPassage
+    from admiral.library import LibraryChange, LibraryReport, ScoredPassage
 
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -61,8 +63,8 @@ def _source_options(command: Command) -> Command:
 def library_command() -> None:
     """Keep the sources in which citations are looked up.
 
-    A library holds pages with their URLs, cut into overlapping passages. Other processes may read
-    it while it changes.
+    A library is a knowledge base of pages with their URLs, cut into overlapping passages. Other
+    processes may read it while it changes.
     """
 
 
@@ -110,8 +112,8 @@ def build_command(
     """Build a library from files or folders of pages.
 
     SOURCES are JSON Lines with url, title and text, sentences or html (or records of WiCE or
-    WAFER), HTML pages, WARC or WET archives, text files, and documents: PDF, DOCX, ODT, RTF, PPTX,
-    XLSX, ODS and EPUB.
+    WAFER), HTML pages, WARC or WET archives, text files, and documents: PDF, DOCX and all others
+    that `admiral index` reads. Files that state no URL are named by their paths.
     """
     from admiral.library import build_library
     from admiral.library.readers import SourceFiles
@@ -152,15 +154,19 @@ def add_command(
     base_url: str,
     skip_bad: bool,
     limits: FileLimits,
+    progress: bool,
     as_json: bool,
     **options: Any,
 ) -> None:
     """Add sources to a library, or replace them by newer ones."""
+    from admiral.graph import keeping_graph
     from admiral.library import add_sources
     from admiral.library.readers import SourceFiles
 
     files = SourceFiles(sources, format=format, base_url=base_url, skip_bad=skip_bad, limits=limits)
-    print_change(add_sources(library, files, **options), as_json)
+    with keeping_graph(library, progress=progress):
+        report = add_sources(library, files, progress=progress, **options)
+    print_change(report, as_json)
     if not as_json and files.over_limits:
         click.echo(f"{_OVER_LIMITS}: {files.over_limits:,}")
 
@@ -172,11 +178,16 @@ def add_command(
 @_wait
 @progress_option
 @_json
-def remove_command(urls: tuple[str, ...], library: str, as_json: bool, **options: Any) -> None:
+def remove_command(
+    urls: tuple[str, ...], library: str, progress: bool, as_json: bool, **options: Any
+) -> None:
     """Remove sources from a library by their URLs, in any form."""
+    from admiral.graph import keeping_graph
     from admiral.library import remove_sources
 
-    print_change(remove_sources(library, urls, **options), as_json)
+    with keeping_graph(library, progress=progress):
+        report = remove_sources(library, urls, progress=progress, **options)
+    print_change(report, as_json)
 
 
 @library_command.command("embed")
@@ -186,9 +197,23 @@ def remove_command(urls: tuple[str, ...], library: str, as_json: bool, **options
 @_json
 def embed_command(library: str, wait: bool, progress: bool, as_json: bool) -> None:
     """Store the vectors of all passages that have none, for dense retrieval."""
-    from admiral.library import embed_passages
+    from admiral.graph import keeping_graph
+    from admiral.kb import embed
+    from admiral.kb.store.manifest import read_manifest
+    from admiral.library import LibraryChange
 
-    print_change(embed_passages(library, _encoder(), wait=wait, progress=progress), as_json)
+    counts = read_manifest(Path(library)).counts  # before a model is loaded
+    encoder = _encoder()
+    with keeping_graph(library, progress=progress):
+        done = embed(library, encoder, wait=wait, progress=progress)
+    report = LibraryChange(
+        done.path,
+        counts["documents"],
+        counts.get("passages", 0),
+        embedded=done.new,
+        seconds=done.seconds,
+    )
+    print_change(report, as_json)
 
 
 @library_command.command("compact")
@@ -198,9 +223,13 @@ def embed_command(library: str, wait: bool, progress: bool, as_json: bool) -> No
 @_json
 def compact_command(library: str, wait: bool, progress: bool, as_json: bool) -> None:
     """Merge the changes of a library; afterwards it is as if newly built."""
-    from admiral.library import compact_library
+    from admiral.graph import keeping_graph
+    from admiral.kb import compact
+    from admiral.library import LibraryChange
 
-    print_change(compact_library(library, wait=wait, progress=progress), as_json)
+    with keeping_graph(library, progress=progress):
+        done = compact(library, wait=wait, progress=progress)
+    print_change(LibraryChange.of(done), as_json)
 
 
 @library_command.command("info")
@@ -208,11 +237,11 @@ def compact_command(library: str, wait: bool, progress: bool, as_json: bool) -> 
 @_json
 def info_command(library: str, as_json: bool) -> None:
     """Show the counts, the settings and the sizes of a library."""
-    from admiral.library import describe_library
+    from admiral.kb import info
 
-    facts = describe_library(library)
+    facts = info(library)
     if as_json:
-        click.echo(json.dumps(facts.to_json()))
+        click.echo(json.dumps(_sources_json(facts)))
         return
     print_information(facts)
 
@@ -222,9 +251,9 @@ def info_command(library: str, as_json: bool) -> None:
 @progress_option
 def verify_command(library: str, progress: bool) -> None:
     """Check every file and passage of a library; the exit status is 1 if anything is wrong."""
-    from admiral.library import library_problems
+    from admiral.kb import verify
 
-    problems = library_problems(library, progress=progress)
+    problems = verify(library, progress=progress)
     click.echo("\n".join(problems) if problems else f"{library}: sound")
     if problems:
         count = f"{len(problems)} problem{'s' * (len(problems) > 1)}"
@@ -253,6 +282,24 @@ def search_command(query: str, library: str, count: int, dense: str | None, as_j
     print_passages(found, as_json)
 
 
+@click.command("migrate")
+@click.argument("old", metavar="OLD", type=click.Path())
+@click.argument("new", metavar="NEW", type=click.Path())
+@click.option("--overwrite", is_flag=True, help="Replace an existing library.")
+@progress_option
+@_json
+def migrate_command(old: str, new: str, overwrite: bool, progress: bool, as_json: bool) -> None:
+    """Write a library of an earlier release into a new one, with its settings and its vectors.
+
+    OLD is not changed. Knowledge bases need no migration.
+    """
+    from admiral.library import migrate_library
+
+    report = migrate_library(old, new, overwrite=overwrite, progress=progress)
+    line = f"{sources_and_passages(report)}, {report.bytes / 1e6:.1f} MB"
+    print_report(report, as_json, line, {})
+
+
 def _encoder() -> SentenceEncoder:
     from admiral.config import RetrievalConfig
     from admiral.retrieval.stage_assembly import build_passage_encoder
@@ -260,18 +307,35 @@ def _encoder() -> SentenceEncoder:
     return build_passage_encoder(RetrievalConfig())
 
 
-def print_information(facts: LibraryInfo) -> None:
+def _sources_json(facts: KbInfo) -> dict[str, Any]:
+    from admiral.library.open_library import SETTINGS
+
+    return {
+        "path": facts.path,
+        "sources": facts.counts["documents"],
+        "passages": facts.counts.get("passages", 0),
+        "empty": facts.counts.get("empty", 0),
+        "added": facts.added,
+        "removed": facts.removed,
+        "embedded": facts.embedded,
+        "sizes": facts.sizes,
+        "settings": {name: facts.settings[name] for name in SETTINGS if name in facts.settings},
+    }
+
+
+def print_information(facts: KbInfo) -> None:
     """Print the facts about a library, one a line."""
+    record = _sources_json(facts)
     sizes = ", ".join(f"{name} {size / 1e6:.1f}" for name, size in facts.sizes.items())
     embedded = ", ".join(f"{count:,} by {name}" for name, count in facts.embedded.items())
-    each = facts.sizes["total"] / facts.passages if facts.passages else 0
+    each = facts.sizes["total"] / record["passages"] if record["passages"] else 0
     shown = {
-        "sources": f"{facts.sources:,} ({facts.empty:,} without text)",
-        "passages": f"{facts.passages:,}, {each:.0f} bytes each",
+        "sources": f"{record['sources']:,} ({record['empty']:,} without text)",
+        "passages": f"{record['passages']:,}, {each:.0f} bytes each",
         "changes": f"{facts.added:,} added, {facts.removed:,} removed",
         "vectors": embedded or "none",
         "sizes (MB)": sizes,
-        **{name: str(value) for name, value in facts.settings.items()},
+        **{name: str(value) for name, value in record["settings"].items()},
     }
     width = max(map(len, shown))
     for name, text in shown.items():
@@ -280,7 +344,7 @@ def print_information(facts: LibraryInfo) -> None:
 
 def print_passages(found: Sequence[ScoredPassage], as_json: bool) -> None:
     """Print the passages that a search has found, as JSON records or as text."""
-    from admiral.io.text_rendering import printable
+    from admiral.io.rendering import printable
 
     for scored in found:
         passage = scored.passage
@@ -308,6 +372,6 @@ def print_change(report: LibraryChange, as_json: bool) -> None:
 
 def sources_and_passages(report: LibraryReport | LibraryChange) -> str:
     """Return the numbers of sources and passages of a report, in words."""
-    from admiral.evaluation.pairing import count_noun
+    from admiral.evaluation.predictions import count_noun
 
     return f"{count_noun(report.sources, 'source')}, {count_noun(report.passages, 'passage')}"

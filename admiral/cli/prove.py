@@ -20,7 +20,7 @@ from admiral.cli.options import (
     use_colour,
 )
 from admiral.errors import AdmiralError
-from admiral.storage.output_paths import check_distinct_paths, check_page_path
+from admiral.storage.atomic_files import check_distinct_paths, check_page_path
 
 if TYPE_CHECKING:
     from proofs import Judgement
@@ -83,15 +83,13 @@ def prove_command(
         check_outside_folders(page, config.kb, config.model, config.verifier)
         check_page_path(page)
 
-    from admiral.io.document_rendering import judgement_record
-    from admiral.io.judgement_page import judgement_page
-    from admiral.io.text_rendering import render_judgement
+    from admiral.io.rendering import judgement_page, judgement_record, render_judgement
     from admiral.storage.atomic_files import write_atomically
 
     if proof_path is not None:
         judgement = _check_proof(proof_path, claim, evidence)
     else:
-        from admiral.retrieval.proving import judge_evidence, open_judge
+        from admiral.retrieval.stage_assembly import judge_evidence, open_judge
 
         judgement = judge_evidence(open_judge(config), claim, evidence)
     if page is not None:

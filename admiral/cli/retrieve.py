@@ -1,4 +1,4 @@
-"""``admiral retrieve``: retrieve for one claim, a file of claims, or claims on standard input."""
+"""``admiral retrieve``, for one claim, a file or standard input, and ``admiral settings``."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from admiral.cli.cluster import cluster_options
 from admiral.cli.main import is_verbose
 from admiral.cli.options import (
     check_outside_folders,
     checked_text,
+    cluster_options,
     config_options,
     output_width,
     overrides,
@@ -23,10 +23,10 @@ from admiral.cli.options import (
 )
 from admiral.errors import AdmiralError, RecordError
 from admiral.io.progress import StatusLine, track_claims
-from admiral.storage.output_paths import check_distinct_paths, check_output_path
+from admiral.storage.atomic_files import check_distinct_paths, check_output_path
 
 if TYPE_CHECKING:
-    from admiral.cluster.chunks import FailedClaim
+    from admiral.cluster.distributed_retrieval import FailedClaim
     from admiral.cluster.ray_session import ClusterOptions
     from admiral.config import RetrievalConfig
     from admiral.records import Claim, RetrievalResult
@@ -130,7 +130,6 @@ def retrieve_command(
 def _keep_files_apart(
     output: Path | None, trec: Path | None, inputs: Sequence[Path | None], folders: Sequence[str]
 ) -> None:
-    """Refuse outputs that are inputs, that lie in an input folder, or that are the same file."""
     from admiral.io.result_writer import companion_paths
 
     written = [output, *companion_paths(output)] if output is not None else []
@@ -162,8 +161,8 @@ def _print_results(
 
     On a terminal, a line shows the current stage until there is a result.
     """
-    from admiral.io.text_rendering import render_result
-    from admiral.io.trec import write_trec
+    from admiral.io.rendering import render_result
+    from admiral.io.result_writer import write_trec
     from admiral.storage.atomic_files import encode_record
 
     rankings: list[dict[str, Any]] = []
@@ -194,12 +193,11 @@ def _write_file(
     trec: Path | None,
     quiet: bool,
 ) -> None:
-    from admiral.io.result_writer import ResumableWriter
-    from admiral.io.trec import write_trec
+    from admiral.io.result_writer import ResumableWriter, write_trec
     from admiral.retrieval.provenance import recorded_settings
 
     if cluster is not None:
-        from admiral.cluster.worker import worker_config
+        from admiral.cluster.distributed_retrieval import worker_config
 
         config = worker_config(config, cluster.cpus, cluster.gpus)
     with ResumableWriter(output, recorded_settings(config), overwrite=overwrite) as writer:
@@ -234,7 +232,6 @@ def _write_file(
 def _outcomes(
     config: RetrievalConfig, claims: Iterable[Claim], cluster: ClusterOptions | None, total: int
 ) -> Iterator[dict[str, Any] | FailedClaim]:
-    """Yield for each claim its record, or why it failed, from this process or a cluster."""
     if cluster is None:
         return (result.to_json() for result in _results(config, claims))
     from admiral.cluster.distributed_retrieval import retrieve_on_cluster
@@ -254,7 +251,7 @@ class SkippedClaims:
 
     def __call__(self, error: RecordError) -> None:
         """Report the error of a claim that is left out."""
-        from admiral.io.text_rendering import printable
+        from admiral.io.rendering import printable
 
         if error.where not in self.places and len(self.places) < _BAD_CLAIMS_SHOWN:
             click.echo(f"skipped: {printable(str(error))}", err=True)
@@ -294,3 +291,62 @@ def claim_source(
     for _ in read_claims(path, skip):  # reports a bad line now instead of hours later
         pass
     return lambda: read_claims(path, skip)
+
+
+_YAML_HEADING = """\
+The settings of `admiral retrieve` with their defaults; written by `admiral settings`.
+Copy the lines that you change into a file of your own, or use --set for single settings:
+    admiral retrieve --config my.yaml --set judge=lexical "A claim."
+Options such as --judge override --set, and both override the file. Unknown keys are errors."""
+
+_CITATIONS_HEADING = """\
+The settings of `admiral verify-citation` and `admiral cite` with their defaults; written by
+`admiral settings --citations`. Copy the lines that you change into a file of your own, or use --set
+for single settings:
+    admiral cite --set verifier=coverage --library my-library "A statement."
+Unknown keys are errors."""
+
+_PAGE_HEADING = """\
+# Settings
+
+<!-- Written by `make settings` from the declarations in admiral/config.py; do not edit. -->
+
+`admiral settings` prints every setting with its default and a comment; the same file is
+`configs/retrieval.yaml`. A file of your own contains the settings that you change; `--set` changes
+single ones. Options of the command line override `--set`, and both override the file. Unknown
+settings are errors. In Python, the settings are the attributes of `admiral.RetrievalConfig`.
+
+```sh
+admiral retrieve --config my.yaml --set title_beams=0 --judge generated --max-hops 3 "A claim."
+```
+
+Below each setting is its option of the command line, if it has one. [Proofs and judges](proofs.md)
+explains the judges and their word lists, [Training](training.md) how weights are fitted, and
+[Throughput](throughput.md) what sizes and precision cost.
+"""
+
+
+@click.command("settings")
+@click.option("--markdown", is_flag=True, help="Print tables of Markdown instead of YAML.")
+@click.option("--citations", is_flag=True, help="The settings of the verification of citations.")
+def settings_command(markdown: bool, citations: bool) -> None:
+    """Print all settings and their meaning.
+
+    Defaults and allowed values are shown. The output is a YAML file for --config: redirect it to a
+    file and delete what you do not change.
+    """
+    from admiral.config import RetrievalConfig
+    from admiral.storage.declared_settings import settings_tables, settings_yaml
+
+    if citations:
+        if markdown:
+            raise click.UsageError("--citations prints YAML only; leave out --markdown.")
+        from admiral.citations.citation_settings import CitationConfig
+
+        page = settings_yaml(CitationConfig, _CITATIONS_HEADING)
+    elif markdown:
+        options = {option.name: option.opts[0] for option in retrieve_command.params}
+        page = _PAGE_HEADING + settings_tables(RetrievalConfig, options.get)
+    else:
+        page = settings_yaml(RetrievalConfig, _YAML_HEADING)
+    click.echo(page, nl=False)

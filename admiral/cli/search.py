@@ -29,7 +29,7 @@ def search_command(words: tuple[str, ...], kb: str, count: int, as_json: bool) -
     No model is loaded. Each document is shown with its score and the number and text of the
     sentence that matches best. As with grep, the exit status is 1 if no document matches.
     """
-    from admiral.io.document_rendering import render_search, search_record
+    from admiral.io.rendering import render_search, search_record
     from admiral.kb import KnowledgeBase, locate
     from admiral.kb.matching_sentences import best_sentences
     from admiral.storage.atomic_files import encode_record
@@ -75,7 +75,7 @@ def show_command(title: str, kb: str, source: bool, as_json: bool) -> None:
     Its sentences are numbered from 0, as `sentence_id` in results. If there is no such document,
     similar titles are suggested.
     """
-    from admiral.io.document_rendering import document_record, render_document
+    from admiral.io.rendering import document_record, render_document
     from admiral.kb import KnowledgeBase, UnknownTitleError, locate
     from admiral.kb.origins import origin_of
     from admiral.storage.atomic_files import encode_record
@@ -155,7 +155,7 @@ def titles_command(prefix: str, kb: str, limit: int | None, as_json: bool) -> No
     except UnicodeEncodeError as error:
         raise AdmiralError("PREFIX: is not text in this terminal's encoding") from error
 
-    from admiral.io.text_rendering import printable
+    from admiral.io.rendering import printable
     from admiral.kb import KnowledgeBase, locate
     from admiral.storage.atomic_files import encode_record
 

@@ -246,6 +246,12 @@ def replica_options(command: Command) -> Command:
 @click.command("serve")
 @replica_options
 @service_options(port=8080)
+@click.option(
+    "--library",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Library of sources, by which /audit checks the citations of pages.",
+)
 def serve_command(
     kbs: tuple[str, ...],
     host: str,
@@ -257,16 +263,21 @@ def serve_command(
     deadline: float,
     config: RetrievalConfig,
     replicas: dict[str, Any] | None,
+    library: Path | None,
 ) -> None:
     """Answer claims over HTTP, and show a page for them.
 
     The settings are those of `admiral retrieve`. Ctrl-C completes the requests that were accepted.
     """
+    if library is not None and replicas is not None:
+        raise click.UsageError("--library needs --engine local.")
     check_access(host, keys_path, no_auth)
     check_port(host, port)
+    from admiral.citations.citation_settings import CitationConfig
     from admiral.serving.access import read_api_keys
     from admiral.serving.application import create_app
     from admiral.serving.bounded_server import serve_application
+    from admiral.serving.page_audits import PageAudits
     from admiral.serving.ray_replicas import ReplicaOptions, front_of_replicas
     from admiral.serving.service import ServiceLimits
 
@@ -277,7 +288,11 @@ def serve_command(
         app: ASGIApp
         if replicas is None:
             service = open_service(kbs, config, places, deadline)
-            app = create_app(service, api_keys, allowed_hosts(host, hosts))
+            audits = None
+            if library is not None:
+                settings = CitationConfig(device=config.device, threads=config.threads)
+                audits = PageAudits.open(library, settings)
+            app = create_app(service, api_keys, allowed_hosts(host, hosts), audits)
         else:
             app = stack.enter_context(
                 front_of_replicas(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from admiral.errors import AdmiralError
-from admiral.storage.output_paths import check_distinct_paths, check_output_path, check_page_path
+from admiral.storage.atomic_files import check_distinct_paths, check_output_path, check_page_path
 
 if TYPE_CHECKING:
     from admiral.citations.study_items import SignTest, StudyOutcome
@@ -57,7 +57,7 @@ def build_command(
     from admiral.citations.source_collections import source_texts
     from admiral.citations.study_items import key_record, study_items, study_page
     from admiral.citations.verdict_file import read_verdicts
-    from admiral.evaluation.pairing import count_noun
+    from admiral.evaluation.predictions import count_noun
     from admiral.library import Library
     from admiral.storage.atomic_files import encode_record, write_atomically
 

@@ -11,7 +11,7 @@ import click
 from admiral.cli.cite import citation_config, citation_settings_options, verdict_lines
 from admiral.cli.options import check_outside_folders, checked_text, overrides
 from admiral.errors import AdmiralError
-from admiral.storage.output_paths import check_distinct_paths
+from admiral.storage.atomic_files import check_distinct_paths
 
 if TYPE_CHECKING:
     from admiral.citations.citation_records import CitationVerdict, CitedClaim

@@ -1,28 +1,231 @@
-"""Retrieval on a cluster: a pool of workers, each with the pipeline; results keep their order."""
+"""Retrieval on a cluster: a pool of workers, each with the pipeline; results keep their order.
+
+A chunk of claims that fails, because of an error or because its worker or node died, is retried as
+a whole. If it fails again, or if its worker timed out, it is split into single claims, so that a
+claim is only blamed for its own failures. A single claim that fails `attempts` times is given up.
+
+Claims and results are sent as JSON, so that nodes only have to agree on the format of records, and
+Ray pickles no objects of this package.
+"""
 
 from __future__ import annotations
 
 import json
 import logging
+import platform
 import time
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any, Protocol
 
-from admiral.cluster.chunks import Chunk, FailedClaim, Record, RetryQueue
 from admiral.cluster.ray_session import ClusterOptions, connect_ray, count_workers
-from admiral.cluster.worker import (
-    Opener,
-    Worker,
-    decode_results,
-    encode_claims,
-    open_system,
-    worker_config,
-)
-from admiral.config import RetrievalConfig
+from admiral.config import FILE_SETTINGS, RetrievalConfig
 from admiral.errors import AdmiralError, first_line, last_line
-from admiral.records import Claim
+from admiral.models.checkpoint import choose_precision
+from admiral.records import Claim, RetrievalResult
 from admiral.retrieval.provenance import recorded_settings
+from admiral.storage import is_bundled
+
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Consecutive claims that a worker retrieves together."""
+
+    first: int
+    claims: tuple[Claim, ...]
+    failures: int = 0  # how often this chunk has failed
+
+
+@dataclass(frozen=True, slots=True)
+class FailedClaim:
+    """A claim that was given up."""
+
+    claim: Claim
+    attempts: int  # how often it was tried alone
+    error: str
+
+    def to_json(self) -> Record:
+        """Return the record for the file of failed claims, which can be read as claims."""
+        return {
+            "id": self.claim.id,
+            "claim": self.claim.text,
+            "attempts": self.attempts,
+            "error": self.error,
+        }
+
+
+class RetryQueue:
+    """The chunks to process, including failed ones, and the outcomes that wait for their turn.
+
+    `ahead`: maximum number of claims that are read after the first one without an outcome. This
+    bounds the memory, and what is lost if this process dies. `attempts`: number of times that a
+    single claim may fail before it is given up.
+    """
+
+    def __init__(self, claims: Iterable[Claim], *, size: int, ahead: int, attempts: int) -> None:
+        if min(size, attempts) < 1 or ahead < size:
+            raise ValueError(f"chunks of {size}, {ahead} ahead, {attempts} attempts")
+        self._claims = iter(claims)
+        self._next = next(self._claims, None)
+        self._size, self._ahead, self._attempts = size, ahead, attempts
+        self._retries: deque[Chunk] = deque()
+        self._outcomes: dict[int, Record | FailedClaim] = {}  # by index, until their turn
+        self._read = self._yielded = 0
+
+    @property
+    def done(self) -> bool:
+        """Whether the outcomes of all claims have been yielded."""
+        return self._next is None and self._yielded == self._read
+
+    def take(self) -> Chunk | None:
+        """Return the next chunk to process, failed ones first; None if there is none for now."""
+        if self._retries:
+            return self._retries.popleft()
+        count = min(self._size, self._yielded + self._ahead - self._read)
+        if count <= 0 or self._next is None:
+            return None
+        claims = (self._next, *islice(self._claims, count - 1))
+        self._next = next(self._claims, None)
+        chunk = Chunk(self._read, claims)
+        self._read += len(claims)
+        return chunk
+
+    def succeeded(self, chunk: Chunk, records: Sequence[Record]) -> None:
+        """Store the records of a chunk, one for each claim in order."""
+        ids = [record["id"] for record in records]
+        if ids != [claim.id for claim in chunk.claims]:
+            raise ValueError(f"records of {ids} for other claims")
+        self._outcomes.update(enumerate(records, chunk.first))
+
+    def failed(self, chunk: Chunk, error: str, *, split: bool = False) -> None:
+        """Schedule a failed chunk again, or give up its claim.
+
+        `split`: split it into single claims even after its first failure.
+        """
+        failures = chunk.failures + 1
+        if len(chunk.claims) == 1:
+            if failures < self._attempts:
+                self._retries.append(replace(chunk, failures=failures))
+            else:
+                self._outcomes[chunk.first] = FailedClaim(chunk.claims[0], failures, error)
+        elif failures == 1 and not split:
+            self._retries.append(replace(chunk, failures=failures))
+        else:
+            self._retries.extend(Chunk(n, (c,)) for n, c in enumerate(chunk.claims, chunk.first))
+
+    def in_order(self) -> Iterator[Record | FailedClaim]:
+        """Yield each outcome once, in the order of the claims, as far as they are available."""
+        while (outcome := self._outcomes.pop(self._yielded, None)) is not None:
+            self._yielded += 1
+            yield outcome
+
+
+class RetrievalSystem(Protocol):
+    """The method of the pipeline that a worker calls; see `admiral.pipeline.Admiral`."""
+
+    def retrieve_many(self, claims: Iterable[Claim]) -> Iterator[RetrievalResult]:
+        """Yield a result for each claim, in order."""
+        ...
+
+
+Opener = Callable[[RetrievalConfig], RetrievalSystem]
+
+
+def open_system(config: RetrievalConfig) -> RetrievalSystem:
+    """Open the checkpoint and the knowledge base of this node."""
+    from admiral.pipeline import Admiral
+
+    return Admiral.from_pretrained(config.model, kb=config.kb, config=config)
+
+
+def worker_config(config: RetrievalConfig, cpus: int, gpus: float) -> RetrievalConfig:
+    """Return the settings of a worker, with absolute paths.
+
+    Raises AdmiralError if the settings name a GPU and the worker has none.
+    """
+    device = config.device
+    if device.startswith("cuda"):
+        if not gpus:
+            raise AdmiralError(f"device {device!r}: the workers have no GPU; add --gpus-per-worker")
+        device = "cuda"  # Ray makes only its own GPU visible to a worker
+    if device == "auto" and not gpus:
+        device = "cpu"
+    adapted = replace(config, device=device, threads=config.threads or cpus)
+    # Resolved here to be the same on all nodes; this node may have no GPU even if the others do.
+    adapted.precision = choose_precision(replace(adapted, device="cuda") if gpus else adapted)
+    for key in ("model", "kb", *FILE_SETTINGS):
+        value = getattr(config, key)
+        if value and not is_bundled(value) and Path(value).exists():
+            # Workers have another working directory.
+            setattr(adapted, key, str(Path(value).absolute()))
+    return adapted
+
+
+class Worker:
+    """A Ray actor that retrieves claims. It is replaced after its first failure.
+
+    `config`: the settings; see `worker_config`. `opener`: opens the pipeline.
+    """
+
+    def __init__(self, config: RetrievalConfig, opener: Opener) -> None:
+        self._config, self._opener = config, opener
+        self._system: RetrievalSystem | None = None
+
+    def open(self, expected: str) -> str:
+        """Open the pipeline; return an error message, which is empty if it succeeded."""
+        from admiral.retrieval.provenance import recorded_settings
+
+        try:
+            own, driver = recorded_settings(self._config), json.loads(expected)
+            for key in sorted(own.keys() | driver.keys()):
+                if own.get(key) != driver.get(key):
+                    raise AdmiralError(
+                        f"{key} is {own.get(key)!r} and not {driver.get(key)!r} as where the run "
+                        "was started. Install the same release, model and knowledge base, at the "
+                        "same place, on every node"
+                    )
+            self._system = self._opener(self._config)
+        except AdmiralError as error:
+            return f"node {platform.node()}: {error}"
+        return ""
+
+    def retrieve(self, claims: str) -> str:
+        """Retrieve claims.
+
+        `claims`: JSON written by `encode_claims`. Returns ``{"records": [...]}`` as JSON, or
+        ``{"error": "..."}`` if the pipeline raised an error.
+        """
+        assert self._system is not None
+        batch = [Claim(id, text) for id, text in json.loads(claims)]
+        try:
+            records = [result.to_json() for result in self._system.retrieve_many(batch)]
+        except Exception as error:
+            return json.dumps({"error": _error_message(error)})
+        return json.dumps({"records": records})
+
+
+def encode_claims(claims: Sequence[Claim]) -> str:
+    """Return claims as JSON for `Worker.retrieve`."""
+    return json.dumps([[claim.id, claim.text] for claim in claims])
+
+
+def _error_message(error: Exception) -> str:
+    text, kind = " ".join(str(error).split())[:500], type(error).__name__
+    if isinstance(error, AdmiralError):
+        return text
+    return f"{kind}: {text}" if text else kind
+
+
+def decode_results(results: str) -> tuple[list[dict[str, Any]], str]:
+    """Return the records and the error (empty if there was none) from `Worker.retrieve`."""
+    value = json.loads(results)
+    return value.get("records", []), value.get("error", "")
+
 
 # Size of a chunk in batches: large enough that claims which stop early make room for others.
 _BATCHES_PER_CHUNK = 4
@@ -183,7 +386,6 @@ class WorkerPool:
         self._idle, self._starting, self._busy = [], {}, {}
 
     def _finish_overdue(self) -> Iterator[ChunkResult]:
-        """Yield the chunks past their deadline; some may have completed without being polled."""
         now = time.monotonic()
         overdue = [future for future, task in self._busy.items() if task.deadline <= now]
         if not overdue:
@@ -239,7 +441,6 @@ class WorkerPool:
         return ChunkResult(chunk, [], error, timed_out)
 
     def _get(self, future: Any) -> tuple[str, str]:
-        """Return the value of a future, or else why its worker died."""
         try:
             return self._ray.get(future), ""
         except self._ray.exceptions.RayTaskError as error:
@@ -248,7 +449,6 @@ class WorkerPool:
             return "", first_line(error)
 
     def _check_start_time(self) -> None:
-        """Warn that no worker has started yet, and raise an error after the time limit."""
         seconds = time.monotonic() - self._last_event
         if seconds > _START_SECONDS:
             raise AdmiralError(

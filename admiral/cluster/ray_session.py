@@ -138,7 +138,6 @@ def preserve_fault_handlers() -> Iterator[None]:
 
 
 def _check_port(address: str) -> None:
-    """Raise `OSError` if nothing listens at HOST:PORT; Ray would wait ten minutes for it."""
     host, colon, port = address.removeprefix("ray://").rpartition(":")
     if colon:
         socket.create_connection((host, int(port)), timeout=_CONNECT_SECONDS).close()
@@ -165,7 +164,6 @@ def ray_build_workers(options: ClusterOptions) -> Iterator[BuildWorkers]:
 def _map(
     ray: Any, options: ClusterOptions, count: int, work: Callable[[Any], Any], jobs: Sequence[Any]
 ) -> Iterator[Any]:
-    """Yield the results of the jobs in order; at most `count` of them are submitted at a time."""
     task = ray.remote(_attempt).options(
         num_cpus=options.cpus,
         num_gpus=options.gpus,
@@ -189,7 +187,6 @@ def _map(
 
 
 def _attempt(work: Callable[[Any], Any], job: Any) -> tuple[Any, str]:
-    """Run a job on a node; return its result, or the message of an `AdmiralError`."""
     try:
         return work(job), ""
     except AdmiralError as error:

@@ -1,14 +1,12 @@
-"""Names and shapes of BART's tensors in fairseq and in transformers.
-
-The names inside the layers agree. Those of the (tied) embeddings differ, and old and new versions
-of fairseq have additional tensors.
-"""
+"""Names of tensors and fields of configurations in fairseq and in Hugging Face."""
 
 from __future__ import annotations
 
+import argparse
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors import SafetensorError
@@ -200,3 +198,195 @@ def check_tensors(config: BartConfig, tensors: Mapping[str, Tensor], where: obje
 
 def _are_equal(first: Tensor, second: Tensor) -> bool:
     return first.data_ptr() == second.data_ptr() or torch.equal(first, second)
+
+
+# fairseq's name -> transformers' name. "gelu" is the exact function in both.
+_ACTIVATIONS = {
+    "gelu": "gelu",
+    "gelu_accurate": "gelu_new",
+    "gelu_fast": "gelu_new",
+    "relu": "relu",
+    "tanh": "tanh",
+}
+_RATES = ("dropout", "attention_dropout", "activation_dropout")
+_HEADS_BY_ARCH = {"bart_base": 12, "bart_large": 16}
+_HEAD_WIDTH = 64  # of all published BART models
+
+
+def to_bart_config(
+    settings: Mapping[str, object], state: Mapping[str, Tensor], where: object
+) -> tuple[BartConfig, list[str]]:
+    """Return the `BartConfig` of a fairseq state.
+
+    Sizes come from the tensors; the number of heads, the activation, the embedding scale and the
+    dropout rates come from the arguments. Without arguments, heads are assumed to be 64 wide, as in
+    all published BART models. `settings`: training arguments; may be empty. Returns values that
+    were assumed. Raises AdmiralError if the state is not a BART.
+    """
+    _check_is_bart(settings, state, where)
+    notices = []
+    rows, width = state[EMBEDDING].shape
+    config: dict[str, Any] = {}
+    for side in ("encoder", "decoder"):
+        layers = _count_layers(state, side)
+        config[f"{side}_layers"] = layers
+        fc1 = state.get(f"{side}.layers.0.fc1.weight")
+        config[f"{side}_ffn_dim"] = fc1.shape[0] if fc1 is not None else 0
+        heads = settings.get(
+            f"{side}_attention_heads", _HEADS_BY_ARCH.get(str(settings.get("arch")))
+        )
+        if heads is None and width % _HEAD_WIDTH == 0:
+            heads = width // _HEAD_WIDTH
+            notices.append(f"{side}: no number of heads in the checkpoint, {heads} assumed")
+        if not isinstance(heads, int) or heads < 1 or width % heads:
+            raise AdmiralError(
+                f"{where}: {side}_attention_heads {heads} does not fit the width {width}. "
+                "Give a checkpoint with its arguments (field 'args' or 'cfg')."
+            )
+        config[f"{side}_attention_heads"] = heads
+        config[f"{side}_layerdrop"] = _dropout_rate(settings, f"{side}_layerdrop", 0.0)
+        expected = settings.get(f"{side}_layers", layers)
+        if expected != layers and not settings.get(f"{side}_layers_to_keep"):
+            raise AdmiralError(
+                f"{where}: {side}_layers is {expected}, but {layers} layers are stored. "
+                "The file is not complete; download it again."
+            )
+    lengths = {
+        side: state[f"{side}.embed_positions.weight"].shape[0] - 2  # two rows for padding
+        for side in ("encoder", "decoder")
+    }
+    if len(set(lengths.values())) != 1:
+        raise AdmiralError(
+            f"{where}: source and target positions differ ({lengths['encoder']} and "
+            f"{lengths['decoder']}), which a Hugging Face BART cannot express. "
+            "Train with the same --max-source-positions and --max-target-positions."
+        )
+    for rate, default in zip(_RATES, (0.1, 0.0, 0.0), strict=True):
+        config[rate] = _dropout_rate(settings, rate, default)
+    result = BartConfig(
+        **config,
+        vocab_size=rows,
+        d_model=width,
+        max_position_embeddings=lengths["encoder"],
+        activation_function=_ACTIVATIONS[str(settings.get("activation_fn") or "gelu")],
+        scale_embedding=_scales_embedding(settings),
+    )
+    result.architectures = ["BartForConditionalGeneration"]
+    result.dtype = state[EMBEDDING].dtype
+    return result, notices
+
+
+def to_fairseq_args(config: BartConfig, *, task: str) -> argparse.Namespace:
+    """Return the arguments that fairseq's ``BARTModel`` needs for a `BartConfig`.
+
+    `task`: fairseq's task: ``denoising`` or ``translation``. Raises AdmiralError if fairseq does
+    not have the activation function.
+    """
+    activations = {hf: name for name, hf in _ACTIVATIONS.items() if name != "gelu_fast"}
+    if config.activation_function not in activations:
+        raise AdmiralError(
+            f"config.json: activation_function {config.activation_function!r} has no equal in "
+            f"fairseq. It can be one of {', '.join(sorted(activations))}."
+        )
+    args: dict[str, object] = {
+        "arch": "bart_base"
+        if (config.d_model, config.encoder_layers) == (768, 6)
+        else "bart_large",
+        "task": task,
+        "criterion": "cross_entropy",
+        "data": ".",
+        "seed": 1,
+        "tokens_per_sample": config.max_position_embeddings,
+        "sample_break_mode": "eos",
+        "max_source_positions": config.max_position_embeddings,
+        "max_target_positions": config.max_position_embeddings,
+        "activation_fn": activations[config.activation_function],
+        "no_scale_embedding": not config.scale_embedding,
+        "layernorm_embedding": True,
+        "share_all_embeddings": True,
+        "share_decoder_input_output_embed": True,
+        "adaptive_softmax_cutoff": None,
+        "adaptive_softmax_dropout": 0,
+        "relu_dropout": 0.0,
+        "pooler_activation_fn": "tanh",
+        "pooler_dropout": 0.0,
+        "decoder_input_dim": config.d_model,
+        "decoder_output_dim": config.d_model,
+        # The denoising task reads these at setup; the values are those of BART's own training.
+        "mask": 0.3,
+        "mask_random": 0.1,
+        "mask_length": "span-poisson",
+        "poisson_lambda": 3.5,
+        "insert": 0.0,
+        "permute": 0.0,
+        "rotate": 0.0,
+        "permute_sentences": 1.0,
+        "replace_length": 1,
+        "shuffle_instance": False,
+        "bpe": "gpt2",
+    }
+    if task == "translation":
+        args |= {"source_lang": "source", "target_lang": "target", "left_pad_source": False}
+        args |= {"left_pad_target": False, "truncate_source": False}
+    args |= {rate: getattr(config, rate) for rate in _RATES}
+    for side in ("encoder", "decoder"):
+        args |= {
+            f"{side}_embed_path": None,
+            f"{side}_embed_dim": config.d_model,
+            f"{side}_ffn_embed_dim": getattr(config, f"{side}_ffn_dim"),
+            f"{side}_layers": getattr(config, f"{side}_layers"),
+            f"{side}_attention_heads": getattr(config, f"{side}_attention_heads"),
+            f"{side}_layerdrop": getattr(config, f"{side}_layerdrop"),
+            f"{side}_normalize_before": False,
+            f"{side}_learned_pos": True,
+        }
+    return argparse.Namespace(**args)
+
+
+def _check_is_bart(
+    settings: Mapping[str, object], state: Mapping[str, Tensor], where: object
+) -> None:
+    arch = settings.get("arch") or settings.get("_name") or "unknown"
+    for name, meaning in {
+        EMBEDDING: "an encoder's embedding",
+        "encoder.embed_positions.weight": "learned positions of the encoder",
+        "decoder.embed_positions.weight": "learned positions of the decoder",
+        "encoder.layernorm_embedding.weight": "a layer norm over the embeddings",
+        "decoder.layernorm_embedding.weight": "a layer norm over the embeddings",
+    }.items():
+        if name not in state or state[name].ndim != (1 if "norm" in name else 2):
+            raise AdmiralError(
+                f"{where}: has no {name} ({meaning}), so it is not a BART (arch {arch}). "
+                "Give a bart.base, bart.large or GENRE checkpoint."
+            )
+    norm_first = [f"{side}_normalize_before" for side in ("encoder", "decoder")]
+    if any(settings.get(name) for name in norm_first) or "encoder.layer_norm.weight" in state:
+        raise AdmiralError(
+            f"{where}: normalises before each layer (as mBART does), so it is not a BART "
+            f"(arch {arch}). Give a bart.base, bart.large or GENRE checkpoint."
+        )
+    activation = str(settings.get("activation_fn") or "gelu")
+    if activation not in _ACTIVATIONS:
+        raise AdmiralError(
+            f"{where}: activation_fn {activation!r} has no equal in transformers. "
+            f"It can be one of {', '.join(_ACTIVATIONS)}."
+        )
+
+
+def _count_layers(state: Mapping[str, Tensor], side: str) -> int:
+    numbers = {
+        int(match[1]) for name in state if (match := re.match(rf"{side}\.layers\.(\d+)\.", name))
+    }
+    return max(numbers, default=-1) + 1
+
+
+def _dropout_rate(settings: Mapping[str, object], name: str, default: float) -> float:
+    value = settings.get(name, default)
+    if name == "activation_dropout" and not value:
+        value = settings.get("relu_dropout", value)  # its older name
+    return float(value) if isinstance(value, int | float) else default
+
+
+def _scales_embedding(settings: Mapping[str, object]) -> bool:
+    # BART does not scale its embeddings, which is assumed without arguments.
+    return not settings.get("no_scale_embedding", not str(settings.get("arch")).startswith("mbart"))

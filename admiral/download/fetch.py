@@ -1,4 +1,4 @@
-"""Resumable download of one file over HTTP, verified and put in place atomically."""
+"""Resumable downloads of the public data sets from their official addresses."""
 
 from __future__ import annotations
 
@@ -9,14 +9,104 @@ import shutil
 import ssl
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
 
 import admiral
-from admiral.download.addresses import RemoteFile
 from admiral.errors import AdmiralError
 from admiral.storage.atomic_files import WriterLock, explain_write_errors, publish_file
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteFile:
+    """A file to download."""
+
+    name: str
+    url: str
+    size: int | None = None  # published length in bytes; None if it is not published
+    md5: str | None = None  # published MD5 checksum in hexadecimal; None if it is not published
+
+
+@dataclass(frozen=True, slots=True)
+class DataSet:
+    """The files of a data set."""
+
+    page: str  # page on which the authors publish the addresses
+    files: tuple[RemoteFile, ...]
+    next_step: str  # what to do with the files; ``{out}`` stands for their folder
+
+
+_FEVER = "https://fever.ai/download/fever"
+# FEVEROUS's page gives the DOI of this record, 10.5281/zenodo.4911508; Zenodo has the checksums.
+_FEVEROUS = "https://zenodo.org/records/4911508/files"
+# Repository of HoVer's authors, from which their script downloads everything but the corpus.
+_HOVER = "https://raw.githubusercontent.com/hover-nlp/hover/main/data/hover"
+_ABSTRACTS = "enwiki-20171001-pages-meta-current-withlinks-abstracts"
+
+DATA_SETS = {
+    "fever": DataSet(
+        "https://fever.ai/dataset/fever.html",
+        (
+            RemoteFile("train.jsonl", f"{_FEVER}/train.jsonl"),
+            RemoteFile("shared_task_dev.jsonl", f"{_FEVER}/shared_task_dev.jsonl"),
+            RemoteFile("shared_task_test.jsonl", f"{_FEVER}/shared_task_test.jsonl"),
+            # The adversarial claims of FEVER 2.0: https://fever.ai/dataset/adversarial.html
+            RemoteFile(
+                "fever2-fixers-dev.jsonl",
+                "https://fever.ai/download/fever2.0/fever2-fixers-dev.jsonl",
+            ),
+            RemoteFile("wiki-pages.zip", f"{_FEVER}/wiki-pages.zip"),
+        ),
+        "Unpack wiki-pages.zip, then: admiral index {out}/wiki-pages --kb KB",
+    ),
+    "hover": DataSet(
+        "https://github.com/hover-nlp/hover",
+        tuple(
+            RemoteFile(name, f"{_HOVER}/{name}")
+            for name in (
+                "hover_train_release_v1.1.json",
+                "hover_dev_release_v1.1.json",
+                "hover_test_release_v1.1.json",
+            )
+        ),
+        "The corpus of these claims is: admiral download hotpotqa-abstracts",
+    ),
+    "feverous": DataSet(
+        "https://fever.ai/dataset/feverous.html",
+        (
+            RemoteFile(
+                "train.jsonl",
+                f"{_FEVEROUS}/train.jsonl",
+                175_493_294,
+                "d8d4634760dad714b4cc30e43d25e589",
+            ),
+            RemoteFile(
+                "dev.jsonl", f"{_FEVEROUS}/dev.jsonl", md5="56150713a60ecf3ea0f32f42561e1082"
+            ),
+            RemoteFile(
+                "feverous-wiki-pages-db.zip",
+                f"{_FEVEROUS}/feverous-wiki-pages-db.zip",
+                md5="b01271df477efdfca99441c7dc6fe859",
+            ),
+        ),
+        "Unpack feverous-wiki-pages-db.zip, then: admiral index {out}/feverous_wikiv1.db --kb KB",
+    ),
+    "hotpotqa-abstracts": DataSet(
+        "https://hotpotqa.github.io/wiki-readme.html",
+        (
+            RemoteFile(
+                f"{_ABSTRACTS}.tar.bz2",
+                f"https://nlp.stanford.edu/projects/hotpotqa/{_ABSTRACTS}.tar.bz2",
+                1_553_565_403,
+                "01edf64cd120ecc03a2745352779514c",
+            ),
+        ),
+        f"Unpack it with tar -xjf, then: admiral index {{out}}/{_ABSTRACTS} --kb KB",
+    ),
+}
+
 
 ProgressCallback = Callable[[int, int | None], None]
 _MAX_WAIT = 60.0
@@ -85,7 +175,6 @@ def _complete(
     timeout: float,
     report: ProgressCallback,
 ) -> None:
-    """Try until the partial file is complete, or `attempts` attempts in a row got nothing new."""
     failures, furthest = 0, _size(partial)
     # The certificates of the operating system, as of other programs, instead of httpx's own list.
     with httpx.Client(
@@ -118,7 +207,6 @@ def _complete(
 def _attempt(
     client: httpx.Client, file: RemoteFile, partial: Path, report: ProgressCallback
 ) -> None:
-    """Send one request for the missing part, and append what is received."""
     headers = {}
     size = _size(partial)
     if size:
@@ -150,7 +238,6 @@ def _attempt(
 
 
 def _append(response: httpx.Response, partial: Path, report: ProgressCallback) -> None:
-    """Append the body to the partial file, or overwrite it if the server sends the whole file."""
     size = _size(partial)
     start, total = _extent(response)
     if start not in (0, size):
@@ -180,7 +267,6 @@ def _append(response: httpx.Response, partial: Path, report: ProgressCallback) -
 
 
 def _extent(response: httpx.Response) -> tuple[int, int | None]:
-    """Return where in the file the body starts, and the length of the file if it is known."""
     if response.status_code != httpx.codes.PARTIAL_CONTENT:
         length = response.headers.get("Content-Length")
         return 0, None if length is None else int(length)
@@ -191,7 +277,6 @@ def _extent(response: httpx.Response) -> tuple[int, int | None]:
 
 
 def _check_complete(response: httpx.Response, partial: Path) -> None:
-    """Return if the partial file has all bytes; otherwise delete it and raise `_TransientError`."""
     size = _size(partial)
     if size and response.headers.get("Content-Range") == f"bytes */{size}":
         return

@@ -3,26 +3,170 @@
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 import re
+import socket
 import ssl
 import time
 import zlib
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Collection, Iterator
 from dataclasses import dataclass, field
 from http.cookiejar import CookieJar, DefaultCookiePolicy
-from typing import Literal
-from urllib.parse import urljoin
+from typing import Literal, TypeAlias
+from urllib.parse import quote, unquote, urljoin
 
 import httpx
 
 import admiral
-from admiral.download.public_addresses import (
-    PrivateAddressError,
-    UnknownHostError,
-    public_addresses,
-)
-from admiral.download.robots_rules import LONGEST, NOTHING, RobotsRules, robots_rules
 from admiral.library.canonical_urls import depth
+
+Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
+_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+_LOCAL_NAT64 = ipaddress.IPv6Network("64:ff9b:1::/48")
+
+
+class PrivateAddressError(Exception):
+    """A host has an address that is not of the public internet."""
+
+
+class UnknownHostError(Exception):
+    """The address of a host cannot be looked up."""
+
+
+def is_public(address: Address) -> bool:
+    """Return whether an address, and that which it holds, is of the public internet."""
+    if isinstance(address, ipaddress.IPv6Address):
+        held: list[Address] = []
+        if address.ipv4_mapped is not None:
+            held.append(address.ipv4_mapped)
+        if address.sixtofour is not None:
+            held.append(address.sixtofour)
+        if address.teredo is not None:
+            held += address.teredo
+        if address in _NAT64:
+            held.append(ipaddress.IPv4Address(int(address) & 0xFFFFFFFF))
+        if held:
+            return all(map(is_public, held))
+        if address in _LOCAL_NAT64 or address.is_site_local:
+            return False
+    return address.is_global and not (address.is_multicast or address.is_reserved)
+
+
+async def public_addresses(host: str, port: int, allowed: Collection[str] = ()) -> list[str]:
+    """Return the addresses of a host.
+
+    `allowed`: hosts, as ``name`` or ``name:port``, that may have any address. Raises
+    PrivateAddressError if one of the addresses is not public, and UnknownHostError if there is
+    none.
+    """
+    try:
+        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        raise UnknownHostError(f"{host}: no address is known ({error})") from error
+    addresses = list(dict.fromkeys(str(each[4][0]) for each in found))
+    if host.lower() in allowed or f"{host.lower()}:{port}" in allowed:
+        return addresses
+    for address in addresses:
+        # An address of a link has the name of an interface after it.
+        if "%" in address or not is_public(ipaddress.ip_address(address)):
+            raise PrivateAddressError(
+                f"{host}: its address {address} is not of the public internet"
+            )
+    return addresses
+
+
+#: As much of a file as is read, in bytes; RFC 9309 asks for 500 KiB.
+LONGEST = 500 * 2**10
+_LINE = re.compile(r"\s*([A-Za-z-]+)\s*:\s*([^#\n]*)")
+_ESCAPES = re.compile(r"(?:%(?!2[Ff]|2[Aa]|24)[0-9A-Fa-f]{2})+")  # but those of / * $
+_SAFE = "/%?=&*$;:@!'()+,~-._#[]"
+
+
+@dataclass(frozen=True, slots=True)
+class RobotsRules:
+    """The rules for one robot.
+
+    `rules`: (whether allowed, pattern of a path); `delay`: seconds between two requests.
+    """
+
+    rules: tuple[tuple[bool, str], ...] = ()
+    delay: float = 0.0
+
+    def allows(self, target: str) -> bool:
+        """Return whether a path with its query may be read: the longest rule counts.
+
+        Of two rules of one length, that which allows counts. ``robots.txt`` itself may be read.
+        """
+        target = _escaped(target or "/")
+        if target == "/robots.txt":
+            return True
+        matching = [(len(rule), allowed) for allowed, rule in self.rules if _matches(rule, target)]
+        return max(matching, default=(0, True))[1]
+
+
+#: Nothing may be read, as where the server does not say what may.
+NOTHING = RobotsRules(((False, "/"),))
+
+
+def robots_rules(text: str, agent: str) -> RobotsRules:
+    """Return the rules of a file for a robot, or else those for all robots.
+
+    `agent`: the name of the robot, without its version. Lines that cannot be read do not count.
+    """
+    groups = list(_groups(text))
+    own = [group for group in groups if agent.lower() in group[0]]
+    chosen = own or [group for group in groups if "*" in group[0]]
+    rules: list[tuple[bool, str]] = []
+    delay = 0.0
+    for _, lines in chosen:
+        for key, value in lines:
+            if key == "crawl-delay":
+                delay = max(delay, float(value) if re.fullmatch(r"\d+(\.\d+)?", value) else 0.0)
+            elif value:
+                rules.append((key == "allow", _escaped(value)))
+    return RobotsRules(tuple(rules), delay)
+
+
+def _groups(text: str) -> Iterator[tuple[set[str], list[tuple[str, str]]]]:
+    agents: set[str] = set()
+    lines: list[tuple[str, str]] = []
+    for line in text.removeprefix("\ufeff").splitlines():
+        match = _LINE.match(line)
+        if match is None:
+            continue
+        key, value = match[1].lower(), match[2].strip()
+        if key == "user-agent":
+            if lines:
+                yield agents, lines
+                agents, lines = set(), []
+            agents.add(value.partition("/")[0].strip().lower())
+        elif key in ("allow", "disallow", "crawl-delay") and agents:
+            lines.append((key, value))
+    if agents:
+        yield agents, lines
+
+
+def _matches(rule: str, target: str) -> bool:
+    """Return whether a rule with ``*`` and a final ``$`` matches; linear in both lengths."""
+    is_whole = rule.endswith("$")
+    first, *rest = rule.removesuffix("$").split("*")
+    if not target.startswith(first):
+        return False
+    position = len(first)
+    for number, piece in enumerate(rest):
+        if is_whole and number == len(rest) - 1:
+            return len(target) - len(piece) >= position and target.endswith(piece)
+        found = target.find(piece, position)
+        if found < 0:
+            return False
+        position = found + len(piece)
+    return not is_whole or position == len(target)
+
+
+def _escaped(path: str) -> str:
+    plain = _ESCAPES.sub(lambda match: unquote(match[0], errors="replace"), path)
+    return quote(plain, safe=_SAFE, errors="replace")
+
 
 AGENT = "admiral"
 _MOST_REDIRECTS = 5
@@ -140,7 +284,6 @@ class PageFetcher:
         raise FetchError("redirects", f"{url}: redirects more than {_MOST_REDIRECTS} times")
 
     async def _robots(self, target: httpx.URL) -> RobotsRules:
-        """Return the rules of a site, which are fetched once."""
         site = f"{target.scheme}://{target.netloc.decode('ascii')}"
         if site not in self._rules:
             self._rules[site] = asyncio.create_task(self._fetch_robots(f"{site}/robots.txt"))
@@ -165,7 +308,6 @@ class PageFetcher:
     async def _request(
         self, target: httpx.URL, delay: float, largest: int, *, cut: bool = False
     ) -> str | tuple[str, bytes]:
-        """Return where a page redirects to, or its content type and its content."""
         turn = self._turns.setdefault(target.host, _Turn())
         async with turn.lock:
             await asyncio.sleep(turn.last + delay - time.monotonic())
@@ -219,7 +361,6 @@ class PageFetcher:
 
 
 def _checked(url: str) -> httpx.URL:
-    """Return a URL without its fragment and its user; raise FetchError if it is none of HTTP."""
     try:
         target = httpx.URL(url if len(url) <= _LONGEST_URL else "")
         if target.scheme in ("http", "https") and target.host:
@@ -243,7 +384,6 @@ def _check_status(target: httpx.URL, status: int) -> None:
 
 
 async def _content(target: httpx.URL, response: httpx.Response, largest: int, cut: bool) -> bytes:
-    """Return the body; `cut`: whether one that is too long is cut off instead of refused."""
     encoding = response.headers.get("content-encoding", "").strip().lower()
     content = bytearray()
     received = 0
@@ -292,7 +432,6 @@ async def _decoded(
 
 
 def _page(url: str, header: str, content: bytes) -> FetchedPage:
-    """Return a page with the type that its content shows."""
     kind = header.partition(";")[0].strip().lower()
     if content.startswith(_PDF_START):
         return FetchedPage(url, _PDF, content)

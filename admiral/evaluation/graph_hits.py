@@ -122,11 +122,9 @@ class _Evaluator:
         self._has_bm25 = kb.settings["bm25"] != "none"
 
     def linked(self, claim: GoldClaim) -> list[Entity]:
-        """Return the entities of a claim."""
         return self._selection.entities(claim.claim)
 
     def reason_to_leave_out(self, claim: GoldClaim, entities: Sequence[Entity]) -> str:
-        """Return why a claim is not evaluated; "" if it is."""
         if not claim.evidence:
             return "no gold evidence"
         if not any(self._has_all(titles) for titles in claim.title_sets):
@@ -138,7 +136,6 @@ class _Evaluator:
         return ""
 
     def sets(self, claim: GoldClaim, entities: Sequence[Entity]) -> Iterator[tuple[str, Retrieved]]:
-        """Yield each method that returns a set, with what it retrieved."""
         for name, (method, subgraph) in self._methods.items():
             began = time.thread_time()
             frames = subgraph.retrieve(entities, method)
@@ -152,7 +149,6 @@ class _Evaluator:
         )
 
     def ranked(self, claim: GoldClaim) -> Iterator[tuple[str, Retrieved]]:
-        """Yield each ranking at each cut, with what it retrieved."""
         rankings: dict[str, Callable[[], np.ndarray]] = {}
         seeds = self._ranker.seeds(claim.claim)
         rankings["pagerank"] = lambda: self._pagerank(seeds)
@@ -182,7 +178,6 @@ class _Evaluator:
         seconds: float,
         documents: set[int] | None = None,
     ) -> Retrieved:
-        """Compare retrieved frames with the gold evidence; documents may have no sentences."""
         sentences = set(self._graph.sentences(frames))
         if documents is None:
             documents = {row for row, _ in sentences}

@@ -7,19 +7,169 @@ only the page's own script and no external resources.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from admiral.evaluation.pairing import count_noun
-from admiral.evaluation.traces import HopTrace, Outcome, Trace
-from admiral.gold import EvidenceSet, GoldClaim
-from admiral.graph.neighbourhood import Neighbour, Neighbourhood, NeighbourhoodFinder
-from admiral.io.judgement_page import page_file, page_head, script_policy
-from admiral.io.text_rendering import STOPPED
-from proofs import Verdict
+from admiral.errors import AdmiralError, RecordError
+from admiral.evaluation.predictions import (
+    REMEDY,
+    Prediction,
+    count_noun,
+    is_trec_run,
+    normalise_title,
+    pair_claims,
+    parse_result,
+    read_predictions,
+    read_results,
+)
+from admiral.gold import EvidenceSet, GoldClaim, read_gold
+from admiral.gold.gold_reader import is_qrels, read_qrels
+from admiral.graph.subgraph import Neighbour, Neighbourhood, NeighbourhoodFinder
+from admiral.io.claims import read_claims
+from admiral.io.rendering import STOPPED, page_file, page_head, script_policy
+from admiral.io.result_writer import id_column, unescape_title
+from admiral.kb import KnowledgeBase
+from admiral.kb.matching_sentences import best_sentences
+from proofs import Proof, Verdict
 from proofs.logic.wording import STYLE as PROOF_STYLE
 from proofs.logic.wording import escaped, escaped_text
+
+
+@dataclass(frozen=True, slots=True)
+class HopTrace:
+    """One hop of a trace."""
+
+    number: int
+    read: tuple[str, ...]  # documents whose sentences the reranker scored
+    document_sets: tuple[tuple[str, ...], ...]  # titles of the best document sets, best first
+    evidence: tuple[tuple[str, int], ...]
+    proof: Proof | None
+    sufficient: bool
+    probability: float | None = None
+
+    @property
+    def titles(self) -> frozenset[str]:
+        """Documents of the evidence."""
+        return frozenset(title for title, _ in self.evidence)
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """The search for one claim."""
+
+    prediction: Prediction
+    hops: tuple[HopTrace, ...]
+    # text of the sentences that the record holds, by (title, sentence number)
+    sentence_texts: dict[tuple[str, int], str]
+    stopped: str
+    # path or URL of the documents of the ranking that were read from files, by title
+    sources: dict[str, str] = field(default_factory=dict)
+
+
+def read_traces(path: Path) -> Iterator[Trace]:
+    """Yield the traces of a file of results in the order of the file.
+
+    Raises RecordError for an invalid record. Raises AdmiralError if the file cannot be read, is
+    empty or is a TREC run.
+    """
+    for where, record in read_results(path):
+        prediction = parse_result(record, where)
+        try:
+            hops = tuple(_parse_hop(hop) for hop in record["hops"])
+            sentence_texts = {
+                (normalise_title(sentence["title"]), sentence["sentence_id"]): str(sentence["text"])
+                for sentence in record["evidence"]
+            }
+            stopped = str(record["stopped"])
+            sources = {
+                normalise_title(document["title"]): str(document["source"])
+                for document in record["documents"]
+                if "source" in document
+            }
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            problem = f"a hop or a sentence is not as it was written ({error})"
+            raise RecordError(where, "hops", problem, REMEDY) from error
+        yield Trace(prediction, hops, sentence_texts, stopped, sources)
+
+
+def _parse_hop(record: dict[str, Any]) -> HopTrace:
+    document_sets = tuple(
+        tuple(map(normalise_title, entry["titles"])) for entry in record["document_sets"]
+    )
+    # Records of early versions do not say what a hop read: take all documents of its sets.
+    read = record.get("read", [title for titles in document_sets for title in titles])
+    steps, probability = record["proof"], record.get("probability")
+    return HopTrace(
+        int(record["number"]),
+        tuple(dict.fromkeys(map(normalise_title, read))),
+        document_sets,
+        tuple((normalise_title(title), int(number)) for title, number in record["evidence"]),
+        None if steps is None else Proof.from_json(steps),
+        bool(record["sufficient"]),
+        None if probability is None else float(probability),
+    )
+
+
+class Outcome(Enum):
+    """Outcome of a claim. A gold document is found if the evidence has a sentence of it."""
+
+    FOUND = "found"
+    LATE = "stopped late"
+    FIRST = "first stage missed"
+    RERANKER = "reranker dropped"
+    HOP = "hop missed"
+    EARLY = "stopped early"
+    NO_ANSWER = "no answer"
+    NO_GOLD = "no gold evidence"
+
+    @property
+    def meaning(self) -> str:
+        """The outcome explained in one sentence."""
+        return _MEANINGS[self]
+
+
+_MEANINGS = {
+    Outcome.FOUND: "The last evidence has a sentence of every gold document.",
+    Outcome.LATE: "The evidence of an earlier hop had one of every gold document; it went on.",
+    Outcome.FIRST: "No gold document was among those that the first hop read, or found later.",
+    Outcome.RERANKER: "A missing document was read, and the last evidence has no sentence of it.",
+    Outcome.HOP: "No hop read a missing document, and no more hops were made.",
+    Outcome.EARLY: "It stopped as sufficient before any hop read a missing document.",
+    Outcome.NO_ANSWER: "The run does not answer the claim.",
+    Outcome.NO_GOLD: "There is nothing to find.",
+}
+
+
+def classify_outcome(
+    gold_sets: Sequence[Set[str]], trace: Trace | None, *, min_hops: int = 1, dynamic: bool = True
+) -> Outcome:
+    """Return the outcome of a claim: found, or the first stage that lost its gold documents.
+
+    `dynamic`: whether the run decides itself when to stop. A run with a fixed number of hops can
+    stop neither early nor late.
+    """
+    if not gold_sets:
+        return Outcome.NO_GOLD
+    if trace is None or not trace.hops:
+        return Outcome.NO_ANSWER
+    last = trace.hops[-1]
+    complete = [hop.number for hop in trace.hops if any(s <= hop.titles for s in gold_sets)]
+    if dynamic and any(min_hops <= number < last.number for number in complete):
+        return Outcome.LATE
+    if last.number in complete:
+        return Outcome.FOUND
+    nearest = max(gold_sets, key=lambda titles: len(titles & last.titles) / len(titles))
+    missing = nearest - last.titles
+    in_evidence = frozenset().union(*(hop.titles for hop in trace.hops))
+    if not nearest & (set(trace.hops[0].read) | in_evidence):
+        return Outcome.FIRST
+    if missing & (frozenset().union(*(hop.read for hop in trace.hops)) | in_evidence):
+        return Outcome.RERANKER
+    return Outcome.EARLY if dynamic and trace.stopped == "sufficient" else Outcome.HOP
+
 
 STYLE = page_file("report.css")
 
@@ -126,7 +276,6 @@ def _summary(cases: Sequence[ReportCase]) -> Iterator[str]:
 
 
 def _statuses(cases: Sequence[ReportCase]) -> list[_Status]:
-    """Return what became of any claim, in the order of outcomes and endings."""
     order = [*(outcome.value for outcome in Outcome), *_ENDINGS.values(), "other"]
     return sorted({case.status for case in cases}, key=lambda status: order.index(status.text))
 
@@ -192,7 +341,6 @@ def _claim(
 
 
 def _connections(case: ReportCase, graph: NeighbourhoodFinder) -> Iterator[str]:
-    """Yield the picture of a claim's neighbourhood and the sentences that connect its documents."""
     trace, gold = case.trace, {title for names in case.gold.title_sets for title in names}
     evidence = trace.hops[-1].evidence if trace and trace.hops else ()
     ranking = trace.prediction.documents if trace else ()
@@ -365,7 +513,6 @@ def _box(document: Neighbour, x: float, y: float, is_gold: bool) -> str:
 
 
 def _arrow(source: tuple[float, float], target: tuple[float, float], right: bool) -> str:
-    """Return a curve from box to box with an arrowhead; an arc beside boxes of one column."""
     (x1, y1), (x2, y2) = source, target
     y1, y2 = y1 + _HEIGHT / 2, y2 + _HEIGHT / 2
     if x1 == x2:
@@ -386,3 +533,121 @@ def _arrow(source: tuple[float, float], target: tuple[float, float], right: bool
         f'<path d="M{x1:g} {y1:g}C{c1:g} {y1:g} {c2:g} {y2:g} {end:g} {y2:g}"/>'
         f'<polygon points="{x2:g},{y2:g} {end:g},{y2 - 3.5:g} {end:g},{y2 + 3.5:g}"/>'
     )
+
+
+def build_report_cases(
+    results: Path,
+    gold: Path | None,
+    settings: Mapping[str, Any],
+    *,
+    claims: Path | None = None,
+    kb: KnowledgeBase | None = None,
+) -> tuple[list[ReportCase], list[str]]:
+    """Return the claims of a run, paired with gold claims if there are any.
+
+    - `results`: results of `admiral retrieve`, or a TREC run, for which no outcomes are known.
+    - `settings`: settings of the run, which give its minimum number of hops; empty if they are not
+      known.
+    - `claims`: claims of the run, whose texts a TREC run and qrels do not have, if any.
+    - `kb`: the knowledge base of the run, if any: the titles of documents that a TREC run or qrels
+      name by their ids, and a sentence of each document of a run without hops.
+    - Returns one case for each gold claim, in the order of the gold file, or else for each result.
+
+    Raises AdmiralError if a file is invalid, or the files do not belong together.
+    """
+    names = _DocumentNames(kb)
+    traces, has_hops = _traces_by_id(results, names)
+    texts = {} if claims is None else {claim.id: claim.text for claim in read_claims(claims)}
+    if claims is not None and texts.keys().isdisjoint(traces):
+        raise AdmiralError(f"{claims}: no claim of it is in the run. Give the claims of the run")
+
+    def excerpts(claim: str, trace: Trace | None) -> Mapping[str, str]:
+        return {} if has_hops or kb is None or trace is None else _excerpts(claim, trace, kb)
+
+    if gold is None:
+        cases = []
+        for id, trace in traces.items():
+            claim = GoldClaim(id, trace.prediction.claim or texts.get(id) or id, None, ())
+            cases.append(ReportCase(claim, trace, None, excerpts(claim.claim, trace)))
+        return cases, []
+    gold_claims = _judged_claims(gold, texts, names) if is_qrels(gold) else read_gold(gold)
+    paired = pair_claims(gold_claims, {id: trace.prediction for id, trace in traces.items()})
+    min_hops = settings.get("min_hops")
+    if not isinstance(min_hops, int):
+        min_hops = 1
+    dynamic = settings.get("hops", "dynamic") == "dynamic"
+    cases = []
+    for pair in paired.pairs:
+        claim_trace = traces.get(pair.gold.id)
+        outcome = None
+        if has_hops:
+            outcome = classify_outcome(
+                pair.title_sets, claim_trace, min_hops=min_hops, dynamic=dynamic
+            )
+        predicted = "" if pair.prediction is None else pair.prediction.claim
+        claim = replace(pair.gold, claim=pair.gold.claim or predicted or pair.gold.id)
+        cases.append(ReportCase(claim, claim_trace, outcome, excerpts(claim.claim, claim_trace)))
+    return cases, paired.notes()
+
+
+class _DocumentNames:
+    """The titles of documents as TREC runs and qrels name them."""
+
+    def __init__(self, kb: KnowledgeBase | None) -> None:
+        titles = {} if kb is None else kb.titles_of_ids()
+        self._titles = {id_column(id): title for id, title in titles.items()}
+
+    def title(self, column: str) -> str:
+        return normalise_title(self._titles.get(column) or unescape_title(column))
+
+
+def _traces_by_id(results: Path, names: _DocumentNames) -> tuple[dict[str, Trace], bool]:
+    """Return the traces of a run by claim id, and whether the run has hops.
+
+    A TREC run has none, and neither have results of ``hops=0``.
+    """
+    traces: dict[str, Trace] = {}
+    if is_trec_run(results):
+        for id, ranking in read_predictions(results, by_id=True).items():
+            titles = tuple(dict.fromkeys(map(names.title, ranking.documents)))
+            traces[id] = Trace(Prediction(id, titles), (), {}, "")
+        return traces, False
+    for trace in read_traces(results):
+        id = trace.prediction.id
+        if id in traces:
+            raise RecordError(
+                str(results), "id", f"{id!r} occurs twice", "Keep one result for each claim"
+            )
+        traces[id] = trace
+    return traces, any(trace.hops for trace in traces.values())
+
+
+def _judged_claims(
+    qrels: Path, texts: Mapping[str, str], names: _DocumentNames
+) -> Iterator[GoldClaim]:
+    for query in read_qrels(qrels):
+        relevant = tuple((names.title(column), None) for column, grade in query.grades if grade > 0)
+        evidence = (relevant,) if relevant else ()
+        yield GoldClaim(query.id, texts.get(query.id, ""), None, evidence)
+
+
+def _excerpts(claim: str, trace: Trace, kb: KnowledgeBase) -> dict[str, str]:
+    shown = trace.prediction.documents[:MAX_DOCUMENTS]
+    titles = [title for title in shown if kb.row(title) is not None]
+    sentences = best_sentences(claim, [kb.document(title) for title in titles])
+    return {t: s.text for t, s in zip(titles, sentences, strict=True) if s is not None}
+
+
+def sentence_lookup(kb: KnowledgeBase | None) -> Callable[[str, int], str | None]:
+    """Return a function from (title, sentence number) to the sentence in a knowledge base.
+
+    The function returns None for a sentence that the knowledge base does not have.
+    """
+
+    def look_up(title: str, number: int) -> str | None:
+        if kb is None or kb.row(title) is None:
+            return None
+        sentences = kb.document(title).sentences
+        return sentences[number] if number < len(sentences) else None
+
+    return look_up

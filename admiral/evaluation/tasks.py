@@ -1,25 +1,38 @@
-"""The evaluation tasks (FEVER, HoVer, FEVEROUS-S, questions, qrels) and the evaluation of a run."""
+"""Evaluate runs by task (FEVER, HoVer, FEVEROUS-S, questions, qrels), and tabulate the measures."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from admiral.errors import AdmiralError
-from admiral.evaluation import fever, hover
+from admiral.evaluation import fever
 from admiral.evaluation.document_measures import (
     IR_MEASURES_SECTION,
     evidence_measures,
+    hover_groups,
+    hover_measures,
     ir_measures_scores,
     ranking_measures,
     short_ranking_notes,
 )
-from admiral.evaluation.measures import Group, Measure
-from admiral.evaluation.pairing import Pair, PairedClaims, count_noun, pair_claims
-from admiral.evaluation.predictions import Prediction, read_predictions
+from admiral.evaluation.measures import Group, Measure, PairedDifference, paired_comparison
+from admiral.evaluation.predictions import (
+    Pair,
+    PairedClaims,
+    Prediction,
+    count_noun,
+    pair_claims,
+    read_predictions,
+)
 from admiral.gold import GoldClaim, detect_format, read_gold
-from admiral.gold.qrels import is_qrels, read_qrels
+from admiral.gold.gold_reader import is_qrels, read_qrels
 
 ClaimSelector = Callable[[Sequence[GoldClaim]], tuple[list[GoldClaim], list[str]]]
 
@@ -53,13 +66,11 @@ def _select_all(gold: Sequence[GoldClaim]) -> tuple[list[GoldClaim], list[str]]:
 
 
 def _document_measures(paired: PairedClaims, ks: Sequence[int]) -> list[Measure]:
-    """Return the measures of documents, for questions, which have no labels."""
     result = ranking_measures(paired.pairs, ks)
     return [*result, *evidence_measures(paired.pairs)] if paired.has_sentences else result
 
 
 def _qrels_measures(paired: PairedClaims, ks: Sequence[int]) -> list[Measure]:
-    """Return average precision and R@k; `evaluate` adds the measures that all tasks share."""
     names = ["AP", *(f"R@{k}" for k in ks)]
     return ir_measures_scores(IR_MEASURES_SECTION, names, paired.pairs)
 
@@ -76,7 +87,7 @@ EVALUATION_TASKS = {
         ),
         Task(
             "hover", "HoVer", _DEFAULT_KS, ("hover", "pages", "pairs"), _select_all,
-            hover.groups, hover.measures,
+            hover_groups, hover_measures,
         ),
         Task(
             "feverous", "FEVEROUS-S", _DEFAULT_KS, ("feverous", "pairs"), fever.select_claims,
@@ -201,3 +212,134 @@ def _run_notes(paired: PairedClaims) -> list[str]:
         return []
     answers = count_noun(without_verdict, "answer")
     return [f"{answers} without a proof and so without a label, counted as wrong"]
+
+
+Interval = tuple[float, float]
+_NAME_WIDTH = 20
+
+
+def measure_records(
+    measures: Sequence[Measure],
+    groups: Sequence[Group],
+    intervals: Sequence[Sequence[Interval]] | None = None,
+) -> list[dict[str, Any]]:
+    """Return one record for each measure, with its value for each group of claims."""
+    records = []
+    for index, measure in enumerate(measures):
+        cells = []
+        for number, group in enumerate(groups):
+            cell: dict[str, Any] = {
+                "group": group.name,
+                "claims": measure.count(group.members),
+                "value": _rounded(measure.value(group.members)),
+            }
+            if intervals is not None:
+                cell["low"], cell["high"] = map(_rounded, intervals[number][index])
+            cells.append(cell)
+        records.append({"section": measure.section, "name": measure.name, "groups": cells})
+    return records
+
+
+def format_measures(records: Sequence[dict[str, Any]], groups: Sequence[Group]) -> str:
+    """Format records of `measure_records`: a row for each measure, a column for each group."""
+    widths = [max(len(group.name), 10) + 2 for group in groups]
+    lines = [_row("", [group.name for group in groups], widths)]
+    lines.append(_row("claims", [str(int(np.sum(group.members))) for group in groups], widths))
+    for section, rows in groupby(records, key=lambda record: record["section"]):
+        lines += ["", section]
+        for record in rows:
+            cells = record["groups"]
+            values = [_format_value(cell["value"]) for cell in cells]
+            lines.append(_row("  " + record["name"], values, widths))
+            if "low" in cells[0]:
+                intervals = [
+                    f"{_format_value(cell['low'])}-{_format_value(cell['high'])}" for cell in cells
+                ]
+                lines.append(_row("", intervals, [max(width, 13) for width in widths]))
+    return "\n".join(lines) + "\n"
+
+
+def difference_records(
+    measures: Sequence[Measure], differences: Sequence[PairedDifference], group: Group
+) -> list[dict[str, Any]]:
+    """Return one record for each measure of a comparison of two runs."""
+    return [
+        {
+            "section": measure.section,
+            "name": measure.name,
+            "group": group.name,
+            "claims": difference.n_claims,
+            "first": _rounded(difference.first),
+            "second": _rounded(difference.second),
+            "difference": _rounded(difference.second - difference.first),
+            "low": _rounded(difference.low),
+            "high": _rounded(difference.high),
+            "p": _rounded(difference.p_value),
+        }
+        for measure, difference in zip(measures, differences, strict=True)
+    ]
+
+
+def format_differences(records: Sequence[dict[str, Any]]) -> str:
+    """Format records of `difference_records` as a text table."""
+    widths = [9, 9, 12, 18, 9]
+    header = _row("", ["first", "second", "difference", "95% interval", "p"], widths)
+    return "\n".join(_difference_lines(records, header, widths)) + "\n"
+
+
+def _difference_lines(
+    records: Sequence[dict[str, Any]], header: str, widths: Sequence[int]
+) -> Iterator[str]:
+    for group, members in groupby(records, key=lambda record: record["group"]):
+        yield f"{group}{header[len(group) :]}"
+        for section, rows in groupby(members, key=lambda record: record["section"]):
+            yield section
+            for record in rows:
+                cells = [
+                    _format_value(record["first"]),
+                    _format_value(record["second"]),
+                    _format_value(record["difference"], "+.3f"),
+                    f"{_format_value(record['low'], '+.3f')} "
+                    f"{_format_value(record['high'], '+.3f')}",
+                    _format_value(record["p"], ".4f"),
+                ]
+                yield _row("  " + record["name"], cells, widths)
+        yield ""
+
+
+def _row(name: str, cells: Sequence[str], widths: Sequence[int]) -> str:
+    padded = "".join(cell.rjust(width) for cell, width in zip(cells, widths, strict=True))
+    return f"{name:<{_NAME_WIDTH}}{padded}".rstrip()
+
+
+def _format_value(value: float | None, spec: str = ".3f") -> str:
+    return "–" if value is None else format(value, spec)
+
+
+def _rounded(value: float) -> float | None:
+    return None if math.isnan(value) else round(value, 6)
+
+
+def compare_evaluations(
+    first: Evaluation, second: Evaluation, groups: Sequence[Group], seed: int = 0
+) -> list[dict[str, Any]]:
+    """Return the differences of two runs, second minus first, as JSON records.
+
+    `first`, `second`: evaluations by the same task of the same claims. Measures that only one of
+    them has, such as those of sentences, are left out. Returns one record for each group and
+    measure; see `admiral.evaluation.tasks.difference_records`.
+    """
+    shared = {(m.section, m.name) for m in first.measures} & {
+        (m.section, m.name) for m in second.measures
+    }
+    before, after = (
+        [m for m in evaluation.measures if (m.section, m.name) in shared]
+        for evaluation in (first, second)
+    )
+    return [
+        record
+        for group in groups
+        for record in difference_records(
+            before, paired_comparison(before, after, group, seed), group
+        )
+    ]

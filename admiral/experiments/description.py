@@ -29,7 +29,7 @@ EXPERIMENT_TASKS: dict[str, Task] = {
 }
 #: Systems that only rank: BM25, BM25 with the titles that the claim mentions, or the first stage of
 #: the settings.
-BASELINES = ("bm25", "bm25+mentions", "first-stage")
+BASELINES = ("bm25", "bm25+mentions", "titles", "first-stage")
 
 
 class _Named:
@@ -38,7 +38,6 @@ class _Named:
 
     @property
     def folder(self) -> str:
-        """Name of its directory."""
         return re.sub(r"[^a-z0-9]+", "-", self.name.lower()).strip("-")
 
 
@@ -98,6 +97,8 @@ _FIELDS = ("task", "claims", "limit", "seed")  # that --set changes, apart from 
 _SYSTEM_KEYS = ("name", "baseline", "settings")
 _RECIPE_KEYS = ("corpus", "on_duplicate", "format")
 _PAPER_KEYS = ("table", "columns", "rows", "note")
+# Which system is the counterpart of a row, and what the rows without one need.
+_COUNTERPARTS = ("ours", "missing")
 
 
 def read_experiment(
@@ -221,7 +222,6 @@ def _systems(
 def _entries(
     content: dict[str, Any], path: Path, keys: Sequence[str]
 ) -> Iterator[tuple[dict[str, Any], str, dict[str, Any]]]:
-    """Yield the entry of each system, its place, and its own settings."""
     entries = list_value(content, "systems", str(path))
     if not entries:
         raise AdmiralError(f"{path}: key 'systems': names no system")
@@ -233,7 +233,6 @@ def _entries(
 
 
 def _with_folders(systems: Iterator[AnySystem], path: Path) -> Iterator[AnySystem]:
-    """Yield systems that have folders of their own."""
     folders: dict[str, str] = {}
     for index, system in enumerate(systems):
         if not system.folder or system.folder in folders:
@@ -253,7 +252,7 @@ def _reference(content: dict[str, Any], systems: Sequence[_Named], path: Path) -
 def paper_figures(content: dict[str, Any], path: Path) -> dict[str, Any]:
     """Return the checked figures of the paper."""
     paper = mapping_value(content.get("paper") or {}, path, "paper")
-    check_keys(paper, _PAPER_KEYS, f"{path}: paper")
+    check_keys(paper, (*_PAPER_KEYS, *_COUNTERPARTS), f"{path}: paper")
     for key in _PAPER_KEYS:
         if paper and key not in paper:
             raise AdmiralError(f"{path}: key 'paper.{key}': is missing")
@@ -261,6 +260,10 @@ def paper_figures(content: dict[str, Any], path: Path) -> dict[str, Any]:
     for name, row in mapping_value(paper.get("rows") or {}, path, "paper.rows").items():
         if not isinstance(row, list) or len(row) != len(columns):
             raise AdmiralError(f"{path}: key 'paper.rows.{name}': not {len(columns)} figures")
+    for key in _COUNTERPARTS:
+        for name in mapping_value(paper.get(key) or {}, path, f"paper.{key}"):
+            if name not in paper["rows"]:
+                raise AdmiralError(f"{path}: key 'paper.{key}': {name!r} is no row of the paper")
     return paper
 
 

@@ -16,7 +16,7 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -34,8 +34,8 @@ from admiral.io.progress import EXIT_INTERRUPTED, track_claims
 from admiral.io.result_writer import ResumableWriter
 from admiral.kb import KnowledgeBase, build, locate
 from admiral.kb.demo import default_backend
-from admiral.protocols import FirstStage, MentionFinder
-from admiral.records import Claim, RankedDocument, RetrievalResult
+from admiral.protocols import FirstStage, HopRetriever, MentionFinder
+from admiral.records import Claim, RankedDocument, RetrievalResult, ScoredTitle
 from admiral.retrieval.first_stage import Bm25FirstStage, FusedFirstStage
 from admiral.retrieval.mentions import TitleMentionFinder, mentions_in_texts
 from admiral.retrieval.provenance import recorded_settings
@@ -91,7 +91,6 @@ def _retrieve(job: Job) -> Record:
 def _answer(
     config: RetrievalConfig, job: Job, pending: list[Claim], writer: ResumableWriter
 ) -> float:
-    """Write the records of claims; return the processor time, in seconds, without opening."""
     done = len(writer.finished)
     with _opened(config, job["baseline"], pending[0]) as answer:
         start = time.process_time()
@@ -106,7 +105,6 @@ def _answer(
 def _opened(
     config: RetrievalConfig, baseline: str | None, claim: Claim
 ) -> Iterator[Callable[[list[Claim]], Iterator[Record]]]:
-    """Open a system, with a first search for a claim, so that no index is opened later."""
     if baseline in ("bm25", "bm25+mentions"):
         with KnowledgeBase.open(
             locate(config.kb), title_weight=config.title_weight, text_weight=config.text_weight
@@ -121,16 +119,31 @@ def _opened(
 
     with Admiral.from_pretrained(config.model, kb=config.kb, config=config) as system:
         system.kb.search([claim.text], 1)
-        if baseline == "first-stage":
+        if baseline == "titles":
+            yield partial(_rank, _GeneratedTitles(system.stages.hop_retriever), None, config)
+        elif baseline == "first-stage":
             yield partial(_rank, system.stages.first_stage, system.stages.mention_finder, config)
         else:
             yield lambda claims: (result.to_json() for result in system.retrieve_many(claims))
 
 
+class _GeneratedTitles:
+    """Documents whose titles the model generates from the claim alone, as GENRE does."""
+
+    def __init__(self, generator: HopRetriever) -> None:
+        self._generator = generator
+
+    def candidates(
+        self, claims: Sequence[str], mentions: Sequence[Sequence[str]], k: int
+    ) -> list[list[ScoredTitle]]:
+        """Return the generated documents of each claim, best first, with log probabilities."""
+        found = self._generator.expand(claims, [()] * len(claims), [0] * len(claims))
+        return [[ScoredTitle(one.titles[0], one.score) for one in sets[:k]] for sets in found]
+
+
 def _rank(
     first: FirstStage, finder: MentionFinder | None, config: RetrievalConfig, claims: list[Claim]
 ) -> Iterator[Record]:
-    """Yield the records of the first stage alone, with the seconds per claim."""
     stream = iter(claims)
     while batch := list(islice(stream, config.batch_size)):
         start = time.perf_counter()

@@ -1,4 +1,4 @@
-"""Reader of claims with gold evidence, in a given or detected format."""
+"""Reader of claims with gold evidence, in a given or detected format, and of qrels."""
 
 from __future__ import annotations
 
@@ -8,33 +8,34 @@ from pathlib import Path
 from typing import Any
 
 from admiral.errors import AdmiralError, RecordError
-from admiral.gold import evidence_formats
+from admiral.gold import gold_claims
 from admiral.gold.gold_claims import EvidenceSet, GoldClaim, Label
-from admiral.io.claims import claim_of_record
-from admiral.io.published_records import (
+from admiral.io.claims import (
     PlacedRecord,
     array_records,
     begins_table,
+    claim_of_record,
     is_empty_example,
     is_wafer,
     table_records,
 )
+from admiral.io.result_writer import id_column, unescape_id
 from admiral.io.streams import parse_object, record_lines
 
 # Format -> its parser, and the fields of which a record must have at least one.
-_PARSERS: dict[str, tuple[evidence_formats.Parser, tuple[str, ...]]] = {
-    "pairs": (evidence_formats.parse_pairs, ("evidence",)),
-    "hover": (evidence_formats.parse_hover, ("supporting_facts",)),
-    "fever": (evidence_formats.parse_fever, ("evidence",)),
-    "feverous": (evidence_formats.parse_feverous, ("evidence",)),
-    "kilt": (evidence_formats.parse_kilt, ("output",)),
-    "pages": (evidence_formats.parse_pages, ("gold_title_sets", "gold", "gold_pages_union")),
-    "hipporag": (evidence_formats.parse_hipporag, ("supporting_facts", "paragraphs")),
-    "averitec": (evidence_formats.parse_averitec, ("questions",)),
-    "ex-fever": (evidence_formats.parse_ex_fever, ("golden entity",)),
-    "fool-me-twice": (evidence_formats.parse_fool_me_twice, ("wikipedia_page",)),
-    "wice": (evidence_formats.parse_wice, ("supporting_sentences",)),
-    "wafer": (evidence_formats.parse_wafer, ("output",)),
+_PARSERS: dict[str, tuple[gold_claims.Parser, tuple[str, ...]]] = {
+    "pairs": (gold_claims.parse_pairs, ("evidence",)),
+    "hover": (gold_claims.parse_hover, ("supporting_facts",)),
+    "fever": (gold_claims.parse_fever, ("evidence",)),
+    "feverous": (gold_claims.parse_feverous, ("evidence",)),
+    "kilt": (gold_claims.parse_kilt, ("output",)),
+    "pages": (gold_claims.parse_pages, ("gold_title_sets", "gold", "gold_pages_union")),
+    "hipporag": (gold_claims.parse_hipporag, ("supporting_facts", "paragraphs")),
+    "averitec": (gold_claims.parse_averitec, ("questions",)),
+    "ex-fever": (gold_claims.parse_ex_fever, ("golden entity",)),
+    "fool-me-twice": (gold_claims.parse_fool_me_twice, ("wikipedia_page",)),
+    "wice": (gold_claims.parse_wice, ("supporting_sentences",)),
+    "wafer": (gold_claims.parse_wafer, ("output",)),
 }
 FORMATS = tuple(_PARSERS)
 # Formats that a field of a record tells, in the order in which they are tried.
@@ -219,7 +220,6 @@ def _ordered(record: dict[str, Any], where: str) -> bool:
 
 
 def _records(path: Path) -> Iterator[PlacedRecord]:
-    """Yield the records of the file but the empty example of FEVEROUS."""
     for item in _placed_records(path):
         if isinstance(item, RecordError):
             raise item
@@ -248,3 +248,64 @@ def _text(line: bytes, where: str) -> str:
         return line.decode("utf-8")
     except UnicodeDecodeError as error:
         raise RecordError(where, "", "is not UTF-8", "Save the file as UTF-8") from error
+
+
+_REMEDY = "Give qrels as BEIR or TREC have them"
+
+
+def is_qrels(path: Path) -> bool:
+    """Return whether a file is in lines of columns, and neither in JSON nor CSV with claims.
+
+    Raises AdmiralError if the file cannot be read.
+    """
+    first = next(iter(record_lines(path, _REMEDY)), None)
+    if first is None or first[1].lstrip().startswith((b"{", b"[")):
+        return False
+    return not begins_table(first[1].decode("utf-8", "replace"))
+
+
+def read_qrels(path: Path) -> list[GoldClaim]:
+    """Return one gold claim, without its text, for each query.
+
+    Lines have either three columns separated by tabs, as in BEIR (query id, document id, grade; the
+    first line may be a heading), or four separated by white space, as in TREC (query, an unused
+    column, document, grade). Documents are named as in TREC runs (`admiral.io.result_writer`).
+    Raises RecordError for a line of other columns, a grade that is not an integer, or a document
+    that is judged twice with different grades. Raises AdmiralError if the file cannot be read or
+    holds no judgement.
+    """
+    grades: dict[str, dict[str, int]] = {}
+    for where, query, column, grade in _judgements(path):
+        of_query = grades.setdefault(query, {})
+        if of_query.setdefault(column, grade) != grade:
+            problem = f"{column!r} also has the grade {of_query[column]} for query {query!r}"
+            raise RecordError(where, "grade", problem, "Keep one judgement")
+    if not grades:
+        raise AdmiralError(f"{path}: holds no judgements. {_REMEDY}")
+    return [
+        GoldClaim(query, "", None, (), grades=tuple(judged.items()))
+        for query, judged in grades.items()
+    ]
+
+
+def _judgements(path: Path) -> Iterator[tuple[str, str, str, int]]:
+    for number, line in record_lines(path, _REMEDY):
+        where = f"{path}:{number}"
+        try:
+            text = line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
+        except UnicodeDecodeError as error:
+            raise RecordError(where, "", "is not UTF-8", "Save the file as UTF-8") from error
+        if len(cells := [cell.strip() for cell in text.split("\t")]) == 3:
+            query, column = cells[0], id_column(cells[1])
+        elif len(cells := text.split()) == 4:
+            query, column = unescape_id(cells[0]), cells[2]
+        else:
+            problem = "is neither three columns separated by tabs nor four by white space"
+            raise RecordError(where, "", problem, _REMEDY)
+        try:
+            yield where, query, column, int(cells[-1])
+        except ValueError as error:
+            if number == 1 and len(cells) == 3:
+                continue  # the heading
+            problem = f"{cells[-1]!r} is not an integer"
+            raise RecordError(where, "grade", problem, _REMEDY) from error

@@ -1,25 +1,31 @@
 """Retrieve over the documents that name each other: GraphRetrieve and personalised PageRank."""
 
-from admiral.graph.entity_linking import Entity, EntityLinker
 from admiral.graph.graph_build import GraphReport, build_graph, keeping_graph
-from admiral.graph.graph_candidates import GraphCandidates, graph_to_use
 from admiral.graph.graph_ranking import (
+    Entity,
+    EntityLinker,
+    GraphCandidates,
     GraphRanker,
     GraphRanking,
     PageRank,
     PageRankParameters,
+    graph_to_use,
     personalised_pagerank,
 )
 from admiral.graph.mention_graph import MentionGraph, graph_problems
-from admiral.graph.neighbourhood import (
+from admiral.graph.subgraph import (
+    ClaimSubgraph,
     Connection,
     Connections,
     Neighbourhood,
     NeighbourhoodFinder,
+    SubgraphOptions,
+    claim_network,
     connections,
+    graph_retrieve,
+    to_networkx,
+    write_network,
 )
-from admiral.graph.networkx_export import claim_network, to_networkx, write_network
-from admiral.graph.subgraph import ClaimSubgraph, SubgraphOptions, graph_retrieve
 
 __all__ = [
     "ClaimSubgraph",

@@ -8,20 +8,25 @@ contain all words of a changed name are therefore read anew; the others keep the
 
 from __future__ import annotations
 
+import multiprocessing
 import re
 import time
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from admiral.errors import AdmiralError
-from admiral.graph.entity_linking import MAX_READINGS, EntityLinker
-from admiral.graph.graph_files import (
+from admiral.graph.graph_ranking import MAX_READINGS, EntityLinker
+from admiral.graph.mention_graph import (
     LINK,
+    MentionGraph,
     graph_arrays,
     graph_folder,
     is_graph,
@@ -29,7 +34,6 @@ from admiral.graph.graph_files import (
     save_arrays,
     write_graph_manifest,
 )
-from admiral.graph.mention_graph import MentionGraph
 from admiral.io.progress import track_documents
 from admiral.kb import KnowledgeBase
 from admiral.kb.document_aliases import document_aliases
@@ -98,11 +102,14 @@ def build_graph(
     aliases: bool = True,
     progress: bool = True,
     kept: KeptMentions | None = None,
+    processes: int = 1,
 ) -> GraphReport:
     """Build the graph of a knowledge base into its folder ``graph``.
 
     A graph belongs to one version of a knowledge base, as it is opened. It appears only once it is
     complete; until then, an earlier graph stays.
+
+    Raises AdmiralError if the knowledge base cannot be opened or its directory cannot be written.
 
     Parameters
     ----------
@@ -113,11 +120,9 @@ def build_graph(
     kept
         Mentions that need not be searched for, see `admiral.graph.keeping_graph`. Those of another
         version are not used.
-
-    Raises
-    ------
-    AdmiralError
-        If the knowledge base cannot be opened or its directory cannot be written.
+    processes
+        Number of processes that search for mentions. A program that asks for more than one must
+        guard its main module (``if __name__ == "__main__"``), as `multiprocessing` requires.
     """
     began = time.monotonic()
     path = checked_kb_path(kb_path).absolute()
@@ -130,8 +135,9 @@ def build_graph(
     ):
         if kept is not None and kept.digest != kb.digest:
             kept = None
-        linker = EntityLinker(kb, aliases=aliases)
-        counts = _write_arrays(directory, kb, linker, kept, progress)
+        processes = min(processes, len(kb) // _DOCUMENTS_AT_ONCE)
+        with _mapping(kb, aliases, kept, processes) as search:
+            counts = _write_arrays(directory, kb, search, progress)
         settings = {"aliases": aliases, "readings": MAX_READINGS}
         write_graph_manifest(directory, kb.digest, counts, settings)
         copy_permissions(directory, kb.path)
@@ -139,42 +145,123 @@ def build_graph(
     return GraphReport(folder, bytes=size, seconds=time.monotonic() - began, **counts)
 
 
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """The mentions of some documents, in the order of their sentences.
+
+    Attributes
+    ----------
+    sentences
+        Number of sentences of each document.
+    lengths
+        Number of mentions of each sentence.
+    entities, kinds
+        Row and kind of each mention.
+    """
+
+    sentences: array[int] = field(default_factory=lambda: array("I"))
+    lengths: array[int] = field(default_factory=lambda: array("I"))
+    entities: array[int] = field(default_factory=lambda: array("I"))
+    kinds: array[int] = field(default_factory=lambda: array("B"))
+
+    def extend(self, later: _Found) -> array[int]:
+        """Add the mentions of further documents; return the number of sentences of each."""
+        for name in self.__slots__:
+            getattr(self, name).extend(getattr(later, name))
+        return later.sentences
+
+
+class _Search:
+    def __init__(self, kb: KnowledgeBase, aliases: bool, kept: KeptMentions | None = None) -> None:
+        self._kb, self._kept = kb, kept
+        self._linker = EntityLinker(kb, aliases=aliases)
+
+    def __call__(self, rows: list[int]) -> _Found:
+        found, kept = _Found(), self._kept
+        for row in rows:
+            document = self._kb.document_at(row)
+            found.sentences.append(len(document.sentences))
+            if kept is not None and (earlier := int(kept.earlier[row])) >= 0:
+                mentions = kept.graph.mentions_in(earlier)
+                found.entities.frombytes(kept.later[mentions.values].tobytes())
+                found.kinds.frombytes(mentions.kinds.tobytes())
+                found.lengths.frombytes(mentions.lengths.tobytes())
+                continue
+            for number in range(len(document.sentences)):
+                mentioned = _mentioned(self._kb, self._linker, document, number)
+                found.entities.extend(mentioned)
+                found.kinds.extend(mentioned.values())
+                found.lengths.append(len(mentioned))
+        return found
+
+
+_DOCUMENTS_AT_ONCE = 2048
+
+
+@contextmanager
+def _mapping(
+    kb: KnowledgeBase, aliases: bool, kept: KeptMentions | None, processes: int
+) -> Iterator[Callable[[list[list[int]]], Iterator[_Found]]]:
+    """Yield the function that searches documents, given parts of their rows."""
+    if processes < 2 or kept is not None:
+        yield partial(map, _Search(kb, aliases, kept))
+        return
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(
+        processes, context, _open_search, (kb.path, kb.digest, aliases)
+    ) as pool:
+        try:
+            yield partial(pool.map, _search_rows)
+        except BrokenProcessPool as error:
+            raise AdmiralError(
+                f"{kb.path}: a process that searched for mentions ended early. Run `admiral graph "
+                f"build --kb {kb.path}` again"
+            ) from error
+
+
+_search: _Search  # of a process of a pool
+
+
+def _open_search(path: Path, digest: str, aliases: bool) -> None:
+    """Open the search of this process of a pool."""
+    global _search
+    kb = KnowledgeBase.open(path)
+    if kb.digest != digest:
+        raise AdmiralError(f"{path}: the knowledge base was changed meanwhile")
+    _search = _Search(kb, aliases)
+
+
+def _search_rows(rows: list[int]) -> _Found:
+    return _search(rows)
+
+
 def _write_arrays(
     directory: Path,
     kb: KnowledgeBase,
-    linker: EntityLinker,
-    kept: KeptMentions | None,
+    search: Callable[[list[list[int]]], Iterator[_Found]],
     progress: bool,
 ) -> dict[str, int]:
-    """Write all arrays and return the counts of the report."""
-    live = kb.rows()
-    rows = int(live[-1]) + 1 if len(live) else 0
-    sentences = np.zeros(rows, dtype=np.int64)
-    entities, kinds, lengths = array("I"), array("B"), array("I")
-    documents = track_documents(kb.documents(), "finding mentions", total=len(kb), enabled=progress)
-    for row, document in zip(live.tolist(), documents, strict=True):
-        sentences[row] = len(document.sentences)
-        if kept is not None and (earlier := int(kept.earlier[row])) >= 0:
-            mentions = kept.graph.mentions_in(earlier)
-            entities.frombytes(kept.later[mentions.values].tobytes())
-            kinds.frombytes(mentions.kinds.tobytes())
-            lengths.frombytes(mentions.lengths.tobytes())
-            continue
-        for number in range(len(document.sentences)):
-            mentioned = _mentioned(kb, linker, document, number)
-            entities.extend(mentioned)
-            kinds.extend(mentioned.values())
-            lengths.append(len(mentioned))
-    columns = np.array(entities, dtype=np.uint32)
+    live = kb.rows().tolist()
+    parts = [live[at : at + _DOCUMENTS_AT_ONCE] for at in range(0, len(live), _DOCUMENTS_AT_ONCE)]
+    found = _Found()
+    searched = (length for part in search(parts) for length in found.extend(part))
+    for _ in track_documents(searched, "finding mentions", total=len(kb), enabled=progress):
+        pass
+    sentences = np.zeros(live[-1] + 1 if live else 0, dtype=np.int64)
+    sentences[live] = found.sentences
+    columns = np.array(found.entities, dtype=np.uint32)
     arrays = graph_arrays(
-        sentences, np.array(lengths, dtype=np.uint32), columns, np.array(kinds, dtype=np.uint8)
+        sentences,
+        np.array(found.lengths, dtype=np.uint32),
+        columns,
+        np.array(found.kinds, dtype=np.uint8),
     )
     save_arrays(directory, arrays)
     return {
         "entities": int(np.count_nonzero(np.bincount(columns))),
-        "frames": len(lengths),
+        "frames": len(found.lengths),
         "mentions": len(columns),
-        "links": kinds.count(LINK),
+        "links": found.kinds.count(LINK),
     }
 
 
@@ -205,10 +292,8 @@ def keeping_graph(kb_path: str | Path, *, progress: bool = True) -> Iterator[Non
     up to date before. Until it is complete, queries report that the graph is of another version;
     so they do if the update fails.
 
-    Raises
-    ------
-    AdmiralError
-        If the new graph cannot be written. The change of the knowledge base is done then.
+    Raises AdmiralError if the new graph cannot be written. The change of the knowledge base is done
+    then.
     """
     path = Path(kb_path)
     if not graph_folder(path).exists():
@@ -265,7 +350,6 @@ def _kept_mentions(
 
 
 def _changes(before: KnowledgeBase, after: KnowledgeBase, shared: int) -> _Changes:
-    """Compare two versions whose first `shared` rows hold the same documents unless removed."""
     old, new = before.rows(), after.rows()
     gone = np.setdiff1d(old[old < shared], new)
     same = new[new < shared].tolist()
@@ -313,7 +397,6 @@ class _ChangedNames:
                 self._by_word.setdefault(max(found, key=len), []).append(found)
 
     def may_occur_in(self, document: Document) -> bool:
-        """Return whether a document contains all words of a name, or links to a changed title."""
         if any(title in self._titles for titles in document.links for title in titles):
             return True
         words = set(_WORD.findall("\n".join(document.sentences)))

@@ -13,16 +13,92 @@ the size of the graph.
 
 from __future__ import annotations
 
+import logging
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
 
 from admiral.errors import AdmiralError
-from admiral.graph.entity_linking import EntityLinker
-from admiral.graph.mention_graph import MentionGraph, mention_weights, sentences_at
+from admiral.graph.mention_graph import MentionGraph, graph_folder, mention_weights, sentences_at
 from admiral.kb import KnowledgeBase
-from admiral.records import ScoredTitle, Sentence
+from admiral.kb.store.manifest import GRAPH_REQUEST
+from admiral.records import Proximity, ScoredTitle, Sentence
+from admiral.retrieval.document_ranking import MIN_PROXIMITY
+from admiral.retrieval.mentions import find_names
+
+#: Number of documents that an ambiguous name stands for at most.
+MAX_READINGS = 4
+_CACHED_NAMES = 2**17
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """A document that a text names."""
+
+    row: int
+    title: str
+    # number of documents that the name stands for, 1 to `MAX_READINGS`; the fewest, if several
+    # names stand for the document
+    readings: int
+    # number of the first name in the text that stands for it, from 0. Entities with the same number
+    # are readings of one name.
+    name: int
+
+
+class EntityLinker:
+    """Find the documents that texts name by the longest title, without context.
+
+    A name with several possible titles ("Alien") stands for all of them, at most `MAX_READINGS`:
+    the exact title first, then titles that add a qualifier. `readings`: number of documents that a
+    name stands for at most; 1 for its best reading only.
+    """
+
+    def __init__(
+        self, kb: KnowledgeBase, *, aliases: bool = True, readings: int = MAX_READINGS
+    ) -> None:
+        self._names, self._aliases, self._readings = _CachedNames(kb), aliases, readings
+
+    def mentions(self, text: str) -> list[tuple[int, ...]]:
+        """Return the rows that each name in a text stands for, from left to right."""
+        mentions = find_names(self._names, text, aliases=self._aliases)
+        rows = ((self._names.row(t) for t in m.titles[: self._readings]) for m in mentions)
+        return [tuple(row for row in each if row is not None) for each in rows]
+
+    def entities(self, text: str) -> list[Entity]:
+        """Return the documents that a text names, each once, in the order of their first name."""
+        numbers: dict[tuple[int, ...], int] = {}
+        entities: dict[int, Entity] = {}
+        for rows in self.mentions(text):
+            name = numbers.setdefault(rows, len(numbers))
+            for row in rows:
+                known = entities.get(row)
+                if known is None:
+                    entities[row] = Entity(row, self._names.title(row), len(rows), name)
+                elif len(rows) < known.readings:
+                    entities[row] = Entity(row, known.title, len(rows), known.name)
+        return list(entities.values())
+
+
+class _CachedNames:
+    """Titles and aliases of a knowledge base; the lookups of frequent names are cached."""
+
+    def __init__(self, kb: KnowledgeBase) -> None:
+        def completions(prefix: str) -> tuple[tuple[str, int], ...]:
+            return tuple(islice(kb.complete(prefix), MAX_READINGS))
+
+        self.row = lru_cache(_CACHED_NAMES)(kb.row)
+        self.title = lru_cache(_CACHED_NAMES)(kb.title)
+        self.aliases_beginning = kb.aliases_beginning
+        self.has_aliases_with = lru_cache(_CACHED_NAMES)(kb.has_aliases_with)
+        self._completions = lru_cache(_CACHED_NAMES)(completions)
+
+    def complete(self, prefix: str) -> Iterator[tuple[str, int]]:
+        return iter(self._completions(prefix))
 
 
 class PageRank(NamedTuple):
@@ -116,7 +192,6 @@ def _edge_counts(graph: MentionGraph, rows: np.ndarray) -> np.ndarray:
 
 
 def _edges(graph: MentionGraph, rows: np.ndarray, link_weight: float) -> _Edges:
-    """Return the edges of documents, in both directions, without loops."""
     own, frames = graph.frames_of(rows)
     outgoing, incoming = graph.entities_in(frames), graph.mentions_of(rows)
     source = np.concatenate([own[outgoing.requests], incoming.requests])
@@ -259,3 +334,122 @@ def _values_at(keys: np.ndarray, values: np.ndarray, wanted: np.ndarray) -> np.n
         return np.zeros(len(wanted))
     positions = np.minimum(keys.searchsorted(wanted), len(keys) - 1)
     return np.where(keys[positions] == wanted, values[positions], 0.0)
+
+
+logger = logging.getLogger(__name__)
+
+# Weight of the first document of the evidence among the seeds of a walk; a claim's entity weighs
+# less than 1.
+_EVIDENCE_WEIGHT = 1.0
+# The next hop needs the walk from the evidence again.
+_CACHED_WALKS = 64
+
+
+class _Walk:
+    """The documents that a walk reaches, ascending rows, with their scores and arrivals."""
+
+    def __init__(self, rows: np.ndarray, scores: np.ndarray, arrivals: np.ndarray) -> None:
+        self.rows, self._scores, self._arrivals = rows, scores, arrivals
+
+    def best(self) -> list[int]:
+        best: list[int] = self.rows[np.argsort(-self._scores, kind="stable")].tolist()
+        return best
+
+    def log_arrivals(self, rows: np.ndarray) -> list[float]:
+        """Return the log of the arrivals at each row."""
+        if not len(self.rows):
+            return [MIN_PROXIMITY] * len(rows)
+        at = np.minimum(self.rows.searchsorted(rows), len(self.rows) - 1)
+        arrived = np.where(self.rows[at] == rows, self._arrivals[at], 0.0)
+        logs: list[float] = np.log(np.maximum(arrived, math.exp(MIN_PROXIMITY))).tolist()
+        return logs
+
+
+class GraphCandidates:
+    """Find documents by personalised PageRank around claims and their evidence."""
+
+    def __init__(self, kb: KnowledgeBase, graph: MentionGraph) -> None:
+        self._kb, self._graph, self._ranker = kb, graph, GraphRanker(kb, graph)
+        self._walk = lru_cache(_CACHED_WALKS)(self._walk_from)
+
+    def rank(
+        self, claims: Sequence[str], evidence: Sequence[Sequence[Sentence]], k: int
+    ) -> list[list[str]]:
+        """Return the titles of the best `k` documents for each claim and its evidence.
+
+        A walk starts at the seeds of the claim (`GraphRanker.seeds`) and at the documents of the
+        evidence: that at position `r` weighs 1 / `r`. The latter are left out of the ranking.
+        """
+        return [self._rank(*each, k) for each in zip(claims, evidence, strict=True)]
+
+    def proximity(
+        self,
+        claims: Sequence[str],
+        evidence: Sequence[Sequence[Sentence]],
+        titles: Sequence[Sequence[str]],
+    ) -> list[dict[str, Proximity]]:
+        """Return the proximity of the given titles, for each claim and its evidence.
+
+        The walk is that of `rank`. Titles that the knowledge base lacks are left out.
+        """
+        return [self._proximity(*each) for each in zip(claims, evidence, titles, strict=True)]
+
+    def _rank(self, claim: str, evidence: Sequence[Sentence], k: int) -> list[str]:
+        known = self._rows_of(evidence)
+        read = set(known)
+        best = [row for row in self._walk(claim, known).best() if row not in read]
+        return [self._kb.title(row) for row in best[:k]]
+
+    def _proximity(
+        self, claim: str, evidence: Sequence[Sentence], titles: Sequence[str]
+    ) -> dict[str, Proximity]:
+        found = {title: row for title in titles if (row := self._kb.row(title)) is not None}
+        rows = np.array(list(found.values()), dtype=np.int64)
+        known = self._rows_of(evidence)
+        values = zip(
+            self._walk(claim, known).log_arrivals(rows),
+            self._shares_mentioned(rows, np.array(known, dtype=np.int64)),
+            strict=True,
+        )
+        return {title: Proximity(*each) for title, each in zip(found, values, strict=True)}
+
+    def _shares_mentioned(self, rows: np.ndarray, known: np.ndarray) -> list[float]:
+        own, frames = self._graph.frames_of(rows)
+        mentions = self._graph.entities_in(frames)
+        index, targets = own[mentions.requests], mentions.values
+        counts = np.isin(targets, known) & (targets != rows[index])
+        pairs = np.unique(np.stack([index[counts], targets[counts]]), axis=1)
+        shares = np.bincount(pairs[0], minlength=len(rows)) / max(len(known), 1)
+        return [float(share) for share in shares]
+
+    def _rows_of(self, evidence: Sequence[Sentence]) -> tuple[int, ...]:
+        titles = dict.fromkeys(sentence.title for sentence in evidence)
+        return tuple(row for row in map(self._kb.row, titles) if row is not None)
+
+    def _walk_from(self, claim: str, known: tuple[int, ...]) -> _Walk:
+        seeds = self._ranker.seeds(claim)
+        for position, row in enumerate(known, start=1):
+            seeds[row] = seeds.get(row, 0.0) + _EVIDENCE_WEIGHT / position
+        ranks = self._ranker.pagerank(seeds)
+        return _Walk(ranks.rows, ranks.scores, ranks.arrivals)
+
+
+def graph_to_use(kb: KnowledgeBase, setting: str | bool) -> GraphCandidates | None:
+    """Open the graph of a knowledge base as the setting `graph` says; None to do without.
+
+    With ``auto``, a graph that cannot be used is reported as a warning. So is a missing one, but
+    only if the build of the knowledge base asked for it.
+
+    Raises AdmiralError if the setting is ``true`` and there is no graph, or it is of another
+    version of the knowledge base, or damaged; the message names the command that builds it.
+    """
+    wanted = graph_folder(kb.path).exists() or GRAPH_REQUEST in kb.settings
+    if setting == "false" or (setting == "auto" and not wanted):
+        return None
+    try:
+        return GraphCandidates(kb, MentionGraph.open(kb))
+    except AdmiralError as error:
+        if setting != "auto":
+            raise
+        logger.warning("%s Until then, retrieval does without the graph.", error)
+        return None

@@ -1,8 +1,13 @@
-"""Read claims from files and from standard input, slow streams ahead in a thread."""
+"""Read claims from files and from standard input, slow streams ahead in a thread.
+
+Data sets publish claims as JSON Lines, JSON arrays or CSV.
+"""
 
 from __future__ import annotations
 
+import csv
 import json
+import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from io import BufferedReader, FileIO
@@ -12,20 +17,122 @@ from queue import Queue
 from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 from admiral.errors import AdmiralError, RecordError
-from admiral.io.published_records import (
-    PlacedRecord,
-    array_records,
-    begins_array,
-    begins_table,
-    cited_sentence,
-    claim_fields,
-    is_empty_example,
-    is_wafer,
-    table_records,
-)
+from admiral.io.sentence_splitter import split_sentences
 from admiral.io.streams import is_compressed, open_binary
 from admiral.io.text_cleaning import clean_text
 from admiral.records import Claim
+from proofs.judges.judgement import form_warning
+
+#: A record with its place in a file and its number, from 1.
+PlacedRecord = tuple[str, int, dict[str, Any]]
+
+_ARRAY = re.compile(r"\s*\[\s*(?:\{|\]|$)")
+_CITATION = "[CIT]"
+_PART = " [SEP] "
+
+
+def begins_array(line: str) -> bool:
+    """Return whether the first line of a file begins a JSON array of objects."""
+    return _ARRAY.match(line) is not None
+
+
+def begins_table(line: str) -> bool:
+    """Return whether the first line of a file is the heading of CSV with a column ``claim``."""
+    if line.lstrip().startswith(("{", "[")):
+        return False
+    cells = next(csv.reader([line]), [])
+    return len(cells) > 1 and "claim" in cells
+
+
+def array_records(
+    text: str | bytes, name: str, example: str
+) -> Iterator[PlacedRecord | RecordError]:
+    """Yield the objects of a JSON array, other members as errors.
+
+    `name`: name of the file. `example`: a correct record, for messages. Raises RecordError if the
+    text is no array.
+    """
+    try:
+        members = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        remedy = "Give one JSON list, or one JSON object on each line"
+        raise RecordError(name, "", f"not a JSON list ({error})", remedy) from error
+    for number, record in enumerate(members, 1):
+        where = f"{name}: record {number}"
+        if isinstance(record, dict):
+            yield where, number, record
+        else:
+            yield RecordError(where, "", "not a JSON object", f"Write it as {example}")
+
+
+def table_records(lines: Iterable[str], name: str) -> Iterator[PlacedRecord]:
+    """Yield the rows of CSV as records of text, numbered without the heading.
+
+    Raises RecordError if the lines are not CSV.
+    """
+    rows = csv.DictReader(lines)
+    try:
+        for number, row in enumerate(rows, 1):
+            yield f"{name}: row {number}", number, row
+    except csv.Error as error:
+        raise RecordError(
+            f"{name}:{rows.line_num}", "", f"is not CSV ({error})", "Correct the line"
+        ) from error
+
+
+def is_empty_example(record: dict[str, Any], number: int) -> bool:
+    """Return whether a record is the empty example with which FEVEROUS's files begin."""
+    return number == 1 and record.get("claim") == "" == record.get("id")
+
+
+def is_wafer(record: dict[str, Any]) -> bool:
+    """Return whether a record is one of WAFER, which marks the citation in its input."""
+    text = record.get("input")
+    return isinstance(text, str) and _CITATION in text
+
+
+def claim_fields(record: dict[str, Any]) -> tuple[str, tuple[str, ...]]:
+    """Return the field of a record's claim and the fields that may hold its id, first to last."""
+    if "claim" not in record:
+        if "question" in record or "paragraphs" in record:  # HotpotQA, HippoRAG's questions
+            return "question", ("_id", "id", "uid")
+        if "input" in record:  # KILT, WAFER
+            return "input", ("id",)
+        if "text" in record and "_id" in record:  # queries of BEIR
+            return "text", ("_id",)
+        if "text" in record and "wikipedia_page" in record:  # FoolMeTwice
+            return "text", ("id",)
+    return "claim", ("id", "uid", "claim_id")
+
+
+def cited_sentence(text: str, sentences: Sequence[str] = ()) -> str:
+    """Return the claim of a record of WAFER, or "": the last sentence in front of ``[CIT]``.
+
+    `text`: its input, whose last part is the text. `sentences`: those in front of the mark, where
+    the record has them.
+    """
+    given = " ".join(sentences[-1].replace(_CITATION, " ").split()) if sentences else ""
+    if given:
+        return given
+    before, _, _ = text.split(_PART)[-1].partition(_CITATION)
+    return (split_sentences(" ".join(before.split())) or [""])[-1]
+
+
+def claim_notes(text: str) -> tuple[str, ...]:
+    """Return what a reader should know of a text that is given as a claim; mostly nothing.
+
+    A question, an opinion or a name has no verdict. Several sentences have one verdict together.
+    """
+    if warning := form_warning(text):
+        return (warning,)
+    count = len(split_sentences(text))
+    if count < 2:
+        return ()
+    return (
+        f"These are {count} sentences with one verdict together: it is refuted if one of them is. "
+        "Check each as a claim of its own to see which.",
+    )
+
 
 T = TypeVar("T")
 
@@ -181,7 +288,6 @@ def _claims_of_stream(
 def _read_lines(
     lines: Iterable[tuple[int, str]], name: str, read: Callable[[str, str], dict[str, Any] | str]
 ) -> Iterator[_PlacedClaim | RecordError]:
-    """Yield the claims of lines, which `read` returns as records or as plain text."""
     for number, text in lines:
         where = f"{name}:{number}"
         try:
@@ -198,7 +304,6 @@ def _read_lines(
 def _read_records(
     records: Iterable[PlacedRecord | RecordError], unit: str = "record"
 ) -> Iterator[_PlacedClaim | RecordError]:
-    """Yield the claims of records; `unit` is what their numbers count, for messages."""
     for item in records:
         if isinstance(item, RecordError):
             yield item
@@ -215,7 +320,6 @@ def _read_records(
 def _distinct(
     claims: Iterable[_PlacedClaim | RecordError], name: str, skip: Skip | None
 ) -> Iterator[Claim]:
-    """Yield the claims whose ids are new; errors go to `skip` or are raised."""
     seen: dict[str, str] = {}
     for item in claims:
         if not isinstance(item, RecordError):

@@ -39,22 +39,13 @@ _PROGRAM = (
 class FileLimits:
     """Limits of reading one file.
 
-    Attributes
-    ----------
-    seconds
-        Processor time; ten times as long by the clock. With 0, there is no limit, and files are
-        read in this process.
-    megabytes
-        Size after decompression, in MiB. Formats have limits of their own.
-
-    Raises
-    ------
-    AdmiralError
-        If a limit is not a positive number.
+    Raises AdmiralError if a limit is not a positive number.
     """
 
+    # Processor time; ten times as long by the clock. With 0, there is no limit, and files are read
+    # in this process.
     seconds: float = 60.0
-    megabytes: int = 128
+    megabytes: int = 128  # size after decompression, in MiB. Formats have limits of their own.
 
     def __post_init__(self) -> None:
         if not 0 <= self.seconds < float("inf"):
@@ -89,17 +80,11 @@ def read_limited(
 ) -> Any:
     """Return what a function makes of the bytes of a file, in JSON.
 
-    Parameters
-    ----------
-    function
-        Of this project, such as ``admiral.io.x:read``. It is given the bytes and the arguments.
+    Raises OverTimeError, ReaderEndedError if the file was over the limit, or ended its reader.
+    Raises AdmiralError if the function raises it.
 
-    Raises
-    ------
-    OverTimeError, ReaderEndedError
-        If the file was over the limit, or ended its reader.
-    AdmiralError
-        If the function raises it.
+    - `function`: of this project, such as ``admiral.io.x:read``. It is given the bytes and the
+      arguments.
     """
     if not limits.seconds:
         return _resolved(function)(data, **arguments)

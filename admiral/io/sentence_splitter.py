@@ -200,7 +200,6 @@ def bounded_spans(text: str, begin: int, end: int, longest: int) -> Iterator[tup
 
 
 def _last_space(text: str, begin: int, end: int) -> int:
-    """Return the position of the last white space in the second half of a range, or `end`."""
     for position in range(end, (begin + end) // 2, -1):
         if text[position].isspace():
             return position
@@ -269,7 +268,6 @@ def _is_abbreviated(before: str, following: str) -> bool:
 
 
 def _is_label(before: str, following: str) -> bool:
-    """Return whether a letter is no initial: "World War I", "Henry V" before a common noun."""
     match = _BEFORE_LETTER.search(before)
     if match is None:
         return False

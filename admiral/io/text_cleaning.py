@@ -1,17 +1,174 @@
-"""Clean texts and titles of untrusted corpora before they are stored.
+"""Decode texts, clean them before they are stored, and bring them into one form for matching.
+
+Labels of encodings mean what the WHATWG encoding standard says (https://encoding.spec.whatwg.org):
+a page that calls itself ISO-8859-1 is in windows-1252, and one that calls itself GB2312 is in GBK.
 
 Lone surrogates cannot be written as UTF-8 and NUL ends a string in C libraries, so both become
 U+FFFD. Titles are looked up, printed on one line and decoded token by token, so control characters
 in them become spaces.
+
+The matching form is NFKC with plain apostrophes and hyphens, and without soft hyphens and signs of
+no width. Raised numbers and fractions never join the digits before them.
 """
 
 from __future__ import annotations
 
+import codecs
 import re
 import unicodedata
 from urllib.parse import unquote
 
+import webencodings
+
 from admiral.records import Document
+
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),  # begins like UTF-16
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+# Of these, Python's codecs of the same name lack characters that the standard has, or are missing.
+_SUPERSETS = {
+    "gbk": "gb18030",
+    "gb2312": "gb18030",
+    "shift_jis": "cp932",
+    "euc-kr": "cp949",
+    "big5": "big5hkscs",
+    "x-user-defined": "cp1252",
+}
+_DECLARATION_BYTES = 4096
+_COMMENT = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)
+_XML_ENCODING = re.compile(rb"""\s*<\?xml[^>]{0,200}?\bencoding\s*=\s*["']([\w.:-]{1,40})""")
+_META = re.compile(rb"<meta\b[^>]*>", re.IGNORECASE)
+_CHARSET = re.compile(rb"""charset\s*=\s*["']?\s*([\w.:-]{1,40})""", re.IGNORECASE)
+_NOT_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+_MANY_CONTROLS = 0.02  # of all bytes
+_FOREIGN = 0.25  # of all bytes are beyond ASCII; a text in Latin letters has fewer
+_FEW = 30  # bytes beyond ASCII, which a word or two may have
+_SAMPLE = 1 << 16  # bytes
+_GUESSED = "read as {}, a guess, since nothing names its encoding"
+
+
+def decode_page(data: bytes, label: str = "", notes: list[str] | None = None) -> str:
+    """Decode an HTML or XML page as browsers do.
+
+    `label`: name of the encoding by the server that sent it, if any. A byte order mark is above it,
+    and it is above what the page says. `notes`: receives a line if the encoding was guessed, or did
+    not fit.
+    """
+    notes = [] if notes is None else notes
+    if (encoding := _marked(data)) is not None:
+        return _decoded(data, encoding, notes)
+    if (encoding := _two_bytes(data)) is not None:
+        notes.append(_GUESSED.format(encoding.upper()))
+        return _decoded(data, encoding, notes)
+    if (codec := _codec(label)) is not None:
+        return _decoded(data, codec, notes)
+    if (codec := _codec(_declared(data))) is not None:
+        # A page whose declaration can be read as ASCII is not in UTF-16, whatever it says.
+        return _decoded(data, "utf-8" if codec.startswith("utf-16") else codec, notes)
+    return _guessed(data, notes)
+
+
+def decode_text(data: bytes, notes: list[str] | None = None) -> str:
+    """Decode a text without a declaration: UTF-8, UTF-16 or windows-1252.
+
+    `notes` receives a line if the encoding was guessed, or did not fit. Raises ValueError if the
+    bytes are no text, or one in another encoding.
+    """
+    notes = [] if notes is None else notes
+    if (encoding := _marked(data)) is not None:
+        return _decoded(data, encoding, notes)
+    if (encoding := _two_bytes(data)) is not None:
+        notes.append(_GUESSED.format(encoding.upper()))
+        return _decoded(data, encoding, notes)
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        sample = data[:_SAMPLE]
+        controls = len(_NOT_TEXT.findall(sample))
+        if b"\0" in sample or controls > _MANY_CONTROLS * len(sample):
+            raise ValueError("no text in any encoding") from error
+        foreign = sum(byte > 127 for byte in sample)
+        if foreign > max(_FOREIGN * len(sample), _FEW):
+            # Cyrillic or Greek, say: to guess which would put nonsense for text.
+            raise ValueError("an encoding that nothing names; convert it to UTF-8") from error
+    return _guessed(data, notes)
+
+
+def charset_of(content_type: str) -> str:
+    """Return the name of the encoding in a header ``Content-Type``, or an empty string."""
+    match = _CHARSET.search(content_type.encode("ascii", "replace"))
+    return match.group(1).decode("ascii") if match else ""
+
+
+def _marked(data: bytes) -> str | None:
+    return next((encoding for mark, encoding in _MARKS if data.startswith(mark)), None)
+
+
+def _two_bytes(data: bytes) -> str | None:
+    sample = data[:_DECLARATION_BYTES]
+    half = len(sample) // 2
+    if half < 2 or b"\0" not in sample:
+        return None
+    even, odd = sample[0 : 2 * half : 2].count(0), sample[1 : 2 * half : 2].count(0)
+    if odd > 0.5 * half and even < 0.1 * half:
+        return "utf-16-le"
+    return "utf-16-be" if even > 0.5 * half and odd < 0.1 * half else None
+
+
+def _declared(data: bytes) -> str:
+    head = data[:_DECLARATION_BYTES]
+    if match := _XML_ENCODING.match(head):
+        return match.group(1).decode("ascii")
+    for tag in _META.findall(_COMMENT.sub(b"", head)):
+        if match := _CHARSET.search(tag):
+            return match.group(1).decode("ascii")
+    return ""
+
+
+def _codec(label: str) -> str | None:
+    encoding = webencodings.lookup(label) if label.isascii() else None
+    if encoding is None:
+        return None
+    return _SUPERSETS.get(encoding.name, str(encoding.codec_info.name))
+
+
+def _decoded(data: bytes, encoding: str, notes: list[str]) -> str:
+    text = data.decode(encoding, "replace").removeprefix("\ufeff")
+    _note_invalid(text, encoding, notes)
+    return text
+
+
+def _guessed(data: bytes, notes: list[str]) -> str:
+    """Decode what declares nothing: UTF-8, and windows-1252 where the bytes are not.
+
+    Byte by byte, since one file may be put together of two.
+    """
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        text = data.decode("utf-8", _WINDOWS)
+    notes.append(_GUESSED.format("windows-1252"))
+    _note_invalid(text, "windows-1252", notes)
+    return text
+
+
+def _note_invalid(text: str, encoding: str, notes: list[str]) -> None:
+    if count := text.count("\ufffd"):
+        notes.append(f"{count:,} characters are not valid in {encoding}, and are stored as \ufffd")
+
+
+def _as_windows(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeDecodeError):
+        raise error
+    return error.object[error.start : error.end].decode("cp1252", "replace"), error.end
+
+
+_WINDOWS = "admiral-windows-1252"
+codecs.register_error(_WINDOWS, _as_windows)
+
 
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 # A title is decoded token by token; a longer one is probably a text in the wrong field.
@@ -60,6 +217,9 @@ def clean_document(document: Document) -> Document:
     for name, values in (("sections", sections), ("offsets", document.offsets)):
         if values and len(values) != len(sentences):
             raise ValueError(f"{len(values)} {name} for {len(sentences)} sentences")
+    page = document.page
+    if page is not None and len(page.gaps) != len(sentences):
+        raise ValueError(f"{len(page.gaps)} gaps for {len(sentences)} sentences")
     return Document(
         clean_title(document.title),
         sentences,
@@ -68,6 +228,7 @@ def clean_document(document: Document) -> Document:
         sections if any(sections) else (),
         document.offsets,
         clean_title(document.id),
+        page=page,
     )
 
 
@@ -117,3 +278,63 @@ def fever_identifier(title: str) -> str:
     """Convert a title to an id of FEVER's wiki-pages, in decomposed Unicode (NFD)."""
     escaped = _PLAIN.sub(lambda match: _IDENTIFIERS[match.group()], title)
     return unicodedata.normalize("NFD", escaped.replace(" ", "_"))
+
+
+#: The number of this form; indexes note with which one they were built. 1 is the text as it is.
+MATCHING_FORM = 2
+
+_APOSTROPHE = re.compile("[‘’‚‛ʼʹʻˈ′´＇՚Ꞌꞌ]")
+_HYPHEN = re.compile("[‐-―−﹘﹣－⁃]")
+# Soft hyphens, signs of no width and variation selectors.
+_LEFT_OUT = re.compile("[\u00ad\u180e\ufeff\u200b-\u200f\u2060-\u2064\ufe00-\ufe0f]+")
+_RAISED, _LOWERED = "⁰¹²³⁴-⁹", "₀-₉"
+# Fractions, numbers in circles and others that NFKC writes with digits.
+_OTHER = "¼-¾⅐-⅞①-⓪㉑-㉟㊱-㊿㋀-㋋㍘-㍰㏠-㏾"
+_ODD = _RAISED + _LOWERED + _OTHER
+# What is inserted between digits of different kinds.
+_BETWEEN = (
+    (re.compile(rf"(?<=\d)(?=[{_RAISED}]|[⁺⁻][{_RAISED}])"), "^"),
+    (re.compile(rf"(?<=\d)(?=[{_LOWERED}])"), "_"),
+    (re.compile(rf"(?<=[{_ODD}])(?=\d)|(?<=[\d{_ODD}])(?=[{_OTHER}])"), " "),
+    (re.compile(rf"(?<=[{_OTHER}{_LOWERED}])(?=[{_RAISED}])"), " "),
+    (re.compile(rf"(?<=[{_OTHER}{_RAISED}])(?=[{_LOWERED}])"), " "),
+)
+# A character with the marks that combine with it, and the signs that are left out between them.
+_CLUSTER = re.compile(
+    rf"\d*[{_ODD}⁺⁻][\d{_ODD}⁺⁻]*|[^\W_](?:[\u0300-\u036f\u1100-\u11ff\u3099\u309a\ufe00-\ufe0f"
+    r"\u00ad\u180e\ufeff\u200b-\u200f\u2060-\u2064]+)?|[\s\S]"
+)
+
+
+def matching_form(text: str) -> str:
+    """Return a text in the form for matching. The function is idempotent."""
+    if text.isascii():
+        return text
+    while (form := _normalised(text)) != text:
+        text = form
+    return text
+
+
+def _normalised(text: str) -> str:
+    text = _LEFT_OUT.sub("", _HYPHEN.sub("-", _APOSTROPHE.sub("'", text)))
+    if unicodedata.is_normalized("NFKC", text):  # digits of other kinds are not
+        return text
+    for place, sign in _BETWEEN:
+        text = place.sub(sign, text)
+    return unicodedata.normalize("NFKC", text)
+
+
+def matching_form_with_offsets(text: str) -> tuple[str, list[int]]:
+    """Return the form of a text, and the offset in the text of each of its characters and its end.
+
+    Each character is taken with the marks that combine with it.
+    """
+    if text.isascii():
+        return text, list(range(len(text) + 1))
+    forms: list[str] = []
+    offsets: list[int] = []
+    for match in _CLUSTER.finditer(text):
+        form = matching_form(match.group())
+        forms.append(form)
+        offsets += [match.start()] * len(form)
+    return "".join(forms), [*offsets, len(text)]

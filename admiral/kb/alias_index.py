@@ -26,7 +26,7 @@ import numpy as np
 from admiral.kb.document_aliases import LONGEST_ALIAS, document_aliases
 from admiral.records import Document
 from admiral.storage.checksums import damaged_error
-from trie.npy_files import open_array
+from trie.token_trie import open_array
 
 _WORDS, _DOCUMENTS = "words.marisa", "word-documents.npy"
 _SAMPLE = 16_384  # documents

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import logging
-import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from admiral.errors import AdmiralError
 from admiral.io.limited_reading import DEFAULT_LIMITS, FileLimits
 from admiral.kb.bm25 import BACKENDS, check_backend
-from admiral.kb.corpus.corpora import Corpora, check_choice
+from admiral.kb.corpus.corpora import Corpora, Incoming, check_choice
 from admiral.kb.corpus.duplicates import POLICIES, UniqueTitleWriter
 from admiral.kb.corpus.file_reports import check_report_path
 from admiral.kb.corpus.readers import FilePatterns
@@ -20,7 +20,7 @@ from admiral.kb.corpus.sharded_corpora import ShardedCorpora
 from admiral.kb.embeddings import SentenceEncoder
 from admiral.kb.kb_paths import checked_kb_path
 from admiral.kb.store.contents import GRAPH
-from admiral.kb.store.index_building import NO_BM25, SHARDS, BuildWorkers, write_indexes
+from admiral.kb.store.index_building import NO_BM25, BuildWorkers, Indexing, write_indexes
 from admiral.kb.store.manifest import (
     FORMAT_VERSION,
     GRAPH_REQUEST,
@@ -36,6 +36,9 @@ from admiral.storage.atomic_directories import staging
 from admiral.storage.checksums import check_files
 
 logger = logging.getLogger(__name__)
+
+#: From so many documents on, retrieval finds more with a graph (docs/graph.md).
+GRAPH_DOCUMENTS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,8 @@ class BuildReport:
         Numbers of files in folders of documents that were not read, by reason.
     split
         Number of sentences that were too long and have been split.
+    graph
+        Whether a graph is to follow.
     bytes, seconds
         Size on disk and time taken.
     """
@@ -66,6 +71,7 @@ class BuildReport:
     duplicates: int
     skipped: dict[str, int]
     split: int
+    graph: bool
     bytes: int
     seconds: float
 
@@ -87,7 +93,7 @@ def build(
     workers: BuildWorkers | None = None,
     encoder: SentenceEncoder | None = None,
     report: str | Path | None = None,
-    graph: bool = False,
+    graph: bool | None = False,
     limits: FileLimits = DEFAULT_LIMITS,
 ) -> BuildReport:
     """Build a knowledge base from one or more corpora.
@@ -95,7 +101,7 @@ def build(
     Parameters
     ----------
     corpora
-        Files or folders, or URLs (see `admiral.io.remote`).
+        Files or folders, or URLs (see `admiral.io.streams`).
     kb_path
         Directory to create. It appears only once it is complete.
     format
@@ -126,9 +132,10 @@ def build(
         File to write, with a line of JSON on what became of each input file (see the page "Your own
         documents"); None writes none.
     graph
-        Whether a graph is to follow (`admiral.graph.build_graph`). The knowledge base records this,
-        so that it does not pass for complete without one. If `kb_path` was built from the same
-        files with the same settings, and lacks only its graph, it is kept.
+        Whether a graph is to follow (`admiral.graph.build_graph`); None: if there are at least
+        `GRAPH_DOCUMENTS` documents. The knowledge base records this, so that it does not pass for
+        complete without one. If `kb_path` was built from the same files with the same settings, and
+        lacks only its graph, it is kept.
     limits
         Limits of time and size of each file of a folder of documents; what is over them is skipped.
 
@@ -139,18 +146,23 @@ def build(
         is then unchanged.
     """
     began = time.monotonic()
-    _check_bm25(bm25)
+    check_choice("bm25", bm25, (*BACKENDS, NO_BM25))
+    if bm25 != NO_BM25:
+        check_backend(bm25)  # now, rather than after an hour of reading
     check_choice("on_duplicate", on_duplicate, POLICIES)
     target = checked_kb_path(kb_path)
-    patterns = FilePatterns(tuple(include), tuple(exclude))
     report = Path(report) if report is not None else None
-    sources = Corpora(
-        corpora, format, skip_bad, patterns, limits, strict=strict, reported=bool(report)
-    )
+    reading: dict[str, Any] = {
+        "patterns": FilePatterns(tuple(include), tuple(exclude)),
+        "limits": limits,
+        "strict": strict,
+        "reported": bool(report),
+    }
+    sources = Corpora(corpora, format, skip_bad, **reading)
     if report is not None:
         check_report_path(report, target, sources.paths)
     request = ""
-    if graph:
+    if graph is not False:
         request = digest_of(
             {
                 "files": sources.fingerprint(),
@@ -169,60 +181,82 @@ def build(
                 "%s: these documents were indexed before; only the graph is missing", target
             )
             return kept
-    with staging(target, overwrite=overwrite, owned=is_knowledge_base) as directory:
+    settings: dict[str, Any] = {"bm25": bm25, "passages": passages, "on_duplicate": on_duplicate}
+
+    def incoming(directory: Path) -> Incoming:
+        nonlocal sources
         if workers is not None:
-            sources = ShardedCorpora(
-                corpora,
-                format,
-                skip_bad,
-                directory,
-                workers,
-                patterns,
-                limits,
-                strict=strict,
-                reported=bool(report),
-            )
-        writer = UniqueTitleWriter(directory, on_duplicate)
+            sources = ShardedCorpora(corpora, format, skip_bad, directory, workers, **reading)
+        return sources
+
+    manifest = build_records(
+        incoming,
+        target,
+        settings,
+        overwrite=overwrite,
+        progress=progress,
+        workers=workers,
+        encoder=encoder,
+        graph_request=request,
+        graph_from=0 if graph else GRAPH_DOCUMENTS,
+    )
+    if report is not None:
+        sources.reports.write(report)
+    return build_report(target, manifest, time.monotonic() - began)
+
+
+def build_records(
+    incoming: Callable[[Path], Incoming],
+    target: Path,
+    settings: dict[str, Any],
+    *,
+    overwrite: bool,
+    progress: bool,
+    workers: BuildWorkers | None = None,
+    encoder: SentenceEncoder | None = None,
+    graph_request: str = "",
+    graph_from: int = 0,
+) -> Manifest:
+    """Build a knowledge base of what `incoming` returns for the folder that it is built in.
+
+    `settings`: ``on_duplicate`` and those of `Indexing`; the manifest records them and what was
+    read, and from `graph_from` documents on, the request for a graph, if any. Raises AdmiralError
+    as `build` does.
+    """
+    with staging(target, overwrite=overwrite, owned=is_knowledge_base) as directory:
+        sources = incoming(directory)
+        writer = UniqueTitleWriter(directory, settings["on_duplicate"])
         written = writer.write(sources, progress)
-        write_indexes(directory, bm25, progress, workers, passages=passages)
-        shutil.rmtree(directory / SHARDS, ignore_errors=True)
+        write_indexes(directory, Indexing.of(settings), progress, workers)
         if encoder is not None:
             embed_new_segment(directory, encoder, written.documents, progress)
-        counts = {
-            "documents": written.documents,
-            "sentences": written.sentences,
-            "links": written.links,
-        }
-        settings = {
-            "bm25": bm25,
-            "passages": passages,
-            "on_duplicate": on_duplicate,
+        read = {
             "sources": sources.describe(),
             "bad_records": sources.bad,
             "duplicates": writer.duplicates,
             "skipped": dict(sources.skipped),
             "split": sources.split,
         }
-        if request:
-            settings[GRAPH_REQUEST] = request
-        manifest = write_manifest(directory, counts, settings)
+        if graph_request and written.documents >= graph_from:
+            read[GRAPH_REQUEST] = graph_request
+        manifest = write_manifest(directory, dict(written.counts), {**read, **settings})
         if is_knowledge_base(target):
             copy_permissions(directory, target)
-    if report is not None:
-        sources.reports.write(report)
-    return _report(target, manifest, time.monotonic() - began)
+    return manifest
 
 
-def _report(path: Path, manifest: Manifest, seconds: float) -> BuildReport:
+def build_report(path: Path, manifest: Manifest, seconds: float) -> BuildReport:
+    """Return the report of a build."""
     return BuildReport(
         path=path,
         bad=manifest.settings["bad_records"],
         duplicates=manifest.settings["duplicates"],
         skipped=manifest.settings["skipped"],
         split=manifest.settings["split"],
+        graph=GRAPH_REQUEST in manifest.settings,
         bytes=sum(entry.size for entry in manifest.files.values()),
         seconds=seconds,
-        **manifest.counts,
+        **{name: manifest.counts[name] for name in ("documents", "sentences", "links")},
     )
 
 
@@ -232,15 +266,9 @@ def _without_its_graph(path: Path, request: str) -> BuildReport | None:
         return None
     try:
         manifest = read_manifest(path)
-        check_files(path, manifest.files, manifest.kind.rebuild)
+        check_files(path, manifest.files)
     except AdmiralError:
         return None
     if manifest.settings.get(GRAPH_REQUEST) != request or manifest.version != FORMAT_VERSION:
         return None
-    return _report(path, manifest, 0.0)
-
-
-def _check_bm25(bm25: str) -> None:
-    check_choice("bm25", bm25, (*BACKENDS, NO_BM25))
-    if bm25 != NO_BM25:
-        check_backend(bm25)  # now, rather than after an hour of reading
+    return build_report(path, manifest, 0.0)

@@ -14,8 +14,8 @@ from admiral.kb.bm25 import check_backend
 from admiral.kb.build import build
 from admiral.kb.kb_paths import checked_kb_path
 from admiral.kb.store.manifest import FORMAT_VERSION, read_manifest
+from admiral.storage import DEMO
 from admiral.storage.atomic_files import WriterLock
-from admiral.storage.bundled_names import DEMO
 from admiral.storage.checksums import check_files
 
 logger = logging.getLogger(__name__)

@@ -1,5 +1,7 @@
 """Embed the sentences of documents, and store their vectors: memory-mapped arrays of a segment.
 
+Of pages, the passages are embedded in place of the sentences.
+
 ``vectors.npy`` holds the quantised vectors of the sentences of all documents, one after the other,
 and ``checksums.npy`` the CRC-32 of the text of each. Those of row `n` are ``starts[n]`` to
 ``starts[n + 1]`` of ``starts.npy``: none, or as many as the document has sentences.
@@ -24,7 +26,7 @@ from numpy.typing import ArrayLike
 
 from admiral.records import Document
 from admiral.storage.checksums import damaged_error
-from trie.npy_files import open_array
+from trie.token_trie import open_array
 
 _LARGEST = 127
 
@@ -95,6 +97,12 @@ def embedded_text(title: str, sentence: str) -> str:
     return f"{title}: {sentence}"
 
 
+def _texts(document: Document) -> list[str]:
+    """Return what an encoder reads of a document."""
+    title = document.title if document.page is None else document.page.name
+    return [embedded_text(title, part) for part in document.parts]
+
+
 def text_checksum(text: str) -> int:
     """Return the CRC-32 of a text, by which a vector is known to be that of the text."""
     return zlib.crc32(text.encode("utf-8", "surrogatepass"))
@@ -111,7 +119,7 @@ def embed_documents(
     missing = 0
     for document, stored in documents:
         batch.append((document, stored))
-        missing += 0 if len(stored) else len(document.sentences)
+        missing += 0 if len(stored) else len(document.parts)
         if missing >= _BATCH_SENTENCES:
             yield from _embed_batch(batch, encoder)
             batch, missing = [], 0
@@ -123,11 +131,11 @@ def _embed_batch(
 ) -> Iterator[QuantisedSentences]:
     width = encoder.identity.width
     texts = [
-        embedded_text(document.title, sentence)
+        text
         for document, stored in batch
         if not len(stored)
-        for sentence in document.sentences
-        if sentence.strip()
+        for text, part in zip(_texts(document), document.parts, strict=True)
+        if part.strip()
     ]
     parts = [no_vectors(width).vectors]
     for first in range(0, len(texts), _BATCH_SENTENCES):
@@ -140,12 +148,12 @@ def _embed_batch(
 
 def _align(document: Document, encoded: Iterator[np.ndarray], width: int) -> QuantisedSentences:
     """Return a vector for each sentence of a document, given those of sentences with text."""
-    vectors = np.zeros((len(document.sentences), width), np.int8)
-    checksums = np.zeros(len(document.sentences), np.uint32)
-    for number, sentence in enumerate(document.sentences):
-        checksums[number] = text_checksum(embedded_text(document.title, sentence))
-        if sentence.strip():
+    parts = document.parts
+    vectors = np.zeros((len(parts), width), np.int8)
+    for number, part in enumerate(parts):
+        if part.strip():
             vectors[number] = next(encoded)
+    checksums = np.fromiter(map(text_checksum, _texts(document)), np.uint32, len(parts))
     return QuantisedSentences(vectors, checksums)
 
 
@@ -233,6 +241,11 @@ class StoredEmbeddings:
         return len(self._starts) - 1
 
     @property
+    def counts(self) -> np.ndarray:
+        """The number of vectors of each row: int64, (documents,)."""
+        return np.diff(self._starts)
+
+    @property
     def vectors(self) -> np.ndarray:
         """All vectors in the order of rows: int8, (vectors, width)."""
         return self._vectors
@@ -244,7 +257,7 @@ class StoredEmbeddings:
 
     def rows_without(self) -> list[int]:
         """Return the rows of documents that have no vectors, ascending."""
-        rows: list[int] = np.flatnonzero(np.diff(self._starts) == 0).tolist()
+        rows: list[int] = np.flatnonzero(self.counts == 0).tolist()
         return rows
 
     def problem(self, documents: int) -> str:
@@ -256,7 +269,7 @@ class StoredEmbeddings:
     def row_problem(self, row: int, document: Document) -> str:
         """Return what is wrong with the vectors of a document; "" if nothing."""
         stored = self.row(row)
-        texts = [embedded_text(document.title, sentence) for sentence in document.sentences]
-        if len(stored) and stored.checksums.tolist() != list(map(text_checksum, texts)):
-            return f"{self._folder}: row {row}: its vectors are those of other sentences"
+        expected = list(map(text_checksum, _texts(document)))
+        if len(stored) and stored.checksums.tolist() != expected:
+            return "its vectors are those of other sentences"
         return ""

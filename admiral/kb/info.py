@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -12,7 +13,7 @@ from admiral.kb.bm25.passages import Passages
 from admiral.kb.joined import NAME as DUPLICATES
 from admiral.kb.joined import open_contents
 from admiral.kb.store.collection import Collection, read_with
-from admiral.kb.store.contents import BM25, Contents
+from admiral.kb.store.contents import BM25
 from admiral.kb.store.index_building import NO_BM25
 from admiral.kb.store.manifest import JOINED_VERSION, NAME, split_segment
 from admiral.kb.store.title_tries import FOLDER, is_trie_of
@@ -24,7 +25,9 @@ class KbInfo:
 
     path: str
     version: int
-    counts: dict[str, int]  # numbers of ``documents``, ``sentences`` and ``links``
+    # numbers of ``documents``, ``sentences`` and ``links``; of sources, ``passages`` and those that
+    # are ``empty`` too
+    counts: dict[str, int]
     # added, removed: numbers of documents added and removed since the last build or compaction
     added: int
     removed: int
@@ -57,11 +60,14 @@ def info(path: str | Path) -> KbInfo:
 
 def _describe(collection: Collection, path: str) -> KbInfo:
     manifest, snapshots = collection.manifest, collection.snapshots
-    counts, hidden = manifest.counts, 0
-    if manifest.join is not None:
-        contents, counts = open_contents(collection)
-        with closing(contents):
-            hidden = len(contents.hidden)
+    contents, counts = open_contents(collection)
+    with closing(contents):
+        indexes = [segment.folder / BM25 for segment in contents.segments]
+        embedded: Counter[str] = Counter()
+        for stored in contents.embeddings:
+            if stored is not None:
+                embedded[stored.encoder.name] += len(stored)
+    passages = 0 if manifest.bm25 == NO_BM25 else _passages(indexes)
     deltas = [snapshot.manifest.delta for snapshot in snapshots if snapshot.manifest.delta]
     # A joined knowledge base does not use the tries of its members.
     folders = sorted((collection.trie_folder / FOLDER).glob("[!.]*"))
@@ -78,38 +84,24 @@ def _describe(collection: Collection, path: str) -> KbInfo:
         counts=counts,
         added=sum(delta.documents for delta in deltas),
         removed=sum(delta.removed for delta in deltas),
-        hidden=hidden,
+        hidden=len(contents.hidden),
         members=[
             {"path": str(snapshot.path), "documents": snapshot.manifest.documents}
             for snapshot in (snapshots if manifest.join else ())
         ],
         sizes={**sizes, "total": sum(sizes.values())},
         bm25=manifest.bm25,
-        passages=_passages(collection),
-        embedded=_embedded(collection),
+        passages=passages,
+        embedded=dict(embedded),
         tries=[folder.name for folder in tries],
         settings=manifest.settings,
     )
 
 
-def _passages(collection: Collection) -> int:
+def _passages(indexes: Sequence[Path]) -> int:
     """Return the number of passages of all BM25 indexes, or 0 if each document is one passage."""
-    if collection.manifest.bm25 == NO_BM25:
-        return 0
-    segments = [s for snapshot in collection.snapshots for s in (snapshot.base, snapshot.delta)]
-    indexes = [segment / BM25 for segment in segments if segment and (segment / BM25).exists()]
     passages = Passages.open(*indexes)
     return len(passages) if len(passages) > passages.documents else 0
-
-
-def _embedded(collection: Collection) -> dict[str, int]:
-    """Return the number of stored vectors of each encoder, by its name."""
-    counts: Counter[str] = Counter()
-    with closing(Contents(collection.snapshots)) as contents:
-        for stored in contents.embeddings:
-            if stored is not None:
-                counts[stored.encoder.name] += len(stored)
-    return dict(counts)
 
 
 def _listed_sizes(collection: Collection) -> dict[str, int]:
@@ -118,7 +110,7 @@ def _listed_sizes(collection: Collection) -> dict[str, int]:
     for manifest in collection.manifest.manifests:
         for name, entry in manifest.files.items():
             top = split_segment(name)[1].split("/")[0].removesuffix(".npy")
-            kind = "titles" if top.startswith("titles") else top
+            kind = "titles" if top.startswith(("titles", "ids.")) else top
             sizes[kind] = sizes.get(kind, 0) + entry.size
     return sizes
 

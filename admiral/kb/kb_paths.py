@@ -7,7 +7,7 @@ from pathlib import Path
 
 from admiral.errors import AdmiralError
 from admiral.kb.store.member_manifests import find_join
-from admiral.storage.bundled_names import is_bundled
+from admiral.storage import is_bundled
 
 
 def checked_kb_path(path: str | Path, noun: str = "knowledge base") -> Path:

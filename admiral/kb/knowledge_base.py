@@ -5,21 +5,27 @@ from __future__ import annotations
 import logging
 import math
 import threading
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from admiral.errors import AdmiralError
-from admiral.io.matching_form import matching_form
-from admiral.io.text_cleaning import clean_prefix, clean_title
+from admiral.io.text_cleaning import clean_prefix, clean_title, matching_form
 from admiral.kb.bm25 import TEXT_WEIGHT, TITLE_WEIGHT, RowIndex, analysis, open_bm25
 from admiral.kb.bm25.parameters import clean_query
+from admiral.kb.bm25.passages import Passages
+from admiral.kb.dense_index import DenseIndex
 from admiral.kb.embeddings import SentenceEncoder
 from admiral.kb.joined import open_contents
 from admiral.kb.kb_paths import checked_kb_path
 from admiral.kb.store.collection import Collection, open_with
 from admiral.kb.store.contents import BM25, Contents, StoredVectors
+from admiral.kb.store.document_store import IDS, ORIGINS
 from admiral.kb.store.index_building import NO_BM25
 from admiral.kb.store.member_manifests import read_combined_manifest
 from admiral.kb.store.opened_files import OpenedFiles
@@ -27,8 +33,6 @@ from admiral.kb.store.title_tries import FOLDER, title_trie
 from admiral.records import Document, ScoredTitle
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from trie import SafeTokenizer, Trie
 
 logger = logging.getLogger(__name__)
@@ -38,6 +42,35 @@ class UnknownTitleError(AdmiralError, KeyError):
     """Error for a title that no document of the knowledge base has."""
 
     __str__ = AdmiralError.__str__  # KeyError would show the message in quotes
+
+
+class FoundPassage(NamedTuple):
+    """A passage found by BM25: `start` to `end` of the text of a document."""
+
+    document: Document
+    number: int  # position among the passages of the document, from 0
+    start: int
+    end: int
+    score: float
+
+
+def _found(
+    passages: Passages, row: int, document: Document, passage: int, score: float
+) -> FoundPassage:
+    number = passage - passages.of_row(row).start
+    if document.page is not None:
+        return FoundPassage(document, number, *document.page.passages[number], score)
+    first, after = passages.sentences(row)[number]
+    starts = [*document.sentence_starts, len(document.text) + 1]
+    end = starts[-1 if after is None else after] - 1
+    return FoundPassage(document, number, min(starts[first], end), end, score)
+
+
+def _page_spans(document: Document) -> list[tuple[int, int | None]]:
+    """Return the first sentence and the end of each passage of a page."""
+    starts = document.sentence_starts
+    passages = () if document.page is None else document.page.passages
+    return [(bisect_right(starts, start) - 1, bisect_left(starts, end)) for start, end in passages]
 
 
 class KnowledgeBase:
@@ -125,7 +158,7 @@ class KnowledgeBase:
     @property
     def has_origins(self) -> bool:
         """Whether documents have sources, sections and offsets in files, or ids of their corpus."""
-        return any(store.has_origins for store in self._contents.stores)
+        return self._contents.have(ORIGINS, IDS)
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -167,11 +200,15 @@ class KnowledgeBase:
         """Return the title of each document that has an id in its corpus, by its id."""
         return self._contents.titles_of_ids()
 
+    def titles_of_sources(self) -> dict[str, str]:
+        """Return the title of each document that was read from a file, by its source."""
+        return self._contents.titles_of_sources()
+
     def row(self, title: str) -> int | None:
         """Return the row of a title, or None if there is no such document.
 
         If no title is the same, one with the same matching form counts: with other apostrophes,
-        dashes or composed letters, for example (`admiral.io.matching_form`).
+        dashes or composed letters, for example (`admiral.io.text_cleaning`).
         """
         title = clean_title(title)
         row = self._contents.row(title)
@@ -181,6 +218,10 @@ class KnowledgeBase:
             if row is None:
                 row = self._contents.row_of_form(form)
         return row
+
+    def row_of_id(self, id: str) -> int | None:
+        """Return the row of the document with an id, or None."""
+        return self._contents.row_of_id(id)
 
     def title(self, row: int) -> str:
         """Return the title of a row; IndexError if there is no such row."""
@@ -234,8 +275,30 @@ class KnowledgeBase:
         AdmiralError if there is no BM25 index, or it is damaged.
         """
         ranked = self._row_index().search_rows(queries, k)
-        try:
+        with self._rows_exist():
             return [[ScoredTitle(self.title(row), score) for row, score in rows] for rows in ranked]
+
+    def search_passages(self, queries: Sequence[str], k: int) -> Iterator[list[FoundPassage]]:
+        """Yield the top `k` passages for each query by BM25, best first.
+
+        Queries and errors are those of `search`.
+        """
+        index = self._row_index()
+        for found in index.search_passages(queries, k):
+            numbers = np.array([number for number, _ in found], np.int64)
+            with self._rows_exist():
+                rows = index.passages.rows(numbers).tolist()
+                documents = {row: self.document_at(row) for row in rows}
+                passages = [
+                    _found(index.passages, row, documents[row], passage, score)
+                    for row, (passage, score) in zip(rows, found, strict=True)
+                ]
+            yield passages
+
+    @contextmanager
+    def _rows_exist(self) -> Iterator[None]:
+        try:
+            yield
         except IndexError as error:
             raise AdmiralError(
                 f"{self.path}: its BM25 index is damaged (it returns {error}). Run `admiral "
@@ -261,6 +324,8 @@ class KnowledgeBase:
         for row in rows:
             spans = index.passages.sentences(row)
             if row in scores:
+                if (page := self.document_at(row)).page is not None:
+                    spans = _page_spans(page)
                 order = (-scores[row]).argsort(kind="stable")[:count].tolist()
                 spans = [spans[number] for number in order]
             best.append(spans)
@@ -295,6 +360,10 @@ class KnowledgeBase:
             )
             return None
         return StoredVectors(contents, encoder.identity)
+
+    def dense_index(self, encoder: SentenceEncoder) -> DenseIndex:
+        """Return an index of the vectors of an encoder; AdmiralError if some are not stored."""
+        return DenseIndex(self._contents, encoder, self.path)
 
     def title_trie(self, tokens: SafeTokenizer) -> Trie:
         """Return the trie of all titles for a tokenizer; it is built and stored on first use."""

@@ -33,6 +33,7 @@ class EmbeddingReport:
     path: Path
     encoder: str
     sentences: int
+    new: int  # of them, those that were not stored before
     bytes: int
     seconds: float
 
@@ -49,12 +50,16 @@ def embed(
     began = time.monotonic()
     with changing(checked_kb_path(kb_path), wait) as (change, contents):
         folders: dict[str, Path] = {}
-        sentences = 0
+        sentences = kept = 0
         for number, segment in enumerate(contents.segments):
             stored = contents.embeddings[number]
-            if stored is not None and _is_complete(contents, number, encoder.identity):
+            if stored is not None and is_complete(contents, number, encoder.identity):
                 sentences += len(stored)
+                kept += len(stored)
                 continue
+            rows = range(segment.first, segment.first + segment.documents)
+            live = (row for row in rows if row in contents)
+            kept += sum(len(contents.embedded(row, encoder.identity)) for row in live)
             documents = _documents(contents, number, encoder.identity)
             folder, count = embed_segment(
                 segment.folder, encoder, documents, segment.documents, progress
@@ -65,16 +70,19 @@ def embed(
             change.publish_embeddings(folders)
         size = sum(entry.size for entry in change.manifest.embedding_files.values())
     seconds = time.monotonic() - began
-    return EmbeddingReport(Path(kb_path), encoder.identity.name, sentences, size, seconds)
+    return EmbeddingReport(
+        Path(kb_path), encoder.identity.name, sentences, sentences - kept, size, seconds
+    )
 
 
-def _is_complete(contents: Contents, number: int, encoder: EncoderIdentity) -> bool:
+def is_complete(contents: Contents, number: int, encoder: EncoderIdentity) -> bool:
+    """Return whether the vectors of an encoder are stored for all documents of a segment."""
     embeddings, store = contents.embeddings[number], contents.stores[number]
     if embeddings is None or embeddings.encoder != encoder:
         return False
     first = contents.segments[number].first
     rows = (row for row in embeddings.rows_without() if first + row in contents)
-    return not any(any(map(str.strip, store.document(row).sentences)) for row in rows)
+    return not any(any(map(str.strip, store.document(row).parts)) for row in rows)
 
 
 def _documents(

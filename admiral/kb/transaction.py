@@ -25,11 +25,9 @@ from admiral.kb.embeddings import EMBEDDINGS
 from admiral.kb.store.collection import Snapshot, try_exclusive_lock
 from admiral.kb.store.contents import BM25, DOCUMENTS, REMOVED, Contents
 from admiral.kb.store.manifest import (
-    KNOWLEDGE_BASE,
     NAME,
     SEGMENTS,
     BaseSegment,
-    CollectionKind,
     DeltaSegment,
     Manifest,
     copy_permissions,
@@ -37,7 +35,7 @@ from admiral.kb.store.manifest import (
     replace_manifest,
     split_segment,
 )
-from admiral.kb.store.title_index import FORMS, KEYS, ROWS, TRIE
+from admiral.kb.store.title_index import FORMS, IDS, KEYS, ROWS, TRIE
 from admiral.kb.store.title_tries import FOLDER as TRIES
 from admiral.storage.atomic_directories import exclusive_access, sync_tree
 from admiral.storage.atomic_files import sync_path
@@ -45,7 +43,7 @@ from admiral.storage.checksums import describe_files
 
 _RANDOM_NAME = "[0-9a-f]" * 16
 # What `admiral index` writes into the knowledge base itself. After a compaction it is obsolete.
-_BUILT = (DOCUMENTS, BM25, ALIASES, TRIE, KEYS, ROWS, FORMS, TRIES, EMBEDDINGS)
+_BUILT = (DOCUMENTS, BM25, ALIASES, TRIE, KEYS, ROWS, FORMS, IDS, TRIES, EMBEDDINGS)
 
 
 class Transaction:
@@ -79,9 +77,7 @@ class Transaction:
         new = {f"{self.segment}/{name}": e for name, e in describe_files(self.folder).items()}
         known = {**self.manifest.files, **new}
         files = {name: entry for name, entry in known.items() if split_segment(name)[0] in paths}
-        self.manifest = replace_manifest(
-            self.snapshot.path, counts, settings, files, base, delta, self.manifest.kind
-        )
+        self.manifest = replace_manifest(self.snapshot.path, counts, settings, files, base, delta)
 
     def publish_base(self, documents: int) -> None:
         """Publish the new segment as a base that holds all documents."""
@@ -128,46 +124,37 @@ class Transaction:
             files,
             manifest.base,
             manifest.delta,
-            manifest.kind,
         )
 
 
 @contextmanager
-def transaction(
-    kb: Path, wait: bool, kind: CollectionKind = KNOWLEDGE_BASE
-) -> Iterator[Transaction]:
-    """Give this process exclusive write access to a knowledge base.
+def changing(kb: Path, wait: bool) -> Iterator[tuple[Transaction, Contents]]:
+    """Give this process exclusive write access to a knowledge base, and its contents.
 
     Raises AdmiralError if there is no knowledge base, another writer is at work, or the disk is
     full or not writable.
     """
-    read_manifest(kb, kind)  # before anything is written beside a mistyped path
+    read_manifest(kb)  # before anything is written beside a mistyped path
     path = Path(os.path.realpath(kb))
     try:
         with exclusive_access(path, wait):
-            remove_leftovers(path, kind)
+            remove_leftovers(path)
             folder = path / SEGMENTS / secrets.token_hex(8)
             try:
-                with Snapshot.open(path, kind=kind) as snapshot:
+                with Snapshot.open(path) as snapshot:
                     if not folder.parent.exists():
                         folder.parent.mkdir()
                         copy_permissions(folder.parent, path)
                     folder.mkdir()
-                    yield Transaction(snapshot, folder)
+                    with closing(Contents([snapshot])) as contents:
+                        yield Transaction(snapshot, folder), contents
             finally:
-                remove_leftovers(path, kind)
+                remove_leftovers(path)
     except OSError as error:
         raise AdmiralError(
             f"{path}: cannot be changed ({error.strerror or error}). Check the permissions and the "
             "free space; nothing is lost."
         ) from error
-
-
-@contextmanager
-def changing(kb: Path, wait: bool) -> Iterator[tuple[Transaction, Contents]]:
-    """Give this process exclusive write access to a knowledge base, and its contents."""
-    with transaction(kb, wait) as change, closing(Contents([change.snapshot])) as contents:
-        yield change, contents
 
 
 def leftovers(directory: Path, manifest: Manifest) -> list[Path]:
@@ -183,14 +170,13 @@ def leftovers(directory: Path, manifest: Manifest) -> list[Path]:
             if embeddings is None or path != directory / embeddings:
                 paths.append(path)
     if manifest.base.path != ".":
-        built = (*_BUILT, *manifest.kind.parts)
-        paths += (directory / name for name in built if (directory / name).exists())
+        paths += (directory / name for name in _BUILT if (directory / name).exists())
     return sorted(paths)
 
 
-def remove_leftovers(directory: Path, kind: CollectionKind = KNOWLEDGE_BASE) -> None:
+def remove_leftovers(directory: Path) -> None:
     """Remove leftovers that no reader holds; the caller must be the only writer."""
-    for path in leftovers(directory, read_manifest(directory, kind)):
+    for path in leftovers(directory, read_manifest(directory)):
         with try_exclusive_lock(_locked_folder(path, directory)) as is_free:
             if is_free and path.is_dir():
                 shutil.rmtree(path, ignore_errors=True)
@@ -203,11 +189,11 @@ def remove_leftovers(directory: Path, kind: CollectionKind = KNOWLEDGE_BASE) -> 
         (directory / SEGMENTS).rmdir()
 
 
-def remove_older_versions(kb: Path, kind: CollectionKind = KNOWLEDGE_BASE) -> None:
+def remove_older_versions(kb: Path) -> None:
     """Remove what no reader holds of older versions; another writer at work will do it."""
     path = Path(os.path.realpath(kb))
     with suppress(AdmiralError, OSError), exclusive_access(path, wait=False):
-        remove_leftovers(path, kind)
+        remove_leftovers(path)
 
 
 def _locked_folder(path: Path, directory: Path) -> Path:

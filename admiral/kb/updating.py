@@ -15,19 +15,18 @@ from __future__ import annotations
 import shutil
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from admiral.errors import AdmiralError, RecordError
 from admiral.io.limited_reading import DEFAULT_LIMITS, FileLimits
-from admiral.io.matching_form import MATCHING_FORM
 from admiral.io.progress import track_documents
 from admiral.io.text_cleaning import clean_title
 from admiral.kb.bm25 import check_updatable
 from admiral.kb.bm25.parameters import common_text_form
-from admiral.kb.corpus.corpora import Corpora, RecordPositions, check_choice
+from admiral.kb.corpus.corpora import Corpora, Incoming, RecordPositions, check_choice
 from admiral.kb.corpus.duplicates import TitleSet
 from admiral.kb.corpus.file_reports import DUPLICATES, GIVEN_TWICE, FileReports, check_report_path
 from admiral.kb.corpus.files.document_titles import distinct_titles
@@ -35,7 +34,7 @@ from admiral.kb.corpus.readers import Record
 from admiral.kb.kb_paths import checked_kb_path
 from admiral.kb.store.contents import BM25, DOCUMENTS, Contents
 from admiral.kb.store.document_store import DocumentStore, DocumentWriter, document_counts
-from admiral.kb.store.index_building import NO_BM25, write_indexes
+from admiral.kb.store.index_building import NO_BM25, Indexing, write_indexes
 from admiral.kb.stored_embeddings import keep_embeddings
 from admiral.kb.transaction import Transaction, changing
 from admiral.records import Document
@@ -80,7 +79,6 @@ def add(
     Raises AdmiralError if the corpora or the knowledge base cannot be used; the knowledge base is
     then unchanged.
     """
-    began = time.monotonic()
     check_choice("on_duplicate", on_duplicate, POLICIES)
     report = Path(report) if report is not None else None
     incoming = Corpora(
@@ -88,6 +86,24 @@ def add(
     )
     if report is not None:
         check_report_path(report, Path(kb_path), incoming.paths)
+    done = add_records(incoming, kb_path, on_duplicate=on_duplicate, wait=wait, progress=progress)
+    if not done.added + done.replaced + done.skipped:
+        raise AdmiralError(f"{incoming}: no documents in it. Check the corpus and --format.")
+    if report is not None:
+        incoming.reports.write(report)
+    return done
+
+
+def add_records(
+    incoming: Incoming,
+    kb_path: str | Path,
+    *,
+    on_duplicate: str,
+    wait: bool,
+    progress: bool,
+) -> UpdateReport:
+    """Add records to a knowledge base; AdmiralError as of `add`."""
+    began = time.monotonic()
     with changing(checked_kb_path(kb_path), wait) as (change, contents):
         _check_bm25(change)
         additions = Additions(change.folder / "incoming", contents, on_duplicate)
@@ -97,8 +113,6 @@ def add(
             known = settings["sources"]
             settings["sources"] = known + [s for s in incoming.describe() if s not in known]
             write_delta(change, contents, additions.replaced, additions, settings, progress)
-    if report is not None:
-        incoming.reports.write(report)
     replaced = len(additions.replaced)
     return _report(
         Path(kb_path),
@@ -126,21 +140,49 @@ def remove(
     Raises AdmiralError if a title is missing, no document would be left, or the knowledge base
     cannot be changed; it is then unchanged.
     """
-    began = time.monotonic()
     given = [titles] if isinstance(titles, str) else titles
     distinct = list(dict.fromkeys(map(clean_title, given)))
     if not distinct:
         raise AdmiralError("no title given. Name at least one document to remove.")
+
+    def unknown(missing: list[str]) -> AdmiralError:
+        more = f", nor {len(missing) - 1:,} more of those named" if len(missing) > 1 else ""
+        return AdmiralError(
+            f"{kb_path}: no document has the title {missing[0]!r}{more}. Titles are matched "
+            "exactly; `admiral titles` completes them, and --ignore-missing skips them."
+        )
+
+    return remove_documents(
+        distinct,
+        kb_path,
+        Contents.row,
+        None if ignore_missing else unknown,
+        wait=wait,
+        progress=progress,
+    )
+
+
+def remove_documents(
+    names: Sequence[str],
+    kb_path: str | Path,
+    find: Callable[[Contents, str], int | None],
+    unknown: Callable[[list[str]], AdmiralError] | None,
+    *,
+    wait: bool,
+    progress: bool,
+) -> UpdateReport:
+    """Remove the documents that `find` returns for distinct names.
+
+    `unknown`: the error for names that it does not know; None to count them. Raises AdmiralError as
+    `remove` does.
+    """
+    began = time.monotonic()
     with changing(checked_kb_path(kb_path), wait) as (change, contents):
         _check_bm25(change)
-        rows = {title: contents.row(title) for title in distinct}
-        missing = [title for title, row in rows.items() if row is None]
-        if missing and not ignore_missing:
-            more = f", nor {len(missing) - 1:,} more of those named" if len(missing) > 1 else ""
-            raise AdmiralError(
-                f"{kb_path}: no document has the title {missing[0]!r}{more}. Titles are matched "
-                "exactly; `admiral titles` completes them, and --ignore-missing skips them."
-            )
+        rows = {name: find(contents, name) for name in names}
+        missing = [name for name, row in rows.items() if row is None]
+        if missing and unknown is not None:
+            raise unknown(missing)
         removed = {row for row in rows.values() if row is not None}
         if removed:
             write_delta(change, contents, removed, None, change.manifest.settings, progress)
@@ -165,7 +207,7 @@ def compact(kb_path: str | Path, *, wait: bool = False, progress: bool = True) -
                     documents, "copying", total=manifest.documents, enabled=progress
                 ):
                     writer.append(document)
-            write_indexes(change.folder, manifest.bm25, progress, passages=manifest.passages)
+            write_indexes(change.folder, Indexing.of(manifest.settings), progress)
             keep_embeddings(change.folder, contents, contents.live_rows().tolist())
             change.publish_base(writer.documents)
     return _report(Path(kb_path), change, began)
@@ -214,11 +256,10 @@ class Additions:
         self._superseded: list[int] = []
         self._written = 0
 
-    def read(self, corpora: Corpora, progress: bool) -> None:
+    def read(self, corpora: Incoming, progress: bool) -> None:
         """Read all corpora.
 
-        Raises AdmiralError if they hold no document, or a title is duplicate and the policy is
-        ``error``.
+        Raises AdmiralError if a title is duplicate and the policy is ``error``.
         """
         self._reports = corpora.reports
         with DocumentWriter(self._directory) as writer:
@@ -245,8 +286,6 @@ class Additions:
                 self._reports.stored(record, record.document)
                 writer.append(record.document)
             self._written = writer.documents
-        if not self._written and not self.skipped:
-            raise AdmiralError(f"{corpora}: no documents in it. Check the corpus and --format.")
 
     def _is_retitled(self, record: Record) -> bool:
         """Return whether a file that is replaced has a title from which its old one is not made."""
@@ -282,8 +321,9 @@ class Additions:
             self.replaced.add(row)
             del self._titles_of_ids[document.id]
         if document.id not in self._titles_of_ids:
-            taken = self._contents.row(title) is not None or title in self._seen
-            self._titles_of_ids[document.id] = f"{title} ({document.id})" if taken else title
+            while self._contents.row(title) is not None or title in self._seen:
+                title = f"{title} ({document.id})"
+            self._titles_of_ids[document.id] = title
         same = replace(document, title=self._titles_of_ids[document.id])
         return replace(record, document=same)
 
@@ -292,11 +332,12 @@ class Additions:
         title = record.document.title
         row = self._contents.row(title)
         if row is not None and self._policy == "error":
+            field, value = ("id", id) if (id := record.document.id) else ("title", title)
             raise RecordError(
                 record.where,
-                "title",
-                f"a document with the title {title!r} is in the knowledge base already",
-                f"Correct the title, or {_REMEDY}.",
+                field,
+                f"a document with the {field} {value!r} is in the knowledge base already",
+                f"Correct the {field}, or {_REMEDY}.",
             )
         if row is not None and self._policy == "skip":
             self.skipped += 1
@@ -381,10 +422,11 @@ def write_delta(
             "the knowledge base of another corpus with `admiral index --overwrite`."
         )
     if writer.documents:
-        form = MATCHING_FORM
+        indexing = Indexing.of(manifest.settings)
         if manifest.bm25 != NO_BM25:
             form = common_text_form([transaction.snapshot.base / BM25])
-        write_indexes(folder, manifest.bm25, progress, passages=manifest.passages, text_form=form)
+            indexing = indexing._replace(text_form=form)
+        write_indexes(folder, indexing, progress)
         keep_embeddings(folder, contents, kept, added=writer.documents - len(kept))
     else:
         shutil.rmtree(folder / DOCUMENTS)

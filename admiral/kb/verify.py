@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections import Counter
 from contextlib import closing
 from pathlib import Path
 
@@ -16,16 +16,14 @@ from admiral.kb.alias_index import FOLDER as ALIASES
 from admiral.kb.alias_index import AliasIndex
 from admiral.kb.bm25 import check_backend, open_bm25
 from admiral.kb.bm25.passages import Passages
-from admiral.kb.embeddings import StoredEmbeddings
 from admiral.kb.joined import NAME as DUPLICATES
 from admiral.kb.joined import find_duplicates
 from admiral.kb.store.collection import Collection, Snapshot, read_with
-from admiral.kb.store.contents import BM25, DOCUMENTS, GRAPH, REMOVED, Contents, read_removed
-from admiral.kb.store.document_store import DocumentStore
+from admiral.kb.store.contents import BM25, DOCUMENTS, GRAPH, Contents
+from admiral.kb.store.document_store import document_counts
 from admiral.kb.store.index_building import NO_BM25
-from admiral.kb.store.manifest import KNOWLEDGE_BASE, NAME, CollectionKind
+from admiral.kb.store.manifest import NAME
 from admiral.kb.store.member_manifests import read_join
-from admiral.kb.store.title_index import TitleIndex
 from admiral.kb.store.title_tries import FOLDER, trie_problems
 from admiral.kb.transaction import leftovers
 from admiral.records import Document
@@ -55,23 +53,15 @@ def verify(path: str | Path, *, progress: bool = False) -> list[str]:
 
 
 def _verify_documents(path: Path, progress: bool) -> list[str]:
-    return snapshot_problems(path, lambda snapshot: _verify_contents(snapshot, progress))
-
-
-def snapshot_problems(
-    path: Path,
-    content_problems: Callable[[Snapshot], list[str]],
-    kind: CollectionKind = KNOWLEDGE_BASE,
-) -> list[str]:
-    """Check the files of a knowledge base or library that holds documents itself, then the rest.
+    """Check the files of a knowledge base that holds documents itself, then the rest.
 
     Damaged files are not opened, because a damaged index can crash its library.
     """
-    with Snapshot.open(path, check=False, kind=kind) as snapshot:
+    with Snapshot.open(path, check=False) as snapshot:
         problems = file_problems(snapshot)
         if not problems:
             try:
-                problems = content_problems(snapshot)
+                problems = _verify_contents(snapshot, progress)
             except AdmiralError as error:
                 problems = [str(error)]
         problems += trie_problems(snapshot.base, snapshot.manifest.base.digest)
@@ -136,107 +126,75 @@ def _graph_paths(directory: Path) -> list[Path]:
 
 def _verify_contents(snapshot: Snapshot, progress: bool) -> list[str]:
     """Check the arrays and rows of files that match their checksums."""
-    base, delta = snapshot.manifest.base, snapshot.manifest.delta
-    removed = np.empty(0, dtype=np.int64)
-    if snapshot.delta is not None and delta and delta.removed:
-        removed = read_removed(snapshot.delta / REMOVED, base.documents)
-    if delta and len(removed) != delta.removed:
-        return [
-            f"{snapshot.delta}: {len(removed)} removed rows where the manifest says {delta.removed}"
-        ]
-    removed_rows = set(removed.tolist())
-    embeddings = snapshot.embeddings(base.path)
-    segments = [_SegmentCheck(snapshot.base, base.documents, removed_rows, embeddings)]
-    try:
-        if snapshot.delta is not None and delta and delta.documents:
-            embeddings = snapshot.embeddings(delta.path)
-            segments.append(_SegmentCheck(snapshot.delta, delta.documents, set(), embeddings))
-        problems = [problem for segment in segments for problem in segment.array_problems()]
+    with closing(Contents([snapshot])) as contents:
+        numbers = range(len(contents.segments))
+        problems = [problem for number in numbers for problem in _array_problems(contents, number)]
         if not problems:
-            problems = _verify_rows(snapshot, segments, progress)
-    finally:
-        for segment in segments:
-            segment.store.close()
-    if snapshot.manifest.bm25 != NO_BM25:
-        problems += _verify_bm25(snapshot, segments, removed)
+            problems = _verify_rows(snapshot, contents, progress)
+        if snapshot.manifest.bm25 != NO_BM25:
+            problems += _verify_bm25(snapshot, contents)
     return problems
 
 
-class _SegmentCheck:
-    """Documents, titles and embeddings of one segment."""
-
-    def __init__(
-        self, directory: Path, documents: int, removed: set[int], embeddings: Path | None
-    ) -> None:
-        self.directory, self.documents, self.removed = directory, documents, removed
-        self.store, self.titles = DocumentStore(directory / DOCUMENTS), TitleIndex(directory)
-        self.embeddings = StoredEmbeddings(embeddings) if embeddings else None
-
-    def array_problems(self) -> list[str]:
-        problems = []
-        if len(self.store) != self.documents or len(self.titles) != self.documents:
-            problems.append(
-                f"{self.directory}: {len(self.store)} documents and {len(self.titles)} titles "
-                f"where the manifest says {self.documents}"
-            )
-        if self.store.rows[0] != 0 or (np.diff(self.store.rows) <= 0).any():
-            problems.append(f"{self.directory / DOCUMENTS / 'rows.npy'}: not ascending from 0")
-        rows, keys = self.titles.permutations
-        # If one array inverts the other, both are permutations.
-        if int(keys.max()) >= len(rows) or not np.array_equal(rows[keys], np.arange(len(keys))):
-            problems.append(f"{self.directory}: the title arrays are not permutations of the rows")
-        if (self.directory / ALIASES).is_dir():  # knowledge bases built before 0.2.0 have none
-            problems += filter(None, [AliasIndex(self.directory).problem(self.documents)])
-        if self.embeddings is not None:
-            problems += filter(None, [self.embeddings.problem(self.documents)])
-        return problems
-
-    def row_problem(self, row: int, document: Document) -> str:
-        title = document.title
-        if self.titles.row(title) != row or self.titles.title(row) != title:
-            return f"{self.directory}: row {row}: the title {title!r} is indexed elsewhere"
-        if not _is_clean(document):
-            return f"{self.directory}: row {row}: the document was not cleaned before it was stored"
-        return "" if self.embeddings is None else self.embeddings.row_problem(row, document)
-
-    def has_title(self, title: str) -> bool:
-        """Return whether the segment has a document of this title that is not removed."""
-        row = self.titles.row(title)
-        return row is not None and row not in self.removed
+def _array_problems(contents: Contents, number: int) -> list[str]:
+    segment, store = contents.segments[number], contents.stores[number]
+    problems = []
+    if store.rows[0] != 0 or (np.diff(store.rows) <= 0).any():
+        problems.append(f"{segment.folder / DOCUMENTS / 'rows.npy'}: not ascending from 0")
+    rows, keys = contents.indexes[number].permutations
+    # If one array inverts the other, both are permutations.
+    if int(keys.max()) >= len(rows) or not np.array_equal(rows[keys], np.arange(len(keys))):
+        problems.append(f"{segment.folder}: the title arrays are not permutations of the rows")
+    if (segment.folder / ALIASES).is_dir():  # knowledge bases built before 0.2.0 have none
+        problems += filter(None, [AliasIndex(segment.folder).problem(segment.documents)])
+    if (embeddings := contents.embeddings[number]) is not None:
+        problems += filter(None, [embeddings.problem(segment.documents)])
+    return problems
 
 
-def _verify_rows(snapshot: Snapshot, segments: list[_SegmentCheck], progress: bool) -> list[str]:
+def _verify_rows(snapshot: Snapshot, contents: Contents, progress: bool) -> list[str]:
     """Check every document, then the counts in the manifest."""
-    counts = dict.fromkeys(("documents", "sentences", "links"), 0)
-    total = sum(segment.documents for segment in segments)
-    rows = ((s, row, document) for s in segments for row, document in enumerate(s.store))
-    for segment, row, document in track_documents(rows, "verifying", total=total, enabled=progress):
-        if problem := segment.row_problem(row, document):
-            return [problem]
-        if row in segment.removed:
-            continue
-        if segment is not segments[0] and segments[0].has_title(document.title):
-            return [
-                f"{segment.directory}: row {row}: the title {document.title!r} occurs in the base "
-                "segment too"
-            ]
-        counts["documents"] += 1
-        counts["sentences"] += len(document.sentences)
-        counts["links"] += sum(map(len, document.links))
+    counts = Counter(dict.fromkeys(("documents", "sentences", "links"), 0))
+    rows = (
+        (number, row, document)
+        for number, store in enumerate(contents.stores)
+        for row, document in enumerate(store)
+    )
+    for number, row, document in track_documents(
+        rows, "verifying", total=contents.rows, enabled=progress
+    ):
+        segment = contents.segments[number]
+        if problem := _row_problem(contents, number, row, document):
+            return [f"{segment.folder}: row {row}: {problem}"]
+        if segment.first + row in contents:
+            counts.update(document_counts(document))
     expected = snapshot.manifest.counts
     return [
         f"{snapshot.path}: {counts[name]} {name} where the manifest says {expected.get(name)}"
-        for name in counts
+        for name in dict.fromkeys((*counts, *expected))
         if counts[name] != expected.get(name)
     ]
 
 
-def _verify_bm25(
-    snapshot: Snapshot, segments: list[_SegmentCheck], removed: np.ndarray
-) -> list[str]:
+def _row_problem(contents: Contents, number: int, row: int, document: Document) -> str:
+    """Return what is wrong with a row of a segment; "" if nothing."""
+    titles, embeddings = contents.indexes[number], contents.embeddings[number]
+    title = document.title
+    if titles.row(title) != row or titles.title(row) != title:
+        return f"the title {title!r} is indexed elsewhere"
+    if document.id and titles.row_of_id(document.id) not in (row, None):
+        return f"the id {document.id!r} is indexed elsewhere"
+    if number and contents.row(title) != contents.segments[number].first + row:
+        return f"the title {title!r} occurs in the base segment too"
+    if not _is_clean(document):
+        return "the document was not cleaned before it was stored"
+    return "" if embeddings is None else embeddings.row_problem(row, document)
+
+
+def _verify_bm25(snapshot: Snapshot, contents: Contents) -> list[str]:
     """Check the sizes of the BM25 indexes, and open them if the backend can run here."""
-    folders = [segment.directory / BM25 for segment in segments]
-    for segment, folder in zip(segments, folders, strict=True):
+    folders = [segment.folder / BM25 for segment in contents.segments]
+    for segment, folder in zip(contents.segments, folders, strict=True):
         indexed = Passages.open(folder).documents
         if indexed != segment.documents:
             return [f"{folder}: {indexed} documents indexed, but there are {segment.documents}"]
@@ -246,12 +204,19 @@ def _verify_bm25(
         # Missing software is no problem of the knowledge base.
         logger.warning("%s: not opened: %s", folders[0], error)
         return []
-    open_bm25(snapshot.manifest.bm25, *folders, removed=removed).close()
+    open_bm25(snapshot.manifest.bm25, *folders, removed=contents.removed).close()
     return []
 
 
 def _is_clean(document: Document) -> bool:
     try:
-        return bool(document.title) and clean_document(document) == document
+        return bool(document.title) and clean_document(document) == document and _fits(document)
     except ValueError:
         return False
+
+
+def _fits(document: Document) -> bool:
+    """Return whether the passages of a page lie in its text."""
+    page = document.page
+    length = len(document.text)
+    return page is None or all(0 <= start < end <= length for start, end in page.passages)

@@ -1,4 +1,4 @@
-"""Sources cut into passages: the collection in which citations are looked up."""
+"""Sources that can be cited: pages in a knowledge base, found by URL and searched by passage."""
 
 from __future__ import annotations
 
@@ -10,11 +10,9 @@ if TYPE_CHECKING:
         LibraryReport,
         add_sources,
         build_library,
-        compact_library,
-        embed_passages,
         remove_sources,
     )
-    from admiral.library.library_info import LibraryInfo, describe_library, library_problems
+    from admiral.library.migration import migrate_library
     from admiral.library.open_library import Library
     from admiral.library.source_filters import SourceFilter
     from admiral.library.source_records import Passage, ScoredPassage, Source
@@ -22,7 +20,6 @@ if TYPE_CHECKING:
 __all__ = [
     "Library",
     "LibraryChange",
-    "LibraryInfo",
     "LibraryReport",
     "Passage",
     "ScoredPassage",
@@ -30,10 +27,7 @@ __all__ = [
     "SourceFilter",
     "add_sources",
     "build_library",
-    "compact_library",
-    "describe_library",
-    "embed_passages",
-    "library_problems",
+    "migrate_library",
     "remove_sources",
 ]
 
@@ -41,7 +35,6 @@ __all__ = [
 _MODULES = {
     "Library": "open_library",
     "LibraryChange": "library_changes",
-    "LibraryInfo": "library_info",
     "LibraryReport": "library_changes",
     "Passage": "source_records",
     "ScoredPassage": "source_records",
@@ -49,10 +42,7 @@ _MODULES = {
     "SourceFilter": "source_filters",
     "add_sources": "library_changes",
     "build_library": "library_changes",
-    "compact_library": "library_changes",
-    "describe_library": "library_info",
-    "embed_passages": "library_changes",
-    "library_problems": "library_info",
+    "migrate_library": "migration",
     "remove_sources": "library_changes",
 }
 

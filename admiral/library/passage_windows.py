@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Iterable
 
 from admiral.errors import AdmiralError
 from admiral.io.sentence_splitter import sentence_spans
 
 #: Number of words by which a window may begin or end earlier, so as not to cut a sentence.
 SLACK = 20
+#: Words of a passage, and from one passage to the next.
+WORDS, STRIDE = 100, 50
 # Longer runs without white space, such as text in Chinese or encoded data, count as several words.
 _WORD = re.compile(r"\S{1,100}")
 _LINE = re.compile(r"\n\s*(?=\S)")
@@ -24,23 +27,25 @@ def check_window(words: int, stride: int) -> None:
         )
 
 
-def windows(text: str, words: int, stride: int) -> list[tuple[int, int]]:
+def windows(
+    text: str, words: int, stride: int, sentences: Iterable[int] | None = None
+) -> list[tuple[int, int]]:
     """Return the (start, end) offsets of windows that together hold every word of a text.
 
     Window ``i`` begins at word ``i * stride`` and has `words` words. Where windows overlap, each
     boundary moves to the last beginning of a sentence or line among the `SLACK` words before it, if
     there is one. Where they do not (`stride` equals `words`), windows are cut as in SIDE (Petroni
-    et al.), without regard to sentences. Raises AdmiralError if `stride` is less than 1 or more
-    than `words`.
+    et al.), without regard to sentences. `sentences`: where sentences begin; None to
+    find it out. Raises AdmiralError if `stride` is less than 1 or more than `words`.
     """
     check_window(words, stride)
     spans = [match.span() for match in _WORD.finditer(text)]
     slack = 0 if stride == words else min(SLACK, stride - 1)
-    sentences = _sentence_starts(text, spans) if slack else []
+    starts = _boundaries(text, spans, sentences) if slack else []
 
     def boundary(word: int) -> int:
-        place = bisect_right(sentences, word) - 1
-        return sentences[place] if place >= 0 and sentences[place] >= word - slack else word
+        place = bisect_right(starts, word) - 1
+        return starts[place] if place >= 0 and starts[place] >= word - slack else word
 
     cut: list[tuple[int, int]] = []
     end = 0
@@ -54,8 +59,12 @@ def windows(text: str, words: int, stride: int) -> list[tuple[int, int]]:
     return cut
 
 
-def _sentence_starts(text: str, spans: list[tuple[int, int]]) -> list[int]:
+def _boundaries(
+    text: str, spans: list[tuple[int, int]], sentences: Iterable[int] | None
+) -> list[int]:
     """Return the numbers of the words that begin a sentence or a line, ascending."""
-    offsets = {start for start, _ in sentence_spans(text)}
+    if sentences is None:
+        sentences = (start for start, _ in sentence_spans(text))
+    offsets = set(sentences)
     offsets.update(match.end() for match in _LINE.finditer(text))
     return [number for number, (start, _) in enumerate(spans) if start in offsets]

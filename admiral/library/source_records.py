@@ -9,7 +9,9 @@ from dataclasses import dataclass
 class Source:
     """A page that can be cited."""
 
-    url: str  # as given; two sources are the same page if their canonical URLs are equal
+    # as given; two sources are the same page if their canonical URLs are equal. For a file without
+    # one, its absolute path
+    url: str
     title: str
     text: str  # plain text of the page; empty if nothing could be read
     # site, date, language, archive_url: further metadata; empty if unknown. `date` is ISO 8601.
@@ -17,6 +19,11 @@ class Source:
     date: str = ""
     language: str = ""
     archive_url: str = ""
+
+    @property
+    def is_file(self) -> bool:
+        """Whether it is a file without a URL."""
+        return self.url.startswith("/")
 
     @property
     def states_english(self) -> bool:

@@ -1,9 +1,4 @@
-"""Checkpoints: a seq2seq model (BART or T5), its tokenizer and heads on its encoder.
-
-A checkpoint is a directory in the Hugging Face format, with additional files for the heads. The
-directory of a plain model works as retriever and prover. Weights are only read from safetensors.
-Loading checks names and shapes, but not for a flipped bit; ``SHA256SUMS`` has the checksums.
-"""
+"""Checkpoints with their small heads, and the device and precision that they run with."""
 
 from __future__ import annotations
 
@@ -17,6 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import nn
 from transformers import (
     AutoConfig,
     AutoModelForSeq2SeqLM,
@@ -26,21 +24,152 @@ from transformers import (
     PreTrainedTokenizerBase,
 )
 
+from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError, first_line
-from admiral.models.heads import (
-    LOADING_ERRORS,
-    RERANK_HEAD,
-    SUFFICIENCY_HEAD,
-    RerankHead,
-    load_head,
-    save_head,
-)
+from admiral.storage import MODELS
 from admiral.storage.atomic_files import write_atomically
-from admiral.storage.bundled_names import MODELS
 from admiral.storage.checksums import describe_file
 from proofs.judges.generated import STEP_DECISION
 from trie import SafeTokenizer, Seq2Seq
-from trie.model.quiet_transformers import quiet_transformers
+from trie.model.packed_encoder import bfloat16_is_fast, check_int8
+from trie.model.seq2seq import quiet_transformers
+
+_DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "int8": torch.int8}
+
+
+def choose_device(name: str) -> str:
+    """Return the torch device for a setting; ``auto`` is a CUDA GPU if there is one, else the CPU.
+
+    Raises AdmiralError if the device does not exist on this machine.
+    """
+    if name != "auto":
+        if _is_missing_gpu(name):
+            raise AdmiralError(f"device {name!r}: {_missing_gpu_message()}")
+        if name == "mps" and not torch.backends.mps.is_available():
+            raise AdmiralError(f"device {name!r}: no Apple GPU is visible; use --device cpu")
+        return name
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def _is_missing_gpu(name: str) -> bool:
+    if not name.startswith("cuda"):
+        return False
+    if not torch.cuda.is_available():
+        return True
+    # Parsed here, because torch takes cuda:256 for cuda:0.
+    return int(name.partition(":")[2] or 0) >= torch.cuda.device_count()
+
+
+def _missing_gpu_message() -> str:
+    if not torch.cuda.is_available():
+        return "no GPU is visible; use --device cpu"
+    last = torch.cuda.device_count() - 1
+    return f"the GPUs here are cuda:0 to cuda:{last}" if last else "the only GPU here is cuda:0"
+
+
+def choose_precision(config: RetrievalConfig) -> str:
+    """Return the precision of the settings; ``auto`` is bf16 if it is fast, else fp32.
+
+    A GPU that this machine does not have may be on another node of a cluster; it is assumed to
+    support bf16.
+    """
+    if config.precision != "auto":
+        return config.precision
+    if _is_missing_gpu(config.device):
+        return "bf16"
+    return "bf16" if bfloat16_is_fast(torch.device(choose_device(config.device))) else "fp32"
+
+
+def precision_of(dtype: torch.dtype) -> str:
+    """Return the name of the precision for a data type of matrix products."""
+    return next(name for name, value in _DTYPES.items() if value is dtype)
+
+
+def choose_dtype(config: RetrievalConfig) -> torch.dtype:
+    """Return the data type of matrix products for the precision of the settings.
+
+    Raises AdmiralError if the precision is int8 and the device does not support it.
+    """
+    dtype = _DTYPES[choose_precision(config)]
+    if dtype is torch.int8:
+        try:
+            check_int8(torch.device(choose_device(config.device)))
+        except ValueError as error:
+            raise AdmiralError(f"setting 'precision': {error}") from error
+    return dtype
+
+
+RERANK_HEAD = "rerank_head.safetensors"
+SUFFICIENCY_HEAD = "sufficiency_head.safetensors"  # of the judge `classifier`
+# The errors that libraries raise for files that are damaged or have other content.
+LOADING_ERRORS = (OSError, ValueError, RuntimeError, SafetensorError, KeyError)
+
+
+class RerankHead(nn.Module):
+    """Score every token of the encoder output; a sentence's score is the mean over its tokens.
+
+    Source: token-level evidence selection (Stammbach 2021). `width`: dimension of the encoder
+    states.
+    """
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.score = nn.Linear(width, 1)
+        nn.init.zeros_(self.score.bias)
+
+    def forward(self, hidden: torch.Tensor) -> torch.Tensor:
+        """Return logits, (..., tokens), of encoder states, (..., tokens, width)."""
+        scores: torch.Tensor = self.score(hidden).squeeze(-1)
+        return scores
+
+
+def load_head(path: Path, width: int) -> RerankHead | None:
+    """Load the rerank head of a checkpoint directory; return None if there is none.
+
+    Raises AdmiralError if the file is damaged or belongs to a model of another width.
+    """
+    file = path / RERANK_HEAD
+    if not file.is_file():
+        return None
+    head = RerankHead(width)
+    try:
+        head.load_state_dict({k: v.float() for k, v in load_file(file).items()})
+    except LOADING_ERRORS as error:
+        raise AdmiralError(
+            f"{file}: not a rerank head of this model ({first_line(error)}); restore it"
+        ) from error
+    return head
+
+
+def save_head(path: Path, head: RerankHead, dtype: torch.dtype) -> None:
+    """Save the rerank head to a checkpoint directory in `dtype`; the head itself is not changed."""
+    weights = {k: v.detach().to("cpu", dtype).contiguous() for k, v in head.state_dict().items()}
+    save_file(weights, path / RERANK_HEAD, metadata={"format": "pt"})
+
+
+def load_sufficiency_head(path: Path, width: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Load the binary sufficiency classifier of a checkpoint directory.
+
+    - `path`: the directory.
+    - `width`: dimension of the encoder states.
+    - Returns `weight`: the weights of the classifier, (width,).
+    - Returns `bias`: its bias, ().
+
+    Raises AdmiralError if the file is missing or damaged, or belongs to another model.
+    """
+    file = path / SUFFICIENCY_HEAD
+    try:
+        tensors = load_file(file)
+        weight, bias = tensors["weight"], tensors["bias"]
+        if weight.shape != (width,) or bias.shape != ():
+            raise ValueError(f"its shape is {tuple(weight.shape)}, not {(width,)}")
+        return weight, bias
+    except (OSError, SafetensorError, KeyError, ValueError) as error:
+        raise AdmiralError(
+            f"{file}: not a sufficiency classifier of this model ({first_line(error)}); "
+            "fit one with training.judges, or choose another judge"
+        ) from error
+
 
 logger = getLogger(__name__)
 

@@ -10,8 +10,8 @@ import platformdirs
 
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
-from admiral.models.devices import choose_device
-from admiral.storage.bundled_names import verifier_directory
+from admiral.models.checkpoint import choose_device
+from admiral.storage import verifier_directory
 from proofs.verifier.chat_verifier import DEFAULT_ADDRESS, ChatSettings, ChatVerifier
 from proofs.verifier.exact.exact_comparison import ExactVerifier
 from proofs.verifier.open_verifier import OPENAI, open_verifier

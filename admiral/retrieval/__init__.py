@@ -5,12 +5,10 @@
 3. `first_stage`: candidate documents from the claim alone.
 4. `mentions`: documents that a text names by title or alias, or links to.
 5. `evidence`: the sentences that a hop reads, and those that it keeps.
-6. `rerankers`, `cross_encoder` and `mean_pooling`: the scores of sentences.
-7. `hop_retriever` and `hop_grammar`: the next document sets, by constrained decoding.
-8. `document_ranking`: the ranking of all documents that were found.
-9. `result`: the ranked documents and the warnings of a finished claim.
+6. `rerankers`: the scores of sentences.
+7. `hop_retriever`: the next document sets, by constrained decoding.
+8. `document_ranking`: the ranking of all documents that were found, and the result.
 
-`stage_assembly` builds the stages (`admiral.protocols`) that the settings name, and `proving` the
-judge, which also works on given evidence; `provenance` records which settings, checkpoint and
-knowledge base the results of a run come from.
+`stage_assembly` builds the stages (`admiral.protocols`) and the judge that the settings name;
+`provenance` records which settings, checkpoint and knowledge base the results of a run come from.
 """

@@ -1,8 +1,7 @@
-"""Stage 5: rank all documents that were found.
+"""Rank the documents that a search has found, and build its result.
 
-The rankings of the hops and of the first stage vote. The document scorer then orders the first
-documents by features of each: a small network, fitted by `training.ranking` on claims with known
-gold documents. Its file is readable: every unit gives a weight to each feature by name.
+The documents of all stages vote; features describe each document, and a small network then orders
+the first of them again.
 """
 
 from __future__ import annotations
@@ -15,11 +14,22 @@ from importlib import resources
 from itertools import chain
 from pathlib import Path
 
+from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
-from admiral.records import DocumentSet, Hop, Proximity, RankedDocument, ScoredTitle
+from admiral.io.claims import claim_notes
+from admiral.protocols import DocumentScorer, Stages
+from admiral.records import (
+    DocumentSet,
+    Hop,
+    Proximity,
+    RankedDocument,
+    RetrievalResult,
+    ScoredTitle,
+)
 from admiral.retrieval.evidence import z_scores
 from admiral.retrieval.state import NOT_JUDGED, HopRecord, SearchState
 from proofs.judges.fitted_weights import HiddenUnit, network_score, read_units, read_weights
+from trie import SafeTokenizer
 
 #: The constant of reciprocal rank fusion, ``1 / (constant + rank)`` (Cormack et al. 2009). They use
 #: 60 for long lists; the lists of a hop are short, and their first ranks matter.
@@ -62,16 +72,11 @@ def rank_documents(
     paper), then those of the hop before, and so on, then those of the first stage. The score is
     that of the set or candidate that first contained the document.
 
-    Parameters
-    ----------
-    hops
-        The document sets of hop 1, 2, ..., each best first. Scores are log probabilities from hop 2
-        on.
-    read
-        The titles that were read at hop 1, 2, ..., in the order of their best sentences.
-    mentioned
-        The titles that the evidence of hop 1, 2, ... mentions; see
-        `admiral.protocols.MentionFinder`.
+    - `hops`: the document sets of hop 1, 2, ..., each best first. Scores are log probabilities from
+      hop 2 on.
+    - `read`: the titles that were read at hop 1, 2, ..., in the order of their best sentences.
+    - `mentioned`: the titles that the evidence of hop 1, 2, ... mentions; see
+      `admiral.protocols.MentionFinder`.
     """
     if not fused:
         entries = [
@@ -253,7 +258,6 @@ def _reciprocal_ranks(titles: Iterable[str]) -> dict[str, float]:
 
 
 def _reciprocal_positions(titles: Iterable[str]) -> dict[str, float]:
-    """Return the reciprocal of each title's first position, counted from 1."""
     return {title: 1.0 / at for at, title in reversed([*enumerate(titles, start=1)])}
 
 
@@ -283,10 +287,7 @@ class NetworkDocumentScorer:
     def read(cls, path: Path) -> NetworkDocumentScorer:
         """Read a file written by `training.ranking`; missing graph features have no weight.
 
-        Raises
-        ------
-        AdmiralError
-            If a field is missing, unknown or not a number; the message names it.
+        Raises AdmiralError if a field is missing, unknown or not a number; the message names it.
         """
         try:
             record = read_weights(path, ("units",))["units"]
@@ -327,3 +328,62 @@ class NetworkDocumentScorer:
         return ranked + [
             replace(d, score=ranked[-1].score - (tail[0].score - d.score)) for d in tail
         ]
+
+
+# Number of characters of the unread part of a claim that a warning quotes.
+_QUOTED = 60
+
+
+def build_result(
+    state: SearchState, stages: Stages, config: RetrievalConfig, tokens: SafeTokenizer
+) -> RetrievalResult:
+    """Return the result of a claim that has stopped."""
+    return RetrievalResult(
+        state.claim,
+        tuple(ranked_documents(state, config, stages.document_scorer)[: config.top_k]),
+        state.evidence,
+        tuple(state.hops),
+        state.stopped or "dead_end",
+        claim_notes(state.claim.text)
+        + cut_claim_warnings(state.claim.text, stages.claim_limits, tokens),
+    )
+
+
+def ranked_documents(
+    state: SearchState, config: RetrievalConfig, scorer: DocumentScorer | None
+) -> list[RankedDocument]:
+    """Rank all documents that a search has found; a scorer then ranks the first of them again.
+
+    Without hops, these are the candidates, in the order of the first stage.
+    """
+    if not state.records:
+        return [RankedDocument(each.title, each.score, 0) for each in state.candidates or ()]
+    documents = rank_documents(
+        [record.document_sets for record in state.records],
+        state.candidates or (),
+        read=[record.hop.read for record in state.records],
+        mentioned=[record.mentioned for record in state.records],
+        claim_mentions=state.claim_mentions,
+        fused=config.ranking != "last-hop",
+    )
+    return documents if scorer is None else scorer.rank(documents, document_features(state))
+
+
+def cut_claim_warnings(
+    claim: str, limits: Mapping[str, int], tokens: SafeTokenizer
+) -> tuple[str, ...]:
+    """Return a warning if a claim is longer than some model reads.
+
+    The limits are numbers of tokens by the name of the model. Other models than that of the
+    tokenizer, which counts, split a text into about as many tokens.
+    """
+    if not limits:
+        return ()
+    _, spans = tokens.encode_with_offsets(claim)
+    exceeded = sorted((limit, name) for name, limit in limits.items() if limit < len(spans))
+    if not exceeded:
+        return ()
+    unread = claim[spans[exceeded[0][0]][0] :]
+    quoted = unread if len(unread) <= _QUOTED else unread[:_QUOTED] + "…"
+    readers = ", ".join(f"{name} reads {limit}" for limit, name in exceeded)
+    return (f"of the claim's {len(spans)} tokens {readers}; cut from: {quoted!r}",)

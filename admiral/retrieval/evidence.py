@@ -141,12 +141,9 @@ class PassageReader:
     rerankers read at a hop is bounded, however long the documents are. Documents that are short
     enough to be indexed as a whole keep all of their sentences, up to `max_sentences`.
 
-    Parameters
-    ----------
-    max_characters
-        Maximum number of characters of all long documents of a hop together, in proportion to their
-        number among the documents. If they have more, the longest are shortened further; each keeps
-        one sentence in any case.
+    - `max_characters`: maximum number of characters of all long documents of a hop together, in
+      proportion to their number among the documents. If they have more, the longest are shortened
+      further; each keeps one sentence in any case.
     """
 
     def __init__(self, kb: KnowledgeBase, max_sentences: int, max_characters: int) -> None:

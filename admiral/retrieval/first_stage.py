@@ -39,12 +39,9 @@ class FusedFirstStage:
     probability. Titles that the model is unsure about thus hardly change the ranking. With a graph,
     the documents close to the claim vote like those of BM25.
 
-    Parameters
-    ----------
-    generator
-        The hop retriever that generates titles from the claim alone (hop 0); None to skip this.
-    graph
-        Ranks documents by their proximity to the claim; None to skip this.
+    - `generator`: the hop retriever that generates titles from the claim alone (hop 0); None to
+      skip this.
+    - `graph`: ranks documents by their proximity to the claim; None to skip this.
     """
 
     def __init__(

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
-from admiral.protocols import Documents, Stages
+from admiral.protocols import Documents, OnTiming, Stages, timed, timing_stages
 from admiral.records import (
     Claim,
     Document,
@@ -30,7 +30,6 @@ from admiral.retrieval.evidence import (
 )
 from admiral.retrieval.mentions import mentions_in_texts
 from admiral.retrieval.state import HopRecord, NextStep, SearchState
-from admiral.stage_timing import OnTiming, timed, timing_stages
 
 # Larger scores are refused, so that sums and squares of scores stay finite.
 _MAX_SCORE = 1e100
@@ -46,10 +45,8 @@ def checked_sentences(
     A reranker may leave sentences out. If it left out all of them, the search would end as if
     nothing had been found.
 
-    Raises
-    ------
-    AdmiralError
-        If there is not one list for each claim, or none of the sentences of a claim.
+    Raises AdmiralError if there is not one list for each claim, or none of the sentences of a
+    claim.
     """
     results = list(reranked)
     if len(results) != len(documents):
@@ -73,10 +70,7 @@ def checked_scores(stage: str, scored: Iterable[Scored]) -> list[Scored]:
     Entries with a score of minus infinity are left out. NumPy scalars are converted, because JSON
     cannot hold them.
 
-    Raises
-    ------
-    AdmiralError
-        If a score is not a number, or is infinite or too large.
+    Raises AdmiralError if a score is not a number, or is infinite or too large.
     """
     kept = []
     for entry in scored:
@@ -105,14 +99,10 @@ logger = logging.getLogger(__name__)
 class HopLoop:
     """Run the stages on batches of claims, hop by hop.
 
-    Parameters
-    ----------
-    on_stage
-        Receives a short text when a stage begins, such as ``Hop 2: reading 40 documents``.
-    on_hop
-        Receives each claim with the hop that it has completed.
-    on_timing
-        Receives the duration of each stage, and of ``hop``, a call of `advance`.
+    - `on_stage`: receives a short text when a stage begins, such as ``Hop 2: reading 40
+      documents``.
+    - `on_hop`: receives each claim with the hop that it has completed.
+    - `on_timing`: receives the duration of each stage, and of ``hop``, a call of `advance`.
     """
 
     def __init__(
@@ -197,7 +187,6 @@ class HopLoop:
                 state.stopped = "dead_end"
 
     def _read(self, batch: Sequence[SearchState], started: float) -> None:
-        """Rerank the sentences of the documents, choose the evidence and judge it."""
         config = self._config
         claims = [state.claim.text for state in batch]
         with timed("documents"):
@@ -305,7 +294,6 @@ class HopLoop:
         evidence: tuple[Sentence, ...],
         title_scores: Mapping[str, float],
     ) -> HopRecord:
-        """Return what a hop has found if it keeps this evidence, with how close documents are."""
         finder = self._stages.mention_finder
         leading = evidence[: self._config.evidence]
         mentioned = finder.in_evidence(leading) if finder is not None else []

@@ -1,52 +1,220 @@
 """Stage 4: the hop retriever (paper, section 3.1), constrained beam search for document sets.
 
 The model reads the claim and the evidence, and generates the identifiers of evidence sentences and
-one title. Each sequence stands for a document set: the documents of the sentences and the titled
-one. Several sequences may stand for the same set; `score_document_sets` sums their probabilities.
+one title: ``e_i ... [ title ] </s>``. Each sequence stands for a document set: the documents of the
+sentences and the titled one. Several sequences may stand for the same set; `score_document_sets`
+sums their probabilities.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
-from typing import Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
-from admiral.protocols import Documents, HopRetriever, claim_limits, max_evidence
+import numpy as np
+
+from admiral.protocols import Documents, HopRetriever, claim_limits, max_evidence, timed
 from admiral.records import DocumentSet, Sentence
-from admiral.retrieval.hop_grammar import HopConstraint, TitlesConstraint
-from admiral.stage_timing import timed
 from proofs.generation.source_input import encode_source, max_claim_tokens
 from trie import SafeTokenizer, Seq2Seq, SequenceScorer, Trie, beam_search
+from trie.automaton import GrammarConstraint, shared_automaton
+from trie.grammar import FixedTokens, Segment
+from trie.token_trie import Ints
+
+T = TypeVar("T")
+
+
+class _State(NamedTuple):
+    """The state after some identifiers; prefixes that allow the same continuations share one."""
+
+    missing: int  # number of identifiers that must follow
+    first: int  # position of the first that may follow
+    taken: frozenset[int]  # documents, from there on, that already have one
+
+
+class Identifiers:
+    """A `trie.Segment` that accepts the identifiers of `count` distinct documents, in order.
+
+    An identifier is allowed only if enough documents remain to complete the sequence. The value of
+    the complete segment is 0.
+
+    Raises ValueError if there are fewer than `count` documents, or two identifiers are equal.
+    """
+
+    def __init__(self, tokens: Sequence[int], documents: Sequence[Hashable], count: int) -> None:
+        numbers: dict[Hashable, int] = {}
+        self._tokens = tuple(tokens)
+        self._documents = tuple(numbers.setdefault(d, len(numbers)) for d in documents)
+        self._count = count
+        if not 0 <= count <= len(numbers):
+            raise ValueError(f"cannot name {count} of {len(numbers)} documents")
+        if len(set(self._tokens)) < len(self._documents):
+            raise ValueError("two pieces of evidence have the same identifier")
+        self._states: list[_State] = []
+        self._numbers: dict[_State, int] = {}
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Identifiers) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    @property
+    def _key(self) -> tuple[tuple[int, ...], tuple[int, ...], int]:
+        return self._tokens, self._documents, self._count
+
+    def start_state(self, value: int) -> int:
+        """Return the state before the first identifier."""
+        return self._number(self._count, 0, frozenset())
+
+    def successors(self, state: int) -> tuple[Ints, Ints]:
+        """Return the allowed identifiers, in ascending order, and the states that they lead to."""
+        missing, first, taken = self._states[state]
+        next_states: dict[int, int] = {}
+        remaining: set[int] = set()
+        for position in reversed(range(first, len(self._tokens) if missing else first)):
+            document = self._documents[position]
+            if document not in taken:
+                if len(remaining | {document}) >= missing:
+                    still_taken = (taken | {document}) & set(self._documents[position + 1 :])
+                    next_state = self._number(missing - 1, position + 1, still_taken)
+                    next_states[self._tokens[position]] = next_state
+                remaining.add(document)
+        tokens = sorted(next_states)
+        states = [next_states[token] for token in tokens]
+        return np.array(tokens, dtype=np.int64), np.array(states, dtype=np.int64)
+
+    def value(self, state: int) -> int | None:
+        """Return 0 if no identifier is missing, else None."""
+        return None if self._states[state].missing else 0
+
+    def contains_token(self, token: int) -> bool:
+        """Return whether a token is one of the identifiers."""
+        return token in self._tokens
+
+    def _number(self, missing: int, first: int, taken: frozenset[int]) -> int:
+        state = _State(missing, first, taken) if missing else _State(0, 0, frozenset())
+        number = self._numbers.setdefault(state, len(self._states))
+        if number == len(self._states):
+            self._states.append(state)
+        return number
+
+
+class HopConstraint(GrammarConstraint):
+    """A `trie.Constraint` that accepts `count` sentence identifiers and a title.
+
+    A title may itself contain ``[`` and ``]``. The state, not the text, says whether it is
+    complete.
+
+    Raises ValueError if there are fewer than `count` documents, no titles, or titles that contain
+    the end token.
+
+    - `identifiers`: the (number, document) pair of each evidence sentence. The numbers are
+      distinct.
+    """
+
+    def __init__(
+        self,
+        trie: Trie,
+        tokens: SafeTokenizer,
+        identifiers: Sequence[tuple[int, Hashable]],
+        count: int,
+    ) -> None:
+        ordered = sorted(identifiers, key=lambda pair: pair[0])
+        identifier_tokens = [tokens.identifier(number) for number, _ in ordered]
+        if not len(trie):
+            raise ValueError("there are no titles to choose from")
+        self._trie, self._count = trie, count
+        self._numbers = {
+            token: number for token, (number, _) in zip(identifier_tokens, ordered, strict=True)
+        }
+        automaton, titles = shared_automaton(trie, tokens.eos)
+        prefix = Identifiers(identifier_tokens, [document for _, document in ordered], count)
+        super().__init__((prefix, *_in_brackets(tokens, titles)), automaton)
+
+    def rows(self, state: int) -> tuple[int, ...]:
+        """Return the rows of the titles that a complete sequence, which ends in `state`, spells.
+
+        Raises ValueError if `state` does not follow the end token.
+        """
+        return tuple(self._trie.rows(self.value(state)).tolist())
+
+    def parse(self, ids: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Return the identifier numbers and the rows of the title of a complete sequence.
+
+        Raises ValueError if the constraint does not accept `ids`, which include the end token.
+        """
+        rows = self.rows(self.walk(ids))
+        return tuple(self._numbers[token] for token in ids[: self._count]), rows
+
+
+class TitlesConstraint(GrammarConstraint):
+    """A `trie.Constraint` that accepts a sequence of `count` titles, each in brackets.
+
+    This is the output of the paper's variant `joint-docs`. A title may occur twice.
+
+    Raises ValueError if `count` is less than 1, or there are no titles, or titles that contain the
+    end token.
+    """
+
+    def __init__(self, trie: Trie, tokens: SafeTokenizer, count: int) -> None:
+        if count < 1:
+            raise ValueError(f"a sequence has at least one title, not {count}")
+        self._trie, self._count = trie, count
+        self._open, self._close = tokens.single_token("["), tokens.single_token("]")
+        automaton, titles = shared_automaton(trie, tokens.eos)
+        super().__init__(_in_brackets(tokens, titles) * count, automaton)
+
+    def parse(self, ids: Sequence[int]) -> tuple[tuple[int, ...], ...]:
+        """Return the rows of each title of a complete sequence.
+
+        If there is more than one reading, the one with the shortest first titles is returned.
+
+        Raises ValueError if the constraint does not accept `ids`, which include the end token.
+        """
+        self.value(self.walk(ids))
+        return tuple(
+            tuple(self._trie.rows(node).tolist()) for node in self._nodes(ids[:-1], self._count)
+        )
+
+    def _nodes(self, ids: Sequence[int], count: int) -> list[int]:
+        """Return the trie nodes of `count` titles that together spell `ids`; empty if none do."""
+        if not ids or ids[0] != self._open:
+            return []
+        node = self._trie.root
+        for position in range(1, len(ids)):
+            if ids[position] == self._close and self._trie.ends(node):
+                rest = ids[position + 1 :]
+                nodes = self._nodes(rest, count - 1) if count > 1 else []
+                if len(nodes) == count - 1 and (count > 1 or not rest):
+                    return [node, *nodes]
+            node = self._trie.child(node, ids[position])
+            if node < 0:
+                break
+        return []
+
+
+def _in_brackets(tokens: SafeTokenizer, titles: Segment) -> tuple[Segment, ...]:
+    return (
+        FixedTokens((tokens.single_token("["),)),
+        titles,
+        FixedTokens((tokens.single_token("]"),)),
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class HopInput:
-    """One input of the model, with what is needed to read its output.
+    """One input of the model, with what is needed to read its output."""
 
-    Attributes
-    ----------
-    index
-        Position of the claim in the batch.
-    ids
-        Token ids of the claim and the evidence.
-    sentences
-        The evidence that the model reads.
-    count
-        Number of documents that the output names before its title.
-    constraint
-        The sequences that may be generated.
-    kept
-        Titles that belong to every document set (variant ``not-joint``).
-    """
-
-    index: int
-    ids: list[int]
-    sentences: tuple[Sentence, ...]
-    count: int
-    constraint: HopConstraint | TitlesConstraint
-    kept: tuple[str, ...]
+    index: int  # position of the claim in the batch
+    ids: list[int]  # token ids of the claim and the evidence
+    sentences: tuple[Sentence, ...]  # the evidence that the model reads
+    count: int  # number of documents that the output names before its title
+    constraint: HopConstraint | TitlesConstraint  # the sequences that may be generated
+    kept: tuple[str, ...]  # titles that belong to every document set (variant ``not-joint``)
 
 
 class HopInputEncoder:
@@ -267,6 +435,70 @@ class HyperlinkHopRetriever:
         return replace(sentence, text=f"{sentence.text} {', '.join(links[sentence.index])}")
 
 
+class PerHopRetriever:
+    """Generate documents by a hop retriever for each hop, as the paper trains them.
+
+    `retrievers`: those of hop 0, which generates titles from the claim alone, of hop 1, and so on;
+    the last one serves all later hops.
+    """
+
+    def __init__(self, retrievers: Sequence[TrieHopRetriever]) -> None:
+        self._retrievers = retrievers
+        self.claim_limits = {
+            f"the hop retriever of hop {hop}": limit
+            for hop, retriever in enumerate(retrievers)
+            for limit in retriever.claim_limits.values()
+        }
+        self.max_evidence = min(retriever.max_evidence for retriever in retrievers[1:])
+
+    def expand(
+        self, claims: Sequence[str], evidence: Sequence[Sequence[Sentence]], hops: Sequence[int]
+    ) -> list[list[DocumentSet]]:
+        """Return document sets of size ``hop + 1`` for each claim, best first."""
+        found: list[list[DocumentSet]] = [[] for _ in claims]
+        for retriever, at in _by_hop(self._retrievers, hops):
+            sets = retriever.expand(_pick(claims, at), _pick(evidence, at), _pick(hops, at))
+            for index, own in zip(at, sets, strict=True):
+                found[index] = own
+        return found
+
+
+class PerHopTitleScorer:
+    """Score titles by the model of each hop, as `PerHopRetriever` generates documents."""
+
+    def __init__(self, scorers: Sequence[ForcedTitleScorer]) -> None:
+        self._scorers = scorers
+
+    def score(
+        self,
+        claims: Sequence[str],
+        evidence: Sequence[Sequence[Sentence]],
+        hops: Sequence[int],
+        titles: Sequence[Sequence[str]],
+    ) -> list[dict[str, float]]:
+        """Return the natural log probability of each given title."""
+        found: list[dict[str, float]] = [{} for _ in claims]
+        for scorer, at in _by_hop(self._scorers, hops):
+            scores = scorer.score(
+                _pick(claims, at), _pick(evidence, at), _pick(hops, at), _pick(titles, at)
+            )
+            for index, own in zip(at, scores, strict=True):
+                found[index] = own
+        return found
+
+
+def _pick(values: Sequence[T], at: Sequence[int]) -> list[T]:
+    return [values[index] for index in at]
+
+
+def _by_hop(stages: Sequence[T], hops: Sequence[int]) -> Iterator[tuple[T, list[int]]]:
+    """Yield the stage of each hop with the positions of the claims that have made so many hops."""
+    for hop, stage in enumerate(stages):
+        at = [i for i, made in enumerate(hops) if min(made, len(stages) - 1) == hop]
+        if at:
+            yield stage, at
+
+
 class NoGenerator:
     """Generate nothing.
 
@@ -296,10 +528,7 @@ class ForcedTitleScorer:
     choices of sentences. For the second part, the title is scored after the most probable choice
     that leaves its document out, on behalf of all such choices.
 
-    Parameters
-    ----------
-    variant
-        See `admiral.retrieval.hop_retriever.TrieHopRetriever`; not ``joint-docs``.
+    - `variant`: see `admiral.retrieval.hop_retriever.TrieHopRetriever`; not ``joint-docs``.
     """
 
     def __init__(
@@ -358,7 +587,6 @@ class ForcedTitleScorer:
         return scores
 
     def _sequence(self, choice: Choice, title: str | None = None) -> list[int]:
-        """Return the tokens of a choice and an opening bracket, and those of a complete title."""
         tokens = self._tokens
         head = [*map(tokens.identifier, choice), tokens.single_token("[")]
         if title is None:

@@ -9,7 +9,7 @@ from functools import cache
 from itertools import islice, zip_longest
 from typing import Protocol
 
-from admiral.io.matching_form import matching_form_with_offsets
+from admiral.io.text_cleaning import matching_form_with_offsets
 from admiral.kb import KnowledgeBase
 from admiral.protocols import MentionFinder
 from admiral.records import Document, Sentence
@@ -53,19 +53,12 @@ class Titles(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """Characters ``start:end`` of a text that name a document.
+    """Characters ``start:end`` of a text that name a document."""
 
-    Attributes
-    ----------
-    start, end
-        Character offsets.
-    titles
-        The documents that may be meant: the title itself if it exists, then titles that add a
-        parenthesised qualifier.
-    """
-
-    start: int
+    start: int  # start, end: Character offsets
     end: int
+    # The documents that may be meant: the title itself if it exists, then titles that add a
+    # parenthesised qualifier.
     titles: tuple[str, ...]
 
 
@@ -80,7 +73,7 @@ def find_mentions(titles: Titles, text: str) -> Iterator[Mention]:
     A mention is the longest word sequence that begins with a capital letter or a digit and equals a
     title, with or without its qualifier. It includes the punctuation that follows if the title
     does. Titles are matched by spelling alone, in the first 4,096 characters of the text and, if it
-    differs, of its matching form (`admiral.io.matching_form`).
+    differs, of its matching form (`admiral.io.text_cleaning`).
     """
     text = text[:MAX_TEXT]
     mentions = list(_mentions_in(titles, text))
@@ -111,7 +104,6 @@ def _mentions_in(titles: Titles, text: str) -> Iterator[Mention]:
 def _longest(
     titles: Titles, text: str, words: Sequence[re.Match[str]]
 ) -> tuple[int, Mention | None]:
-    """Return the number of words of the longest mention from the first word on, and the mention."""
     start = words[0].start()
     for length in range(_max_words(titles, text, words), 0, -1):
         end = words[length - 1].end()
@@ -128,7 +120,6 @@ def _longest(
 
 
 def _max_words(titles: Titles, text: str, words: Sequence[re.Match[str]]) -> int:
-    """Return an upper bound on the words of a mention: no title begins with one word more."""
     for length in range(1, len(words)):
         if next(titles.complete(text[words[0].start() : words[length].start() + 1]), None) is None:
             return length
@@ -148,7 +139,6 @@ def _end_with_punctuation(titles: Titles, text: str, start: int, end: int) -> in
 
 
 def _titles_named(titles: Titles, name: str) -> tuple[str, ...]:
-    """Return the title that equals `name`, and titles that add a qualifier to it."""
     row = titles.row(name)
     exact = () if row is None else (titles.title(row),)  # in the spelling of the knowledge base
     qualified = titles.complete(f"{name} (")
@@ -241,7 +231,6 @@ class TitleMentionFinder:
         return list(dict.fromkeys([*interleaved(*in_evidence), *interleaved(*in_documents)]))
 
     def _titles_in_sentence(self, document: Document, index: int) -> list[str]:
-        """Return the hyperlinks and mentions of one sentence of a document."""
         links = document.links[index] if document.links else ()
         rows = (self._kb.row(title) for title in links)
         hyperlinks = [self._kb.title(row) for row in rows if row is not None]

@@ -10,9 +10,9 @@ from typing import Any
 import admiral
 from admiral.config import FILE_SETTINGS, RetrievalConfig
 from admiral.kb.store.member_manifests import find_join, read_combined_manifest
-from admiral.storage.bundled_names import is_bundled
-from proofs.verifier.exported_verifier import ONNX_FILE, SETTINGS_FILE
-from proofs.verifier.label_scales import CALIBRATION
+from admiral.storage import is_bundled
+from proofs.verifier.evidence_verifier import ONNX_FILE, SETTINGS_FILE
+from proofs.verifier.reading import CALIBRATION
 
 
 def recorded_settings(config: RetrievalConfig) -> dict[str, Any]:
@@ -22,14 +22,21 @@ def recorded_settings(config: RetrievalConfig) -> dict[str, Any]:
     """
     if config.precision == "auto":
         # Imported here, because with a named precision this function does not need torch.
-        from admiral.models.devices import choose_precision
+        from admiral.models.checkpoint import choose_precision
 
         config = replace(config, precision=choose_precision(config))
     names = ("model", "kb", *(key for key in FILE_SETTINGS if getattr(config, key)))
     return config.settings() | {
         "version": admiral.__version__,
         **{name: identity(getattr(config, name)) for name in names},
+        "retriever_models": ",".join(map(identity, names_of_retrievers(config))),
     }
+
+
+def names_of_retrievers(config: RetrievalConfig) -> list[str]:
+    """Return the checkpoints of the setting `retriever_models`; none if it is empty."""
+    names = config.retriever_models.split(",") if config.retriever_models else []
+    return [name.strip() for name in names]
 
 
 def identity(name: str) -> str:

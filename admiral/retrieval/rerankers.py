@@ -1,22 +1,188 @@
-"""Stage 2: score sentences against the claim by rerankers that need no training."""
+"""Stage 2: score sentences against the claim, by rerankers that need no training and a trained one.
+
+The cross-encoder reads a claim and all sentences of a document at once, with a token-level head:
+``<s> [task] claim </s> [ title ] chosen sentence </s> ... [ title ] s0 s1 ... </s>``.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from collections import OrderedDict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
-from typing import NamedTuple
+from operator import itemgetter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
+from tokenizers import Tokenizer
 
+from admiral.errors import AdmiralError
 from admiral.kb.bm25 import analysis
 from admiral.kb.bm25.bm25s_build import import_bm25s
-from admiral.kb.embeddings import embedded_text
-from admiral.protocols import SentenceReranker, SentenceVectors, claim_limits
+from admiral.kb.embeddings import EncoderIdentity, embedded_text
+from admiral.models.checkpoint import Checkpoint, RerankHead
+from admiral.protocols import SentenceReranker, SentenceVectors, claim_limits, timed
 from admiral.records import Document, Sentence
-from admiral.retrieval.evidence import non_blank_sentences, with_scores, z_scores
-from admiral.retrieval.mean_pooling import MAX_TOKENS, MeanPoolingEncoder
+from admiral.retrieval.evidence import best_first, non_blank_sentences, with_scores, z_scores
+from admiral.storage.checksums import describe_file
+from proofs.generation.source_input import encode_claim, max_claim_tokens
+from trie import SafeTokenizer, SequenceScorer
+from trie.model.packed_encoder import (
+    EncoderLayer,
+    LinearGroup,
+    convert_linears_to_bfloat16,
+    linear_group_type,
+    packed_encoder_states,
+    pad_batch,
+)
+
+if TYPE_CHECKING:
+    from transformers import BertModel
+
+
+#: Number of tokens of a sentence that are read, with the two special tokens, and of a passage.
+MAX_TOKENS, PASSAGE_TOKENS = 128, 256
+# Files that determine the vectors of texts.
+_FILES = ("config.json", "tokenizer.json", "model.safetensors")
+
+
+class MeanPoolingEncoder:
+    """Encode texts as the mean of the states of their tokens, scaled to length 1.
+
+    Raises ValueError if int8 is not supported here.
+
+    - `directory`: a sentence encoder in the Hugging Face format with mean pooling.
+    - `device`, `dtype`: device and precision: float32, bfloat16, or int8 on processors that support
+      it (see `trie.model.packed_encoder`).
+    - `batch_tokens`: maximum number of padded tokens in a batch on a GPU; inputs on a CPU are not
+      padded.
+    - `max_tokens`: number of tokens of a text that are read, with the two special tokens.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        name: str,
+        *,
+        device: str = "cpu",
+        dtype: torch.dtype = torch.float32,
+        batch_tokens: int = 4096,
+        max_tokens: int = MAX_TOKENS,
+    ) -> None:
+        from transformers import AutoModel, AutoTokenizer
+
+        from trie.model.seq2seq import quiet_transformers
+
+        self._directory, self._name, self._max_tokens = directory, name, max_tokens
+        products = linear_group_type(dtype, torch.device(device))
+        with quiet_transformers():
+            tokenizer = AutoTokenizer.from_pretrained(directory, local_files_only=True)
+            self.model = AutoModel.from_pretrained(directory, local_files_only=True)
+        self.model.to(device).eval()
+        # Configured once: several threads may use a tokenizer, but not while one configures it.
+        self._tokenizer = Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
+        self._tokenizer.enable_truncation(max_tokens)
+        self._tokenizer.no_padding()
+        self._pad = tokenizer.pad_token_id
+        self._layers = _layers(self.model, products)
+        if dtype is torch.bfloat16:
+            convert_linears_to_bfloat16(self.model)
+        self._device, self._dtype, self._batch_tokens = device, dtype, batch_tokens
+
+    @cached_property
+    def identity(self) -> EncoderIdentity:
+        """Name, and checksum of the model and the number of tokens; not of its precision."""
+        sums = [describe_file(self._directory / name).sha256 for name in _FILES]
+        recipe = " ".join([*sums, f"mean of {self._max_tokens} tokens"])
+        fingerprint = hashlib.sha256(recipe.encode()).hexdigest()
+        return EncoderIdentity(self._name, fingerprint, self.model.config.hidden_size)
+
+    @torch.inference_mode()
+    def unit_vectors(self, texts: Sequence[str]) -> torch.Tensor:
+        """Return the unit vectors of texts: float32, (texts, width), in host memory."""
+        means = torch.empty(len(texts), self.model.config.hidden_size)
+        for position, states in self._text_states(texts):
+            means[position] = states.mean(0)
+        return torch.nn.functional.normalize(means, dim=-1)
+
+    @torch.inference_mode()
+    def token_states(self, texts: Sequence[str]) -> list[torch.Tensor]:
+        """Return the states of each text's tokens: float32, (tokens, width), in host memory.
+
+        The first and the last are those of the special tokens.
+        """
+        return [states for _, states in sorted(self._text_states(texts), key=itemgetter(0))]
+
+    def token_count(self, text: str) -> int:
+        """Return the number of tokens of a text that are read, without the special tokens."""
+        return len(self._tokenizer.encode(text, add_special_tokens=False).ids)
+
+    def _text_states(self, texts: Sequence[str]) -> Iterator[tuple[int, torch.Tensor]]:
+        """Yield the position and the states, (tokens, width), of each text."""
+        rows = [encoded.ids for encoded in self._tokenizer.encode_batch_fast(list(texts))]
+        with torch.autocast(
+            torch.device(self._device).type,
+            dtype=torch.bfloat16,
+            enabled=self._dtype is torch.bfloat16,
+        ):
+            for position, states in self._states(rows):
+                yield position, states.cpu()
+
+    def _states(self, rows: Sequence[Sequence[int]]) -> Iterator[tuple[int, torch.Tensor]]:
+        """Yield the position and the encoder states, (tokens, width), of each input."""
+        if torch.device(self._device).type == "cpu":
+            yield from packed_encoder_states(rows, self._embedded, self._layers)
+            return
+        for positions in batch_by_length([len(row) for row in rows], self._batch_tokens):
+            ids, mask = pad_batch([rows[position] for position in positions], self._pad)
+            hidden = self.model(
+                input_ids=ids.to(self._device), attention_mask=mask.to(self._device)
+            ).last_hidden_state.float()
+            for position, states in zip(positions, hidden, strict=True):
+                yield position, states[: len(rows[position])]
+
+    def _embedded(self, tokens: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
+        embedded: torch.Tensor = self.model.embeddings(tokens[None], position_ids=positions[None])
+        return embedded[0]
+
+
+def batch_by_length(lengths: Sequence[int], budget: int) -> list[list[int]]:
+    """Group inputs of similar length into batches, because padding costs as much as text.
+
+    A batch has at most `budget` padded tokens; a longer input is a batch of its own. Returns the
+    positions of the inputs in each batch.
+    """
+    batches: list[list[int]] = []
+    for i in sorted(range(len(lengths)), key=lambda i: lengths[i]):
+        # Inputs are sorted, so this one is the longest so far.
+        if not batches or lengths[i] * (len(batches[-1]) + 1) > budget:
+            batches.append([])
+        batches[-1].append(i)
+    return batches
+
+
+def _layers(model: BertModel, products: type[LinearGroup]) -> list[EncoderLayer]:
+    layers: list[Any] = list(model.encoder.layer)
+    return [
+        EncoderLayer(
+            query_key_value=products(
+                layer.attention.self.query, layer.attention.self.key, layer.attention.self.value
+            ),
+            attention_output=products(layer.attention.output.dense),
+            attention_norm=layer.attention.output.LayerNorm,
+            intermediate=products(layer.intermediate.dense),
+            activation=layer.intermediate.intermediate_act_fn,
+            output=products(layer.output.dense),
+            output_norm=layer.output.LayerNorm,
+            num_heads=model.config.num_attention_heads,
+        )
+        for layer in layers
+    ]
+
 
 # Sentences vary little in length, and a second occurrence of a term adds little to the first.
 _K1, _B = 0.9, 0.4
@@ -71,10 +237,7 @@ class SimilarityReranker:
     which read mostly the same sentences, and for other claims. Vectors that are stored with the
     documents are not computed at all; they are rounded, so that scores differ by about 0.0004.
 
-    Parameters
-    ----------
-    stored
-        Stored vectors of sentences by the same encoder; None to compute all.
+    - `stored`: stored vectors of sentences by the same encoder; None to compute all.
     """
 
     def __init__(self, encoder: MeanPoolingEncoder, stored: SentenceVectors | None = None) -> None:
@@ -149,15 +312,10 @@ class CombinedReranker:
     Since their scales differ, the scores of each reranker are standardised over the sentences of a
     claim that it reads. A sentence that a reranker leaves out gets its lowest score.
 
-    Parameters
-    ----------
-    rerankers
-        At least one; they read all documents.
-    closer
-        A slower reranker that only reads the documents whose sentences the others rank highest.
-        The sentences of other documents get its mean score.
-    closer_documents
-        Number of documents for each claim that `closer` reads.
+    - `rerankers`: at least one; they read all documents.
+    - `closer`: a slower reranker that only reads the documents whose sentences the others rank
+      highest. The sentences of other documents get its mean score.
+    - `closer_documents`: number of documents for each claim that `closer` reads.
     """
 
     def __init__(
@@ -229,3 +387,188 @@ def _combine(scores: Sequence[_StandardScores]) -> list[Sentence]:
     sentences = {key: s for reranker in scores for key, s in reranker.sentences.items()}
     means = [sum(reranker.score(key) / len(scores) for reranker in scores) for key in sentences]
     return with_scores(list(sentences.values()), means)
+
+
+# Maximum shares of the encoder's length: for the claim, and for the claim with chosen sentences.
+_CLAIM_SHARE, _CHOSEN_SHARE = 0.4, 0.7
+
+
+@dataclass(frozen=True, slots=True)
+class RerankerInput:
+    """One encoder input."""
+
+    ids: list[int]  # token ids
+    # For each sentence, its index in the document and its tokens ``start:end``.
+    spans: list[tuple[int, int, int]]
+
+
+def reranker_claim_limit(tokens: SafeTokenizer, max_length: int) -> int:
+    """Return the maximum number of tokens of a claim in an input."""
+    return max_claim_tokens(tokens, "rerank", int(max_length * _CLAIM_SHARE))
+
+
+def reranker_inputs(
+    tokens: SafeTokenizer,
+    claim: str,
+    chosen: Sequence[tuple[str, str]],
+    title: str,
+    sentences: Sequence[str],
+    max_length: int,
+) -> Iterator[RerankerInput]:
+    """Yield the inputs that cover a document: one, or several if it is long.
+
+    Blank sentences are left out, since they cannot be evidence. A sentence longer than an input is
+    cut.
+
+    - `chosen`: (title, sentence) pairs of the evidence chosen at earlier hops.
+    """
+    head, _ = encode_claim(tokens, "rerank", claim, int(max_length * _CLAIM_SHARE))
+    for chosen_title, sentence in chosen:
+        room = int(max_length * _CHOSEN_SHARE) - len(head)
+        extra = _bracketed(tokens, chosen_title) + tokens.encode(sentence)
+        if room > 8:
+            head += [*extra[: room - 1], tokens.eos]
+    head += _bracketed(tokens, title)[: max(max_length - len(head) - 16, 4)]
+    room = max_length - len(head) - 1
+    ids = list(head)
+    spans: list[tuple[int, int, int]] = []
+    for number, sentence in enumerate(sentences):
+        body = tokens.encode(sentence)[:room] if sentence.strip() else []
+        if not body:
+            continue
+        if spans and len(ids) + len(body) + 1 > max_length:
+            yield RerankerInput([*ids, tokens.eos], spans)
+            ids, spans = list(head), []
+        spans.append((number, len(ids), len(ids) + len(body)))
+        ids += body
+    if spans:
+        yield RerankerInput([*ids, tokens.eos], spans)
+
+
+def _bracketed(tokens: SafeTokenizer, title: str) -> list[int]:
+    return [tokens.single_token("["), *tokens.encode(title), tokens.single_token("]")]
+
+
+class CrossEncoderReranker:
+    """Score all sentences of a document in one encoder pass over claim and document.
+
+    A sentence's score is the mean logit of its tokens.
+
+    Raises AdmiralError if the checkpoint has no rerank head.
+
+    - `max_tokens`: maximum number of tokens of an input.
+    - `batch_tokens`: maximum number of padded tokens in an encoder batch.
+    """
+
+    def __init__(
+        self, checkpoint: Checkpoint, max_tokens: int = 256, *, batch_tokens: int = 8192
+    ) -> None:
+        if checkpoint.head is None:
+            raise AdmiralError(
+                f"{checkpoint.path}: the checkpoint has no rerank_head.safetensors; "
+                "choose --reranker similarity, or train one with training.joint"
+            )
+        self._model, self._tokens = checkpoint.model, checkpoint.tokens
+        self._head: RerankHead = checkpoint.head
+        self._max_length = min(max_tokens, checkpoint.model.max_source)
+        self._batch_tokens = batch_tokens
+        self.claim_limits = {
+            "the cross-encoder": reranker_claim_limit(self._tokens, self._max_length)
+        }
+
+    @timed("cross_encoder")
+    def score(
+        self,
+        claims: Sequence[str],
+        documents: Sequence[Sequence[Document]],
+        evidence: Sequence[Sequence[Sentence]],
+    ) -> list[list[Sentence]]:
+        """Return all sentences of each claim's documents with logits as scores, best first."""
+        inputs: list[tuple[int, Document, RerankerInput]] = []
+        for number, claim in enumerate(claims):
+            chosen = [(s.title, s.text) for s in evidence[number]]
+            for document in documents[number]:
+                inputs += [
+                    (number, document, encoder_input)
+                    for encoder_input in reranker_inputs(
+                        self._tokens,
+                        claim,
+                        chosen,
+                        document.title,
+                        document.sentences,
+                        self._max_length,
+                    )
+                ]
+        results: list[list[Sentence]] = [[] for _ in claims]
+        for batch in batch_by_length([len(item.ids) for *_, item in inputs], self._batch_tokens):
+            logits = self._logits([inputs[i][2].ids for i in batch])
+            for row, i in enumerate(batch):
+                number, document, encoder_input = inputs[i]
+                for index, start, end in encoder_input.spans:
+                    score = float(logits[row, start:end].mean())
+                    text = document.sentences[index]
+                    results[number].append(Sentence(document.title, index, text, score))
+        return [best_first(sentences) for sentences in results]
+
+    @torch.inference_mode()
+    def _logits(self, inputs: Sequence[Sequence[int]]) -> torch.Tensor:
+        hidden, _ = self._model.run_encoder(inputs)
+        logits: torch.Tensor = self._head(hidden.float()).cpu()
+        return logits
+
+
+class PointwiseReranker:
+    """Score each sentence by whether a seq2seq model calls it relevant to the claim.
+
+    The input is that of monoT5 (Nogueira et al., 2020), with which Jiang et al. (2021) and the
+    paper rerank: ``Query: claim Document: title. sentence Relevant:``. The score is the log
+    probability of "true" less that of "false".
+    """
+
+    def __init__(self, checkpoint: Checkpoint, *, batch_tokens: int = 8192) -> None:
+        self._model, self._tokens = checkpoint.model, checkpoint.tokens
+        self._batch_tokens = batch_tokens
+        # The first tokens in which the two words differ.
+        words = zip(self._tokens.encode("true"), self._tokens.encode("false"), strict=False)
+        self._same: list[int] = []
+        for true, false in words:
+            if true != false:
+                self._answers = (true, false)
+                break
+            self._same.append(true)
+        else:
+            raise AdmiralError(
+                f"{checkpoint.path}: its tokenizer has no tokens for true and false; choose "
+                "another reranker"
+            )
+        self.claim_limits = {"the pointwise reranker": checkpoint.model.max_source // 2}
+
+    @timed("cross_encoder")
+    def score(
+        self,
+        claims: Sequence[str],
+        documents: Sequence[Sequence[Document]],
+        evidence: Sequence[Sequence[Sentence]],
+    ) -> list[list[Sentence]]:
+        """Return all sentences of each claim's documents, best first; no evidence is read."""
+        sentences = [non_blank_sentences(own) for own in documents]
+        inputs = [
+            self._input(claim, sentence)
+            for claim, own in zip(claims, sentences, strict=True)
+            for sentence in own
+        ]
+        scores = [0.0] * len(inputs)
+        answers = [[*self._same, token] for token in self._answers]
+        for batch in batch_by_length(list(map(len, inputs)), self._batch_tokens):
+            scorer = SequenceScorer(self._model, [inputs[i] for i in batch])
+            for i, (true, false) in zip(batch, scorer.score([answers] * len(batch)), strict=True):
+                scores[i] = true - false
+        values = iter(scores)
+        return [with_scores(own, [next(values) for _ in own]) for own in sentences]
+
+    def _input(self, claim: str, sentence: Sentence) -> list[int]:
+        tokens, room = self._tokens, self._model.max_source
+        tail = [*tokens.encode("Relevant:"), tokens.eos]
+        query = tokens.encode(f"Query: {claim}")[: room // 2]
+        document = tokens.encode(f"Document: {sentence.title}. {sentence.text}")
+        return [*query, *document[: room - len(query) - len(tail)], *tail]

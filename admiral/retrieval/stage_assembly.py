@@ -1,15 +1,27 @@
-"""Build the stages that the settings name."""
+"""Build the stages that the settings name, and the judge, which also works on given sentences."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import count
 from pathlib import Path
 from typing import Protocol
 
+import torch
+
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
+from admiral.io.text_cleaning import clean_text, clean_title
 from admiral.kb import KnowledgeBase
-from admiral.models.checkpoint import Checkpoint
-from admiral.models.devices import choose_device, choose_dtype
+from admiral.models.checkpoint import (
+    Checkpoint,
+    choose_device,
+    choose_dtype,
+    load_checkpoint,
+    load_sufficiency_head,
+    locate_checkpoint,
+)
+from admiral.models.verifiers import open_configured_verifier
 from admiral.protocols import (
     FirstStage,
     GraphProximity,
@@ -17,10 +29,11 @@ from admiral.protocols import (
     HopRetriever,
     SentenceReranker,
     Stages,
+    SufficiencyJudge,
     TitleScorer,
+    max_evidence,
 )
 from admiral.requirements import MINILM, minilm_directory
-from admiral.retrieval.cross_encoder import CrossEncoderReranker
 from admiral.retrieval.document_ranking import (
     GENERATIVE_FEATURES,
     GRAPH_FEATURES,
@@ -32,12 +45,162 @@ from admiral.retrieval.hop_retriever import (
     ForcedTitleScorer,
     HyperlinkHopRetriever,
     NoGenerator,
+    PerHopRetriever,
+    PerHopTitleScorer,
     TrieHopRetriever,
 )
-from admiral.retrieval.mean_pooling import PASSAGE_TOKENS, MeanPoolingEncoder
 from admiral.retrieval.mentions import TitleMentionFinder
-from admiral.retrieval.proving import build_judge
-from admiral.retrieval.rerankers import BM25Reranker, CombinedReranker, SimilarityReranker
+from admiral.retrieval.provenance import names_of_retrievers
+from admiral.retrieval.rerankers import (
+    PASSAGE_TOKENS,
+    BM25Reranker,
+    CombinedReranker,
+    CrossEncoderReranker,
+    MeanPoolingEncoder,
+    PointwiseReranker,
+    SimilarityReranker,
+)
+from proofs import Judgement, NatOp, PairLexicon, SpanLexicon, default_lexicon
+from proofs.generation.generator import ProofGenerator
+from proofs.judges.calibrated import CalibratedJudge, Weights
+from proofs.judges.generated import (
+    STEP_DECISION,
+    ClassifierJudge,
+    GeneratedProofJudge,
+    StepDecision,
+)
+from proofs.judges.judgement import AlwaysSufficient, LexicalJudge, NeverSufficient
+from proofs.judges.verifier_judge import VerifierJudge
+
+# Judges that read the checkpoint.
+MODEL_JUDGES = ("generated", "classifier")
+
+
+def build_judge(checkpoint: Checkpoint | None, config: RetrievalConfig) -> SufficiencyJudge:
+    """Build the sufficiency judge; only `MODEL_JUDGES` need a checkpoint."""
+    match config.judge:
+        case "never":
+            return NeverSufficient()
+        case "always":
+            return AlwaysSufficient()
+        case "lexical":
+            return LexicalJudge(open_lexicon(config))
+        case "calibrated":
+            lexicon = open_lexicon(config)
+            if not config.verifier:
+                return CalibratedJudge(judge_weights(config), lexicon)
+            verifier = open_configured_verifier(config)
+            return VerifierJudge(verifier, lexicon, stop_at=config.stop_at)
+    assert checkpoint is not None
+    if config.judge == "classifier":
+        head = load_sufficiency_head(checkpoint.path, 2 * checkpoint.model.hidden_size)
+        return ClassifierJudge(checkpoint.model, checkpoint.tokens, *head)
+    try:
+        generator = ProofGenerator(
+            checkpoint.model, checkpoint.tokens, stop_at_independence=config.early_exit
+        )
+    except ValueError as error:
+        raise AdmiralError(
+            f"setting 'judge': {checkpoint.path} cannot write proofs ({error}); "
+            "train it with training.prover or training.joint, or choose another judge"
+        ) from error
+    return GeneratedProofJudge(generator, _step_decision(checkpoint, config))
+
+
+def _step_decision(checkpoint: Checkpoint, config: RetrievalConfig) -> StepDecision | None:
+    """Return the fitted decision of a checkpoint; None if it has none or none is wanted."""
+    file = checkpoint.path / STEP_DECISION
+    if config.proof_decision == "best-proof" or config.early_exit or not file.is_file():
+        return None
+    try:
+        return StepDecision.read(file)
+    except ValueError as error:
+        raise AdmiralError(f"setting 'judge': {error}") from error
+
+
+def open_lexicon(config: RetrievalConfig) -> SpanLexicon:
+    """Return the built-in lexicon, followed by the word lists and WordNet if configured.
+
+    Raises AdmiralError if a word list cannot be read; the message names the setting, the file and
+    the line.
+    """
+    word_lists = [
+        _read_word_list(key, path, operator)
+        for key, path, operator in (
+            ("antonyms", config.antonyms, NatOp.NEGATION),
+            ("paraphrases", config.paraphrases, NatOp.EQUIVALENCE),
+        )
+        if path
+    ]
+    return default_lexicon(*word_lists, wordnet=config.wordnet)
+
+
+def _read_word_list(key: str, path: str, operator: NatOp) -> PairLexicon:
+    try:
+        return PairLexicon.read(path, operator)
+    except OSError as error:
+        raise AdmiralError(f"setting {key!r}: {path}: cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        remedy = "Each line holds words separated by tabs or spaces, in UTF-8"
+        raise AdmiralError(f"setting {key!r}: {error}. {remedy}") from error
+
+
+def judge_weights(config: RetrievalConfig) -> Weights:
+    """Read the weights of the judge `calibrated`: of the settings, or bundled.
+
+    Raises AdmiralError if the file is not one of weights; the message names the setting, the file
+    and the field.
+    """
+    if not config.judge_weights:
+        return Weights.bundled()
+    try:
+        return Weights.read(Path(config.judge_weights))
+    except ValueError as error:
+        raise AdmiralError(f"setting 'judge_weights': {error} with training.judges") from error
+
+
+def open_judge(config: RetrievalConfig) -> SufficiencyJudge:
+    """Open the judge of the settings, and the checkpoint only if the judge reads it.
+
+    Raises AdmiralError if a setting is invalid, or the checkpoint or another file is missing or
+    damaged.
+    """
+    config.validate()
+    checkpoint = None
+    if config.threads and (config.judge in MODEL_JUDGES or config.verifier):
+        torch.set_num_threads(config.threads)
+    if config.judge in MODEL_JUDGES:
+        checkpoint = _load(config.prover or config.model, config)
+    return build_judge(checkpoint, config)
+
+
+def judge_evidence(
+    judge: SufficiencyJudge, claim: str, evidence: Sequence[tuple[str, str]]
+) -> Judgement:
+    """Judge a claim against (title, sentence) pairs.
+
+    Raises AdmiralError if an argument is of another type, or there are more sentences than the
+    judge accepts.
+    """
+    if not isinstance(claim, str):
+        raise AdmiralError(f"claim: is of type {type(claim).__name__}; give a text")
+    pairs = list(map(_clean_pair, evidence, count(1)))
+    limit = max_evidence(judge)
+    if limit is not None and len(pairs) > limit:
+        raise AdmiralError(
+            f"evidence: {len(pairs)} sentences are too many for this judge; its model has "
+            f"tokens to name {limit}, so give {limit} or less"
+        )
+    text = clean_text(claim)
+    (judgement,) = judge.judge([text], [pairs])
+    return judgement.located(text, pairs)
+
+
+def _clean_pair(given: tuple[str, str], number: int) -> tuple[str, str]:
+    match given:
+        case (str(title), str(sentence)):
+            return clean_title(title), clean_text(sentence)
+    raise AdmiralError(f"evidence {number}: is not a (title, sentence) pair; the title may be ''")
 
 
 class Graph(GraphSearch, GraphProximity, Protocol):
@@ -52,12 +215,11 @@ def build_stages(
 ) -> Stages:
     """Build all stages, with a graph if there is one to use (`admiral.graph.graph_to_use`).
 
-    Raises
-    ------
-    AdmiralError
-        If a stage lacks a file or a package, or a setting exceeds what the model supports.
+    Raises AdmiralError if a stage lacks a file or a package, or a setting exceeds what the model
+    supports.
     """
-    generator = build_generator(kb, checkpoint, config) if config.generator else None
+    models = Models(checkpoint, config)
+    generator = build_generator(kb, models, config) if config.generator else None
     title_generator = generator if config.title_beams else None
     first_stage: FirstStage = Bm25FirstStage(kb)
     if title_generator is not None or config.mentions or graph is not None:
@@ -76,11 +238,11 @@ def build_stages(
         )
     stages = Stages(
         first_stage,
-        build_reranker(checkpoint, config, kb),
-        build_judge(checkpoint, config),
+        build_reranker(models["reranker_model"], config, kb),
+        build_judge(models["prover"] if config.judge in MODEL_JUDGES else None, config),
         hop_retriever,
         TitleMentionFinder(kb, aliases=config.aliases) if config.mentions else None,
-        build_title_scorer(kb, checkpoint, config) if generative else None,
+        build_title_scorer(kb, models, config) if generative else None,
         document_scorer,
         PassageReader(kb, config.rerank_sentences, config.rerank_characters),
         graph,
@@ -88,41 +250,84 @@ def build_stages(
     )
     if stages.max_evidence is not None and config.evidence > stages.max_evidence:
         raise AdmiralError(
-            f"setting 'evidence': {config.evidence} is too large; {checkpoint.path} has tokens to "
+            f"setting 'evidence': {config.evidence} is too large; {models} has tokens to "
             f"name {stages.max_evidence} sentences, so give {stages.max_evidence} or less"
         )
     return stages
 
 
-def build_generator(
-    kb: KnowledgeBase, checkpoint: Checkpoint, config: RetrievalConfig
-) -> TrieHopRetriever:
+class Models:
+    """The checkpoints that the settings name, each loaded once."""
+
+    def __init__(self, checkpoint: Checkpoint, config: RetrievalConfig) -> None:
+        self._main, self._config = checkpoint, config
+        self._loaded = {checkpoint.path.resolve(): checkpoint}
+
+    def __getitem__(self, setting: str) -> Checkpoint:
+        """Return the checkpoint of a setting, or of `model` if it is empty."""
+        name = getattr(self._config, setting)
+        return self._open(setting, name) if name else self._main
+
+    def by_hop(self) -> list[Checkpoint]:
+        """Return the checkpoints of hop 0, which generates titles from the claim, of hop 1, ..."""
+        names = names_of_retrievers(self._config)
+        later = [self._open("retriever_models", name) for name in names]
+        return [self["title_model"], *(later or [self._main])]
+
+    def __str__(self) -> str:
+        return " and ".join(map(str, self._loaded))
+
+    def _open(self, setting: str, name: str) -> Checkpoint:
+        try:
+            path = locate_checkpoint(name).resolve()
+            if path not in self._loaded:
+                self._loaded[path] = _load(name, self._config)
+        except AdmiralError as error:
+            raise AdmiralError(f"setting {setting!r}: {error}") from error
+        return self._loaded[path]
+
+
+def _load(name: str, config: RetrievalConfig) -> Checkpoint:
+    return load_checkpoint(name, choose_device(config.device), choose_dtype(config))
+
+
+def build_generator(kb: KnowledgeBase, models: Models, config: RetrievalConfig) -> HopRetriever:
     """Build the hop retriever that generates documents; it opens the title trie."""
-    return TrieHopRetriever(
-        checkpoint.model,
-        checkpoint.tokens,
-        kb.title_trie(checkpoint.tokens),
-        kb,
-        beam_size=config.beam_size,
-        title_beams=max(config.title_beams, 1),
-        normalise=config.trie_normalised,
-        variant=config.variant,
-    )
+    retrievers = {
+        checkpoint.path: TrieHopRetriever(
+            checkpoint.model,
+            checkpoint.tokens,
+            kb.title_trie(checkpoint.tokens),
+            kb,
+            beam_size=config.beam_size,
+            title_beams=max(config.title_beams, 1),
+            normalise=config.trie_normalised,
+            variant=config.variant,
+        )
+        for checkpoint in models.by_hop()
+    }
+    by_hop = [retrievers[checkpoint.path] for checkpoint in models.by_hop()]
+    return by_hop[0] if len(retrievers) == 1 else PerHopRetriever(by_hop)
 
 
 def build_title_scorer(
-    kb: KnowledgeBase, checkpoint: Checkpoint, config: RetrievalConfig
+    kb: KnowledgeBase, models: Models, config: RetrievalConfig
 ) -> TitleScorer | None:
     """Build the title scorer; None without a generator, or for a variant without such scores."""
     if not config.generator or config.variant == "joint-docs":
         return None
-    return ForcedTitleScorer(
-        checkpoint.model,
-        checkpoint.tokens,
-        kb.title_trie(checkpoint.tokens),
-        config.trie_normalised,
-        config.variant,
-    )
+    scorers = {
+        checkpoint.path: ForcedTitleScorer(
+            checkpoint.model,
+            checkpoint.tokens,
+            kb.title_trie(checkpoint.tokens),
+            config.trie_normalised,
+            config.variant,
+        )
+        for checkpoint in models.by_hop()
+    }
+    by_hop = [scorers[checkpoint.path] for checkpoint in models.by_hop()]
+    return by_hop[0] if len(scorers) == 1 else PerHopTitleScorer(by_hop)
 
 
 def build_sentence_encoder(config: RetrievalConfig) -> MeanPoolingEncoder:
@@ -144,7 +349,9 @@ def build_reranker(
 ) -> SentenceReranker:
     """Build the sentence reranker; it uses the sentence vectors that `kb` stores, if any."""
     if config.reranker == "cross-encoder":
-        return CrossEncoderReranker(checkpoint)
+        return CrossEncoderReranker(checkpoint, config.cross_encoder_tokens)
+    if config.reranker == "pointwise":
+        return PointwiseReranker(checkpoint)
     if config.reranker == "bm25":
         return BM25Reranker()
     encoder = build_sentence_encoder(config)
@@ -153,7 +360,9 @@ def build_reranker(
         return similarity
     return CombinedReranker(
         [similarity, BM25Reranker()],
-        CrossEncoderReranker(checkpoint) if config.cross_encoder_documents else None,
+        CrossEncoderReranker(checkpoint, config.cross_encoder_tokens)
+        if config.cross_encoder_documents
+        else None,
         config.cross_encoder_documents,
     )
 

@@ -28,67 +28,41 @@ class NextStep(Enum):
 
 @dataclass(frozen=True, slots=True)
 class HopRecord:
-    """What one hop has found.
+    """What one hop has found."""
 
-    Attributes
-    ----------
-    hop
-        The hop as the result reports it; while evidence is only tried out, without judgement.
-    document_sets
-        All its document sets, best first; none from the second hop on without a generator.
-    best_scores
-        The score of the best sentence of each document that it read.
-    title_scores
-        The generative scores of these documents: the log probability that the model, given the
-        evidence of the hop before, names each of them.
-    leading
-        The first sentences of its evidence, on which later hops and the ranking build. The others
-        complete the evidence; they would only distract the search.
-    mentioned
-        The titles that the leading sentences mention.
-    proximity
-        How close documents are in the graph to the claim and to its evidence.
-    """
-
+    # The hop as the result reports it; while evidence is only tried out, without judgement.
     hop: Hop
+    # All its document sets, best first; none from the second hop on without a generator.
     document_sets: Sequence[DocumentSet]
+    # The score of the best sentence of each document that it read.
     best_scores: Mapping[str, float] = field(default_factory=dict)
+    # The generative scores of these documents: the log probability that the model, given the
+    # evidence of the hop before, names each of them.
     title_scores: Mapping[str, float] = field(default_factory=dict)
+    # The first sentences of its evidence, on which later hops and the ranking build. The others
+    # complete the evidence; they would only distract the search.
     leading: Sequence[Sentence] = ()
-    mentioned: Sequence[str] = ()
+    mentioned: Sequence[str] = ()  # the titles that the leading sentences mention
+    # How close documents are in the graph to the claim and to its evidence.
     proximity: Mapping[str, Proximity] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
 class SearchState:
-    """The state of the search for one claim.
-
-    Attributes
-    ----------
-    candidates
-        The documents of the first stage, best first; None before it has run.
-    claim_mentions
-        The titles that the claim mentions.
-    records
-        What each completed hop has found.
-    next_sets
-        The document sets of the next hop, best first, once it has expanded.
-    graph_titles
-        The titles of documents that are close in the graph to the evidence of the last hop.
-    next_step
-        What the hop loop does next, unless the claim has stopped.
-    stopped
-        Why the claim has stopped; None while it has not.
-    """
+    """The state of the search for one claim."""
 
     claim: Claim
+    # The documents of the first stage, best first; None before it has run.
     candidates: list[ScoredTitle] | None = None
-    claim_mentions: list[str] = field(default_factory=list)
-    records: list[HopRecord] = field(default_factory=list)
+    claim_mentions: list[str] = field(default_factory=list)  # the titles that the claim mentions
+    records: list[HopRecord] = field(default_factory=list)  # what each completed hop has found
+    # The document sets of the next hop, best first, once it has expanded.
     next_sets: list[DocumentSet] = field(default_factory=list)
+    # The titles of documents that are close in the graph to the evidence of the last hop.
     graph_titles: list[str] = field(default_factory=list)
+    # What the hop loop does next, unless the claim has stopped.
     next_step: NextStep = NextStep.FIRST_STAGE
-    stopped: Stopped | None = None
+    stopped: Stopped | None = None  # why the claim has stopped; None while it has not
 
     @property
     def hops(self) -> list[Hop]:

@@ -16,6 +16,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from admiral.errors import AdmiralError
+from admiral.serving.audit_routes import AUDIT_PAGES, AUDITS
 from admiral.serving.page_routes import PAGE_PATHS
 from admiral.serving.problems import ProblemError
 from admiral.serving.request_metrics import RequestMetrics
@@ -132,8 +133,10 @@ class AccessMiddleware:
             await problem.response()(scope, receive, send)
             return
         length = headers.get("content-length", "0")
-        too_long = self._too_long()
-        if not length.isdecimal() or int(length) > self._limits.body_bytes:
+        is_page = scope["path"] == AUDITS
+        most = self._limits.page_bytes if is_page else self._limits.body_bytes
+        too_long = _too_long(most, "page" if is_page else "claims")
+        if not length.isdecimal() or int(length) > most:
             await too_long.response()(scope, receive, send)
             return
         read, complete = 0, False
@@ -150,7 +153,7 @@ class AccessMiddleware:
                 raise self._too_slow() from error
             complete = not message.get("more_body", False)
             read += len(message.get("body", b""))
-            if read > self._limits.body_bytes:  # only with a body of unknown length
+            if read > most:  # only with a body of unknown length
                 raise too_long
             return message
 
@@ -186,20 +189,13 @@ class AccessMiddleware:
         return True  # only a name can be made to point here
 
     def _allowed(self, path: str, headers: Headers) -> bool:
-        if not self._api_keys or path in _OPEN_PATHS:
+        if not self._api_keys or path in _OPEN_PATHS or path.startswith(AUDIT_PAGES):
             return True
         scheme, _, key = headers.get("authorization", "").partition(" ")
         given = key.strip().encode("latin-1")
         # All keys are compared, so that the time does not depend on which one matches.
         matches = [hmac.compare_digest(given, known) for known in self._api_keys]
         return scheme.lower() == "bearer" and any(matches)
-
-    def _too_long(self) -> ProblemError:
-        return ProblemError(
-            413,
-            f"the body is longer than {self._limits.body_bytes} bytes",
-            "Send fewer or shorter claims",
-        )
 
     def _too_slow(self) -> ProblemError:
         return ProblemError(
@@ -208,6 +204,11 @@ class AccessMiddleware:
             "Send the request again as a whole",
             headers={"Connection": "close"},
         )
+
+
+def _too_long(most: int, what: str) -> ProblemError:
+    remedy = "Send its sections one by one" if what == "page" else "Send fewer or shorter claims"
+    return ProblemError(413, f"the body is longer than {most} bytes", remedy)
 
 
 def _host_name(place: str) -> str:

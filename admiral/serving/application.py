@@ -11,8 +11,9 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.concurrency import run_in_threadpool
 
 import admiral
-from admiral.serving import kb_routes, page_routes, retrieval_routes
+from admiral.serving import audit_routes, kb_routes, page_routes, retrieval_routes
 from admiral.serving.access import AccessMiddleware
+from admiral.serving.page_audits import PageAudits
 from admiral.serving.problems import PROBLEM_RESPONSE, handle_problems
 from admiral.serving.request_metrics import RequestMetrics
 from admiral.serving.service import Service
@@ -20,6 +21,7 @@ from admiral.serving.service import Service
 ROUTERS = (
     retrieval_routes.router,
     retrieval_routes.citations,
+    audit_routes.router,
     kb_routes.router,
     kb_routes.health,
     page_routes.router,
@@ -27,9 +29,12 @@ ROUTERS = (
 
 
 def create_app(
-    service: Service, api_keys: Sequence[bytes] = (), hosts: Collection[str] | None = None
+    service: Service,
+    api_keys: Sequence[bytes] = (),
+    hosts: Collection[str] | None = None,
+    audits: PageAudits | None = None,
 ) -> FastAPI:
-    """Return the application; it closes the service when it shuts down.
+    """Return the application; it closes the service and the audits when it shuts down.
 
     Parameters
     ----------
@@ -39,11 +44,15 @@ def create_app(
         Keys of which each request must give one; none for no check.
     hosts
         As for `AccessMiddleware`.
+    audits
+        Audits the pages that are sent; None to refuse them.
     """
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         yield
+        if audits is not None:
+            await run_in_threadpool(audits.close)
         await run_in_threadpool(service.close)
 
     app = FastAPI(
@@ -56,7 +65,7 @@ def create_app(
         redoc_url=None,
         responses={"4XX": PROBLEM_RESPONSE, "5XX": PROBLEM_RESPONSE},
     )
-    app.state.service = service
+    app.state.service, app.state.audits = service, audits
     metrics = app.state.metrics = RequestMetrics(service)
     for router in ROUTERS:
         app.include_router(router)

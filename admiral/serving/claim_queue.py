@@ -16,7 +16,7 @@ from prometheus_client import CollectorRegistry, Histogram
 
 from admiral.pipeline import Admiral
 from admiral.records import Claim, Hop, RetrievalResult
-from admiral.scheduling.async_retrieval import closed_error
+from admiral.scheduling import closed_error
 
 _STAGE_SECONDS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 _WAIT_SECONDS = (0.01, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
@@ -61,7 +61,7 @@ class ClaimMetrics:
         )
 
     def observe_stage(self, stage: str, seconds: float, claims: int) -> None:
-        """Count a stage that has ended, see `admiral.stage_timing`."""
+        """Count a stage that has ended, see `admiral.protocols`."""
         self._stages.labels(stage).observe(seconds)
         if stage == "hop":
             self._batches.observe(claims)

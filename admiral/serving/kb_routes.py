@@ -7,7 +7,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
-from admiral.io.document_rendering import document_record, search_record
+from admiral.io.rendering import document_record, search_record
 from admiral.kb import KnowledgeBase
 from admiral.kb.matching_sentences import best_sentences
 from admiral.serving.problems import ProblemError

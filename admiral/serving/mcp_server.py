@@ -17,7 +17,7 @@ from mcp.types import ToolAnnotations
 from pydantic import Field, ValidationError
 
 import admiral
-from admiral.io.claim_notes import claim_notes
+from admiral.io.claims import claim_notes
 from admiral.records import Claim, Hop, RetrievalResult
 from admiral.serving.late_service import LateService
 from admiral.serving.mcp_records import (

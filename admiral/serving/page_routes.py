@@ -1,4 +1,4 @@
-"""The page of the service: static files with a strict Content-Security-Policy."""
+"""The pages of the service: static files with a strict Content-Security-Policy."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _HEADERS = {
 }
 _TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
 _PAGE = files("admiral") / "serving" / "page"
-_INDEX = "index.html"
+_PATHS = {"index.html": "/", "audit.html": "/audit"}
 
 router = APIRouter(include_in_schema=False)
 
@@ -28,7 +28,7 @@ router = APIRouter(include_in_schema=False)
 def _add_file(name: str) -> str:
     """Add the route of a file, and return its path."""
     content = (_PAGE / name).read_bytes()
-    path = "/" if name == _INDEX else f"/page/{name}"
+    path = _PATHS.get(name, f"/page/{name}")
     media_type = _TYPES[PurePath(name).suffix]
 
     @router.api_route(path, methods=["GET", "HEAD"], name=name)
@@ -38,5 +38,5 @@ def _add_file(name: str) -> str:
     return path
 
 
-#: The paths of the page, which holds no data and needs no key.
+#: The paths of the pages, which hold no data and need no key.
 PAGE_PATHS = tuple(_add_file(entry.name) for entry in _PAGE.iterdir() if entry.is_file())

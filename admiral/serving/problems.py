@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException as AnyHTTPException
 from admiral.errors import AdmiralError
 from admiral.kb import UnknownTitleError
 from admiral.kb.store.opened_files import ChangedFileError
-from admiral.scheduling.memory import is_out_of_memory
+from admiral.scheduling import is_out_of_memory
 from admiral.serving.claim_queue import QueueFullError
 from admiral.serving.validation_problems import plain_problem
 from admiral.storage.atomic_files import encode_record

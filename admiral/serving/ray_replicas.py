@@ -16,8 +16,8 @@ from typing import Any
 
 from starlette.types import ASGIApp, Message
 
+from admiral.cluster.distributed_retrieval import worker_config
 from admiral.cluster.ray_session import LOCAL, connect_ray, count_workers, load_ray
-from admiral.cluster.worker import worker_config
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError, first_line
 from admiral.serving.application import create_app
@@ -25,7 +25,7 @@ from admiral.serving.claim_queue import QueueFullError
 from admiral.serving.kb_names import check_kbs
 from admiral.serving.replica_front import ReplicaLostError, create_front
 from admiral.serving.service import Service, ServiceLimits
-from admiral.storage.bundled_names import is_bundled
+from admiral.storage import is_bundled
 
 # Requests beyond the places of the queue that a replica takes: those that read documents.
 _READS = 64

@@ -19,7 +19,7 @@ from admiral.citations.verdict_file import verdict_record
 from admiral.errors import AdmiralError
 from admiral.graph import ClaimSubgraph, GraphRanker, MentionGraph, SubgraphOptions
 from admiral.graph.mention_graph import sentences_at
-from admiral.io.document_rendering import judgement_record, ranking_record, set_record
+from admiral.io.rendering import judgement_record, ranking_record, set_record
 from admiral.io.sentence_splitter import sentence_spans
 from admiral.kb import KnowledgeBase
 from admiral.library.source_records import Source

@@ -124,6 +124,8 @@ class ServiceLimits:
         Seconds until a request is given up.
     body_bytes
         Length of a request's body, in bytes.
+    page_bytes
+        Length of the body of a request to audit a page, in bytes.
     claim_characters
         Length of a claim, in characters.
     read_seconds
@@ -135,6 +137,7 @@ class ServiceLimits:
     places: int = 64
     deadline: float = 120.0
     body_bytes: int = 1_000_000
+    page_bytes: int = 8_000_000
     claim_characters: int = 5_000
     read_seconds: float = 30.0
     reload_seconds: float = 2.0

@@ -137,7 +137,6 @@ def _publish(temporary: Path, target: Path) -> None:
 
 
 def _clear_leftovers(target: Path) -> None:
-    """Undo what a killed writer left. The caller holds the lock, so there is no other writer."""
     for old in sorted(target.parent.glob(f".{escape(target.name)}.old-*")):
         if target.exists():
             shutil.rmtree(old, ignore_errors=True)

@@ -1,14 +1,222 @@
-"""Profile of a document's subject: its definition, dates of birth and death, and statements."""
+"""Statements of documents about their subjects, and the mentions in them to be replaced."""
 
 from __future__ import annotations
 
+import random
 import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal, Protocol
+
+import numpy as np
 
 from admiral.records import Document
-from admiral.retrieval.mentions import base_title
-from admiral.synthesis.clauses import LONGEST_SENTENCE, clause_ends, is_parsable, strip_parentheses
-from admiral.synthesis.english_words import ADVERBS, EMPTY_NOUNS, MONTHS, PERSONS, SHIPS, VERBS
+from admiral.retrieval.mentions import Mention, Titles, base_title, find_mentions
+from admiral.synthesis.clauses import (
+    ADVERBS,
+    EMPTY_NOUNS,
+    LONGEST_SENTENCE,
+    MONTHS,
+    PARTICIPLES,
+    PERSONS,
+    PREPOSITIONS,
+    SHIPS,
+    VERBS,
+    WORKS,
+    clause_ends,
+    is_parsable,
+    strip_parentheses,
+)
+
+Kind = Literal["person", "place", "thing", "any"]
+
+_ARTICLES = frozenset({"a", "an", "the"})
+_NOUNS = PERSONS | WORKS
+_MAX_MODIFIERS = 5
+_VERB_FORM = re.compile(
+    r"[a-z]+ed|starring|featuring|including|playing|portraying|defeating|replacing|succeeding|joining"
+    r"|leaving|representing|supporting|covering|bordering|overlooking|marrying|visiting"
+)
+# The name is part of a longer noun phrase ("the armored Athena", "the dancer and actor Gene
+# Kelly"), or the text gives the name ("called Athena").
+_MODIFIER = re.compile(
+    r"\b(?:called|named|titled|entitled|nicknamed|renamed|dubbed) $|"
+    rf"\b(?:an?|the|his|her|its) [a-z]+ed $|\b(?:{'|'.join(sorted(_NOUNS))}) (?:and|or) $"
+)
+# Pages on days and years, which have no distinctive description.
+_CALENDAR = re.compile(
+    rf"(?:{'|'.join(MONTHS)})(?: \d+)?$|\d+(?:s|st|nd|rd|th)?(?: century)?(?: BC)?$"
+)
+# Maximum characters of a predicate that are searched, and of the context before a mention.
+_MAX_SEARCHED, _MAX_CONTEXT = 240, 60
+_ARTICLE = re.compile(r"(?:^|(?<=\s))(?:an?|the) $", re.IGNORECASE)
+_BEFORE = PREPOSITIONS | set(
+    re.findall(
+        r"\w+",
+        """
+        of to as and or between against into within than via including except beside beyond towards
+        toward across alongside featuring starring is was are were the
+        """,
+    )
+)
+_WORD_BEFORE = re.compile(r"(?<![\w'’-])([\w'’-]+) $")
+_JOINED_BEFORE = re.compile(r"[A-Z0-9][\w'’.-]* (?:and|of|&) $")
+_JOINED_AFTER = re.compile(r" (?:and|&|or) [A-Z]")
+# In "the city of Paris", city and name denote the same thing.
+_SAME_REFERENT = re.compile(
+    r"\b(?:state|city|town|village|province|district|county|community|kingdom|republic|island|region"
+    r"|municipality|parish|borough|suburb|name|title|role|part|character|duchy|commune|port"
+    r"|neighborhood|neighbourhood|territory|department|nation|country) of (?:the )?$"
+    r"|\b(?:known|titled|entitled|named|called|nicknamed|renamed|credited|billed|styled)"
+    r"(?: [a-z]+)? as $"
+)
+_AFTER = re.compile(
+    r"$|[,;]|\.$| (?:and|or|but|to|as|who|which|that|where|when|while"
+    rf"|{'|'.join(sorted(PREPOSITIONS | PARTICIPLES))})\b"
+)
+_APPOSITION = re.compile(
+    r", (?:(?:an?|the|his|her|its|who|whose|which|where) |(?:Jr|Sr|Inc)\b|[A-Z0-9])"
+)
+_PLACE = re.compile(
+    r"\b(?:born|located|situated|died|raised|lives?|lived|lies|resid\w+|based) (?:\w+ )?"
+    r"(?:in|at|near) $"
+)
+_PERSON = re.compile(
+    r"\b(?:(?:directed|written|composed|painted|sung|portrayed|played|edited|sculpted|succeeded"
+    r"|narrated|illustrated|choreographed|stars?) by|married(?: to)?|(?:son|daughter|wife|husband"
+    r"|brother|sister|father|mother|widow|student|pupil) of|starring) $"
+)
+_INSIDE = re.compile(r"\b(?:in|at|near|into|within|on|during|throughout) $")
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A replaceable mention in a predicate."""
+
+    start: int  # start, end: offsets of the mention, including its article
+    end: int
+    title: str
+    kind: Kind  # kind of document that the context requires
+    # whether an apposition or relative clause about the mention follows, so that a claim must end
+    # after it
+    has_apposition: bool
+
+
+def find_slots(
+    titles: Titles, document: Document, index: int, text: str, *, anywhere: bool = False
+) -> Iterator[Slot]:
+    """Yield the replaceable mentions of other documents in `text`, from left to right.
+
+    `document`: the document that the text belongs to; if it has hyperlinks, only these are
+    mentions. `anywhere`: accept mentions in any context, for languages other than English.
+    """
+    text = text[:_MAX_SEARCHED]
+    mentions = (
+        _hyperlink_mentions(titles, document, index, text)
+        if document.links
+        else _title_mentions(titles, document, text)
+    )
+    own = base_title(document.title)
+    for mention in mentions:
+        title = mention.titles[0]
+        if base_title(title) == own or is_list_page(title) or _CALENDAR.match(title):
+            continue
+        if anywhere:
+            yield Slot(mention.start, mention.end, title, "any", has_apposition=False)
+            continue
+        slot = _slot_at(text, mention.start, mention.end, title)
+        if slot is not None:
+            yield slot
+
+
+def is_list_page(title: str) -> bool:
+    """Return whether a page is a list of others, which has no subject of its own."""
+    return title.startswith(("List of ", "Lists of "))
+
+
+def _hyperlink_mentions(
+    titles: Titles, document: Document, index: int, text: str
+) -> Iterator[Mention]:
+    mentions = []
+    for title in dict.fromkeys(document.links[index]):
+        name = base_title(title)
+        match = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) if name else None
+        if match is not None and titles.row(title) is not None:
+            mentions.append(Mention(match.start(), match.end(), (title,)))
+    end = 0
+    for mention in sorted(mentions, key=lambda m: (m.start, -m.end)):
+        if mention.start >= end:
+            yield mention
+            end = mention.end
+
+
+def _title_mentions(titles: Titles, document: Document, text: str) -> Iterator[Mention]:
+    """Yield the unambiguous mentions of titles.
+
+    A title with a parenthesis counts only if the document contains the word in the parenthesis, as
+    in "his novel Dune" for "Dune (novel)".
+    """
+    own = " ".join(document.sentences).casefold()
+    for mention in find_mentions(titles, text):
+        title = mention.titles[0]
+        if base_title(title) == title:
+            yield mention
+        elif len(mention.titles) == 1:
+            kind = title[len(base_title(title)) :].strip(" ()").rsplit(" ", 1)[-1]
+            if re.search(rf"\b{re.escape(kind.casefold())}s?\b", own):
+                yield mention
+
+
+def _slot_at(text: str, start: int, end: int, title: str) -> Slot | None:
+    if text[start - 1 : start] == text[end : end + 1] == '"':
+        start, end = start - 1, end + 1
+    if text.count('"', 0, start) % 2 or not _AFTER.match(text, end):
+        return None
+    one_word = " " not in text[start:end]
+    if one_word and _JOINED_AFTER.match(text, end):
+        return None
+    bare = start
+    start = _phrase_start(text, start)
+    before = text[max(start - _MAX_CONTEXT, 0) : start]
+    word = _WORD_BEFORE.search(before)
+    if word is None or not _can_precede(word.group(1)) or _SAME_REFERENT.search(before):
+        return None
+    if _MODIFIER.search(before):
+        return None
+    if one_word and start == bare and _JOINED_BEFORE.search(before):
+        return None
+    kind: Kind = "any"
+    if _PLACE.search(before):
+        kind = "place"
+    elif _PERSON.search(before):
+        kind = "person"
+    elif _INSIDE.search(before):
+        kind = "thing"
+    return Slot(start, end, title, kind, _APPOSITION.match(text, end) is not None)
+
+
+def _can_precede(word: str) -> bool:
+    return word in _BEFORE or word in VERBS or bool(_VERB_FORM.fullmatch(word))
+
+
+def _phrase_start(text: str, start: int) -> int:
+    phrase_start = start
+    before = _WORD_BEFORE.search(text, 0, phrase_start)
+    if before is not None and before.group(1) in _NOUNS:
+        for _ in range(_MAX_MODIFIERS):
+            phrase_start = before.start(1)
+            before = _WORD_BEFORE.search(text, 0, phrase_start)
+            if before is None:
+                return start
+            if _can_precede(before.group(1)) or before.group(1).lower() in _ARTICLES:
+                break
+        else:
+            return start
+    article = _ARTICLE.search(text, 0, phrase_start)
+    return phrase_start if article is None else article.start()
+
 
 _MAX_SUBJECT_LENGTH = 90  # characters
 #: The copula of a definition.
@@ -180,7 +388,6 @@ def _is_person(texts: list[str], noun: str, has_life_dates: bool) -> bool:
 
 
 def _subject_names(base: str, noun: str, person: bool) -> tuple[str, ...]:
-    """Return the names by which sentences may refer to the subject, longest first."""
     names = {base, f"The {base}", f"the {base}"}
     if person and " " in base:
         names.add(base.rsplit(" ", 1)[-1])
@@ -221,3 +428,90 @@ def _parse_statement(
     if ANAPHORA.search(adverbial):
         return None
     return Statement(index, adverbial, predicate)
+
+
+# Documents kept in the cache, of a few kilobytes each.
+_CACHE_SIZE = 4096
+# Documents that a larger share of a sample mentions, such as countries, are described more rarely
+# (common) or never (too common). The thresholds have minimum counts for small samples.
+_COMMON_SHARE, _TOO_COMMON_SHARE = 0.001, 0.002
+_MIN_COMMON, _MIN_TOO_COMMON = 2, 8
+
+
+class DocumentSource(Titles, Protocol):
+    """Interface that synthesis needs of a knowledge base."""
+
+    def rows(self) -> np.ndarray:
+        """Return the rows of all documents, (documents,), ascending."""
+        ...
+
+    def document_at(self, row: int) -> Document:
+        """Return the document of a row."""
+        ...
+
+
+class ParsedCorpus:
+    """Cached profiles of documents and of the replaceable mentions in them.
+
+    `quotes_only`: treat the documents as text in any language, which is quoted instead of parsed.
+    """
+
+    def __init__(self, kb: DocumentSource, *, quotes_only: bool = False) -> None:
+        self.kb, self.quotes_only = kb, quotes_only
+        self._rows = kb.rows()
+        parse = parse_quotable if quotes_only else parse_profile
+        self._mention_counts: Counter[str] = Counter()
+        self._common, self._too_common = float(_MIN_COMMON), float(_MIN_TOO_COMMON)
+        self._profile = lru_cache(_CACHE_SIZE)(lambda row: parse(kb.document_at(row)))
+        self._slots = lru_cache(_CACHE_SIZE)(self._find_slots)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def profile_at(self, number: int) -> Profile:
+        """Return the profile of a document by its position in the order of rows."""
+        return self._profile(int(self._rows[number]))
+
+    def profile(self, title: str) -> Profile | None:
+        """Return the profile of a title; None if there is no such document."""
+        row = self.kb.row(title)
+        return None if row is None else self._profile(row)
+
+    def slots(self, profile: Profile) -> tuple[tuple[Statement, Slot], ...]:
+        """Return the replaceable mentions in the statements of a document, in order of text."""
+        row = self.kb.row(profile.title)
+        assert row is not None
+        return self._slots(row)
+
+    def count_mentions(self, sample: Sequence[Profile]) -> None:
+        """Count how often a sample mentions each document, to balance `sample_slots`."""
+        for profile in sample:
+            self._mention_counts.update({slot.title for _, slot in self.slots(profile)})
+        self._common = max(_COMMON_SHARE * len(sample), _MIN_COMMON)
+        self._too_common = max(_TOO_COMMON_SHARE * len(sample), _MIN_TOO_COMMON)
+
+    def sample_slots(
+        self, profile: Profile, max_slots: int, rng: random.Random
+    ) -> list[tuple[Statement, Slot]]:
+        """Return random replaceable mentions, fewer of documents that are mentioned often."""
+        pairs = [
+            pair
+            for pair in self.slots(profile)
+            if (count := self._mention_counts[pair[1].title]) <= self._too_common
+            and rng.random() * count**2 < self._common**2
+        ]
+        return rng.sample(pairs, min(max_slots, len(pairs)))
+
+    def _find_slots(self, row: int) -> tuple[tuple[Statement, Slot], ...]:
+        profile = self._profile(row)
+        return tuple(
+            (statement, slot)
+            for statement in profile.statements
+            for slot in find_slots(
+                self.kb,
+                profile.document,
+                statement.index,
+                statement.predicate,
+                anywhere=self.quotes_only,
+            )
+        )

@@ -72,23 +72,13 @@ class _Token:
 def chunk(claim: str, *, max_words: int = 7, max_chunks: int = 16) -> list[tuple[int, int]]:
     """Divide a claim into spans of at most `max_words` words.
 
-    Parameters
-    ----------
-    max_words
-        Longest chunk; exceeded only if `max_chunks` requires it.
-    max_chunks
-        Most chunks; the shortest neighbours are joined first until there are no more.
+    `max_words`: longest chunk; exceeded only if `max_chunks` requires it. `max_chunks`: most
+    chunks; the shortest neighbours are joined first until there are no more.
 
-    Returns
-    -------
-    list of (start, end)
-        Characters of `claim`, in order. The spans begin and end at word boundaries, with only white
-        space between them. Empty if the claim has no words.
+    The spans are in order, and begin and end at word boundaries, with only white space between
+    them. There is none if the claim has no words.
 
-    Raises
-    ------
-    ValueError
-        If a limit is less than 1.
+    Raises `ValueError` if a limit is less than 1.
     """
     if max_words < 1 or max_chunks < 1:
         raise ValueError(f"max_words {max_words} and max_chunks {max_chunks} must be at least 1")

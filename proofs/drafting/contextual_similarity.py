@@ -46,10 +46,8 @@ _MAX_SIMILARITY = 0.8
 class ContextualSimilarity:
     """Compares the words of a claim with the words of evidence texts.
 
-    Parameters
-    ----------
-    model
-        A seq2seq model, whose encoder is used. Words beyond its longest input are similar to none.
+    `model`: a seq2seq model, whose encoder is used. Words beyond its longest input are similar to
+    none.
     """
 
     def __init__(self, model: Seq2Seq, tokens: SafeTokenizer) -> None:
@@ -58,11 +56,8 @@ class ContextualSimilarity:
     def compare(self, claim: str, texts: Sequence[str]) -> list[Tensor]:
         """Return the similarities of the words of the claim and of each text.
 
-        Returns
-        -------
-        list of Tensor
-            For each text float32, (words of the text, words of the claim), from 0 to 0.8. Words are
-            those of `proofs.logic.words.split_words`.
+        For each text the result is float32, (words of the text, words of the claim), from 0 to 0.8.
+        Words are those of `proofs.logic.words.split_words`.
         """
         claim_words, *text_words = self._word_vectors([claim, *texts])
         scale = _MAX_SIMILARITY / (_HIGH_COSINE - _LOW_COSINE)

@@ -1,7 +1,9 @@
-"""First drafts of proofs, from words alone.
+"""First drafts of proofs, from words alone, and their repair where the label is known.
 
 The claim is chunked, each chunk is aligned with the evidence, and the lexicon relates the two. A
-draft is a proof in itself (`lexical_proof`) and the input of annotation, which repairs it.
+draft is a proof in itself (`lexical_proof`) and the input of `annotate`, which makes training
+proofs as in section 3.2 of the paper: it changes the fewest operators that make the proof agree
+with the label. The paper starts from the proofs of ProoFVER instead.
 """
 
 from __future__ import annotations
@@ -15,11 +17,11 @@ from proofs.drafting.chunking import chunk
 from proofs.drafting.span_alignment import Aligner, Alignment
 from proofs.lexicons.lexicon import SpanLexicon, default_lexicon
 from proofs.lexicons.values import value
-from proofs.logic.operators import NatOp
+from proofs.logic.operators import SUFFICIENCY_OPERATORS, NatOp, Verdict, verdict
 from proofs.logic.proof import MAX_STEPS, Proof, ProofError, ProofStep
 from proofs.logic.words import locate_spans, split_words
 
-if TYPE_CHECKING:  # it needs torch, which lexical drafts do not
+if TYPE_CHECKING:
     from proofs.drafting.contextual_similarity import ContextualSimilarity
 
 # From this similarity on, spans whose relation no lexicon knows count as equivalent.
@@ -66,15 +68,9 @@ def draft_steps(
 ) -> list[DraftStep]:
     """Chunk the claim, align the chunks with the evidence and assign operators.
 
-    Parameters
-    ----------
-    similarity
-        Compares words in context; without it, spans are aligned by the lexicon alone.
+    `similarity`: compares words in context; without it, spans are aligned by the lexicon alone.
 
-    Raises
-    ------
-    AnnotationError
-        If the claim has no words.
+    Raises `AnnotationError` if the claim has no words.
     """
     places = chunk(claim, max_chunks=MAX_STEPS)
     spans = [claim[start:end] for start, end in places]
@@ -163,12 +159,8 @@ def lexical_proof(
 ) -> Proof:
     """Return the proof that words alone suggest, without a label for the evidence.
 
-    Parameters
-    ----------
-    evidence
-        Pairs of title and sentence.
-    lexicon
-        Relates words and spans; the built-in lexicon by default.
+    `evidence`: pairs of title and sentence. `lexicon`: relates words and spans; the built-in
+    lexicon by default.
 
     Raises
     ------
@@ -176,3 +168,112 @@ def lexical_proof(
         If the claim has no words.
     """
     return to_proof(draft_steps(claim, evidence, lexicon or default_lexicon()))
+
+
+# A step is independent if a withheld sentence is more similar to its span by this much.
+_WITHHELD_MARGIN = 0.15
+
+
+def annotate(
+    claim: str,
+    evidence: Sequence[tuple[str, str]],
+    sufficient: bool,
+    refuted: bool | None = None,
+    *,
+    withheld: Sequence[tuple[str, str]] = (),
+    lexicon: SpanLexicon | None = None,
+    similarity: ContextualSimilarity | None = None,
+) -> Proof:
+    """Return a proof that agrees with the label of the evidence.
+
+    - `evidence`: pairs of title and sentence.
+    - `sufficient`: whether the evidence suffices to verify the claim.
+    - `refuted`: whether sufficient evidence refutes the claim, or None if unknown. If it is known,
+      the proof's verdict agrees with it.
+    - `withheld`: gold sentences that were left out to make the evidence insufficient. A claim span
+      that is more similar to them than to the evidence is independent of the evidence.
+    - `lexicon`: relates words and spans; the built-in lexicon by default.
+    - `similarity`: compares words in context by a model's encoder; without it, spans are aligned by
+      the lexicon alone.
+
+    Raises
+    ------
+    AnnotationError
+        If the claim has no words, or if sufficient evidence has nothing to quote.
+    """
+    lexicon = lexicon or default_lexicon()
+    steps = _without_entailment(draft_steps(claim, evidence, lexicon, similarity))
+    if not sufficient:
+        aligner = Aligner(withheld, lexicon, claim, similarity)
+        return to_proof(_insufficient(_without_withheld(claim, steps, aligner)))
+    if any(step.alignment is None for step in steps):
+        raise AnnotationError(f"nothing in the evidence can be quoted for claim {claim!r}")
+    return to_proof(_sufficient(steps, refuted))
+
+
+def _without_entailment(steps: list[DraftStep]) -> list[DraftStep]:
+    """Make steps of forward and reverse entailment independent: they decide nothing (3.2)."""
+    for at, step in enumerate(steps):
+        if step.operator not in SUFFICIENCY_OPERATORS:
+            steps = _with_operator(steps, at, NatOp.INDEPENDENCE)
+    return steps
+
+
+def _without_withheld(claim: str, steps: list[DraftStep], withheld: Aligner) -> list[DraftStep]:
+    spans = locate_spans(claim, (step.claim for step in steps))
+    for at, (step, (start, _)) in enumerate(zip(steps, spans, strict=True)):
+        alignment = withheld.align(step.claim, start=start)
+        if alignment is not None and alignment.similarity > step.similarity + _WITHHELD_MARGIN:
+            steps = _with_operator(steps, at, NatOp.INDEPENDENCE)
+    return steps
+
+
+def _insufficient(steps: list[DraftStep]) -> list[DraftStep]:
+    """Make the least similar step independent if no step is."""
+    if any(step.operator is NatOp.INDEPENDENCE for step in steps):
+        return steps
+    at = _least_similar(steps, range(len(steps)))
+    return _with_operator(steps, at, NatOp.INDEPENDENCE, unquoted=True)
+
+
+def _sufficient(steps: list[DraftStep], refuted: bool | None) -> list[DraftStep]:
+    independent = [i for i, s in enumerate(steps) if s.operator is NatOp.INDEPENDENCE]
+    for at in independent:
+        steps = _with_operator(steps, at, NatOp.EQUIVALENCE)
+    if refuted is None:
+        return steps
+    expected = Verdict.REFUTES if refuted else Verdict.SUPPORTS
+    if verdict(step.operator for step in steps) is expected:
+        return steps
+    refuting = [i for i, s in enumerate(steps) if s.operator is not NatOp.EQUIVALENCE]
+    kept = None
+    if refuted:
+        # Exactly one refuting step: two negations would support the claim, and two alternations
+        # decide nothing.
+        kept = _least_similar(steps, refuting or independent or range(len(steps)))
+        if kept not in refuting:
+            steps = _with_operator(steps, kept, _refuting_operator(steps[kept].claim))
+    for at in refuting:
+        if at != kept:
+            steps = _with_operator(steps, at, NatOp.EQUIVALENCE)
+    return steps
+
+
+def _refuting_operator(span: str) -> NatOp:
+    """Return alternation for a span with a name or value, which has alternatives, else negation."""
+    has_alternatives = any(
+        word.is_content and (span[word.start].isupper() or value(word.norm))
+        for word in split_words(span)
+    )
+    return NatOp.ALTERNATION if has_alternatives else NatOp.NEGATION
+
+
+def _least_similar(steps: Sequence[DraftStep], among: Sequence[int]) -> int:
+    return min(among, key=lambda at: steps[at].similarity)
+
+
+def _with_operator(
+    steps: Sequence[DraftStep], at: int, operator: NatOp, unquoted: bool = False
+) -> list[DraftStep]:
+    changed = replace(steps[at], operator=operator, unquoted=unquoted)
+    return [changed if i == at else step for i, step in enumerate(steps)]

@@ -15,10 +15,9 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from proofs.lexicons.lexicon import Phrases, SpanLexicon
-from proofs.lexicons.quantifiers import QUANTIFIER_WORDS, Quantifier, amount, quantifier
-from proofs.lexicons.values import value
+from proofs.lexicons.values import QUANTIFIER_WORDS, Quantifier, amount, quantifier, value
 from proofs.logic.operators import NatOp
-from proofs.logic.quotable_spans import QuotableText, quotable_texts
+from proofs.logic.proof import QuotableText, quotable_texts
 from proofs.logic.words import NEGATIONS, Word, split_words, word_list
 
 if TYPE_CHECKING:  # it needs torch, which lexical alignment does not
@@ -43,12 +42,8 @@ def is_quantified(norms: Sequence[str]) -> bool:
 def widen_to_operator(text: QuotableText, first: int, last: int, quantified: bool) -> int:
     """Return the first word of a quotation widened to the negation or quantifier before it.
 
-    Parameters
-    ----------
-    first, last
-        The words of the quotation. The widened quotation may be quoted, too.
-    quantified
-        Whether to widen it to quantifiers as well as negations.
+    `first`, `last`: the words of the quotation. The widened quotation may be quoted, too.
+    `quantified`: whether to widen it to quantifiers as well as negations.
     """
     begin = first
     for at in range(first - 1, -1, -1):
@@ -112,12 +107,8 @@ class Alignment:
 class Aligner:
     """Aligns claim spans with spans of the evidence.
 
-    Parameters
-    ----------
-    claim
-        The claim whose spans are aligned; needed for `similarity` only.
-    similarity
-        Compares words in context. Without it, only words that the lexicon relates are similar.
+    `claim`: the claim whose spans are aligned; needed for `similarity` only. `similarity`: compares
+    words in context. Without it, only words that the lexicon relates are similar.
     """
 
     def __init__(
@@ -142,18 +133,12 @@ class Aligner:
     ) -> Alignment | None:
         """Return the evidence span that is most similar to a claim span.
 
-        Parameters
-        ----------
-        preferred_title
-            The title to prefer among spans of nearly equal similarity: that of the previous step.
-        start
-            The character of the claim at which the span begins; needed for contextual similarity.
+        `preferred_title`: the title to prefer among spans of nearly equal similarity: that of the
+        previous step. `start`: the character of the claim at which the span begins; needed for
+        contextual similarity.
 
-        Returns
-        -------
-        Alignment or None
-            If no word is similar, the first quotable words of the evidence with similarity 0. None
-            if nothing can be quoted, or if the span has more than `MAX_SPAN_WORDS` words.
+        Without similar words, the first quotable words of the evidence are found, with similarity
+        0; None if nothing can be quoted, or if the span has more than `MAX_SPAN_WORDS` words.
         """
         words = [word for word in split_words(span) if word.norm]
         if len(words) > MAX_SPAN_WORDS:
@@ -243,10 +228,7 @@ def lexical_similarities(
 
     Two related phrases, or a phrase and a related word, make all of their words similar.
 
-    Returns
-    -------
-    list of list of float
-        Of shape (words of the evidence, words of the claim span).
+    The result has the shape (words of the evidence, words of the claim span).
     """
     matrix = [[_similarity(lexicon, word, other) for word in claim] for other in evidence]
     claimed = lexicon.phrases.find([word.norm for word in claim])

@@ -22,23 +22,13 @@ class ScoredProof(NamedTuple):
 
 
 class CoveringProof(NamedTuple):
-    """The best proof whose steps all quote the evidence, as far as they can.
+    """The best proof whose steps all quote the evidence, as far as they can."""
 
-    Attributes
-    ----------
-    proof
-        The proof. Its operators are the most probable ones.
-    independent
-        For each step, the probability of the operator ``#`` among the allowed ones.
-    unquoted
-        For each step, the probability that it quotes nothing.
-    quoted
-        For each step, the mean natural log probability of the tokens of its quotation.
-    """
-
-    proof: Proof
+    proof: Proof  # the proof. Its operators are the most probable ones.
+    # for each step, the probability of the operator ``#`` among the allowed ones
     independent: tuple[float, ...]
-    unquoted: tuple[float, ...]
+    unquoted: tuple[float, ...]  # for each step, the probability that it quotes nothing
+    # for each step, the mean natural log probability of the tokens of its quotation
     quoted: tuple[float, ...]
 
 
@@ -95,10 +85,7 @@ class ProofGenerator:
     ) -> list[list[ScoredProof]]:
         """Return up to `beam_size` proofs for each claim, best first.
 
-        Returns
-        -------
-        list of list of ScoredProof
-            Empty for a claim that has no words or does not fit into the model's decoder.
+        There is none for a claim that has no words or does not fit into the model's decoder.
         """
         proofs: list[list[ScoredProof]] = [[] for _ in claims]
         for batch in self._batches(claims, evidence, quote_always=False):
@@ -118,10 +105,7 @@ class ProofGenerator:
         costs probability. What the model says of the steps of a covering proof shows better whether
         the evidence covers the claim.
 
-        Returns
-        -------
-        list
-            None for a claim that has no words or does not fit into the model's decoder.
+        It is None for a claim that has no words or does not fit into the model's decoder.
         """
         proofs: list[CoveringProof | None] = [None for _ in claims]
         for batch in self._batches(claims, evidence, quote_always=True):

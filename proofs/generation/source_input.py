@@ -34,10 +34,7 @@ def encode_claim(
 ) -> tuple[list[int], bool]:
     """Encode ``<s> [task] [hop] claim </s>``.
 
-    Parameters
-    ----------
-    hop
-        The number of identifiers that the output has before its title; None for other tasks.
+    `hop`: the number of identifiers that the output has before its title; None for other tasks.
     """
     head = tokens.input_head
     task_token = tokens.task(task)
@@ -77,10 +74,7 @@ def encode_source(
     If not everything fits, the claim may take half of the input and the sentences share the rest:
     long sentences are cut to the same length, short ones stay whole.
 
-    Parameters
-    ----------
-    hop
-        The number of identifiers that the output has before its title; None for other tasks.
+    `hop`: the number of identifiers that the output has before its title; None for other tasks.
     """
     claim_length = max_length if not evidence else max_length // 2
     ids, truncated = encode_claim(tokens, task, claim, claim_length, hop)

@@ -76,10 +76,7 @@ class FeatureExtractor:
     def extract(self, claim: str, evidence: Sequence[tuple[str, str]]) -> ProofFeatures:
         """Return the features of a claim and its evidence, pairs of title and sentence.
 
-        Raises
-        ------
-        AnnotationError
-            If the claim has no words.
+        Raises `AnnotationError` if the claim has no words.
         """
         drafts = draft_steps(claim, evidence, self._lexicon)
         links = DocumentLinks.find(claim, evidence)
@@ -171,10 +168,8 @@ class Weights:
     def read(cls, path: Path) -> Weights:
         """Read a file of weights.
 
-        Raises
-        ------
-        ValueError
-            If a field is missing, unknown or not a number, with the file and the field.
+        Raises `ValueError` if a field is missing, unknown or not a number, with the file and the
+        field.
         """
         record = read_weights(path, ("units", "threshold"))
         units = read_units(path, record["units"], FEATURES)

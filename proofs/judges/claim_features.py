@@ -229,10 +229,7 @@ def claim_features(
 ) -> tuple[float, ...]:
     """Return the values of `CLAIM_FEATURES`.
 
-    Parameters
-    ----------
-    steps
-        The drafted steps of the claim's proof; at least one.
+    `steps`: the drafted steps of the claim's proof; at least one.
     """
     values = {
         **_wording_features(claim, links, steps),

@@ -20,10 +20,7 @@ _REMEDY = "fit it anew"
 def read_weights(path: Path, names: Sequence[str]) -> dict[str, Any]:
     """Read a file of weights: a JSON object with exactly the given fields.
 
-    Raises
-    ------
-    ValueError
-        If it is something else, with the file and the field.
+    Raises `ValueError` if it is something else, with the file and the field.
     """
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
@@ -35,15 +32,9 @@ def read_weights(path: Path, names: Sequence[str]) -> dict[str, Any]:
 def fields(path: Path, where: str, record: Any, names: Sequence[str]) -> dict[str, Any]:
     """Check that a part of a file is an object with exactly the given fields, and return it.
 
-    Parameters
-    ----------
-    where
-        The field that contains the part; empty for the whole file.
+    `where`: the field that contains the part; empty for the whole file.
 
-    Raises
-    ------
-    ValueError
-        If it is something else, with the file and the field.
+    Raises `ValueError` if it is something else, with the file and the field.
     """
     if not isinstance(record, dict):
         raise bad_field(path, where, "expected an object")
@@ -99,10 +90,8 @@ class LinearScore:
     def parse(cls, path: Path, where: str, record: Any, names: Sequence[str]) -> LinearScore:
         """Return the score in the field `where` of a file, with a weight for each of `names`.
 
-        Raises
-        ------
-        ValueError
-            If a field is missing, unknown or not a number, with the file and the field.
+        Raises `ValueError` if a field is missing, unknown or not a number, with the file and the
+        field.
         """
         values = fields(path, where, record, ("bias", "weights"))
         return cls(
@@ -144,10 +133,7 @@ class HiddenUnit:
 def network_score(units: Sequence[HiddenUnit], features: Mapping[str, float]) -> float:
     """Return the output of a network, the sum of its units, for the given features.
 
-    Raises
-    ------
-    KeyError
-        If a unit lacks the weight of a feature.
+    Raises `KeyError` if a unit lacks the weight of a feature.
     """
     total = 0.0
     for unit in units:
@@ -161,17 +147,10 @@ def read_units(
 ) -> tuple[HiddenUnit, ...]:
     """Read the units of a network from the field ``units`` of a file of weights.
 
-    Parameters
-    ----------
-    names
-        The features, each of which needs a weight in every unit.
-    optional
-        Those of them whose weight is 0 where it is missing.
+    `names`: the features, each of which needs a weight in every unit. `optional`: those of them
+    whose weight is 0 where it is missing.
 
-    Raises
-    ------
-    ValueError
-        If a field is missing, unknown or not a number, with the file and the field.
+    Raises `ValueError` if a field is missing, unknown or not a number, with the file and the field.
     """
     if not isinstance(record, list) or not record:
         raise bad_field(path, "units", "expected a list of units")

@@ -1,10 +1,11 @@
-"""The judge `generated`: proofs written by a trained model (paper, section 3.2).
+"""The judges that run the trained model: `generated` reads its proofs, `classifier` its states.
 
-In the paper, the most probable proof decides. Empty quotations win in it, since every token of a
-quotation costs probability. A fitted checkpoint decides otherwise: the model writes a proof whose
-steps all quote the evidence (`proofs.generation.generator.CoveringProof`), and a logistic
-regression over the probabilities of its steps says whether the evidence is sufficient. The fit
-belongs to the checkpoint, which holds it in the file `STEP_DECISION`.
+In the paper (section 3.2), the most probable proof decides. Empty quotations win in it, since every
+token of a quotation costs probability. A fitted checkpoint decides otherwise: the model writes a
+proof whose steps all quote the evidence (`proofs.generation.generator.CoveringProof`), and a
+logistic regression over the probabilities of its steps says whether the evidence is sufficient. The
+fit belongs to the checkpoint, which holds it in the file `STEP_DECISION`. The paper's baseline
+without a proof is a linear classifier on encoder states.
 """
 
 from __future__ import annotations
@@ -14,7 +15,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import torch
+
+from proofs.drafting.contextual_similarity import encode_batches
 from proofs.generation.generator import CoveringProof, ProofGenerator
+from proofs.generation.source_input import encode_source
 from proofs.judges.fitted_weights import (
     LinearScore,
     bad_field,
@@ -26,6 +31,7 @@ from proofs.judges.fitted_weights import (
 from proofs.judges.judgement import Evidence, Judgement, uncovered
 from proofs.logic.operators import NatOp
 from proofs.logic.proof import Proof, ProofStep
+from trie import SafeTokenizer, Seq2Seq
 
 #: Name of the file in a checkpoint.
 STEP_DECISION = "step_decision.json"
@@ -51,10 +57,8 @@ class StepDecision:
     def read(cls, path: Path) -> StepDecision:
         """Read a file that `to_json` wrote.
 
-        Raises
-        ------
-        ValueError
-            If a field is missing, unknown or not a number, with the file and the field.
+        Raises `ValueError` if a field is missing, unknown or not a number, with the file and the
+        field.
         """
         record = read_weights(path, ("log_odds", "threshold"))
         threshold = number(path, "threshold", record["threshold"])
@@ -157,3 +161,67 @@ class GeneratedProofJudge:
     def _judgement(self, proof: Proof) -> Judgement:
         is_partial = self._generator.stop_at_independence and not proof.sufficient
         return Judgement(proof.sufficient, None if is_partial else proof)
+
+
+class ClassifierJudge:
+    """Judges by a linear head on the encoder's states, without a proof.
+
+    Parameters
+    ----------
+    model
+        A seq2seq model, whose encoder is used.
+    weight, bias
+        The head: tensors of shape (2 * width,) and (). Evidence is sufficient if the logit is
+        positive.
+
+    Attributes
+    ----------
+    max_evidence
+        Most sentences of evidence that the tokenizer has identifiers for.
+    """
+
+    def __init__(
+        self, model: Seq2Seq, tokens: SafeTokenizer, weight: torch.Tensor, bias: torch.Tensor
+    ) -> None:
+        self._model, self._tokens = model, tokens
+        self.max_evidence = tokens.max_identifiers
+        self._weight, self._bias = weight.float().cpu(), bias.float().cpu()
+
+    def judge(self, claims: Sequence[str], evidence: Sequence[Evidence]) -> list[Judgement]:
+        """Return a judgement without a proof for each claim."""
+        sufficient = [False for _ in zip(claims, evidence, strict=True)]
+        scored = [at for at, texts in enumerate(evidence) if texts and claims[at].split()]
+        if not scored:
+            return [Judgement(False, None) for _ in sufficient]
+        states = pooled_states(
+            self._model,
+            self._tokens,
+            [claims[at] for at in scored],
+            [evidence[at] for at in scored],
+        )
+        logits = (states @ self._weight + self._bias).tolist()
+        for at, logit in zip(scored, logits, strict=True):
+            sufficient[at] = logit > 0
+        return [Judgement(decision, None) for decision in sufficient]
+
+
+def pooled_states(
+    model: Seq2Seq, tokens: SafeTokenizer, claims: Sequence[str], evidence: Sequence[Evidence]
+) -> torch.Tensor:
+    """Return the mean and the first encoder state of each claim with its evidence.
+
+    `model`: a seq2seq model. `claims`: the claims; at least one.
+
+    The result is float32, (claims, 2 * width), on the CPU.
+    """
+    inputs = [
+        encode_source(tokens, "prove", claim, texts, model.max_source).ids
+        for claim, texts in zip(claims, evidence, strict=True)
+    ]
+    rows: dict[int, torch.Tensor] = {}
+    for positions, hidden, mask in encode_batches(model, inputs):
+        weights = mask.unsqueeze(-1)
+        mean = (hidden.float() * weights).sum(1) / weights.sum(1)
+        pooled = torch.cat([mean, hidden[:, 0].float()], dim=-1).cpu()
+        rows.update(zip(positions, pooled, strict=True))
+    return torch.stack([rows[at] for at in range(len(inputs))])

@@ -1,4 +1,4 @@
-"""The judgement of a sufficiency judge: what follows from three probabilities.
+"""The judgement of a sufficiency judge, the decision on probabilities, and the basic judges.
 
 A verifier gives the probabilities that evidence supports a claim, that it refutes it, and that it
 is not enough. `decide` is the only place where a decision is made of them; whether the evidence is
@@ -8,6 +8,10 @@ There is one decision because two would contradict each other: evidence is suffi
 there is a verdict other than NOT ENOUGH INFO. Such a verdict is always the most probable of the
 three. A threshold above 0.5 can force NOT ENOUGH INFO where another verdict is more probable, which
 `Judgement.outweighed` names; with a threshold of at most 0.5, the most probable one always wins.
+
+Every judge has the method ``judge``, which takes a batch of claims with their evidence. Without
+evidence, every judge decides that it is insufficient and runs no model. The basic ones (paper,
+table 6) are the two trivial ones, and lexical proofs.
 """
 
 from __future__ import annotations
@@ -16,6 +20,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from proofs.drafting.drafts import lexical_proof
+from proofs.lexicons.lexicon import SpanLexicon, default_lexicon
 from proofs.logic.operators import NatOp, Verdict
 from proofs.logic.proof import Proof, ProofStep
 from proofs.logic.words import STOP_WORDS, split_words, word_list
@@ -154,12 +160,8 @@ class Judgement:
     def located(self, claim: str, evidence: Evidence, numbers: Sequence[int] = ()) -> Judgement:
         """Return the judgement with the places of all spans (see `Proof.located`).
 
-        Parameters
-        ----------
-        evidence
-            The pairs of title and sentence that were judged.
-        numbers
-            For each sentence, its number in its document, in place of that in `evidence`.
+        `evidence`: the pairs of title and sentence that were judged. `numbers`: for each sentence,
+        its number in its document, in place of that in `evidence`.
         """
         proof, conflict = self.proof, self.conflict
         if proof is not None:
@@ -200,3 +202,42 @@ def form_warning(text: str) -> str | None:
     if is_name and not says_something:
         return "This is a name, which states nothing; write a whole sentence."
     return None
+
+
+class NeverSufficient:
+    """Judges all evidence insufficient, so that retrieval runs its full number of hops."""
+
+    def judge(self, claims: Sequence[str], evidence: Sequence[Evidence]) -> list[Judgement]:
+        """Return an insufficient judgement without a proof for each claim."""
+        return [Judgement(False, None) for _ in zip(claims, evidence, strict=True)]
+
+
+class AlwaysSufficient:
+    """Judges any evidence sufficient, so that retrieval stops after the fewest hops."""
+
+    def judge(self, claims: Sequence[str], evidence: Sequence[Evidence]) -> list[Judgement]:
+        """Return a judgement without a proof for each claim, sufficient if there is evidence."""
+        return [Judgement(bool(texts), None) for _, texts in zip(claims, evidence, strict=True)]
+
+
+class LexicalJudge:
+    """Judges by the proof that chunks, alignment and a lexicon suggest, without a model.
+
+    Parameters
+    ----------
+    lexicon
+        Relates words and spans; the built-in lexicon by default.
+    """
+
+    def __init__(self, lexicon: SpanLexicon | None = None) -> None:
+        self._lexicon = lexicon or default_lexicon()
+
+    def judge(self, claims: Sequence[str], evidence: Sequence[Evidence]) -> list[Judgement]:
+        """Return the lexical proof of each claim and the decision that follows from it."""
+        return [self._judge(c, texts) for c, texts in zip(claims, evidence, strict=True)]
+
+    def _judge(self, claim: str, evidence: Evidence) -> Judgement:
+        if not claim.split() or not evidence:
+            return uncovered(claim)
+        proof = lexical_proof(claim, evidence, lexicon=self._lexicon)
+        return Judgement(proof.sufficient, proof)

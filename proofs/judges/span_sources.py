@@ -5,12 +5,14 @@ followed: sentences are chosen for all spans together, as the best path through 
 to another document costs nothing if the span names it, little if the sentence before names it and
 the claim does not (a bridge: "whose director" is quoted as "directed by Ada Quill", and what comes
 after from the document of Ada Quill), and much if nothing leads there.
+
+Phrases of the sentences are what may be quoted; of a refuted claim, one phrase denies a span.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -19,11 +21,22 @@ import numpy as np
 from proofs.drafting.chunking import chunk
 from proofs.drafting.span_alignment import Aligner
 from proofs.lexicons.lexicon import SpanLexicon
-from proofs.lexicons.values import MONTHS, ORDINAL, YEAR
+from proofs.lexicons.values import MONTHS, ORDINAL, ORDINALS, SCALES, SMALL, TENS, YEAR
+from proofs.logic.operators import REFUTING_OPERATORS, NatOp
 from proofs.logic.proof import MAX_EVIDENCE_WORDS, MAX_STEPS
-from proofs.logic.quotation import Quotation, find_quotation
-from proofs.logic.words import NEGATIONS, Word, has_content, split_words, word_list, word_spans
-from proofs.verifier.reading import NEUTRAL, Reading
+from proofs.logic.words import (
+    NEGATIONS,
+    Quotation,
+    Word,
+    find_quotation,
+    has_content,
+    is_content,
+    split_words,
+    stems,
+    word_list,
+    word_spans,
+)
+from proofs.verifier.reading import LABELS, NEUTRAL, Comparison, Reading
 
 _QUALIFIER = re.compile(r"\s\([^()]*\)$")
 _CONNECTORS = word_list("of the de van von la du di")
@@ -316,4 +329,221 @@ def _is_of_date(norm: str) -> bool:
         or bool(YEAR.fullmatch(norm))
         or bool(_DAY.fullmatch(norm))
         or bool(ORDINAL.fullmatch(norm))
+    )
+
+
+# What joins a phrase to the words before it.
+_LEADING_CONJUNCTION = re.compile(r"^(?:and|but|or|while)\s", re.IGNORECASE)
+_DECIDING = word_list(
+    "before after more less most least above below over under all some few until same other"
+)
+_NUMBERS = SMALL.keys() | TENS.keys() | SCALES.keys() | ORDINALS.keys()
+_DATES = word_list("date day year month century decade birthday time")
+_PLACES = word_list(
+    "city town village place country state county region district capital birthplace province"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """Which kinds of answers a phrase gives."""
+
+    date: bool
+    number: bool
+    name: bool
+
+    @classmethod
+    def of(cls, text: str) -> Kind:
+        """Return the kinds of the values and names of a text, or of nouns that stand for them."""
+        words = [word for word in split_words(text) if word.is_content]
+        norms = {word.norm for word in words}
+        date = any(norm in MONTHS or YEAR.fullmatch(norm) for norm in norms)
+        return cls(
+            date or not norms.isdisjoint(_DATES),
+            not date and any(norm in _NUMBERS or norm[:1].isdigit() for norm in norms),
+            not norms.isdisjoint(_PLACES)
+            or any(text[word.start].isupper() and word.norm not in MONTHS for word in words),
+        )
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it gives none."""
+        return not (self.date or self.number or self.name)
+
+
+def phrases(text: str, number: int, title: str) -> list[Quote]:
+    """Return the phrases of a sentence, in order.
+
+    `number`: the number of the sentence in the evidence.
+    """
+    found = []
+    for begin, end in chunk(text):
+        joining = _LEADING_CONJUNCTION.match(text[begin:end])
+        begin += joining.end() if joining else 0
+        words = [word for word in split_words(text[begin:end]) if word.norm]
+        if words:
+            start, stop = tidied(text, begin + words[0].start, begin + words[-1].end)
+            if is_quotable(text[start:stop]):
+                found.append(Quote(text[start:stop], Quotation(title, number, start, stop), 1.0))
+    return found
+
+
+def spanning(text: str, quotes: Sequence[Quote]) -> Quote | None:
+    """Return the words of a sentence from the first to the last of its quotations, if not long."""
+    begin = min(quote.place.start for quote in quotes)
+    end = max(quote.place.end for quote in quotes)
+    if not is_quotable(text[begin:end]):
+        return None
+    return Quote(text[begin:end], replace(quotes[0].place, start=begin, end=end), 1.0)
+
+
+def overlap(one: Quotation, other: Quotation) -> bool:
+    """Return whether two quotations have a character in common."""
+    same = (one.sentence_id, one.in_title) == (other.sentence_id, other.in_title)
+    return same and one.start < other.end and other.start < one.end
+
+
+def overlaps(one: Quotation, others: Iterable[Quotation]) -> bool:
+    """Return whether a quotation has a character in common with one of several."""
+    return any(overlap(one, other) for other in others)
+
+
+def is_negated(text: str) -> bool:
+    """Return whether a text has a negation."""
+    return any(word.norm in NEGATIONS for word in split_words(text))
+
+
+def content_stems(text: str) -> set[str]:
+    """Return the stems of the content words of a text."""
+    return {
+        stem for word in split_words(text) if is_content(word.norm) for stem in stems(word.norm)
+    }
+
+
+def deciding_stems(text: str) -> set[str]:
+    """Return the stems of the content words of a text, and stop words that decide what it says."""
+    return content_stems(text) | {word.norm for word in split_words(text) if word.norm in _DECIDING}
+
+
+def shared_words(claim: str, sentence: tuple[str, str]) -> float:
+    """Return the share of a claim's content words that a sentence has, with its title."""
+    words = content_stems(claim)
+    return len(words & content_stems(" ".join(sentence))) / max(len(words), 1)
+
+
+def first_word(text: str) -> str:
+    """Return the first word of a text that has words, in lower case."""
+    return text.split()[0].lower()
+
+
+_CONTRADICTION = LABELS.index("contradiction")
+# Stop words of which a claim and evidence about the same cannot both be right.
+_OPPOSITES = (
+    *(("before", "after"), ("more", "less"), ("most", "least"), ("above", "below")),
+    *(("over", "under"), ("all", "some"), ("all", "few"), ("until", "after"), ("same", "other")),
+)
+
+
+def find_opposition(
+    sources: SpanSources, operators: Sequence[NatOp], labels: np.ndarray, reading: Reading
+) -> tuple[int, Quote | None]:
+    """Return the span that the evidence denies and the words against it; None without any.
+
+    Values that exact reasoning has compared come first. Otherwise spans and phrases are chosen
+    together: a span that the verifier takes for denied, in a sentence that denies the claim, and a
+    phrase of the same kind that stands after the same words.
+
+    `operators`: how each span relates to its quotation by words alone. `labels`: what the verifier
+    says of each span, (spans, 3).
+    """
+    for comparison in reading.comparisons:
+        span, quote = _span_at(sources, comparison.claimed), _compared(sources, comparison)
+        if span is not None and quote is not None:
+            return span, quote
+    denials = reading.sentences[:, _CONTRADICTION]
+    denials = denials / (denials.max() or 1.0)
+    best, refuted = None, int(np.argmax(labels[:, _CONTRADICTION]))
+    highest = (False, -np.inf)
+    for number, (title, text) in enumerate(sources.evidence):
+        shared = shared_words(sources.claim, (title, text))
+        previous = ""
+        for phrase in phrases(text, number, title):
+            for span in range(len(sources.spans)):
+                own = _opposes(sources, span, phrase, previous)
+                if own is None:
+                    continue
+                score = own + 1.5 * denials[number] + 1.5 * shared
+                score += 1.5 * labels[span, _CONTRADICTION]
+                score -= 1.0 * (operators[span] is NatOp.EQUIVALENCE)
+                # What another document says of its own subject denies nothing of this one.
+                ranked = _is_near(sources, span, title), score
+                if ranked > highest:
+                    best, refuted, highest = phrase, span, ranked
+            previous = phrase.text
+    if best is None:
+        best = sources.offers[refuted][int(np.argmax(denials))]
+    return refuted, best
+
+
+def _compared(sources: SpanSources, comparison: Comparison) -> Quote | None:
+    """Return the words that exact reasoning has compared, with their preposition if it can be."""
+    number, stated = comparison.sentence, comparison.stated
+    title, text = sources.evidence[number]
+    start = text.find(stated)
+    if start < 0 or not is_quotable(stated):
+        return None
+    place = Quotation(title, number, start, start + len(stated))
+    whole = (phrase for phrase in phrases(text, number, title) if overlaps(place, [phrase.place]))
+    same = (phrase for phrase in whole if content_stems(phrase.text) == content_stems(stated))
+    return next(same, Quote(stated, place, 1.0))
+
+
+def _is_near(sources: SpanSources, span: int, title: str) -> bool:
+    """Return whether a document is that of a span, or one that the sentence of the span names."""
+    numbers = (sources.path[span], sources.path[max(span - 1, 0)])
+    return any(
+        sources.evidence[number][0] == title or title in sources.mentions[number]
+        for number in numbers
+    )
+
+
+def _span_at(sources: SpanSources, words: str) -> int | None:
+    place = sources.claim.find(words)
+    within = [n for n, (begin, _) in enumerate(sources.spans) if begin < place + len(words)]
+    return within[-1] if place >= 0 and within else None
+
+
+def _opposes(sources: SpanSources, span: int, phrase: Quote, previous: str) -> float | None:
+    """Return how well a phrase stands where a span of the claim does, before the verifier.
+
+    None if it cannot stand against it: it says the same, or names what the sentence is about.
+    """
+    text, before = sources.texts[span], sources.texts[span - 1] if span else ""
+    claimed, stated = deciding_stems(text), deciding_stems(phrase.text)
+    negated = is_negated(text) != is_negated(phrase.text)
+    if not stated or (stated <= deciding_stems(phrase.place.title) and not negated):
+        return None
+    if claimed <= stated and not negated:
+        return None
+    named = sources.mentions[phrase.place.sentence_id].values()
+    leads_on = any(start < phrase.place.end and phrase.place.start < end for start, end in named)
+    kind, other_kind = Kind.of(text), Kind.of(phrase.text)
+    if kind.is_plain:  # a value belongs to the words just before it, a verb to its subject
+        before = sources.claim[: sources.spans[span][0]]
+    follows = bool(content_stems(before) & content_stems(previous))
+    opposite = any({one, other} <= claimed ^ stated for one, other in _OPPOSITES)
+    relation = sources.lexicon.relation(text, phrase.text)
+    says_little = len(content_stems(phrase.text)) < 2 and other_kind.is_plain
+    return (
+        2.5 * (relation in REFUTING_OPERATORS or opposite)
+        + 2.0 * (negated and bool(claimed & stated))
+        + (0.4 + 0.6 * follows if kind.is_plain else 1.0 + 2.0 * follows) * (kind == other_kind)
+        + 0.5 * (first_word(text) == first_word(phrase.text))
+        + len(claimed & stated) / max(len(claimed), 1)
+        # The claim says these words itself, if elsewhere.
+        - 1.0 * (stated <= deciding_stems(sources.claim) and not negated)
+        # It names the next document, which says more.
+        - 1.0 * leads_on
+        # A verb alone, after other words than in the claim.
+        - 1.5 * (says_little and not negated and not follows)
     )

@@ -38,23 +38,13 @@ class WordNetError(Exception):
 def install(folders: Iterable[Path], nltk_data: Path) -> Path:
     """Copy WordNet's files from folders into a folder of NLTK data.
 
-    Parameters
-    ----------
-    folders
-        Folders with WordNet's database files in any subfolder. If several have a file, the first
-        one's is copied.
-    nltk_data
-        A folder on NLTK's search path; created if it does not exist.
+    `folders`: folders with WordNet's database files in any subfolder. If several have a file, the
+    first one's is copied. `nltk_data`: a folder on NLTK's search path; created if it does not
+    exist.
 
-    Returns
-    -------
-    Path
-        ``nltk_data/corpora/wordnet``, replaced if it exists.
+    The result is ``nltk_data/corpora/wordnet``, replaced if it exists.
 
-    Raises
-    ------
-    WordNetError
-        If a file is in none of the folders.
+    Raises `WordNetError` if a file is in none of the folders.
     """
     paths: dict[str, Path] = {}
     for folder in folders:

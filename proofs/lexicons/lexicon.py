@@ -3,32 +3,121 @@
 Word lists and WordNet implement one interface, `WordLexicon`, which relates pairs of words; a
 `SpanLexicon` combines the relations of words into one of spans. Equality, values (numbers, dates,
 ordinals, nationalities), quantifiers and negations are built in.
+
+WordNet is read through NLTK if both are installed; nothing is downloaded.
 """
 
 from __future__ import annotations
 
+import logging
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import chain
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from threading import Lock
+from typing import Any, Protocol, runtime_checkable
 
-from proofs.lexicons import quantifiers
-from proofs.lexicons.quantifiers import Amounts, Share
-from proofs.lexicons.values import excludes, is_year_of, merge_values, same_value, value
-from proofs.lexicons.wordnet import open_wordnet
+from proofs.lexicons.values import (
+    Amounts,
+    Share,
+    amount,
+    excludes,
+    is_year_of,
+    merge_values,
+    quantifier,
+    relation,
+    same_value,
+    value,
+)
 from proofs.logic.operators import NatOp, compose
 from proofs.logic.words import NEGATIONS, is_content, normalise, split_words, stems, word_list
+
+logger = logging.getLogger(__name__)
+
+# How many of a word's most frequent senses to compare, for each part of speech. With more, almost
+# any two words have related senses.
+SENSES = 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    senses: frozenset[str]
+    ancestors: frozenset[str]
+    antonyms: frozenset[str]
+
+
+class WordNetLexicon:
+    """Synonyms, antonyms and hypernyms of WordNet.
+
+    A shared sense is equivalence and an antonym is negation. Evidence with a hyponym of the claim's
+    word entails it, and vice versa. Co-hyponyms, children of one parent, do not exclude each other:
+    often both are true ("singer", "actor").
+    """
+
+    def __init__(self, reader: Any) -> None:
+        self._reader = reader
+        self._entry = lru_cache(maxsize=50_000)(self._look_up)
+        self._lock = Lock()  # NLTK's reader seeks in files that all threads share
+
+    def word_relation(self, claim: str, evidence: str) -> NatOp | None:
+        """Return the relation of two normalised words, or None if WordNet has none."""
+        claimed, stated = self._entry(claim), self._entry(evidence)
+        if claimed is None or stated is None:
+            return None
+        if claimed.senses & stated.senses:
+            return NatOp.EQUIVALENCE
+        if claimed.antonyms & stated.senses or stated.antonyms & claimed.senses:
+            return NatOp.NEGATION
+        forward = bool(claimed.senses & stated.ancestors)
+        reverse = bool(stated.senses & claimed.ancestors)
+        if forward == reverse:
+            return None
+        return NatOp.FORWARD if forward else NatOp.REVERSE
+
+    def _look_up(self, word: str) -> _Entry | None:
+        with self._lock:
+            return self._read(word)
+
+    def _read(self, word: str) -> _Entry | None:
+        synsets = [s for part in "nvar" for s in self._reader.synsets(word, part)[:SENSES]]
+        if not synsets:
+            return None
+        ancestors = [a for s in synsets for a in s.closure(_hypernyms)]
+        antonyms = [a for s in synsets for lemma in s.lemmas() for a in lemma.antonyms()]
+        return _Entry(
+            frozenset(s.name() for s in synsets),
+            frozenset(s.name() for s in ancestors),
+            frozenset(lemma.synset().name() for lemma in antonyms),
+        )
+
+
+def _hypernyms(synset: Any) -> list[Any]:
+    return [*synset.hypernyms(), *synset.instance_hypernyms()]
+
+
+@lru_cache(maxsize=1)
+def open_wordnet() -> WordNetLexicon | None:
+    """Return the WordNet lexicon, or None, with one warning, if its data is absent."""
+    try:
+        from nltk.corpus import wordnet
+
+        wordnet.ensure_loaded()
+    except (LookupError, OSError):
+        logger.warning(
+            "NLTK has no WordNet data: proofs are written without it; "
+            "`python -m proofs.lexicons.install_wordnet` installs it"
+        )
+    else:
+        return WordNetLexicon(wordnet)
+    return None
 
 
 class Phrases:
     """Finds known phrases in a sequence of words.
 
-    Parameters
-    ----------
-    known
-        Phrases of normalised words, separated by single spaces.
+    `known`: phrases of normalised words, separated by single spaces.
     """
 
     def __init__(self, known: Iterable[str]) -> None:
@@ -149,12 +238,12 @@ class SpanLexicon:
         return relation
 
     def _relation(self, claim: Sequence[str], evidence: Sequence[str]) -> NatOp | None:
-        claimed, claim_rest = quantifiers.quantifier(claim)
-        stated, evidence_rest = quantifiers.quantifier(evidence)
+        claimed, claim_rest = quantifier(claim)
+        stated, evidence_rest = quantifier(evidence)
         if isinstance(claimed, Amounts) and stated is None:
-            stated, evidence_rest = quantifiers.amount(evidence)
+            stated, evidence_rest = amount(evidence)
         elif isinstance(stated, Amounts) and claimed is None:
-            claimed, claim_rest = quantifiers.amount(claim)
+            claimed, claim_rest = amount(claim)
         equal_shares = claimed == stated and isinstance(claimed, Share)
         if claimed is None or stated is None or equal_shares:
             return self._content_relation(claim, evidence)
@@ -163,7 +252,7 @@ class SpanLexicon:
             rest = self._content_relation(claim_rest, evidence_rest)
         if claimed == stated:
             return rest
-        return quantifiers.relation(claimed, stated) if rest is NatOp.EQUIVALENCE else None
+        return relation(claimed, stated) if rest is NatOp.EQUIVALENCE else None
 
     def is_contradicted(self, claim_span: str, evidence_span: str) -> bool:
         """Return whether one span negates the other, though `relation` may be unknown.
@@ -243,14 +332,10 @@ class PairLexicon:
     separated by tabs or, in lines without tabs, by spaces. A language prefix such as ``en_`` is
     dropped, and ``_`` stands for a space. Lines that begin with ``#`` are comments. Entries with
     spaces are `phrases`, which span lexicons look up as one word.
-
-    Attributes
-    ----------
-    pairs
-        The words that each first word of a line is paired with.
     """
 
     operator: NatOp
+    # the words that each first word of a line is paired with
     pairs: Mapping[str, frozenset[str]] = field(repr=False)
 
     @classmethod

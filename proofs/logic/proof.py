@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from proofs.logic.operators import NatOp, Verdict, is_sufficient, verdict
-from proofs.logic.quotation import Quotation
 from proofs.logic.wording import cited_steps, proof_table, question, steps_in_words
-from proofs.logic.words import has_content, locate_spans, word_spans
+from proofs.logic.words import Quotation, Word, has_content, locate_spans, split_words, word_spans
 
 T = TypeVar("T", str, int, bool)
 
@@ -210,22 +209,15 @@ class Proof:
     def in_words(self, evidence: Sequence[tuple[str, str]] = ()) -> list[str]:
         """Return one sentence for each step, such as ``"born in 1973" says the same as "..."``.
 
-        Parameters
-        ----------
-        evidence
-            The proof's pairs of title and sentence; without them, no titles are named.
+        `evidence`: the proof's pairs of title and sentence; without them, no titles are named.
         """
         return list(steps_in_words(self.steps, evidence))
 
     def to_html(self, evidence: Sequence[tuple[str, str]] = (), *, styled: bool = True) -> str:
         """Return an HTML table of the steps in words; see `proofs.logic.wording.proof_table`.
 
-        Parameters
-        ----------
-        evidence
-            The proof's pairs of title and sentence; without them no titles are shown.
-        styled
-            Whether to include the style sheet, `proofs.logic.wording.STYLE`.
+        `evidence`: the proof's pairs of title and sentence; without them no titles are shown.
+        `styled`: whether to include the style sheet, `proofs.logic.wording.STYLE`.
         """
         return proof_table(self.steps, evidence, styled)
 
@@ -236,12 +228,8 @@ class Proof:
 
         Places of quotations that are known already are kept.
 
-        Parameters
-        ----------
-        evidence
-            The proof's pairs of title and sentence.
-        numbers
-            For each sentence, its number in its document, in place of that in `evidence`.
+        `evidence`: the proof's pairs of title and sentence. `numbers`: for each sentence, its
+        number in its document, in place of that in `evidence`.
 
         Raises
         ------
@@ -298,10 +286,7 @@ class Proof:
     def validate(self, claim: str, evidence: Sequence[tuple[str, str]]) -> None:
         """Check that the proof covers the claim and quotes the evidence.
 
-        Parameters
-        ----------
-        evidence
-            Pairs of title and sentence.
+        `evidence`: pairs of title and sentence.
 
         Raises
         ------
@@ -416,3 +401,61 @@ def _check_partition(spans: Sequence[str], claim: str) -> None:
         at += len(span)
     if claim[at:].strip():
         raise ProofError(f"the proof ends before the claim does, at character {at}")
+
+
+# Limits for input that is not a sentence; no model reads that far.
+_MAX_CHARACTERS = 8192
+_MAX_WORDS = 512
+_MAX_SPAN_CHARACTERS = 120
+
+
+@dataclass(frozen=True, slots=True)
+class QuotableText:
+    """A title or sentence of the evidence."""
+
+    text: str  # the text, cut at white space if it is too long to be a sentence
+    title: str  # the title of the document that the text belongs to
+    words: tuple[Word, ...]
+
+    @classmethod
+    def from_text(cls, text: str, title: str) -> QuotableText:
+        """Split a text into words, and cut it if it is too long."""
+        if len(text) > _MAX_CHARACTERS:
+            text = text[:_MAX_CHARACTERS]
+            text = text[: max((i for i, c in enumerate(text) if c.isspace()), default=0)]
+        words = split_words(text)
+        if len(words) > _MAX_WORDS:
+            # Do not cut between a word and the punctuation around it.
+            words = [w for w in words if w.index < words[_MAX_WORDS].index]
+            text = text[: words[-1].end] if words else ""
+        return cls(text, title, tuple(words))
+
+    def span_ends(self, first: int) -> Iterator[int]:
+        """Yield every `last` such that words `first` to `last` (inclusive) may be quoted."""
+        begin, has_content = self.words[first], False
+        if not begin.norm:
+            return  # a quotation may end with punctuation, but not begin with it
+        for last in range(first, len(self.words)):
+            word = self.words[last]
+            if (
+                word.index - begin.index >= MAX_EVIDENCE_WORDS
+                or word.end - begin.start > _MAX_SPAN_CHARACTERS
+                or "]" in self.text[word.start : word.end]
+            ):
+                return
+            has_content |= word.is_content
+            if has_content:
+                yield last
+
+    def quote(self, first: int, last: int) -> str:
+        """Return the original text of words `first` to `last` (inclusive)."""
+        return self.text[self.words[first].start : self.words[last].end]
+
+
+def quotable_texts(evidence: Iterable[tuple[str, str]]) -> list[QuotableText]:
+    """Return the distinct texts of the evidence, each title before its document's sentences."""
+    titles: dict[str, str] = {}
+    for title, sentence in evidence:
+        titles.setdefault(title, title)
+        titles.setdefault(sentence, title)
+    return [QuotableText.from_text(text, title) for text, title in titles.items()]

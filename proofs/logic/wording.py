@@ -10,8 +10,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from proofs.logic.operators import REFUTING_OPERATORS, NatOp
-from proofs.logic.quotation import Quotation, find_quotation
-from proofs.logic.words import Word, split_words, word_list
+from proofs.logic.words import Quotation, Word, find_quotation, split_words, word_list
 
 if TYPE_CHECKING:  # it imports this module
     from proofs.logic.proof import ProofStep
@@ -22,10 +21,7 @@ def steps_in_words(
 ) -> Iterator[str]:
     """Yield one sentence for each step of a proof.
 
-    Parameters
-    ----------
-    evidence
-        Pairs of title and sentence; without them, only titles of located steps are named.
+    `evidence`: pairs of title and sentence; without them, only titles of located steps are named.
     """
     for step, place in cited_steps(steps, evidence):
         sentence = f'"{step.claim}" {step.operator.phrase}'
@@ -118,12 +114,9 @@ def proof_table(
 ) -> str:
     """Return the HTML table of the steps of a proof.
 
-    Parameters
-    ----------
-    evidence
-        Pairs of title and sentence. The title of the quoted document is shown beside each span.
-    styled
-        Whether to include the style sheet. A page of many proofs includes `STYLE` once instead.
+    `evidence`: pairs of title and sentence. The title of the quoted document is shown beside each
+    span. `styled`: whether to include the style sheet. A page of many proofs includes `STYLE` once
+    instead.
     """
     rows = []
     for step, place in cited_steps(steps, evidence):

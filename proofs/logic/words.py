@@ -1,10 +1,10 @@
-"""Words of a text with their positions, stop words, negations, normal forms and stems."""
+"""Words of texts: positions, stop words, negations, normal forms, stems; where words are quoted."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -42,22 +42,14 @@ NEGATIONS = word_list(
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word of a text, or a punctuation mark beside one.
+    """A word of a text, or a punctuation mark beside one."""
 
-    Attributes
-    ----------
-    start, end
-        Characters ``[start, end)`` of the text.
-    index
-        The number of the white-space-separated word that this one is part of.
-    norm
-        The word in lower case without accents, possessive ending or outer punctuation; empty for
-        punctuation.
-    """
-
+    # characters ``[start, end)`` of the text
     start: int
     end: int
-    index: int
+    index: int  # the number of the white-space-separated word that this one is part of
+    # the word in lower case without accents, possessive ending or outer punctuation; empty for
+    # punctuation
     norm: str
 
     @property
@@ -80,10 +72,7 @@ def word_spans(text: str) -> list[tuple[int, int]]:
 def locate_spans(text: str, spans: Iterable[str]) -> list[tuple[int, int]]:
     """Return the characters ``[start, end)`` of spans that follow one another in a text.
 
-    Raises
-    ------
-    ValueError
-        If a span does not occur in the text after the previous one.
+    Raises `ValueError` if a span does not occur in the text after the previous one.
     """
     places, end = [], 0
     for span in spans:
@@ -154,3 +143,53 @@ def stems(norm: str) -> frozenset[str]:
 @lru_cache(maxsize=4096)
 def _is_punctuation(char: str) -> bool:
     return unicodedata.category(char).startswith("P")
+
+
+@dataclass(frozen=True, slots=True)
+class Quotation:
+    """The place of quoted words."""
+
+    title: str  # the title of the document, which may be empty
+    # the number of the sentence in its document; of given evidence, in the list of sentences
+    sentence_id: int
+    # characters ``[start, end)`` of the sentence, or of the title
+    start: int
+    end: int
+    # whether the words are those of the title, which the sentence is read with
+    in_title: bool = False
+
+
+def find_quotation(
+    quoted: str, evidence: Sequence[tuple[str, str]], preferred: str | None = None
+) -> Quotation | None:
+    """Return where words stand in evidence, with the number of the sentence in it.
+
+    Whole words come before parts of words ("art" in "started"), then sentences of the document that
+    is preferred, sentences before titles, and the first of several.
+
+    `evidence`: pairs of title and sentence. `preferred`: the title of the document that the step
+    before quotes.
+
+    None if the evidence does not contain the words.
+    """
+    for whole in (True, False):
+        found = [
+            Quotation(title, number, start, start + len(quoted), in_title)
+            for in_title in (False, True)
+            for number, (title, text) in enumerate(evidence)
+            if (start := _find(title if in_title else text, quoted, whole=whole)) >= 0
+        ]
+        if found:
+            return next((one for one in found if one.title == preferred), found[0])
+    return None
+
+
+def _find(text: str, quoted: str, *, whole: bool) -> int:
+    """Return where a text has some words, as whole words if that is asked for; -1 without them."""
+    start = text.find(quoted)
+    while whole and start >= 0:
+        beside = text[max(start - 1, 0) : start] + text[start + len(quoted) :][:1]
+        if not any(character.isalnum() or character == "_" for character in beside):
+            break
+        start = text.find(quoted, start + 1)
+    return start

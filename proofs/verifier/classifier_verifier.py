@@ -3,37 +3,257 @@
 A classifier reads one text against the claim: each sentence alone, and then the evidence as a
 whole. Of evidence that is longer than an input, the whole is what the sentences say that alone say
 most about the claim.
+
+One, two or three outputs are read: the log-odds of support; support and the rest; or entailment,
+neutral and contradiction.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import torch
+from safetensors import SafetensorError
 from tokenizers import Tokenizer
+from torch import Tensor, nn
+from transformers import AutoModelForSequenceClassification, AutoTokenizer, PreTrainedModel
 
-from proofs.verifier.label_scales import Calibration, Scale, read_calibration
 from proofs.verifier.reading import (
     LABELS,
     NEUTRAL,
+    Calibration,
     Reading,
+    Scale,
     Sentence,
     VerifierError,
     encodable,
     evidence_text,
     nothing_known,
+    read_calibration,
     sentence_text,
 )
-from proofs.verifier.sequence_classifier import (
-    SequenceClassifier,
-    classifier_inputs,
-    length_batches,
-    pad_inputs,
-    read_sequence_classifier,
-)
+from trie.model.packed_encoder import pad_batch
+from trie.model.seq2seq import quiet_transformers
+
+_NAMES = {
+    "entailment": (
+        *("entailment", "entail", "entails", "entailed", "support", "supports", "supported"),
+        *("true", "e"),
+    ),
+    "neutral": (
+        *("neutral", "notenoughinfo", "notenoughinformation", "notenough", "nei", "unknown"),
+        *("unverifiable", "insufficient", "noinfo", "n"),
+    ),
+    "contradiction": (
+        *("contradiction", "contradict", "contradicts", "contradictory", "contradicted", "refute"),
+        *("refutes", "refuted", "false", "c"),
+    ),
+}
+# Names that transformers gives to outputs without names: the second of two is the positive one.
+_UNNAMED = ("label_0", "label_1")
+_MEANINGS = {name: label for label, names in _NAMES.items() for name in names}
+
+
+def label_columns(names: Mapping[int, str], where: str) -> tuple[int, ...]:
+    """Return the column of each of `LABELS` in the output of a classifier.
+
+    `names`: the name of each column, as `id2label` of a configuration.
+
+    Raises `ValueError` if the names are not one for each label.
+    """
+    columns: dict[str, int] = {}
+    for column, name in sorted(names.items()):
+        label = _meaning(name)
+        if label is None or label in columns:
+            columns = {}
+            break
+        columns[label] = column
+    if len(columns) != len(LABELS):
+        given = ", ".join(repr(name) for _, name in sorted(names.items()))
+        raise ValueError(
+            f"{where}: field 'id2label': the labels {given} are not one each for "
+            f"{', '.join(LABELS)}; rename them so, or choose another classifier"
+        )
+    return tuple(columns[label] for label in LABELS)
+
+
+def support_columns(names: Mapping[int, str], where: str) -> tuple[int, ...]:
+    """Return the column of support, and that of the rest, of a classifier of one or two outputs.
+
+    A single output is the log-odds of support. Of two outputs, one must be named as entailment is;
+    if both have no names, the second is support.
+
+    `names`, `where`: as in `label_columns`; without names, there are two outputs.
+
+    Raises `ValueError` if the names do not say which output is support.
+    """
+    if len(names) == 1:
+        return (0,)
+    given = [name for _, name in sorted(names.items())] or list(_UNNAMED)
+    if tuple(name.casefold() for name in given) == _UNNAMED:
+        return (1, 0)
+    support = [column for column, name in enumerate(given) if _meaning(name) == "entailment"]
+    if len(given) != 2 or len(support) != 1:
+        listed = ", ".join(map(repr, given))
+        raise ValueError(
+            f"{where}: field 'id2label': of the labels {listed}, none or several say that a text "
+            "supports a claim; rename that one to entailment, or choose another classifier"
+        )
+    return (support[0], 1 - support[0])
+
+
+def _meaning(name: str) -> str | None:
+    return _MEANINGS.get(re.sub(r"[^a-z]", "", name.casefold()))
+
+
+def length_batches(lengths: Sequence[int], max_tokens: int) -> list[list[int]]:
+    """Group inputs of similar length into batches of at most `max_tokens` padded tokens.
+
+    Return the positions of the inputs of each batch, shortest inputs first.
+    """
+    batches: list[list[int]] = []
+    for position in sorted(range(len(lengths)), key=lambda at: lengths[at]):
+        # The inputs are sorted, so this one would be the longest of its batch.
+        if batches and (len(batches[-1]) + 1) * lengths[position] <= max_tokens:
+            batches[-1].append(position)
+        else:
+            batches.append([position])
+    return batches
+
+
+def pad_inputs(
+    ids: Sequence[Sequence[int]], segments: Sequence[Sequence[int]], pad: int
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return token ids, attention mask and segments of inputs, (inputs, longest input)."""
+    padded, mask = pad_batch(ids, pad)
+    padded_segments, _ = pad_batch(segments, 0)
+    return padded, mask, padded_segments
+
+
+def classifier_inputs(
+    ids: Tensor, mask: Tensor, segments: Tensor, has_segments: bool, device: torch.device
+) -> dict[str, Tensor]:
+    """Return the keyword arguments of a Hugging Face classifier, on its device."""
+    inputs = {"input_ids": ids, "attention_mask": mask}
+    if has_segments:
+        inputs["token_type_ids"] = segments
+    return {name: tensor.to(device) for name, tensor in inputs.items()}
+
+
+def padded_positions(rows: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
+    """Return lists of positions as a tensor, (rows, longest row), and which are padding."""
+    width = max(map(len, rows), default=0)
+    positions = torch.zeros(len(rows), width, dtype=torch.long)
+    missing = torch.ones(len(rows), width, dtype=torch.bool)
+    for number, row in enumerate(rows):
+        positions[number, : len(row)] = torch.tensor(row, dtype=torch.long)
+        missing[number, : len(row)] = False
+    return positions, missing
+
+
+# The errors that libraries raise for files that are damaged or have other content.
+LOADING_ERRORS = (OSError, ValueError, RuntimeError, SafetensorError, KeyError, TypeError)
+
+
+def check_finite(model: nn.Module) -> None:
+    """Raise `ValueError` if a weight is not a finite number: such a model says anything."""
+    for name, value in model.state_dict().items():
+        if not torch.isfinite(value).all():
+            raise ValueError(f"the weights {name} are not finite")
+
+
+@contextmanager
+def explained(directory: Path) -> Iterator[None]:
+    """Turn the errors of loading libraries into a `ValueError` that names the directory."""
+    try:
+        yield
+    except LOADING_ERRORS as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise ValueError(
+            f"{directory}: not a usable classifier ({reason}); restore it or choose another"
+        ) from error
+
+
+# Longer inputs are of little use for sentences, and take much time.
+_MAX_LENGTH = 512
+_REMEDY = "give a directory with a Hugging Face sequence classifier in safetensors"
+
+
+@dataclass(frozen=True, slots=True)
+class SequenceClassifier:
+    """A loaded classifier of pairs of texts."""
+
+    model: PreTrainedModel  # the model in fp32, on the CPU
+    tokenizer: Tokenizer
+    pad: int
+    # The column of each of `LABELS` in its output; of one or two outputs, that of support, and that
+    # of the rest if there is one.
+    columns: tuple[int, ...]
+    has_segments: bool  # whether the model tells the two texts of a pair apart by segments
+    max_length: int  # maximum number of tokens of a pair
+
+
+def read_sequence_classifier(directory: Path) -> SequenceClassifier:
+    """Read a classifier from local files.
+
+    Raises `VerifierError` if files are missing or damaged, weights are not finite, or the labels
+    cannot be mapped; with the file, the field and the remedy.
+    """
+    config, weights = directory / "config.json", directory / "model.safetensors"
+    for file in (config, weights):
+        if not file.is_file():
+            raise VerifierError(f"{file}: no such file; {_REMEDY}")
+    try:
+        columns = _columns(config)
+        with explained(directory), quiet_transformers():
+            return _load(directory, columns)
+    except ValueError as error:
+        raise VerifierError(str(error)) from error
+
+
+def _columns(config: Path) -> tuple[int, ...]:
+    try:
+        names = json.loads(config.read_text(encoding="utf-8")).get("id2label") or {}
+        labels = {int(key): str(name) for key, name in names.items()}
+    except (OSError, AttributeError, ValueError, RecursionError) as error:
+        raise ValueError(f"{config}: is not a model configuration ({error}); restore it") from error
+    mapped = support_columns if len(labels) <= 2 else label_columns
+    return mapped(labels, str(config))
+
+
+def _load(directory: Path, columns: tuple[int, ...]) -> SequenceClassifier:
+    model, report = AutoModelForSequenceClassification.from_pretrained(
+        directory,
+        local_files_only=True,
+        use_safetensors=True,
+        trust_remote_code=False,
+        dtype=torch.float32,
+        output_loading_info=True,
+    )
+    tokenizer = AutoTokenizer.from_pretrained(
+        directory, local_files_only=True, trust_remote_code=False
+    )
+    if missing := sorted(report["missing_keys"]):
+        raise ValueError(f"it lacks {missing[0]}")
+    check_finite(model)
+    pad, core = tokenizer.pad_token_id, getattr(tokenizer, "backend_tokenizer", None)
+    if core is None:
+        raise ValueError("there is no tokenizer.json")
+    if pad is None:
+        raise ValueError("its tokenizer has no padding token")
+    positions: int = getattr(model.config, "max_position_embeddings", _MAX_LENGTH)
+    if "roberta" in model.config.model_type or model.config.model_type == "camembert":
+        positions -= pad + 1  # their positions begin after it
+    has_segments = getattr(model.config, "type_vocab_size", 0) > 1
+    length = min(_MAX_LENGTH, tokenizer.model_max_length, positions)
+    return SequenceClassifier(model.eval(), core, pad, columns, has_segments, length)
+
 
 _BATCH_TOKENS = 4096
 
@@ -73,10 +293,7 @@ class ClassifierVerifier:
     def open(cls, directory: Path, *, device: str = "cpu") -> ClassifierVerifier:
         """Open the classifier in a directory.
 
-        Raises
-        ------
-        ValueError
-            If it cannot be used; with the file, the field and the remedy.
+        Raises `ValueError` if it cannot be used; with the file, the field and the remedy.
         """
         calibration = read_calibration(directory)
         return cls(read_sequence_classifier(directory), calibration, device=device)

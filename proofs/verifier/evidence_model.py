@@ -16,21 +16,20 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, PreTrainedModel
 
+from proofs.verifier.classifier_verifier import (
+    check_finite,
+    classifier_inputs,
+    explained,
+    label_columns,
+)
 from proofs.verifier.evidence_verifier import (
     EvidenceEncoder,
     EvidenceInput,
     EvidenceVerifier,
     Scores,
 )
-from proofs.verifier.label_scales import read_calibration
-from proofs.verifier.reading import LABELS
-from proofs.verifier.sequence_classifier import (
-    check_finite,
-    classifier_inputs,
-    explained,
-    label_columns,
-)
-from trie.model.quiet_transformers import quiet_transformers
+from proofs.verifier.reading import LABELS, read_calibration
+from trie.model.seq2seq import quiet_transformers
 
 HEADS = "evidence_heads.safetensors"
 MAX_LENGTH = 384
@@ -39,10 +38,7 @@ MAX_LENGTH = 384
 class EvidenceModel(nn.Module):
     """A sequence classifier with a head for sentences and one for the tokens of the claim.
 
-    Parameters
-    ----------
-    classifier
-        A classifier with one output for each of `LABELS`, in their order.
+    `classifier`: a classifier with one output for each of `LABELS`, in their order.
     """
 
     def __init__(self, classifier: PreTrainedModel) -> None:
@@ -55,16 +51,11 @@ class EvidenceModel(nn.Module):
     def forward(self, ids: Tensor, mask: Tensor, segments: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Return the logits of the whole, (inputs, 3), and of each token by both other heads.
 
-        Parameters
-        ----------
-        ids, mask, segments
-            As `pad_inputs` returns them, (inputs, length).
+        `ids`, `mask`, `segments`: as `pad_inputs` returns them, (inputs, length).
 
-        Returns
-        -------
-        tuple of Tensor
-            (inputs, 3), (inputs, length, 3) and (inputs, length, 3), in the order of `LABELS`. Of
-            the second, only markers mean something; of the third, only tokens of the claim.
+        The logits are (inputs, 3), (inputs, length, 3) and (inputs, length, 3), in the order of
+        `LABELS`. Of the second, only markers mean something; of the third, only tokens of the
+        claim.
         """
         has_segments = getattr(self.classifier.config, "type_vocab_size", 0) > 1
         output = self.classifier(
@@ -83,15 +74,9 @@ class EvidenceModel(nn.Module):
 def new_model(encoder: Path, seed: int) -> tuple[EvidenceModel, Any]:
     """Return an untrained model on a pretrained encoder, and the encoder's tokenizer.
 
-    Parameters
-    ----------
-    encoder
-        Directory of the encoder in the Hugging Face format, with safetensors.
+    `encoder`: directory of the encoder in the Hugging Face format, with safetensors.
 
-    Raises
-    ------
-    ValueError
-        If it cannot be read.
+    Raises `ValueError` if it cannot be read.
     """
     torch.manual_seed(seed)
     names = dict(enumerate(LABELS))
@@ -112,10 +97,8 @@ def new_model(encoder: Path, seed: int) -> tuple[EvidenceModel, Any]:
 def read_model(directory: Path) -> tuple[EvidenceModel, Any]:
     """Return a trained model and its tokenizer.
 
-    Raises
-    ------
-    ValueError
-        If files are missing or damaged, if the labels are others, or weights are not finite.
+    Raises `ValueError` if files are missing or damaged, if the labels are others, or weights are
+    not finite.
     """
     heads = directory / HEADS
     if not heads.is_file():
@@ -137,10 +120,7 @@ def write_model(
 ) -> None:
     """Write a model and its tokenizer to an existing directory; the loaded one is not changed.
 
-    Parameters
-    ----------
-    max_length
-        Maximum number of tokens of an input.
+    `max_length`: maximum number of tokens of an input.
     """
 
     def stored(module: nn.Module, prefix: str = "") -> dict[str, Tensor]:
@@ -183,10 +163,8 @@ class TorchBackend:
 def open_checkpoint(directory: Path, device: str = "cpu") -> EvidenceVerifier:
     """Open a trained verifier.
 
-    Raises
-    ------
-    ValueError
-        If a file is missing, damaged, or has other content; with the file and the remedy.
+    Raises `ValueError` if a file is missing, damaged, or has other content; with the file and the
+    remedy.
     """
     model, tokenizer = read_model(directory)
     backend = TorchBackend(model.to(device))

@@ -26,10 +26,7 @@ class CustomVerifier:
     def read(self, claims: Sequence[str], evidences: Sequence[Sequence[Sentence]]) -> list[Reading]:
         """Return what the verifier says (see `Verifier`).
 
-        Raises
-        ------
-        VerifierError
-            If these are no readings of the claims.
+        Raises `VerifierError` if these are no readings of the claims.
         """
         readings = list(self._verifier.read(claims, evidences))
         if len(readings) != len(claims):
@@ -64,15 +61,9 @@ class CustomVerifier:
 def load_custom(name: str) -> CustomVerifier:
     """Return an instance of a user's class.
 
-    Parameters
-    ----------
-    name
-        Module and class, as in ``package.module:Class``. The class is called without arguments.
+    `name`: module and class, as in ``package.module:Class``. The class is called without arguments.
 
-    Raises
-    ------
-    VerifierError
-        If it cannot be imported or called, or has no method ``read``.
+    Raises `VerifierError` if it cannot be imported or called, or has no method ``read``.
     """
     module_name, _, class_name = name.partition(":")
     try:
@@ -114,21 +105,13 @@ def open_verifier(
 ) -> Verifier:
     """Open a verifier.
 
-    Parameters
-    ----------
-    name
-        The directory of a verifier, exported or trained; that of a Hugging Face sequence
-        classifier; ``module:Class``, a user's own class; or ``openai``, a chat model.
-    device
-        A device of torch. On ``cpu``, an export is preferred to a trained checkpoint in the same
-        directory; an export without a checkpoint runs on the CPU in any case.
-    chat
-        Which chat model is asked, for ``openai``.
+    - `name`: the directory of a verifier, exported or trained; that of a Hugging Face sequence
+      classifier; ``module:Class``, a user's own class; or ``openai``, a chat model.
+    - `device`: a device of torch. On ``cpu``, an export is preferred to a trained checkpoint in the
+      same directory; an export without a checkpoint runs on the CPU in any case.
+    - `chat`: which chat model is asked, for ``openai``.
 
-    Raises
-    ------
-    VerifierError
-        If it cannot be opened; with the file, the field and the remedy.
+    Raises `VerifierError` if it cannot be opened; with the file, the field and the remedy.
     """
     text = str(name)
     if text == OPENAI:
@@ -156,7 +139,7 @@ def open_verifier(
 def _open_directory(directory: Path, device: str, threads: int) -> Verifier:
     is_checkpoint = (directory / _HEADS).is_file()
     if (directory / _EXPORT).is_file() and (device == "cpu" or not is_checkpoint):
-        from proofs.verifier.exported_verifier import open_export
+        from proofs.verifier.evidence_verifier import open_export
 
         return open_export(directory, threads)
     if is_checkpoint:

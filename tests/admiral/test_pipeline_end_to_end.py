@@ -9,8 +9,8 @@ from admiral import Admiral, AdmiralError, Claim, RetrievalConfig
 from admiral.models.checkpoint import load_checkpoint
 from admiral.retrieval.provenance import recorded_settings
 from proofs import Judgement
-from tests.trie.cpu_features import SAME_BITS
-from trie.model.low_precision import int8_is_supported
+from tests.trie.helpers import SAME_BITS
+from trie.model.packed_encoder import int8_is_supported
 
 CLAIMS = [
     Claim("a", "The 66th Primetime Emmy Awards was hosted by an Iraqi comedian born in 1973."),

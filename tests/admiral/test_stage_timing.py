@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from admiral.stage_timing import timed, timing_stages
+from admiral.protocols import timed, timing_stages
 
 
 def test_a_stage_counts_those_inside_it():

@@ -10,15 +10,13 @@ from pathlib import Path
 
 import trafilatura  # noqa: F401 - which takes a second, and is otherwise imported for each page
 
-from admiral.download.addresses import RemoteFile
-from admiral.download.fetch import fetch
-from admiral.download.fetched_pages import FetchedPages
+from admiral.download.fetch import RemoteFile, fetch
 from admiral.download.page_fetch import FetchLimits, PageFetcher
-from admiral.download.source_fetch import WantedSource, fetch_sources
+from admiral.download.source_fetch import FetchedPages, WantedSource, fetch_sources
 from admiral.io.limited_reading import FileLimits
 from admiral.io.result_writer import ResumableWriter
 from admiral.kb import KnowledgeBase, add, build, verify
-from admiral.library import Library, Source, add_sources, build_library, library_problems
+from admiral.library import Library, Source, add_sources, build_library
 from admiral.library.readers import SourceFiles
 from admiral.records import Claim
 from tests.admiral.results import result
@@ -74,7 +72,7 @@ class LibraryBuild:
         build_library(place.folder / "library", _sources("new", MANY), overwrite=True)
 
     def read(self, place):
-        assert library_problems(place.folder / "library") == []
+        assert verify(place.folder / "library") == []
         with Library.open(place.folder / "library") as opened:
             return {source.url: source.text for source in opened.sources()}
 

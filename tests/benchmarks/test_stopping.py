@@ -7,9 +7,9 @@ import pytest
 
 from admiral import Admiral, Claim, RetrievalConfig
 from admiral.io.claims import read_claims
-from admiral.retrieval.proving import build_judge
+from admiral.retrieval.stage_assembly import build_judge
 from benchmarks.stopping import Remembering, Stop, rankings_by_hops, row, stop_of
-from proofs.judges.basic import NeverSufficient
+from proofs.judges.judgement import NeverSufficient
 
 DEMO = Path(__file__).parents[2] / "admiral" / "data" / "demo" / "claims.jsonl"
 

@@ -12,8 +12,8 @@ import yaml
 
 from admiral import RetrievalConfig
 from admiral.citations.citation_settings import CitationConfig
+from admiral.evaluation.html_report import Outcome
 from admiral.evaluation.tasks import EVALUATION_TASKS
-from admiral.evaluation.traces import Outcome
 from admiral.gold import GoldClaim, Label
 from tests.admiral.evaluation.small_runs import answer, pairs
 from tests.docs.code_blocks import GENERATED, OF_EXPERIMENTS, PAGES, ROOT

@@ -10,7 +10,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 from tokenizers.decoders import ByteLevel
 from transformers import PreTrainedTokenizerFast
 
-from tests.trie.tiny_t5 import PAD, unigram_tokenizer
+from tests.trie.helpers import PAD, unigram_tokenizer
 from trie import SafeTokenizer
 
 TEXTS = [

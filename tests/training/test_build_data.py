@@ -1,16 +1,28 @@
 """The command that builds training samples."""
 
+import gzip
 import json
+from collections import Counter
 from functools import partial
+from importlib import resources
+from pathlib import Path
 
 import pytest
 
 from admiral.gold import read_gold
-from tests.training.demo_program import CLAIMS, run_program
-from training.build_data import main
-from training.data.samples import ProveSample, RetrieveSample, read_samples, with_headings
+from admiral.gold.gold_claims import Label
+from proofs import NatOp, Verdict
+from tests.proofs.verifier.fixed_verifier import FixedVerifier
+from tests.proofs.verifier.tiny_classifier import write_classifier_directory
+from tests.training.tiny import CLAIMS, run_program
+from training import build_data, build_examples, build_proofs
+from training.build_proofs import confirmed_proofs
+from training.data.claim_sources import is_held_out
+from training.data.evidence_corpora import VerdictExample
+from training.data.examples import read_examples
+from training.data.samples import ProveSample, read_samples, with_headings
 
-run = partial(run_program, main)
+run = partial(run_program, build_data.main)
 
 
 def few(path, count=6):
@@ -165,9 +177,138 @@ def test_a_source_without_samples_is_an_error(kb_path, tmp_path):
     assert not out.exists()
 
 
-def test_there_are_samples_of_hop_0(kb_path, tmp_path):
-    out = tmp_path / "samples.jsonl"
-    done = run("--kb", kb_path, "--source", f"gold/retrieve:{few(tmp_path / 'c.jsonl')}", out)
+build = partial(run_program, build_examples.main)
+
+
+def nli(folder):
+    folder.mkdir()
+    for source in ("snli", "sick"):
+        records = [
+            {"premise": "A.", "hypothesis": f"B {n}.", "label": "neutral", "source": source}
+            for n in range(40)
+        ]
+        with gzip.open(folder / f"{source}.train.jsonl.gz", "wt") as file:
+            file.writelines(json.dumps(record) + "\n" for record in records)
+    return folder
+
+
+def test_examples_are_reproducible(kb_path, tmp_path):
+    out = tmp_path / "examples.jsonl"
+    arguments = ("--nli", nli(tmp_path / "nli"), "--kb", kb_path, "--source", f"gold:{CLAIMS}")
+    arguments += ("--worlds", 30, out)
+    done = build(*arguments)
     assert done.exit_code == 0, done.output
-    samples = [sample for sample in read_samples(out) if isinstance(sample, RetrieveSample)]
-    assert {bool(sample.evidence) for sample in samples} == {True, False}
+    examples = list(read_examples([out]))
+    assert {one.source for one in examples} == {"snli", "demo-claims", "worlds"}
+    assert "worlds: " in done.output
+    assert f"{len(examples)} examples" in done.output
+    first = out.read_bytes()
+    assert build(*arguments).exit_code == 0
+    assert out.read_bytes() == first
+
+
+def test_held_out_claims_and_excluded_documents_are_left_out(kb_path, tmp_path):
+    out, folder = tmp_path / "examples.jsonl", nli(tmp_path / "nli")
+    assert build("--nli", folder, "--non-commercial", "--hold-out", 0.5, out).exit_code == 0
+    examples = list(read_examples([out]))
+    assert {one.source for one in examples} == {"snli", "sick"}
+    assert not any(is_held_out(one.claim, 0.5) for one in examples)
+    source = ("--kb", kb_path, "--source", f"gold:{CLAIMS}")
+    done = build(*source, "--exclude", CLAIMS, "--worlds", 5, out)
+    assert done.exit_code == 0, done.output
+    assert {one.source for one in read_examples([out])} == {"worlds"}
+    select = ("--kb", kb_path, "--select", f"gold:{CLAIMS}")
+    assert build(*select, out).exit_code == 0
+    selection = list(read_examples([out]))
+    assert {(one.source, one.label) for one in selection} == {
+        ("demo-claims-selection", "unlabelled")
+    }
+    assert build(*select, "--hold-out", 0.5, out).exit_code == 0
+    kept = {one.claim for one in read_examples([out])}
+    assert kept == {one.claim for one in selection if not is_held_out(one.claim, 0.5)}
+    done = build(*select, "--exclude", CLAIMS, out)
+    assert done.exit_code == 1
+    assert "no examples are left" in done.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "nothing to build from"),
+        (("--worlds", 3, "--limit", "worlds=much"), "is not SOURCE=COUNT"),
+        (("--source", "hover"), "is not FORMAT:FILE"),
+    ],
+)
+def test_bad_input_is_an_error(kb_path, tmp_path, arguments, message):
+    done = build("--kb", kb_path, *arguments, tmp_path / "examples.jsonl")
+    assert done.exit_code != 0
+    assert message in done.output
+    assert not (tmp_path / "examples.jsonl").exists()
+
+
+def test_examples_that_name_an_excluded_document_are_left_out(tmp_path):
+    folder, out = nli(tmp_path / "nli"), tmp_path / "examples.jsonl"
+    record = {"premise": "A.", "hypothesis": "He met Seth Meyers.", "label": "neutral"}
+    with gzip.open(folder / "met.train.jsonl.gz", "wt") as file:
+        file.writelines(json.dumps({**record, "source": "met"}) + "\n" for _ in range(3))
+    assert build("--nli", folder, out).exit_code == 0
+    assert {one.source for one in read_examples([out])} == {"snli", "met"}
+    done = build("--nli", folder, "--exclude", CLAIMS, out)
+    assert done.exit_code == 0, done.output
+    assert "3 of 3 left out: excluded" in done.output
+    assert {one.source for one in read_examples([out])} == {"snli"}
+
+
+def test_at_most_the_limit_of_a_source_is_drawn(tmp_path):
+    out = tmp_path / "examples.jsonl"
+    arguments = ("--nli", nli(tmp_path / "nli"), "--non-commercial", "--limit", "snli=7", out)
+    assert build(*arguments).exit_code == 0
+    counts = Counter(one.source for one in read_examples([out]))
+    assert counts == {"snli": 7, "sick": 40}
+
+
+DEMO = Path(str(resources.files("admiral"))) / "data" / "demo" / "claims.jsonl"
+QUILL = ("Ada Quill", "Ada Quill was an Irish engineer.")
+TOWER = ("Port Merrow Lighthouse", "The lighthouse was built by Ada Quill.")
+CLAIM = "The lighthouse was built by an American engineer."
+
+
+@pytest.mark.parametrize(
+    ("label", "said", "verdict"),
+    [
+        (Label.SUPPORTS, "entailment", Verdict.SUPPORTS),
+        (Label.REFUTES, "contradiction", Verdict.REFUTES),
+        (Label.NOT_SUPPORTED, "contradiction", Verdict.REFUTES),
+        (Label.NOT_ENOUGH_INFO, "neutral", Verdict.NOT_ENOUGH_INFO),
+        (Label.SUPPORTS, "neutral", None),
+        (Label.NOT_SUPPORTED, "entailment", None),
+    ],
+)
+def test_a_proof_has_the_verdict_that_label_and_verifier_agree_on(label, said, verdict):
+    example = VerdictExample(CLAIM, (TOWER, QUILL), label)
+    proofs = list(confirmed_proofs(FixedVerifier.certain(said), [example] * 20))
+    if verdict is None:
+        assert not proofs
+        return
+    assert len(proofs) == 20
+    for sample in proofs:
+        sample.proof.validate(CLAIM, sample.evidence)
+        assert sample.proof.verdict() is verdict
+        independent = NatOp.INDEPENDENCE in sample.proof.operators
+        assert independent is (verdict is Verdict.NOT_ENOUGH_INFO)
+
+
+def test_the_program_writes_samples_that_training_reads(user_cache, tmp_path):
+    verifier, out = write_classifier_directory(tmp_path / "model"), tmp_path / "proofs.jsonl"
+    gold = tmp_path / "gold.jsonl"
+    gold.write_text("".join(DEMO.read_text().splitlines(keepends=True)[::5]))
+    given = ("--source", f"gold:{gold}", "--verifier", verifier, out)
+    run_program(build_proofs.main, *given)
+    samples = list(read_samples(out))
+    assert samples
+    assert all(isinstance(sample, ProveSample) for sample in samples)
+    first = out.read_bytes()
+    run_program(build_proofs.main, *given)
+    assert out.read_bytes() == first
+    run_program(build_proofs.main, "--hold-out", 0.5, *given)
+    assert 0 < len(list(read_samples(out))) < len(samples)

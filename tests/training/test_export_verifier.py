@@ -18,7 +18,7 @@ from proofs.verifier.evidence_model import (
     read_model,
     write_model,
 )
-from proofs.verifier.exported_verifier import ONNX_FILE, open_export
+from proofs.verifier.evidence_verifier import ONNX_FILE, open_export
 from proofs.verifier.reading import VerifierError
 from tests.proofs.verifier.tiny_classifier import write_classifier_directory
 from training.export_verifier import main
@@ -87,7 +87,7 @@ def test_the_files_are_those_that_run_without_torch(folders):
 def test_reading_imports_neither_torch_nor_transformers(folders):
     check = (
         "import sys; from pathlib import Path; "
-        "from proofs.verifier.exported_verifier import open_export; "
+        "from proofs.verifier.evidence_verifier import open_export; "
         f"verifier = open_export(Path({str(folders[1])!r})); "
         "reading = verifier.read(['Rome'], [[('', 'Rome is a city.')]])[0]; "
         "print(reading.labels.shape, {'torch', 'transformers'} & {*sys.modules})"

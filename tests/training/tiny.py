@@ -5,11 +5,13 @@ import json
 import resource
 from contextlib import contextmanager
 from dataclasses import replace
+from importlib import resources
 from pathlib import Path
 from string import ascii_letters, digits
 
 import pytest
 import torch
+from click.testing import CliRunner
 from safetensors.torch import load_file
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from transformers import BartConfig, BartForConditionalGeneration
@@ -17,7 +19,7 @@ from transformers import BartConfig, BartForConditionalGeneration
 from admiral.errors import AdmiralError
 from admiral.kb import build
 from proofs import NatOp, Proof, ProofStep
-from tests.trie.tiny_t5 import t5, unigram_tokenizer
+from tests.trie.helpers import t5, unigram_tokenizer
 from training.data.samples import (
     ProveSample,
     RerankDocument,
@@ -26,7 +28,7 @@ from training.data.samples import (
     write_samples,
 )
 from training.multitask.multitask_settings import TrainConfig
-from trie.model.quiet_transformers import quiet_transformers
+from trie.model.seq2seq import quiet_transformers
 
 #: Settings of a short run of either trainer.
 SHORT_RUN = {
@@ -85,7 +87,7 @@ def write_hub_directory(folder, positions=128):
 
 
 def write_t5_directory(folder, kind="t5", positions=128):
-    """Write a model of T5's family (see `tests.trie.tiny_t5`) in the layout of the hub.
+    """Write a model of T5's family (see `tests.trie.helpers`) in the layout of the hub.
 
     As in the hub, the vocabulary has no braces and no ``<``, and the embedding has spare rows.
     """
@@ -214,3 +216,11 @@ def full_disk(bytes_left):
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+CLAIMS = Path(str(resources.files("admiral"))) / "data" / "demo" / "claims.jsonl"
+
+
+def run_program(program, *arguments):
+    """Run a program with command line arguments."""
+    return CliRunner().invoke(program, [str(argument) for argument in arguments])

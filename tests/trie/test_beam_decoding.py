@@ -9,10 +9,10 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from transformers import BartConfig, BartForConditionalGeneration
 
 import trie.beam_decoding
 import trie.continuations
+from tests.trie.helpers import bart
 from trie import Transitions
 from trie.beam_decoding import beam_search
 from trie.model.seq2seq import Seq2Seq
@@ -75,31 +75,6 @@ class CountingModel(Seq2Seq):
     def step(self, encoded, cache, tokens):
         self.positions.append(tokens.shape[-1])
         return super().step(encoded, cache, tokens)
-
-
-def bart(seed, scale_embedding=False):
-    torch.manual_seed(seed)
-    config = BartConfig(
-        vocab_size=VOCABULARY,
-        d_model=16,
-        encoder_layers=1,
-        decoder_layers=2,
-        encoder_attention_heads=2,
-        decoder_attention_heads=2,
-        encoder_ffn_dim=16,
-        decoder_ffn_dim=16,
-        max_position_embeddings=24,
-        init_std=0.3,
-        pad_token_id=PAD,
-        bos_token_id=0,
-        eos_token_id=EOS,
-        decoder_start_token_id=EOS,
-        forced_eos_token_id=None,
-        scale_embedding=scale_embedding,
-    )
-    model = BartForConditionalGeneration(config).eval()
-    model.final_logits_bias.normal_()
-    return model
 
 
 def random_sequences(rng, count, longest):
@@ -173,7 +148,7 @@ def generate(model, inputs, constraints, beams):
 @pytest.mark.parametrize("seed", range(6))
 def test_equals_generate(seed, scale_embedding):
     rng = random.Random(seed)
-    model = bart(seed, scale_embedding)
+    model = bart(seed, scale_embedding=scale_embedding)
     beams = rng.randint(2, 6)  # generate with one beam is not a beam search
     constraints = [Listed(random_sequences(rng, rng.randint(beams, 60), 6)) for _ in range(3)]
     inputs = random_inputs(rng, 3)
@@ -182,25 +157,6 @@ def test_equals_generate(seed, scale_embedding):
     assert any(expected)
     for ours, theirs in zip(found, expected, strict=True):
         assert_same(ours, theirs)
-
-
-@pytest.mark.parametrize("normalise", [False, True])
-@pytest.mark.parametrize("seed", range(4))
-def test_enough_beams_find_all_sequences(seed, normalise):
-    """The search is exhaustive with at least as many beams as legal sequences."""
-    rng = random.Random(seed)
-    model = bart(seed, scale_embedding=bool(seed % 2))
-    constraints = [Listed(random_sequences(rng, rng.randint(1, 12), 4)) for _ in range(3)]
-    inputs = random_inputs(rng, 3)
-    found = beam_search(
-        Seq2Seq(model), inputs, constraints, beam_size=12, max_length=12, normalise=normalise
-    )
-    for source, constraint, ours in zip(inputs, constraints, found, strict=True):
-        scores = brute_force(model, source, constraint, normalise)
-        assert_same(ours, sorted(scores.items(), key=lambda item: -item[1]))
-        assert [h.state for h in ours] == [constraint.states[h.tokens] for h in ours]
-        if normalise:
-            assert sum(math.exp(h.score) for h in ours) == pytest.approx(1.0)
 
 
 def slow_search(model, source, constraint, beams, length, normalise):
@@ -262,17 +218,6 @@ def test_equals_one_beam_at_a_time(batch_size, data, beams, length, seed):
         assert_same(ours, slow_search(model, source, constraint, beams, length, normalise))
 
 
-def test_known_tokens_are_read_in_one_call():
-    """Three sequences that differ in the first token need two calls, one of several positions."""
-    model = bart(5)
-    ours = CountingModel(model)
-    constraint = Listed({(3, 4, 5, 6), (4, 4), (5, 6, 7, 8, 9)})
-    (found,) = beam_search(ours, [[5, 6]], [constraint], beam_size=3, max_length=12)
-    scores = brute_force(model, [5, 6], constraint)
-    assert_same(found, sorted(scores.items(), key=lambda item: -item[1]))
-    assert ours.positions == [1, 5]
-
-
 def test_unfinished_sequences_are_dropped():
     model = Seq2Seq(bart(1))
     constraint = Listed({(3, 4, 5), (3,), (4, 4)})
@@ -293,20 +238,6 @@ def test_search_in_an_infinite_language_ends(beams):
     scores = brute_force(bart_model, [5, 6], Listed(short))
     best = sorted(scores.items(), key=lambda item: -item[1])[:beams]
     assert_same(found, best)
-
-
-def test_search_continues_while_a_beam_can_win():
-    """Two hypotheses have ended while the best one is still running."""
-    model = bart(4)
-    with torch.no_grad():
-        model.lm_head.weight.zero_()
-        model.final_logits_bias[0, [3, 4, EOS]] = torch.tensor([4.0, 4.0, 1.0])
-    likely, unlikely = -math.log1p(math.exp(-3.0)), -math.log1p(math.exp(3.0))
-    constraint = Listed({(), (3,), (3, 4)})
-    (found,) = beam_search(
-        Seq2Seq(model), [[5]], [constraint], beam_size=2, max_length=4, normalise=True
-    )
-    assert_same(found, [((3, 4, EOS), 2 * likely), ((EOS,), unlikely)])
 
 
 def test_ties_are_ordered_by_token():

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 import trie.continuations
 from trie import Transitions
-from trie.continuations import ContinuationSelector, rank_in_group
-from trie.next_tokens import ConstraintBatch, NextTokens
+from trie.continuations import ConstraintBatch, ContinuationSelector, NextTokens
 
 VOCABULARY = 8
 
@@ -100,31 +99,6 @@ def test_scores_normalised_over_the_allowed_tokens(wide, case, k, seed):
     expected = slow(logits, None, inputs, scores, rows, next_tokens, 99)
     assert [row[4] for row in rows_of(best)] == pytest.approx([row[4] for row in expected])
     assert {row[:4] for row in rows_of(best)} == {row[:4] for row in expected}
-
-
-@pytest.mark.parametrize("normalise", [False, True])
-@pytest.mark.parametrize("wide", [0, 1 << 14])
-@given(beams_with_next_tokens(), st.integers(1, 7), st.integers(0, 1000))
-def test_nan_is_never_dropped(wide, normalise, case, k, seed):
-    inputs, next_tokens = case
-    rng = np.random.default_rng(seed)
-    logits = torch.from_numpy(rng.normal(size=(len(inputs), VOCABULARY)).astype(np.float32))
-    beam = int(rng.integers(len(inputs)))
-    _, places = next_tokens.positions(np.array([beam]))
-    logits[beam, rng.choice(next_tokens.tokens[places])] = math.nan
-    log_normalisers = None if normalise else logits.logsumexp(-1).double()
-    rows = np.arange(len(inputs))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(trie.continuations, "_WIDE", wide)
-        selector = ContinuationSelector(
-            logits, log_normalisers, inputs, np.zeros(len(inputs)), rows, next_tokens
-        )
-        with pytest.raises(ValueError, match="NaN"):
-            selector.top_k(k)
-
-
-def test_rank_in_group():
-    assert rank_in_group(np.array([1, 1, 1, 4, 6, 6])).tolist() == [0, 1, 2, 0, 0, 1]
 
 
 class Table:

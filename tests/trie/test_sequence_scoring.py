@@ -7,15 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.trie.helpers import bart
 from tests.trie.test_beam_decoding import (
     EOS,
     Listed,
-    bart,
     brute_force,
     random_inputs,
     random_sequences,
 )
-from trie.beam_decoding import beam_search
 from trie.model.seq2seq import Seq2Seq
 from trie.sequence_scoring import SequenceScorer
 
@@ -35,20 +34,6 @@ def test_scores_are_those_of_full_forward_passes(seed, normalise):
     found = scorer.score(sequences)
     for own, scores, wanted in zip(sequences, found, expected, strict=True):
         assert scores == pytest.approx([wanted[sequence] for sequence in own], abs=1e-4)
-
-
-def test_scores_are_those_of_beam_search():
-    rng = random.Random(7)
-    model, constraint = Seq2Seq(bart(7)), Listed(random_sequences(rng, 8, 5))
-    (source,) = random_inputs(rng, 1)
-    for normalise in (False, True):
-        (hypotheses,) = beam_search(
-            model, [source], [constraint], beam_size=20, max_length=12, normalise=normalise
-        )
-        sequences = [[*h.tokens] for h in hypotheses]
-        scorer = SequenceScorer(model, [source], [constraint] if normalise else None)
-        (scores,) = scorer.score([sequences])
-        assert scores == pytest.approx([h.score for h in hypotheses], abs=1e-4)
 
 
 def test_scores_do_not_depend_on_the_other_inputs():

@@ -1,16 +1,33 @@
 """"""
 
+import json
 import math
+import random
+import zlib
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trie.npy_files import open_array
-from trie.token_trie import TokenTrie, row_positions
+from tests.trie.helpers import language
+from trie import (
+    FixedTokens,
+    GrammarConstraint,
+    RenumberedTrie,
+    TokenSet,
+    TokenTrie,
+    TrieConstraint,
+    TrieFileError,
+    TrieSequence,
+    UpdatedTrie,
+)
+from trie import token_trie as module
+from trie.automaton import Automaton
+from trie.token_trie import open_array, row_positions
 
 small = st.lists(st.lists(st.integers(0, 3), max_size=4), max_size=12)
 wide = st.lists(st.lists(st.sampled_from([0, 1, 255, 256, 65535, 65536, 2**31 - 1]), max_size=5))
@@ -78,30 +95,10 @@ def test_opened_equals_built(tmp_path_factory, sequences):
     assert len(opened) == len(sequences)
 
 
-def test_a_deep_sequence():
-    trie = TokenTrie.build([[5] * 3000])
-    assert trie.nodes == 3001
-    assert trie.rows(trie.walk([5] * 3000)).tolist() == [0]
-
-
 @pytest.mark.parametrize("token", [-1, 2**31, 2**70, -(2**40)])
 def test_invalid_tokens_are_rejected(token):
     with pytest.raises(ValueError, match="token ids"):
         TokenTrie.build([[1], [token]])
-
-
-def test_only_integers_are_tokens():
-    with pytest.raises(TypeError):
-        TokenTrie.build([[1.7]])
-
-
-@pytest.mark.parametrize("rows", [0, 1, 63, 64, 65, 128, 70_000])
-def test_rows_of_any_width(rows):
-    sequences = [[row * 7919 % rows >> 8, row * 7919 % rows & 255] for row in range(rows)]
-    trie = TokenTrie.build(sequences)
-    assert len(trie) == rows
-    for row in range(0, rows, 97):
-        assert trie.rows(trie.walk(sequences[row])).tolist() == [row]
 
 
 def test_numpy_integers_are_accepted():
@@ -179,7 +176,270 @@ def test_damaged_headers_raise_two_kinds_of_errors(at, byte, mapped, keep, tmp_p
         open_array(path, mapped=mapped)
 
 
-def test_archives_are_rejected(tmp_path):
-    np.savez(tmp_path / "a.npz", np.arange(5))
-    with pytest.raises(ValueError, match="not an array"):
-        open_array(tmp_path / "a.npz")
+NAMES = ["tokens", "children", "ends", "rows"]
+SEQUENCES = [[2, 1], [2], [1, 300], [2], [3, 3], []]
+
+
+def damage_bytes(rng, content, other):
+    """Cut, change or lengthen the content of a file, or mix it with another one's."""
+    kind, found = rng.randrange(6), bytearray(content)
+    if kind == 0:
+        return content[: rng.randrange(len(content) + 1)]
+    if kind == 1:
+        return other
+    if kind == 2:
+        return content + bytes(rng.randrange(256) for _ in range(rng.randrange(1, 99)))
+    if kind == 3:
+        at = rng.randrange(len(content))
+        return content[:at] + other[at:]
+    for _ in range(1 if kind == 4 else rng.randrange(1, 9)):
+        at = rng.randrange(len(found))
+        found[at] = found[at] ^ 1 << rng.randrange(8) if kind == 4 else rng.randrange(256)
+    return bytes(found)
+
+
+def spells(trie):
+    """Walk all of a trie, as decoding would; return its sequences in the order of their rows."""
+    found = {}
+    seen = set()
+    todo = [(trie.root, [])]
+    while todo:
+        node, path = todo.pop()
+        assert 0 <= node < trie.nodes
+        assert node not in seen
+        seen.add(node)
+        rows = trie.rows(node).tolist()
+        tokens, nodes = trie.children(node)
+        assert trie.ends(node) == bool(rows)
+        assert tokens.size or rows or not len(trie), "a dead end"
+        for row in rows:
+            assert row not in found
+            found[row] = path
+        for token, below in zip(tokens.tolist(), nodes.tolist(), strict=True):
+            assert trie.child(node, token) == below
+            todo.append((below, [*path, token]))
+    assert len(seen) == trie.nodes
+    return [found[row] for row in range(len(trie))]
+
+
+def mend(directory):
+    """Write the checksums of the files as they are."""
+    sums = {name: zlib.crc32((directory / f"{name}.npy").read_bytes()) for name in NAMES}
+    (directory / "meta.json").write_text(json.dumps({"version": module.VERSION, "crc32": sums}))
+
+
+@pytest.fixture
+def saved(tmp_path):
+    """Nodes 0; 1 (1), 2 (2), 3 (3); 4 (1 300), 5 (2 1), 6 (3 3)."""
+    TokenTrie.build(SEQUENCES).save(tmp_path)
+    return tmp_path
+
+
+def test_file_names_and_dtypes(saved):
+    assert {path.stem for path in saved.glob("*.npy")} == set(NAMES)
+    kinds = {name: np.load(saved / f"{name}.npy").dtype.str for name in NAMES}
+    assert kinds == {"tokens": "<u2", "children": "|u1", "ends": "|u1", "rows": "|u1"}
+    assert spells(TokenTrie.open(saved)) == SEQUENCES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_changed_bit_and_cut_is_noticed(saved, name):
+    path = saved / f"{name}.npy"
+    whole = path.read_bytes()
+    damaged = [whole[:kept] for kept in range(len(whole))]
+    damaged += [whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :] for at in range(len(whole))]
+    for content in damaged:
+        path.unlink()  # it may still be mapped
+        path.write_bytes(content)
+        with pytest.raises(TrieFileError, match=rf"{path}: damaged"):
+            TokenTrie.open(saved)
+    path.unlink()
+    with pytest.raises(TrieFileError, match=rf"{path}: damaged"):
+        TokenTrie.open(saved)
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "problem"),
+    [
+        ("tokens", [0, 1, 3, 2, 300, 1, 3], "children of a node do not ascend"),
+        ("tokens", [0, 1, 1, 3, 300, 1, 3], "children of a node do not ascend"),
+        ("tokens", [0, 1, 2, 2**31, 300, 1, 3], "children of a node do not ascend"),
+        ("tokens", [0, 1, 2, 3, 300, 1], "children of nodes before them"),
+        ("tokens", [], "unsigned integers"),
+        ("tokens", [[0, 1, 2, 3, 300, 1, 3]], "unsigned integers"),
+        ("children", [0, 4, 5, 6, 7, 7, 7, 7], "children of nodes before them"),
+        ("children", [1, 1, 5, 6, 7, 7, 7, 7], "children of nodes before them"),
+        ("children", [1, 4, 3, 6, 7, 7, 7, 7], "children of nodes before them"),
+        ("children", [1, 4, 4, 4, 4, 7, 7, 7], "children of nodes before them"),
+        ("children", [1, 4, 5, 6, 7, 7, 7, 8], "children of nodes before them"),
+        ("children", [1, 4, 5, 6, 7, 7, 7], "children of nodes before them"),
+        ("ends", [0, 1, 1, 3, 3, 4, 5, 5], "rows do not belong to nodes"),
+        ("ends", [1, 1, 1, 3, 3, 4, 5, 6], "rows do not belong to nodes"),
+        ("ends", [0, 1, 3, 1, 3, 4, 5, 6], "rows do not belong to nodes"),
+        ("ends", [0, 1, 2, 4, 5, 5, 6, 6], "no sequence ends at a leaf"),
+        ("rows", [5, 1, 3, 2, 0, 0], "occur once each"),
+        ("rows", [5, 1, 3, 2, 0, 9], "occur once each"),
+        ("rows", [5, 3, 1, 2, 0, 4], "occur once each"),
+    ],
+)
+def test_each_invariant(saved, name, values, problem):
+    np.save(saved / f"{name}.npy", np.array(values, dtype=np.uint32))
+    mend(saved)
+    with pytest.raises(TrieFileError, match=problem):
+        TokenTrie.open(saved)
+
+
+def _changed(rng, values):
+    """Change, repeat or leave out numbers."""
+    values = values.copy()
+    for _ in range(rng.randrange(1, 4)):
+        if values.size:
+            at, other = rng.randrange(values.size), rng.randrange(values.size)
+            values[at] = rng.choice([values[other], values[at] ^ 1, 0, 255])
+    return values[: len(values) - rng.choice([0, 0, 0, 1])]
+
+
+@pytest.mark.parametrize("rounds", [500, pytest.param(20_000, marks=pytest.mark.slow)])
+def test_what_opens_is_what_building_gives(tmp_path, rounds):
+    """Files are damaged, in half of the rounds with matching checksums."""
+    rng, other = random.Random(0), b"\x93NUMPY" * 30
+    outcomes = {"refused": 0, "equal": 0, "another trie": 0}
+    for _ in range(rounds):
+        sequences = [
+            [rng.choice([0, 1, 2, 300]) for _ in range(rng.randrange(4))]
+            for _ in range(rng.choice([0, 1, 2, 7]))
+        ]
+        TokenTrie.build(sequences).save(tmp_path)
+        mended = rng.random() < 0.5
+        if mended:
+            path = tmp_path / f"{rng.choice(NAMES)}.npy"
+            np.save(path, _changed(rng, np.load(path)))
+            mend(tmp_path)
+        else:
+            path = rng.choice(sorted(tmp_path.iterdir()))
+            path.write_bytes(damage_bytes(rng, path.read_bytes(), other))
+        try:
+            trie = TokenTrie.open(tmp_path)
+        except TrieFileError as error:
+            assert str(tmp_path) in str(error)
+            outcomes["refused"] += 1
+        else:
+            read = spells(trie)
+            assert mended or read == sequences
+            again = TokenTrie.build(read)._arrays
+            assert all(map(np.array_equal, trie._arrays[1:], again[1:]))
+            assert trie._arrays.tokens[1:].tolist() == again.tokens[1:].tolist()
+            outcomes["equal" if read == sequences else "another trie"] += 1
+        for file in tmp_path.iterdir():
+            file.unlink()
+    assert min(outcomes.values()) > rounds / 50
+
+
+@pytest.mark.parametrize(
+    "meta", ["", "[]", "{}", '{"version": 4}', '{"version": 4, "crc32": 3}', "[" * 100_000]
+)
+def test_damaged_metadata(saved, meta):
+    (saved / "meta.json").write_text(meta)
+    with pytest.raises(TrieFileError, match=r"meta\.json: not the description of a trie"):
+        TokenTrie.open(saved)
+
+
+def test_other_versions_name_a_remedy(saved):
+    (saved / "meta.json").write_text('{"version": 3, "crc32": {}}')
+    with pytest.raises(
+        TrieFileError, match="version 3, but this program reads 4; build the trie again"
+    ):
+        TokenTrie.open(saved)
+
+
+sequence = st.lists(st.integers(0, 2), max_size=4).map(tuple)
+sequences = st.lists(sequence, max_size=9)
+
+
+def _same_as_dict(trie, oracle):
+    """Compare every node that can be reached with the dict from rows to sequences."""
+    assert len(trie) == len(oracle)
+    assert trie.longest == max(map(len, oracle.values()), default=0)
+    todo = [(trie.root, ())]
+    seen = set()
+    while todo:
+        node, prefix = todo.pop()
+        assert node not in seen
+        seen.add(node)
+        rows = sorted(row for row, sequence in oracle.items() if sequence == prefix)
+        assert trie.rows(node).tolist() == rows
+        assert trie.rows(node).dtype == np.int64
+        assert trie.ends(node) == bool(rows)
+        size = len(prefix)
+        longer = [s for s in oracle.values() if len(s) > size and s[:size] == prefix]
+        expected = sorted({s[size] for s in longer})
+        tokens, nodes = trie.children(node)
+        assert tokens.dtype == np.int64
+        assert tokens.tolist() == expected
+        for token in (-1, 0, 1, 2, 3, 2**40):
+            child = trie.child(node, token)
+            assert (child >= 0) == (token in expected)
+            if child >= 0:
+                assert nodes[expected.index(token)] == child
+                todo.append((child, (*prefix, token)))
+        assert trie.walk(prefix) == node
+    for token in range(4):
+        assert trie.contains_token(token) == any(token in sequence for sequence in oracle.values())
+
+
+@given(sequences, sequences, st.data())
+def test_equals_a_dict(first, added, data):
+    base = TokenTrie.build(first)
+    rows = range(len(first))
+    removed = data.draw(st.sets(st.sampled_from(rows)) if rows else st.just(set()))
+    oracle = {row: s for row, s in enumerate([*first, *added]) if row not in removed}
+    _same_as_dict(UpdatedTrie(base, added, removed), oracle)
+    _same_as_dict(UpdatedTrie(base, removed=rows), {})
+    _same_as_dict(base, dict(enumerate(first)))
+
+
+@pytest.mark.parametrize("rows", [[2], [-1], [0, 0], [0, 5]])
+def test_missing_rows_are_rejected(rows):
+    with pytest.raises(ValueError, match="row"):
+        UpdatedTrie(TokenTrie.build([[1], [2]]), [[3]], rows)
+
+
+def _language(constraint):
+    return {ids[:-1] for ids in language(constraint, 9)}
+
+
+@given(sequences, sequences, st.sets(st.integers(0, 8)))
+def test_every_constraint_sees_the_changes(first, added, gone):
+    gone = {row for row in gone if row < len(first)}
+    trie = UpdatedTrie(TokenTrie.build(first), added, gone)
+    left = {one for row, one in enumerate([*first, *added]) if row not in gone}
+    if not left:
+        constrain: Any
+        for constrain in (TrieSequence, lambda trie: TrieConstraint(trie, 9)):
+            with pytest.raises(ValueError, match="no sequences"):
+                constrain(trie)
+        return
+    assert _language(TrieConstraint(trie, 9)) == left
+    inside = [TokenSet([7, 8]), TrieSequence(trie), FixedTokens([8])]
+    expected = {(mark, *one, 8) for one in left for mark in (7, 8)}
+    assert _language(GrammarConstraint(inside, Automaton(9))) == expected
+
+
+@given(st.data(), st.lists(st.lists(sequence, min_size=1, max_size=5), min_size=1, max_size=4))
+def test_rows_are_mapped_to_their_numbers(data, ranges):
+    """Ranges of rows in any order, with removed and hidden rows."""
+    flat = [one for rows_of_range in ranges for one in rows_of_range]
+    sizes = [len(rows_of_range) for rows_of_range in ranges]
+    starts, numbers, at = np.cumsum([0, *sizes[:-1]]), np.zeros(len(ranges), dtype=np.int64), 0
+    for place in data.draw(st.permutations(range(len(ranges)))):
+        numbers[place] = at + data.draw(st.integers(0, 3))
+        at = int(numbers[place]) + sizes[place]
+    number = np.concatenate([np.arange(n, n + s) for n, s in zip(numbers, sizes, strict=True)])
+    removed = data.draw(st.sets(st.sampled_from(range(len(flat)))))
+    left = [row for row in range(len(flat)) if row not in removed]
+    # A row may be hidden only if another row has the same sequence.
+    hidden = [row for row in left if flat[row] in [flat[other] for other in left if other < row]]
+    hidden = [row for row in hidden if data.draw(st.booleans())]
+    trie = UpdatedTrie(TokenTrie.build(flat), removed=removed)
+    found = RenumberedTrie(trie, starts, numbers, np.sort(number[hidden]).astype(np.int64))
+    _same_as_dict(found, {int(number[row]): flat[row] for row in left if row not in hidden})

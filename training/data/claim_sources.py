@@ -22,7 +22,7 @@ from typing import Any
 from admiral.errors import AdmiralError, RecordError
 from admiral.gold import FORMATS as GOLD_FORMATS
 from admiral.gold import GoldClaim, Label, read_gold
-from admiral.gold.evidence_formats import WICE_TITLE
+from admiral.gold.gold_claims import WICE_TITLE
 from admiral.io.streams import json_objects
 from admiral.io.text_cleaning import clean_title
 from admiral.records import Document
@@ -34,10 +34,7 @@ from trie.model.safe_tokenizer import TASKS
 def is_held_out(claim: str, share: float) -> bool:
     """Return whether a claim belongs to the held-out share, by a hash of its text.
 
-    Parameters
-    ----------
-    share
-        The share of claims to hold out, from 0 to 1.
+    `share`: the share of claims to hold out, from 0 to 1.
     """
     number = int.from_bytes(hashlib.sha256(claim.encode()).digest()[:4])
     return number / 2**32 < share
@@ -230,19 +227,13 @@ FORMATS = tuple(_FORMATS)
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file of claims, its format, and the tasks to build samples for.
+    """A file of claims, its format, and the tasks to build samples for."""
 
-    Attributes
-    ----------
-    format, path, tasks
-        The format, the file and the tasks.
-    keep
-        Whether to use the claim with a given text; None to use all.
-    """
-
+    # the format, the file and the tasks
     format: str
     path: Path
     tasks: tuple[str, ...]
+    # whether to use the claim with a given text; None to use all
     keep: Callable[[str], bool] | None = None
 
     def without_held_out(self, share: float) -> Source:
@@ -257,10 +248,7 @@ class Source:
     def parse(cls, text: str) -> Source:
         """Parse ``FORMAT:FILE`` or ``FORMAT/TASK+TASK:FILE``.
 
-        Raises
-        ------
-        AdmiralError
-            If the format or a task is unknown, or no file is given.
+        Raises `AdmiralError` if the format or a task is unknown, or no file is given.
         """
         head, colon, file = text.partition(":")
         name, _, tasks = head.partition("/")
@@ -280,10 +268,7 @@ class Source:
     def claims(self) -> Iterator[SourceClaim]:
         """Yield the claims of the file that are to be used.
 
-        Raises
-        ------
-        AdmiralError
-            If the file cannot be read, holds a bad record, or holds no claims.
+        Raises `AdmiralError` if the file cannot be read, holds a bad record, or holds no claims.
         """
         claims = _FORMATS[self.format][0](self.path)
         return (item for item in claims if self.keep is None or self.keep(item.claim.claim))

@@ -133,13 +133,8 @@ def parse_example(record: Mapping[str, Any], where: str) -> Example:
 def weighted(examples: Sequence[Example], weights: Mapping[str, float]) -> list[Example]:
     """Return examples with other weights; those of weight 0 are left out.
 
-    Parameters
-    ----------
-    examples
-        The examples.
-    weights
-        Factors of the weights of a source, ``SOURCE``, or of a label of a source, ``SOURCE/LABEL``.
-
+    `weights`: factors of the weights of a source, ``SOURCE``, or of a label of a source,
+    ``SOURCE/LABEL``.
     """
     chosen = []
     for one in examples:

@@ -25,7 +25,6 @@ _CONTENT = re.compile(r"\d+|\w{4,}")
 _MIN_NAME = 4  # shorter names, such as "He", are not distinctive
 # Share of the examples that get titles.
 _TITLED = 0.7
-_MAX_CANDIDATES = 20
 _LONGEST_TITLE = 10  # words
 _SEARCHED_DOCUMENTS = 4
 
@@ -33,10 +32,7 @@ _SEARCHED_DOCUMENTS = 4
 def inference_files(path: Path, split: str) -> list[Path]:
     """Return a file of pairs, or the files of a split in a folder (``*.train.jsonl.gz``).
 
-    Raises
-    ------
-    AdmiralError
-        If there is no such file, or the folder has none of this split.
+    Raises `AdmiralError` if there is no such file, or the folder has none of this split.
     """
     if path.is_file():
         return [path]
@@ -52,17 +48,10 @@ def inference_files(path: Path, split: str) -> list[Path]:
 def read_inference_examples(path: Path, *, non_commercial: bool = False) -> Iterator[Example]:
     """Yield the examples of a file, each sentence of a premise one of the evidence.
 
-    Parameters
-    ----------
-    path
-        JSON Lines, compressed or not.
-    non_commercial
-        Whether to yield examples of `NON_COMMERCIAL` sources.
+    `path`: JSON Lines, compressed or not. `non_commercial`: whether to yield examples of
+    `NON_COMMERCIAL` sources.
 
-    Raises
-    ------
-    RecordError
-        For a bad record, with file, line and field.
+    Raises `RecordError` for a bad record, with file, line and field.
     """
     for item in json_objects(path):
         if isinstance(item, RecordError):
@@ -96,10 +85,7 @@ def read_inference_examples(path: Path, *, non_commercial: bool = False) -> Iter
 class TitleNames:
     """The titles that texts may not name, such as those of the documents of development claims.
 
-    Parameters
-    ----------
-    titles
-        The titles. A qualifier in parentheses is not part of a name.
+    `titles`: the titles. A qualifier in parentheses is not part of a name.
     """
 
     def __init__(self, titles: Collection[str]) -> None:
@@ -135,11 +121,8 @@ def with_titles(examples: Sequence[Example], source: str, seed: int) -> list[Exa
     Where all sentences with titles were of one label more often, titles would give it away. The
     title is the name in the claim that the evidence repeats, or else the first one in the claim.
 
-    Parameters
-    ----------
-    source
-        The source whose evidence gets titles. Examples that have titles, or sentences of several
-        documents, stay as they are.
+    `source`: the source whose evidence gets titles. Examples that have titles, or sentences of
+    several documents, stay as they are.
     """
     rng = random.Random(f"{seed} {source}")
     return [
@@ -167,10 +150,8 @@ def surrounded_examples(
     In use, the sentence that decides a claim stands among others that share words with it. Neutral
     examples are left out, since retrieval may find what decides their claims.
 
-    Parameters
-    ----------
-    corpus
-        The documents to find sentences in: the best one of each that BM25 finds for the claim.
+    `corpus`: the documents to find sentences in: the best one of each that BM25 finds for the
+    claim.
     """
     chosen = [e for e in examples if e.source == source and e.label in LABELS]
     chosen = [e for e in chosen if e.label != "neutral"]

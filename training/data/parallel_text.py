@@ -49,16 +49,9 @@ def write_parallel_text(
     Both files are renamed into place when they are complete. A crash leaves the old files, the new
     ones, or a source without target, but never two files that do not belong together.
 
-    Parameters
-    ----------
-    directory
-        Directory of the files; created if it is missing.
-    split
-        Name of the files without extension.
-    pairs
-        The samples.
-    escape
-        Escape line breaks and backslashes; otherwise a line break is an error.
+    `directory`: directory of the files; created if it is missing. `split`: name of the files
+    without extension. `pairs`: the samples. `escape`: escape line breaks and backslashes; otherwise
+    a line break is an error.
 
     Raises
     ------
@@ -99,12 +92,8 @@ def write_parallel_text(
 def read_parallel_text(directory: Path, split: str, *, escaped: bool = False) -> Iterator[TextPair]:
     """Yield the pairs of one split.
 
-    Parameters
-    ----------
-    directory, split
-        As in `write_parallel_text`.
-    escaped
-        Whether the text was written with ``escape=True``.
+    `directory`, `split`: as in `write_parallel_text`. `escaped`: whether the text was written with
+    ``escape=True``.
 
     Raises
     ------

@@ -24,24 +24,12 @@ _FILE = Path(__file__).with_name("twins.yaml")
 
 @dataclass(frozen=True, slots=True)
 class TwinWords:
-    """The words of ``twins.yaml``.
+    """The words of ``twins.yaml``."""
 
-    Attributes
-    ----------
-    one_way
-        Verbs whose subject and object cannot change places.
-    single
-        Verbs that have one value of a kind.
-    antonyms
-        Words with one that contradicts them.
-    countries
-        Countries by the adjective of origin.
-    """
-
-    one_way: frozenset[str]
-    single: frozenset[str]
-    antonyms: Mapping[str, str]
-    countries: Mapping[str, str]
+    one_way: frozenset[str]  # verbs whose subject and object cannot change places
+    single: frozenset[str]  # verbs that have one value of a kind
+    antonyms: Mapping[str, str]  # words with one that contradicts them
+    countries: Mapping[str, str]  # countries by the adjective of origin
 
 
 @cache
@@ -87,30 +75,14 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A claim that a sentence of a document entails.
+    """A claim that a sentence of a document entails."""
 
-    Attributes
-    ----------
-    text
-        The claim, with a full stop.
-    index
-        Number of the sentence.
-    subject
-        End of the subject in the text.
-    values
-        Its values after the subject.
-    swapped
-        The claim with the roles exchanged; None if they cannot be.
-    passive
-        The claim in the other voice; None if there is none.
-    """
-
-    text: str
-    index: int
-    subject: int
-    values: tuple[Value, ...]
-    swapped: str | None
-    passive: str | None
+    text: str  # the claim, with a full stop
+    index: int  # number of the sentence
+    subject: int  # end of the subject in the text
+    values: tuple[Value, ...]  # its values after the subject
+    swapped: str | None  # the claim with the roles exchanged; None if they cannot be
+    passive: str | None  # the claim in the other voice; None if there is none
 
 
 class ParsedDocument:

@@ -39,32 +39,19 @@ _WITH_EVIDENCE = 0.4
 
 @dataclass(frozen=True, slots=True)
 class BuildSettings:
-    """How many samples of a claim to draw, and with which negatives.
+    """How many samples of a claim to draw, and with which negatives."""
 
-    Attributes
-    ----------
-    sentences
-        Evidence sentences in an input, gold sentences and negatives together (l in the paper).
-    splits
-        Maximum number of splits per hop into documents that are kept and documents still to be
-        retrieved; 0 for all.
-    short
-        Share of inputs with fewer than `sentences` sentences. They are cheaper, and a model learns
-        sooner to find in them what it has to copy.
-    candidates
-        Number of documents from which negatives are drawn.
-    rerankings
-        Number of reranking samples, each with other negatives.
-    rerank_documents
-        Number of documents in a reranking sample.
-    """
-
+    # evidence sentences in an input, gold sentences and negatives together (l in the paper)
     sentences: int = 5
+    # maximum number of splits per hop into documents that are kept and documents still to be
+    # retrieved; 0 for all
     splits: int = 3
+    # share of inputs with fewer than `sentences` sentences. They are cheaper, and a model learns
+    # sooner to find in them what it has to copy.
     short: float = 0.0
-    candidates: int = 20
-    rerankings: int = 1
-    rerank_documents: int = 6
+    candidates: int = 20  # number of documents from which negatives are drawn
+    rerankings: int = 1  # number of reranking samples, each with other negatives
+    rerank_documents: int = 6  # number of documents in a reranking sample
 
 
 def gold_document(claim: GoldClaim, document: Document) -> RerankDocument:
@@ -77,19 +64,14 @@ def gold_document(claim: GoldClaim, document: Document) -> RerankDocument:
 class ClaimSampler:
     """Draw the samples of one claim.
 
-    Parameters
-    ----------
-    claim
-        A claim with gold sentences or, for `retrieve` only, with gold documents. If it has
-        alternative evidence sets, hop 0 may retrieve a document of any, and all other samples use
-        the first.
-    corpus
-        Provides the gold sentences. Gold documents without gold sentences may be missing; they are
-        targets only.
-    rng
-        Source of randomness.
-    similarity
-        Contextual similarity, by which the spans of proofs are aligned in addition to words.
+    - `claim`: a claim with gold sentences or, for `retrieve` only, with gold documents. If it has
+      alternative evidence sets, hop 0 may retrieve a document of any, and all other samples use the
+      first.
+    - `corpus`: provides the gold sentences. Gold documents without gold sentences may be missing;
+      they are targets only.
+    - `rng`: source of randomness.
+    - `similarity`: contextual similarity, by which the spans of proofs are aligned in addition to
+      words.
     """
 
     def __init__(
@@ -249,18 +231,12 @@ def build_samples(
 ) -> Iterator[Sample]:
     """Yield the samples of all sources, one source after the other.
 
-    Parameters
-    ----------
-    missing
-        What to do with claims whose gold sentences the corpus lacks, one of `MISSING`.
-    report
-        Called with a summary of each source and, for ``list``, with each claim that is left out.
+    `missing`: what to do with claims whose gold sentences the corpus lacks, one of `MISSING`.
+    `report`: called with a summary of each source and, for ``list``, with each claim that is left
+    out.
 
-    Raises
-    ------
-    AdmiralError
-        If a file is bad, a source yields no samples, or, for ``error``, the corpus lacks a gold
-        sentence.
+    Raises `AdmiralError` if a file is bad, a source yields no samples, or, for ``error``, the
+    corpus lacks a gold sentence.
     """
     for source in sources:
 
@@ -294,18 +270,14 @@ class SampleBuilder:
 
     The samples of a claim depend on the claim and the seed, not on the other claims.
 
-    Parameters
-    ----------
-    corpus
-        Provides gold sentences and negatives of claims without passages.
-    negatives
-        Finds the negatives of claims without passages; by default `Bm25Negatives`.
-    handle_missing
-        Called with each claim whose gold sentences the corpus lacks, and with a message.
-    similarity
-        Contextual similarity, by which the spans of proofs are aligned in addition to words.
-    excluded
-        Titles of documents that development claims need. Claims that need one are left out.
+    - `corpus`: provides gold sentences and negatives of claims without passages.
+    - `negatives`: finds the negatives of claims without passages; by default `Bm25Negatives`.
+    - `handle_missing`: called with each claim whose gold sentences the corpus lacks, and with a
+      message.
+    - `similarity`: contextual similarity, by which the spans of proofs are aligned in addition to
+      words.
+    - `excluded`: titles of documents that development claims need. Claims that need one are left
+      out.
 
     Attributes
     ----------

@@ -43,23 +43,13 @@ def gold_continuations(
     grammar requires, and a title. It is valid if the title is gold and not among these documents,
     and if no other choice of sentences covers more gold documents.
 
-    Parameters
-    ----------
-    evidence
-        The title of each evidence sentence, in the order of the input.
-    gold
-        The titles of the gold documents.
-    hop
-        Number of the hop; hop 0 generates a title from the claim alone.
-    rng
-        Draws `limit` targets if there are more.
-    limit
-        Maximum number of targets; None for all.
+    - `evidence`: the title of each evidence sentence, in the order of the input.
+    - `gold`: the titles of the gold documents.
+    - `hop`: number of the hop; hop 0 generates a title from the claim alone.
+    - `rng`: draws `limit` targets if there are more.
+    - `limit`: maximum number of targets; None for all.
 
-    Returns
-    -------
-    tuple of Target
-        Empty if the best choices of sentences name every gold document already.
+    There is none if the best choices of sentences name every gold document already.
     """
     count = min(hop, len(set(evidence)))
     targets: list[Target] = []
@@ -82,19 +72,12 @@ def gold_continuations(
 
 @dataclass(frozen=True, slots=True)
 class RetrieveSample:
-    """A sample of hop retrieval: claim and evidence in, identifiers of sentences and a title out.
-
-    Attributes
-    ----------
-    hop
-        Number of the hop, counted from 0: how many documents the identifiers name.
-    gold
-        Titles of the gold documents. The valid targets follow from them and the evidence.
-    """
+    """A sample of hop retrieval: claim and evidence in, sentence identifiers and a title out."""
 
     claim: str
     evidence: tuple[tuple[str, str], ...]
-    hop: int
+    hop: int  # number of the hop, counted from 0: how many documents the identifiers name
+    # titles of the gold documents. The valid targets follow from them and the evidence.
     gold: tuple[str, ...]
 
     def targets(self, limit: int | None = MAX_TARGETS) -> tuple[Target, ...]:
@@ -259,14 +242,9 @@ def with_headings(samples: Iterable[Sample], share: float, seed: int) -> Iterato
     A model that is trained on them learns to write titles in the form that the evidence shows. The
     titles of the evidence and of the gold documents are replaced; the texts are unchanged.
 
-    Parameters
-    ----------
-    samples
-        Samples of any task; those of other tasks than retrieval are yielded unchanged.
-    share
-        Probability that a sample is changed, from 0 to 1.
-    seed
-        The same seed chooses the same samples.
+    `samples`: samples of any task; those of other tasks than retrieval are yielded unchanged.
+    `share`: probability that a sample is changed, from 0 to 1. `seed`: the same seed chooses the
+    same samples.
     """
     rng = random.Random(seed)
     for sample in samples:

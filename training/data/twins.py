@@ -39,24 +39,15 @@ Around = Mapping[str, list[tuple[str, Sentence]]]
 
 @dataclass(frozen=True, slots=True)
 class Twin:
-    """A claim or a changed one, with what decides it.
+    """A claim or a changed one, with what decides it."""
 
-    Attributes
-    ----------
-    text, label
-        The claim, and what the evidence does to it.
-    span
-        The changed characters; None if no part of the claim can be named.
-    deciding
-        The sentence that decides it, where that was changed as well.
-    beside
-        A sentence that has to stand beside it, since the changed value is from there.
-    """
-
+    # the claim, and what the evidence does to it
     text: str
     label: str
+    # the changed characters; None if no part of the claim can be named
     span: tuple[int, int] | None = None
-    deciding: Sentence | None = None
+    deciding: Sentence | None = None  # the sentence that decides it, where that was changed as well
+    # a sentence that has to stand beside it, since the changed value is from there
     beside: Sentence | None = None
 
 
@@ -75,10 +66,7 @@ class TwinMaker:
     ) -> Iterator[Example]:
         """Yield the examples about a claim of a document; none if it has no claim.
 
-        Parameters
-        ----------
-        neighbours
-            Documents whose sentences stand beside its own.
+        `neighbours`: documents whose sentences stand beside its own.
         """
         claims = document.claims(rng)
         if not claims:

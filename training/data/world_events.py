@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from training.data.world_entities import Entity, World, fill
 from training.data.world_scenes import (
     Claim,
+    Entity,
     Part,
     Scene,
     Stated,
+    World,
     capitalised,
     changed,
     claim,
+    fill,
     named,
     other_facts,
     predicate,

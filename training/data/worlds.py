@@ -12,28 +12,345 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 
 from training.data import world_events as events
-from training.data import world_facts as facts
 from training.data.examples import Example
-from training.data.world_entities import World
-from training.data.world_scenes import Claim, Scene, Stated, capitalised
-from training.data.world_values import OPEN, TRUE
+from training.data.world_scenes import (
+    Claim,
+    Entity,
+    Part,
+    Scene,
+    Stated,
+    World,
+    capitalised,
+    changed,
+    choose_kind,
+    claim,
+    claim_parts,
+    false_value,
+    fill,
+    general_word,
+    named,
+    open_claim,
+    other_facts,
+    relation_of,
+    sentence,
+    stating,
+    told,
+    value_claims,
+    value_words,
+    whole,
+)
+from training.data.world_values import FALSE, OPEN, TRUE, Phrase, article, vague_number, vague_time
+
+
+def attribute(world: World) -> Scene:
+    """Return claims on a fact of an entity among its other facts and those of a similar one."""
+    rng = world.rng
+    entity = world.entity(choose_kind(world, list(world.lexicon.relations)))
+    name = rng.choice(list(world.lexicon.relations[entity.kind]))
+    sentences = [stating(world, entity, name, "fact")]
+    sentences += other_facts(world, entity, [name], rng.randint(0, 3))
+    around: list[object] = []
+    if rng.random() < 0.6:
+        other = world.entity(entity.kind)
+        around.append(world.fact(other, name))
+        sentences.append(stating(world, other, name, ""))
+        sentences += other_facts(world, other, [name], rng.randint(0, 1))
+    phrases = value_claims(world, entity, name, around, rng.choice((2, 2, 4)))
+    claims = [claim(claim_parts(world, entity, name, p), p.label) for p in phrases]
+    return Scene(sentences, claims)
+
+
+def vague(world: World) -> Scene:
+    """Return claims on a number or a time that the evidence gives as a bound or a decade."""
+    rng, relations = world.rng, world.lexicon.relations
+    entity = world.entity(choose_kind(world, list(relations)))
+    name = rng.choice([n for n, r in relations[entity.kind].items() if r.value in _EXACT])
+    relation, true = relation_of(world, entity, name), int(str(world.fact(entity, name)))
+    if relation.value == "time":
+        words, phrases = vague_time(true, rng)
+    else:
+        words, phrases = vague_number(true, relation.unit, rng)
+    # Another time of the entity might make the vague one more exact.
+    times = world.lexicon.times(entity.kind)
+    sentences = [stating(world, entity, name, "fact", words, without=times)]
+    sentences += other_facts(world, entity, times, rng.randint(0, 2))
+    claims = [claim(claim_parts(world, entity, name, p), p.label) for p in phrases]
+    return Scene(sentences, claims)
+
+
+_EXACT = ("number", "time")
+
+
+def units(world: World) -> Scene:
+    """Return claims on a quantity in another unit."""
+    rng = world.rng
+    large, small, factor, deed = rng.choice(world.lexicon.tables["units"])
+    entity = world.entity(rng.choice(("company", "person", "school", "club")))
+    counts = [c for c in (1.5, 2, 2.5, 3, 4, 5, 6, 8, 10, 12, 20) if c * factor % 1 == 0]
+    count = rng.choice(counts)
+    # Other amounts of the unit, not of the number: some have the digits of the evidence.
+    wrong = rng.choice([c for c in (*counts, 10 * count) if c != count])
+
+    def words(amount: float, in_large: bool) -> str:
+        return f"{amount:g} {large}" if in_large else f"{amount * factor:,.0f} {small}"
+
+    in_large = rng.random() < 0.5
+    before, after = deed.split("V")
+    sentences = [told(world, entity, f"{before}{words(count, in_large)}{after}")]
+    sentences += other_facts(world, entity, [], rng.randint(0, 2))
+    claims = [
+        claim(changed(entity.mention, before, words(n, not in_large), label, after), label)
+        for n, label in ((count, TRUE), (wrong, FALSE))
+    ]
+    return Scene(sentences, claims)
+
+
+def near(world: World) -> Scene:
+    """Return a claim on something that the evidence touches without deciding it."""
+    rng, relations = world.rng, world.lexicon.relations
+    entity = world.entity(choose_kind(world, list(relations)))
+    asked, known = rng.sample(list(relations[entity.kind]), 2)
+    sentences = [stating(world, entity, known, "fact", without=[asked])]
+    sentences += other_facts(world, entity, [asked], rng.randint(0, 2))
+    other = world.entity(entity.kind)
+    sentences.append(stating(world, other, asked, ""))
+    relation = relation_of(world, entity, asked)
+    # A time of the other entity may contradict the order of the entity's own times.
+    borrowed = relation.value != "time" and rng.random() < 0.5
+    value = world.fact(other, asked) if borrowed else world.value(entity, asked)
+    unknown = open_claim(world, entity, asked, value)
+    claims = [claim(claim_parts(world, entity, asked, unknown), OPEN)]
+    phrases = [p for p in value_claims(world, entity, known, [], 2) if p.label != OPEN]
+    if phrases:
+        phrase = rng.choice(phrases)
+        claims.append(claim(claim_parts(world, entity, known, phrase), phrase.label))
+    return Scene(sentences, claims)
+
+
+def namesake(world: World) -> Scene:
+    """Return a claim about another entity of nearly the same name."""
+    rng = world.rng
+    entity = world.entity(rng.choice(("person", "building", "school", "company", "film")))
+    relations = world.lexicon.relations[entity.kind]
+    name = rng.choice([n for n, r in relations.items() if not r.many])
+    # Either may be the one that is known: "Silver Kite" or "Silver Kite Returns".
+    entity, twin = rng.sample((entity, world.namesake(entity)), 2)
+    sentences = [stating(world, entity, name, "fact"), *other_facts(world, entity, [name], 1)]
+    # Other times of the namesake could decide a claim on this one.
+    hidden = [name, *world.lexicon.times(entity.kind)]
+    sentences += other_facts(world, twin, hidden, rng.randint(0, 2))
+    own, other = rng.sample(value_claims(world, entity, name, [], 4), 2)
+    claims = [
+        claim(claim_parts(world, entity, name, own), own.label),
+        claim(claim_parts(world, twin, name, Phrase(other.text, OPEN)), OPEN),
+    ]
+    return Scene(sentences, claims)
+
+
+def conjunction(world: World) -> Scene:
+    """Return claims of two facts: both right, one wrong, or one that the evidence lacks."""
+    rng = world.rng
+    entity = world.entity(choose_kind(world, list(world.lexicon.relations)))
+    first, second, third = rng.sample(list(world.lexicon.relations[entity.kind]), 3)
+    if rng.random() < 0.5:
+        predicates = [_fact_words(world, entity, name) for name in (first, second)]
+        text = sentence(named(world, entity), *predicates)
+        sentences, keys = [Stated(entity.title, text, "fact0")], {first: "fact0", second: "fact0"}
+    else:
+        keys = {first: "fact0", second: "fact1"}
+        hidden = [first, second, third]
+        sentences = [stating(world, entity, n, key, without=hidden) for n, key in keys.items()]
+    sentences += other_facts(world, entity, [first, second, third], rng.randint(0, 2))
+
+    def worded(name: str, wanted: str) -> Phrase | None:
+        phrases = value_claims(world, entity, name, [], 4)
+        return next((p for p in phrases if p.label == wanted), None)
+
+    def joined(*halves: tuple[str, Phrase]) -> Claim:
+        halves = (*rng.sample(halves, 2),)
+        labels = [phrase.label for _, phrase in halves]
+        label = next((name for name in (FALSE, OPEN) if name in labels), TRUE)
+        parts = claim_parts(world, entity, *halves[0], (Part(entity.mention, None),))
+        parts += [Part(" and", TRUE), *claim_parts(world, entity, *halves[1], (Part("", None),))]
+        needs: dict[str, str] = {}
+        for name, phrase in halves:
+            if name in keys and needs.get(keys[name]) != FALSE:
+                needs[keys[name]] = phrase.label
+        # What is wrong stays wrong without the sentence that supports the other half.
+        removable = [key for key, name in needs.items() if label != FALSE or name == FALSE]
+        return claim(parts, label, needs, removable)
+
+    rights = [(name, phrase) for name in keys if (phrase := worded(name, TRUE))]
+    wrongs = [(name, phrase) for name in keys if (phrase := worded(name, FALSE))]
+    claims = [joined(*rights)]
+    if wrongs and rng.random() < 0.6:
+        wrong = rng.choice(wrongs)
+        claims.append(joined(wrong, next(half for half in rights if half[0] != wrong[0])))
+    if len(claims) == 1 or rng.random() < 0.3:
+        unknown = open_claim(world, entity, third, world.value(entity, third))
+        claims.append(joined((third, unknown), rng.choice(rights)))
+    return Scene(sentences, claims)
+
+
+def _fact_words(world: World, entity: Entity, name: str) -> str:
+    relation = relation_of(world, entity, name)
+    words = value_words(world, world.fact(entity, name), relation)
+    entity.told.add(name)
+    return fill(world.rng.choice(relation.predicates), V=words, P=entity.possessive)
+
+
+def bridge(world: World) -> Scene:
+    """Return claims about a person whom they do not name, but describe by another document."""
+    rng, relations = world.rng, world.lexicon.relations
+    kind, relation, verb, role = rng.choice(world.lexicon.tables["bridges"])
+    thing, rival = world.entity(kind), world.entity("person")
+    person = world.fact(thing, relation)
+    assert isinstance(person, Entity)
+    roles = [n for n, r in relations[kind].items() if r.value == "person" and n != relation]
+    name = rng.choice([n for n, r in relations["person"].items() if not r.many])
+    sentences = [stating(world, thing, relation, "bridge", without=roles)]
+    sentences += [stating(world, person, name, "fact"), stating(world, rival, name, "")]
+    if roles and rng.random() < 0.6:
+        other = rng.choice(roles)
+        thing.facts[other] = rival
+        sentences.append(stating(world, thing, other, "", without=roles))
+    sentences += other_facts(world, person, [name], rng.randint(0, 1))
+    sentences += other_facts(world, thing, [relation, *roles], rng.randint(0, 1))
+    phrases = value_claims(world, person, name, [world.fact(rival, name)], 2)
+    if relation_of(world, person, name).value != "time" and rng.random() < 0.3:
+        # The rival has the fact, but is not who the claim describes.
+        value = world.fact(rival, name)
+        if value != world.fact(person, name):
+            words = value_words(world, value, relation_of(world, person, name))
+            phrases.append(Phrase(words, FALSE))
+    claims = []
+    for phrase in phrases:
+        described = role if rng.random() < 0.5 else f"the person who {verb}"
+        subject = (Part(f"{described} ", TRUE), Part(thing.mention, None))
+        parts = claim_parts(world, person, name, phrase, subject)
+        claims.append(claim(parts, phrase.label, {"bridge": TRUE, "fact": phrase.label}))
+    return Scene(sentences, claims)
+
+
+def origin(world: World) -> Scene:
+    """Return claims on where somebody comes from, as an adjective or as a place."""
+    rng = world.rng
+    person, countries = world.entity("person"), [world.country()]
+    while len(countries) < 3:
+        country = world.country()
+        if country.name not in {known.name for known in countries}:
+            countries.append(country)
+    own, other, third = countries
+    jobs = world.lexicon.general["profession"]
+    job = rng.choice(list(jobs))
+    if rng.random() < 0.5:
+        text = f"is {article(f'{own.adjective} {job}')}"
+        text += rng.choice(("", f" of {third.adjective} descent"))
+    else:
+        text = f"is {article(job)} from {own.name}"
+    if "descent" not in text:
+        text += rng.choice(("", f" who lives in {other.name}", f" who studied in {other.name}"))
+    sentences = [told(world, person, text, pronoun=0)]
+    sentences += other_facts(world, person, ["nationality", "profession"], rng.randint(0, 2))
+    claims = []
+    for value, label in ((own, TRUE), (other, FALSE)):
+        word = jobs[job] if jobs[job] and rng.random() < 0.3 else job
+        if rng.random() < 0.25:
+            head = article(value.adjective).removesuffix(value.adjective)
+            parts = changed(person.mention, f"is {head}", value.adjective, label, f" {word}")
+        else:
+            frame = rng.choice(("comes from ", f"is {article(word)} from "))
+            parts = changed(person.mention, frame, value.name, label)
+        claims.append(claim(parts, label))
+    return Scene(sentences, claims)
+
+
+def qualified(world: World) -> Scene:
+    """Return claims on a profession with a qualifier, such as amateur or former."""
+    rng, table = world.rng, world.lexicon.tables["qualifiers"]
+    person = world.entity("person")
+    jobs = list(world.lexicon.general["profession"])
+    first, second = rng.sample(jobs, 2)
+    qualifier = rng.choice(list(table))
+    sentences = [told(world, person, f"is {article(first)} and {article(f'{qualifier} {second}')}")]
+    sentences += other_facts(world, person, ["profession"], rng.randint(0, 2))
+    claims = []
+    for options, label in zip(table[qualifier], (TRUE, FALSE), strict=True):
+        words = fill(rng.choice(options), J=second, A=article(second))
+        claims.append(claim(whole(person.mention, words, label), label))
+    if rng.random() < 0.4:
+        claims.append(_by_profession(world, person, first, second))
+    return Scene(sentences, claims)
+
+
+def _by_profession(world: World, person: Entity, first: str, second: str) -> Claim:
+    """Return a claim on the unqualified profession."""
+    general = general_word(world, "profession", first)
+    jobs = [job for job in world.lexicon.general["profession"] if job not in (first, second)]
+    label = world.rng.choice((TRUE, OPEN))
+    words = (general or first) if label == TRUE else world.rng.choice(jobs)
+    return claim(whole(person.mention, f"is {article(words)}", label), label)
+
+
+def membership(world: World) -> Scene:
+    """Return claims on what a list contains, complete or open."""
+    rng = world.rng
+    kind, name, closed, opened = rng.choice(world.lexicon.tables["memberships"])
+    entity, other = world.entity(kind), world.entity(kind)
+    places = [world.name() for _ in range(rng.randint(3, 5))]
+    elsewhere = world.name()
+    only = rng.random() < 0.6
+    listed = f"{', '.join(places[:-1])} and {places[-1]}"
+    sentences = [told(world, entity, fill(closed if only else opened, V=listed))]
+    text = fill(opened, V=f"{elsewhere} and {world.name()}")
+    sentences.append(Stated(other.title, sentence(other.mention, text)))
+    sentences += other_facts(world, entity, [name], rng.randint(0, 1))
+    frame = opened.removesuffix("V")
+    options = [(rng.choice(places), TRUE), (elsewhere, FALSE if only else OPEN)]
+    claims = [claim(changed(entity.mention, frame, v, label), label) for v, label in options]
+    if only:
+        wrong = len(places) + rng.choice((-1, 1, 2))
+        for number, label in ((len(places), TRUE), (wrong, FALSE)):
+            parts = changed(entity.mention, f"{frame}exactly ", f"{number} places", label)
+            claims.append(claim(parts, label))
+        claims = rng.sample(claims, 2)
+    return Scene(sentences, claims)
+
+
+def same_value(world: World) -> Scene:
+    """Return claims that two entities have the same value of a relation, or different ones."""
+    rng = world.rng
+    kind, name, same, different = rng.choice(world.lexicon.tables["shared"])
+    first, second = world.entity(kind), world.entity(kind)
+    value, is_same = world.fact(first, name), rng.random() < 0.5
+    second.facts[name] = value if is_same else false_value(world, first, name)
+    sentences = [stating(world, e, name, f"fact{n}") for n, e in enumerate((first, second))]
+    for entity in (first, second):
+        sentences += other_facts(world, entity, [name], rng.randint(0, 1))
+    pair = " and ".join(rng.sample((first.mention, second.mention), 2))
+    claims = []
+    for words, holds in ((same, is_same), (different, not is_same)):
+        label = TRUE if holds else FALSE
+        claims.append(claim(whole(pair, words, label), label, ("fact0", "fact1")))
+    return Scene(sentences, claims)
+
 
 SOURCE = "worlds"
 _MAX_SENTENCES = 6
 _UNTITLED = 0.03  # share of examples whose sentences have no titles
 #: The scenes and how often each occurs.
 SCENES: dict[str, tuple[Callable[[World], Scene], float]] = {
-    "attribute": (facts.attribute, 6),
-    "vague": (facts.vague, 1.2),
-    "units": (facts.units, 0.6),
-    "near": (facts.near, 1.5),
-    "namesake": (facts.namesake, 1.2),
-    "conjunction": (facts.conjunction, 2),
-    "bridge": (facts.bridge, 4),
-    "origin": (facts.origin, 1.2),
-    "qualified": (facts.qualified, 0.8),
-    "membership": (facts.membership, 1),
-    "shared": (facts.same_value, 1.5),
+    "attribute": (attribute, 6),
+    "vague": (vague, 1.2),
+    "units": (units, 0.6),
+    "near": (near, 1.5),
+    "namesake": (namesake, 1.2),
+    "conjunction": (conjunction, 2),
+    "bridge": (bridge, 4),
+    "origin": (origin, 1.2),
+    "qualified": (qualified, 0.8),
+    "membership": (membership, 1),
+    "shared": (same_value, 1.5),
     "negation": (events.negation, 2.5),
     "modality": (events.modality, 2),
     "opposite": (events.opposite, 1.8),
@@ -65,14 +382,14 @@ def world_examples(seed: int, scenes: Sequence[str] = tuple(SCENES)) -> Iterator
 
 def scene_examples(scene: Scene, group: str, rng: random.Random) -> Iterator[Example]:
     """Yield the examples of a scene: each claim, and some of them without what decides them."""
-    for claim in scene.claims:
-        yield _example(claim, scene.sentences, claim.label, group, rng)
-    decided = [claim for claim in scene.claims if claim.label != OPEN and claim.removable]
+    for stated in scene.claims:
+        yield _example(stated, scene.sentences, stated.label, group, rng)
+    decided = [c for c in scene.claims if c.label != OPEN and c.removable]
     rng.shuffle(decided)
-    for claim in decided[: rng.randint(0, 2)]:
-        rest = without(scene.sentences, rng.choice(claim.removable))
+    for stated in decided[: rng.randint(0, 2)]:
+        rest = without(scene.sentences, rng.choice(stated.removable))
         if rest:
-            yield _example(claim, rest, OPEN, group, rng)
+            yield _example(stated, rest, OPEN, group, rng)
 
 
 def without(sentences: Sequence[Stated], key: str) -> list[Stated]:

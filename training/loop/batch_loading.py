@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from admiral.errors import AdmiralError
-from admiral.scheduling.memory import free_cached_memory, is_out_of_memory
+from admiral.scheduling import free_cached_memory, is_out_of_memory
 
 if TYPE_CHECKING:
     from training.loop.training_loop import Program
@@ -37,12 +37,8 @@ class MicroBatch:
 class Loader:
     """Load the batches of one process; a context manager that runs the collating thread.
 
-    Parameters
-    ----------
-    stream
-        Items of all batches, the same in each process.
-    share
-        Number of this process and number of processes, which share the batches.
+    `stream`: items of all batches, the same in each process. `share`: number of this process and
+    number of processes, which share the batches.
     """
 
     def __init__(
@@ -120,11 +116,8 @@ class BatchSplitter:
     The gradients of the parts add up to those of the whole batch, so training continues as it would
     have with more memory.
 
-    Parameters
-    ----------
-    seed
-        With the position of a batch, it seeds all randomness of its passes, whichever process
-        runs them and however often.
+    `seed`: with the position of a batch, it seeds all randomness of its passes, whichever process
+    runs them and however often.
     """
 
     def __init__(self, program: Program, seed: int) -> None:
@@ -139,17 +132,10 @@ class BatchSplitter:
     ) -> list[torch.Tensor]:
         """Run the forward and backward passes of a step and return the loss of each batch.
 
-        Parameters
-        ----------
-        run_pass
-            Runs both passes of a batch or a part of one, given the counts of the whole.
-        reset
-            Resets the gradients; called before a step is repeated.
+        `run_pass`: runs both passes of a batch or a part of one, given the counts of the whole.
+        `reset`: resets the gradients; called before a step is repeated.
 
-        Raises
-        ------
-        AdmiralError
-            If memory is too small for a single sample.
+        Raises `AdmiralError` if memory is too small for a single sample.
         """
         while True:
             losses: list[torch.Tensor] = []

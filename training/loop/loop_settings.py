@@ -116,12 +116,8 @@ class LoopSettings(Protocol):
 def loop_setting(name: str, **rules: Any) -> Any:
     """Declare a field that all training loops have.
 
-    Parameters
-    ----------
-    name
-        Name of the field, one of `LoopSettings`.
-    **rules
-        What differs between the loops, such as ``default`` and ``help`` (see `setting`).
+    `name`: name of the field, one of `LoopSettings`. `**rules`: what differs between the loops,
+    such as ``default`` and ``help`` (see `setting`).
     """
     return setting(**{**_DECLARATIONS[name], **rules})
 

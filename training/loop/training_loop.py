@@ -1,4 +1,7 @@
-"""The loop of all training programs: steps, logs, evaluations, saved states and the checkpoint."""
+"""The loop of all training programs: steps, logs, evaluations, saved states and the checkpoint.
+
+The learning rate follows a schedule; gradients are averaged over processes.
+"""
 
 from __future__ import annotations
 
@@ -15,61 +18,126 @@ from typing import Any, ClassVar
 
 import torch
 from accelerate import Accelerator
-from torch import nn
+from torch import distributed, nn
+from torch.optim.lr_scheduler import LambdaLR
+from transformers import (
+    get_constant_schedule_with_warmup,
+    get_cosine_schedule_with_warmup,
+    get_linear_schedule_with_warmup,
+)
 
 from admiral.errors import AdmiralError
 from training.loop.batch_loading import BatchSplitter, Loader, moved
 from training.loop.loop_settings import LoopSettings
-from training.loop.optimisation import average_gradients, build_scheduler
-from training.loop.reporting import LossMeter, Reporter, describe_devices, open_accelerator
 from training.loop.run_files import (
+    LossMeter,
+    Reporter,
     RunOutput,
     TrainingState,
+    describe_devices,
     load_tensors,
+    open_accelerator,
     open_state,
     push,
     save_state,
 )
 
+_BUCKET_SIZE = 1 << 25  # gradients that are reduced together: 128 MB
+
+
+def parameter_groups(
+    module: nn.Module, encoder: Sequence[nn.Parameter], encoder_rate: float, other_rate: float
+) -> list[dict[str, Any]]:
+    """Return the parameters of an encoder and the other ones with their peak learning rates."""
+    in_encoder = set(encoder)
+    others = [p for p in module.parameters() if p not in in_encoder]
+    return [{"params": list(encoder), "lr": encoder_rate}, {"params": others, "lr": other_rate}]
+
+
+def build_scheduler(optimizer: torch.optim.Optimizer, config: LoopSettings, step: int) -> LambdaLR:
+    """Return the learning rate schedule of `transformers` that the settings name.
+
+    `step`: number of optimizer steps already done; not 0 when a run resumes.
+    """
+    for group in optimizer.param_groups:
+        group["initial_lr"] = group["lr"]
+    warmup, last = config.warmup_steps, step - 1
+    schedule: LambdaLR
+    match config.lr_schedule:
+        case "linear":
+            schedule = get_linear_schedule_with_warmup(optimizer, warmup, config.steps, last)
+        case "cosine":
+            schedule = get_cosine_schedule_with_warmup(
+                optimizer, warmup, config.steps, last_epoch=last
+            )
+        case _:
+            schedule = get_constant_schedule_with_warmup(optimizer, warmup, last)
+    return schedule
+
+
+def average_gradients(parameters: Sequence[nn.Parameter], stop: bool) -> bool:
+    """Average the gradients over all processes, and return whether any process wants to stop.
+
+    DistributedDataParallel averages during the backward pass. It needs every process to use the
+    same parameters in the same order, but ours train on different tasks at the same time, and it
+    cannot repeat in parts a backward pass that ran out of memory.
+
+    `parameters`: the model's parameters, in the same order in each process. A parameter that no
+    process used keeps no gradient, so that the optimizer skips it as it does with a single process.
+    `stop`: whether this process wants to stop after the step.
+    """
+    if not distributed.is_initialized():
+        return stop
+    flags = torch.tensor(
+        [*(p.grad is not None for p in parameters), stop],
+        dtype=torch.int32,
+        device=parameters[0].device,
+    )
+    distributed.all_reduce(flags, distributed.ReduceOp.MAX)
+    *used, stop = flags.bool().tolist()
+    with_gradient = [p for p, is_used in zip(parameters, used, strict=True) if is_used]
+    for group in _buckets(with_gradient):
+        gradients = [torch.zeros_like(p) if p.grad is None else p.grad for p in group]
+        flat = torch.cat([g.flatten() for g in gradients])
+        distributed.all_reduce(flat)
+        flat /= distributed.get_world_size()
+        parts = flat.split([p.numel() for p in group])
+        for parameter, part in zip(group, parts, strict=True):
+            parameter.grad = part.view_as(parameter).clone()
+    return stop
+
+
+def _buckets(parameters: Sequence[nn.Parameter]) -> Iterator[list[nn.Parameter]]:
+    """Yield parameters in groups of at most `_BUCKET_SIZE` numbers."""
+    group: list[nn.Parameter] = []
+    size = 0
+    for parameter in parameters:
+        if group and size + parameter.numel() > _BUCKET_SIZE:
+            yield group
+            group, size = [], 0
+        group.append(parameter)
+        size += parameter.numel()
+    if group:
+        yield group
+
 
 class Program(ABC):
-    """What a training program adds to the loop: a model with its loss, batches, and measures.
+    """What a training program adds to the loop: a model with its loss, batches, and measures."""
 
-    Attributes
-    ----------
-    product
-        What is trained, for messages.
-    loss_kinds
-        Names of the losses.
-    reported_group
-        Number of the optimiser's parameter group whose learning rate is logged.
-    lengths
-        Settings to lower where memory is too small for a single sample.
-    start
-        Directory of the initial model.
-    module
-        The model with its loss: ``module(batch, counts)`` is the loss of a batch or a part of one.
-    groups
-        Parameter groups of the optimiser with their peak learning rates.
-    fixed
-        Settings and checksums that all parts of a run must agree on.
-    selection
-        Settings and checksums that decide which state is best.
-    summary
-        The training data in words, without a full stop.
-    """
-
-    product: ClassVar[str]
-    loss_kinds: ClassVar[tuple[str, ...]]
+    product: ClassVar[str]  # what is trained, for messages
+    loss_kinds: ClassVar[tuple[str, ...]]  # names of the losses
+    # number of the optimiser's parameter group whose learning rate is logged
     reported_group: ClassVar[int]
-    lengths: ClassVar[str]
+    lengths: ClassVar[str]  # settings to lower where memory is too small for a single sample
 
-    start: Path
+    start: Path  # directory of the initial model
+    # the model with its loss: ``module(batch, counts)`` is the loss of a batch or a part of one
     module: nn.Module
+    # parameter groups of the optimiser with their peak learning rates
     groups: Sequence[dict[str, Any]]
-    fixed: Mapping[str, Any]
-    selection: Mapping[str, Any]
-    summary: str
+    fixed: Mapping[str, Any]  # settings and checksums that all parts of a run must agree on
+    selection: Mapping[str, Any]  # settings and checksums that decide which state is best
+    summary: str  # the training data in words, without a full stop
 
     @abstractmethod
     def batches(self) -> Iterator[Sequence[Any]]:
@@ -113,23 +181,15 @@ def run_training(
 ) -> None:
     """Run a training program until it is finished or stopped, from its saved state if it has one.
 
-    Parameters
-    ----------
-    open_program
-        Checks all input, before anything of an earlier run is replaced, and returns the program.
-        What it enters into the stack is closed at the end.
-    overwrite
-        Start a new run and replace the one in `out`.
-    upload_to
-        Repository on the Hugging Face hub that a finished checkpoint is uploaded to; empty: none.
+    - `open_program`: checks all input, before anything of an earlier run is replaced, and returns
+      the program. What it enters into the stack is closed at the end.
+    - `overwrite`: start a new run and replace the one in `out`.
+    - `upload_to`: repository on the Hugging Face hub that a finished checkpoint is uploaded to;
+      empty: none.
 
-    Raises
-    ------
-    AdmiralError
-        For bad input, another run's output in `out`, too little memory or disk space, or a loss
-        that is not finite. The checkpoint and the state that were saved earlier are intact.
-    SystemExit
-        If a signal stopped the run.
+    Raises `AdmiralError` for bad input, another run's output in `out`, too little memory or disk
+    space, or a loss that is not finite. The checkpoint and the state that were saved earlier are
+    intact, and `SystemExit` if a signal stopped the run.
     """
     stopper = StopConditions(config.minutes)
     with ExitStack() as stack:
@@ -323,10 +383,7 @@ class StopConditions:
     SIGTERM, which clusters send before they reclaim a machine, and the first Ctrl-C request a stop.
     A second one ends the program at once.
 
-    Parameters
-    ----------
-    minutes
-        Time limit; 0 for none.
+    `minutes`: time limit; 0 for none.
     """
 
     def __init__(self, minutes: float) -> None:

@@ -13,14 +13,13 @@ from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase
 from admiral.models.checkpoint import Checkpoint
 from admiral.records import Document, Sentence
-from admiral.retrieval.cross_encoder import CrossEncoderReranker
 from admiral.retrieval.hop_retriever import TrieHopRetriever
+from admiral.retrieval.rerankers import CrossEncoderReranker
 from proofs.generation.generator import ProofGenerator
 from training.data.samples import ProveSample, RerankSample, RetrieveSample, Sample
 from training.loop.batch_loading import moved
-from training.loop.reporting import LossMeter
-from training.multitask.initial_checkpoint import InitialCheckpoint
-from training.multitask.multitask_model import MultiTaskModel
+from training.loop.run_files import LossMeter
+from training.multitask.multitask_model import InitialCheckpoint, MultiTaskModel
 from training.multitask.multitask_settings import METRICS, TrainConfig
 from training.multitask.sample_batches import KINDS, Counts, Examples, collate, kind_of
 from trie import Seq2Seq
@@ -35,12 +34,8 @@ MetricSums = dict[str, tuple[float, float]]
 class Evaluator:
     """Measure each task of a run with the stage that uses its checkpoint.
 
-    Parameters
-    ----------
-    kb
-        Knowledge base whose titles may be generated; None without retrieval samples.
-    share
-        Number of this process and number of processes, which share the samples.
+    `kb`: knowledge base whose titles may be generated; None without retrieval samples. `share`:
+    number of this process and number of processes, which share the samples.
     """
 
     def __init__(

@@ -18,27 +18,23 @@ from admiral.kb import KnowledgeBase, locate
 from admiral.models.checkpoint import ARCHITECTURES, save_checkpoint
 from training.data.samples import RetrieveSample
 from training.loop.loop_settings import values_of
-from training.loop.optimisation import parameter_groups
 from training.loop.run_files import SourceFile, TrainingState, markdown_table, render_card
-from training.loop.training_loop import Program, run_training
+from training.loop.training_loop import Program, parameter_groups, run_training
 from training.multitask.dev_evaluation import Evaluator, development_losses, metrics
-from training.multitask.initial_checkpoint import open_initial_checkpoint
-from training.multitask.multitask_model import MultiTaskModel
+from training.multitask.multitask_model import MultiTaskModel, open_initial_checkpoint
 from training.multitask.multitask_settings import TrainConfig
 from training.multitask.sample_batches import (
     KINDS,
     Batch,
     Counts,
     Examples,
+    RerankingExample,
+    TrainingSet,
     batches_of,
     collate,
     cost,
     kind_of,
     one_epoch,
-)
-from training.multitask.sample_encoding import (
-    RerankingExample,
-    TrainingSet,
     read_training_set,
     subsample,
 )
@@ -46,6 +42,7 @@ from training.multitask.sample_encoding import (
 # Settings that decide the order of batches. All parts of a run must agree on them.
 _FIXED_SETTINGS = (
     *("hops", "target", "seed", "batch_tokens", "rerank_tokens", "max_source", "max_target"),
+    "objective",
     "markers",
 )
 # Settings that decide which state is best.
@@ -62,19 +59,11 @@ _OMITTED = {"out", "kb", "device", "tracker", "push_to_hub", "log_every", "save_
 def train(config: TrainConfig, tasks: tuple[str, ...], *, overwrite: bool = False) -> None:
     """Train a checkpoint, continuing from the saved state of the same run if there is one.
 
-    Parameters
-    ----------
-    config
-        Validated settings (see `training.multitask.multitask_settings.load_config`).
-    tasks
-        Tasks of the checkpoint: some of `trie.model.safe_tokenizer.TASKS`.
-    overwrite
-        Start a new run and replace the one in `out`.
+    `config`: validated settings (see `training.multitask.multitask_settings.load_config`). `tasks`:
+    tasks of the checkpoint: some of `trie.model.safe_tokenizer.TASKS`. `overwrite`: start a new run
+    and replace the one in `out`.
 
-    Raises
-    ------
-    AdmiralError
-        In the same cases as `run_training`.
+    Raises `AdmiralError` in the same cases as `run_training`.
     """
     run_training(
         config,
@@ -87,10 +76,7 @@ def train(config: TrainConfig, tasks: tuple[str, ...], *, overwrite: bool = Fals
 class MultiTaskProgram(Program):
     """Trains a multi-task model on generation and reranking batches.
 
-    Raises
-    ------
-    AdmiralError
-        For bad input.
+    Raises `AdmiralError` for bad input.
     """
 
     product = "checkpoint"

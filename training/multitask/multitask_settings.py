@@ -85,6 +85,14 @@ class TrainConfig:
             "decodes",
         },
     )
+    objective: str = setting(
+        "marginal",
+        "What the retriever maximises.",
+        choices={
+            "marginal": "the summed probability of all valid targets of a sample",
+            "single": "the likelihood of each target, as a sample of its own, as in the paper",
+        },
+    )
     markers: bool = setting(
         True,
         "Add tokens for tasks, hop numbers and sentence identifiers to a vocabulary without them.",

@@ -1,4 +1,4 @@
-"""Collate encoded samples into padded batches, bucketed by length and of similar cost.
+"""Encode the samples of a run as token ids, and collate them into padded batches of similar cost.
 
 The unit of cost is a source token. A target token costs two, because of its softmax over the
 vocabulary.
@@ -6,14 +6,332 @@ vocabulary.
 
 from __future__ import annotations
 
+import multiprocessing
+import os
 import random
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from pathlib import Path
 
 import torch
 
-from training.multitask.sample_encoding import GenerationExample, RerankingExample
+from admiral.errors import AdmiralError
+from admiral.retrieval.rerankers import RerankerInput, reranker_inputs
+from proofs import NatOp, ProofError, target_ids
+from proofs.generation.proof_grammar import missing_proof_marks
+from proofs.generation.source_input import encode_source
+from training.data.samples import (
+    ProveSample,
+    RerankSample,
+    RetrieveSample,
+    Sample,
+    Target,
+    read_samples,
+)
+from training.loop.run_files import SourceFile
+from training.multitask.multitask_settings import TrainConfig
+from trie import SafeTokenizer
 from trie.model.packed_encoder import pad_batch
+from trie.model.safe_tokenizer import IDENTIFIERS
+
+
+def copy_alignment(
+    source: Sequence[int], target: Sequence[int], separators: frozenset[int]
+) -> list[tuple[int, int]]:
+    """Return pairs (target position, source position) of tokens that the target copies.
+
+    A target token is aligned with the source tokens on the longest common runs through it. A run of
+    a single token counts only if the token is a separator, or if it is the whole text between two
+    separators, as a title of one token is.
+
+    `separators`: tokens with the same meaning at every position, such as sentence identifiers, and
+    tokens that delimit text, such as brackets. No run extends across them.
+    """
+    positions: dict[int, list[int]] = {}
+    for j, token in enumerate(source):
+        positions.setdefault(token, []).append(j)
+    # Length of the common run that ends at (i, j), then of the whole run through it.
+    runs: dict[tuple[int, int], int] = {}
+    for i, token in enumerate(target):
+        begins = token in separators or (i > 0 and target[i - 1] in separators)
+        for j in positions.get(token, ()):
+            runs[i, j] = 1 if begins else runs.get((i - 1, j - 1), 0) + 1
+    for i in range(len(target) - 2, -1, -1):
+        if target[i] in separators or target[i + 1] in separators:
+            continue
+        for j in positions.get(target[i], ()):
+            runs[i, j] = max(runs[i, j], runs.get((i + 1, j + 1), 0))
+    longest: dict[int, int] = {}
+    for (i, _), length in runs.items():
+        longest[i] = max(longest.get(i, 0), length)
+
+    def may_be_single(i: int) -> bool:
+        begins = i == 0 or target[i - 1] in separators
+        ends = i + 1 == len(target) or target[i + 1] in separators
+        return target[i] in separators or (begins and ends)
+
+    return [
+        (i, j)
+        for (i, j), length in runs.items()
+        if length == longest[i] and (length > 1 or may_be_single(i))
+    ]
+
+
+# Starting processes takes seconds, encoding a sample a millisecond.
+_MIN_CORES, _MIN_SAMPLES = 4, 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationExample:
+    """An encoder input and its valid targets, as token ids."""
+
+    source: list[int]  # the encoder's input
+    targets: list[list[int]]  # the valid output sequences, each with its end token
+    # pairs (target position, source position) of `copy_alignment`. Target positions count through
+    # the concatenated targets.
+    copies: list[tuple[int, int]]
+
+    @property
+    def length(self) -> int:
+        """Total number of target tokens."""
+        return sum(map(len, self.targets))
+
+
+@dataclass(frozen=True, slots=True)
+class RerankingExample:
+    """The encoder passes of the reranker for one claim; `gold` marks its gold sentences."""
+
+    passes: list[RerankerInput]
+    gold: list[list[bool]]
+
+
+def encode(
+    tokens: SafeTokenizer,
+    sample: Sample,
+    max_source: int,
+    max_target: int,
+    target: str = "sentences",
+) -> GenerationExample | RerankingExample | None:
+    """Return a sample as token ids; None if it is too long or holds nothing to rank.
+
+    `max_source`, `max_target`: maximum numbers of input and output tokens. Longer targets of a
+    retrieval sample are dropped, and the sample with them if none is left. `target`: what precedes
+    the title in a retrieval target: identifiers of ``sentences``, or the ``titles`` of their
+    documents (variant joint-docs).
+    """
+    if isinstance(sample, RerankSample):
+        return _reranking_example(tokens, sample, max_source)
+    task = "prove" if isinstance(sample, ProveSample) else "retrieve"
+    hop = None
+    if isinstance(sample, RetrieveSample):
+        hop = min(sample.hop, len({title for title, _ in sample.evidence}))
+    source = encode_source(tokens, task, sample.claim, sample.evidence, max_source, hop)
+    if source.truncated:
+        return None  # the target may refer to the cut text, which would teach guessing
+    if isinstance(sample, RetrieveSample):
+        targets = [
+            titles_target(tokens, sample.evidence, continuation)
+            if target == "titles"
+            else retrieval_target(tokens, continuation)
+            for continuation in sample.targets()
+        ]
+        short = [ids for ids in targets if len(ids) <= max_target]
+        return _generation_example(tokens, source.ids, short) if short else None
+    try:
+        ids = target_ids(tokens, sample.proof, sample.claim, sample.evidence, max_length=max_target)
+    except ProofError:
+        return None
+    return _generation_example(tokens, source.ids, [ids])
+
+
+def encode_all(
+    tokens: SafeTokenizer,
+    samples: Sequence[Sample],
+    max_source: int,
+    max_target: int,
+    target: str = "sentences",
+    workers: int | None = None,
+) -> list[GenerationExample | RerankingExample | None]:
+    """Encode many samples, in several processes if there are enough samples and cores.
+
+    `workers`: number of processes. By default one per core, shared with the other processes of the
+    run, or this process alone for few samples.
+    """
+    encode_one = partial(
+        encode, tokens, max_source=max_source, max_target=max_target, target=target
+    )
+    if workers is None:
+        cores = len(os.sched_getaffinity(0)) // int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
+        workers = cores if cores >= _MIN_CORES and len(samples) >= _MIN_SAMPLES else 1
+    if workers == 1:
+        return [encode_one(sample) for sample in samples]
+    # A process that uses a GPU must not fork.
+    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
+        return list(pool.map(encode_one, samples, chunksize=256))
+
+
+def _generation_example(
+    tokens: SafeTokenizer, source: list[int], targets: list[list[int]]
+) -> GenerationExample:
+    symbols, separators = _symbols_and_separators(tokens)
+    copies: list[tuple[int, int]] = []
+    offset = 0
+    for target in targets:
+        aligned = copy_alignment(source, target, separators)
+        copies += [(offset + i, j) for i, j in aligned if target[i] not in symbols]
+        offset += len(target)
+    return GenerationExample(source, targets, copies)
+
+
+@cache
+def _symbols_and_separators(tokens: SafeTokenizer) -> tuple[frozenset[int], frozenset[int]]:
+    """Return the tokens that are generated rather than copied, and these plus identifiers.
+
+    Identifiers are not part of a text either, but they are copied from the source.
+    """
+    marks = {*"[]{}", *(op.value for op in NatOp)} - set(missing_proof_marks(tokens))
+    symbols = {tokens.single_token(mark) for mark in marks} | {tokens.eos}
+    identifiers = set()
+    if tokens.task("retrieve") is not None:
+        identifiers = {tokens.identifier(i) for i in range(IDENTIFIERS)}
+    return frozenset(symbols), frozenset(symbols | identifiers)
+
+
+def retrieval_target(tokens: SafeTokenizer, target: Target) -> list[int]:
+    """Return ``e_i e_j [ title ] </s>``."""
+    identifiers = [tokens.identifier(i) for i in target.identifiers]
+    return [*identifiers, *_bracketed(tokens, target.title), tokens.eos]
+
+
+def titles_target(
+    tokens: SafeTokenizer, evidence: Sequence[tuple[str, str]], target: Target
+) -> list[int]:
+    """Return ``[ title ] ... [ title ] </s>``, with titles in place of identifiers."""
+    titles = [*(evidence[i][0] for i in target.identifiers), target.title]
+    return [*(token for title in titles for token in _bracketed(tokens, title)), tokens.eos]
+
+
+def _bracketed(tokens: SafeTokenizer, title: str) -> list[int]:
+    return [tokens.single_token("["), *tokens.encode(title), tokens.single_token("]")]
+
+
+def _reranking_example(
+    tokens: SafeTokenizer, sample: RerankSample, max_source: int
+) -> RerankingExample | None:
+    passes: list[RerankerInput] = []
+    gold: list[list[bool]] = []
+    for document in sample.documents:
+        for rerank_pass in reranker_inputs(
+            tokens, sample.claim, sample.evidence, document.title, document.sentences, max_source
+        ):
+            is_gold = [number in document.relevant for number, _, _ in rerank_pass.spans]
+            # One pass of a long negative document is enough.
+            if not passes or rerank_pass.spans[0][0] == 0 or any(is_gold):
+                passes.append(rerank_pass)
+                gold.append(is_gold)
+    flat = [mark for marks in gold for mark in marks]
+    return RerankingExample(passes, gold) if any(flat) and not all(flat) else None
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingSet:
+    """The usable samples of a file."""
+
+    # the samples, and their encodings
+    samples: list[Sample]
+    items: list[GenerationExample | RerankingExample]
+    source: SourceFile  # the file and the number of its usable samples
+    left_out: int  # number of samples that are too long, or that have nothing to rank
+
+
+def read_training_set(
+    role: str, name: str, config: TrainConfig, tasks: tuple[str, ...], tokens: SafeTokenizer
+) -> TrainingSet:
+    """Read and encode the samples of the tasks and hops of a run.
+
+    Raises `AdmiralError` if the file cannot be read or holds no usable sample.
+    """
+    path = Path(name)
+    selected: list[Sample] = []
+    skipped = 0
+    try:
+        for sample in read_samples(path):
+            if task_of(sample) in tasks and _is_of_hops(sample, config.hop_numbers):
+                selected.append(sample)
+            else:
+                skipped += 1
+        source = SourceFile.of(role, path, {})
+    except (OSError, UnicodeDecodeError) as error:
+        raise AdmiralError(
+            f"{path}: the samples cannot be read ({error}). Build them with training.build_data."
+        ) from error
+    encoded = encode_all(tokens, selected, config.max_source, config.max_target, config.target)
+    usable = [(s, item) for s, item in zip(selected, encoded, strict=True) if item is not None]
+    left_out = len(selected) - len(usable)
+    if role == "train" and config.objective == "single":
+        usable = [(sample, one) for sample, item in usable for one in _by_target(item)]
+    if not usable:
+        raise AdmiralError(
+            f"{path}: holds no sample to {role} on: {skipped} of other tasks or hops than "
+            f"{', '.join(tasks)} and {config.hops}, {left_out} longer than max_source or "
+            "max_target, or with nothing to rank. Build others, or change these settings."
+        )
+    counts = Counter(task_of(sample) for sample, _ in usable)
+    source = replace(source, samples=dict(sorted(counts.items())))
+    return TrainingSet([s for s, _ in usable], [item for _, item in usable], source, left_out)
+
+
+def _by_target(
+    item: GenerationExample | RerankingExample,
+) -> Iterator[GenerationExample | RerankingExample]:
+    """Yield an example of its own for each target."""
+    if isinstance(item, RerankingExample):
+        yield item
+        return
+    offset = 0
+    for target in item.targets:
+        end = offset + len(target)
+        copies = [(i - offset, j) for i, j in item.copies if offset <= i < end]
+        yield GenerationExample(item.source, [target], copies)
+        offset = end
+
+
+def subsample(training_set: TrainingSet, count: int, seed: int) -> TrainingSet:
+    """Return a random sample of at most `count` samples per task."""
+    positions: dict[str, list[int]] = {}
+    for position, sample in enumerate(training_set.samples):
+        positions.setdefault(task_of(sample), []).append(position)
+    rng = random.Random(seed)
+    chosen = sorted(
+        position
+        for of_task in positions.values()
+        for position in rng.sample(of_task, min(count, len(of_task)))
+    )
+    return replace(
+        training_set,
+        samples=[training_set.samples[position] for position in chosen],
+        items=[training_set.items[position] for position in chosen],
+    )
+
+
+def task_of(sample: Sample) -> str:
+    """Return the name of a sample's task."""
+    match sample:
+        case RetrieveSample():
+            return "retrieve"
+        case RerankSample():
+            return "rerank"
+        case ProveSample():
+            return "prove"
+
+
+def _is_of_hops(sample: Sample, hops: frozenset[int] | None) -> bool:
+    """Return whether a retrieval sample is of one of the hops; other samples always are."""
+    return hops is None or not isinstance(sample, RetrieveSample) or sample.hop in hops
+
 
 KINDS = ("generation", "reranking")  # of batches and of their losses
 IGNORED = -100  # label of padding, as everywhere in torch
@@ -21,50 +339,35 @@ IGNORED = -100  # label of padding, as everywhere in torch
 
 @dataclass(frozen=True, slots=True)
 class SequenceBatch:
-    """Encoder inputs, each with all its targets packed into one decoder row.
+    """Encoder inputs, each with all its targets packed into one decoder row."""
 
-    Attributes
-    ----------
-    input_ids, attention_mask
-        Shape (batch, source length).
-    decoder_ids, labels
-        Shape (batch, target length): the targets of an input, concatenated. Decoder inputs begin
-        with the start token, labels end with the end token; padding is `IGNORED` in labels.
-    positions, segments
-        Shape (batch, target length): position of a token within its target, and number of the
-        target; -1 for padding.
-    copies
-        Shape (batch, target length, source length), bool: alignment of copied tokens.
-    """
-
+    # shape (batch, source length)
     input_ids: torch.Tensor
     attention_mask: torch.Tensor
+    # shape (batch, target length): the targets of an input, concatenated. Decoder inputs begin with
+    # the start token, labels end with the end token; padding is `IGNORED` in labels.
     decoder_ids: torch.Tensor
     labels: torch.Tensor
+    # shape (batch, target length): position of a token within its target, and number of the target;
+    # -1 for padding
     positions: torch.Tensor
     segments: torch.Tensor
+    # shape (batch, target length, source length), bool: alignment of copied tokens
     copies: torch.Tensor
 
 
 @dataclass(frozen=True, slots=True)
 class RerankBatch:
-    """Encoder passes of the reranker for several claims.
+    """Encoder passes of the reranker for several claims."""
 
-    Attributes
-    ----------
-    input_ids, attention_mask
-        Shape (passes, length).
-    begins, ends
-        Shape (claims, sentences): span of each sentence in the flattened passes. Each pass counts
-        one position more than its length, so that an end never equals the next begin.
-    real, gold
-        Shape (claims, sentences), bool: whether there is a sentence, and whether it is gold.
-    """
-
+    # shape (passes, length)
     input_ids: torch.Tensor
     attention_mask: torch.Tensor
+    # shape (claims, sentences): span of each sentence in the flattened passes. Each pass counts one
+    # position more than its length, so that an end never equals the next begin.
     begins: torch.Tensor
     ends: torch.Tensor
+    # shape (claims, sentences), bool: whether there is a sentence, and whether it is gold
     real: torch.Tensor
     gold: torch.Tensor
 
@@ -75,18 +378,12 @@ Examples = list[GenerationExample] | list[RerankingExample]
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Counts that the loss of a batch is averaged over, also for the parts of a split batch.
+    """Counts that the loss of a batch is averaged over, also for the parts of a split batch."""
 
-    Attributes
-    ----------
-    tokens, copied
-        Generation: target tokens (the mean over the targets of an input), and copied tokens.
-    claims, sentences
-        Reranking: claims and their sentences.
-    """
-
+    # Generation: target tokens (the mean over the targets of an input), and copied tokens
     tokens: float = 0
     copied: int = 0
+    # Reranking: claims and their sentences
     claims: int = 0
     sentences: int = 0
 

@@ -13,9 +13,9 @@ import torch
 from torch import Tensor
 
 from admiral.errors import AdmiralError
+from proofs.verifier.classifier_verifier import pad_inputs, padded_positions
 from proofs.verifier.evidence_verifier import EvidenceEncoder
 from proofs.verifier.reading import LABELS
-from proofs.verifier.sequence_classifier import pad_inputs, padded_positions
 from training.data.examples import (
     NOT_ENTAILMENT,
     RELEVANT,
@@ -39,29 +39,16 @@ POSSIBLE |= {NOT_ENTAILMENT: 0b110, RELEVANT: 0b101, UNLABELLED: UNKNOWN}
 
 @dataclass(frozen=True, slots=True)
 class EncodedExample:
-    """An example as numbers; arrays, since there are hundreds of thousands.
+    """An example as numbers; arrays, since there are hundreds of thousands."""
 
-    Attributes
-    ----------
-    ids, markers, claim
-        See `EvidenceInput`.
-    label
-        Possible labels of the whole.
-    sentences
-        Possible labels of each sentence.
-    tokens
-        Possible labels of each token of the claim.
-    weight
-        How often an epoch contains the example, on average.
-    """
-
+    # see `EvidenceInput`
     ids: array[int]
     markers: array[int]
     claim: int
-    label: int
-    sentences: array[int]
-    tokens: array[int]
-    weight: float
+    label: int  # possible labels of the whole
+    sentences: array[int]  # possible labels of each sentence
+    tokens: array[int]  # possible labels of each token of the claim
+    weight: float  # how often an epoch contains the example, on average
 
     @property
     def segments(self) -> list[int]:
@@ -71,26 +58,17 @@ class EncodedExample:
 
 @dataclass(frozen=True, slots=True)
 class ExampleBatch:
-    """Padded examples.
+    """Padded examples."""
 
-    Attributes
-    ----------
-    ids, mask, segments
-        Inputs of the model, (examples, length).
-    labels
-        Possible labels of the whole, (examples,).
-    markers, sentences
-        Positions and possible labels of sentences, (examples, most sentences).
-    tokens, token_labels
-        Positions and possible labels of the tokens of claims, (examples, most tokens).
-    """
-
+    # inputs of the model, (examples, length)
     ids: Tensor
     mask: Tensor
     segments: Tensor
-    labels: Tensor
+    labels: Tensor  # possible labels of the whole, (examples,)
+    # positions and possible labels of sentences, (examples, most sentences)
     markers: Tensor
     sentences: Tensor
+    # positions and possible labels of the tokens of claims, (examples, most tokens)
     tokens: Tensor
     token_labels: Tensor
 
@@ -115,19 +93,12 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class ExampleSet:
-    """The examples of files.
+    """The examples of files."""
 
-    Attributes
-    ----------
-    examples, items
-        The examples that fit the model, and their encodings.
-    files
-        The files, with the number of examples by source.
-    """
-
+    # the examples that fit the model, and their encodings
     examples: list[Example]
     items: list[EncodedExample]
-    files: list[SourceFile]
+    files: list[SourceFile]  # the files, with the number of examples by source
 
 
 def read_example_set(
@@ -140,17 +111,10 @@ def read_example_set(
 ) -> ExampleSet:
     """Read and encode the examples of files. Those that are too long for the model are left out.
 
-    Parameters
-    ----------
-    limit
-        Most examples of each source, drawn at random with their groups; None for all.
-    weights
-        Factors of the weights of examples, as `weighted` takes them.
+    `limit`: most examples of each source, drawn at random with their groups; None for all.
+    `weights`: factors of the weights of examples, as `weighted` takes them.
 
-    Raises
-    ------
-    AdmiralError
-        If a file cannot be read, holds a bad record, or no example is left.
+    Raises `AdmiralError` if a file cannot be read, holds a bad record, or no example is left.
     """
     examples: list[Example] = []
     items: list[EncodedExample] = []
@@ -224,10 +188,7 @@ def epoch_batches(
 
     Examples of a group stand in one batch, with groups of similar length.
 
-    Parameters
-    ----------
-    max_tokens
-        Maximum number of padded tokens of a batch, unless a single group is longer.
+    `max_tokens`: maximum number of padded tokens of a batch, unless a single group is longer.
     """
     groups: dict[object, list[EncodedExample]] = {}
     for number, (example, item) in enumerate(zip(data.examples, data.items, strict=True)):

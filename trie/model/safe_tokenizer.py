@@ -193,10 +193,7 @@ class SafeTokenizer:
 def load_tokenizer(directory: Path) -> PreTrainedTokenizerBase:
     """Load the tokenizer of a directory in the Hugging Face format, without network access.
 
-    Raises
-    ------
-    ValueError
-        If there is only a SentencePiece model.
+    Raises `ValueError` if there is only a SentencePiece model.
     """
     from transformers import AutoTokenizer, PreTrainedTokenizerFast
 

@@ -32,11 +32,8 @@ class T5Architecture:
     The last linear layer of each encoder layer stays in floating point, as transformers keeps it in
     8-bit models: its input has outliers.
 
-    Raises
-    ------
-    ValueError
-        If the model is a LongT5 and the linear layers are not in floating point, or its
-        configuration is not valid.
+    Raises `ValueError` if the model is a LongT5 and the linear layers are not in floating point, or
+    its configuration is not valid.
     """
 
     def __init__(self, model: PreTrainedModel, linears: type[LinearGroup]) -> None:

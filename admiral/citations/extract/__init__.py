@@ -3,8 +3,21 @@
 from admiral.citations.extract.page_files import (
     PAGE_FORMATS,
     PageFormat,
+    ReadPage,
     claims_of_file,
     extract_claims,
+    page_of_file,
+    pages_of_file,
+    read_page,
 )
 
-__all__ = ["PAGE_FORMATS", "PageFormat", "claims_of_file", "extract_claims"]
+__all__ = [
+    "PAGE_FORMATS",
+    "PageFormat",
+    "ReadPage",
+    "claims_of_file",
+    "extract_claims",
+    "page_of_file",
+    "pages_of_file",
+    "read_page",
+]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from urllib.parse import parse_qs, unquote
 
 from lxml import etree, html
@@ -282,6 +283,9 @@ _ITEMS = frozenset({"li", "dd", "dt"})
 _HIDDEN = re.compile(r"display\s*:\s*none", re.IGNORECASE)
 _PAGE_NAME = re.compile(r"\s+[-–—]\s+[^-–—]*(wiki|pedia)[^-–—]*$", re.IGNORECASE)
 _INLINE_TAGS = frozenset({"Inline-Template", "Template-Fact", "inline-template"})
+# A mark that contains no other; of two attributes of one name, the first counts.
+_MARK = re.compile(r"<sup\b(?:(?!<sup\b).)*?</sup\s*>", re.IGNORECASE | re.DOTALL)
+_PLACE = "data-place"
 _IGNORED_PARTS = re.compile(r"[\[\]⁠\u200b]")
 
 
@@ -292,17 +296,26 @@ def read_html(text: str, title: str = "") -> MarkedPage:
     Hidden text, navigation and lists of references, which are read as such, are left out. `title`:
     title of the page; by default that which the page states.
     """
-    root = _parsed(text)
+    place = _PLACE
+    while place in text.lower():  # the page has no say in where its marks stand
+        place += "-"
+    root = _parsed(_MARK.sub(partial(_placed, place), text))
     if root is None:
         return MarkedPage(title)
     references = HtmlReferences(root)
-    reader = _Reader(references)
+    reader = _Reader(references, place)
     bodies = root.xpath("//*[contains(concat(' ', @class, ' '), ' mw-parser-output ')]")
     reader.read(bodies[0] if len(bodies) == 1 else root)
     reader.read_notes()
     return MarkedPage(
         title or _title(root), tuple(reader.blocks), references.resolved(reader.numbers)
     )
+
+
+def _placed(name: str, match: re.Match[str]) -> str:
+    """Return an element of a mark with its place in the page as an attribute."""
+    element = match[0]
+    return f'{element[:4]} {name}="{match.start()}-{match.end()}"{element[4:]}'
 
 
 def _parsed(text: str) -> html.HtmlElement | None:
@@ -326,7 +339,8 @@ def _title(root: html.HtmlElement) -> str:
 class _Reader:
     """Walks through the elements in the order of the document."""
 
-    def __init__(self, references: HtmlReferences, depth: int = 0) -> None:
+    def __init__(self, references: HtmlReferences, place: str, depth: int = 0) -> None:
+        self._place = place  # the attribute that says where a mark stands
         self._depth = depth  # number of tables, captions and notes around
         self.blocks: list[Block] = []
         self.numbers: dict[str, str] = {}  # note -> what its marks show
@@ -380,7 +394,7 @@ class _Reader:
             shown = _IGNORED_PARTS.sub("", text_of(element)).strip()
             for part in re.split(r"[,;]| and ", shown):
                 if name := tag_of(part):
-                    self._builder.add_mark(tag=name)
+                    self._builder.add_mark(tag=name, place=self._place_of(element))
             return True
         if tag in ("h1", "h2", "h3", "h4", "h5", "h6"):
             self._add_heading(element, int(tag[1]))
@@ -397,6 +411,10 @@ class _Reader:
             return True
         return bool(_HIDDEN.search(element.get("style") or ""))
 
+    def _place_of(self, element: html.HtmlElement) -> tuple[int, int] | None:
+        start, _, end = (element.get(self._place) or "").partition("-")
+        return (int(start), int(end)) if end else None
+
     def _add_marks(self, element: html.HtmlElement, classes: frozenset[str]) -> bool:
         """Add the marks of ``<sup>[1]</sup>``; return whether it is one."""
         if not classes & _REFERENCES and element.get("rel") != "dc:references":
@@ -408,7 +426,7 @@ class _Reader:
                 if group and not shown.startswith(group):
                     shown = f"{group} {shown}"
                 self.numbers.setdefault(note, shown)
-                self._builder.add_mark(note)
+                self._builder.add_mark(note, place=self._place_of(element))
         return True
 
     def _add_apart(self, element: html.HtmlElement) -> None:
@@ -442,7 +460,7 @@ class _Reader:
 
     def _apart(self, element: html.HtmlElement) -> Block:
         """Return the text of an element that is no part of the text around it."""
-        reader = _Reader(self._references, self._depth + 1)
+        reader = _Reader(self._references, self._place, self._depth + 1)
         reader.numbers, reader._headings = self.numbers, self._headings
         reader.read(element)
         self.blocks += [each for each in reader.blocks if each.kind not in PROSE]

@@ -79,6 +79,8 @@ class Mark:
     offset: int  # number of characters of the text before the mark
     reference: str = ""  # key of the reference in `MarkedPage.references`; empty for a tag
     tag: str = ""
+    # offsets in the text of the page at which it begins and ends; None where that is not known
+    place: tuple[int, int] | None = None
 
 
 #: Kinds of blocks that are read one after another, and so are context of each other.
@@ -197,18 +199,18 @@ class BlockBuilder:
         self._last = before[-1:] or " "
         return rest
 
-    def add_mark(self, reference: str = "", tag: str = "") -> None:
+    def add_mark(
+        self, reference: str = "", tag: str = "", place: tuple[int, int] | None = None
+    ) -> None:
         """Append a mark."""
-        self._marks.append(Mark(self._length, reference, tag))
+        self._marks.append(Mark(self._length, reference, tag, place))
 
     def build(self) -> Block | None:
         """Return the block, or None if it has neither text nor marks."""
         text = "".join(self._pieces).rstrip()
         if not text and not self._marks:
             return None
-        marks = tuple(
-            Mark(min(mark.offset, len(text)), mark.reference, mark.tag) for mark in self._marks
-        )
+        marks = tuple(replace(mark, offset=min(mark.offset, len(text))) for mark in self._marks)
         return Block(text, marks, self.section, self.kind)
 
     def _append(self, piece: str) -> None:

@@ -34,10 +34,19 @@ class _Cluster:
     sentence: tuple[int, int]
     references: tuple[str, ...]
     tags: tuple[str, ...]
+    marks: tuple[Mark, ...]
 
 
-def claims_of_page(page: MarkedPage, *, lists: bool = True) -> list[CitedClaim]:
-    """Return the claims of a page in the order of reading.
+@dataclass(frozen=True, slots=True)
+class MarkedClaim:
+    """A claim with its marks, those of its sources and of its tags."""
+
+    claim: CitedClaim
+    marks: tuple[Mark, ...]
+
+
+def marked_claims(page: MarkedPage, *, lists: bool = True) -> list[MarkedClaim]:
+    """Return the claims of a page with their marks, in the order of reading.
 
     Marks between which there is no word stand together and make one claim. The claim is the
     sentence in front of the mark. Marks that no text precedes belong to the last sentence before
@@ -59,20 +68,19 @@ def claims_of_page(page: MarkedPage, *, lists: bool = True) -> list[CitedClaim]:
         for count, cluster in enumerate(_clusters(block, spans[number - 1], page), 1):
             start, end = cluster.sentence
             citations, tags = _cited(cluster, page)
-            claims.append(
-                CitedClaim(
-                    id=f"{slug}:{name}{numbers[name]}:{count}",
-                    claim=block.text[start:end],
-                    page=page.title,
-                    section=block.section,
-                    before=context.before(number - 1, start),
-                    after=context.after(number - 1, start),
-                    span=_span(block, cluster, page),
-                    kind=kind,
-                    tags=tags,
-                    citations=citations,
-                )
+            claim = CitedClaim(
+                id=f"{slug}:{name}{numbers[name]}:{count}",
+                claim=block.text[start:end],
+                page=page.title,
+                section=block.section,
+                before=context.before(number - 1, start),
+                after=context.after(number - 1, start),
+                span=_span(block, cluster, page),
+                kind=kind,
+                tags=tags,
+                citations=citations,
             )
+            claims.append(MarkedClaim(claim, cluster.marks))
     return claims
 
 
@@ -134,7 +142,13 @@ def _clusters(
         tags = tuple(dict.fromkeys(mark.tag for mark in group if mark.tag))
         sentence = next((span for span in reversed(spans) if span[0] < offset), None)
         if sentence is not None and (sources or UNSOURCED in tags):
-            yield _Cluster(offset, sentence, sources, tags)
+            yield _Cluster(
+                offset,
+                sentence,
+                sources,
+                tags,
+                tuple(mark for mark in group if mark.tag or mark.reference in sources),
+            )
 
 
 def _cited(cluster: _Cluster, page: MarkedPage) -> tuple[tuple[Citation, ...], tuple[str, ...]]:

@@ -14,7 +14,7 @@ from itertools import takewhile
 
 from admiral.citations.citation_records import Kind
 from admiral.citations.extract.marked_blocks import Block, Mark, is_sentence
-from admiral.kb.corpus.files.html_tables import MOST_COLUMNS
+from admiral.kb.corpus.files.html_parsing import MOST_COLUMNS
 
 _MOST_FACTS = 12  # of a row in a statement
 _MOST_ROWS = 1000  # that a cell reaches into

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Literal, get_args
 
 from lxml import etree
 
 from admiral.citations.citation_records import CitedClaim
-from admiral.citations.extract.marked_claims import claims_of_page
+from admiral.citations.extract.marked_blocks import Reference
+from admiral.citations.extract.marked_claims import MarkedClaim, marked_claims
 from admiral.errors import AdmiralError
-from admiral.io.remote import Place
-from admiral.io.streams import open_binary
+from admiral.io.streams import Place, open_binary
 
 _ARTICLES = "0"  # the namespace of articles
 _START = re.compile(rb"\s*(<\?xml[^>]*>\s*)?(<!--.*?-->\s*)*<mediawiki\b", re.DOTALL)
@@ -101,6 +102,44 @@ _HTML = re.compile(
 _SUFFIX = re.compile(r"\.(wiki|wikitext|mediawiki|txt|html?|gz|bz2|xz|zst)$", re.IGNORECASE)
 
 
+@dataclass(frozen=True, slots=True)
+class ReadPage:
+    """A page with its claims and the places of their marks in its text.
+
+    Lines of `text` end with a line feed.
+    """
+
+    title: str
+    text: str
+    is_html: bool
+    claims: tuple[MarkedClaim, ...]
+    references: Mapping[str, Reference]
+    unknown: Mapping[str, int]  # the templates of wikitext that are not known, by name
+
+
+def read_page(
+    text: str, title: str = "", *, format: PageFormat = "auto", lists: bool = True
+) -> ReadPage:
+    """Return a page with its claims in the order of reading.
+
+    - `title`: title of the page; by default that which HTML states.
+    - `format`: ``wikitext``, ``html``, or ``auto`` to tell them by their beginning.
+    - `lists`: also return items of lists that are no sentences, of the kind ``list``.
+    """
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    is_html = format == "html" or (format == "auto" and bool(_HTML.match(text)))
+    if is_html:
+        from admiral.citations.extract.html_page import read_html
+
+        page = read_html(text, title)
+    else:
+        from admiral.citations.extract.wikitext_page import read_wikitext
+
+        page = read_wikitext(text, title)
+    claims = tuple(marked_claims(page, lists=lists))
+    return ReadPage(page.title, text, is_html, claims, page.references, page.unknown)
+
+
 def extract_claims(
     text: str,
     title: str = "",
@@ -111,21 +150,48 @@ def extract_claims(
 ) -> list[CitedClaim]:
     """Return the claims of a page that have references, in the order of reading.
 
-    - `title`: title of the page; by default that which HTML states.
-    - `format`: ``wikitext``, ``html``, or ``auto`` to tell them by their beginning.
-    - `lists`: also return items of lists that are no sentences, of the kind ``list``.
-    - `unknown`: counts the templates of wikitext that are not known, by name.
+    The parameters are those of `read_page`. `unknown` counts the templates of wikitext that are not
+    known, by name.
     """
-    if format == "html" or (format == "auto" and _HTML.match(text)):
-        from admiral.citations.extract.html_page import read_html
-
-        return claims_of_page(read_html(text, title), lists=lists)
-    from admiral.citations.extract.wikitext_page import read_wikitext
-
-    page = read_wikitext(text, title)
+    page = read_page(text, title, format=format, lists=lists)
     if unknown is not None:
         unknown.update(page.unknown)
-    return claims_of_page(page, lists=lists)
+    return [each.claim for each in page.claims]
+
+
+def pages_of_file(
+    path: Path, *, format: PageFormat = "auto", lists: bool = True
+) -> Iterator[ReadPage]:
+    """Yield the page of a file, or the pages of a dump.
+
+    `path`: a page or a dump, compressed or not. The title of a page of wikitext is the name of its
+    file. `format`: ``wikitext``, ``html`` or ``dump``, or ``auto`` to tell them by their beginning.
+    Raises AdmiralError if the file cannot be read, is not UTF-8, or is longer than `LONGEST_PAGE`.
+    """
+    if format in ("auto", "dump"):
+        with open_binary(path) as stream:
+            start = stream.read(1 << 12)
+        if format == "dump" or is_dump(start):
+            for page in read_dump(path):
+                yield read_page(page.text, page.title, format="wikitext", lists=lists)
+            return
+    text = _read_page(path)
+    title = "" if format == "html" or (format == "auto" and _HTML.match(text)) else _title_of(path)
+    yield read_page(text, title, format=format, lists=lists)
+
+
+def page_of_file(path: Path, *, format: PageFormat = "auto", lists: bool = True) -> ReadPage:
+    """Return the page of a file, which may be a dump of one page (see `pages_of_file`).
+
+    Raises AdmiralError for a dump of several pages, too.
+    """
+    first, *others = islice(pages_of_file(path, format=format, lists=lists), 2)
+    if others:
+        raise AdmiralError(
+            f"{path}: holds several pages. Give one page; for all claims of a dump, use `admiral "
+            "extract-citations` and `admiral verify-citation`"
+        )
+    return first
 
 
 def claims_of_file(
@@ -137,22 +203,13 @@ def claims_of_file(
 ) -> Iterator[CitedClaim]:
     """Yield the claims of a file that have references.
 
-    `path`: a page or a dump, compressed or not. The title of a page of wikitext is the name of its
-    file. `format`: ``wikitext``, ``html`` or ``dump``, or ``auto`` to tell them by their beginning.
-    Raises AdmiralError if the file cannot be read, is not UTF-8, or is longer than `LONGEST_PAGE`.
+    The parameters and errors are those of `pages_of_file`. `unknown` counts the templates of
+    wikitext that are not known, by name.
     """
-    if format in ("auto", "dump"):
-        with open_binary(path) as stream:
-            start = stream.read(1 << 12)
-        if format == "dump" or is_dump(start):
-            for page in read_dump(path):
-                yield from extract_claims(
-                    page.text, page.title, format="wikitext", lists=lists, unknown=unknown
-                )
-            return
-    text = _read_page(path)
-    title = "" if format == "html" or (format == "auto" and _HTML.match(text)) else _title_of(path)
-    yield from extract_claims(text, title, format=format, lists=lists, unknown=unknown)
+    for page in pages_of_file(path, format=format, lists=lists):
+        if unknown is not None:
+            unknown.update(page.unknown)
+        yield from (each.claim for each in page.claims)
 
 
 def _read_page(path: Path) -> str:

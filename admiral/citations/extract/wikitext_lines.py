@@ -24,6 +24,8 @@ _RAW = word_list(
 _KEPT = frozenset({"ref", "references", "sup", "sub"})  # read by `wikitext_page`
 # In place of <nowiki/>, so that apostrophes on either side of it are not counted together.
 SEPARATOR = "\ue000"
+# Attribute of <ref> and parameter of templates: where they stand in the page, as ``start-end``.
+PLACE = "\ue001"
 _MARKS = re.compile(r"[\[\]{}<>'|=*#:&~_]")
 # Read for the references that they define.
 _SKIPPED_MARK, _END_SKIPPED = "<div>", "</div>"
@@ -55,6 +57,7 @@ class _Open:
     kind: str
     piece: int
     count: int = 1  # of braces that have no partner yet
+    start: int = 0  # where it stands in the text
 
 
 class _Scan:
@@ -87,9 +90,9 @@ class _Scan:
                 end = text.find("-->", position)
                 position = len(text) if end < 0 else end + 3
             elif mark[0] == "{":
-                self._push(_BRACES, len(mark))
+                self._push(_BRACES, len(mark), start=match.start())
             elif mark[0] == "}":
-                self._close_braces(len(mark))
+                self._close_braces(len(mark), match.start())
             elif mark == "[[":
                 self._push(_LINK)
             elif mark == "[":
@@ -119,11 +122,11 @@ class _Scan:
         if name in _KEPT:
             if alone and not closes:
                 inner = attributes.rstrip()[:-1].rstrip()
-                self._add(f"<{name}{inner} />")
+                self._add(f"<{name}{_place(match.start(), end)}{inner} />")
             elif closes:
-                self._close(name, f"</{name}>")
+                self._close(name, f"</{name}>", end=end)
             else:
-                self._push(name, text=f"<{name}{attributes}>")
+                self._push(name, text=f"<{name}{attributes}>", start=match.start())
         elif name == "gallery" and not alone:
             if closes:
                 self._close(name, f"</{GALLERY}>")
@@ -186,16 +189,24 @@ class _Scan:
             self.pieces.append(piece)
             self.changes.append(change)
 
-    def _push(self, kind: str, count: int = 1, *, text: str | None = None, change: int = 1) -> None:
+    def _push(
+        self,
+        kind: str,
+        count: int = 1,
+        *,
+        text: str | None = None,
+        change: int = 1,
+        start: int = 0,
+    ) -> None:
         if len(self._stack) >= _MAX_DEPTH:
             return
-        self._stack.append(_Open(kind, len(self.pieces), count))
+        self._stack.append(_Open(kind, len(self.pieces), count, start))
         self._open[kind] += 1
         opened = kind if text is None else text
         self.pieces.append("" if kind == _BRACES else opened)
         self.changes.append(0 if kind == _BRACES else change)
 
-    def _close(self, kind: str, text: str, *, also: str = "") -> bool:
+    def _close(self, kind: str, text: str, *, also: str = "", end: int = 0) -> bool:
         """Close the nearest opening of a kind; drop what was opened since. False without one."""
         wanted = {kind, also} - {""}
         if not any(self._open[each] for each in wanted):
@@ -204,13 +215,17 @@ class _Scan:
             self._drop(top)
         if top.kind.startswith("hidden"):
             text = _END_SKIPPED
+        if kind == _REFERENCE:
+            opened = f"<{_REFERENCE}"
+            written = self.pieces[top.piece].removeprefix(opened)
+            self.pieces[top.piece] = f"{opened}{_place(top.start, end)}{written}"
         self.closings[top.piece] = len(self.pieces)
         self.pieces.append(text)
         self.changes.append(-self.changes[top.piece])
         return True
 
-    def _close_braces(self, count: int) -> None:
-        closed = 0
+    def _close_braces(self, count: int, start: int) -> None:
+        written = ""
         piece = len(self.pieces)
         changes = 0
         while count >= 2 and self._open[_BRACES]:
@@ -222,12 +237,16 @@ class _Scan:
             self.closings[top.piece] = piece
             top.count -= matched
             count -= matched
-            closed += matched
+            start += matched
+            if matched == len(_BRACES):
+                place = _place(top.start + top.count, start).replace('"', "")
+                written += f"|{place.strip()}"
+            written += "}" * matched
             changes -= 1
             if top.count < 2:
                 self._pop()
-        if closed:
-            self.pieces.append("}" * closed)
+        if written:
+            self.pieces.append(written)
             self.changes.append(changes)
 
     def _end_external_links(self) -> None:
@@ -248,6 +267,10 @@ class _Scan:
             self.stray.add(opened.piece)
         self.pieces[opened.piece] = ""
         self.changes[opened.piece] = 0
+
+
+def _place(start: int, end: int) -> str:
+    return f' {PLACE}="{start}-{end}"'
 
 
 def wikitext_lines(text: str) -> list[str]:

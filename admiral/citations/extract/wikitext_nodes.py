@@ -15,8 +15,11 @@ import mwparserfromhell.parser as wikitext_parser
 from mwparserfromhell.parser import tokens
 from mwparserfromhell.parser.tokenizer import Tokenizer
 
-from admiral.citations.extract.wikitext_lines import SEPARATOR
-from admiral.kb.corpus.files.raised_text import Position, written
+from admiral.citations.extract.wikitext_lines import PLACE, SEPARATOR
+from admiral.kb.corpus.files.extraction import Position, written
+
+#: Offsets in the text of a page at which something begins and ends.
+Place: TypeAlias = tuple[int, int]
 
 
 @dataclass(slots=True)
@@ -29,6 +32,7 @@ class Template:
     name: str
     parameters: dict[str, list[Node]] = field(default_factory=dict)
     written: str = ""
+    place: Place | None = None
 
     @property
     def unnamed(self) -> list[list[Node]]:
@@ -44,6 +48,7 @@ class Tag:
     name: str
     attributes: dict[str, str]
     content: list[Node]
+    place: Place | None = None
 
 
 @dataclass(slots=True)
@@ -185,7 +190,10 @@ class _Parser:
             else:
                 count += 1
                 key = str(count)
-            template.parameters[key] = value
+            if key == PLACE:  # the last parameter, after those that are written
+                template.place = _place(plain_text(value))
+            else:
+                template.parameters[key] = value
         self._at += 1
         return template
 
@@ -228,16 +236,18 @@ class _Parser:
             if self._next() is tokens.TagAttrEquals:
                 self._at += 1
                 value = self._text(*ends)
-            attributes[key] = " ".join(value.split())
+            if key != PLACE or PLACE not in attributes:  # the first is not of the page
+                attributes[key] = " ".join(value.split())
+        place = _place(attributes.pop(PLACE, ""))
         closes_itself = self._next() is tokens.TagCloseSelfclose
         self._at += 1
         if closes_itself:
-            return Tag(name, attributes, [])
+            return Tag(name, attributes, [], place)
         content = self.nodes(tokens.TagOpenClose)
         self._at += 1
         self._text(tokens.TagCloseClose)
         self._at += 1
-        return Tag(name, attributes, content)
+        return Tag(name, attributes, content, place)
 
     def _next(self) -> type | None:
         return type(self._stream[self._at]) if self._at < len(self._stream) else None
@@ -250,6 +260,11 @@ _READERS = {
     tokens.ExternalLinkOpen: _Parser._external,
     tokens.TagOpenOpen: _Parser._tag,
 }
+
+
+def _place(text: str) -> Place | None:
+    start, _, end = text.partition("-")
+    return (int(start), int(end)) if start.isdecimal() and end.isdecimal() else None
 
 
 def _with_apostrophe(line: str) -> str:

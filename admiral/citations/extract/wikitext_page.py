@@ -45,7 +45,7 @@ from admiral.citations.extract.wikitext_nodes import (
 )
 from admiral.citations.extract.wikitext_references import WikitextReferences
 from admiral.citations.extract.wikitext_tables import Role, WikitextCell, cells_of_line
-from admiral.kb.corpus.files.raised_text import Position, written
+from admiral.kb.corpus.files.extraction import Position, written
 
 _NAMED = frozenset({"r", "ref name", "named ref"})  # {{r|name|name}}
 _REFERENCE_LISTS = frozenset({"reflist", "refs", "reference list", "notelist", "references"})
@@ -64,7 +64,7 @@ _NEXT_ITEM = re.compile(r"(\S?)\s*\n\s*[*#:;]*\s*")
 
 
 def read_wikitext(text: str, title: str = "") -> MarkedPage:
-    """Return a page of wikitext as marked blocks.
+    """Return a page of wikitext, whose lines end with a line feed, as marked blocks.
 
     Of tables, infoboxes, captions, headings and explanatory notes, what carries marks is kept.
     Comments and hidden text are left out; references that they define are known all the same.
@@ -72,7 +72,7 @@ def read_wikitext(text: str, title: str = "") -> MarkedPage:
     if _REDIRECT.match(text):
         return MarkedPage(title)
     reader = _Reader()
-    reader.read(wikitext_lines(text.replace("\r\n", "\n").replace("\r", "\n")))
+    reader.read(wikitext_lines(text))
     return MarkedPage(title, tuple(reader.blocks), reader.references.resolved(), reader.unknown)
 
 
@@ -231,16 +231,16 @@ class _Reader:
             # {{citation needed span|text}} and the like tag a text
             if template.name.endswith("span"):
                 self._add(template.parameters.get("1", template.parameters.get("text", [])))
-            self._builder.add_mark(tag=tag)
+            self._builder.add_mark(tag=tag, place=template.place)
         elif is_citation_template(template):
             self.references.add_to_bibliography(template)
             # In a sentence; otherwise an item of a bibliography.
             if self._in_cell or not self._builder.is_empty:
-                self._builder.add_mark(self.references.use([template]))
+                self._builder.add_mark(self.references.use([template]), place=template.place)
         elif is_short_reference(template):
             pairs = short_anchors(template)
             self._builder.add_text(", ".join(text for _, text in pairs))
-            self._builder.add_mark(self.references.use_short(template))
+            self._builder.add_mark(self.references.use_short(template), place=template.place)
         elif (text := quoted(template)) is not None:
             if not self._builder.is_empty:
                 self._end_block()
@@ -328,7 +328,7 @@ class _Reader:
         """Add the marks of a node, if it is a reference."""
         keys = list(self._used(node))
         for key in keys:
-            self._builder.add_mark(key)
+            self._builder.add_mark(key, place=node.place)
         return bool(keys)
 
     def _used(self, node: Template | Tag) -> Iterator[str]:

@@ -11,12 +11,13 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from admiral.errors import AdmiralError
-from admiral.io.matching_form import MATCHING_FORM
 from admiral.io.progress import track_documents
+from admiral.io.text_cleaning import MATCHING_FORM
 from admiral.kb.bm25 import bm25s_build, bm25s_index, jvm, lucene_index
 from admiral.kb.bm25.parameters import (
     DEFAULT,
@@ -31,9 +32,36 @@ from admiral.kb.bm25.parameters import (
     common_text_form,
     damaged_index_error,
 )
-from admiral.kb.bm25.passages import PassageRecorder, Passages, Text
+from admiral.kb.bm25.passages import Entry, PassageRecorder, Passages, Text
 
-BACKENDS = (lucene_index.BACKEND, bm25s_index.BACKEND)
+
+class _Backend(NamedTuple):
+    check: Callable[[], None]  # raises `AdmiralError` unless it can run here
+    check_updatable: Callable[[Path], None]
+    build: Callable[[Iterable[Entry], Path, Saturation, int], int]
+    merge: Callable[[Sequence[Path], Path], int]
+    open: Callable[..., RowIndex]
+
+
+# One more is a line here and a choice of the setting `bm25` (`admiral.config`).
+_BACKENDS = {
+    lucene_index.BACKEND: _Backend(
+        lambda: jvm.check_available(),
+        lambda _: None,
+        # It applies the parameters when it searches.
+        lambda entries, folder, _, text_form: lucene_index.build(entries, folder, text_form),
+        lucene_index.merge,
+        lucene_index.LuceneIndex,
+    ),
+    bm25s_index.BACKEND: _Backend(
+        lambda: None,
+        bm25s_index.check_updatable,
+        bm25s_build.build,
+        bm25s_build.merge,
+        lambda directories, *, threads, **options: bm25s_index.Bm25sIndex(directories, **options),
+    ),
+}
+BACKENDS = tuple(_BACKENDS)
 
 __all__ = [
     "BACKENDS",
@@ -53,17 +81,15 @@ __all__ = [
 
 def check_backend(backend: str) -> None:
     """Raise `AdmiralError`, naming the remedy, unless `backend` exists and can run here."""
-    if backend == lucene_index.BACKEND:
-        jvm.check_available()
-    elif backend != bm25s_index.BACKEND:
+    if backend not in _BACKENDS:
         raise AdmiralError(f"bm25={backend!r}: unknown. Choose one of {', '.join(BACKENDS)}.")
+    _BACKENDS[backend].check()
 
 
 def check_updatable(backend: str, directory: Path) -> None:
     """Raise `AdmiralError` unless the backend can run here and can update the index."""
     check_backend(backend)
-    if backend == bm25s_index.BACKEND:
-        bm25s_index.check_updatable(directory)
+    _BACKENDS[backend].check_updatable(directory)
 
 
 def build_bm25(
@@ -85,12 +111,10 @@ def build_bm25(
     recorder = PassageRecorder(track_documents(documents, "indexing", enabled=progress))
 
     def built() -> Passages:
-        if backend == lucene_index.BACKEND:  # applies the parameters when it searches
-            lucene_index.build(recorder.entries(), directory, text_form)
-        else:
-            bm25s_build.build(recorder.entries(), directory, saturation, text_form)
+        _BACKENDS[backend].build(recorder.entries(), directory, saturation, text_form)
         return recorder.passages
 
+    check_backend(backend)
     _write(backend, directory, built, saturation, text_form)
 
 
@@ -101,11 +125,11 @@ def merge_bm25(backend: str, parts: Sequence[Path], directory: Path) -> None:
     term that occurs more than 1,700 times in one document). Raises AdmiralError if the backend
     cannot run here, an index is missing or damaged, or none can be written.
     """
-    merge = lucene_index.merge if backend == lucene_index.BACKEND else bm25s_build.merge
+    check_backend(backend)
     passages, saturation = Passages.open(*parts), common_saturation(parts)
 
     def merged() -> Passages:
-        count = merge(parts, directory)
+        count = _BACKENDS[backend].merge(parts, directory)
         if count != len(passages):
             raise damaged_index_error(directory, f"{count} passages instead of {len(passages)}")
         return passages
@@ -120,7 +144,6 @@ def _write(
     saturation: Saturation,
     text_form: int,
 ) -> None:
-    check_backend(backend)
     if directory.exists() and any(directory.iterdir()):
         raise AdmiralError(f"{directory}: is not empty. Choose a new folder for the BM25 index.")
     try:
@@ -162,7 +185,10 @@ def open_bm25(
                 f"`--bm25 {written}`, or build the knowledge base again with `--bm25 {backend}`."
             )
     removed = np.empty(0, dtype=np.int64) if removed is None else removed
-    weights = {"title_weight": title_weight, "text_weight": text_weight}
-    if backend == lucene_index.BACKEND:
-        return lucene_index.LuceneIndex(directories, removed=removed, threads=threads, **weights)
-    return bm25s_index.Bm25sIndex(directories, removed=removed, **weights)
+    return _BACKENDS[backend].open(
+        directories,
+        removed=removed,
+        threads=threads,
+        title_weight=title_weight,
+        text_weight=text_weight,
+    )

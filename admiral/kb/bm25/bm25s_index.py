@@ -44,7 +44,7 @@ from admiral.kb.bm25.parameters import (
     positive_weights,
 )
 from admiral.kb.bm25.passages import Passages, first_entries
-from trie.npy_files import open_array
+from trie.token_trie import open_array
 
 VOCABULARY, LENGTHS = "vocabulary.marisa", "lengths.npy"
 # Errors of numpy and marisa-trie for files that are missing, truncated or modified.
@@ -244,6 +244,11 @@ class Bm25sIndex:
         """Return the rows and scores of the top `k` documents for each query."""
         check_depth(k)
         return [_top_k(self.passages.best(self._scores(query)), k) for query in queries]
+
+    def search_passages(self, queries: Sequence[str], k: int) -> list[list[tuple[int, float]]]:
+        """Return the numbers and scores of the top `k` passages for each query."""
+        check_depth(k)
+        return [_top_k(self._scores(query), k) for query in queries]
 
     def passage_scores(self, query: str, rows: Sequence[int]) -> list[npt.NDArray[np.float32]]:
         """Return the scores of the passages of each row."""

@@ -130,6 +130,12 @@ class LuceneIndex:
         with self._searching():
             return [self._search(query, k) for query in queries]
 
+    def search_passages(self, queries: Sequence[str], k: int) -> list[list[tuple[int, float]]]:
+        """Return the numbers and scores of the top `k` passages for each query."""
+        check_depth(k)
+        with self._searching():
+            return [self._search(query, k, by_passage=True) for query in queries]
+
     @contextmanager
     def _searching(self) -> Iterator[None]:
         if not self._readers:
@@ -137,7 +143,7 @@ class LuceneIndex:
         with jvm.java(f"{self._directory}: the BM25 index cannot be searched"):
             yield
 
-    def _search(self, text: str, k: int) -> list[tuple[int, float]]:
+    def _search(self, text: str, k: int, *, by_passage: bool = False) -> list[tuple[int, float]]:
         query = self._query(clean_query(text, self.text_form))
         if query is None or not len(self.passages):
             return []
@@ -152,7 +158,7 @@ class LuceneIndex:
             rows = self.passages.rows(np.array([hit.doc for hit in hits], dtype=np.int64))
             for row, hit in zip(rows.tolist(), hits, strict=True):
                 if row not in self._removed:
-                    results.setdefault(row, hit.score)
+                    results.setdefault(hit.doc if by_passage else row, hit.score)
             if len(results) >= k or len(hits) < depth or depth == deepest:
                 return list(results.items())[:k]
             depth = min(2 * depth, deepest)

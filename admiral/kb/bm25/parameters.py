@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from admiral.errors import AdmiralError
-from admiral.io.matching_form import MATCHING_FORM, matching_form
+from admiral.io.text_cleaning import MATCHING_FORM, matching_form
 
 if TYPE_CHECKING:
     from admiral.kb.bm25.passages import Passages
@@ -80,6 +80,10 @@ class RowIndex(Protocol):
         """
         ...
 
+    def search_passages(self, queries: Sequence[str], k: int) -> list[list[tuple[int, float]]]:
+        """Return the numbers and scores of the top `k` passages, as `search_rows` does."""
+        ...
+
     def passage_scores(self, query: str, rows: Sequence[int]) -> list[npt.NDArray[np.float32]]:
         """Return the scores of the passages of each row, 0 for those without a term of the query.
 
@@ -113,7 +117,7 @@ class IndexSettings:
     """Contents of ``bm25.json``, which is written last: a folder without it is not an index.
 
     `passages` is None if each document is one passage. `text_form` is the number of the form in
-    which texts were indexed, in which queries must be too (`admiral.io.matching_form`).
+    which texts were indexed, in which queries must be too (`admiral.io.text_cleaning`).
     """
 
     backend: str

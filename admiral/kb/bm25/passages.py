@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from admiral.kb.bm25.parameters import IndexSettings, damaged_index_error
-from trie.npy_files import open_array
+from trie.token_trie import open_array
 
 FILE = "passages.npy"
 # The text of a document, or the first sentence and the text of each of its passages.

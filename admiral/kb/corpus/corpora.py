@@ -7,13 +7,13 @@ from array import array
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Protocol
 
 from admiral.errors import AdmiralError, RecordError
 from admiral.io.limited_reading import DEFAULT_LIMITS, FileLimits
 from admiral.io.progress import track_documents
-from admiral.io.remote import Place, RemotePath, corpus_path
 from admiral.io.sentence_splitter import LONGEST_GIVEN_SENTENCE
-from admiral.io.streams import numbered_lines
+from admiral.io.streams import Place, RemotePath, corpus_path, numbered_lines
 from admiral.kb.corpus.file_reports import (
     MESSAGES_SHOWN,
     FileReport,
@@ -43,6 +43,23 @@ def check_choice(name: str, value: str, choices: Sequence[str]) -> None:
     """Raise `AdmiralError` unless the setting `name` has one of the allowed values."""
     if value not in choices:
         raise AdmiralError(f"{name}={value!r}: unknown. Choose one of {', '.join(choices)}.")
+
+
+class Incoming(Protocol):
+    """What a knowledge base is built of, or what is added to it."""
+
+    reports: FileReports
+    bad: int
+    split: int
+    skipped: Counter[str]
+
+    def describe(self) -> list[dict[str, str]]:
+        """Return the name and format of each corpus."""
+        ...
+
+    def records(self, progress: bool) -> Iterator[Record]:
+        """Yield the records."""
+        ...
 
 
 class Corpora:

@@ -16,7 +16,7 @@ import numpy as np
 
 from admiral.errors import AdmiralError, RecordError
 from admiral.io.streams import LONGEST_RECORD
-from admiral.kb.corpus.corpora import Corpora, RecordPositions
+from admiral.kb.corpus.corpora import Incoming, RecordPositions
 from admiral.kb.corpus.file_reports import DUPLICATES, GIVEN_TWICE, FileReports
 from admiral.kb.corpus.files.document_titles import distinct_titles
 from admiral.kb.corpus.readers import Record
@@ -87,7 +87,7 @@ def _fingerprint(title: str) -> int:
 T = TypeVar("T")
 
 POLICIES = ("auto", "error", "merge", "skip", "rename")
-# Files with the same title are distinguished by their paths and, under auto, records by their ids;
+# Files with the same title are distinguished by their paths, and records by their ids; under auto,
 # a second record with the same title and no id is an error.
 _BY_PATH = ("auto", "rename")
 
@@ -108,7 +108,7 @@ class UniqueTitleWriter:
         self._positions = RecordPositions()
         self._files: dict[str, tuple[int, str]] = {}  # source -> row and title, to tell apart
 
-    def write(self, corpora: Corpora, progress: bool) -> DocumentWriter:
+    def write(self, corpora: Incoming, progress: bool) -> DocumentWriter:
         """Write all documents and return the finished writer, which has the counts.
 
         Raises AdmiralError if the corpora hold no document, or a title is duplicate and the policy
@@ -157,7 +157,7 @@ class UniqueTitleWriter:
             self._store(record, document, writer)
             return
         first = self._seen.find_or_add(document.title, row)
-        if first is not None and document.id and self._policy == "auto":
+        if first is not None and document.id and self._policy in _BY_PATH:
             self.duplicates += 1
             document = replace(document, title=f"{document.title} ({document.id})")
             first = self._seen.find_or_add(document.title, row)

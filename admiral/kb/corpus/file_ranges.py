@@ -7,8 +7,7 @@ from itertools import pairwise
 from typing import IO, Any
 
 from admiral.errors import RecordError
-from admiral.io.remote import Place, RemotePath
-from admiral.io.streams import is_compressed, open_plain
+from admiral.io.streams import Place, RemotePath, is_compressed, open_plain
 
 _BLOCK = 1 << 20  # bytes
 

@@ -13,13 +13,17 @@ from typing import Any
 
 from admiral.errors import AdmiralError, RecordError
 from admiral.io.limited_reading import DEFAULT_LIMITS, FileLimits
-from admiral.io.remote import Place
+from admiral.io.streams import Place
 from admiral.kb.corpus.file_ranges import with_line_of_file
 from admiral.kb.corpus.files.file_types import file_type
 from admiral.kb.corpus.readers import Record, read_corpus_file
 from admiral.records import Document
-from admiral.storage.atomic_files import encode_record, write_atomically
-from admiral.storage.output_paths import check_distinct_paths, check_output_path
+from admiral.storage.atomic_files import (
+    check_distinct_paths,
+    check_output_path,
+    encode_record,
+    write_atomically,
+)
 
 # Of a corpus of records, which may have millions.
 MOST_TITLES = 100

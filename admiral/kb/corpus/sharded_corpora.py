@@ -12,7 +12,7 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from admiral.io.limited_reading import DEFAULT_LIMITS, FileLimits
-from admiral.io.remote import Place, corpus_path
+from admiral.io.streams import Place, corpus_path
 from admiral.kb.corpus.corpora import Corpora
 from admiral.kb.corpus.file_ranges import FileRange, file_size, split_lines
 from admiral.kb.corpus.file_reports import FileReport, new_report, reported_records

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
 from admiral.errors import AdmiralError
-from admiral.kb.store.manifest import KNOWLEDGE_BASE, CollectionKind, Manifest, read_manifest
+from admiral.kb.store.manifest import Manifest, read_manifest
 from admiral.kb.store.member_manifests import (
     CombinedManifest,
     JoinManifest,
@@ -53,9 +53,7 @@ class Snapshot:
                 self._locks[segment] = _lock_shared(segment)
 
     @classmethod
-    def open(
-        cls, path: Path, *, check: bool = True, kind: CollectionKind = KNOWLEDGE_BASE
-    ) -> Snapshot:
+    def open(cls, path: Path, *, check: bool = True) -> Snapshot:
         """Open the current version.
 
         `check`: whether to check that all files exist and have the recorded sizes. Raises
@@ -63,7 +61,7 @@ class Snapshot:
         or of another size.
         """
         for _ in range(ATTEMPTS):
-            manifest = read_manifest(path, kind)
+            manifest = read_manifest(path)
             try:
                 snapshot = cls(path, manifest)
             except (BlockingIOError, FileNotFoundError, NotADirectoryError):
@@ -72,10 +70,10 @@ class Snapshot:
                 raise AdmiralError(
                     f"{path}: cannot be opened ({error.strerror}). Check its permissions."
                 ) from error
-            if read_manifest(path, kind).digest == manifest.digest:
+            if read_manifest(path).digest == manifest.digest:
                 try:
                     if check or snapshot is None:
-                        check_files(path, manifest.files, kind.rebuild)
+                        check_files(path, manifest.files, manifest.rebuild)
                 except AdmiralError:
                     if snapshot is None or snapshot.intact:
                         raise
@@ -165,15 +163,13 @@ class Collection:
     A knowledge base that holds documents itself is a collection of one snapshot.
     """
 
-    def __init__(
-        self, path: Path, join: JoinManifest | None, kind: CollectionKind = KNOWLEDGE_BASE
-    ) -> None:
+    def __init__(self, path: Path, join: JoinManifest | None) -> None:
         self.path = path
         self.snapshots: list[Snapshot] = []
         try:
             for member in [path] if join is None else join.paths(path):
                 try:
-                    self.snapshots.append(Snapshot.open(member, kind=kind))
+                    self.snapshots.append(Snapshot.open(member))
                 except AdmiralError as error:
                     if join is None:
                         raise
@@ -183,23 +179,6 @@ class Collection:
         except BaseException:
             self.close()
             raise
-
-    @classmethod
-    def open(cls, path: Path, kind: CollectionKind = KNOWLEDGE_BASE) -> Collection:
-        """Open the current snapshots.
-
-        Only knowledge bases are joined, not other kinds. Raises AdmiralError if there is no
-        knowledge base, a member is missing, or files cannot be read.
-        """
-        for _ in range(ATTEMPTS):
-            join = _read_join(path, kind)
-            try:
-                return cls(path, join, kind)
-            except AdmiralError:
-                if _read_join(path, kind) == join:
-                    raise
-            time.sleep(PAUSE)
-        raise constantly_changing_error(path)
 
     @property
     def intact(self) -> bool:
@@ -240,20 +219,22 @@ class Collection:
             snapshot.close()
 
 
-def _read_join(path: Path, kind: CollectionKind) -> JoinManifest | None:
-    return read_join(path) if kind is KNOWLEDGE_BASE else None
-
-
-def open_with(
-    path: Path, make: Callable[[Collection], T], kind: CollectionKind = KNOWLEDGE_BASE
-) -> T:
-    """Open a collection and return ``make(collection)``, which then owns the collection.
+def open_with(path: Path, make: Callable[[Collection], T]) -> T:
+    """Open the current snapshots and return ``make(collection)``, which then owns them.
 
     If another build replaces a knowledge base meanwhile, the result may mix files of two builds. It
-    is then closed and made again. Raises AdmiralError if `Collection.open` or `make` raises it.
+    is then closed and made again. Raises AdmiralError if there is no knowledge base, a member is
+    missing, files cannot be read, or `make` raises it.
     """
     for _ in range(ATTEMPTS):
-        collection = Collection.open(path, kind)
+        join = read_join(path)
+        try:
+            collection = Collection(path, join)
+        except AdmiralError:
+            if read_join(path) == join:
+                raise
+            time.sleep(PAUSE)
+            continue
         try:
             made = make(collection)
         except BaseException as error:
@@ -270,10 +251,7 @@ def open_with(
 
 
 def read_with(path: Path, read: Callable[[Collection], R]) -> R:
-    """Open a collection, return ``read(collection)`` and close the collection.
-
-    Raises AdmiralError if `Collection.open` or `read` raises it.
-    """
+    """Return ``read(collection)`` of the current snapshots, and close them, as `open_with` does."""
     result = open_with(path, lambda collection: _Result(read(collection), collection))
     result.close()
     return result.value

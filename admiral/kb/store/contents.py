@@ -28,11 +28,11 @@ from admiral.kb.embeddings import (
     text_checksum,
 )
 from admiral.kb.store.collection import Snapshot
-from admiral.kb.store.document_store import DocumentStore
+from admiral.kb.store.document_store import IDS, ORIGINS, DocumentStore
 from admiral.kb.store.title_index import TitleIndex
 from admiral.records import Document, Sentence
 from admiral.storage.checksums import REBUILD
-from trie.npy_files import open_array
+from trie.token_trie import open_array
 
 T = TypeVar("T")
 DOCUMENTS, BM25, REMOVED = "documents", "bm25", "removed.npy"
@@ -152,16 +152,20 @@ class Contents:
         """Yield all titles in the order of rows."""
         return self._skip_removed(store.titles() for store in self.stores)
 
+    def have(self, *names: str) -> bool:
+        """Return whether documents have values in any of some optional files (`DocumentStore`)."""
+        return any(store.has(name) for store in self.stores for name in names)
+
     def titles_of_sources(self) -> dict[str, str]:
         """Return the title of each document that was read from a file, by its source."""
-        if not any(store.has_origins for store in self.stores):
+        if not self.have(ORIGINS):
             return {}
         sources = self._skip_removed(store.sources() for store in self.stores)
         return {s: title for s, title in zip(sources, self.titles(), strict=True) if s}
 
     def titles_of_ids(self) -> dict[str, str]:
         """Return the title of each document that has an id, by its id; the first of equal ids."""
-        if not any(store.has_origins for store in self.stores):
+        if not self.have(IDS):
             return {}
         ids = self._skip_removed(store.ids() for store in self.stores)
         titles: dict[str, str] = {}
@@ -180,6 +184,14 @@ class Contents:
     def row(self, title: str) -> int | None:
         """Return the first row of a cleaned title, or None."""
         return next(self.rows_of(title), None)
+
+    def row_of_id(self, id: str) -> int | None:
+        """Return the first row of an id, or None; only indexes of this release have ids."""
+        for segment, index in zip(self.segments, self.indexes, strict=True):
+            row = index.row_of_id(id)
+            if row is not None and row + segment.first in self:
+                return row + segment.first
+        return None
 
     def row_of_form(self, form: str) -> int | None:
         """Return the first row of a title with a matching form that the title differs from."""

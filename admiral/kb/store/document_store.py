@@ -7,16 +7,18 @@ first row of each batch, followed by the number of documents.
 
 Where documents were read from files, ``origins.arrow`` holds their sources, sections and offsets in
 batches of the same rows; where they have ids, ``ids.arrow`` holds these, and where they are records
-of a corpus, ``places.arrow`` holds its file and their lines. They are files of their own, so that
-releases that do not know them open the knowledge base all the same.
+of a corpus, ``places.arrow`` holds its file and their lines; ``pages.arrow`` holds what sources are
+in addition. They are files of their own, so that releases that do not know them open the knowledge
+base all the same.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from functools import lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +26,9 @@ import numpy as np
 import pyarrow as pa
 
 from admiral.errors import AdmiralError
-from admiral.records import Document
+from admiral.records import Document, Page
 from admiral.storage.checksums import damaged_error
-from trie.npy_files import open_array
+from trie.token_trie import open_array
 
 SCHEMA = pa.schema(
     [
@@ -46,13 +48,27 @@ IDS_SCHEMA = pa.schema([pa.field("id", pa.string(), nullable=False)])
 PLACES_SCHEMA = pa.schema(
     [pa.field("file", pa.string(), nullable=False), pa.field("line", pa.int64(), nullable=False)]
 )
+_PAGE = pa.struct(
+    [
+        *(pa.field(n, pa.string()) for n in ("url", "name", "site", "date", "language")),
+        pa.field("archive_url", pa.string()),
+        pa.field("gaps", pa.list_(pa.string())),
+        pa.field("passages", pa.list_(pa.int32())),  # start, end, start, end...
+    ]
+)
+PAGES_SCHEMA = pa.schema([pa.field("page", _PAGE)])
 BATCH_ROWS = 256
 BATCH_BYTES = 256 * 1024
 _COMPRESSION_LEVEL = 9
 FILE, ROWS = "documents.arrow", "rows.npy"
-ORIGINS, IDS, PLACES = "origins.arrow", "ids.arrow", "places.arrow"
+ORIGINS, IDS, PLACES, PAGES = "origins.arrow", "ids.arrow", "places.arrow", "pages.arrow"
 #: Files that exist only if some document has a value in one of their columns.
-OPTIONAL_FILES = {ORIGINS: ORIGINS_SCHEMA, IDS: IDS_SCHEMA, PLACES: PLACES_SCHEMA}
+OPTIONAL_FILES = {
+    ORIGINS: ORIGINS_SCHEMA,
+    IDS: IDS_SCHEMA,
+    PLACES: PLACES_SCHEMA,
+    PAGES: PAGES_SCHEMA,
+}
 
 
 class DocumentWriter:
@@ -63,7 +79,7 @@ class DocumentWriter:
 
     def __init__(self, directory: Path) -> None:
         directory.mkdir()
-        self.documents = self.sentences = self.links = 0
+        self.counts = Counter(dict.fromkeys(("documents", "sentences", "links"), 0))
         self._directory = directory
         self._rows = [0]
         self._pending: list[Document] = []
@@ -80,10 +96,13 @@ class DocumentWriter:
         self._bytes += size
         if len(self._pending) == BATCH_ROWS:
             self._flush()
-        self.documents += 1
-        self.sentences += len(document.sentences)
-        self.links += sum(map(len, document.links))
+        self.counts.update(document_counts(document))
         return self.documents - 1
+
+    @property
+    def documents(self) -> int:
+        """The number of documents so far."""
+        return self.counts["documents"]
 
     def _flush(self) -> None:
         if not self._pending:
@@ -128,7 +147,7 @@ class _BatchFile:
 
     def write(self, documents: Sequence[Document]) -> None:
         columns = [
-            pa.array([getattr(document, field.name) for document in documents], field.type)
+            pa.array([_stored(getattr(document, field.name)) for document in documents], field.type)
             for field in self._schema
         ]
         self._writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=self._schema))
@@ -153,10 +172,14 @@ def document_size(document: Document) -> int:
 def document_counts(document: Document) -> dict[str, int]:
     """Return what a document adds to the counts in the manifest."""
     links = sum(map(len, document.links))
-    return {"documents": 1, "sentences": len(document.sentences), "links": links}
+    counts = {"documents": 1, "sentences": len(document.sentences), "links": links}
+    if document.page is not None:
+        counts["passages"] = len(document.page.passages)
+        counts["empty"] = not document.sentences
+    return counts
 
 
-_CACHED_BATCHES = 64
+_CACHED_BATCHES, _CACHED_DOCUMENTS = 64, 256
 
 
 class DocumentStore:
@@ -195,6 +218,7 @@ class DocumentStore:
             if reader.num_record_batches != self.batches:
                 raise damaged_error(self._path, f"{name} does not fit")
         self._batch = lru_cache(_CACHED_BATCHES)(self._read_batch)
+        self.document = lru_cache(_CACHED_DOCUMENTS)(self._read_document)
 
     @property
     def batches(self) -> int:
@@ -206,19 +230,15 @@ class DocumentStore:
         """First row of each batch, then the number of documents: int64, (batches + 1,)."""
         return self._rows
 
-    @property
-    def has_origins(self) -> bool:
-        """Whether documents have sources, sections and offsets in files, or ids."""
-        return ORIGINS in self._optional or IDS in self._optional
+    def has(self, name: str) -> bool:
+        """Return whether some document has a value in one of `OPTIONAL_FILES`."""
+        return name in self._optional
 
     def __len__(self) -> int:
         return int(self._rows[-1])
 
-    def document(self, row: int) -> Document:
-        """Return the document of a row.
-
-        Raises IndexError if there is no such row.
-        """
+    def _read_document(self, row: int) -> Document:
+        """Return the document of a row; IndexError if there is no such row."""
         if not 0 <= row < len(self):
             raise IndexError(f"row {row} of {len(self)}")
         number = int(np.searchsorted(self._rows, row, side="right")) - 1
@@ -246,6 +266,7 @@ class DocumentStore:
     def close(self) -> None:
         """Close the files."""
         self._batch.cache_clear()
+        self.document.cache_clear()
         self._file.close()
         for opened in self._optional_files.values():
             opened.close()
@@ -294,6 +315,20 @@ def _document(batches: list[pa.RecordBatch], offset: int) -> Document:
     return Document(**fields)
 
 
+def _stored(value: Any) -> Any:
+    """Return the value of a field of a document as Arrow takes it."""
+    if isinstance(value, Page):
+        fields = {name: getattr(value, name) for name in Page.__slots__}
+        return {**fields, "passages": list(chain.from_iterable(value.passages))}
+    return value
+
+
 def _value(value: Any) -> Any:
     """Return the value of a field of a document: lists of Arrow are tuples."""
-    return tuple(map(_value, value)) if isinstance(value, list) else value
+    if isinstance(value, dict):
+        bounds = iter(value.pop("passages"))
+        fields = {name: _value(each) for name, each in value.items()}
+        return Page(**fields, passages=tuple(zip(bounds, bounds, strict=True)))
+    if isinstance(value, list):
+        return tuple(map(_value, value) if value and isinstance(value[0], list) else value)
+    return value

@@ -7,13 +7,14 @@ of rows, and the BM25 indexes are merged under the statistics of all documents. 
 depend on the workers. Workers exchange files, so all of them must see the knowledge base directory.
 
 BM25 indexes long documents by passages. A text begins with the headings of its sections, since no
-sentence has them.
+sentence has them. That of a passage of a page begins with the name of the page.
 """
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 from pathlib import Path
@@ -21,12 +22,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from admiral.io.matching_form import MATCHING_FORM
+from admiral.io.text_cleaning import MATCHING_FORM
 from admiral.kb.alias_index import write_aliases
-from admiral.kb.bm25 import build_bm25, merge_bm25
+from admiral.kb.bm25 import Saturation, build_bm25, merge_bm25
+from admiral.kb.bm25.parameters import DEFAULT
 from admiral.kb.bm25.passages import Text
 from admiral.kb.store.contents import BM25, DOCUMENTS
-from admiral.kb.store.document_store import DocumentStore
+from admiral.kb.store.document_store import PAGES, DocumentStore
 from admiral.kb.store.title_index import write_titles
 from admiral.records import SECTION_SEPARATOR, Document
 
@@ -39,9 +41,14 @@ def index_texts(documents: Iterable[Document], *, passages: bool) -> Iterator[tu
     """Yield the title and the text of each document.
 
     `passages`: whether to split documents of more than `LONGEST_WHOLE` sentences. The text of these
-    is a list of passages, each with the number of its first sentence.
+    is a list of passages, each with the number of its first sentence. A page has its own passages,
+    each with its number; they begin with the name of the page, which is no field of its own.
     """
     for document in documents:
+        if document.page is not None:
+            named = (f"{document.page.name}\n{part}" for part in document.parts)
+            yield "", list(enumerate(named)) or ""
+            continue
         count = len(document.sentences)
         if not passages or count <= LONGEST_WHOLE:
             yield document.title, _text(document, 0, count)
@@ -92,6 +99,21 @@ NO_BM25 = "none"
 SHARDS = "shards"
 
 
+class Indexing(NamedTuple):
+    """How BM25 indexes documents."""
+
+    bm25: str  # the backend, or ``none`` for no index
+    passages: bool  # whether it scores long documents by their passages (`index_texts`)
+    saturation: Saturation = DEFAULT
+    text_form: int = MATCHING_FORM  # of the texts (`admiral.io.text_cleaning`)
+
+    @classmethod
+    def of(cls, settings: Mapping[str, Any]) -> Indexing:
+        """Return what the settings of a knowledge base say, of early releases too."""
+        saturation = Saturation(settings.get("k1", DEFAULT.k1), settings.get("b", DEFAULT.b))
+        return cls(str(settings["bm25"]), bool(settings.get("passages", False)), saturation)
+
+
 @dataclass(frozen=True, slots=True)
 class BuildWorkers:
     """A pool of workers and the sizes of the shards that they process."""
@@ -109,53 +131,61 @@ class IndexJob(NamedTuple):
     """A range of rows, `first` to `end`, of the documents in `directory`."""
 
     directory: str
-    backend: str
-    passages: bool
+    indexing: Indexing
     first: int
     end: int
 
 
 def write_indexes(
-    directory: Path,
-    bm25: str,
-    progress: bool,
-    workers: BuildWorkers | None = None,
-    *,
-    passages: bool,
-    text_form: int = MATCHING_FORM,
+    directory: Path, indexing: Indexing, progress: bool, workers: BuildWorkers | None = None
 ) -> None:
-    """Index the documents in ``documents/`` of a directory.
+    """Index the documents in ``documents/`` of a directory; the indexes are written beside them.
 
-    - `directory`: directory of the documents; the indexes are written beside them.
-    - `bm25`: BM25 backend, or ``none`` to build no BM25 index.
-    - `workers`: workers that build the BM25 index in shards. None builds it in this process.
-    - `passages`: whether the BM25 index scores long documents by their passages (`index_texts`).
-    - `text_form`: form in which BM25 indexes texts (`admiral.io.matching_form`).
+    `workers`: workers that build the BM25 index in shards. None builds it in this process.
     """
     store = DocumentStore(directory / DOCUMENTS)
     try:
-        write_titles(directory, store.titles)
+        write_titles(directory, store.titles, store.ids())
         write_aliases(directory, store, len(store))
-        if workers is not None and bm25 != NO_BM25:
-            _index_in_shards(directory, bm25, workers, passages)
-        elif bm25 != NO_BM25:
-            texts = index_texts(store, passages=passages)
-            build_bm25(bm25, texts, directory / BM25, progress=progress, text_form=text_form)
+        if workers is None and store.has(PAGES) and len(store) > _SHARD_PAGES:
+            # They have many passages. Merging takes less memory than one index of all.
+            workers = BuildWorkers(map, rows=_SHARD_PAGES)
+        if indexing.bm25 != NO_BM25 and workers is not None:
+            _index_in_shards(directory, indexing, workers)
+        elif indexing.bm25 != NO_BM25:
+            _build_bm25(store, indexing, directory / BM25, progress)
     finally:
         store.close()
+    shutil.rmtree(directory / SHARDS, ignore_errors=True)
 
 
-def _index_in_shards(directory: Path, backend: str, workers: BuildWorkers, passages: bool) -> None:
+def _build_bm25(
+    documents: Iterable[Document], indexing: Indexing, target: Path, progress: bool
+) -> None:
+    build_bm25(
+        indexing.bm25,
+        index_texts(documents, passages=indexing.passages),
+        target,
+        progress=progress,
+        saturation=indexing.saturation,
+        text_form=indexing.text_form,
+    )
+
+
+_SHARD_PAGES = 16_384
+
+
+def _index_in_shards(directory: Path, indexing: Indexing, workers: BuildWorkers) -> None:
     store = DocumentStore(directory / DOCUMENTS)
     # Each shard starts at the first batch at or after a multiple of `workers.rows`.
     rows = np.arange(0, len(store), workers.rows)
     firsts = store.rows[np.searchsorted(store.rows, rows)]
     ends = [*np.unique(firsts).tolist(), len(store)]
     store.close()
-    jobs = [IndexJob(str(directory), backend, passages, *pair) for pair in pairwise(ends)]
+    jobs = [IndexJob(str(directory), indexing, *pair) for pair in pairwise(ends)]
     jobs = [job for job in jobs if job.first < job.end]
     shards = list(map(Path, workers.map(index_shard, jobs)))
-    merge_bm25(backend, shards, directory / BM25)
+    merge_bm25(indexing.bm25, shards, directory / BM25)
 
 
 def index_shard(job: IndexJob) -> str:
@@ -165,7 +195,7 @@ def index_shard(job: IndexJob) -> str:
     store = DocumentStore(directory / DOCUMENTS)
     try:
         documents = map(store.document, range(job.first, job.end))
-        build_bm25(job.backend, index_texts(documents, passages=job.passages), target)
+        _build_bm25(documents, job.indexing, target, progress=False)
     finally:
         store.close()
     return str(target)

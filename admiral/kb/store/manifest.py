@@ -16,6 +16,7 @@ import hashlib
 import json
 import os
 import re
+import shlex
 import stat
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -24,32 +25,18 @@ from typing import Any
 from admiral.errors import AdmiralError
 from admiral.kb.embeddings import EMBEDDINGS
 from admiral.storage.atomic_files import write_atomically
-from admiral.storage.checksums import FileEntry, describe_files
+from admiral.storage.checksums import REBUILD, FileEntry, describe_files
 
 FORMAT_VERSION, UPDATED_VERSION, JOINED_VERSION = 2, 3, 4
 SEGMENTS = "segments"
 
 
-@dataclass(frozen=True, slots=True)
-class CollectionKind:
-    """A kind of collection that is kept in versions with a manifest."""
-
-    format: str
-    noun: str
-    command: str
-    # what a build writes into the collection itself in addition to what a knowledge base has
-    parts: tuple[str, ...] = ()
-
-    @property
-    def rebuild(self) -> str:
-        """The remedy for damaged files."""
-        return f"Build it again with `{self.command}`."
-
-
+FORMAT = "admiral-kb"
+#: Format of libraries of sources in earlier releases; now they are knowledge bases.
+OLD_LIBRARY = "admiral-library"
+NAME = "manifest.json"
 #: Setting of a knowledge base that is to have a graph: a digest of the command that asked for it.
 GRAPH_REQUEST = "graph_request"
-
-KNOWLEDGE_BASE = CollectionKind("admiral-kb", "knowledge base", "admiral index")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +73,6 @@ class Manifest:
     base: BaseSegment
     delta: DeltaSegment | None
     digest: str  # SHA-256 of all of the above, which identifies this version of the knowledge base
-    kind: CollectionKind = KNOWLEDGE_BASE
 
     @property
     def documents(self) -> int:
@@ -99,9 +85,9 @@ class Manifest:
         return str(self.settings["bm25"])
 
     @property
-    def passages(self) -> bool:
-        """Whether BM25 scores long documents by passages; not in releases before 0.2.0."""
-        return bool(self.settings.get("passages", False))
+    def rebuild(self) -> str:
+        """The remedy for damaged files."""
+        return _LIBRARY_REBUILD if "words" in self.settings else REBUILD
 
     def embeddings(self, segment: str) -> str | None:
         """Return the folder of the embeddings of a segment, given its path; None if it has none."""
@@ -133,21 +119,15 @@ def split_segment(name: str) -> tuple[str, str]:
     return f"{top}/{folder}", inside
 
 
-FORMAT = KNOWLEDGE_BASE.format
-NAME = "manifest.json"
-
+_LIBRARY_REBUILD = "Build it again with `admiral library build`."
+_REBUILD_EITHER = "Build it again with `admiral index`, or `admiral library build`."
 _SEGMENT_PATH = re.compile(rf"\.|{SEGMENTS}/[0-9a-f]{{16}}")
 
 
-def write_manifest(
-    directory: Path,
-    counts: dict[str, int],
-    settings: dict[str, Any],
-    kind: CollectionKind = KNOWLEDGE_BASE,
-) -> Manifest:
+def write_manifest(directory: Path, counts: dict[str, int], settings: dict[str, Any]) -> Manifest:
     """Write the manifest of a knowledge base that was just built, with all files in it."""
     files = describe_files(directory)
-    return replace_manifest(directory, counts, settings, files, None, None, kind)
+    return replace_manifest(directory, counts, settings, files, None, None)
 
 
 def replace_manifest(
@@ -157,62 +137,69 @@ def replace_manifest(
     files: dict[str, FileEntry],
     base: BaseSegment | None,
     delta: DeltaSegment | None,
-    kind: CollectionKind = KNOWLEDGE_BASE,
 ) -> Manifest:
     """Replace the manifest atomically; readers see the new version from then on.
 
     `base`: the base segment; None if the whole directory is the base, as after a build.
     """
-    body = _body(kind, counts, settings, files, base, delta)
+    body = _body(FORMAT, counts, settings, files, base, delta)
     digest = write_with_digest(directory / NAME, body)
     base = base or BaseSegment(".", counts["documents"], digest)
-    return Manifest(counts, settings, files, base, delta, digest, kind)
+    return Manifest(counts, settings, files, base, delta, digest)
 
 
-def read_manifest(directory: Path, kind: CollectionKind = KNOWLEDGE_BASE) -> Manifest:
+def read_manifest(directory: Path, format: str = FORMAT) -> Manifest:
     """Read and check the manifest of a knowledge base that holds documents itself.
 
-    Raises AdmiralError if there is none, it has an unknown format version, it was modified, or the
+    `format`: `OLD_LIBRARY` for a library of an earlier release. Raises
+    AdmiralError if there is none, it has an unknown format version, it was modified, or the
     knowledge base joins others.
     """
-    value = read_value(directory, kind)
+    value = read_value(directory, format)
     if value["version"] == JOINED_VERSION:
         raise AdmiralError(
             f"{directory}: joins other knowledge bases and holds no documents itself. Name one of "
             "its members instead; `admiral info` lists them."
         )
-    return _parse(value, directory / NAME, kind)
+    return _parse(value, directory / NAME)
 
 
-def read_value(directory: Path, kind: CollectionKind = KNOWLEDGE_BASE) -> dict[str, Any]:
+def read_value(directory: Path, format: str = FORMAT) -> dict[str, Any]:
     """Read the JSON of a manifest; AdmiralError if it is absent or of an unknown version."""
     path = directory / NAME
     try:
-        value = json.loads(path.read_bytes())
+        value: Any = json.loads(path.read_bytes())
     except FileNotFoundError:
-        problem = f"not a {kind.noun}" if directory.exists() else f"no such {kind.noun}"
+        problem = "not a knowledge base" if directory.exists() else "no such knowledge base"
         raise AdmiralError(
             f"{directory}: {problem} (there is no {NAME}). Check the path, or build one with "
-            f"`{kind.command}`."
+            "`admiral index`, or of sources with `admiral library build`."
         ) from None
     except NotADirectoryError:
         raise AdmiralError(
-            f"{directory}: a {kind.noun} is a directory, and this is a file. Check the path."
+            f"{directory}: a knowledge base is a directory, and this is a file. Check the path."
         ) from None
     except OSError as error:
         raise AdmiralError(
             f"{path}: cannot be read ({error.strerror}). Check the permissions."
         ) from error
     except (ValueError, RecursionError) as error:
-        raise AdmiralError(f"{path}: damaged ({error}). {kind.rebuild}") from error
-    if not isinstance(value, dict) or value.get("format") != kind.format:
-        raise AdmiralError(f"{path}: field 'format' is not {kind.format!r}. Check the path.")
-    if value.get("version") not in (FORMAT_VERSION, UPDATED_VERSION, JOINED_VERSION):
+        raise AdmiralError(f"{path}: damaged ({error}). {_REBUILD_EITHER}") from error
+    fields: dict[str, Any] = value if isinstance(value, dict) else {}
+    found = fields.get("format")
+    if found == OLD_LIBRARY != format:
         raise AdmiralError(
-            f"{path}: field 'version' is {value.get('version')!r}; this release reads versions "
-            f"{FORMAT_VERSION} to {JOINED_VERSION}. {kind.rebuild}"
+            f"{directory}: is a library of an earlier release. Write it anew with "
+            f"`admiral migrate {shlex.quote(str(directory))} NEW`, and use NEW."
         )
-    return value
+    if found != format:
+        raise AdmiralError(f"{path}: field 'format' is not {format!r}. Check the path.")
+    if fields.get("version") not in (FORMAT_VERSION, UPDATED_VERSION, JOINED_VERSION):
+        raise AdmiralError(
+            f"{path}: field 'version' is {fields.get('version')!r}; this release reads versions "
+            f"{FORMAT_VERSION} to {JOINED_VERSION}. {_REBUILD_EITHER}"
+        )
+    return fields
 
 
 def write_with_digest(path: Path, body: dict[str, Any]) -> str:
@@ -224,20 +211,18 @@ def write_with_digest(path: Path, body: dict[str, Any]) -> str:
 
 
 def is_knowledge_base(directory: Path) -> bool:
-    """Return whether a directory holds a knowledge base, of any version and in any state."""
-    return is_collection(directory, KNOWLEDGE_BASE)
+    """Return whether a directory holds a knowledge base, of any version and in any state.
 
-
-def is_collection(directory: Path, kind: CollectionKind) -> bool:
-    """Return whether a directory holds a collection of a kind, of any version and in any state."""
+    A library of an earlier release is one too.
+    """
     try:
         value = json.loads((directory / NAME).read_bytes())
     except (OSError, ValueError, RecursionError):
         return False
-    return isinstance(value, dict) and value.get("format") == kind.format
+    return isinstance(value, dict) and value.get("format") in (FORMAT, OLD_LIBRARY)
 
 
-def _parse(value: dict[str, Any], path: Path, kind: CollectionKind) -> Manifest:
+def _parse(value: dict[str, Any], path: Path) -> Manifest:
     try:
         files = {
             str(name): FileEntry(int(entry["size"]), str(entry["sha256"]))
@@ -248,18 +233,20 @@ def _parse(value: dict[str, Any], path: Path, kind: CollectionKind) -> Manifest:
         digest = str(value["digest"])
         if value["version"] == FORMAT_VERSION:
             base, delta = BaseSegment(".", counts["documents"], digest), None
-            body = _body(kind, counts, settings, files)
+            body = _body(value["format"], counts, settings, files)
         else:
             base = BaseSegment(**value["base"])
             delta = None if value["delta"] is None else DeltaSegment(**value["delta"])
-            body = _body(kind, counts, settings, files, base, delta)
+            body = _body(value["format"], counts, settings, files, base, delta)
         intact = digest == digest_of(body) and "bm25" in settings and counts["documents"] > 0
         intact = intact and not any(map(_outside, files)) and _consistent(counts, base, delta)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise AdmiralError(f"{path}: damaged (bad or missing {error}). {kind.rebuild}") from error
+        raise AdmiralError(
+            f"{path}: damaged (bad or missing {error}). {_REBUILD_EITHER}"
+        ) from error
     if not intact:
-        raise AdmiralError(f"{path}: changed since it was written. {kind.rebuild}")
-    return Manifest(counts, settings, files, base, delta, digest, kind)
+        raise AdmiralError(f"{path}: changed since it was written. {_REBUILD_EITHER}")
+    return Manifest(counts, settings, files, base, delta, digest)
 
 
 def _outside(name: str) -> bool:
@@ -277,7 +264,7 @@ def _consistent(counts: dict[str, int], base: BaseSegment, delta: DeltaSegment |
 
 
 def _body(
-    kind: CollectionKind,
+    format: str,
     counts: dict[str, int],
     settings: dict[str, Any],
     files: dict[str, FileEntry],
@@ -285,7 +272,7 @@ def _body(
     delta: DeltaSegment | None = None,
 ) -> dict[str, Any]:
     body: dict[str, Any] = {
-        "format": kind.format,
+        "format": format,
         "version": FORMAT_VERSION,
         "counts": counts,
         "settings": settings,

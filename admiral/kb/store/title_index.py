@@ -3,28 +3,30 @@
 The trie numbers the titles in its own order (their keys). ``titles-rows.npy`` maps a key to its
 row, ``titles-keys.npy`` a row to its key. All files are memory-mapped. ``titles-forms.marisa``
 holds the matching forms of the titles that differ from theirs; knowledge bases of early releases
-have none.
+have none. ``ids.marisa`` has the row of each id, if documents have ids.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import marisa_trie
 import numpy as np
 
-from admiral.io.matching_form import matching_form
+from admiral.io.text_cleaning import matching_form
 from admiral.storage.checksums import damaged_error
-from trie.npy_files import open_array
+from trie.token_trie import open_array
 
 TRIE, ROWS, KEYS = "titles.marisa", "titles-rows.npy", "titles-keys.npy"
-FORMS = "titles-forms.marisa"
+FORMS, IDS = "titles-forms.marisa", "ids.marisa"
 _ROW = "<I"
 
 
-def write_titles(directory: Path, titles: Callable[[], Iterator[str]]) -> None:
-    """Write the index of distinct titles.
+def write_titles(
+    directory: Path, titles: Callable[[], Iterator[str]], ids: Iterable[str] = ()
+) -> None:
+    """Write the index of distinct titles, and of ids, some of which may be empty.
 
     `titles` returns an iterator of them in the order of rows, and is called several times.
     """
@@ -43,6 +45,16 @@ def write_titles(directory: Path, titles: Callable[[], Iterator[str]]) -> None:
     )
     trie_of_forms = marisa_trie.RecordTrie(_ROW, forms)
     (directory / FORMS).write_bytes(trie_of_forms.tobytes())
+    rows_of_ids = marisa_trie.RecordTrie(_ROW, ((id, (n,)) for n, id in enumerate(ids) if id))
+    if len(rows_of_ids):
+        (directory / IDS).write_bytes(rows_of_ids.tobytes())
+
+
+def _record_trie(path: Path) -> marisa_trie.RecordTrie:
+    trie = marisa_trie.RecordTrie(_ROW)
+    if path.is_file():
+        trie.mmap(str(path))
+    return trie
 
 
 class TitleIndex:
@@ -59,9 +71,7 @@ class TitleIndex:
             # Plain views of the maps: reading an element of a memmap takes ten times as long.
             self._rows = np.asarray(open_array(directory / ROWS))
             self._keys = np.asarray(open_array(directory / KEYS))
-            self._forms = marisa_trie.RecordTrie(_ROW)
-            if (directory / FORMS).is_file():
-                self._forms.mmap(str(directory / FORMS))
+            self._forms, self._ids = (_record_trie(directory / name) for name in (FORMS, IDS))
         except (RuntimeError, OSError, ValueError) as error:
             raise damaged_error(self._path, error) from error
         shapes = {self._rows.shape, self._keys.shape}
@@ -82,6 +92,10 @@ class TitleIndex:
         """Return the row of a cleaned title, or None."""
         key = self._trie.get(title)
         return None if key is None else int(self._rows[key])
+
+    def row_of_id(self, id: str) -> int | None:
+        """Return the row of an id, or None."""
+        return next((row for (row,) in self._ids.get(id, [])), None)
 
     def rows_of_form(self, form: str) -> list[int]:
         """Return the rows of the titles that differ from their matching form, which is `form`."""

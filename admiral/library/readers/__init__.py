@@ -11,6 +11,7 @@ from admiral.io.limited_reading import DEFAULT_LIMITS, FileLimits
 from admiral.io.streams import COMPRESSED_SUFFIXES
 from admiral.kb.corpus.corpora import check_choice
 from admiral.kb.corpus.file_reports import MESSAGES_SHOWN
+from admiral.kb.corpus.files.file_types import file_type
 from admiral.library.canonical_urls import is_web
 from admiral.library.readers.document_sources import read_document_file
 from admiral.library.readers.source_lines import read_source_lines
@@ -34,9 +35,6 @@ _SUFFIXES = {
     ".warc": "warc",
     ".wet": "warc",
     ".txt": "text",
-    **dict.fromkeys(
-        (".pdf", ".docx", ".odt", ".rtf", ".pptx", ".xlsx", ".ods", ".epub"), "document"
-    ),
 }
 _READERS = {"html": read_html_file, "text": read_text_file, "document": read_document_file}
 
@@ -47,13 +45,13 @@ class SourceFiles:
     Parameters
     ----------
     paths
-        Files or folders; of folders, all files of a known suffix are read.
+        Files or folders; of folders, all files of a known type are read.
     format
         One of `FORMATS` for all files, or ``auto`` to go by their suffixes. Lines of JSON may be
         pages, or records of WiCE or WAFER, which are told apart by their fields.
     base_url
         URL of the folder, for files that do not name their own, as HTML may. A file given by
-        itself lies in its folder.
+        itself lies in its folder. Without it, such files are named by their paths.
     skip_bad
         Whether to count and report bad records instead of raising an error for the first.
     limits
@@ -86,13 +84,11 @@ class SourceFiles:
         self._base_url, self._skip_bad = base_url, skip_bad
         self._reader = PageReader(limits)
         self._files = [file for path in paths for file in _files(Path(path), format)]
-        if not base_url:
-            self._leave_out_documents([Path(path) for path in paths])
         if not self._files:
             given = ", ".join(map(str, paths)) or "no path"
             raise AdmiralError(
-                f"{given}: no file to read. Name files of a known suffix ({', '.join(_SUFFIXES)}), "
-                "or give --format"
+                f"{given}: no file to read. Name files of a known type ({', '.join(_SUFFIXES)}, "
+                ".pdf, .docx...), or give --format"
             )
 
     @property
@@ -101,8 +97,10 @@ class SourceFiles:
         return self._reader.over
 
     def __iter__(self) -> Iterator[Source]:
+        unnamed = 0
         for item in self._items():
             if isinstance(item, Source):
+                unnamed += item.is_file
                 yield item
             elif not self._skip_bad:
                 raise item
@@ -110,6 +108,12 @@ class SourceFiles:
                 self.bad += 1
                 if self.bad <= MESSAGES_SHOWN:
                     logger.warning("skipped: %s", item)
+        if unnamed:
+            logger.warning(
+                "%d files state no URL, and are named by their paths. Give --base-url, the URL of "
+                "their folder, if it has one",
+                unnamed,
+            )
 
     def _items(self) -> Iterator[Source | RecordError]:
         for path, root, format in self._files:
@@ -123,20 +127,10 @@ class SourceFiles:
                 except AdmiralError as error:  # of the file; the others can be read
                     yield RecordError(str(path), "", str(error).removeprefix(f"{path}: "), "")
 
-    def _leave_out_documents(self, paths: Sequence[Path]) -> None:
-        """Leave out the documents of folders, which do not name their URL, with a warning."""
-        kept = [file for file in self._files if file[2] != "document" or file[0] in paths]
-        if left_out := len(self._files) - len(kept):
-            logger.warning(
-                "%d documents, such as PDF files, were left out: their URL is unknown. Give "
-                "--base-url, the URL of their folder",
-                left_out,
-            )
-        self._files = kept
-
     def _url(self, path: Path, root: Path) -> str:
-        name = path.relative_to(root).as_posix()
-        return f"{self._base_url.rstrip('/')}/{name}" if self._base_url else ""
+        if not self._base_url:
+            return str(path.absolute())
+        return f"{self._base_url.rstrip('/')}/{path.relative_to(root).as_posix()}"
 
 
 def _files(path: Path, format: str) -> Iterator[tuple[Path, Path, str]]:
@@ -155,6 +149,6 @@ def _files(path: Path, format: str) -> Iterator[tuple[Path, Path, str]]:
 
 
 def _format_of(path: Path) -> str:
-    """Return the format of a file by its suffix without that of compression; "" if unknown."""
+    """Return the format of a file by its name, without a suffix of compression; "" if unknown."""
     suffix = Path(path.stem).suffix if path.suffix in COMPRESSED_SUFFIXES else path.suffix
-    return _SUFFIXES.get(suffix.lower(), "")
+    return _SUFFIXES.get(suffix.lower(), "document" if file_type(path.name) else "")

@@ -14,8 +14,7 @@ from admiral.io.streams import open_binary
 from admiral.kb.corpus.files.document_titles import choose_title
 from admiral.kb.corpus.files.extraction import DamagedFileError, TextBuilder, UnreadableFileError
 from admiral.kb.corpus.files.file_types import file_type, text_of
-from admiral.library.canonical_urls import is_web
-from admiral.library.readers.web_files import PageReader, no_url_error
+from admiral.library.readers.web_files import PageReader
 from admiral.library.source_records import Source
 
 logger = logging.getLogger(__name__)
@@ -25,7 +24,7 @@ _PLACE = re.compile(r"(?:page|slide) \d+|sheet .*")
 
 
 def read_document_file(path: Path, url: str, reader: PageReader) -> Source | RecordError:
-    """Return the source of a document, or the error for one whose URL is unknown.
+    """Return the source of a document, or the error for one of an unknown type.
 
     A document that cannot be read has an empty text, as a page without an article has; a warning
     says why.
@@ -33,8 +32,6 @@ def read_document_file(path: Path, url: str, reader: PageReader) -> Source | Rec
     kind = file_type(path.name)
     if kind is None:
         return RecordError(str(path), "", "the type of the file is not known", "Name it with it")
-    if not is_web(url):
-        return no_url_error(path)
     with open_binary(path) as file:
         return document_source(file, path.name, url, path, reader)
 

@@ -13,7 +13,7 @@ from warcio.exceptions import ArchiveLoadFailed
 
 from admiral.errors import RecordError
 from admiral.io.streams import DAMAGED, open_binary
-from admiral.io.text_encodings import charset_of, decode_page
+from admiral.io.text_cleaning import charset_of, decode_page
 from admiral.library.canonical_urls import is_web
 from admiral.library.readers.document_sources import document_source
 from admiral.library.readers.web_files import PageReader

@@ -22,12 +22,15 @@ from admiral.io.limited_reading import (
     read_limited,
 )
 from admiral.io.streams import open_binary
-from admiral.io.text_encodings import decode_page, decode_text
-from admiral.kb.corpus.files.extraction import TextBuilder, UnreadableFileError
+from admiral.io.text_cleaning import decode_page, decode_text
+from admiral.kb.corpus.files.extraction import (
+    SCRIPT_MARKS,
+    TextBuilder,
+    UnreadableFileError,
+    on_one_line,
+)
 from admiral.kb.corpus.files.html_files import add_fragment
-from admiral.kb.corpus.files.html_parsing import is_unseen, parse_html, walk
-from admiral.kb.corpus.files.html_tables import is_layout
-from admiral.kb.corpus.files.raised_text import SCRIPT_MARKS, on_one_line
+from admiral.kb.corpus.files.html_parsing import is_layout, is_unseen, parse_html, walk
 from admiral.library.canonical_urls import is_web
 from admiral.library.source_records import Source
 
@@ -154,19 +157,16 @@ _PAGE_RECORD = f"{__name__}:{html_record.__name__}"
 
 
 def read_html_file(path: Path, url: str, reader: PageReader) -> Source | RecordError:
-    """Return the source of an HTML file, or the error for one that does not name its URL.
+    """Return the source of an HTML file, or the error for one that is too large.
 
-    `url`, which may be empty, is that of a page that does not name its own (``<link
-    rel="canonical">``).
+    `url` is that of a page that does not name its own (``<link rel="canonical">``).
     """
     with open_binary(path) as file:
         page = reader.bounded(file)
     if page is None:
         return reader.too_large(path)
     source = reader.page(page, path)
-    if not is_web(source.url):
-        source = replace(source, url=url)
-    return source if is_web(source.url) else no_url_error(path)
+    return source if is_web(source.url) else replace(source, url=url)
 
 
 def html_source(page: bytes, url: str = "", encoding: str = "") -> Source:
@@ -210,8 +210,6 @@ def read_text_file(path: Path, url: str, reader: PageReader) -> Source | RecordE
         content = reader.bounded(file)
     if content is None:
         return reader.too_large(path)
-    if not is_web(url):
-        return no_url_error(path)
     try:
         text = decode_text(content).strip()
     except ValueError as error:
@@ -219,10 +217,3 @@ def read_text_file(path: Path, url: str, reader: PageReader) -> Source | RecordE
             str(path), "", str(error), "Convert the file to UTF-8, for example with iconv"
         )
     return Source(url, text.partition("\n")[0].strip(), text)
-
-
-def no_url_error(path: Path) -> RecordError:
-    """Return the error for a file whose URL is unknown."""
-    return RecordError(
-        str(path), "url", "is unknown", "Give --base-url, the URL of the folder of the file"
-    )

@@ -7,13 +7,6 @@ from dataclasses import replace
 from itertools import takewhile
 
 from proofs.logic.words import word_list
-from proofs.verifier.exact.alignment import (
-    Alignment,
-    align,
-    are_antonyms,
-    is_faithful,
-    is_specific,
-)
 from proofs.verifier.exact.relations import (
     Kinship,
     ages_at_death,
@@ -26,7 +19,18 @@ from proofs.verifier.exact.relations import (
     with_roles_exchanged,
 )
 from proofs.verifier.exact.stated_values import Value, age, decide
-from proofs.verifier.exact.statements import Clause, Item, clauses, read_clause, sentences
+from proofs.verifier.exact.statements import (
+    Alignment,
+    Clause,
+    Item,
+    align,
+    are_antonyms,
+    clauses,
+    is_faithful,
+    is_specific,
+    read_clause,
+    sentences,
+)
 from proofs.verifier.reading import Comparison, Reading, Sentence, Verifier, certain_of
 
 ENTAILMENT, CONTRADICTION = "entailment", "contradiction"
@@ -387,10 +391,7 @@ _CERTAINTY = 0.96
 class ExactVerifier:
     """Reads claims by a verifier, except where `compare` decides them.
 
-    Parameters
-    ----------
-    verifier
-        Reads the claims that are not decided by comparison.
+    `verifier`: reads the claims that are not decided by comparison.
     """
 
     def __init__(self, verifier: Verifier) -> None:

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
-from proofs.lexicons.quantifiers import Amounts, Bound
 from proofs.lexicons.values import (
     DECADE,
     MONTHS,
@@ -19,6 +18,8 @@ from proofs.lexicons.values import (
     SMALL,
     TENS,
     YEAR,
+    Amounts,
+    Bound,
 )
 from proofs.logic.words import word_list
 

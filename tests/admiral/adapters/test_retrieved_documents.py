@@ -2,7 +2,7 @@
 
 import json
 
-from admiral.adapters.retrieved_documents import retrieved_documents
+from admiral.adapters import retrieved_documents
 
 CLAIM = "The 66th Primetime Emmy Awards was hosted by an Iraqi comedian born in 1973."
 

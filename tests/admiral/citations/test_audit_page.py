@@ -22,7 +22,7 @@ from admiral.citations.citation_records import (
     Status,
 )
 from admiral.library.source_records import Passage
-from tests.admiral.io.test_judgement_page import Reader
+from tests.admiral.io.test_rendering import Reader
 
 TEXT = "It was dry in May. The town flooded in 1953. Later it dried."
 STATUSES: tuple[Status, ...] = (
@@ -94,6 +94,7 @@ def test_statements_keep_their_order_and_unchecked_ones_are_apart():
         verdict("Both claim.", "keep", source(-9.0), source(1.0)),
         verdict("Bare claim.", "add", suggestions=(source(2.0),)),
     )
+    shown = shown[: shown.index("</main>")]
     order = re.findall(r"(Unread|Good|Bad|Both|Bare) claim", shown)
     assert order == ["Good", "Bad", "Both", "Bare", "Unread"]
     assert shown.index("<h2>Not checked</h2>") > shown.index("Bare claim")

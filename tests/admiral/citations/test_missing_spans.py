@@ -11,7 +11,7 @@ from admiral.citations.citation_weights import CitationWeights
 from admiral.citations.missing_spans import WORD_FEATURES, word_features
 from proofs.logic.words import word_spans
 from tests.admiral.citations.cited_pages import BRIDGE, HARBOUR, passage
-from tests.proofs.hostile_texts import texts
+from tests.proofs.helpers import texts
 
 # The bundled threshold names only what is sure; a lower one shows what is marked.
 MISSING = replace(CitationWeights.bundled().missing, threshold=1.9)

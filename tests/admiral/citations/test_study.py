@@ -22,7 +22,7 @@ from admiral.citations.study_items import (
 )
 from admiral.cli.study import study_command
 from admiral.errors import AdmiralError
-from tests.admiral.io.test_judgement_page import Reader
+from tests.admiral.io.test_rendering import Reader
 
 
 def verdict_record(number, **changes):

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral.citations.source_scorers import MAX_PARTS, content_words, subclaims
-from tests.proofs.hostile_texts import texts
+from tests.proofs.helpers import texts
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from admiral.citations.citation_records import Citation, CitationVerdict, CitedC
 from admiral.citations.verdict_file import verdict_record
 from admiral.citations.verdict_wording import no_suggestion, summary, tone
 from admiral.cli.cite import verdict_lines
-from tests.admiral.io.test_judgement_page import Reader
+from tests.admiral.io.test_rendering import Reader
 
 
 def source(finding, score=1.0, missing=()):

@@ -7,14 +7,17 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from admiral.citations.citation_records import Citation, CitedClaim
 from admiral.citations.citation_settings import CitationConfig
 from admiral.citations.citer import Citer
 from admiral.citations.extract import claims_of_file
 from admiral.cli.cite import audit_command
 from admiral.errors import AdmiralError
+from admiral.kb import build
 from admiral.library import build_library
 from admiral.library.source_records import Source
-from tests.admiral.io.test_judgement_page import Reader
+from tests.admiral.io.test_rendering import Reader
+from tests.admiral.kb.corpus.files.test_file_formats import pdf
 
 DEMO = Path(__file__).parents[3] / "admiral" / "data" / "citations"
 
@@ -156,3 +159,28 @@ def test_errors(library, tmp_path):
     with pytest.raises(AdmiralError, match="is the input as well"):
         run(page, "--library", library, "--output", page)
     assert not (tmp_path / "audit.html").exists()
+
+
+def test_an_indexed_folder_is_a_library(tmp_path):
+    folder, page, output = tmp_path / "folder", tmp_path / "page.wiki", tmp_path / "audit.html"
+    folder.mkdir()
+    lamp = "The lamp of the old harbour burns whale oil since 1882. " + "It is white. " * 30
+    (folder / "lamp.pdf").write_bytes(pdf(lamp, title="The lamp"))
+    (folder / "town.html").write_text("<title>The town</title>" + "<p>The town is by the sea." * 9)
+    build(folder, tmp_path / "kb", bm25="bm25s", progress=False)
+    page.write_text(
+        "The lamp of the old harbour burns whale oil since 1882."
+        "<ref>{{cite web|url=https://lamps.example/|title=Lamps}}</ref>\n"
+    )
+    result = run(page, "--library", tmp_path / "kb", "--output", output)
+    assert "1 statement" in result.output
+    text = Reader(output.read_text()).text
+    assert "not in the library" in text
+    cited = (Citation("The lamp"),)
+    claim = CitedClaim("1", "The lamp burns whale oil since 1882.", citations=cited)
+    with Citer.open(tmp_path / "kb", config=CitationConfig(verifier="coverage")) as citer:
+        best, *_ = citer.suggest("The lamp of the old harbour burns whale oil.")
+        assert (best.url, best.title) == (str(folder / "lamp.pdf"), "The lamp")
+        verdict = citer.verify(claim)
+    assert [one.status for one in verdict.existing] == ["scored"]
+    assert verdict.decision == "keep"

@@ -3,6 +3,7 @@
 import json
 import shutil
 import subprocess
+import sys
 import time
 
 import pytest
@@ -269,12 +270,27 @@ def test_a_killed_index_says_that_its_graph_is_missing_and_resumes(
     assert (kb / "manifest.json").read_bytes() == written
 
 
+def test_many_documents_have_a_graph_without_asking(tmp_path, capsys, monkeypatch):
+    corpus, kb = tmp_path / "corpus.jsonl", tmp_path / "kb"
+    corpus.write_text("".join(json.dumps(record) + "\n" for record in RECORDS))
+    index = ("index", corpus, "--kb", kb, "--bm25", "bm25s", "--no-progress", "--overwrite")
+    assert "graph:" not in run(capsys, *index)
+    assert json.loads(run(capsys, *index, "--json"))["graph"] is False
+    monkeypatch.setattr(sys.modules["admiral.kb.build"], "GRAPH_DOCUMENTS", len(RECORDS))
+    assert "graph: 4 mentions" in run(capsys, *index)
+    shutil.rmtree(kb / "graph")
+    assert "has no graph" in run_failing(capsys, "verify", "--kb", kb, "--no-progress")
+    assert "graph: 4 mentions" in run(capsys, *index[:-1])
+    assert "graph:" not in run(capsys, *index, "--no-graph")
+    run(capsys, "verify", "--kb", kb, "--no-progress")
+
+
 def test_only_the_same_command_resumes(tmp_path, capsys):
     kb, corpus = tmp_path / "kb", tmp_path / "corpus.jsonl"
     corpus.write_text("".join(json.dumps(record) + "\n" for record in RECORDS[:3]))
     build([corpus], kb, bm25="bm25s", graph=True, progress=False)
     same = ["index", corpus, "--kb", kb, "--bm25", "bm25s", "--graph", "--no-progress"]
-    assert "exists already" in fail(capsys, *same[:-2], "--no-progress")  # without a graph
+    assert "exists already" in fail(capsys, *same, "--no-graph")
     assert "exists already" in fail(capsys, *same, "--skip-bad")
     assert "exists already" in fail(capsys, *same, "--report", tmp_path / "report.jsonl")
     with corpus.open("a") as file:

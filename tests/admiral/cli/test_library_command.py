@@ -55,11 +55,11 @@ def test_a_library_from_build_to_search(sources, tmp_path, capsys):
 def test_damage_is_reported(sources, tmp_path, capsys):
     place = ("--library", tmp_path / "library")
     run(capsys, "build", sources, *place)
-    spans = tmp_path / "library" / "sources" / "spans.npy"
-    spans.write_bytes(spans.read_bytes()[:-1] + b"\x07")
+    pages = tmp_path / "library" / "documents" / "pages.arrow"
+    pages.write_bytes(pages.read_bytes()[:-1] + b"\x07")
     status, out, error = run(capsys, "verify", *place)
     assert status == 1
-    assert "spans.npy: its contents were changed" in out
+    assert "pages.arrow: its contents were changed" in out
     assert "1 problem. Build it again with `admiral library build`" in error
 
 

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 import admiral as package
 from admiral.cli import main as module
-from admiral.cli.help_examples import EXAMPLES, INTERRUPTED
+from admiral.cli.main import EXAMPLES, INTERRUPTED
 from admiral.errors import AdmiralError
 
 

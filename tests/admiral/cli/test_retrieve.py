@@ -12,7 +12,7 @@ import pytest
 
 from tests.admiral.results import assert_close, without_timings
 from tests.proofs.verifier.tiny_classifier import write_classifier_directory
-from trie.model.low_precision import int8_is_supported
+from trie.model.packed_encoder import int8_is_supported
 
 EMMY = "The 66th Primetime Emmy Awards was hosted by an Iraqi comedian born in 1973."
 CLAIMS = (
@@ -123,7 +123,7 @@ def test_a_file_gives_one_record_per_claim_in_order(whole):
 
 
 def test_the_trec_run_is_the_ranking(whole):
-    from admiral.io.trec import unescape_title
+    from admiral.io.result_writer import unescape_title
 
     output, trec, _ = whole
     got = [line.split() for line in trec.read_text().splitlines()]

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from admiral.cli.search import search_command, show_command
 from admiral.errors import AdmiralError
-from admiral.io.document_rendering import render_document
+from admiral.io.rendering import render_document
 from admiral.kb import KnowledgeBase, add, build, compact
 from admiral.kb.store import document_store
 from admiral.kb.store.index_building import BuildWorkers

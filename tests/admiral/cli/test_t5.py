@@ -8,7 +8,7 @@ import torch
 from safetensors.torch import save_file
 
 from admiral.cli.main import main
-from admiral.models.heads import SUFFICIENCY_HEAD, RerankHead, save_head
+from admiral.models.checkpoint import SUFFICIENCY_HEAD, RerankHead, save_head
 from tests.training.tiny import RIVERS, TITLES, write_t5_directory
 
 CLAIM = "Rome is a city of the Tiber."

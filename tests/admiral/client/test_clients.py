@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral import Admiral, AdmiralError, Claim, RetrievalResult
-from admiral.client import AsyncClient, Client
-from admiral.client.connection import ClaimStream, Connection
+from admiral.client import AsyncClient, ClaimStream, Client, Connection
 from admiral.records import Hop
 from admiral.serving.application import create_app
 from admiral.serving.retrieval_routes import hop_event

@@ -4,7 +4,7 @@ import os
 import signal
 import time
 
-from admiral.cluster.worker import open_system
+from admiral.cluster.distributed_retrieval import open_system
 from admiral.errors import AdmiralError
 
 

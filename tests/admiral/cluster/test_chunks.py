@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from admiral.cluster.chunks import Chunk, FailedClaim, RetryQueue
+from admiral.cluster.distributed_retrieval import Chunk, FailedClaim, RetryQueue
 from admiral.records import Claim
 
 

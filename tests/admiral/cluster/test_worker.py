@@ -7,9 +7,14 @@ import pytest
 import torch
 
 from admiral import RetrievalConfig
-from admiral.cluster.worker import Worker, decode_results, encode_claims, worker_config
+from admiral.cluster.distributed_retrieval import (
+    Worker,
+    decode_results,
+    encode_claims,
+    worker_config,
+)
 from admiral.errors import AdmiralError
-from admiral.models.devices import choose_precision
+from admiral.models.checkpoint import choose_precision
 from admiral.records import Claim
 from admiral.retrieval.provenance import recorded_settings
 from tests.admiral.cluster.poisoned import Poisoned, open_nothing

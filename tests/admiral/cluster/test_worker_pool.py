@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from admiral.cluster import distributed_retrieval as module
-from admiral.cluster.chunks import Chunk
-from admiral.cluster.distributed_retrieval import WorkerPool
+from admiral.cluster.distributed_retrieval import Chunk, WorkerPool
 from admiral.records import Claim
 
 

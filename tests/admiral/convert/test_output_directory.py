@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from admiral.convert.to_hf import atomic_directory
+from admiral.convert import atomic_directory
 from admiral.errors import AdmiralError
 
 SOURCE = Path("elsewhere")

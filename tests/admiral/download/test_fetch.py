@@ -13,8 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from admiral.download.addresses import DATA_SETS, RemoteFile
-from admiral.download.fetch import fetch
+from admiral.download.fetch import DATA_SETS, RemoteFile, fetch
 from admiral.errors import AdmiralError
 
 CONTENT = hashlib.shake_256(b"a file").digest(300_000)

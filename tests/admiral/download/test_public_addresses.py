@@ -7,7 +7,7 @@ import ipaddress
 
 import pytest
 
-from admiral.download.public_addresses import (
+from admiral.download.page_fetch import (
     PrivateAddressError,
     UnknownHostError,
     is_public,

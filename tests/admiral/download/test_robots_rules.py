@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from admiral.download.robots_rules import NOTHING, RobotsRules, robots_rules
+from admiral.download.page_fetch import NOTHING, RobotsRules, robots_rules
 
 RULES = """\ufeff# A comment
 User-agent: OtherBot/2.0

@@ -6,9 +6,8 @@ import asyncio
 
 import pytest
 
-from admiral.download.fetched_pages import FetchedPages
 from admiral.download.page_fetch import FetchError, FetchLimits, PageFetcher
-from admiral.download.source_fetch import WantedSource, candidates, fetch_sources
+from admiral.download.source_fetch import FetchedPages, WantedSource, candidates, fetch_sources
 from admiral.errors import AdmiralError
 from admiral.library.readers import SourceFiles
 from tests.admiral.download.local_site import Answer, moved, page, serving

@@ -2,8 +2,7 @@
 
 import json
 
-from admiral.evaluation.pairing import Pair, PairedClaims
-from admiral.evaluation.predictions import Prediction
+from admiral.evaluation.predictions import Pair, PairedClaims, Prediction
 from admiral.gold import GoldClaim, Label
 from proofs import Verdict
 

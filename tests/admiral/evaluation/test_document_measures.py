@@ -1,18 +1,33 @@
 """Measures of documents, and the pairs of gold claims and answers."""
 
 import math
+from itertools import product
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
 
 from admiral import AdmiralError
+from admiral.evaluation import document_measures
 from admiral.evaluation.document_measures import ir_measures_scores, ranking_measures
-from admiral.evaluation.measures import best_overlap, exact_match, multiset_f1, recall_at_k
-from admiral.evaluation.pairing import Pair, pair_claims
-from admiral.evaluation.predictions import Prediction
-from tests.admiral.evaluation.small_runs import answer, gold
+from admiral.evaluation.measures import (
+    Group,
+    Measure,
+    _bootstrap_weights,
+    best_overlap,
+    confidence_intervals,
+    exact_match,
+    harmonic_mean_measure,
+    multiset_f1,
+    paired_comparison,
+    recall_at_k,
+)
+from admiral.evaluation.predictions import Pair, Prediction, pair_claims
+from admiral.gold import Label
+from proofs import Verdict
+from tests.admiral.evaluation.small_runs import answer, gold, pairs, values
 
 # Rankings, each with the alternative sets of gold documents.
 CLAIMS = st.lists(
@@ -124,3 +139,163 @@ def test_files_of_different_data_sets_are_rejected():
     with pytest.raises(AdmiralError, match=r"claim '1': .*another claim \('Another claim.'\) than"):
         pair_claims([gold([("A", 0)])], {"1": other})
     pair_claims([gold([("A", 0)])], {"1": Prediction("1", (), claim=" c\n")})
+
+
+A0, A1, A2, B0, C0, D0, X0 = (("A", 0), ("A", 1), ("A", 2), ("B", 0), ("C", 0), ("D", 0), ("X", 0))
+
+
+def test_scored_facts_are_two_from_each_of_the_first_documents():
+    ranked = [A0, A1, B0, A2, C0, D0, ("B", 1), ("D", 1)]
+    assert document_measures.scored_facts(ranked, 2) == [A0, A1, B0, ("B", 1), C0]
+    assert document_measures.scored_facts(ranked, 1) == [A0, A1, B0, ("B", 1)]
+    assert document_measures.scored_facts(ranked, 4) == [A0, A1, B0, ("B", 1), C0, D0, ("D", 1)]
+    assert document_measures.scored_facts([], 2) == []
+
+
+@pytest.mark.parametrize(
+    ("found", "enough"),
+    [
+        ([A0, B0], True),
+        ([B0, X0, A0], True),  # three documents count for two hops
+        ([X0, ("Y", 0), B0, A0], False),  # A is the fourth
+        ([A1, A2, A0, B0], False),  # only two sentences of A count, and neither is gold
+        ([A1, A0, B0], True),
+        ([A0], False),
+        ([("A", 9), B0], False),  # the right document, the wrong sentence
+        ([], False),
+    ],
+)
+def test_every_gold_document_needs_one_gold_fact(found, enough):
+    every = pairs((gold([A0, B0, ("B", 3)], hops=2), answer(*found)))
+    assert document_measures.covers_gold_documents(every.pairs[0]) is enough
+
+
+def test_annotated_hops_set_the_number_of_scored_documents():
+    claim = gold([A0, B0], hops=3)
+    every = pairs((claim, answer(X0, ("Y", 0), B0, A0)))
+    assert document_measures.covers_gold_documents(every.pairs[0])
+
+
+def test_fact_score_and_group_values():
+    other = Label.NOT_SUPPORTED
+    every = pairs(
+        (gold([A0, B0], hops=2), answer(B0, A0, ranking="AB")),
+        (gold([A0, B0], hops=2, label=other), answer(A0, B0, X0, verdict=Verdict.REFUTES)),
+        (gold([A0, B0, C0], hops=3), answer(A0, A1, verdict=Verdict.NOT_ENOUGH_INFO)),
+        (gold([A0, B0, C0], hops=3, label=other), answer(verdict=None)),
+        (gold([A0, B0], hops=2, label=other), None),
+    )
+    found = values(document_measures.supporting_fact_measures(every.pairs))
+    assert found["exact match"] == [1, 0, 0, 0, 0]
+    assert found["F1"] == pytest.approx([1, 0.8, 0.4, 0, 0])
+    found = values(document_measures.score_measures(every.pairs, with_verdicts=True))
+    assert found["facts found"] == [1, 1, 0, 0, 0]
+    assert found["label accuracy"] == [1, 1, 0, 0, 0]  # no verdict is no NOT_SUPPORTED
+    assert found["HoVer score"] == [1, 1, 0, 0, 0]
+    groups = {
+        group.name: group.members.tolist() for group in document_measures.hover_groups(every.pairs)
+    }
+    assert groups["all"] == [True] * 5
+    assert groups["3 hops"] == [False, False, True, True, False]
+    assert groups["supported"] == [True, False, True, False, False]
+    assert groups["supported, 2 hops"] == [True, False, False, False, False]
+
+
+def test_repeated_facts_count_as_in_the_official_script():
+    every = pairs((gold([A0, B0]), answer(A0, A0, B0)), (gold([A0, B0]), answer(A0, A0)))
+    found = values(document_measures.supporting_fact_measures(every.pairs))
+    assert found["exact match"] == [0, 0]
+    assert found["F1"] == pytest.approx([0.8, 0.5])
+
+
+def test_alternative_evidence_sets_are_rejected():
+    with pytest.raises(AdmiralError, match="claim '1' has 2 alternative sets of evidence"):
+        document_measures.hover_measures(pairs((gold([A0], [B0]), answer())), [5])
+
+
+numbers = st.one_of(st.just(float("nan")), st.integers(0, 4).map(lambda n: n / 4))
+nan = float("nan")
+
+
+def measure(*values):
+    return Measure("s", "m", np.array(values, dtype=np.float64).reshape(-1, 1))
+
+
+def everyone(count):
+    return Group("all", np.ones(count, dtype=bool))
+
+
+def slow(columns, rows):
+    means = []
+    for column in columns.T:
+        kept = [column[row] for row in rows if not np.isnan(column[row])]
+        if not kept:
+            return nan
+        means.append(sum(kept) / len(kept))
+    if len(means) == 1:
+        return means[0]
+    return 2 * means[0] * means[1] / sum(means) if sum(means) else 0.0
+
+
+@given(arrays.arrays(np.float64, st.tuples(st.integers(1, 6), st.integers(1, 2)), elements=numbers))
+def test_value_is_the_mean_over_counted_claims(columns):
+    one = Measure("s", "m", columns)
+    members = np.arange(len(columns)) % 2 == 0
+    for group in (members, ~members, members | True):
+        expected = slow(columns, np.flatnonzero(group).tolist())
+        assert one.value(group) == pytest.approx(expected, nan_ok=True)
+        assert one.count(group) == (~np.isnan(columns[group, 0])).sum()
+
+
+@given(arrays.arrays(np.float64, st.tuples(st.integers(1, 6), st.integers(1, 2)), elements=numbers))
+def test_intervals_are_percentiles_of_resampled_means(columns):
+    group = everyone(len(columns))
+    ((low, high),) = confidence_intervals(
+        [Measure("s", "m", columns)], group, seed=3, n_resamples=60
+    )
+    drawn = []
+    for block in _bootstrap_weights(len(columns), 3, 60):
+        for counts in block:
+            assert counts.sum() == len(columns)
+            drawn.append(slow(columns, np.repeat(np.arange(len(columns)), counts.astype(int))))
+    kept = [value for value in drawn if not np.isnan(value)]
+    expected = np.percentile(kept, [2.5, 97.5]) if kept else (nan, nan)
+    assert (low, high) == pytest.approx(tuple(expected), nan_ok=True)
+
+
+def test_identical_runs_have_p_value_1():
+    one = measure(0, 1, 1, nan)
+    (found,) = paired_comparison([one], [one], everyone(4))
+    assert (found.first, found.second, found.n_claims) == (2 / 3, 2 / 3, 3)
+    assert (found.low, found.high, found.p_value) == (0, 0, 1)
+
+
+@pytest.mark.parametrize("two_columns", [False, True])
+def test_p_value_matches_the_exact_randomisation_test(two_columns):
+    rng = np.random.default_rng(5)
+    first, second = rng.integers(0, 3, (2, 8, 2)) / 2.0
+    second[:, 0] = np.maximum(second[:, 0], first[:, 0])
+    width = 2 if two_columns else 1
+    before, after = first[:, :width], second[:, :width]
+    rows = list(range(8))
+    observed = abs(slow(after, rows) - slow(before, rows))
+    extreme = 0
+    for swapped in product([False, True], repeat=8):
+        chosen = np.array(swapped)[:, None]
+        one, other = np.where(chosen, after, before), np.where(chosen, before, after)
+        extreme += abs(slow(other, rows) - slow(one, rows)) >= observed - 1e-12
+    (found,) = paired_comparison(
+        [Measure("s", "m", before)], [Measure("s", "m", after)], everyone(8)
+    )
+    assert found.p_value == pytest.approx(extreme / 256, abs=0.02)
+    assert found.second - found.first == pytest.approx(slow(after, rows) - slow(before, rows))
+    assert found.low <= found.second - found.first <= found.high
+
+
+def test_harmonic_mean_is_taken_of_the_means():
+    both = harmonic_mean_measure("s", "f", measure(1, 0), measure(1, 1))
+    assert both.value(np.array([True, True])) == pytest.approx(2 / 3)
+    assert harmonic_mean_measure("s", "f", measure(0), measure(0)).value(np.array([True])) == 0
+    assert np.isnan(
+        harmonic_mean_measure("s", "f", measure(nan), measure(nan)).value(np.array([True]))
+    )

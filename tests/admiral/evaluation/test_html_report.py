@@ -14,15 +14,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral import AdmiralError, RecordError
-from admiral.evaluation.html_report import ReportCase, graph_picture, report_page
-from admiral.evaluation.report_cases import build_report_cases
-from admiral.evaluation.traces import Outcome, read_traces
+from admiral.evaluation.html_report import (
+    HopTrace,
+    Outcome,
+    ReportCase,
+    Trace,
+    build_report_cases,
+    classify_outcome,
+    graph_picture,
+    read_traces,
+    report_page,
+)
+from admiral.evaluation.predictions import Prediction
 from admiral.gold import GoldClaim, Label
-from admiral.graph.neighbourhood import Connection, MentionEdge, Neighbour, Neighbourhood, Role
+from admiral.graph.subgraph import Connection, MentionEdge, Neighbour, Neighbourhood, Role
 from admiral.kb import KnowledgeBase, build
 from admiral.records import Claim, Sentence
 from tests.admiral.evaluation.small_runs import written
-from tests.admiral.io.test_judgement_page import Reader
+from tests.admiral.io.test_rendering import Reader
 from tests.admiral.results import result, verified_result
 
 ADA, ENGINE = "Ada Lovelace", "Analytical Engine"
@@ -282,3 +291,58 @@ def test_a_picture_is_well_formed_and_inside_its_frame(around, gold):
     for path in svg.iter("path"):
         numbers = [float(each) for each in re.findall(r"-?[\d.]+", path.attrib["d"])]
         assert all(math.isfinite(each) and 0 <= each <= max(width, height) for each in numbers)
+
+
+AB = [frozenset("AB")]
+
+
+def trace(*hops, stopped="sufficient"):
+    """Return a trace from (documents read, documents of the evidence) for each hop."""
+    made = tuple(
+        HopTrace(number, tuple(read), (), tuple((t, 0) for t in kept), None, False)
+        for number, (read, kept) in enumerate(hops, 1)
+    )
+    return Trace(Prediction("1", ()), made, {}, stopped)
+
+
+@pytest.mark.parametrize(
+    ("hops", "stopped", "expected"),
+    [
+        ([("AX", "AX"), ("ABX", "AB")], "sufficient", Outcome.FOUND),
+        ([("AX", "AX"), ("ABX", "ABX")], "max_hops", Outcome.FOUND),
+        ([("AB", "AB"), ("AB", "AB")], "sufficient", Outcome.LATE),
+        ([("AB", "AB"), ("AX", "AX")], "max_hops", Outcome.LATE),
+        ([("XY", "X"), ("XZ", "Z")], "sufficient", Outcome.FIRST),
+        ([("ABX", "AX"), ("AX", "AX")], "sufficient", Outcome.RERANKER),
+        ([("AX", "AX"), ("ABX", "AX")], "max_hops", Outcome.RERANKER),
+        ([("AX", "X"), ("XY", "X")], "sufficient", Outcome.RERANKER),  # A was read
+        ([("AX", "A"), ("AY", "A")], "sufficient", Outcome.EARLY),
+        ([("AX", "A"), ("AY", "A")], "max_hops", Outcome.HOP),
+        ([("AX", "A"), ("AY", "A")], "dead_end", Outcome.HOP),
+        ([("XY", "X"), ("AY", "A")], "max_hops", Outcome.HOP),  # found later: no first-stage miss
+    ],
+)
+def test_outcome_is_the_first_stage_that_lost_a_document(hops, stopped, expected):
+    assert classify_outcome(AB, trace(*hops, stopped=stopped)) is expected
+
+
+def test_required_hops_do_not_count_as_late():
+    made = trace(("AB", "AB"), ("AB", "AB"))
+    assert classify_outcome(AB, made, min_hops=2) is Outcome.FOUND
+    assert classify_outcome(AB, made, dynamic=False) is Outcome.FOUND
+    lost = trace(("AB", "AB"), ("AB", "A"))
+    assert classify_outcome(AB, lost, min_hops=2) is Outcome.RERANKER
+    assert classify_outcome(AB, trace(("AX", "A"), ("AY", "A")), dynamic=False) is Outcome.HOP
+
+
+def test_alternative_sets_are_compared_with_the_nearest():
+    sets = [frozenset("XY"), frozenset("AB")]
+    assert classify_outcome(sets, trace(("AX", "A"), ("AB", "A"))) is Outcome.RERANKER
+    assert classify_outcome(sets, trace(("XY", "YX"))) is Outcome.FOUND
+
+
+def test_claims_without_gold_or_prediction():
+    assert classify_outcome([], trace(("A", "A"))) is Outcome.NO_GOLD
+    assert classify_outcome(AB, None) is Outcome.NO_ANSWER
+    assert classify_outcome(AB, trace()) is Outcome.NO_ANSWER
+    assert all(stage.meaning.endswith(".") for stage in Outcome)

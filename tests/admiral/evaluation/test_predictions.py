@@ -15,7 +15,7 @@ from admiral.evaluation.predictions import (
     read_results,
 )
 from admiral.gold import read_gold
-from admiral.io.trec import write_trec
+from admiral.io.result_writer import write_trec
 from admiral.records import Claim
 from proofs import Verdict
 from tests.admiral.evaluation.small_runs import record, written

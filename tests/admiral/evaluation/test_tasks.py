@@ -1,18 +1,40 @@
 """Evaluation of whole runs: task detection, notes, tables and records."""
 
+import json
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import ir_measures
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from admiral import AdmiralError
-from admiral.evaluation.bootstrap import confidence_intervals
+from admiral.evaluation import fever
+from admiral.evaluation.fever import write_submission
+from admiral.evaluation.measures import confidence_intervals
 from admiral.evaluation.predictions import (
     Prediction,
     read_predictions,
     read_run_settings,
     sentence_note,
 )
-from admiral.evaluation.tables import format_measures, measure_records
-from admiral.evaluation.tasks import EVALUATION_TASKS, evaluate, infer_task, read_task_claims
-from tests.admiral.evaluation.small_runs import answer, gold, record, written
+from admiral.evaluation.tasks import (
+    EVALUATION_TASKS,
+    evaluate,
+    format_measures,
+    infer_task,
+    measure_records,
+    read_task_claims,
+    read_task_predictions,
+)
+from admiral.gold import Label
+from admiral.io.result_writer import write_trec
+from admiral.io.text_cleaning import fever_identifier, fever_title
+from proofs import Verdict
+from tests.admiral.evaluation.fever_runs import disagreements, our_figures, runs
+from tests.admiral.evaluation.small_runs import answer, gold, pairs, record, values, written
 
 HOVER = {"uid": "1", "claim": "c", "supporting_facts": [["A", 0]], "label": "SUPPORTED"}
 FEVER = {"id": 1, "claim": "c", "label": "SUPPORTS", "evidence": [[[1, 2, "A", 0]]]}
@@ -131,3 +153,272 @@ def test_sentence_note_names_the_origin_of_the_sentences(tmp_path, user_cache):
     for broken in ("[]", "{", '{"settings": 3}'):
         settings.write_text(broken)
         assert read_run_settings(results) == {}
+
+
+A, B, C = ("A", 0), ("B", 1), ("C", 2)
+NOTHING = gold(label=Label.NOT_ENOUGH_INFO)
+nan = float("nan")
+
+
+def test_document_measures():
+    every = pairs(
+        (gold([A, B], [C]), answer(A, C, ranking="ABX")),
+        (gold([A, B]), answer(A, B, ranking="XBA")),
+        (gold([A]), None),
+        (NOTHING, answer(ranking="A")),
+    )
+    found = values(fever.measures(every, [1, 3]))
+    assert found["recall@1"] == pytest.approx([0, 0, 0, nan], nan_ok=True)
+    assert found["recall@3"] == pytest.approx([1, 1, 0, nan], nan_ok=True)
+    # Two measures have this name: one of the ranking, one of the evidence.
+    ranked, of_evidence = (m for m in fever.measures(every, [1]) if m.name == "exact match")
+    assert ranked.columns[:3, 0].tolist() == [1, 0, 0]
+    assert of_evidence.columns[:3, 0].tolist() == [0, 1, 0]
+    assert found["precision"] == pytest.approx([0.5, 1, 0, nan], nan_ok=True)
+    assert found["recall"] == pytest.approx([1, 1, 0, nan], nan_ok=True)
+    assert found["F1"] == pytest.approx([2 / 3, 1, 0, nan], nan_ok=True)
+    names = {group.name: group.members.tolist() for group in fever.groups(every.pairs)}
+    assert names == {
+        "all": [True] * 4,
+        "1 document": [True, False, True, False],
+        "2 documents": [False, True, False, False],
+    }
+
+
+def test_sentence_measures():
+    every = pairs(
+        (gold([A, B], [C]), answer(A, ("X", 0), B)),
+        (
+            gold([A]),
+            answer(*[("X", n) for n in range(5)], A),
+        ),  # only the first five sentences count
+        (gold([A]), answer()),  # no sentences: precision 1 by the scorer's rule
+        (gold([A]), None),  # no prediction: precision 0
+        (gold(), answer(B)),  # no gold evidence: recall 1
+        (NOTHING, answer(A)),
+    )
+    found = values(fever.sentence_measures(every.pairs))
+    assert found["evidence precision"] == pytest.approx([2 / 3, 0, 1, 0, 0, nan], nan_ok=True)
+    assert found["evidence recall"] == pytest.approx([1, 0, 0, 0, 1, nan], nan_ok=True)
+    f1 = fever.sentence_measures(every.pairs)[2]
+    p, r = (2 / 3 + 1) / 5, 2 / 5
+    assert f1.value(fever.groups(every.pairs)[0].members) == pytest.approx(2 * p * r / (p + r))
+
+
+def test_label_measures():
+    every = pairs(
+        (gold([A, B]), answer(A, B)),
+        (gold([A, B]), answer(A)),
+        (gold([A], label=Label.REFUTES), answer(A)),
+        (gold([A], label=Label.REFUTES), answer(A, verdict=Verdict.REFUTES)),
+        (NOTHING, answer(verdict=Verdict.NOT_ENOUGH_INFO)),
+        (NOTHING, answer(verdict=None)),
+        (gold([A]), None),
+        (gold([A], label=None), answer(A)),
+    )
+    found = values(fever.label_measures(every.pairs))
+    assert found["label accuracy"] == pytest.approx([1, 1, 0, 1, 1, 0, 0, nan], nan_ok=True)
+    assert found["FEVER score"] == pytest.approx([1, 0, 0, 1, 1, 0, 0, nan], nan_ok=True)
+
+
+def test_gold_documents_without_sentences_give_no_fever_score():
+    run = answer(("A", 0), ranking="A")
+    found = values(fever.measures(pairs((gold([("A", None)]), run)), [1]))
+    assert found["label accuracy"] == [1]
+    assert "FEVER score" not in found
+    found = values(fever.measures(pairs((gold([("A", 0)]), run)), [1]))
+    assert found["FEVER score"] == [1]
+
+
+def test_feverous_scores_evidence_of_every_claim():
+    lacking = gold([A], label=Label.NOT_ENOUGH_INFO)
+    every = pairs(
+        (lacking, answer(A, verdict=Verdict.NOT_ENOUGH_INFO)),
+        (lacking, answer(B, verdict=Verdict.NOT_ENOUGH_INFO)),
+        (gold([A, B], [C]), answer(("X", 0), C)),
+    )
+    found = values(fever.feverous_measures(every, [5]))
+    assert found["evidence precision"] == [1, 0, 0.5]
+    assert found["evidence recall"] == [1, 0, 1]
+    assert found["label accuracy"] == [1, 1, 1]
+    assert found["FEVEROUS score"] == [1, 0, 1]
+
+
+def test_feverous_s_selects_claims_that_sentences_can_verify():
+    claims = [
+        gold([A]),
+        replace(gold(id="2"), n_ignored_elements=3),
+        replace(gold([B], id="3"), n_ignored_elements=1),
+    ]
+    chosen, notes = fever.select_claims(claims)
+    assert [claim.id for claim in chosen] == ["1", "3"]
+    assert notes == [
+        "1 of 3 claims need more than sentences and are left out (FEVEROUS-S); 4 cells and other "
+        "elements were passed over"
+    ]
+    assert fever.select_claims(claims[:1]) == (claims[:1], [])
+
+
+@given(runs)
+def test_the_official_scorer_agrees(tmp_path_factory, run):
+    pytest.importorskip("fever.scorer", reason="`make scorers` installs the official FEVER scorer")
+    ours = our_figures(run, tmp_path_factory.mktemp("run"))
+    assert disagreements(run, ours) == []
+
+
+MANY = [("Zoë: Live (film)", n) for n in range(6)]
+ANSWERS = {"7": answer(*MANY, verdict=Verdict.REFUTES), "u-1": answer(("A", 2))}
+
+
+def lines(path):
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def test_fever_submission(tmp_path):
+    path = tmp_path / "s.jsonl"
+    write_submission(path, "fever", ["7", "8", "u-1"], ANSWERS)
+    page = "Zoe\u0308-COLON-_Live_-LRB-film-RRB-"
+    assert lines(path) == [
+        {
+            "id": 7,
+            "predicted_label": "REFUTES",
+            "predicted_evidence": [[page, n] for n in range(5)],
+        },
+        {"id": 8, "predicted_label": "NOT ENOUGH INFO", "predicted_evidence": []},
+        {"id": "u-1", "predicted_label": "SUPPORTS", "predicted_evidence": [["A", 2]]},
+    ]
+
+
+def test_official_scorer_accepts_a_submission(tmp_path):
+    scorer = pytest.importorskip(
+        "fever.scorer", reason="`make scorers` installs the official FEVER scorer"
+    )
+    path = tmp_path / "s.jsonl"
+    write_submission(path, "fever", ["u-1", "8"], ANSWERS)
+    actual = [
+        {"label": "SUPPORTS", "evidence": [[[1, 2, "A", 2]]]},
+        {"label": "NOT ENOUGH INFO", "evidence": [[[1, None, None, None]]]},
+    ]
+    assert scorer.fever_score(lines(path), actual) == (1.0, 1.0, 1.0, 1.0, 1.0)
+
+
+def test_feverous_submission(tmp_path):
+    path = tmp_path / "s.jsonl"
+    write_submission(path, "feverous", ["u-1", "8"], ANSWERS)
+    assert lines(path) == [
+        {"predicted_label": "SUPPORTS", "predicted_evidence": [["A", "sentence", "2"]]},
+        {"predicted_label": "NOT ENOUGH INFO", "predicted_evidence": []},
+    ]
+
+
+def test_hover_submission(tmp_path):
+    path = tmp_path / "s.json"
+    write_submission(path, "hover", ["u-1", "7", "8"], ANSWERS)
+    assert json.loads(path.read_text()) == {
+        "u-1": {"predicted_label": "SUPPORTED", "predicted_sp": [["A", 2]]},
+        "7": {"predicted_label": "NOT_SUPPORTED", "predicted_sp": [list(s) for s in MANY]},
+        "8": {"predicted_label": "NOT_SUPPORTED", "predicted_sp": []},
+    }
+
+
+@pytest.mark.parametrize(
+    ("one", "lacking"),
+    [(answer(verdict=None), "proof, and so no label"), (Prediction("1", ("A",)), "sentences")],
+)
+def test_predictions_without_verdict_or_sentences_are_rejected(tmp_path, one, lacking):
+    path = tmp_path / "s.jsonl"
+    with pytest.raises(AdmiralError, match=f"claim '1': its prediction has no {lacking}"):
+        write_submission(path, "fever", ["1"], {"1": one})
+    assert list(tmp_path.iterdir()) == []
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="_")))
+def test_fever_identifiers_round_trip(title):
+    title = fever_title(title)
+    assert fever_title(fever_identifier(title)) == title
+
+
+QRELS = EVALUATION_TASKS["qrels"]
+IDS = st.sampled_from(["d1", "d_2", "4983", "é%", "Z"])
+QUERIES = st.sampled_from(["q1", "q2", "q3"])
+# Equal scores, and scores that differ only in 64 bits.
+SCORES = st.sampled_from([-3.5, 0.0, 1.0, 1.0 + 1e-9, 2.0])
+
+
+def _evaluated(gold, run, ks=(1, 3)):
+    return evaluate(QRELS, read_task_claims(QRELS, gold), read_task_predictions(QRELS, run), ks)
+
+
+def _values(evaluation):
+    return {m.name: m.value(evaluation.groups[0].members) for m in evaluation.measures}
+
+
+def _trec_qrels(path, grades):
+    lines = (f"{q} 0 {d} {grade}\n" for q, judged in grades.items() for d, grade in judged.items())
+    path.write_text("".join(lines), encoding="utf-8")
+    return path
+
+
+@given(
+    st.dictionaries(QUERIES, st.dictionaries(IDS, st.integers(-1, 3), min_size=1), min_size=1),
+    st.dictionaries(QUERIES, st.dictionaries(IDS, SCORES, min_size=1), min_size=1),
+)
+def test_scores_equal_those_of_ir_measures_on_the_files(grades, scores):
+    with TemporaryDirectory() as folder:
+        gold = _trec_qrels(Path(folder, "test.qrels"), grades)
+        run = Path(folder, "run.trec")
+        lines = (
+            f"{query} Q0 {id} 1 {score!r} x\n"
+            for query, ranking in scores.items()
+            for id, score in ranking.items()
+        )
+        run.write_text("".join(lines), encoding="utf-8")
+        names = ["nDCG@10", "AP", "RR", "R@1", "R@3"]
+        expected = ir_measures.calc_aggregate(
+            [ir_measures.parse_measure(name) for name in names],
+            list(ir_measures.read_trec_qrels(str(gold))),
+            list(ir_measures.read_trec_run(str(run))),
+        )
+        if grades.keys().isdisjoint(scores):
+            with pytest.raises(AdmiralError, match="no claim of the gold file is among"):
+                _evaluated(gold, run)
+            return
+        values = _values(_evaluated(gold, run))
+    assert values == pytest.approx({str(name): value for name, value in expected.items()})
+
+
+def _record(id, *documents):
+    return {"id": id, "claim": "c", "documents": list(documents), "evidence": [], "hops": []}
+
+
+def test_records_and_their_trec_run_have_the_same_scores(tmp_path):
+    records = [
+        _record("q 1", {"title": "A", "id": "d1"}, {"title": "B", "id": "d2"}),
+        _record("q2", {"title": "Own title"}, {"title": "C", "id": "with space"}),
+    ]
+    results = written(tmp_path / "results.jsonl", records)
+    write_trec(records, tmp_path / "run.trec")
+    gold = tmp_path / "test.tsv"
+    gold.write_text(
+        "query-id\tcorpus-id\tscore\nq 1\td2\t2\nq2\twith space\t1\nq2\tOwn title\t1\nq3\tx\t0\n"
+    )
+    assert infer_task(gold) is QRELS
+    first, second = (_evaluated(gold, path) for path in (results, tmp_path / "run.trec"))
+    assert _values(first) == _values(second)
+    assert _values(first)["R@3"] == pytest.approx(2 / 3)
+    assert _values(first)["RR"] == pytest.approx((1 / 2 + 1 + 0) / 3)
+    assert first.notes == second.notes
+    assert first.notes[:2] == [
+        "1 claim ('q3') without an answer, counted as wrong",
+        "1 query without a relevant document, counted as 0",
+    ]
+    assert [group.name for group in first.groups] == ["all"]
+
+
+def test_qrels_belong_to_their_task_only(tmp_path):
+    gold = _trec_qrels(tmp_path / "qrels", {"q": {"d": 1}})
+    with pytest.raises(AdmiralError, match="Evaluate it as qrels"):
+        read_task_claims(EVALUATION_TASKS["hover"], gold)
+    claims = written(tmp_path / "g.jsonl", [{"id": 1, "claim": "c", "evidence": [["A", 0]]}])
+    with pytest.raises(AdmiralError, match="Evaluate it as fever"):
+        read_task_claims(QRELS, claims)

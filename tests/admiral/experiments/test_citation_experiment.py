@@ -7,11 +7,11 @@ import pytest
 from click.testing import CliRunner
 
 from admiral.citations.citation_settings import load_citation_config
-from admiral.cli.experiment import experiment_command
+from admiral.cli.evaluate import experiment_command
 from admiral.errors import AdmiralError
-from admiral.experiments.citation_runner import run_citation_experiment
 from admiral.experiments.description import is_citation_experiment, read_citation_experiment
-from admiral.experiments.experiment_tables import citation_tables
+from admiral.experiments.experiment_record import citation_tables
+from admiral.experiments.runner import run_citation_experiment
 from tests.admiral.citations.cited_pages import BRIDGE, HARBOUR
 
 CONFIGS = Path(__file__).parents[3] / "configs"

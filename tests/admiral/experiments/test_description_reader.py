@@ -73,6 +73,10 @@ def test_settings_of_a_system_override_those_of_all(tmp_path):
             MINIMAL + "paper: {table: 1, rows: {a: [1]}, columns: [], note: n}",
             r"paper.rows.a': not 0 figures",
         ),
+        (
+            MINIMAL + "paper: {table: 1, rows: {a: [1]}, columns: [c], note: n, ours: {b: BM25}}",
+            r"key 'paper.ours': 'b' is no row of the paper",
+        ),
         (MINIMAL + "paper: {table: 1}", r"key 'paper.columns': is missing"),
         (MINIMAL + "paper: {figures: 1}", r"paper: key 'figures'"),
         (MINIMAL + "knowledge_bases: {a: {}}", r"knowledge_bases.a.corpus': is missing"),

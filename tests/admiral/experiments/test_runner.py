@@ -22,6 +22,7 @@ settings: {beam_size: 4, title_beams: 2, rerank_documents: 4, reranker: bm25}
 systems:
   - {name: BM25, baseline: bm25}
   - {name: Named, baseline: bm25+mentions}
+  - {name: Generated, baseline: titles}
   - {name: One hop, settings: {hops: 1}}
 """
 CORPUS = [
@@ -70,7 +71,7 @@ def test_an_experiment_is_run_recorded_and_resumed(folder):
     checksum = hashlib.sha256((folder / "claims.jsonl").read_bytes()).hexdigest()
     assert kept["claims"] == {"file": "claims.jsonl", "sha256": checksum, "used": 2}
     assert kept["seeds"] == {"bootstrap": 0}
-    first, named, hop = kept["systems"]
+    first, named, _, hop = kept["systems"]
     assert first["kb"]["documents"] == 3
     assert first["kb"]["build"]["seconds"] > 0
     assert first["kb"]["bytes"]["bm25"] > 0
@@ -88,6 +89,12 @@ def test_an_experiment_is_run_recorded_and_resumed(folder):
     assert recall["name"] == "recall@2"
     assert 0 <= recall["groups"][0]["low"] <= 1
     assert "stopping" not in named
+    results = (folder / "out" / "generated" / "results.jsonl").read_text().splitlines()
+    for line in map(json.loads, results[1:]):
+        scores = [document["score"] for document in line["documents"]]
+        assert scores == sorted(scores, reverse=True)
+        assert max(scores) < 0  # log probabilities
+        assert len(scores) == 2  # as many as title_beams
     assert hop["stopping"]["decisions"][0]["hop"] == 1
 
     with pytest.raises(AdmiralError, match="continue with --resume"):
@@ -100,7 +107,7 @@ def test_an_experiment_is_run_recorded_and_resumed(folder):
     assert again["systems"][0]["run"] == first["run"]  # nothing was done
     with pytest.raises(AdmiralError, match=r"beam_size was 4, now 5"):
         run(folder, "beam_size=5", resume=True)
-    assert run(folder, "beam_size=5", overwrite=True)["systems"][2]["settings"]["beam_size"] == 5
+    assert run(folder, "beam_size=5", overwrite=True)["systems"][-1]["settings"]["beam_size"] == 5
 
 
 @pytest.mark.slow  # many processes, each of which imports torch
@@ -113,6 +120,22 @@ def test_damaged_measurements_and_other_corpora_are_errors(folder):
     (folder / "other.jsonl").write_text((folder / "corpus.jsonl").read_text())
     (folder / "e.yaml").write_text(TEXT.replace("corpus.jsonl", "other.jsonl"))
     with pytest.raises(AdmiralError, match=r"kbs/small: was built from corpus.jsonl, not from"):
+        run(folder, overwrite=True)
+
+
+@pytest.mark.slow  # many processes, each of which imports torch
+def test_a_system_that_lacks_something_is_left_out(folder):
+    lacking = "  - {name: Trained, settings: {retriever_models: 'mini,runs/hop2'}}\n"
+    (folder / "e.yaml").write_text(TEXT.replace("  - {name: Named", lacking + "  - {name: Named"))
+    record = run(folder)
+    assert [system["name"] for system in record["systems"]] == [
+        "BM25", "Named", "Generated", "One hop"
+    ]  # fmt: skip
+    assert list(record["left_out"]) == ["Trained"]
+    assert "'runs/hop2': no such checkpoint" in record["left_out"]["Trained"]
+    assert record["reported"][0].startswith("Trained is left out: ")
+    (folder / "e.yaml").write_text("reference: Trained\n" + (folder / "e.yaml").read_text())
+    with pytest.raises(AdmiralError, match="'runs/hop2': no such checkpoint"):
         run(folder, overwrite=True)
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from admiral import AdmiralError, RecordError
 from admiral.gold import FORMATS, Label, is_blind, read_gold
-from admiral.gold.qrels import is_qrels, read_qrels
+from admiral.gold.gold_reader import is_qrels, read_qrels
 from admiral.io.claims import read_claims, stream_claims
 from admiral.records import Claim
 

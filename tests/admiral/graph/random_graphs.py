@@ -10,7 +10,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from admiral.graph import MentionGraph
-from admiral.graph.graph_files import graph_arrays
+from admiral.graph.mention_graph import graph_arrays
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-""""""
+from __future__ import annotations
 
 import io
 import json
@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError, RecordError
-from admiral.io.claims import Prefetch, read_claims, stream_claims
+from admiral.io.claims import Prefetch, claim_notes, read_claims, stream_claims
 from admiral.io.text_cleaning import clean_text
 from admiral.records import Claim
 
@@ -233,3 +233,18 @@ def test_the_number_of_items_read_ahead_is_bounded():
     time.sleep(0.02)
     assert read.empty()
     assert list(stream) == list(range(100))
+
+
+def test_several_sentences_are_counted() -> None:
+    (note,) = claim_notes("Ada Quill wrote Fenwick. It won a prize. Dr. Moe printed it.")
+    assert note.startswith("These are 3 sentences with one verdict together")
+
+
+@pytest.mark.parametrize("text", ["", "Dogs bark.", "St. Olaf was played by J. R. Moe in 1931."])
+def test_one_sentence_needs_no_note(text: str) -> None:
+    assert claim_notes(text) == ()
+
+
+def test_a_question_has_the_note_that_it_has_no_verdict_and_no_other() -> None:
+    (note,) = claim_notes("Ada was born in Oslo. Was she a painter?")
+    assert note.startswith("This is a question")

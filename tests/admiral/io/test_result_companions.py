@@ -8,8 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError
-from admiral.io.result_writer import ResumableWriter, check_settings, write_settings
-from admiral.io.trec import escape_title, trec_lines, unescape_title, write_trec
+from admiral.io.result_writer import (
+    ResumableWriter,
+    check_settings,
+    escape_title,
+    trec_lines,
+    unescape_title,
+    write_settings,
+    write_trec,
+)
 from admiral.records import Claim
 from admiral.storage.atomic_files import encode_record
 from tests.admiral.results import result

@@ -7,16 +7,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from admiral.io.matching_form import matching_form, matching_form_with_offsets
 from admiral.io.text_cleaning import (
+    charset_of,
     clean_document,
     clean_prefix,
     clean_text,
     clean_title,
+    decode_page,
+    decode_text,
+    matching_form,
+    matching_form_with_offsets,
     wikipedia_title,
     without_markup,
 )
-from admiral.io.text_encodings import charset_of, decode_page, decode_text
 from admiral.records import Document
 
 ANY_TEXT = st.text(st.characters(), max_size=40)  # surrogates and NUL included

@@ -70,7 +70,7 @@ def test_invalid_arrays(kb_path):
         ("titles-keys.npy", np.array([0, 1, 9], np.uint32), "not permutations"),
         ("titles-keys.npy", np.array([0, 1], np.uint32), "do not fit together"),
         ("documents/rows.npy", np.array([1, 3]), "not ascending from 0"),
-        ("documents/rows.npy", np.array([0, 4]), "4 documents and 3 titles"),
+        ("documents/rows.npy", np.array([0, 4]), "do not hold the same documents"),
     ]
     for name, value, message in cases:
         whole = (kb_path / name).read_bytes()
@@ -144,7 +144,7 @@ def test_invalid_removed_rows(rows, changed):
 def test_more_removed_rows_than_the_manifest_says(changed):
     _reseal_part(changed, removed=2)
     (problem,) = verify(changed)
-    assert problem.endswith("1 removed rows where the manifest says 2")
+    assert "do not hold the same documents" in problem
     with pytest.raises(AdmiralError, match="do not hold the same documents"):
         KnowledgeBase.open(changed)
 

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError
-from admiral.kb import KnowledgeBase
+from admiral.kb import KnowledgeBase, build, verify
 from admiral.kb.bm25.analysis import terms
-from admiral.library import Library, Source, build_library, library_problems
+from admiral.library import Library, Source, build_library
 
 TEXTS = {
     "https://www.towers.example/eiffel/": (
@@ -121,12 +121,12 @@ def test_scores_are_those_of_bm25_over_title_and_passage(
 def test_indexes_in_shards_find_the_same(tmp_path, monkeypatch):
     sources = [Source(f"x.example/{n}", f"Title {n}", f"word{n % 7} and " * 40) for n in range(20)]
     build_library(tmp_path / "whole", sources, words=20, stride=10)
-    monkeypatch.setattr("admiral.library.segment_files._SHARD_PASSAGES", 9)
+    monkeypatch.setattr("admiral.kb.store.index_building._SHARD_PAGES", 9)
     build_library(tmp_path / "shards", sources, words=20, stride=10)
     queries = ["word3", "title 5", "word1 word2"]
     with Library.open(tmp_path / "whole") as one, Library.open(tmp_path / "shards") as other:
         assert one.search(queries, 50) == other.search(queries, 50)
-    assert library_problems(tmp_path / "shards") == []
+    assert verify(tmp_path / "shards") == []
 
 
 def test_of_equal_urls_the_first_counts(tmp_path):
@@ -149,9 +149,9 @@ def test_a_bad_source_leaves_the_old_library(library):
         build_library(library, broken(), overwrite=True)
     with pytest.raises(AdmiralError, match="--overwrite"):
         build_library(library, some_sources())
-    with pytest.raises(AdmiralError, match="no source"):
+    with pytest.raises(AdmiralError, match="no document"):
         build_library(library, [], overwrite=True)
-    assert library_problems(library) == []
+    assert verify(library) == []
     assert len(Library.open(library)) == 3
 
 
@@ -167,13 +167,65 @@ def test_untrusted_texts_are_stored(tmp_path):
         assert opened.passages(first.url)
         assert len(opened.passages(long.url)) == 319
         assert [s.passage.url for s in opened.search(["surrogate"], 1)[0]] == [first.url]
-    assert library_problems(tmp_path / "library") == []
+    assert verify(tmp_path / "library") == []
 
 
-def test_a_library_is_not_a_knowledge_base(library, tmp_path):
-    with pytest.raises(AdmiralError, match="admiral-kb"):
-        KnowledgeBase.open(library)
-    with pytest.raises(AdmiralError, match=r"no such library.*admiral library build"):
+def test_a_library_is_a_knowledge_base(library):
+    with KnowledgeBase.open(library) as kb:
+        assert set(kb.titles()) == {"Eiffel Tower", "London Bridge", "Nothing"}
+        document = kb.document("Eiffel Tower")
+        assert document.sentences == ("The tower stands in Paris.",) * 50
+        assert document.id == "towers.example/eiffel"
+        assert kb.search(["Eiffel"], 5)[0][0].title == "Eiffel Tower"
+        ((start, end), *_) = kb.best_passages("Paris", ["Eiffel Tower"], 2)[0]
+        assert (start, end) == (0, 20)  # of five words each
+        assert kb.counts == {
+            **{"documents": 3, "sentences": 51, "links": 0},
+            **{"passages": 5, "empty": 1},
+        }
+
+
+def test_pages_with_equal_titles_are_told_apart(tmp_path):
+    sources = [Source(f"x.example/{n}", "Home", f"Page {n}.") for n in range(2)]
+    sources += [Source("x.example/2", "", "No title."), Source("y.example", "Home", "")]
+    build_library(tmp_path / "library", sources)
+    with Library.open(tmp_path / "library") as library:
+        assert [source.title for source in library.sources()] == ["Home", "Home", "", "Home"]
+        assert list(library.kb.titles()) == [
+            *("Home", "Home (x.example/1)", "x.example/2", "Home (y.example)")
+        ]
+        assert library.source("x.example/1").text == "Page 1."
+
+
+@pytest.mark.parametrize("bm25", ["bm25s", "none"])
+def test_any_knowledge_base_has_sources(bm25, tmp_path):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "lamp.md").write_text("# The lamp\n\nIt burns oil. " + "It is white. " * 90)
+    (folder / "note.txt").write_text("A note\n\nThe lamp is dear.\n")
+    build(folder, tmp_path / "kb", bm25=bm25, progress=False)
+    with Library.open(tmp_path / "kb") as library:
+        file = str(folder / "lamp.md")
+        for name in ("The lamp", file):
+            source = library.source(name)
+            assert (source.url, source.title) == (file, "The lamp")
+            first, *others = library.passages(name)
+            assert first.text == source.text[first.start : first.end]
+            assert "oil" in first.text
+            assert others
+        assert len(list(library.sources())) == len(library) == 2
+        if bm25 == "none":
+            with pytest.raises(AdmiralError, match="without a BM25 index"):
+                library.search(["oil"], 3)
+            return
+        ((found,),) = library.search(["burns oil"], 3)
+        assert found.passage.text == source.text[found.passage.start : found.passage.end]
+        assert found.passage.url == file
+        assert "oil" in found.passage.text
+
+
+def test_paths_without_a_library(tmp_path):
+    with pytest.raises(AdmiralError, match=r"no such knowledge base.*admiral library build"):
         Library.open(tmp_path / "nowhere")
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "file").touch()
@@ -181,23 +233,11 @@ def test_a_library_is_not_a_knowledge_base(library, tmp_path):
         build_library(tmp_path / "folder", some_sources(), overwrite=True)
 
 
-def test_every_damaged_file_is_found(library, tmp_path):
-    files = [file for file in library.rglob("*") if file.is_file() and file.stat().st_size]
-    assert len(files) > 10
-    for file in files:
-        content = file.read_bytes()
-        file.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
-        if file.name == "manifest.json":
-            with pytest.raises(AdmiralError, match="library"):
-                library_problems(library)
-        else:
-            assert any(file.name in problem for problem in library_problems(library)), file
-        file.write_bytes(content[: len(content) // 2])
+def test_the_remedy_for_damaged_files_is_that_of_a_library(library):
+    for name in ("documents/pages.arrow", "ids.marisa", "manifest.json"):
+        content = (library / name).read_bytes()
+        (library / name).write_bytes(content[: len(content) // 2])
         with pytest.raises(AdmiralError, match="admiral library build"):
             Library.open(library)
-        file.unlink()
-        with pytest.raises(AdmiralError, match="admiral library build"):
-            Library.open(library)
-        file.write_bytes(content)
-    (library / "stray").touch()
-    assert library_problems(library) == [f"{library / 'stray'}: does not belong there"]
+        (library / name).write_bytes(content)
+    assert verify(library) == []

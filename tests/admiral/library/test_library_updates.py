@@ -1,5 +1,6 @@
 """Changes of a library equal a new build; faults and kills are tested in `tests.admiral.kb`."""
 
+import json
 import shutil
 
 import pytest
@@ -7,17 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError
-from admiral.library import (
-    Library,
-    Source,
-    add_sources,
-    build_library,
-    compact_library,
-    describe_library,
-    embed_passages,
-    library_problems,
-    remove_sources,
-)
+from admiral.kb import build, compact, embed, info, verify
+from admiral.library import Library, Source, add_sources, build_library, remove_sources
 from tests.admiral.kb.embeddings.fake_encoder import FakeEncoder
 
 
@@ -57,7 +49,7 @@ def test_a_changed_library_is_that_of_a_new_build(tmp_path_factory, changes):
             add_sources(folder / "library", new.values())
             held |= new
         elif kind == "compact":
-            compact_library(folder / "library")
+            compact(folder / "library", progress=False)
         elif numbers & set(held) and numbers < set(held):
             remove_sources(folder / "library", [f"example.org/{n}" for n in numbers])
             held = {n: each for n, each in held.items() if n not in numbers}
@@ -70,7 +62,7 @@ def test_a_changed_library_is_that_of_a_new_build(tmp_path_factory, changes):
             assert {(s.passage.url, s.passage.number): s.score for s in ours} == pytest.approx(
                 {(s.passage.url, s.passage.number): s.score for s in theirs}, rel=1e-5
             )
-    assert library_problems(folder / "library") == []
+    assert verify(folder / "library") == []
     shutil.rmtree(folder)
 
 
@@ -87,7 +79,7 @@ def test_known_urls_are_replaced_skipped_or_refused(path):
     with pytest.raises(AdmiralError, match=r"no source with the canonical URL 'x\.example'"):
         remove_sources(path, ["http://x.example"])
     assert remove_sources(path, ["x.example"], ignore_missing=True).missing == 1
-    with pytest.raises(AdmiralError, match="no source would be left"):
+    with pytest.raises(AdmiralError, match="no document would be left"):
         remove_sources(path, [f"example.org/{n}" for n in ("bird", "tit", "nest", "egg")])
 
 
@@ -95,12 +87,34 @@ def test_vectors_are_kept_and_completed(path):
     with Library.open(path) as library, pytest.raises(AdmiralError, match="admiral library embed"):
         library.dense(FakeEncoder())
     encoder = FakeEncoder()
-    report = embed_passages(path, encoder)
-    assert report.embedded == len(encoder.texts) > 0
+    report = embed(path, encoder, progress=False)
+    assert report.new == len(encoder.texts) > 0
     assert all(text.startswith("On nest: ") for text in encoder.texts)
-    compact_library(path)
-    assert describe_library(path).embedded == {"fake": report.passages}
-    assert embed_passages(path, encoder).embedded == 0
-    assert library_problems(path) == []
+    compact(path, progress=False)
+    assert info(path).embedded == {"fake": info(path).counts["passages"]}
+    assert embed(path, encoder, progress=False).new == 0
+    assert verify(path) == []
     with Library.open(path) as library, pytest.raises(AdmiralError, match="no vectors of other"):
         library.dense(FakeEncoder("other"))
+
+
+def test_sources_in_a_knowledge_base_of_other_documents(tmp_path):
+    records = [{"title": "On bird", "text": "A bird has wings."}, {"title": "Egg", "text": "Eggs."}]
+    corpus = tmp_path / "corpus.jsonl"
+    corpus.write_text("".join(json.dumps(record) + "\n" for record in records))
+    kb = tmp_path / "kb"
+    build(corpus, kb, bm25="bm25s", progress=False)
+    add_sources(kb, [source("bird", "feathers")])
+    for _ in range(2):
+        assert verify(kb) == []
+        with Library.open(kb) as library:
+            titles = ["On bird", "Egg", "On bird (example.org/bird)"]
+            assert list(library.kb.titles()) == titles
+            assert library.source("Egg").text == "Eggs."
+            assert library.source("http://example.org/bird").title == "On bird"
+            found = library.search(["feathers", "wings"], 1)
+            urls = [scored.passage.url for (scored,) in found]
+            assert urls == ["https://example.org/bird", "On bird"]
+        compact(kb, progress=False)
+    remove_sources(kb, ["example.org/bird"])
+    assert verify(kb) == []

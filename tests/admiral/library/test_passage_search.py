@@ -1,48 +1,21 @@
 """Exact search of vectors: independent of blocks, close to full precision, without removed ones."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from admiral.kb.embeddings import EncoderIdentity, quantise
-from admiral.library import Library, Source, build_library, embed_passages, remove_sources
-from admiral.library.open_library import DenseIndex
+from admiral.kb import embed
+from admiral.kb.dense_index import best_vectors
+from admiral.kb.embeddings import quantise
+from admiral.library import Library, Source, build_library, remove_sources
 from tests.admiral.kb.embeddings.fake_encoder import FakeEncoder
 
 
-class _Table:
-    def __init__(self, passages):
-        self.passages = passages
-
-
-class _Stored:
-    def __init__(self, encoder, vectors):
-        self.encoder, self.vectors = encoder, vectors
-
-    def __len__(self):
-        return len(self.vectors)
-
-
-class _Contents:
-    """The part of the contents of a library that a dense index reads."""
-
-    def __init__(self, segments, removed, width):
-        self.identity = EncoderIdentity("vectors", "fingerprint", width)
-        self.embeddings = [_Stored(self.identity, quantise(vectors)) for vectors in segments]
-        self.contents, self.tables = self, [_Table(len(vectors)) for vectors in segments]
-        self.firsts = np.cumsum([0, *map(len, segments)]).tolist()
-        self._removed = np.array(removed, np.int64)
-
-    def removed_passages(self):
-        return self._removed
-
-
-def index(segments, block, removed):
-    contents = _Contents(segments, removed, segments[0].shape[1])
-    return DenseIndex(contents, contents, Path("library"), block)
+def best(segments, block, removed, queries, k):
+    live = np.ones(sum(map(len, segments)), np.bool_)
+    live[removed] = False
+    return best_vectors([quantise(vectors) for vectors in segments], live, queries, k, block)
 
 
 def unit(rng, count, width):
@@ -63,8 +36,8 @@ def test_results_do_not_depend_on_the_size_of_blocks(sizes, block, k, seed):
         vectors[1::3] = vectors[:1]  # equal scores
     removed = np.flatnonzero(rng.random(sum(sizes)) < 0.2).tolist()
     queries = unit(rng, 3, 16)
-    found = index(segments, block, removed).search_vectors(queries, k)
-    assert found == index(segments, 10**6, removed).search_vectors(queries, k)
+    found = best(segments, block, removed, queries, k)
+    assert found == best(segments, 10**6, removed, queries, k)
     live = [n for n in range(sum(sizes)) if n not in removed]
     for ranking in found:
         assert len(ranking) == min(k, len(live))
@@ -75,7 +48,7 @@ def test_results_do_not_depend_on_the_size_of_blocks(sizes, block, k, seed):
 def test_recall_against_full_precision():
     rng = np.random.default_rng(0)
     vectors, queries = unit(rng, 20_000, 384), unit(rng, 50, 384)
-    found = index([vectors], 4096, []).search_vectors(queries, 100)
+    found = best([vectors], 4096, [], queries, 100)
     exact = queries @ vectors.T
     recalls = [
         len({number for number, _ in ranking} & set(np.argsort(-scores)[:100].tolist())) / 100
@@ -91,7 +64,7 @@ def test_passages_are_found_by_their_vectors(tmp_path):
     sources = [Source(f"x.example/{n}", f"T{n}", f"Text {n}. " * 60) for n in range(5)]
     build_library(tmp_path / "library", sources, encoder=encoder)
     remove_sources(tmp_path / "library", ["x.example/3"])
-    embed_passages(tmp_path / "library", encoder)
+    embed(tmp_path / "library", encoder, progress=False)
     with Library.open(tmp_path / "library") as library:
         dense = library.dense(encoder)
         for n in (0, 1, 2, 4):

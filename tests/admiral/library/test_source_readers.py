@@ -119,8 +119,10 @@ def test_html_pages_name_their_url_or_get_one(tmp_path):
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "named.html").write_text(PAGE)
     (tmp_path / "plain.html").write_text(PAGE.replace('rel="canonical"', 'rel="next"'))
-    with pytest.raises(RecordError, match=r"plain\.html: field 'url'.*--base-url"):
-        read(tmp_path)
+    assert [source.url for source in read(tmp_path)] == [
+        str(tmp_path / "plain.html"),
+        "https://towers.example/eiffel",
+    ]
     plain, named = read(tmp_path, base_url="https://mirror.example/pages/")
     assert plain.url == "https://mirror.example/pages/plain.html"
     assert named.url == "https://towers.example/eiffel"
@@ -231,11 +233,12 @@ def test_documents(tmp_path, caplog):
         "secret.pdf: encrypted; its source has no text",
     ]
     caplog.clear()
+    (folder / "notes.md").write_text("# Notes\n\nOil is dear.\n")
     with caplog.at_level(logging.WARNING):  # documents do not say where they are from
-        assert [source.title for source in read(folder)] == ["A tall tower"]
-    assert "4 documents, such as PDF files, were left out" in caplog.text
-    with pytest.raises(RecordError, match="--base-url"):
-        read(folder / "deep" / "lamp.pdf")
+        urls = {source.url for source in read(folder)}
+    own = {str(folder / name) for name in ("deep/lamp.pdf", "notes.md")}
+    assert urls >= {*own, "https://towers.example/eiffel"}
+    assert "5 files state no URL" in caplog.text
 
 
 def test_text_in_parts(tmp_path):

@@ -15,24 +15,22 @@ from transformers import GPT2Config, GPT2LMHeadModel
 from admiral.cli.index import verify_command
 from admiral.errors import AdmiralError
 from admiral.models.checkpoint import (
+    SUFFICIENCY_HEAD,
     SUMS,
+    RerankHead,
     is_checkpoint,
     load_checkpoint,
+    load_head,
     load_seq2seq,
+    load_sufficiency_head,
     locate_checkpoint,
+    save_head,
     verify_checkpoint,
     write_sums,
 )
-from admiral.models.heads import (
-    SUFFICIENCY_HEAD,
-    RerankHead,
-    load_head,
-    load_sufficiency_head,
-    save_head,
-)
 from tests.training.tiny import write_hub_directory, write_t5_directory
-from tests.trie.tiny_t5 import KINDS
-from trie.model import low_precision
+from tests.trie.helpers import KINDS
+from trie.model import packed_encoder
 
 
 @pytest.fixture
@@ -156,7 +154,7 @@ def test_missing_weights_and_layers_of_a_t5_are_errors(tmp_path):
 
 
 @pytest.mark.skipif(
-    not low_precision.int8_is_supported(), reason="the CPU has no int8 instructions"
+    not packed_encoder.int8_is_supported(), reason="the CPU has no int8 instructions"
 )
 def test_int8_of_a_longt5_is_an_error(tmp_path):
     tiny = write_t5_directory(tmp_path / "t5", "longt5")

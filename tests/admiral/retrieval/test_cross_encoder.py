@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from admiral.records import Document
 from admiral.requirements import minilm_directory
-from admiral.retrieval.cross_encoder import CrossEncoderReranker, reranker_inputs
-from admiral.retrieval.mean_pooling import batch_by_length
+from admiral.retrieval.rerankers import CrossEncoderReranker, batch_by_length, reranker_inputs
 from training.warm_start import mini_tokenizer
 from trie import SafeTokenizer
 

@@ -112,13 +112,6 @@ def test_selections_share_a_number_of_characters(lengths, limit):
             assert size == sum(own) if sum(own) <= share else size > 0
 
 
-def test_short_selections_leave_their_share_to_long_ones():
-    documents = [Document("short", ("x",)), Document("long", ("x",) * 50)]
-    selections = [selection(document) for document in documents]
-    share_characters(selections, 40)
-    assert [chosen.characters for chosen in selections] == [1, 39]
-
-
 AUTHOR = "It was written by Daniel Stenberg."
 FILLER = [f"curl has the option {n}, which was written to print more of it." for n in range(5000)]
 MANUAL = [*FILLER[:3000], AUTHOR, *FILLER[3000:]]
@@ -253,16 +246,6 @@ def test_equal_scores_have_z_scores_of_0():
 def sentences(titles):
     """One sentence for each letter, best first."""
     return [Sentence(t, i, f"{t}{i}", -float(i)) for i, t in enumerate(titles)]
-
-
-def test_at_most_two_sentences_of_a_document_are_chosen():
-    chosen = choose_evidence(sentences("aaaabac"), 5, 2)
-    assert [s.text for s in chosen] == ["a0", "a1", "a2", "b4", "c6"]
-
-
-def test_the_limit_is_exceeded_if_there_are_no_other_sentences():
-    assert [s.text for s in choose_evidence(sentences("aaaa"), 3, 1)] == ["a0", "a1", "a2"]
-    assert choose_evidence([], 5, 2) == ()
 
 
 @given(st.text("abcd", max_size=12), st.integers(1, 6), st.integers(1, 4))

@@ -13,10 +13,9 @@ import pytest
 from admiral import Admiral, AdmiralError
 from admiral.protocols import Stages
 from admiral.records import Claim, DocumentSet, Proximity, ScoredTitle, Sentence
-from admiral.retrieval.document_ranking import FEATURES
+from admiral.retrieval.document_ranking import FEATURES, ranked_documents
 from admiral.retrieval.hop_loop import HopLoop, checked_scores
 from admiral.retrieval.hop_retriever import NoGenerator
-from admiral.retrieval.result import ranked_documents
 from admiral.retrieval.state import NextStep, SearchState
 from proofs import Judgement, Verdict
 from tests.admiral.retrieval.fakes import (

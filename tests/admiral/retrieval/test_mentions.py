@@ -136,12 +136,6 @@ def test_punctuation_may_belong_to_a_name(text, names):
     assert [text[m.start : m.end] for m in find_mentions(ListedTitles(), text)] == names
 
 
-def test_offsets_quote_the_text():
-    text = "On Late Night with Seth Meyers's show of Dune (novel) in Rome."
-    names = [text[m.start : m.end] for m in find_mentions(ListedTitles(), text)]
-    assert names == ["Late Night with Seth Meyers", "Dune (novel)", "Rome"]
-
-
 def test_base_title():
     assert base_title("Dune (novel)") == "Dune"
     assert base_title("(I Can't Get No) Satisfaction") == "(I Can't Get No) Satisfaction"

@@ -13,15 +13,15 @@ from admiral.kb.embeddings import dequantise, quantise
 from admiral.records import Document, Sentence
 from admiral.requirements import MINILM, minilm_directory
 from admiral.retrieval import rerankers
-from admiral.retrieval.mean_pooling import MeanPoolingEncoder
 from admiral.retrieval.rerankers import (
     MAX_CLAIM_TOKENS,
     BM25Reranker,
     CombinedReranker,
+    MeanPoolingEncoder,
     SimilarityReranker,
 )
-from trie.model import low_precision
-from trie.model.quiet_transformers import quiet_transformers
+from trie.model import packed_encoder
+from trie.model.seq2seq import quiet_transformers
 
 EMMY_AND_COMEDIAN = [
     Document("Emmy", ("The awards were hosted by a comedian.", "They are given each year.")),
@@ -133,7 +133,7 @@ def test_bfloat16_hardly_changes_the_scores(reranker):
 
 
 @pytest.mark.skipif(
-    not low_precision.int8_is_supported(), reason="the processor does not support int8"
+    not packed_encoder.int8_is_supported(), reason="the processor does not support int8"
 )
 def test_int8_hardly_changes_the_scores(reranker):
     small = open_reranker(torch.int8)
@@ -173,7 +173,7 @@ def test_claims_without_documents_have_no_sentences(reranker):
 
 
 def test_int8_is_refused_where_it_is_not_supported(monkeypatch):
-    monkeypatch.setattr(low_precision, "int8_is_supported", lambda: False)
+    monkeypatch.setattr(packed_encoder, "int8_is_supported", lambda: False)
     with pytest.raises(ValueError, match="VNNI; use fp32 or bf16"):
         open_reranker(torch.int8)
 

@@ -2,19 +2,38 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+import torch
+from safetensors.torch import save_file
 
-from admiral import Admiral, AdmiralError
+from admiral import Admiral, AdmiralError, RetrievalConfig
 from admiral.kb import KnowledgeBase, build, embed
+from admiral.models.checkpoint import SUFFICIENCY_HEAD, load_checkpoint
 from admiral.protocols import claim_limits, max_evidence
+from admiral.records import Sentence
 from admiral.retrieval.document_ranking import NetworkDocumentScorer
+from admiral.retrieval.hop_retriever import TrieHopRetriever
+from admiral.retrieval.provenance import recorded_settings
 from admiral.retrieval.stage_assembly import (
+    Models,
     build_document_scorer,
+    build_generator,
+    build_judge,
     build_reranker,
     build_sentence_encoder,
     build_stages,
+    build_title_scorer,
+    open_judge,
+    open_lexicon,
 )
+from proofs import NatOp, NeverSufficient
+from proofs.judges.calibrated import WEIGHTS, Weights
+from proofs.judges.verifier_judge import VerifierJudge
+from tests.proofs.judges.test_judgement import check
+from tests.proofs.verifier.tiny_classifier import write_classifier_directory
+from tests.training.tiny import write_hub_directory
 
 CLAIM = "Ada Lovelace was born in London in 1815."
 EVIDENCE = [("Ada Lovelace", "Ada Lovelace was born in London in 1815.")]
@@ -120,3 +139,223 @@ def test_the_weights_of_the_document_scorer_are_a_setting(system, tmp_path):
     assert build_document_scorer(system.config) == NetworkDocumentScorer.bundled()
     for ranking in ("fused", "last-hop"):
         assert build_document_scorer(replace(config, ranking=ranking)) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "with_proof"), [("never", False), ("always", False), ("lexical", True)]
+)
+def test_some_judges_use_no_model(system, checkpoint, name, with_proof):
+    judge = build_judge(checkpoint, replace(system.config, judge=name))
+    (judgement,) = judge.judge([CLAIM], [EVIDENCE])
+    assert judgement.sufficient == (name != "never")
+    assert (judgement.proof is not None) == with_proof
+
+
+def test_the_calibrated_judge_needs_no_file_of_the_checkpoint(system, checkpoint):
+    judge = build_judge(checkpoint, replace(system.config, judge="calibrated"))
+    covered, not_covered = judge.judge([CLAIM] * 2, [EVIDENCE, [("Rain", "It rains.")]])
+    assert covered.proof is not None
+    assert covered.sufficient
+    assert not not_covered.sufficient
+
+
+def test_the_weights_of_the_calibrated_judge_are_a_setting(system, checkpoint, tmp_path):
+    path = tmp_path / "weights.json"
+    settings = replace(system.config, judge="calibrated", verifier="", judge_weights=str(path))
+    with pytest.raises(AdmiralError, match=r"'judge_weights': .*weights\.json: not a file of"):
+        build_judge(checkpoint, settings)
+    fitted = Weights.read(WEIGHTS)
+    evidence = [("Ada Lovelace", "Ada Lovelace was born in London."), ("Rain", "In 1815.")]
+    for threshold in (1e6, -1e6):
+        path.write_text(replace(fitted, threshold=threshold).to_json())
+        (judgement,) = build_judge(checkpoint, settings).judge([CLAIM], [evidence])
+        assert judgement.sufficient == (threshold > 0)
+    path.write_text("{}")
+    with pytest.raises(AdmiralError, match=r"'judge_weights': .*field 'threshold': is missing"):
+        build_judge(checkpoint, settings)
+
+
+def test_a_verifier_adds_probabilities(system, checkpoint, tmp_path):
+    folder = write_classifier_directory(tmp_path / "model")
+    settings = replace(system.config, judge="calibrated", verifier=str(folder))
+    judge = build_judge(checkpoint, settings)
+    assert isinstance(judge, VerifierJudge)
+    (judgement,) = judge.judge([CLAIM], [EVIDENCE])
+    assert judgement.probability is not None
+    assert judgement.verdicts is not None
+    for stop_at, expected in ((1e-6, True), (1.0, False)):
+        strict = build_judge(checkpoint, replace(settings, stop_at=stop_at))
+        (decided,) = strict.judge([CLAIM], [EVIDENCE])
+        assert decided.sufficient is expected
+    # Other judges do not read it.
+    assert isinstance(build_judge(checkpoint, replace(settings, judge="never")), NeverSufficient)
+
+
+def test_a_bad_verifier_is_named(system, checkpoint, tmp_path):
+    settings = replace(system.config, judge="calibrated", verifier=str(tmp_path / "none"))
+    with pytest.raises(
+        AdmiralError, match=r"^setting 'verifier': .*none': no such directory; give that of a"
+    ):
+        build_judge(checkpoint, settings)
+    folder = write_classifier_directory(tmp_path / "model")
+    (folder / "calibration.json").write_text("[]")
+    with pytest.raises(AdmiralError, match=r"^setting 'verifier': .*expected the fields"):
+        build_judge(checkpoint, replace(settings, verifier=str(folder)))
+
+
+def test_the_classifier_loads_its_head(system, checkpoint):
+    settings = replace(system.config, judge="classifier")
+    with pytest.raises(AdmiralError, match="fit one with"):
+        build_judge(checkpoint, settings)
+    width = 2 * 384
+    for bias in (1.0, -1.0):
+        head = {"weight": torch.zeros(width), "bias": torch.tensor(bias)}
+        save_file(head, checkpoint.path / SUFFICIENCY_HEAD)
+        (judgement,) = build_judge(checkpoint, settings).judge([CLAIM], [EVIDENCE])
+        assert judgement.sufficient == (bias > 0)
+        assert judgement.proof is None
+
+
+def test_the_generated_proof_may_stop_early(system, checkpoint):
+    claims, evidence = [CLAIM] * 2, [EVIDENCE, [("Rain", "It rains.")]]
+    settings = replace(system.config, judge="generated")
+    whole = build_judge(checkpoint, settings).judge(claims, evidence)
+    early = build_judge(checkpoint, replace(settings, early_exit=True)).judge(claims, evidence)
+    assert all(judgement.proof is not None for judgement in whole)
+    for judgement in early:
+        assert (judgement.proof is None) == (not judgement.sufficient)
+    assert not early[1].sufficient
+
+
+def test_word_lists_extend_the_built_in_lexicon(tmp_path):
+    antonyms, paraphrases = tmp_path / "antonyms.txt", tmp_path / "paraphrases.txt"
+    antonyms.write_text("en_alive en_dead\n")
+    paraphrases.write_text("wed married\n")
+    plain = open_lexicon(RetrievalConfig())
+    lists = RetrievalConfig(antonyms=str(antonyms), paraphrases=str(paraphrases))
+    lexicon = open_lexicon(lists)
+    for first, second, operator in [
+        ("alive", "dead", NatOp.NEGATION),
+        ("married", "wed", NatOp.EQUIVALENCE),
+    ]:
+        assert lexicon.relation(first, second) is operator
+        assert plain.relation(first, second) is None
+    assert lexicon.relation("in 1873", "in 1874") is NatOp.ALTERNATION
+    assert lists.settings() != RetrievalConfig().settings()
+
+
+@pytest.mark.parametrize("key", ["antonyms", "paraphrases"])
+def test_errors_in_word_lists_name_the_setting_and_the_file(tmp_path, key):
+    path = tmp_path / "list.txt"
+    settings = {key: str(path)}
+    with pytest.raises(AdmiralError, match=rf"'{key}': .*list\.txt: cannot be read: No such file"):
+        open_lexicon(RetrievalConfig(**settings))
+    path.write_text("a b\nlonely\n")
+    with pytest.raises(AdmiralError, match=rf"'{key}': .*list\.txt:2: expected two words"):
+        open_lexicon(RetrievalConfig(**settings))
+
+
+DEMO = Path(__file__).parents[3] / "admiral" / "data" / "demo"
+SENTENCES = {
+    document["title"]: document["sentences"]
+    for document in map(json.loads, (DEMO / "documents.jsonl").read_text().splitlines())
+}
+CLAIMS = [json.loads(line) for line in (DEMO / "claims.jsonl").read_text().splitlines()][::4]
+
+
+@pytest.mark.parametrize("stop_at", [0.5, 0.7])
+def test_every_demo_claim_is_judged_without_contradiction(stop_at):
+    judge = open_judge(RetrievalConfig(stop_at=stop_at))
+    complete = [
+        [(title, SENTENCES[title][number]) for title, number in claim["evidence"]]
+        for claim in CLAIMS
+    ]
+    # All gold sentences, all but the last, and the first ones with those of another claim.
+    for evidence in (
+        complete,
+        [texts[:-1] or texts for texts in complete],
+        [[*texts[:2], *complete[at - 1]] for at, texts in enumerate(complete)],
+    ):
+        claims = [claim["claim"] for claim in CLAIMS]
+        for claim, texts, judged in zip(
+            claims, evidence, judge.judge(claims, evidence), strict=True
+        ):
+            check(judged.located(claim, texts), claim, texts, stop_at)
+
+
+@pytest.fixture(scope="module")
+def other(tmp_path_factory):
+    """A checkpoint with another tokenizer, and digits as identifiers."""
+    return write_hub_directory(tmp_path_factory.mktemp("models") / "other", positions=512)
+
+
+def test_each_hop_has_its_retriever(quick, other):
+    config = replace(quick.config, retriever_models=f"mini, {other}", title_beams=2)
+    mixed = build_stages(quick.kb, quick.checkpoint, config)
+    alone = [
+        build_stages(quick.kb, checkpoint, replace(quick.config, title_beams=2))
+        for checkpoint in (quick.checkpoint, load_checkpoint(other))
+    ]
+    evidence = [Sentence(*EVIDENCE[0][:1], 0, EVIDENCE[0][1]), Sentence("London", 0, "A city.")]
+    claims, read, hops = [CLAIM] * 4, [(), evidence, evidence, evidence], [0, 1, 2, 3]
+    found = mixed.hop_retriever.expand(claims, read, hops)
+    mini, second = (stages.hop_retriever.expand(claims, read, hops) for stages in alone)
+    assert found == [*mini[:2], *second[2:]]
+    assert mini[2:] != second[2:]
+    titles = [["London", "Rome"]] * 4
+    scorer = build_title_scorer(quick.kb, Models(quick.checkpoint, config), config)
+    of_mini, of_second = (
+        build_title_scorer(quick.kb, Models(each, quick.config), quick.config).score(
+            claims, read, hops, titles
+        )
+        for each in (quick.checkpoint, load_checkpoint(other))
+    )
+    assert scorer.score(claims, read, hops, titles) == [*of_mini[:2], *of_second[2:]]
+    limits = claim_limits(mixed.hop_retriever)
+    assert list(limits) == [f"the hop retriever of hop {hop}" for hop in range(3)]
+    least = min(max_evidence(stages.hop_retriever) for stages in alone)
+    assert max_evidence(mixed.hop_retriever) == least
+
+
+def test_a_checkpoint_of_several_settings_is_loaded_once(quick, other, monkeypatch):
+    config = replace(
+        quick.config, retriever_models=f"{other},{other}", title_model=str(other), prover="mini"
+    )
+    models = Models(quick.checkpoint, config)
+    assert {id(each) for each in models.by_hop()} == {id(models["title_model"])}
+    assert models["prover"] is quick.checkpoint
+    assert models["reranker_model"] is quick.checkpoint
+    assert isinstance(build_generator(quick.kb, models, config), TrieHopRetriever)
+
+
+@pytest.mark.parametrize(
+    ("key", "settings"),
+    [
+        ("title_model", {}),
+        ("retriever_models", {}),
+        ("reranker_model", {"reranker": "cross-encoder"}),
+        ("prover", {"judge": "generated"}),
+    ],
+)
+def test_a_checkpoint_that_is_missing_is_named_with_its_setting(quick, tmp_path, key, settings):
+    config = replace(quick.config, **settings, **{key: str(tmp_path / "nowhere")})
+    with pytest.raises(AdmiralError, match=rf"^setting '{key}': .*nowhere"):
+        build_stages(quick.kb, quick.checkpoint, config)
+
+
+def test_the_prover_and_the_reranker_have_checkpoints_of_their_own(quick, other, tmp_path):
+    config = replace(quick.config, judge="generated", prover=str(other))
+    judged = build_stages(quick.kb, quick.checkpoint, config).judge.judge([CLAIM], [EVIDENCE])
+    alone = build_judge(load_checkpoint(other), replace(config, prover=""))
+    assert judged == alone.judge([CLAIM], [EVIDENCE])
+    assert open_judge(config).judge([CLAIM], [EVIDENCE]) == judged
+    config = replace(quick.config, reranker="cross-encoder", reranker_model=str(other))
+    with pytest.raises(AdmiralError, match=r"models.*other"):  # it has no head
+        build_stages(quick.kb, quick.checkpoint, config)
+
+
+def test_results_record_which_checkpoints_were_used(quick, other):
+    config = replace(quick.config, retriever_models=f"mini, {other}", title_model=str(other))
+    recorded = recorded_settings(config)
+    assert recorded["retriever_models"].startswith("mini,other (")
+    assert recorded["title_model"] == recorded["retriever_models"].removeprefix("mini,")

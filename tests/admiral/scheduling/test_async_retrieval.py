@@ -7,7 +7,7 @@ import pytest
 
 from admiral import AdmiralError, Claim, RetrievalConfig, RetrievalResult
 from admiral.records import as_claim
-from admiral.scheduling.async_retrieval import AsyncRetrieval, ReferenceCount
+from admiral.scheduling import AsyncRetrieval, ReferenceCount
 
 
 def test_close_waits_for_threads_inside_and_refuses_new_ones():

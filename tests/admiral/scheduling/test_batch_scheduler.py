@@ -18,13 +18,15 @@ from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError
 from admiral.records import Claim, Stopped
-from admiral.scheduling.batch_scheduler import (
+from admiral.scheduling import (
     WINDOW_BATCHES,
     BatchScheduler,
+    free_cached_memory,
+    is_out_of_memory,
     set_torch_threads,
+    trim_heap,
     using_torch_threads,
 )
-from admiral.scheduling.memory import free_cached_memory, is_out_of_memory, trim_heap
 
 
 @pytest.fixture
@@ -106,7 +108,7 @@ def in_a_new_thread(call):
 def no_garbage_collection():
     """Skip the collection after lack of memory, which takes most of the time of these tests."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("admiral.scheduling.batch_scheduler.free_cached_memory", lambda: None)
+        patch.setattr("admiral.scheduling.free_cached_memory", lambda: None)
         yield
 
 
@@ -184,13 +186,6 @@ def test_workers_share_the_batch_and_all_threads(
     assert Counter(map(len, fake_hops.batches)) == Counter(sizes)
     assert Counter(count for _, count in fake_hops.threads) == Counter(threads_each)
     assert all(name.startswith("admiral-hops") for name, _ in fake_hops.threads)
-
-
-@pytest.mark.parametrize("batch_size", [5, 7, 9])
-def test_at_most_one_batch_of_claims_is_running(batch_size):
-    fake_hops = FakeHops([1, 2] * 20, seconds=0.002)
-    list(BatchScheduler(fake_hops, batch_size=batch_size, workers=4, threads=4).run(claims(40)))
-    assert fake_hops.max_running <= batch_size
 
 
 def test_other_threads_keep_their_number_of_torch_threads(three_threads):
@@ -417,7 +412,7 @@ def test_freed_memory_goes_back_to_the_system():
 
 def test_retrieval_trims_the_heap_after_the_last_result(system, monkeypatch):
     times = []
-    monkeypatch.setattr("admiral.scheduling.memory._malloc_trim", times.append)
+    monkeypatch.setattr("admiral.scheduling._malloc_trim", times.append)
     for _ in range(2):  # the second soon after the first
         before = len(times)
         system.retrieve("A bridge.", hops=1)

@@ -1,35 +1,23 @@
 """The page in Chromium: claims, documents, keyboard, accessibility, hostile texts."""
 
 import json
-import os
 import re
-import shutil
-import sys
-from pathlib import Path
 
 import pytest
 
 pytest.importorskip("playwright", reason="needs Playwright: pip install playwright")
 
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import expect
 
 from admiral import Admiral, kb
 from admiral.serving.application import create_app
 from admiral.serving.service import Service
+from tests.admiral.browser import AXE, BROWSER_MARKS, browser, context, no_serious_violation
 from tests.admiral.serving.live_service import EMMY, listening, quick_config
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-CHROMIUM = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
-AXE = Path(sys.prefix) / "axe" / "node_modules" / "axe-core" / "axe.min.js"
+__all__ = ["browser", "context"]
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed"),
-]
-
-# Milliseconds; a busy machine takes long to begin, so this is no measure of speed.
-_PATIENCE = 60_000
-expect.set_options(timeout=_PATIENCE)
+pytestmark = BROWSER_MARKS
 
 ATTACK = "<img src=x onerror=\"document.title='attacked'\">"
 HOSTILE = [
@@ -50,23 +38,6 @@ def address(user_cache, tmp_path_factory):
     hostile = Admiral(opened, demo.checkpoint, quick_config())
     with listening(create_app(Service({"demo": demo, "hostile": hostile}))) as url:
         yield url
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with sync_playwright() as playwright:
-        # Chromium's sandbox needs rights that containers do not give.
-        launched = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield launched
-        launched.close()
-
-
-@pytest.fixture
-def context(browser):
-    made = browser.new_context(viewport={"width": 1200, "height": 900}, accept_downloads=True)
-    made.set_default_timeout(_PATIENCE)
-    yield made
-    made.close()
 
 
 @pytest.fixture
@@ -100,20 +71,6 @@ def find(page, claim):
 def found(page, claim):
     find(page, claim)
     expect(page.get_by_role("status")).to_contain_text("Complete after")
-
-
-def no_serious_violation(page):
-    """Check the page with axe-core, where it is installed."""
-    if not AXE.exists():
-        return
-    page.evaluate(AXE.read_text(encoding="utf-8"))
-    report = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
-    serious = [
-        (violation["id"], [node["html"][:200] for node in violation["nodes"]])
-        for violation in report["violations"]
-        if violation["impact"] in ("serious", "critical")
-    ]
-    assert serious == []
 
 
 def test_hops_arrive_and_the_proof_points_at_its_quotations(page):

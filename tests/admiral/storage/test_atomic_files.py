@@ -16,8 +16,15 @@ from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError
 from admiral.storage.atomic_directories import exclusive_access
-from admiral.storage.atomic_files import WriterLock, encode_record, replacing, replacing_path
-from admiral.storage.output_paths import check_output_path, check_page_path, resolve_output_path
+from admiral.storage.atomic_files import (
+    WriterLock,
+    check_output_path,
+    check_page_path,
+    encode_record,
+    replacing,
+    replacing_path,
+    resolve_output_path,
+)
 
 
 def write(path, text):

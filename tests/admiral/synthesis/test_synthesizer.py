@@ -2,10 +2,12 @@
 
 import json
 import os
+import random
 import re
 import subprocess
 import sys
 import unicodedata
+from difflib import SequenceMatcher
 from itertools import islice
 from pathlib import Path
 
@@ -16,7 +18,15 @@ from hypothesis import strategies as st
 from admiral.kb import KnowledgeBase, build, demo_kb, remove
 from admiral.records import Document
 from admiral.retrieval.mentions import base_title
-from admiral.synthesis import SynthesisSettings, Synthesizer
+from admiral.synthesis import Falsifier, SynthesisSettings, Synthesizer
+from admiral.synthesis.clauses import (
+    clause_ends,
+    is_parsable,
+    join_parts,
+    strip_parentheses,
+    to_sentence,
+)
+from admiral.synthesis.profiles import ParsedCorpus, find_slots, parse_profile
 from admiral.synthesis.true_claims import leaked_words
 from tests.admiral.synthesis.in_memory_documents import DOCUMENTS, InMemoryDocuments
 
@@ -243,3 +253,212 @@ def test_no_claims_without_mentions_of_other_documents():
 )
 def test_leaked_words_of_a_hidden_title(claim, hidden, named, found):
     assert leaked_words(claim, hidden, named) == found
+
+
+CORPUS = ParsedCorpus(InMemoryDocuments())
+FALSIFIER = Falsifier(CORPUS, [CORPUS.profile_at(row) for row in range(len(CORPUS))])
+
+
+def changes(text, named, gold, tries=60):
+    """Return (old, new) for the words that false versions change."""
+    found = set()
+    documents = [d for d in DOCUMENTS if d.title in gold]
+    for seed in range(tries):
+        false = FALSIFIER.falsify(text, named, documents, random.Random(seed))
+        if false is None:
+            continue
+        old, new = text.split(), false.split()
+        for tag, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+            if tag != "equal":
+                found.add((" ".join(old[a:b]), " ".join(new[c:d])))
+    return found
+
+
+def test_values_of_each_type_are_replaced():
+    pairs = changes("It was an old film shot first on 3 May 1988 by 211 Welsh poets.", [], [])
+    old = {before for before, _ in pairs}
+    assert {"film", "first", "May", "1988", "211", "Welsh"} <= old
+    assert ("first", "last") in pairs
+    for before, after in pairs:
+        if before == "1988":
+            assert 1976 <= int(after) <= 2000
+            assert after != "1988"
+
+
+def test_articles_agree_with_the_new_value():
+    pairs = changes("She is an opera singer.", [], [])
+    assert ("an opera", "a film") in pairs
+
+
+def test_names_are_replaced_by_names_of_the_same_kind():
+    pairs = changes("It was shot by Ivor Pryce.", [], ["Lantern Night"])
+    assert pairs <= {("Ivor Pryce.", "Mona Reed."), ("Ivor Pryce.", "Ada Brook.")}
+    # Titles that the claim names are not replaced.
+    assert changes("It was shot by Ivor Pryce.", ["Ivor Pryce"], ["Lantern Night"]) == set()
+
+
+def test_values_of_the_gold_documents_are_not_used():
+    for before, after in changes("It won in 1989.", [], ["Lantern Night"], tries=300):
+        assert before != "1989." or after not in {"1988.", "1987."}
+
+
+@pytest.mark.parametrize("text", ["", "Nothing to swap here.", "A-1988 and 3.5% of it"])
+def test_no_false_version_without_a_value(text):
+    assert changes(text, [], []) == set()
+
+
+@given(st.text(max_size=80), st.integers(0, 5))
+def test_falsifier_accepts_any_text(text, seed):
+    false = FALSIFIER.falsify(text, [], DOCUMENTS, random.Random(seed))
+    assert false is None or false != text
+
+
+def by_title(title):
+    return next(d for d in DOCUMENTS if d.title == title)
+
+
+def test_profile_of_a_person():
+    profile = parse_profile(by_title("Ada Brook"))
+    assert profile.person
+    assert profile.noun == "director"
+    assert profile.name == "Ada Brook"
+    assert profile.definition == "a Welsh film director and painter"
+    assert profile.life[0] == "who was born on March 3, 1941"
+    assert [(s.index, s.adverbial, s.predicate) for s in profile.statements] == [
+        (0, "", "is a Welsh film director and painter"),
+        (1, "", "was born in Porthgain and studied under Ivor Pryce"),
+        (2, "In 1990, ", "won the Gull Prize"),
+    ]
+    lived = parse_profile(by_title("Ivor Pryce")).life
+    assert lived == (
+        "who was born in 1901",
+        "who died on 12 May 1980",
+        "who lived from 1901 to 1980",
+    )
+
+
+def test_profile_of_a_thing():
+    profile = parse_profile(by_title("Lantern Night"))
+    assert not profile.person
+    assert profile.noun == "film"
+    assert profile.life == ()
+    assert [s.index for s in profile.statements] == [0, 1, 2]  # It ..., The film ...
+    prize = parse_profile(by_title("Gull Prize"))
+    assert prize.name == "the Gull Prize"
+    assert prize.statements[0].predicate.startswith("is a yearly")
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "This is another film.",
+        "Its director won a prize.",
+        "It may refer to a film.",
+        "It is possible that Ada Brook made it.",
+        "It was made by him.",
+        'It was called "Half.',
+    ],
+)
+def test_dependent_sentences_are_not_statements(sentence):
+    document = Document("Lantern Night", ("Lantern Night is a film.", sentence))
+    assert [s.index for s in parse_profile(document).statements] == [0]
+
+
+def test_statement_ends_before_another_subject():
+    document = Document(
+        "Paris", ("Paris is the capital of France, and the Seine flows through it.",)
+    )
+    assert parse_profile(document).definition == "the capital of France"
+
+
+@pytest.mark.parametrize(
+    ("predicate", "found"),
+    [
+        ("was directed by Ada Brook", ["Ada Brook"]),
+        ("stars the actor Ivor Pryce and Mona Reed", ["the actor Ivor Pryce", "Mona Reed"]),
+        ("won the Gull Prize in 1990", ["the Gull Prize"]),
+        ('is based on the 1988 film "Lantern Night"', ['the 1988 film "Lantern Night"']),
+        ("lived in the village of Porthgain", []),  # village and name denote the same thing
+        ("was directed by Ada Brook's son", []),
+        ("is the Porthgain festival", []),
+        ("was known as Ada Brook", []),
+        ("works for Smith and Porthgain", []),
+        ("was shot in Porthgain and Rome", []),
+        ("met Porthgain Ada Brook", []),
+    ],
+)  # fmt: skip
+def test_replaceable_mentions(predicate, found):
+    slots = find_slots(InMemoryDocuments(), Document("Other", ()), 0, predicate)
+    assert [predicate[slot.start : slot.end] for slot in slots] == found
+
+
+def test_context_determines_the_kind_of_a_slot():
+    def kinds(predicate):
+        slots = find_slots(InMemoryDocuments(), Document("Other", ()), 0, predicate)
+        return [(slot.kind, slot.has_apposition) for slot in slots]
+
+    assert kinds("was born in Porthgain") == [("place", False)]
+    assert kinds("was directed by Ada Brook, a painter") == [("person", True)]
+    assert kinds("appeared in Lantern Night with Mona Reed") == [("thing", False), ("any", False)]
+
+
+def test_title_with_parenthesis_needs_its_word_in_the_document():
+    titles = InMemoryDocuments(
+        [Document("Dune (novel)", ("Dune is a novel.",)), Document("Ada", ())]
+    )
+
+    def found(sentence):
+        document = Document("Ada", (sentence,))
+        return [s.title for s in find_slots(titles, document, 0, sentence.removeprefix("Ada "))]
+
+    assert found("Ada wrote Dune in a year.") == []
+    assert found("Ada wrote Dune as a first novel.") == ["Dune (novel)"]
+
+
+@pytest.mark.parametrize(
+    ("text", "pieces"),
+    [
+        (
+            "an American comedian, writer and host who was born in Evanston",
+            [
+                "an American comedian",
+                "an American comedian, writer and host",
+                "an American comedian, writer and host who was born in Evanston",
+            ],
+        ),
+        ("a film directed by Ada Brook", ["a film", "a film directed by Ada Brook"]),
+        ("was released in 1990", ["was released in 1990"]),  # not "was released"
+        (
+            "won on April 3, 1990, in Rome",
+            ["won on April 3, 1990", "won on April 3, 1990, in Rome"],
+        ),
+        ('sang "Go, in, on" twice', ['sang "Go, in, on" twice']),
+        (
+            "led the town and founded a school",
+            ["led the town", "led the town and founded a school"],
+        ),
+        ("a state that, with", ["a state"]),
+        ("", []),
+    ],
+)
+def test_clause_ends(text, pieces):
+    assert [text[:end] for end in clause_ends(text)] == pieces
+
+
+def test_parentheses_and_punctuation():
+    text = "Ada (born 1941 (in Rome), a town), is\n a painter [1] , they say ."
+    assert strip_parentheses(text) == "Ada, is a painter, they say."
+    assert join_parts("a film", "", ", made by", "Ada ,", ", and") == "a film, made by Ada, and"
+    assert to_sentence("the film won,;") == "The film won."
+    assert not is_parsable('it is "open')
+    assert not is_parsable("a state that, with others, won")
+    assert is_parsable("Ada is a painter, and a teacher")
+
+
+@given(st.text(max_size=200))
+def test_clause_functions_accept_any_text(text):
+    plain = strip_parentheses(text)
+    ends = list(clause_ends(plain))
+    assert ends == sorted(set(ends))
+    assert all(0 < end <= len(plain) for end in ends)
+    assert join_parts(join_parts(plain, plain)) == join_parts(plain, plain)

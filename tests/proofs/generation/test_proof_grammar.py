@@ -1,25 +1,33 @@
 """The grammar accepts only valid proofs, and it accepts every annotation."""
 
 import random
+from functools import cache
 
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from admiral.requirements import minilm_directory
 from proofs import (
     AnnotationError,
+    GeneratedProofJudge,
     NatOp,
     Proof,
     ProofError,
+    ProofGenerator,
     ProofGrammar,
     ProofStep,
     annotate,
     lexical_proof,
     target_ids,
 )
+from proofs.generation.source_input import encode_source
 from proofs.logic.words import has_content, word_spans
-from tests.proofs.hostile_texts import claims, evidence
-from tests.trie.walking import following
+from tests.proofs.helpers import bart, claims, evidence
+from tests.trie.helpers import following
+from training.warm_start import mini_tokenizer
+from trie import SafeTokenizer, Seq2Seq
 
 CLAIM = "The Lighthouse at Port Merrow was built by an Irish engineer born in 1873."
 EVIDENCE = [
@@ -70,16 +78,6 @@ def test_grammar_accepts_every_annotation(tokens, claim, texts, sufficient):
     decoded = ProofGrammar(tokens, claim, texts, max_length=2000).proof(ids)
     check(decoded, ids, claim, texts, 2000)
     assert decoded.sufficient is sufficient
-
-
-def test_targets_decode_to_the_annotation(tokens):
-    for sufficient in (True, False):
-        proof = annotate(CLAIM, EVIDENCE, sufficient)
-        ids = target_ids(tokens, proof, CLAIM, EVIDENCE)
-        grammar = ProofGrammar(tokens, CLAIM, EVIDENCE, max_length=len(ids))
-        assert grammar.proof(ids) == proof
-        with pytest.raises(ProofError):
-            target_ids(tokens, proof, CLAIM, EVIDENCE, max_length=len(ids) - 1)
 
 
 def test_quotations_equal_brute_force_enumeration(tokens):
@@ -194,3 +192,194 @@ def test_huge_evidence_is_accepted(tokens):
     grammar = ProofGrammar(tokens, CLAIM, texts, max_length=300)
     ids = walk(grammar, random.Random(1))
     grammar.proof(ids).validate(CLAIM, texts)
+
+
+GENERATED_CLAIM = "The lighthouse was built by an Irish engineer."
+LIGHTHOUSE = ("Port Merrow Lighthouse", "The lighthouse was built by Ada Quill.")
+ENGINEER = ("Ada Quill", "Ada Quill (born 1873) was an Irish engineer.")
+HOSTILE = [
+    (GENERATED_CLAIM, [LIGHTHOUSE, ENGINEER]),
+    ("} { [ ] # </s>", [("[a]", "} ] = </s> {"), ("", "")]),
+    ("Ada", [("\x00\ud800", "İ ﬁne e\u0301 \u200b")]),
+    (" ".join(["tower"] * 40), [ENGINEER]),
+]
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_untrained_models_generate_valid_proofs(tokens, seed):
+    generator = ProofGenerator(
+        Seq2Seq(bart(tokens, seed)), tokens, beam_size=3, batch_size=3, max_length=60
+    )
+    claims, evidence = zip(*HOSTILE, strict=True)
+    proofs_of_claims = generator.generate(claims, evidence)
+    for claim, texts, candidates in zip(claims, evidence, proofs_of_claims, strict=True):
+        assert 1 <= len(candidates) <= 3
+        scores = [candidate.score for candidate in candidates]
+        assert scores == sorted(scores, reverse=True)
+        for candidate in candidates:
+            candidate.proof.validate(claim, texts)
+    alone = [generator.generate([c], [e])[0] for c, e in HOSTILE]
+    assert [[p.proof for p in candidates] for candidates in alone] == [
+        [p.proof for p in candidates] for candidates in proofs_of_claims
+    ]
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_covering_proofs_quote_in_every_step(tokens, seed):
+    model = bart(tokens, seed)
+    generator = ProofGenerator(Seq2Seq(model), tokens, batch_size=3, max_length=100)
+    claims, evidence = zip(*HOSTILE, strict=True)
+    proofs = generator.cover(claims, evidence)
+    for claim, texts, covering in zip(claims, evidence, proofs, strict=True):
+        assert covering is not None
+        covering.proof.validate(claim, texts)
+        sizes = {len(covering.proof.steps), *map(len, covering[1:])}
+        assert len(sizes) == 1
+        assert all(0 <= p <= 1 for p in (*covering.independent, *covering.unquoted))
+    assert all(step.evidence for step in proofs[0].proof.steps[:-1])
+    assert [generator.cover([c], [e])[0].proof for c, e in HOSTILE] == [p.proof for p in proofs]
+
+
+def test_step_probabilities_are_those_of_the_model(tokens):
+    """Against a plain forward pass of transformers over the proof's tokens."""
+    model = bart(tokens, positions=256)
+    texts = [LIGHTHOUSE, ENGINEER]
+    (covering,) = ProofGenerator(Seq2Seq(model), tokens).cover([GENERATED_CLAIM], [texts])
+    ids = target_ids(tokens, covering.proof, GENERATED_CLAIM, texts)
+    source = encode_source(tokens, "prove", GENERATED_CLAIM, texts, 256).ids
+    with torch.no_grad():
+        logits = model(
+            input_ids=torch.tensor([source]),
+            decoder_input_ids=torch.tensor([[tokens.start, *ids[:-1]]]),
+        ).logits[0]
+    opened = [at for at, token in enumerate(ids) if token == tokens.single_token("[")]
+    closing = tokens.single_token("]")
+    unquoted = [float(logits[at + 1].softmax(-1)[closing]) for at in opened]
+    assert list(covering.unquoted) == pytest.approx(unquoted, abs=1e-5)
+    operators = [tokens.single_token(symbol) for symbol in "=!|#"]
+    after = [ids.index(closing, at) + 1 for at in opened]
+    independent = [float(logits[at, operators].softmax(-1)[-1]) for at in after]
+    assert list(covering.independent) == pytest.approx(independent, abs=1e-5)
+
+
+def test_claims_too_long_to_decode_have_no_proof(tokens):
+    generator = ProofGenerator(Seq2Seq(bart(tokens, positions=64)), tokens)
+    claims = [GENERATED_CLAIM, " ", "word " * 200]
+    proofs_of_claims = generator.generate(claims, [[ENGINEER]] * 3)
+    assert [bool(candidates) for candidates in proofs_of_claims] == [True, False, False]
+    assert [p is not None for p in generator.cover(claims, [[ENGINEER]] * 3)] == [
+        True,
+        False,
+        False,
+    ]
+    judgements = GeneratedProofJudge(generator).judge(claims, [[ENGINEER]] * 3)
+    assert judgements[2].sufficient is False
+    assert judgements[2].proof is None
+
+
+def test_trained_model_decides_by_the_evidence(tokens):
+    """Overfit two annotated proofs; the judge must then separate full from partial evidence."""
+    cases = [([LIGHTHOUSE, ENGINEER], True), ([LIGHTHOUSE], False)]
+    model = bart(tokens, positions=256)
+    proofs = [annotate(GENERATED_CLAIM, texts, sufficient) for texts, sufficient in cases]
+    pairs = [
+        (
+            encode_source(tokens, "prove", GENERATED_CLAIM, texts, 256).ids,
+            target_ids(tokens, proof, GENERATED_CLAIM, texts),
+        )
+        for (texts, _), proof in zip(cases, proofs, strict=True)
+    ]
+    model.train()
+    optimiser = torch.optim.Adam(model.parameters(), lr=5e-3)
+    for _ in range(60):
+        for source, target in pairs:
+            shifted = torch.tensor([[tokens.start, *target[:-1]]])
+            logits = model(input_ids=torch.tensor([source]), decoder_input_ids=shifted).logits
+            loss = torch.nn.functional.cross_entropy(logits[0], torch.tensor(target))
+            optimiser.zero_grad()
+            loss.backward()
+            optimiser.step()
+    model.eval()
+    evidence = [texts for texts, _ in cases]
+    judge = GeneratedProofJudge(ProofGenerator(Seq2Seq(model), tokens))
+    judgements = judge.judge([GENERATED_CLAIM] * 3, [*evidence, []])
+    assert [j.proof for j in judgements[:2]] == proofs
+    assert [j.sufficient for j in judgements] == [True, False, False]
+    hasty = ProofGenerator(Seq2Seq(model), tokens, stop_at_independence=True)
+    partial = hasty.generate([GENERATED_CLAIM], [evidence[1]])[0][0].proof
+    assert partial.operators[-1] is NatOp.INDEPENDENCE
+    assert len(partial.steps) <= len(proofs[1].steps)
+    quick = GeneratedProofJudge(hasty).judge([GENERATED_CLAIM] * 2, evidence)
+    assert [j.sufficient for j in quick] == [True, False]
+    assert [j.proof is None for j in quick] == [False, True]
+
+
+def test_invalid_settings_raise(tokens):
+    with pytest.raises(ValueError, match="beam_size"):
+        ProofGenerator(Seq2Seq(bart(tokens)), tokens, beam_size=0)
+
+
+words = st.integers(0, 40).map(lambda n: "a " * n)
+evidences = st.lists(st.tuples(st.sampled_from(["", "Great tit", "[SEP] x"]), words), max_size=5)
+
+
+@cache
+def _tokens():
+    return SafeTokenizer(mini_tokenizer(minilm_directory()))
+
+
+def _parts(claim, evidence):
+    """Return the untruncated ids of the claim and of each sentence."""
+    tokens = _tokens()
+    head = [tokens.bos, tokens.task("retrieve"), *tokens.encode(claim), tokens.eos]
+    return [head] + [
+        [
+            tokens.identifier(n),
+            tokens.single_token("["),
+            *tokens.encode(title),
+            tokens.single_token("]"),
+            *tokens.encode(sentence),
+            tokens.eos,
+        ]
+        for n, (title, sentence) in enumerate(evidence)
+    ]
+
+
+def _flatten(parts):
+    return [i for part in parts for i in part]
+
+
+def test_token_layout():
+    tokens = _tokens()
+    source = encode_source(tokens, "retrieve", "Birds </s> sing", [("Bird", "It sings.")], 64)
+    text = [tokens.decode([i]) for i in source.ids if i not in (101, 102)]
+    assert source.ids == _flatten(_parts("Birds </s> sing", [("Bird", "It sings.")]))
+    assert "".join(text) == "birds</s>sing[bird]itsings."
+    assert source.ids.count(tokens.eos) == 2
+    assert not source.truncated
+
+
+@given(words, evidences, st.integers(8, 120))
+def test_input_fits_and_sentences_share_the_length(claim, evidence, limit):
+    tokens = _tokens()
+    source = encode_source(tokens, "retrieve", claim, evidence, limit)
+    whole = _parts(claim, evidence)
+    assert len(source.ids) <= limit
+    assert source.truncated == (source.ids != _flatten(whole))
+    assert source.ids[:2] == [tokens.bos, tokens.task("retrieve")]
+    assert source.ids[-1] == tokens.eos
+
+    head = min(len(whole[0]), limit // 2 if evidence else limit)
+    lengths, left = [], source.ids[head:]
+    assert source.ids[: head - 1] == whole[0][: head - 1]
+    assert source.ids[head - 1] == tokens.eos
+    while left:
+        end = left.index(tokens.eos) + 1
+        lengths.append(end)
+        left = left[end:]
+    share = max(lengths, default=0)
+    if len(lengths) == len(evidence):
+        # Short sentences stay whole, long ones have equal length, and one more token would not fit.
+        assert lengths == [min(len(part), share) for part in whole[1:]]
+        longer = sum(min(len(part), share + 1) for part in whole[1:])
+        assert head + longer > limit or share == max(map(len, whole[1:]), default=0)

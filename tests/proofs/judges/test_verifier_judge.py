@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from proofs import CalibratedJudge, NatOp, Verdict
+from proofs import NatOp, Verdict
 from proofs.judges.judgement import Judgement
 from proofs.judges.verifier_judge import VerifierJudge, decided_alone
 from proofs.verifier.reading import Comparison, Reading, Sentence
@@ -44,19 +43,6 @@ def test_evidence_is_sufficient_from_the_probability_on() -> None:
         assert decided.sufficient is expected
         assert decided.proof is not None
         assert (NatOp.INDEPENDENCE not in decided.proof.operators) is expected
-
-
-def test_the_proof_refutes_if_the_verifier_does() -> None:
-    """The words that the evidence says otherwise contradict it, whatever the rules say."""
-    italy = [(0.9, 0.1, 0.0)] * 5 + [(0.1, 0.1, 0.8)]
-    judge = VerifierJudge(FixedVerifier(WRONG, italy))
-    (judgement,) = judge.judge([CLAIM], [FULL])
-    assert judgement.proof is not None
-    assert judgement.proof.verdict() is Verdict.REFUTES
-    (step,) = [
-        s for s in judgement.proof.steps if s.operator in (NatOp.ALTERNATION, NatOp.NEGATION)
-    ]
-    assert "Italy" in step.claim
 
 
 @pytest.mark.parametrize(
@@ -123,6 +109,7 @@ def test_compared_values_are_quoted() -> None:
     assert "five" in step.claim
     assert step.evidence == "six"
     assert judgement.alone == WRONG[2]
+    assert judgement.comparisons == (compared,)
 
 
 @pytest.mark.parametrize(
@@ -139,15 +126,6 @@ def test_a_sentence_decides_alone_if_it_speaks_of_most_of_the_claim(
 ) -> None:
     reading = Reading(np.array(SURE), np.array(rows))
     assert decided_alone(CLAIM, FULL, reading, verdict) == alone
-
-
-def test_no_sentence_decides_alone_if_none_speaks_of_most_of_the_claim() -> None:
-    claim, reading = (
-        f"{CLAIM[:-1]} where Ada wrote Fenwick.",
-        Reading(np.array(SURE), np.array([SURE])),
-    )
-    assert decided_alone(claim, FULL[:1], reading, Verdict.SUPPORTS) is None
-    assert decided_alone(claim, FULL[:1], reading, Verdict.REFUTES) is None
 
 
 class Reader:
@@ -180,32 +158,6 @@ def test_a_span_follows_only_from_words_on_the_same():
     last = judgement.proof.steps[-1]
     assert last.claim.endswith("in Oslo among sailors.")
     assert last.evidence.startswith("in Oslo")
-
-
-def test_the_proof_supports_if_the_verifier_does() -> None:
-    denied = [("Rome", "Rome is not a city in Italy.")]
-    alone = CalibratedJudge().judge([CLAIM], [denied])[0]
-    assert alone.proof is not None
-    assert alone.proof.verdict() is Verdict.REFUTES
-    judge = VerifierJudge(FixedVerifier(SURE))
-    (judgement,) = judge.judge([CLAIM], [denied])
-    assert judgement.proof is not None
-    assert judgement.proof.verdict() is Verdict.SUPPORTS
-
-
-def test_comparisons_are_kept() -> None:
-    compared = Comparison("contradiction", "five", "six", 0, "Five is not six.")
-
-    class Comparing(FixedVerifier):
-        def read(
-            self, claims: Sequence[str], evidences: Sequence[Sequence[Sentence]]
-        ) -> list[Reading]:
-            return [
-                replace(one, comparisons=(compared,)) for one in super().read(claims, evidences)
-            ]
-
-    (judgement,) = VerifierJudge(Comparing(WRONG)).judge([CLAIM], [FULL])
-    assert judgement.comparisons == (compared,)
 
 
 def test_without_words_or_evidence_nothing_is_read() -> None:

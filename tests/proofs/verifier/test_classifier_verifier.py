@@ -1,15 +1,21 @@
 """Classifiers of the hub as verifiers, beside transformers; bad input and bad files."""
 
 import json
-import shutil
 
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from safetensors.torch import load_file, save_file
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-from proofs.verifier.classifier_verifier import ClassifierVerifier
+from proofs.verifier.classifier_verifier import (
+    ClassifierVerifier,
+    label_columns,
+    length_batches,
+    support_columns,
+)
 from proofs.verifier.reading import VerifierError
 from tests.proofs.verifier.tiny_classifier import TEXT, write_classifier_directory
 
@@ -54,13 +60,6 @@ def softmax(logits):
     return shares / shares.sum()
 
 
-def check_shape(verifier, claim, evidence):
-    (reading,) = verifier.read([claim], [evidence])
-    assert reading.sentences.shape == (len(evidence), 3)
-    np.testing.assert_allclose(reading.sentences.sum(1), 1)
-    np.testing.assert_allclose(reading.labels.sum(), 1)
-
-
 def test_sentences_and_the_whole_are_read(folder, verifier):
     """Probabilities are those of transformers, in the order of the verifier's labels."""
     reading = verifier.read(CLAIMS, EVIDENCES)[0]
@@ -72,11 +71,6 @@ def test_sentences_and_the_whole_are_read(folder, verifier):
     expected = softmax(logits_of(folder, CLAIMS[0], whole))[::-1]
     np.testing.assert_allclose(reading.labels, expected, atol=1e-5)
     assert (reading.unread, reading.claim_cut) == ((), False)
-
-
-def test_one_sentence_is_the_whole(verifier):
-    reading = verifier.read(CLAIMS, EVIDENCES)[1]
-    np.testing.assert_allclose(reading.labels, reading.sentences[0], atol=1e-6)
 
 
 def test_of_long_evidence_the_whole_is_of_the_best_sentences(folder, verifier):
@@ -120,20 +114,6 @@ def test_of_an_empty_claim_nothing_is_known(verifier, claim):
     assert verifier.read([], []) == []
 
 
-@pytest.mark.parametrize(
-    "claim",
-    ["Rome is. " * 1112, "ローマは都市です。", "Рим — это город.", "روما مدينة", "\ud800", "\x00"],
-)
-def test_long_claims_other_scripts_and_many_sentences(verifier, claim):
-    evidence = [(f"title {n % 3}", "روما مدينة Rome " * (n % 9)) for n in range(200)]
-    check_shape(verifier, claim, evidence)
-
-
-def test_claims_and_evidence_must_pair_up(verifier):
-    with pytest.raises(ValueError, match="1 claims have 0 lists of evidence"):
-        verifier.read(["one"], [])
-
-
 @pytest.mark.parametrize("labels", [("LABEL_0",), ("LABEL_0", "LABEL_1"), ("support", "other")])
 def test_one_or_two_outputs_tell_support(tmp_path, labels):
     folder = write_classifier_directory(tmp_path / "model", labels)
@@ -144,16 +124,6 @@ def test_one_or_two_outputs_tell_support(tmp_path, labels):
     else:
         support = softmax(logits)[0 if "support" in labels else 1]
     np.testing.assert_allclose(reading.labels, [support, 1 - support, 0], atol=1e-5)
-
-
-def test_the_calibration_is_that_of_the_kind_of_evidence(folder, tmp_path):
-    copied = shutil.copytree(folder, tmp_path / "copied")
-    (copied / "calibration.json").write_text('{"bare": {"temperature": 2.0}}')
-    one, other = ClassifierVerifier.open(folder), ClassifierVerifier.open(copied)
-    plain, warm = (v.read(CLAIMS[:2], EVIDENCES[:2]) for v in (one, other))
-    np.testing.assert_allclose(warm[0].labels, plain[0].labels)
-    squared = warm[1].labels ** 2
-    np.testing.assert_allclose(squared / squared.sum(), plain[1].labels, rtol=1e-5)
 
 
 def rename(*labels):
@@ -203,3 +173,69 @@ def test_an_encoder_is_no_classifier(tmp_path):
     rename("neutral", "contradiction", "entailment")(folder)
     with pytest.raises(VerifierError, match=r"model: not a usable classifier .it lacks classifier"):
         ClassifierVerifier.open(folder)
+
+
+@pytest.mark.parametrize(
+    ("names", "columns"),
+    [
+        (("entailment", "neutral", "contradiction"), (0, 1, 2)),
+        (("CONTRADICTION", "NEUTRAL", "ENTAILMENT"), (2, 1, 0)),
+        (("SUPPORTED", "REFUTED", "NOT ENOUGH INFO"), (0, 2, 1)),
+        (("refutes", "supports", "not_enough_info"), (1, 2, 0)),
+        (("NEI", "Supports", "Refutes"), (1, 0, 2)),
+    ],
+)
+def test_names_are_mapped_to_columns(names, columns):
+    assert label_columns(dict(enumerate(names)), "config.json") == columns
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        (),
+        ("LABEL_0", "LABEL_1", "LABEL_2"),
+        ("entailment", "not_entailment"),
+        ("entailment", "supports", "neutral"),
+        ("entailment", "neutral", "contradiction", "other"),
+    ],
+)
+def test_other_names_are_refused_with_file_and_labels(names):
+    with pytest.raises(ValueError, match=r"^x/config\.json: field 'id2label'") as caught:
+        label_columns(dict(enumerate(names)), "x/config.json")
+    assert all(repr(name) in str(caught.value) for name in names)
+
+
+@pytest.mark.parametrize(
+    ("names", "columns"),
+    [
+        (("LABEL_0",), (0,)),
+        ((), (1, 0)),
+        (("LABEL_0", "LABEL_1"), (1, 0)),
+        (("not_entailment", "entailment"), (1, 0)),
+        (("SUPPORTED", "UNSUPPORTED"), (0, 1)),
+        (("contradiction", "entailment"), (1, 0)),
+    ],
+)
+def test_support_of_few_outputs(names, columns):
+    assert support_columns(dict(enumerate(names)), "config.json") == columns
+
+
+@pytest.mark.parametrize("names", [("yes", "no"), ("true", "supports")])
+def test_unclear_outputs_are_refused(names):
+    with pytest.raises(ValueError, match=r"^x/config\.json: field 'id2label'") as caught:
+        support_columns(dict(enumerate(names)), "x/config.json")
+    assert all(repr(name) in str(caught.value) for name in names)
+
+
+@given(st.lists(st.integers(1, 40), max_size=30), st.integers(1, 100))
+def test_batches_hold_every_input_once_and_fit(lengths, budget):
+    batches = length_batches(lengths, budget)
+    assert sorted(at for batch in batches for at in batch) == list(range(len(lengths)))
+    for batch in batches:
+        cost = len(batch) * max(lengths[at] for at in batch)
+        assert cost <= budget or len(batch) == 1
+
+
+def test_claims_and_evidence_must_pair_up(verifier):
+    with pytest.raises(ValueError, match="1 claims have 0 lists of evidence"):
+        verifier.read(["one"], [])

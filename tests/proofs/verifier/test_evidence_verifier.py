@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from dataclasses import dataclass
 from typing import Any
@@ -11,9 +12,12 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from safetensors.torch import load_file, save_file
 from transformers import AutoTokenizer
 
+from proofs.verifier.classifier_verifier import pad_inputs
 from proofs.verifier.evidence_model import (
+    HEADS,
     TorchBackend,
     new_model,
     open_checkpoint,
@@ -27,7 +31,7 @@ from proofs.verifier.evidence_verifier import (
     EvidenceEncoder,
     EvidenceVerifier,
 )
-from proofs.verifier.label_scales import Calibration, Scale
+from proofs.verifier.reading import LABELS
 from tests.proofs.verifier.tiny_classifier import write_classifier_directory
 
 CLAIM = "Rome is a city."
@@ -148,15 +152,6 @@ def test_a_reading_depends_on_its_claim_alone(verifier):
         np.testing.assert_allclose(reading.sentences.sum(1), 1)
 
 
-def test_the_temperature_divides_the_logits(loaded):
-    backend = TorchBackend(loaded[0])
-    encoder = EvidenceEncoder.of(loaded[1], 64)
-    cold = EvidenceVerifier(backend, encoder).read([CLAIM], [sentences(2)])[0].labels
-    halved = EvidenceVerifier(backend, encoder, Calibration(bare=Scale(2.0), document=Scale(9.0)))
-    warm = halved.read([CLAIM], [sentences(2)])[0].labels
-    np.testing.assert_allclose(warm**2 / (warm**2).sum(), cold, rtol=1e-6)
-
-
 def test_long_sentences_are_read_in_smaller_windows(loaded):
     verifier, backend = counting(loaded[1], 32)
     lengths = [8, 9, 10, 2, 7]
@@ -249,21 +244,6 @@ def check_positions(one, tokenizer, claim):
             assert claim[begin:end].lower().replace("é", "e").replace("\ud800", "?") == word
 
 
-def test_sentences_are_read_until_the_input_is_full(tokenizer):
-    encoder = EvidenceEncoder.of(tokenizer, 24)
-    (one,) = encoder.encode(["Rome is a city."], [[("", "Rome is a city.")] * 9])
-    assert one.cut
-    assert len(one.ids) <= 24
-    assert 1 < len(one.markers) < 9
-    (long,) = EvidenceEncoder.of(tokenizer, 512).encode(["Rome " * 200], [[("", "Rome " * 200)]])
-    assert long.cut
-    (claim,) = EvidenceEncoder.of(tokenizer, 24).encode(["Rome " * 40], [[("", "Oslo")]])
-    assert claim.cut
-    assert (len(claim.ids), len(claim.offsets), claim.markers) == (24, 21, [])
-    assert len(long.offsets) == MAX_CLAIM_TOKENS
-    assert long.claim - 3 == MAX_SENTENCE_TOKENS
-
-
 def test_the_marker_is_an_unused_token_where_there_is_one(tmp_path):
     folder = write_classifier_directory(tmp_path / "model")
     tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
@@ -279,3 +259,93 @@ def test_a_tokenizer_without_a_special_token_is_refused(tmp_path):
     tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
     with pytest.raises(ValueError, match="has no mask_token; choose an encoder such as BERT"):
         EvidenceEncoder.of(tokenizer, 32)
+
+
+@pytest.fixture(scope="module")
+def start(tmp_path_factory):
+    return write_classifier_directory(tmp_path_factory.mktemp("model") / "start", labels=())
+
+
+@pytest.fixture
+def written(start, tmp_path):
+    model, tokenizer = new_model(start, 3)
+    write_model(tmp_path, model, tokenizer, torch.float32, 48)
+    return tmp_path
+
+
+def outputs(model, folder):
+    encoder = EvidenceEncoder.of(new_model(folder, 0)[1], 48)
+    sentences = [[("Rome", "Rome is a city."), ("", "Oslo")], [("", "Bern")]]
+    inputs = encoder.encode(["Rome is not.", "Bern"], sentences)
+    ids, segments = [i.ids for i in inputs], [i.segments for i in inputs]
+    batch = pad_inputs(ids, segments, encoder.special.pad)
+    with torch.no_grad():
+        result = model.eval()(*batch)
+    return result
+
+
+def is_of_head(name):
+    return "head" in name or "pooler" in name or name.startswith("classifier.classifier")
+
+
+def test_a_model_is_read_as_it_was_written(start, written):
+    model, tokenizer = read_model(written)
+    assert not model.training
+    assert tokenizer.model_max_length == 48
+    own, again = outputs(new_model(start, 3)[0], start), outputs(model, start)
+    for first, second in zip(own, again, strict=True):
+        torch.testing.assert_close(first, second)
+    whole, sentences, tokens = again
+    assert whole.shape == (2, 3)
+    assert sentences.shape == tokens.shape == (2, sentences.shape[1], 3)
+
+
+def test_half_precision_and_the_labels_are_in_the_files(start, tmp_path):
+    model, tokenizer = new_model(start, 0)
+    write_model(tmp_path, model, tokenizer, torch.float16, 48)
+    stored = load_file(tmp_path / "model.safetensors") | load_file(tmp_path / HEADS)
+    assert {value.dtype for value in stored.values()} == {torch.float16}
+    assert model.sentence_head.weight.dtype == torch.float32
+    config = json.loads((tmp_path / "config.json").read_text())
+    assert [config["id2label"][str(at)] for at in range(3)] == list(LABELS)
+    assert str(start) not in (tmp_path / "config.json").read_text()
+    assert read_model(tmp_path)[0].sentence_head.weight.dtype == torch.float32
+
+
+def test_a_directory_without_the_heads_is_no_verifier(written):
+    (written / HEADS).unlink()
+    with pytest.raises(ValueError, match=f"{HEADS}: no such file; this is not a verifier"):
+        read_model(written)
+
+
+@pytest.mark.parametrize("file", ["model.safetensors", HEADS])
+def test_weights_that_are_not_finite_are_refused(written, file):
+    state = load_file(written / file)
+    name = next(iter(state))
+    state[name].view(-1)[0] = torch.nan
+    save_file(state, written / file, metadata={"format": "pt"})
+    with pytest.raises(ValueError, match="are not finite"):
+        read_model(written)
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (["neutral", "entailment", "contradiction"], "the labels are in another order"),
+        (["yes", "no", "perhaps"], "config.json"),
+    ],
+)
+def test_other_labels_are_refused(written, labels, message):
+    path = written / "config.json"
+    config = json.loads(path.read_text()) | {"id2label": dict(enumerate(labels))}
+    path.write_text(json.dumps(config))
+    with pytest.raises(ValueError, match=message):
+        read_model(written)
+
+
+def test_the_encoder_is_told_from_the_heads(start):
+    model, _ = new_model(start, 0)
+    encoder = {id(parameter) for parameter in model.encoder_parameters()}
+    names = [name for name, parameter in model.named_parameters() if id(parameter) not in encoder]
+    assert all(is_of_head(name) for name in names)
+    assert len(names) == 8

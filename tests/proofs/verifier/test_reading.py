@@ -1,9 +1,77 @@
 """Evidence as one text."""
 
-from proofs.verifier.reading import evidence_text
+import numpy as np
+import pytest
+
+from proofs.verifier.classifier_verifier import ClassifierVerifier
+from proofs.verifier.reading import (
+    CALIBRATION,
+    Calibration,
+    Scale,
+    calibration_json,
+    evidence_text,
+    read_calibration,
+)
+from tests.proofs.verifier.tiny_classifier import TEXT, write_classifier_directory
 
 
 def test_evidence_is_grouped_by_document():
     sentences = [("Rome", "It is old."), ("Oslo", "It is cold."), ("Rome", "It has hills.")]
     assert evidence_text(sentences) == "Rome: It is old. It has hills. Oslo: It is cold."
     assert evidence_text([]) == ""
+
+
+CLAIM, EVIDENCE = "Rome is a city.", [("", TEXT)]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return write_classifier_directory(tmp_path / "model")
+
+
+@pytest.mark.parametrize(("temperature", "neutral"), [(0.5, 0.0), (1.0, 1.5), (3.25, -2.0)])
+def test_logits_are_scaled(folder, temperature, neutral):
+    """Neutral is shifted for the whole alone."""
+    (plain,) = ClassifierVerifier.open(folder).read([CLAIM], [EVIDENCE])
+    fitted = Calibration(bare=Scale(temperature, neutral), documents=Scale(5.0))
+    (folder / CALIBRATION).write_text(calibration_json(fitted))
+    assert read_calibration(folder) == fitted
+    (found,) = ClassifierVerifier.open(folder).read([CLAIM], [EVIDENCE])
+    expected = plain.labels ** (1 / temperature)
+    alone = expected / expected.sum()
+    np.testing.assert_allclose(found.sentences[0], alone, rtol=1e-4)
+    shifted = expected * [1, np.exp(neutral), 1]
+    np.testing.assert_allclose(found.labels, shifted / shifted.sum(), rtol=1e-4)
+
+
+def test_the_kind_of_evidence_decides():
+    scales = [Scale(1.5), Scale(2.0), Scale(3.0), Scale(4.0)]
+    one, other, bare = ("Rome", "It is old."), ("Oslo", "It is cold."), ("", "It is big.")
+    kinds = [[], [bare], [bare, bare], [one], [one, one], [one, bare], [one, other, one]]
+    found = [Calibration(*scales).of(evidence).temperature for evidence in kinds]
+    assert found == [1.5, 1.5, 1.5, 2, 3, 4, 4]
+
+
+def test_what_a_file_lacks_changes_nothing(folder):
+    assert read_calibration(folder) == Calibration()
+    (folder / CALIBRATION).write_text('{"document": {"neutral": 0.5}, "documents": {}}')
+    assert read_calibration(folder) == Calibration(document=Scale(1.0, 0.5))
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("{", r"not a file of a calibration .*; fit it anew with training\.calibration, or delete"),
+        ("[2]", "expected the fields bare, sentence, document, documents; fit it anew"),
+        ('{"temperature": 2}', "field 'temperature' is unknown"),
+        ('{"sentence": 2}', "field 'sentence': expected the fields temperature, neutral"),
+        ('{"sentence": {"bias": 2}}', "field 'sentence': field 'bias' is unknown"),
+        ('{"sentence": {"neutral": true}}', "field 'neutral': expected a number"),
+        ('{"sentence": {"temperature": 0}}', r"'temperature': 0 is not from 0\.01 to 100\.0"),
+        ('{"document": {"neutral": NaN}}', "field 'neutral': nan is not from"),
+    ],
+)
+def test_bad_files_are_named(folder, content, says):
+    (folder / CALIBRATION).write_text(content)
+    with pytest.raises(ValueError, match=rf"calibration\.json: .*{says}"):
+        ClassifierVerifier.open(folder)

@@ -148,13 +148,6 @@ def test_an_empty_file_is_an_error(tmp_path, format):
         read(format, tmp_path / "nowhere")
 
 
-def test_a_csv_file_must_be_utf_8(tmp_path):
-    path = tmp_path / "x.csv"
-    path.write_bytes(b"claim,label\n\xff\xfe,SUPPORT\n")
-    with pytest.raises(AdmiralError, match=r"x\.csv:2: is not UTF-8"):
-        read("ex-fever", path)
-
-
 def test_sources_are_parsed():
     assert Source.parse("hover:a:b.jsonl") == Source("hover", Path("a:b.jsonl"), TASKS)
     named = Source.parse("gold/prove+rerank:x")

@@ -18,8 +18,13 @@ from admiral.gold import GoldClaim, Label, read_gold
 from admiral.kb import KnowledgeBase, demo_kb
 from admiral.records import Document
 from proofs.verifier.reading import LABELS
-from training.data.evidence_corpora import PassageCorpus
-from training.data.evidence_examples import joined_examples
+from training.data.evidence_corpora import (
+    PassageCorpus,
+    retrieved_examples,
+    sentence_claims,
+    sufficiency_examples,
+)
+from training.data.evidence_examples import joined_examples, selection_examples
 from training.data.examples import (
     EXAMPLE_LABELS,
     NOT_ENTAILMENT,
@@ -28,15 +33,8 @@ from training.data.examples import (
     check_weights,
     draw_examples,
     read_examples,
-    summary_by_source,
     weighted,
     write_examples,
-)
-from training.data.selection_examples import selection_examples
-from training.data.sufficiency_examples import (
-    retrieved_examples,
-    sentence_claims,
-    sufficiency_examples,
 )
 
 SENTENCES = st.lists(st.tuples(st.text(), st.text(), st.sampled_from((*EXAMPLE_LABELS, None))))
@@ -137,19 +135,6 @@ def test_whole_groups_of_each_source_are_drawn():
     assert counts == {"a": 12, "b": 10}
     assert set(Counter(e.group for e in drawn if e.source == "a").values()) == {3}
     assert draw_examples(examples, 1000, 0) == examples
-
-
-def test_sources_are_summed_up():
-    labels = {"b": ("neutral", "entailment", "neutral"), "a": ("contradiction",)}
-    examples = [
-        Example("c", (), label, source, weight=1.5)
-        for source, own in labels.items()
-        for label in own
-    ]
-    assert summary_by_source(examples) == [
-        ("a", "1 contradiction", "2"),
-        ("b", "1 entailment, 2 neutral", "4"),
-    ]
 
 
 def parts(count):

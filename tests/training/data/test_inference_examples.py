@@ -127,17 +127,6 @@ def test_the_evidence_stands_among_the_closest_sentences():
     assert "Rome is old." not in added
 
 
-def test_neutral_examples_and_other_sources_are_not_surrounded():
-    neutral = untitled(CLAIM, EVIDENCE, label="neutral")
-    other = untitled(CLAIM, EVIDENCE, source="snli")
-    assert not list(surrounded_examples([neutral, other], "fever", CORPUS, 0))
-
-
-def test_evidence_that_has_all_that_is_found_is_not_repeated():
-    whole = untitled(CLAIM, "Rome has seven hills and old trams.", "Trams are on hills.")
-    assert not list(surrounded_examples([whole], "fever", CORPUS, 0))
-
-
 def test_most_evidence_of_a_source_gets_a_title_that_the_claim_names():
     examples = [
         Example(

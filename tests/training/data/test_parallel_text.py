@@ -45,21 +45,6 @@ def test_plain_text_is_written_as_it_is_or_refused(tmp_path, pairs):
         assert written == "".join(f"{getattr(pair, side)}\n" for pair in pairs).encode()
 
 
-def test_pairs_are_streamed(tmp_path):
-    alive = []
-
-    def endless():
-        for number in range(20_000):
-            alive.append(number)
-            yield TextPair(f"claim {number}", f"[ title {number} ]")
-
-    assert write_parallel_text(tmp_path, "train", endless()) == 20_000
-    reader = read_parallel_text(tmp_path, "train")
-    assert next(reader) == TextPair("claim 0", "[ title 0 ]")
-    assert sum(1 for _ in reader) == 19_999
-    reader.close()
-
-
 def test_a_failure_in_the_middle_leaves_the_old_pair(tmp_path):
     old = [TextPair("a", "b")]
     write_parallel_text(tmp_path, "train", old)
@@ -131,16 +116,6 @@ def test_broken_escapes_are_named_by_line(tmp_path, line):
     with pytest.raises(RecordError, match=r"train.target:2: .*escape"):
         list(read_parallel_text(tmp_path, "train", escaped=True))
     assert next(read_parallel_text(tmp_path, "train")) == TextPair("a", "b")
-
-
-def test_windows_line_ends_and_a_last_line_without_end(tmp_path):
-    (tmp_path / "valid.source").write_bytes(b"a\r\n\r\nb")
-    (tmp_path / "valid.target").write_bytes(b"c\n\nd\n")
-    assert list(read_parallel_text(tmp_path, "valid")) == [
-        TextPair("a", "c"),
-        TextPair("", ""),
-        TextPair("b", "d"),
-    ]
 
 
 def test_missing_file_and_bad_split(tmp_path):

@@ -13,7 +13,7 @@ from admiral.errors import AdmiralError
 from admiral.models.checkpoint import save_checkpoint
 from tests.training.tiny import elsewhere, full_disk, prepare, write_hub_directory
 from training.loop.run_files import RunOutput, TrainingState, load_tensors, read_state, save_state
-from training.multitask.initial_checkpoint import open_initial_checkpoint
+from training.multitask.multitask_model import open_initial_checkpoint
 from training.multitask.multitask_program import train
 from training.multitask.multitask_settings import TrainConfig
 from trie.model.safe_tokenizer import TASKS
@@ -99,13 +99,6 @@ def test_a_failed_save_keeps_the_previous_state(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_temporary_files_of_a_killed_run_are_removed(tmp_path):
-    path = tmp_path / "state.safetensors"
-    (tmp_path / ".tmpAx3fUW").write_bytes(b"half")  # the name of a temporary file of safetensors
-    save_state(path, *trained(), TrainingState())
-    assert list(tmp_path.iterdir()) == [path]
-
-
 def test_a_log_is_truncated_after_a_step(tmp_path):
     output = RunOutput(tmp_path / "out")
     output.truncate_log(0)
@@ -166,3 +159,10 @@ def test_losses_are_reported_as_lines_or_in_a_progress_bar(settings, shown, monk
     assert text.count("evaluated: score") == 2
     assert "8 prove, 4 rerank, 20 retrieve samples; 1 process on cpu" in text
     assert f"finished; the checkpoint is {config.out}" in text
+
+
+def test_temporary_files_of_a_killed_run_are_removed(tmp_path):
+    path = tmp_path / "state.safetensors"
+    (tmp_path / ".tmpAx3fUW").write_bytes(b"half")  # the name of a temporary file of safetensors
+    save_state(path, *trained(), TrainingState())
+    assert list(tmp_path.iterdir()) == [path]

@@ -13,7 +13,7 @@ from tests.training.tiny import elsewhere, prepare, some_samples
 from training.data.samples import ProveSample, RerankSample, RetrieveSample
 from training.multitask import dev_evaluation
 from training.multitask.dev_evaluation import Evaluator, metrics
-from training.multitask.initial_checkpoint import open_initial_checkpoint
+from training.multitask.multitask_model import open_initial_checkpoint
 from training.multitask.multitask_program import train
 from training.multitask.multitask_settings import METRICS
 from trie.model.safe_tokenizer import TASKS

@@ -14,15 +14,15 @@ from admiral.errors import AdmiralError
 from admiral.models.checkpoint import has_output_embedding, load_seq2seq, save_checkpoint
 from admiral.requirements import minilm_directory
 from tests.training.tiny import write_hub_directory, write_t5_directory
-from tests.trie.tiny_t5 import KINDS
+from tests.trie.helpers import KINDS
 from training.data.samples import RetrieveSample
-from training.multitask.initial_checkpoint import open_initial_checkpoint
+from training.multitask.multitask_model import open_initial_checkpoint
 from training.multitask.multitask_settings import TrainConfig
-from training.multitask.sample_encoding import encode
+from training.multitask.sample_batches import encode
 from training.warm_start import mini_tokenizer, warm_start
 from trie import SafeTokenizer
-from trie.model.quiet_transformers import quiet_transformers
 from trie.model.safe_tokenizer import IDENTIFIERS, MARKERS, TASKS
+from trie.model.seq2seq import quiet_transformers
 
 
 @pytest.fixture(scope="module")

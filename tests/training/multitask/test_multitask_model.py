@@ -9,7 +9,6 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from transformers import BartConfig, BartForConditionalGeneration
 
 from admiral.cli.main import main
 from admiral.kb import build
@@ -21,16 +20,24 @@ from tests.training.tiny import (
     write_hub_directory,
     write_t5_directory,
 )
+from tests.trie.helpers import bart
 from training.loop.batch_loading import split_to_cost
-from training.multitask.initial_checkpoint import open_initial_checkpoint
-from training.multitask.multitask_model import GuidedAttention, MultiTaskModel, rerank_loss
+from training.multitask.multitask_model import (
+    GuidedAttention,
+    MultiTaskModel,
+    open_initial_checkpoint,
+    rerank_loss,
+)
 from training.multitask.multitask_program import train
 from training.multitask.multitask_settings import TrainConfig
-from training.multitask.sample_batches import Counts, RerankBatch, collate, cost
-from training.multitask.sample_encoding import (
+from training.multitask.sample_batches import (
+    Counts,
     GenerationExample,
+    RerankBatch,
     RerankingExample,
+    collate,
     copy_alignment,
+    cost,
     encode,
 )
 from trie.model.safe_tokenizer import TASKS
@@ -163,21 +170,7 @@ def test_a_trained_t5_retrieves_reranks_and_proves(tmp_path, capsys):
 
 
 def tiny():
-    torch.manual_seed(0)
-    return BartForConditionalGeneration(
-        BartConfig(
-            vocab_size=20,
-            d_model=16,
-            encoder_layers=1,
-            decoder_layers=2,
-            encoder_attention_heads=2,
-            decoder_attention_heads=2,
-            encoder_ffn_dim=16,
-            decoder_ffn_dim=16,
-            max_position_embeddings=32,
-            dropout=0.0,
-        )
-    )
+    return bart(biased=False, max_position_embeddings=32, init_std=0.02, dropout=0.0).train()
 
 
 def guided_loss(model, source, mask, labels, copies):
@@ -258,12 +251,3 @@ def test_alignment_equals_the_oracle(source, target):
     aligned = copy_alignment(source, target, SEPARATORS)
     assert len(aligned) == len(set(aligned))
     assert set(aligned) == oracle(source, target)
-
-
-def test_a_title_is_aligned_with_its_whole_mention_only():
-    # source: "new york" ... "new"; target: [ new york ]
-    assert copy_alignment([1, 2, 5, 1], [8, 1, 2, 9], SEPARATORS) == [(1, 0), (2, 1)]
-
-
-def test_a_single_word_of_a_longer_title_is_not_a_copy():
-    assert copy_alignment([1, 5, 3], [8, 1, 2, 9], SEPARATORS) == []

@@ -1,6 +1,5 @@
 """Training a tiny verifier: it learns, keeps the best state, stops, and resumes exactly."""
 
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,23 +12,27 @@ from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError
 from admiral.storage.declared_settings import settings_tables
+from proofs.verifier.classifier_verifier import pad_inputs
 from proofs.verifier.evidence_model import HEADS, read_model
 from proofs.verifier.evidence_verifier import EvidenceEncoder
 from proofs.verifier.reading import LABELS
-from proofs.verifier.sequence_classifier import pad_inputs
 from tests.proofs.verifier.tiny_classifier import write_classifier_directory
 from tests.training.tiny import (
     SHORT_RUN,
     check_named,
     elsewhere,
     lines,
-    no_space,
     same_weights,
     to_yaml,
 )
 from training.data.examples import Example, write_examples
-from training.verification.verifier_loss import calibration_error, macro_f1, measure, roc_area
-from training.verification.verifier_program import train_verifier
+from training.verification.verifier_program import (
+    calibration_error,
+    macro_f1,
+    measure,
+    roc_area,
+    train_verifier,
+)
 from training.verification.verifier_settings import VerifierConfig, load_verifier_config, weights_of
 from training.verifier import main
 
@@ -132,32 +135,6 @@ def test_a_stopped_run_resumes_exactly(settings):
     assert same_weights(whole, parts)
 
 
-def test_a_finished_run_exports_a_missing_verifier(settings, monkeypatch):
-    config = replace(elsewhere(settings, "done"), steps=2, dev="")
-    with monkeypatch.context() as patch:
-        patch.setattr("training.verification.verifier_program.write_model", no_space)
-        with pytest.raises(AdmiralError, match="done: cannot be written"):
-            train_verifier(config)
-    assert not Path(config.out).exists()
-    train_verifier(config)  # the steps were saved
-    assert [line["step"] for line in lines(config)] == [2]
-    whole = elsewhere(config, "done-at-once")
-    train_verifier(whole)
-    assert same_weights(config, whole)
-
-
-def test_a_deleted_best_verifier_is_not_replaced_by_the_last_state(settings):
-    config = replace(elsewhere(settings, "deleted"), steps=2, keep="best")
-    train_verifier(config)
-    shutil.rmtree(config.out)
-    with pytest.raises(AdmiralError, match="only the run's last state is saved"):
-        train_verifier(config)
-    assert not Path(config.out).exists()
-    train_verifier(replace(config, keep="last"))
-    assert [line["step"] for line in lines(config) if "verifier" in line] == [2]
-    assert Path(config.out).exists()
-
-
 def test_other_examples_or_settings_are_refused(settings, tmp_path):
     config = replace(elsewhere(settings, "changed"), steps=2, dev="")
     train_verifier(config)
@@ -174,18 +151,6 @@ def test_other_examples_or_settings_are_refused(settings, tmp_path):
         train_verifier(replace(config, examples=str(other)), overwrite=True)
     with pytest.raises(AdmiralError, match="its sources are cities, rivers"):
         train_verifier(replace(elsewhere(config, "new"), dev=settings.dev, best_metric="fever/auc"))
-
-
-def test_several_files_are_one_set(settings, tmp_path):
-    paths = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
-    write_examples(paths[0], some_examples()[:3])
-    write_examples(paths[1], some_examples()[3:])
-    both = ", ".join(map(str, paths))
-    config = replace(elsewhere(settings, "files"), steps=2, dev="", examples=both)
-    train_verifier(config)
-    whole = replace(elsewhere(settings, "file"), steps=2, dev="")
-    train_verifier(whole)
-    assert same_weights(config, whole)
 
 
 def test_the_command_continues_from_a_verifier(settings):
@@ -254,13 +219,6 @@ def test_f1_and_calibration():
     assert macro_f1(np.array([0, 0]), np.array([0, 2])) == pytest.approx(2 / 3)
     confidence, correct = np.array([0.8, 0.8, 1.0]), np.array([True, False, True])
     assert calibration_error(confidence, correct) == pytest.approx((1.6 - 1) / 3)
-
-
-def test_a_constant_answer_scores_low():
-    constant = np.tile([0.8, 0.1, 0.1], (6, 1))
-    values = measure([*LABELS, *LABELS], constant)
-    assert values["auc"] == 0.5
-    assert values["macro_f1"] == pytest.approx(1 / 6)
 
 
 def test_pairs_that_are_only_known_not_to_be_entailed_are_measured_with_two_classes():

@@ -8,7 +8,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 
 from admiral.requirements import minilm_directory
-from tests.trie.tiny_t5 import unigram_tokenizer
+from tests.trie.helpers import unigram_tokenizer
 from training.warm_start import mini_tokenizer
 from trie import NoIdentifierError, SafeTokenizer
 
@@ -113,21 +113,6 @@ def test_byte_level_tokens_are_lossless(value):
     assert tokens.decode(ids) == " " + kept
     covered = {i for start, end in spans for i in range(start, end)}
     assert covered >= {i for i, c in enumerate(value) if not c.isspace()}
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_lone_surrogates_are_replaced(kind):
-    tokens = _tokens(kind)
-    assert tokens.encode("a\udc80b") == tokens.encode("a\ufffdb")
-    assert tokens.encode_batch(["\ud83d"]) == [tokens.encode("\ufffd")]
-
-
-def test_words_are_encoded_as_in_mid_sentence():
-    for kind in KINDS:
-        tokens = _tokens(kind)
-        assert tokens.encode("great tit")[-1:] == tokens.encode("tit")[-1:]
-    bpe = _fast("bpe")
-    assert bpe.convert_ids_to_tokens(_tokens("bpe").encode("great")) == ["Ġgreat"]
 
 
 def test_marks_identifiers_and_tasks():

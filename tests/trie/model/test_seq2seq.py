@@ -1,37 +1,34 @@
 """Decoding step by step, compared with full forward passes."""
 
+from pathlib import Path
+
 import pytest
 import torch
-from transformers import BartConfig, BartForConditionalGeneration, BertConfig, BertLMHeadModel
+from transformers import BartForConditionalGeneration, BertConfig, BertLMHeadModel
 
-from trie.model import low_precision
+import admiral
+from tests.trie.helpers import SAME_BITS
+from tests.trie.helpers import bart as tiny_bart
+from trie import TokenTrie, TrieConstraint, beam_search
+from trie.model import packed_encoder
 from trie.model.seq2seq import Seq2Seq
 
 PAD, EOS, VOCABULARY = 1, 2, 30
 
 
 def bart(seed, **changes):
-    torch.manual_seed(seed)
     settings = {
         "vocab_size": VOCABULARY,
-        "d_model": 16,
         "encoder_layers": 2,
-        "decoder_layers": 2,
-        "encoder_attention_heads": 2,
         "decoder_attention_heads": 4,
         "encoder_ffn_dim": 24,
         "decoder_ffn_dim": 20,
         "max_position_embeddings": 16,
         "init_std": 0.4,
-        "pad_token_id": PAD,
-        "bos_token_id": 0,
-        "eos_token_id": EOS,
-        "decoder_start_token_id": EOS,
-        "forced_eos_token_id": None,
         "dropout": 0.3,
         "attention_dropout": 0.3,
     }
-    model = BartForConditionalGeneration(BartConfig(**{**settings, **changes}))
+    model = tiny_bart(seed, biased=False, **{**settings, **changes}).train()
     for name, parameter in model.named_parameters():  # initialised as zeros and ones
         if "bias" in name or "norm" in name:
             torch.nn.init.normal_(parameter, mean=float("norm.weight" in name), std=0.2)
@@ -91,31 +88,6 @@ def test_steps_equal_the_full_forward_pass(seed, changes):
         active, beams = [active[row] for row in keep], new
     with pytest.raises(ValueError, match="at most 16 tokens"):
         ours.step(encoded, cache, torch.zeros(len(active), beams, 1, dtype=torch.int64))
-
-
-@pytest.mark.parametrize("split", [(7,), (1, 6), (3, 1, 3)])
-def test_several_positions_equal_the_full_forward_pass(split):
-    model = bart(4)
-    ours = Seq2Seq(model)
-    inputs = random_inputs(2, 4)
-    tokens = torch.randint(0, VOCABULARY, (2, 3, 7), generator=torch.Generator().manual_seed(4))
-    encoded, cache = ours.encode(inputs), ours.new_cache()
-    logits = torch.cat([ours.step(encoded, cache, part) for part in tokens.split(split, 2)], dim=2)
-    assert cache.length == 7
-    for number, source in enumerate(inputs):
-        for beam in range(3):
-            expected = full_logits(model, source, tokens[number, beam].tolist())
-            torch.testing.assert_close(logits[number, beam], expected, atol=1e-4, rtol=0)
-
-
-def test_cross_attention_is_stored_once_per_input():
-    ours = Seq2Seq(bart(0))
-    inputs = random_inputs(3, 5)
-    encoded = ours.encode(inputs)
-    longest = max(map(len, inputs))
-    assert len(encoded) == 3
-    assert encoded.mask.sum(1).tolist() == [len(ids) for ids in inputs]
-    assert [t.shape for t in (*encoded.keys, *encoded.values)] == [(3, 4, longest, 4)] * 4
 
 
 def test_padding_tokens_within_an_input_are_read():
@@ -182,8 +154,63 @@ def test_unsupported_models_are_rejected():
 def test_unsupported_int8_is_rejected(monkeypatch):
     model = bart(3)
     with pytest.raises(ValueError, match="CPUs only, not on cuda:0; use bf16"):
-        low_precision.check_int8(torch.device("cuda", 0))
-    monkeypatch.setattr(low_precision, "int8_is_supported", lambda: False)
+        packed_encoder.check_int8(torch.device("cuda", 0))
+    monkeypatch.setattr(packed_encoder, "int8_is_supported", lambda: False)
     with pytest.raises(ValueError, match="VNNI; use fp32 or bf16"):
         Seq2Seq(model, dtype=torch.int8)
     assert model.get_encoder().layers[0].fc1.weight.numel() > 0
+
+
+MINI = Path(admiral.__file__).parent / "data" / "mini"
+LENGTHS = [37, 141, 64, 230]
+BEAMS, STEPS = 25, 6
+
+
+def decoded(model, inputs, tokens, parts):
+    """Return the log-probabilities after each token; tokens are read in parts."""
+    encoded, cache = model.encode(inputs), model.new_cache()
+    found = [model.step(encoded, cache, part) for part in tokens.split(list(parts), dim=2)]
+    return torch.cat(found, dim=2).log_softmax(-1)
+
+
+def mini(dtype):
+    return Seq2Seq(BartForConditionalGeneration.from_pretrained(MINI, dtype=torch.float32), dtype)
+
+
+@pytest.mark.parametrize(("dtype", "gap"), [(torch.float32, 1e-4), (torch.bfloat16, 0.5)])
+def test_steps_do_not_depend_on_the_batch(dtype, gap, set_threads):
+    """Nor on threads, the number of beams of other inputs, or tokens read together."""
+    model = mini(dtype)
+    generator = torch.Generator().manual_seed(0)
+    inputs = [torch.randint(1000, 30000, (n,), generator=generator).tolist() for n in LENGTHS]
+    tokens = torch.randint(1000, 30000, (len(inputs), BEAMS, STEPS), generator=generator)
+    set_threads(1)
+    together = decoded(model, inputs, tokens, [1] * STEPS)
+    for number, beams, parts in ((1, 25, [1, 3, 2]), (2, 25, [1] * STEPS), (1, 4, [2, 4])):
+        set_threads(number)
+        for at, ids in enumerate(inputs):
+            alone = decoded(model, [ids], tokens[at, None, :beams], parts)[0]
+            assert (alone - together[at, :beams]).abs().max() <= (0 if SAME_BITS else gap)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_hypotheses_have_equal_scores_alone_and_in_a_batch(dtype, set_threads):
+    """From the first step on, when every input has one beam."""
+    set_threads(1)
+    model = mini(dtype)
+    generator = torch.Generator().manual_seed(1)
+    inputs = [torch.randint(1000, 30000, (n,), generator=generator).tolist() for n in LENGTHS]
+    sequences = torch.randint(1000, 30000, (200, 4), generator=generator).tolist()
+    constraint = TrieConstraint(TokenTrie.build(sequences), model.eos)
+
+    def decode(batch):
+        return beam_search(model, batch, [constraint] * len(batch), beam_size=5, max_length=8)
+
+    for ids, together in zip(inputs, decode(inputs), strict=True):
+        (alone,) = decode([ids])
+        if SAME_BITS:
+            assert alone == together
+        else:
+            gap = 1e-3 if dtype is torch.float32 else 0.3
+            scores = [[one.score for one in some] for some in (alone, together)]
+            assert scores[0] == pytest.approx(scores[1], abs=gap)

@@ -5,22 +5,12 @@ import random
 
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from torch import nn
-from transformers import T5EncoderModel
 
-from tests.trie.cpu_features import SAME_BITS
-from tests.trie.tiny_t5 import EOS, KINDS, PAD, VOCABULARY, t5
+from tests.trie.helpers import EOS, KINDS, PAD, VOCABULARY, t5
 from trie import ConstraintLogitsProcessor, SequenceScorer, TokenTrie, TrieConstraint, beam_search
-from trie.model import packed_encoder
-from trie.model.low_precision import int8_is_supported
+from trie.model.packed_encoder import int8_is_supported
 from trie.model.seq2seq import Seq2Seq
-from trie.model.t5 import input_bias, position_bias
-
-INPUTS = st.lists(
-    st.lists(st.integers(0, VOCABULARY - 1), min_size=1, max_size=24), min_size=1, max_size=7
-)
 
 
 def random_inputs(count, seed):
@@ -58,16 +48,6 @@ def test_states_of_the_encoder_equal_the_models_own(kind):
                 input_ids=torch.tensor([ids]), attention_mask=torch.ones(1, len(ids))
             ).last_hidden_state[0]
         torch.testing.assert_close(found[inside], expected, atol=1e-4, rtol=1e-4)
-
-
-@given(INPUTS)
-def test_states_do_not_depend_on_the_batch(inputs):
-    model = Seq2Seq(t5(3))
-    together, _ = model.run_encoder(inputs)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(packed_encoder, "_MAX_TOKENS", 20)
-        in_parts, _ = model.run_encoder(inputs)
-    torch.testing.assert_close(in_parts, together, atol=1e-4, rtol=1e-4)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -113,27 +93,6 @@ def test_scores_of_sequences_equal_full_forward_passes(kind):
             assert score == pytest.approx(expected, abs=1e-3)
 
 
-@settings(max_examples=15)
-@given(st.integers(0, 1000), st.sampled_from(sorted(KINDS)))
-def test_beam_search_finds_the_best_of_all_sequences(seed, kind):
-    """With as many beams as sequences, against the scores of every sequence."""
-    rng = random.Random(seed)
-    model = t5(seed, kind)
-    inputs = random_inputs(2, seed)
-    listed = titles(rng, 9)
-    constraint = TrieConstraint(TokenTrie.build(sorted(listed)), EOS)
-    found = beam_search(Seq2Seq(model), inputs, [constraint] * 2, beam_size=9, max_length=8)
-    for source, hypotheses in zip(inputs, found, strict=True):
-        expected = {}
-        for sequence in [(*title, EOS) for title in listed]:
-            logs = full_logits(model, source, [PAD, *sequence[:-1]]).log_softmax(-1)
-            expected[sequence] = logs[range(len(sequence)), sequence].sum().item()
-        assert {h.tokens for h in hypotheses} == set(expected)
-        for hypothesis in hypotheses:
-            assert hypothesis.score == pytest.approx(expected[hypothesis.tokens], abs=1e-3)
-        assert [h.score for h in hypotheses] == sorted((h.score for h in hypotheses), reverse=True)
-
-
 @pytest.mark.parametrize("kind", ["t5", "t5 v1.1", "mt5"])
 @pytest.mark.parametrize("seed", range(3))
 def test_beam_search_equals_transformers_generate(kind, seed):
@@ -160,20 +119,6 @@ def test_beam_search_equals_transformers_generate(kind, seed):
     assert [h.tokens for h in found] == expected
     scores = outputs.sequences_scores.tolist()
     assert [h.score for h in found] == pytest.approx(scores, abs=1e-3)
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-@pytest.mark.parametrize("kind", ["t5", "t5 v1.1", "umt5"])
-def test_hypotheses_have_equal_scores_alone_and_in_a_batch(kind, dtype):
-    model, rng = Seq2Seq(t5(5, kind), dtype), random.Random(5)
-    inputs = random_inputs(5, 5)
-    constraint = TrieConstraint(TokenTrie.build(sorted(titles(rng, 30))), EOS)
-    together = beam_search(model, inputs, [constraint] * 5, beam_size=4, max_length=8)
-    for source, expected in zip(inputs, together, strict=True):
-        (alone,) = beam_search(model, [source], [constraint], beam_size=4, max_length=8)
-        gap = 1e-3 if dtype is torch.float32 or SAME_BITS else 0.5
-        scores = [[h.score for h in some] for some in (alone, expected)]
-        assert scores[0] == pytest.approx(scores[1], abs=gap)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -213,19 +158,3 @@ def test_int8_of_longt5_is_rejected():
     with pytest.raises(ValueError, match="int8 is not supported for LongT5; use fp32 or bf16"):
         Seq2Seq(model, torch.int8)
     assert all(m.weight.numel() for m in model.modules() if isinstance(m, nn.Linear))
-
-
-def test_a_model_without_a_decoder_is_rejected():
-    with pytest.raises(ValueError, match="T5EncoderModel is not one of"):
-        Seq2Seq(T5EncoderModel(t5(0).config))
-
-
-def test_the_bias_of_an_input_is_that_of_its_distances():
-    torch.manual_seed(0)
-    embedding = nn.Embedding(8, 3)
-    for length in (1, 2, 7, 40):
-        positions = torch.arange(length)
-        distances = positions - positions[:, None]
-        expected = position_bias(embedding, distances, 20, bidirectional=True)
-        assert expected.shape == (3, length, length)
-        assert torch.equal(input_bias(embedding, length, 20), expected)

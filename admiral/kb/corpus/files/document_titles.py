@@ -57,14 +57,9 @@ def choose_title(titles: Sequence[str], name: str) -> str:
 def title_of_part(titles: Sequence[str], name: str, title: str) -> str:
     """Return the title of a sheet or an attachment.
 
-    Parameters
-    ----------
-    titles
-        Its possible titles, best first.
-    name
-        Its name within its file.
-    title
-        Title of the file, which stands before a name that tells nothing by itself.
+    - `titles`: its possible titles, best first.
+    - `name`: its name within its file.
+    - `title`: title of the file, which stands before a name that tells nothing by itself.
     """
     found = _telling_title(titles)
     return found if found and not _NAME_OF_SHEET.fullmatch(found) else f"{title}: {name}"
@@ -106,18 +101,11 @@ def distinct_titles(
 
     The titles depend on the documents only, not on their order.
 
-    Parameters
-    ----------
-    documents
-        The title and the source of each document; sources are different.
-    other
-        Returns the source of another document that has a title already ("" if it has none), or None
-        if the title is free.
+    Raises AdmiralError if another document has a path as its title.
 
-    Raises
-    ------
-    AdmiralError
-        If another document has a path as its title.
+    - `documents`: the title and the source of each document; sources are different.
+    - `other`: returns the source of another document that has a title already ("" if it has none),
+      or None if the title is free.
     """
     levels = [_OWN] * len(documents)
     titles = [title for title, _ in documents]
@@ -161,7 +149,6 @@ def _longer_title(title: str, source: str, level: int) -> str:
 
 
 def _with_differences(title: str, sources: Sequence[str]) -> list[str]:
-    """Return one title with what differs in each source; equal if nothing short does."""
     paths = [tuple(filter(None, re.split(r"[/\\]", source))) for source in sources]
     folders = _shortest_differences([path[:-1] for path in paths])
     names = [path[-1] if path else "" for path in paths]
@@ -207,7 +194,6 @@ def _shortest_beginning(
 
 
 def _shared(paths: Iterable[tuple[str, ...]]) -> int:
-    """Return how many first parts all paths share."""
     lowest, highest = min(paths), max(paths)
     for position, (one, other) in enumerate(zip(lowest, highest, strict=False)):
         if one != other:
@@ -216,7 +202,6 @@ def _shared(paths: Iterable[tuple[str, ...]]) -> int:
 
 
 def _printable(text: str) -> str:
-    """Return a text as titles are stored; different texts stay different."""
     escaped = "".join(
         char if char.isprintable() and char != "\\" else ascii(char)[1:-1] for char in text
     )

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 from xml.etree import ElementTree
 from zipfile import ZipFile
 
-from admiral.io.text_encodings import decode_page
+from admiral.io.text_cleaning import decode_page
 from admiral.kb.corpus.files.extraction import TOO_LONG, TextBuilder, UnreadableFileError
 from admiral.kb.corpus.files.html_files import add_html
 from admiral.kb.corpus.files.office_packages import open_archive
@@ -56,7 +56,6 @@ def _package_path(archive: ZipFile, names: list[str]) -> str:
 
 
 def _chapters(package: ElementTree.Element) -> Iterator[str]:
-    """Yield the addresses of the chapters in the order of the spine, or else of the manifest."""
     items = {node.get("id"): node for node in _elements(package, "item")}
     spine = [items[r] for n in _elements(package, "itemref") if (r := n.get("idref")) in items]
     for item in spine or items.values():
@@ -84,7 +83,6 @@ class _Members:
         self._similar = {_similar(name): name for name in reversed(names)}
 
     def find(self, href: str) -> str | None:
-        """Return the name of the file at an address relative to the package, or None."""
         for address in (href.partition("#")[0], href):
             for path in (unquote(address), address):
                 name = posixpath.normpath(posixpath.join(self._folder, path)).lstrip("/")
@@ -100,7 +98,6 @@ def _similar(name: str) -> str:
 
 
 def _is_protected(archive: ZipFile) -> bool:
-    """Return whether more than fonts are encrypted."""
     references = _elements(_xml(archive, _ENCRYPTION), "CipherReference")
     return any(node.get("URI", "").endswith(("html", "htm")) for node in references)
 

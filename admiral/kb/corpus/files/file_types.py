@@ -20,26 +20,16 @@ _MIB = 2**20
 
 
 class FileType(NamedTuple):
-    """A format.
+    """A format."""
 
-    Attributes
-    ----------
-    name
-        For messages.
-    module, function
-        The reader in this package. Its module is imported when the first such file is read, since
-        most need a parser that other corpora do not.
-    largest
-        Size of the largest file that is read, in bytes after decompression.
-    part
-        What the outermost heading of a section is in such files, such as ``page``, and begins
-        with; empty if it is a heading of the text.
-    """
-
-    name: str
+    name: str  # for messages
+    # module, function: The reader in this package. Its module is imported when the first such file
+    # is read, since most need a parser that other corpora do not.
     module: str
     function: str
-    largest: int
+    largest: int  # size of the largest file that is read, in bytes after decompression
+    # What the outermost heading of a section is in such files, such as ``page``, and begins with;
+    # empty if it is a heading of the text.
     part: str = ""
 
     def read(self, data: bytes, text: TextBuilder) -> None:
@@ -51,7 +41,9 @@ class FileType(NamedTuple):
 
 _TEXT = FileType("plain text", "plain_text_files", "read_plain_text", 64 * _MIB)
 _MANUAL = FileType("manual page", "manual_pages", "read_manual_page", 16 * _MIB)
-_METADATA = FileType("package metadata", "package_metadata", "read_package_metadata", 8 * _MIB)
+_METADATA = FileType(
+    "package metadata", "restructuredtext_files", "read_package_metadata", 8 * _MIB
+)
 _MARKDOWN = FileType("Markdown", "markdown_files", "read_markdown", 16 * _MIB)
 _REST = FileType("reStructuredText", "restructuredtext_files", "read_restructuredtext", 4 * _MIB)
 _HTML = FileType("HTML", "html_files", "read_html", 32 * _MIB)

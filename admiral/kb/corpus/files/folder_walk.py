@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
 from admiral.errors import AdmiralError
-from admiral.io.remote import Place, RemotePath
+from admiral.io.streams import Place, RemotePath
 from admiral.kb.corpus.files.file_types import file_type, uncompressed_name
 
 if TYPE_CHECKING:
@@ -27,35 +27,20 @@ SPECIAL = "no regular file"
 
 
 class FilePatterns(NamedTuple):
-    """Patterns as in ``.gitignore`` for paths below a folder.
+    """Patterns as in ``.gitignore`` for paths below a folder."""
 
-    Attributes
-    ----------
-    include
-        If there are any, only files that match one of them are read.
-    exclude
-        Files and folders that are not read.
-    """
-
-    include: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
+    include: tuple[str, ...] = ()  # if there are any, only files that match one of them are read
+    exclude: tuple[str, ...] = ()  # files and folders that are not read
 
 
 ALL_FILES = FilePatterns()
 
 
 class ChosenFiles(NamedTuple):
-    """Result of a walk.
+    """Result of a walk."""
 
-    Attributes
-    ----------
-    files
-        The files to read, sorted by path.
-    others
-        The files, and the folders that cannot be listed, that are not read, each with the reason.
-    """
-
-    files: Sequence[Place]
+    files: Sequence[Place]  # the files to read, sorted by path
+    # The files, and the folders that cannot be listed, that are not read, each with the reason.
     others: Sequence[tuple[Place, str]] = ()
 
     @property
@@ -76,10 +61,7 @@ def choose_files(path: Place, patterns: FilePatterns) -> ChosenFiles:
     Hidden files and `JUNK` are left out without counting. A file with several paths is read once,
     by a path without symbolic links if it has one, so links in circles do no harm.
 
-    Raises
-    ------
-    AdmiralError
-        If the folder has no file to read, or a pattern is not valid.
+    Raises AdmiralError if the folder has no file to read, or a pattern is not valid.
     """
     if path.is_file():
         return ChosenFiles([path])
@@ -170,8 +152,6 @@ def _local_files(
     seen: set[tuple[int, int]],
     above: tuple[str, ...] = (),
 ) -> Iterator[tuple[tuple[str, ...], Path]]:
-    """Yield regular files; symbolic links are appended to `links` instead."""
-
     def count_error(error: OSError) -> None:
         others.append((Path(error.filename or folder), BROKEN))
 

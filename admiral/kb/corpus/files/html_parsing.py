@@ -1,19 +1,24 @@
-"""Parse HTML and XHTML into one kind of tree, and tell what a reader of the page sees of it.
+"""Parse HTML and XHTML into one kind of tree: what a reader of the page sees, and its tables.
 
-Not seen are scripts, hidden or deleted text, and marks of notes.
+Not seen are scripts, hidden or deleted text, and marks of notes. Rows of tables become sentences
+with the heads of their columns.
 """
 
 from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from admiral.kb.corpus.files.extraction import UnreadableFileError
-from admiral.kb.corpus.files.raised_text import is_note_mark
+from admiral.kb.corpus.files.extraction import (
+    UnreadableFileError,
+    has_content,
+    is_note_mark,
+    one_line,
+)
 from proofs.logic.words import word_list
 
 if TYPE_CHECKING:
@@ -50,10 +55,7 @@ def parse_html(source: str, *, is_xml: bool = False) -> LexborHTMLParser:
     XHTML is parsed as XML, where ``<title/>`` is a whole element, or else as HTML. `is_xml` says so
     even if the page does not, as in EPUB books.
 
-    Raises
-    ------
-    UnreadableFileError
-        If elements are nested too deeply.
+    Raises UnreadableFileError if elements are nested too deeply.
     """
     head = source[:_XHTML_CHARACTERS]
     is_xml = is_xml or bool(_XHTML.match(_COMMENT.sub("", head)))
@@ -77,13 +79,9 @@ def walk(
 ) -> None:
     """Visit the nodes below a root in order, without recursion, for pages nested deeply.
 
-    Parameters
-    ----------
-    enter
-        Called before what is in a node, with the node. It returns False to pass over that, and
-        otherwise what to give to `leave`, or True if that is not needed.
-    leave
-        Called after what is in a node, with the node and what `enter` returned.
+    - `enter`: called before what is in a node, with the node. It returns False to pass over that,
+      and otherwise what to give to `leave`, or True if that is not needed.
+    - `leave`: called after what is in a node, with the node and what `enter` returned.
     """
     node = root.child
     entered: list[bool | str] = []
@@ -110,7 +108,6 @@ def walk(
 
 
 def _xhtml_as_html(source: str) -> str:
-    """Return well-formed XHTML as HTML; of other pages, the elements that end themselves."""
     from lxml import etree
 
     source = _DECLARATION.sub("", source, count=1)
@@ -135,7 +132,6 @@ def _xhtml_as_html(source: str) -> str:
 
 
 def _with_shadow_roots(source: str) -> str:
-    """Return a page with elements ``shadow-root`` for the templates that browsers show."""
     shown: list[bool] = []
 
     def renamed(match: re.Match[str]) -> str:
@@ -265,3 +261,165 @@ def _is_mark(node: LexborNode, tag: str, attributes: Attributes) -> bool:
     if parent is not None and parent.tag == "a":
         return "#" in (parent.attributes.get("href") or "")
     return node.css_first("a[href*='#']") is not None
+
+
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborNode
+
+MOST_COLUMNS = 1000  # as in the HTML standard
+_MOST_ROWS = 65_534
+_ROWS_LOOKED_AT = 50
+_BLOCKS_OF_LAYOUTS = "table, h1, h2, h3, h4, h5, h6, article, section, form, hr, p ~ p"
+
+
+class _Cell(NamedTuple):
+    text: str
+    is_head: bool
+    column: int
+    width: int
+
+
+class TableRows:
+    """The rows of one table, with cells that span rows and columns."""
+
+    def __init__(self) -> None:
+        self._row: list[tuple[str, bool, int, int]] = []
+        self._hanging: list[tuple[_Cell, int]] = []  # cells that reach into the next rows
+        self._head_rows: list[list[_Cell]] = []
+        self._heads: list[str] = []
+        self._has_data = False
+
+    def cell(self, text: str, *, is_head: bool, columns: str | None, rows: str | None) -> None:
+        """Add a cell to the row, with its attributes ``colspan`` and ``rowspan``."""
+        width = min(_span(columns), MOST_COLUMNS)
+        height = _MOST_ROWS if rows == "0" else min(_span(rows), _MOST_ROWS)
+        self._row.append((one_line(text), is_head, width, height))
+
+    def end_row(self, *, in_head: bool) -> str:
+        """Return the sentence of the row, which is empty for heads of columns."""
+        if not self._row and not self._hanging:
+            return ""
+        has_own = bool(self._row)
+        cells = self._placed()
+        if not has_own:
+            return ""
+        if not in_head and not all(cell.is_head for cell in cells):
+            self._has_data = True
+            return self._sentence(cells)
+        if len(cells) == 1 and cells[0].width > 1:
+            return cells[0].text  # a title over several columns
+        if self._has_data:
+            self._head_rows, self._has_data = [], False
+        self._head_rows.append(cells)
+        self._heads = _heads(self._head_rows)
+        return ""
+
+    def end_group(self) -> None:
+        """End a group of rows, beyond which no cell reaches."""
+        self._hanging = []
+
+    def end(self) -> Iterator[str]:
+        """Yield what stands in heads without rows below them."""
+        if not self._has_data:
+            for cells in self._head_rows:
+                yield "; ".join(cell.text for cell in cells if has_content(cell.text))
+
+    def _placed(self) -> list[_Cell]:
+        cells: list[_Cell] = []
+        taken = sorted(self._hanging, key=lambda pair: pair[0].column)
+        self._hanging = []
+        column = 0
+        row, self._row = self._row, []
+        own = iter(row)
+        while True:
+            if taken and taken[0][0].column <= column:
+                cell, height = taken.pop(0)
+                column = max(column, cell.column + cell.width)
+            elif (given := next(own, None)) is not None:
+                text, is_head, width, height = given
+                if taken:  # cells do not overlap
+                    width = max(1, min(width, taken[0][0].column - column))
+                cell = _Cell(text, is_head, column, width)
+                column += width
+            elif taken:
+                cell, height = taken.pop(0)
+                column = cell.column + cell.width
+            else:
+                return cells
+            cells.append(cell)
+            if height > 1:
+                self._hanging.append((cell, height - 1))
+
+    def _sentence(self, cells: Sequence[_Cell]) -> str:
+        if not self._heads:
+            return "; ".join(_facts(cells))
+        values = []
+        for cell in cells:
+            name = self._name(cell)
+            values.append(f"{name}: {cell.text}" if name and cell.text else cell.text)
+        return "; ".join(filter(has_content, values))  # "Open: –" says something
+
+    def _name(self, cell: _Cell) -> str:
+        if cell.column == 0 and cell.width > 1 and cell.width >= len(self._heads):
+            return ""  # a remark on all columns
+        names = self._heads[cell.column : cell.column + cell.width]
+        return ", ".join(dict.fromkeys(filter(None, names)))
+
+
+def is_layout(table: LexborNode, role: str | None) -> bool:
+    """Return whether a table only places parts of a page: it has no heads, but other blocks."""
+    if role in ("presentation", "none"):
+        return True
+    if _has_heads(table):
+        return False
+    # Not from the table itself, which would be found.
+    return any(part.css_first(_BLOCKS_OF_LAYOUTS) is not None for part in table.iter())
+
+
+def _has_heads(table: LexborNode) -> bool:
+    seen = 0
+    for part in table.iter():
+        if part.tag in ("thead", "caption"):
+            return True
+        for row in (part,) if part.tag == "tr" else part.iter():
+            if any(cell.tag == "th" for cell in row.iter()):
+                return True
+            seen += 1
+            if seen == _ROWS_LOOKED_AT:
+                return False
+    return False
+
+
+def _facts(cells: Sequence[_Cell]) -> Iterator[str]:
+    name = ""
+    for cell in cells:
+        if not has_content(cell.text):
+            continue
+        if cell.is_head:
+            if name:
+                yield name
+            name = cell.text.rstrip(" :")
+            continue
+        yield f"{name}: {cell.text}" if name else cell.text
+        name = ""
+    if name:
+        yield name
+
+
+def _heads(rows: Sequence[Sequence[_Cell]]) -> list[str]:
+    width = min(max(cell.column + cell.width for row in rows for cell in row), MOST_COLUMNS)
+    names: list[list[str]] = [[] for _ in range(width)]
+    for row in rows:
+        for cell in row:
+            text = cell.text.rstrip(" :")
+            for name in names[cell.column : cell.column + cell.width]:
+                if text and text not in name:
+                    name.append(text)
+    return [" ".join(name) for name in names]
+
+
+def _span(value: str | None) -> int:
+    if not value:
+        return 1
+    value = value.strip()
+    return max(int(value[:6]), 1) if value[:6].isascii() and value[:6].isdecimal() else 1

@@ -13,7 +13,7 @@ from email.message import EmailMessage, Message
 from email.policy import default as policy
 
 from admiral.errors import AdmiralError
-from admiral.io.text_encodings import decode_page
+from admiral.io.text_cleaning import decode_page
 from admiral.kb.corpus.files.extraction import (
     TOO_LONG,
     TextBuilder,
@@ -72,7 +72,6 @@ class _Mail:
             self._add_attachment(part)
 
     def _shown(self, part: Message) -> Iterator[Message]:
-        """Yield the parts that a program shows as the text of a mail, and note the attachments."""
         kind = part.get_content_type()
         if kind in _ENCRYPTED:
             raise UnreadableFileError("encrypted")
@@ -160,7 +159,6 @@ def _add_text(part: Message, text: TextBuilder) -> None:
 
 
 def _without_quotation_marks(source: str) -> Iterator[str]:
-    """Yield the lines of a mail; where a quotation begins or ends, so does a paragraph."""
     depth = 0
     for line in source.splitlines():
         marks = _QUOTED.match(line)

@@ -209,7 +209,6 @@ class _Page:
             self._paragraph.append(words)
 
     def _flush(self, *, keep_term: bool = False) -> None:
-        """Add the paragraph, with its term, and what the section NAME says of the page."""
         words, self._paragraph = " ".join(self._paragraph), []
         self._expects_term = False
         if self._heading.lower() == "name" and self._section and not self._has_name and words:
@@ -229,7 +228,6 @@ class _Page:
 
 
 def _joined_lines(lines: list[str]) -> Iterator[str]:
-    """Yield lines without comments, joining those that end in a backslash."""
     current = ""
     for line in lines:
         if re.match(r"[.']\s*\\[\"#]", line):
@@ -249,7 +247,6 @@ def _spelling(name: str) -> str:
 
 
 def _mdoc_words(line: str, page: str) -> str:
-    """Return the text of a line of mdoc(7), whose words may be macros."""
     words: list[str] = []
     closings: list[str] = []
     prefix, glue = "", False

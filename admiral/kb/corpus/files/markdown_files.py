@@ -21,10 +21,9 @@ import yaml
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from admiral.io.text_encodings import decode_text
-from admiral.kb.corpus.files.extraction import TextBuilder
+from admiral.io.text_cleaning import decode_text
+from admiral.kb.corpus.files.extraction import LOWERED, LOWERED_END, RAISED, RAISED_END, TextBuilder
 from admiral.kb.corpus.files.html_files import add_fragment
-from admiral.kb.corpus.files.raised_text import LOWERED, LOWERED_END, RAISED, RAISED_END
 from proofs.logic.words import word_list
 
 _FENCED = re.compile(
@@ -52,7 +51,6 @@ def split_front_matter(source: str) -> tuple[str, str]:
 
 
 def _title(matter: str, *, is_yaml: bool) -> str:
-    """Return the field ``title`` as it is written: 1984 is a title too."""
     try:
         # The base loader makes strings of all values, and no other objects.
         values = yaml.load(matter, yaml.BaseLoader) if is_yaml else tomllib.loads(matter)
@@ -206,14 +204,12 @@ def _nothing(*_: Any) -> str:
 
 
 def _formula(_: Any, tokens: Sequence[Token], index: int, *__: Any) -> str:
-    """Return a formula with its signs, since they may stand for dollars."""
     token = tokens[index]
     text = html.escape(token.content, quote=False)
     return f"<p>{text}</p>" if token.type.startswith("math_block") else f"${text}$"
 
 
 def _rewrite(children: list[Token], before: Sequence[Token]) -> None:
-    """Rewrite the text of a line as what its reader sees."""
     kinds = [token.type for token in before]
     first, last = children[0], children[-1]
     if first.type == "text":
@@ -244,13 +240,10 @@ def _without_attributes(heading: str) -> str:
 
 
 def _ended(source: str) -> set[str]:
-    """Return the names of the elements that end in a piece of HTML."""
     return {name.lower() for slash, name in _TAG.findall(source) if slash}
 
 
 def _with_text_tags(source: str, ended: set[str]) -> str:
-    """Return HTML in which tags that would swallow the rest of the page are text."""
-
     def written(match: re.Match[str]) -> str:
         name = match[2].lower()
         if not match[1] and name in _SWALLOWING and name not in ended:

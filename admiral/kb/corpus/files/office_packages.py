@@ -17,8 +17,7 @@ from typing import Any, NamedTuple
 
 from lxml import etree
 
-from admiral.kb.corpus.files.extraction import TOO_LONG, UnreadableFileError
-from admiral.kb.corpus.files.raised_text import Position
+from admiral.kb.corpus.files.extraction import TOO_LONG, Position, UnreadableFileError
 
 LONGEST_MEMBER = 64 * 2**20  # bytes
 LONGEST_ARCHIVE = 512 * 2**20
@@ -32,12 +31,8 @@ def open_archive(data: bytes, is_read: tuple[str, ...]) -> zipfile.ZipFile:
 
     `LONGEST_MEMBER` applies to members whose suffixes are in `is_read`, which are read as text.
 
-    Raises
-    ------
-    UnreadableFileError
-        If the archive would become too large, or is encrypted.
-    zipfile.BadZipFile
-        If it is damaged.
+    Raises UnreadableFileError if the archive would become too large, or is encrypted. Raises
+    zipfile.BadZipFile if it is damaged.
     """
     if data.startswith(_OLD_OFFICE):
         is_encrypted = "EncryptedPackage".encode("utf-16-le") in data
@@ -74,41 +69,22 @@ def raised_or_lowered(properties: Element | None) -> Position | None:
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """The properties of a style, including those it inherits.
+    """The properties of a style, including those it inherits."""
 
-    Attributes
-    ----------
-    name
-        As Word shows it, in English.
-    level
-        Level of a heading, from 1; 0 for other text.
-    is_item
-        Whether paragraphs are items of a list.
-    is_hidden
-        Whether text is hidden; None if the style does not say.
-    position
-        Of the text; None if the style does not say.
-    """
-
-    name: str = ""
-    level: int = 0
-    is_item: bool = False
-    is_hidden: bool | None = None
-    position: Position | None = None
+    name: str = ""  # as Word shows it, in English
+    level: int = 0  # level of a heading, from 1; 0 for other text
+    is_item: bool = False  # whether paragraphs are items of a list
+    is_hidden: bool | None = None  # whether text is hidden; None if the style does not say
+    position: Position | None = None  # of the text; None if the style does not say
 
 
 @dataclass(slots=True)
 class WordPackage:
-    """The parts of a document that are read.
-
-    Attributes
-    ----------
-    notes
-        The paragraphs of notes, by the name of the mark in the text and their ids.
-    """
+    """The parts of a document that are read."""
 
     body: Element
     title: str = ""
+    # The paragraphs of notes, by the name of the mark in the text and their ids.
     notes: dict[tuple[str, str], Element] = field(default_factory=dict)
     _styles: dict[str, Element] = field(default_factory=dict)
     _known: dict[str, Style] = field(default_factory=dict)

@@ -9,7 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from zipfile import ZipFile
 
-from admiral.kb.corpus.files.extraction import TextBuilder, UnreadableFileError, one_line
+from admiral.kb.corpus.files.delimited_files import (
+    MOST_COLUMNS,
+    GridCell,
+    Span,
+    add_grid,
+    visible_cells,
+)
+from admiral.kb.corpus.files.extraction import (
+    Position,
+    TextBuilder,
+    UnreadableFileError,
+    joined_text,
+    one_line,
+)
 from admiral.kb.corpus.files.office_packages import (
     Element,
     attribute,
@@ -18,14 +31,6 @@ from admiral.kb.corpus.files.office_packages import (
     local_name,
     open_archive,
     parsed,
-)
-from admiral.kb.corpus.files.raised_text import Position, joined_text
-from admiral.kb.corpus.files.table_grids import (
-    MOST_COLUMNS,
-    GridCell,
-    Span,
-    add_grid,
-    visible_cells,
 )
 from proofs.logic.words import word_list
 
@@ -69,7 +74,6 @@ def read_ods(data: bytes, text: TextBuilder) -> None:
 
 
 def _open(archive: ZipFile, kind: str, text: TextBuilder) -> tuple[Element, _Styles]:
-    """Return the body of a document of a kind, and the styles; propose its title."""
     manifest = parsed(archive, _MANIFEST, ())
     if any(local_name(each) == "encryption-data" for part in manifest for each in part):
         raise UnreadableFileError("encrypted")
@@ -96,7 +100,6 @@ class _Styles:
         self._known: dict[tuple[str, str, str], str] = {}
 
     def value(self, family: str, name: str | None, wanted: str) -> str:
-        """Return a property of a style or of those that it is based on; "" if none names it."""
         if not name:
             return ""
         key = family, name, wanted
@@ -105,7 +108,6 @@ class _Styles:
         return self._known[key]
 
     def is_title(self, name: str | None) -> bool:
-        """Return whether a paragraph is the title of the document."""
         for _ in range(_MOST_STYLES):
             if not name or name == "Title":
                 break
@@ -130,7 +132,6 @@ class _Reader:
         self._later: list[Element] = []  # notes and frames of the latest paragraph
 
     def blocks(self, parent: Element, *, in_list: bool = False) -> None:
-        """Add the paragraphs, lists and tables below an element."""
         for element in parent:
             name = local_name(element)
             if name in ("p", "h"):
@@ -151,7 +152,6 @@ class _Reader:
                     self.blocks(each)
 
     def rows(self, table: Element) -> Iterator[list[GridCell]]:
-        """Yield the visible rows of a table."""
         hidden: list[int] = []
         column = 0
         for each in _within(table, "table-column"):
@@ -168,7 +168,6 @@ class _Reader:
                 yield cells
 
     def _spans(self, row: Element, hanging: dict[int, tuple[int, Span]]) -> Iterator[Span]:
-        """Yield the cells of a row with text; `hanging` has those that reach down, by column."""
         column = 1
         covered = 0  # columns of the latest cell that have cells of their own in the file
         for cell in row:
@@ -205,7 +204,6 @@ class _Reader:
                 covered = width - 1
 
     def _lines(self, parent: Element) -> Iterator[str]:
-        """Yield the paragraphs of a cell, and the rows of tables in it."""
         for element in parent:
             name = local_name(element)
             if name in ("p", "h"):
@@ -235,7 +233,6 @@ class _Reader:
     def _pieces(
         self, parent: Element, hidden: bool = False, position: Position = ""
     ) -> Iterator[tuple[str, Position]]:
-        """Yield the text that is shown within an element, with its position."""
         if parent.text and not hidden:
             yield parent.text, position
         for element in parent:
@@ -260,7 +257,6 @@ class _Reader:
 
 
 def _position(value: str) -> Position:
-    """Return where text stands by its distance from the line: ``super``, ``sub`` or a share."""
     first = value.split(" ")[0]
     if first.startswith(("sub", "-")):
         return "lowered"
@@ -268,12 +264,10 @@ def _position(value: str) -> Position:
 
 
 def _is_hidden(element: Element) -> bool:
-    """Return whether a section or a field is hidden, or is now by its condition."""
     return attribute(element, "is-hidden") == "true" or attribute(element, "display") == "none"
 
 
 def _within(table: Element, wanted: str) -> Iterator[Element]:
-    """Yield the rows or columns of a table, also those in groups."""
     for element in table:
         name = local_name(element)
         if name == wanted:

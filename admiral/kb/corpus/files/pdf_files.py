@@ -17,11 +17,12 @@ from typing import Any, NamedTuple
 
 from admiral.kb.corpus.files.extraction import (
     TOO_LONG,
+    Position,
     TextBuilder,
     UnreadableFileError,
     has_content,
+    joined_text,
 )
-from admiral.kb.corpus.files.raised_text import Position, joined_text
 
 _CUT = re.compile(r"([^\W\d_]+)[-‐]$")
 _FIRST_PART = re.compile(r"[^\W\d_]+")
@@ -117,7 +118,6 @@ def page_lines(page: Any) -> list[Line]:
 
 
 def _split(pieces: Iterable[_Piece]) -> Iterator[list[_Piece]]:
-    """Yield the pieces of each line; raised characters stay with their line."""
     line: list[_Piece] = []
     for piece in pieces:
         first, *others = piece.text.split("\n")
@@ -142,7 +142,6 @@ def _split(pieces: Iterable[_Piece]) -> Iterator[list[_Piece]]:
 
 
 def _is_moved(line: list[_Piece], piece: _Piece) -> bool:
-    """Return whether a piece after a line end is a raised one, or follows one, in the same line."""
     shown = [each for each in line if each.text.strip()]
     if not shown:
         return False
@@ -170,7 +169,6 @@ def _line(pieces: list[_Piece]) -> Line:
 
 
 def _position(piece: _Piece, size: float, base: float, before: str) -> Position:
-    """Return where a piece stands; pypdf does not tell of a base line that ``Ts`` moves."""
     if not piece.text.strip() or piece.size >= _SMALLER * size:
         return ""
     moved = piece.height - base
@@ -231,7 +229,6 @@ def _page_numbers(pages: Sequence[list[Line]]) -> list[tuple[int, int]]:
 
 
 def _running_heads(pages: Sequence[list[Line]]) -> set[str]:
-    """Return the first and last lines that many pages share, or share but for the page number."""
     ends = [{line.text for line in (*page[:1], *page[-1:])} for page in pages]
     same = Counter(text for texts in ends for text in texts)
     heads = {text for text, count in same.items() if _is_common(count, len(pages))}
@@ -254,7 +251,6 @@ def _is_common(count: int, pages: int) -> bool:
 
 
 def _count_pages(lines: Sequence[tuple[int, str]]) -> bool:
-    """Return whether all numbers that vary between lines grow with the pages, and are no years."""
     columns = zip(*(map(int, re.findall(r"\d+", text)) for _, text in lines), strict=True)
     varying = [numbers for numbers in columns if len(set(numbers)) > 1]
     return all(
@@ -345,7 +341,6 @@ class _Paragraph(NamedTuple):
 
 
 def _body_size(pages: Sequence[Sequence[Line]]) -> float:
-    """Return the size of most characters."""
     sizes: Counter[float] = Counter()
     for lines in pages:
         for line in lines:
@@ -414,7 +409,6 @@ def _ends_block(line: Line, longest: int) -> bool:
 
 
 def _starts_section(line: Line, longest: int) -> bool:
-    """Return whether a line is a numbered heading in the font of the text."""
     return (
         bool(_SECTION.match(line.text))
         and len(line.text) < _SHORT_LINE * longest
@@ -423,7 +417,6 @@ def _starts_section(line: Line, longest: int) -> bool:
 
 
 def _goes_on(before: Line, line: Line, longest: int) -> bool:
-    """Return whether a sentence continues on the next page."""
     if ENDS_SENTENCE.search(before.text) or before.size != line.size:
         return False
     return line.text[:1].islower() or (

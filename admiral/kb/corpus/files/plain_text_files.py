@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from admiral.io.text_encodings import decode_text
+from admiral.io.text_cleaning import decode_text
 from admiral.kb.corpus.files.extraction import TextBuilder
 
 _OVERSTRIKE = re.compile(r".\x08")
@@ -57,7 +57,6 @@ def _begins_new(paragraph: Sequence[str], indent: int) -> bool:
 
 
 def _add_paragraph(lines: Sequence[str], text: TextBuilder) -> None:
-    """Add a paragraph; a first line that is indented less than the others is a term."""
     indents = [len(line) - len(line.lstrip()) for line in lines]
     first = lines[0].strip()
     gap = re.search(r"(?<=\S)\s{2,}(?=\S)", first)
@@ -70,7 +69,6 @@ def _add_paragraph(lines: Sequence[str], text: TextBuilder) -> None:
 
 
 def _joined(lines: Sequence[str]) -> str:
-    """Join lines, and words that were hyphenated at their ends."""
     joined = ""
     for line in map(str.strip, lines):
         if joined.endswith("‐") and line[:1].islower():
@@ -85,12 +83,10 @@ def _plain(line: str) -> str:
 
 
 def _is_foot(line: str) -> bool:
-    """Return whether a flush-left line is the foot: source, date and name, far apart."""
     return line[:1] != " " and len(re.findall(r"\s{3,}", line)) >= 2
 
 
 def _name_in(lines: Sequence[str], name: str) -> str:
-    """Return the name as the section NAME spells it: the head may be in capitals."""
     for line in lines:
         for word in re.findall(r"[\w.+:@-]+", line):
             if word.lower() == name and not word.isupper():
@@ -147,12 +143,8 @@ def add_plain_text(source: str, text: TextBuilder) -> None:
 def _is_wrapped(number: int, latest: int, before: str, ahead: Sequence[str]) -> bool:
     """Return whether a line begins with the last number of a sentence instead of that of an item.
 
-    Parameters
-    ----------
-    number
-        The number at the beginning of the line.
-    before, ahead
-        The line before, and some lines after it.
+    - `number`: the number at the beginning of the line.
+    - `before`, `ahead`: the line before, and some lines after it.
     """
     if before.rstrip().endswith((".", ":", "!", "?", ";")) or number == latest + 1 > 1:
         return False
@@ -161,7 +153,6 @@ def _is_wrapped(number: int, latest: int, before: str, ahead: Sequence[str]) -> 
 
 
 def _ends_paragraph(line: str, following: str) -> bool:
-    """Return whether a line is a heading, with a line of as many characters below it."""
     return (
         bool(_UNDERLINE.fullmatch(following))
         and not _UNDERLINE.fullmatch(line)

@@ -1,12 +1,15 @@
-"""Read reStructuredText, also with the directives and roles of Sphinx."""
+"""Read reStructuredText, also of Sphinx, and the metadata of Python packages."""
 
 from __future__ import annotations
 
 import re
+from email.parser import Parser
 from textwrap import dedent
 from typing import TYPE_CHECKING
 
-from admiral.kb.corpus.files.extraction import TextBuilder
+from admiral.kb.corpus.files.extraction import TextBuilder, closed
+from admiral.kb.corpus.files.markdown_files import add_markdown
+from admiral.kb.corpus.files.plain_text_files import add_plain_text
 from proofs.logic.words import word_list
 
 if TYPE_CHECKING:
@@ -61,7 +64,6 @@ class _Tree:
         )  # fmt: skip
 
     def add(self, source: str, depth: int, level: int = 0) -> None:
-        """Parse and add a document that stands in `depth` unknown directives."""
         document = self._publish(source, settings_overrides=_SETTINGS)
         self._children(document, level, depth)
 
@@ -117,7 +119,6 @@ class _Tree:
                 self._text.row([_words(cell) for cell in row.children], header)
 
     def _unknown_directive(self, message: nodes.Element, level: int, depth: int) -> None:
-        """Add the content of a directive of Sphinx, which docutils reports as an error."""
         block = next((c for c in message if isinstance(c, self._nodes.literal_block)), None)
         source = "" if block is None else block.astext()
         match = _DIRECTIVE.match(source)
@@ -132,10 +133,33 @@ class _Tree:
 
 
 def _words(node: nodes.Node) -> str:
-    """Return the text of a node; of a role of Sphinx, its text without the target."""
     return _ROLE.sub(_role_text, node.astext())
 
 
 def _role_text(match: re.Match[str]) -> str:
     found = _LINK_TEXT.fullmatch(match.group(1))
     return match.group(1) if found is None else found.group(1)
+
+
+_FIELDS = ("Version", "Author", "Maintainer", "License", "License-Expression", "Requires-Python")
+_LONGEST_FIELD = 200  # characters; a licence may be given in full
+
+
+def read_package_metadata(data: bytes, text: TextBuilder) -> None:
+    """Read core metadata: name, summary, single fields, and the description as a document."""
+    message = Parser().parsestr(data.decode("utf-8"))
+    name = str(message.get("Name", ""))
+    if not name:
+        raise ValueError("no field 'Name'")
+    text.propose_title(name)
+    if message.get("Summary"):
+        text.paragraph(f"{name}: {closed(str(message['Summary']))}")
+    for field in _FIELDS:
+        value = str(message.get(field, ""))
+        if value and value != "UNKNOWN" and len(value) < _LONGEST_FIELD:
+            text.paragraph(f"{field.replace('-', ' ')} of {name}: {closed(value)}")
+    body = message.get_payload()
+    description = body if isinstance(body, str) and body.strip() else message.get("Description", "")
+    kind = str(message.get("Description-Content-Type", "")).partition(";")[0].strip()
+    add = {"text/markdown": add_markdown, "text/plain": add_plain_text}
+    add.get(kind, add_restructuredtext)(str(description), text)

@@ -11,9 +11,8 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from admiral.kb.corpus.files.extraction import TextBuilder, one_line
-from admiral.kb.corpus.files.raised_text import Position, joined_text
-from admiral.kb.corpus.files.table_grids import GridCell, add_grid
+from admiral.kb.corpus.files.delimited_files import GridCell, add_grid
+from admiral.kb.corpus.files.extraction import Position, TextBuilder, joined_text, one_line
 from proofs.logic.words import word_list
 
 _TOKEN = re.compile(
@@ -81,23 +80,14 @@ class _Block(NamedTuple):
 
 @dataclass(slots=True)
 class _Flow:
-    """The text of the body, of a note or of a text box.
+    """The text of the body, of a note or of a text box."""
 
-    Attributes
-    ----------
-    pieces
-        Of the open paragraph, with their positions.
-    cells
-        Of the open row.
-    blocks
-        Paragraphs, and tables as their rows.
-    later
-        What follows the open paragraph: notes and text boxes.
-    """
-
+    # Of the open paragraph, with their positions.
     pieces: list[tuple[str, Position]] = field(default_factory=list)
-    cells: list[str] = field(default_factory=list)
+    cells: list[str] = field(default_factory=list)  # of the open row
+    # Paragraphs, and tables as their rows.
     blocks: list[_Block | list[list[GridCell]]] = field(default_factory=list)
+    # What follows the open paragraph: notes and text boxes.
     later: list[_Flow] = field(default_factory=list)
 
 
@@ -137,7 +127,6 @@ class _Reader:
         self._column: set[str] = set()
 
     def read(self, source: str) -> list[_Block | list[list[GridCell]]]:
-        """Return the paragraphs and tables of a file in order."""
         position, end = 0, len(source)
         while position < end:
             match = _TOKEN.match(source, position)
@@ -261,7 +250,6 @@ class _Reader:
         return True
 
     def _layout_word(self, word: str, number: int | None) -> None:
-        """Understand a word on paragraphs and tables."""
         state = self._state
         if word == "s":
             if state.destination == "stylesheet":

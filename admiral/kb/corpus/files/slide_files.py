@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from zipfile import ZipFile
 
-from admiral.kb.corpus.files.extraction import TextBuilder
+from admiral.kb.corpus.files.delimited_files import MOST_COLUMNS, GridCell, add_grid
+from admiral.kb.corpus.files.extraction import Position, TextBuilder, joined_text
 from admiral.kb.corpus.files.office_packages import (
     Element,
     attribute,
@@ -22,8 +23,6 @@ from admiral.kb.corpus.files.office_packages import (
     parsed,
     relationships,
 )
-from admiral.kb.corpus.files.raised_text import Position, joined_text
-from admiral.kb.corpus.files.table_grids import MOST_COLUMNS, GridCell, add_grid
 
 _OFF = ("0", "false")
 _ON = ("1", "true")
@@ -94,7 +93,6 @@ class _Slide:
             (self._text.item if len(written) > 1 else self._text.paragraph)(line)
 
     def _add_diagram(self, key: str) -> None:
-        """Add the texts of a diagram in the order of its outline."""
         path = next((part.path for part in self._parts if part.id == key), "")
         self._text.begin_list()
         for point in children(parsed(self._archive, path, ()), "ptLst"):
@@ -110,7 +108,6 @@ class _Slide:
 
 
 def _shapes(parent: Element | None) -> Iterator[Element]:
-    """Yield the shapes that are shown, also those in groups."""
     for shape in () if parent is None else parent:
         name = local_name(shape)
         if name == "AlternateContent":

@@ -11,7 +11,13 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from admiral.kb.corpus.files.extraction import TextBuilder, has_content, one_line
+from admiral.kb.corpus.files.extraction import (
+    Position,
+    TextBuilder,
+    has_content,
+    joined_text,
+    one_line,
+)
 from admiral.kb.corpus.files.office_packages import (
     Element,
     Style,
@@ -25,7 +31,6 @@ from admiral.kb.corpus.files.office_packages import (
     outline_level,
     raised_or_lowered,
 )
-from admiral.kb.corpus.files.raised_text import Position, joined_text
 from proofs.logic.words import word_list
 
 # Their content is a part of the text around them.
@@ -70,7 +75,6 @@ class _Reader:
         self._notes: list[Element] = []
 
     def blocks(self, parent: Element) -> None:
-        """Add the paragraphs and tables below an element."""
         for element in _blocks(parent):
             if local_name(element) == "p":
                 self._paragraph(element)
@@ -106,7 +110,6 @@ class _Reader:
             self._text.paragraph(written)
 
     def _leave_out(self, kind: str, element: Element) -> None:
-        """Count a run, a deletion or a row that is not read, if it has text."""
         texts = (each.text or "" for each in element.iter() if local_name(each) in ("t", "delText"))
         self._text.left_out[kind] += any(map(has_content, texts))
 
@@ -115,13 +118,11 @@ class _Reader:
         return self._package.style(key, of_paragraph=True)
 
     def _add_noted(self) -> None:
-        """Add the notes and text boxes of the latest paragraph or table."""
         while self._notes or self._boxes:
             self._in_list = False
             self.blocks((self._boxes or self._notes).pop(0))
 
     def _pieces(self, parent: Element, hidden: bool | None) -> Iterator[tuple[str, Position]]:
-        """Yield the text that is shown within an element, with its position."""
         for element in parent:
             name = local_name(element)
             if name == "r":
@@ -177,7 +178,6 @@ class _Reader:
             self._fields.pop()
 
     def _table(self, table: Element) -> None:
-        """Add the rows of a table; a cell is repeated in the rows that it is merged with."""
         rows: list[list[_Cell]] = []
         for element in _within(table, "tr"):
             if child(element, "trPr", "del") is not None:
@@ -214,7 +214,6 @@ class _Reader:
         return cells
 
     def _lines(self, cell: Element) -> Iterator[str]:
-        """Yield the paragraphs of a cell, and the rows of tables in it."""
         for block in _blocks(cell):
             if local_name(block) == "p":
                 yield joined_text(self._pieces(block, self._style_of(block).is_hidden)).strip()
@@ -238,7 +237,6 @@ def _heads(header: Sequence[str], row: Sequence[_Cell]) -> list[str]:
 
 
 def _states_facts(rows: Sequence[Sequence[_Cell]]) -> bool:
-    """Return whether a table has a name and a value in each row instead of heads of columns."""
     if any(len(row) > 2 for row in rows) or len(rows[0]) != 2:
         return False
     names = [row[0].text for row in rows]
@@ -246,7 +244,6 @@ def _states_facts(rows: Sequence[Sequence[_Cell]]) -> bool:
 
 
 def _within(parent: Element, wanted: str) -> Iterator[Element]:
-    """Yield the rows of a table or the cells of a row, also those in content controls."""
     for element in parent:
         name = local_name(element)
         if name == wanted:
@@ -258,7 +255,6 @@ def _within(parent: Element, wanted: str) -> Iterator[Element]:
 
 
 def _blocks(parent: Element) -> Iterator[Element]:
-    """Yield the paragraphs and tables below an element, also those in content controls."""
     for element in parent:
         name = local_name(element)
         if name in ("p", "tbl"):
@@ -280,12 +276,10 @@ def _shown_content(control: Element) -> Element | None:
 
 
 def _alternative(element: Element) -> Element:
-    """Return the first alternative of what is written in several ways, for old programs too."""
     return next((each for each in element if local_name(each) in ("Choice", "Fallback")), [])
 
 
 def _text_boxes(element: Element) -> Iterator[Element]:
-    """Yield the contents of the text boxes of a drawing, each once."""
     if local_name(element) == "AlternateContent":
         element = _alternative(element)
     for each in element:
@@ -296,7 +290,6 @@ def _text_boxes(element: Element) -> Iterator[Element]:
 
 
 def _symbol(element: Element) -> str:
-    """Return a character that is named by its code; none for fonts of pictures."""
     code = attribute(element, "char") or ""
     try:
         number = int(code, 16)

@@ -21,7 +21,14 @@ from openpyxl.utils.cell import column_index_from_string, range_boundaries
 from openpyxl.utils.datetime import MAC_EPOCH, WINDOWS_EPOCH, from_excel
 from openpyxl.utils.escape import unescape
 
-from admiral.kb.corpus.files.extraction import TextBuilder
+from admiral.kb.corpus.files.delimited_files import (
+    MOST_COLUMNS,
+    GridCell,
+    Span,
+    add_grid,
+    visible_cells,
+)
+from admiral.kb.corpus.files.extraction import Position, TextBuilder, joined_text
 from admiral.kb.corpus.files.office_packages import (
     Element,
     attribute,
@@ -35,14 +42,6 @@ from admiral.kb.corpus.files.office_packages import (
     parsed,
     raised_or_lowered,
     relationships,
-)
-from admiral.kb.corpus.files.raised_text import Position, joined_text
-from admiral.kb.corpus.files.table_grids import (
-    MOST_COLUMNS,
-    GridCell,
-    Span,
-    add_grid,
-    visible_cells,
 )
 
 _MOST_DIGITS = 15  # that a workbook stores
@@ -61,14 +60,9 @@ _DAY = re.compile(r"(?<!d)dd?(?!d)")
 def shown_number(value: float, code: str, *, since_1904: bool = False) -> str:
     """Return a number as a cell shows it; a number without a format has all its digits.
 
-    Parameters
-    ----------
-    value
-        The number; of a date, its days since the beginning of 1900 or 1904.
-    code
-        The number format, such as ``#,##0.00 "EUR"``.
-    since_1904
-        Whether the workbook counts days from 1904 on.
+    - `value`: the number; of a date, its days since the beginning of 1900 or 1904.
+    - `code`: the number format, such as ``#,##0.00 "EUR"``.
+    - `since_1904`: whether the workbook counts days from 1904 on.
     """
     if len(code) > _LONGEST_FORMAT or _CONDITION.search(code):
         return _plain(value)
@@ -156,7 +150,6 @@ def _section(code: str) -> _Section:
 
 
 def _plain(value: float) -> str:
-    """Return a number with the digits that a workbook stores."""
     written = f"{value:.{_MOST_DIGITS}g}"
     if "e" not in written:
         return written
@@ -225,24 +218,12 @@ def read_xlsx(data: bytes, text: TextBuilder) -> None:
 
 
 class _Workbook(NamedTuple):
-    """Data shared by the sheets of a workbook.
+    """Data shared by the sheets of a workbook."""
 
-    Attributes
-    ----------
-    sheets
-        Name and path of each visible sheet.
-    strings
-        The texts that cells refer to by numbers.
-    formats
-        The number format of each style of cells.
-    since_1904
-        Whether days are counted from 1904 on.
-    """
-
-    sheets: list[tuple[str, str]]
-    strings: list[str]
-    formats: list[str]
-    since_1904: bool
+    sheets: list[tuple[str, str]]  # name and path of each visible sheet
+    strings: list[str]  # the texts that cells refer to by numbers
+    formats: list[str]  # the number format of each style of cells
+    since_1904: bool  # whether days are counted from 1904 on
 
     @classmethod
     def open(cls, archive: ZipFile) -> _Workbook:
@@ -273,17 +254,10 @@ class _Workbook(NamedTuple):
 
 
 class _Layout(NamedTuple):
-    """Hidden columns and merged cells of a sheet.
+    """Hidden columns and merged cells of a sheet."""
 
-    Attributes
-    ----------
-    hidden
-        The hidden columns, from 1, in order.
-    merged
-        Last row and last column of merged cells, by their first row and column.
-    """
-
-    hidden: list[int]
+    hidden: list[int]  # the hidden columns, from 1, in order
+    # Last row and last column of merged cells, by their first row and column.
     merged: dict[tuple[int, int], tuple[int, int]]
     has_cells: bool
 
@@ -325,7 +299,6 @@ class _Sheet:
                 yield cells
 
     def _cells(self, row: Element, number: int) -> list[GridCell]:
-        """Return the visible cells of a row up to the last one with text."""
         texts = {}
         column = 0
         for cell in row:
@@ -350,7 +323,6 @@ class _Sheet:
         return visible_cells(sorted(spans.values()), self._layout.hidden)
 
     def _shown(self, cell: Element) -> str:
-        """Return the text that a cell shows."""
         book, kind = self._book, cell.get("t", "n")
         style = int(cell.get("s") or 0)
         code = book.formats[style] if style < len(book.formats) else "General"
@@ -380,7 +352,6 @@ class _Sheet:
 
 
 def _place(span: Span, spans: dict[int, Span]) -> None:
-    """Add merged cells to a row; what stands in the others of them is not shown."""
     for column in [column for column in spans if span.first <= column <= span.last]:
         del spans[column]
     spans[span.first] = span
@@ -396,7 +367,6 @@ def _formats(styles: Element) -> list[str]:
 
 
 def _string(element: Element) -> str:
-    """Return a text with its formatted runs; a pronunciation (``rPh``) is not shown."""
     pieces: list[tuple[str, Position]] = []
     for each in element:
         name = local_name(each)

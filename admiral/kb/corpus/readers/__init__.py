@@ -16,8 +16,7 @@ from typing import Any
 
 from admiral.errors import AdmiralError, RecordError
 from admiral.io.limited_reading import DEFAULT_LIMITS, FileLimits
-from admiral.io.remote import Place, RemotePath
-from admiral.io.streams import json_objects
+from admiral.io.streams import Place, RemotePath, json_objects
 from admiral.kb.corpus.files.file_types import file_type, uncompressed_name
 from admiral.kb.corpus.files.folder_walk import (
     ALL_FILES,

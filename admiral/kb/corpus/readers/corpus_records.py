@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 from admiral.errors import AdmiralError, RecordError
-from admiral.io.remote import Place, RemotePath
 from admiral.io.sentence_splitter import split_long_sentences
-from admiral.io.streams import json_objects
+from admiral.io.streams import Place, RemotePath, json_objects
 from admiral.io.text_cleaning import LONGEST_TITLE, clean_document, clean_title
 from admiral.kb.corpus.files.file_types import file_type
 from admiral.records import Document

@@ -15,8 +15,7 @@ from admiral.io.limited_reading import (
     ReaderEndedError,
     read_limited,
 )
-from admiral.io.remote import Place
-from admiral.io.streams import open_binary
+from admiral.io.streams import Place, open_binary
 from admiral.kb.corpus.files.document_titles import (
     choose_title,
     title_of_part,

@@ -14,8 +14,7 @@ from contextlib import closing
 from typing import Any
 
 from admiral.errors import AdmiralError, RecordError
-from admiral.io.remote import Place, RemotePath
-from admiral.io.streams import LONGEST_RECORD, parse_object
+from admiral.io.streams import LONGEST_RECORD, Place, RemotePath, parse_object
 from admiral.io.text_cleaning import without_markup
 from admiral.kb.corpus.readers.corpus_records import (
     SKIP_BAD_REMEDY,

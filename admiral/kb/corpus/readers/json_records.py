@@ -16,9 +16,8 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from admiral.errors import AdmiralError, RecordError
-from admiral.io.remote import Place
 from admiral.io.sentence_splitter import sentence_spans, split_sentences
-from admiral.io.streams import open_binary
+from admiral.io.streams import Place, open_binary
 from admiral.io.text_cleaning import fever_title, unescape_fever, wikipedia_title, without_markup
 from admiral.kb.corpus.files.extraction import one_line
 from admiral.kb.corpus.readers.corpus_records import (

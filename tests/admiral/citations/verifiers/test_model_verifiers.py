@@ -19,7 +19,7 @@ from admiral.citations.model_verifiers import (
 from admiral.citations.source_scorers import PassageAggregator
 from admiral.io.sentence_splitter import split_sentences
 from admiral.requirements import MINILM, minilm_directory
-from admiral.retrieval.mean_pooling import MeanPoolingEncoder
+from admiral.retrieval.rerankers import MeanPoolingEncoder
 from proofs.verifier.classifier_verifier import ClassifierVerifier
 from tests.admiral.citations.cited_pages import BRIDGE, CLAIM, HARBOUR, claim, passage
 from tests.proofs.verifier.tiny_classifier import write_classifier_directory

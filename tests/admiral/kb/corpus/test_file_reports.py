@@ -6,8 +6,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from admiral.cli.index import index_command
-from admiral.cli.update import add_command
+from admiral.cli.index import add_command, index_command
 from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, build
 from admiral.kb.store.index_building import BuildWorkers

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError
-from admiral.io.remote import corpus_path
+from admiral.io.streams import corpus_path
 from admiral.kb import KnowledgeBase, build
 from admiral.kb.corpus.duplicates import TitleSet
 from admiral.kb.corpus.file_ranges import FileRange, split_lines

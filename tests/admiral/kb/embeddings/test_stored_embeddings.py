@@ -207,7 +207,7 @@ def _replace(kb_path, name, value):
         ("checksums.npy", np.zeros(3, np.uint32), "row 0: its vectors are those of other sent"),
         ("starts.npy", np.array([0, 2, 3]), "row 0: its vectors are those of other sentences"),
         ("starts.npy", np.array([0, 9, 3]), "starts.npy: not ascending from 0 for 2 documents"),
-        ("starts.npy", np.array([0, 3]), "starts.npy: not ascending from 0 for 2 documents"),
+        ("starts.npy", np.array([0, 3]), "its files do not hold the same documents"),
         ("starts.npy", np.array([0, 3, 4]), "damaged (its files do not fit together)"),
         ("vectors.npy", np.zeros((3, 9), np.int8), "damaged (its files do not fit together)"),
         ("vectors.npy", np.zeros((3, 8), np.int16), "damaged (its files do not fit together)"),

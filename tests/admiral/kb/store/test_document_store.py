@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from admiral.errors import AdmiralError
 from admiral.kb.store import document_store as module
 from admiral.kb.store.document_store import DocumentStore, DocumentWriter
-from admiral.records import Document
+from admiral.records import Document, Page
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 
@@ -32,8 +32,8 @@ def _document(draw):
 def _write(directory, documents):
     with DocumentWriter(directory) as writer:
         assert [writer.append(d) for d in documents] == list(range(len(documents)))
-    assert writer.sentences == sum(len(d.sentences) for d in documents)
-    assert writer.links == sum(len(row) for d in documents for row in d.links)
+    assert writer.counts["sentences"] == sum(len(d.sentences) for d in documents)
+    assert writer.counts["links"] == sum(len(row) for d in documents for row in d.links)
     return DocumentStore(directory)
 
 
@@ -119,7 +119,8 @@ def test_places_are_kept_apart(tmp_path):
     documents = [Document(f"t{n}", (f"s{n}",), file="/a.jsonl", line=n) for n in range(300)]
     store = _write(tmp_path / "d", documents)
     assert [(d.file, d.line) for d in store] == [("/a.jsonl", n) for n in range(300)]
-    assert not store.has_origins  # results name files and ids alone
+    assert store.has(module.PLACES)
+    assert not store.has(module.ORIGINS)
     store.close()
     # Knowledge bases of earlier releases do not have them.
     (tmp_path / "d" / "places.arrow").unlink()
@@ -138,3 +139,24 @@ def test_truncation_is_an_error(keep, tmp_path):
         with pytest.raises(AdmiralError, match="damaged"):
             DocumentStore(tmp_path / "d")
         path.write_bytes(whole)
+
+
+def test_pages_are_kept_apart(tmp_path):
+    page = Page("https://x.example/", "A page", gaps=(" ", "\n\n", ""), passages=((0, 9), (5, 16)))
+    documents = [
+        Document("Other", ("No page.",)),
+        Document("A page", ("One.", "Two.", "Three."), id="x.example", page=page),
+        Document("Empty", (), page=Page("https://y.example/")),
+    ]
+    store = _write(tmp_path / "d", documents)
+    assert list(store) == documents
+    assert store.has(module.PAGES)
+    text = store.document(1).text
+    assert text == "One. Two.\n\nThree."
+    assert store.document(1).parts == (text[:9], text[5:16])
+    assert [text[start:][:3] for start in store.document(1).sentence_starts] == [
+        "One",
+        "Two",
+        "Thr",
+    ]
+    assert store.document(2).text == ""

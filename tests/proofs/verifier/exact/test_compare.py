@@ -7,224 +7,89 @@ import pytest
 from hypothesis import given
 
 from proofs.verifier.exact.exact_comparison import compare
-from tests.proofs.hostile_texts import claims, evidence
+from tests.proofs.helpers import claims, evidence
 
 TRUE, FALSE = "entailment", "contradiction"
 
 # The title, the sentence, a true claim and a false one.
 TWINS = {
-    "number with separators": (
-        "Ostrel",
-        "Ostrel is a fishing port with 7,418 inhabitants.",
-        "Ostrel has 7418 inhabitants.",
-        "Ostrel has 7,481 inhabitants.",
-    ),
-    "number in words": (
-        "",
-        "Ines Varga wrote fourteen operas and two symphonies.",
-        "Ines Varga wrote 14 operas.",
-        "Ines Varga wrote two operas.",
-    ),
-    "large number": (
-        "",
-        "The fair sold 3,000,000 tickets.",
-        "The fair sold three million tickets.",
-        "The fair sold seven million tickets.",
-    ),
-    "population": (
-        "Ostrel",
-        "The town has a population of 7,418.",
-        "Ostrel has 7,418 inhabitants.",
-        "Ostrel has 9,000 residents.",
-    ),
-    "unit": (
-        "Gantry Tunnel",
-        "It is 4,000 metres long.",
-        "The Gantry Tunnel is 4 km long.",
-        "The Gantry Tunnel is 6 km long.",
-    ),
-    "unit and measure": (
-        "Hollin Tower",
-        "Hollin Tower has a height of 90 m.",
-        "Hollin Tower is 90 metres high.",
-        "Hollin Tower is 60 metres high.",
-    ),
-    "currency": (
-        "",
-        "The canal cost $12 million.",
-        "The canal cost 12 million dollars.",
-        "The canal cost 21 million dollars.",
-    ),
+    "number with separators": ("Ostrel", "Ostrel is a fishing port with 7,418 inhabitants.",
+        "Ostrel has 7418 inhabitants.", "Ostrel has 7,481 inhabitants."),
+    "number in words": ("", "Ines Varga wrote fourteen operas and two symphonies.",
+        "Ines Varga wrote 14 operas.", "Ines Varga wrote two operas."),
+    "large number": ("", "The fair sold 3,000,000 tickets.",
+        "The fair sold three million tickets.", "The fair sold seven million tickets."),
+    "population": ("Ostrel", "The town has a population of 7,418.",
+        "Ostrel has 7,418 inhabitants.", "Ostrel has 9,000 residents."),
+    "unit": ("Gantry Tunnel", "It is 4,000 metres long.", "The Gantry Tunnel is 4 km long.",
+        "The Gantry Tunnel is 6 km long."),
+    "unit and measure": ("Hollin Tower", "Hollin Tower has a height of 90 m.",
+        "Hollin Tower is 90 metres high.", "Hollin Tower is 60 metres high."),
+    "currency": ("", "The canal cost $12 million.", "The canal cost 12 million dollars.",
+        "The canal cost 21 million dollars."),
     "percentage": ("", "The tax is 7.5 percent.", "The tax is 7.5%.", "The tax is 5.7%."),
-    "decade": (
-        "Ines Varga",
-        "She was born in 1847 in Pest.",
-        "Ines Varga was born in the 1840s.",
-        "Ines Varga was born in the 1850s.",
-    ),
-    "century": (
-        "",
-        "The lighthouse was built in 1741.",
+    "decade": ("Ines Varga", "She was born in 1847 in Pest.", "Ines Varga was born in the 1840s.",
+        "Ines Varga was born in the 1850s."),
+    "century": ("", "The lighthouse was built in 1741.",
         "The lighthouse was built in the 18th century.",
-        "The lighthouse was built in the nineteenth century.",
-    ),
-    "date in two orders": (
-        "",
-        "Ines Varga was born on March 9, 1847.",
-        "Ines Varga was born on 9 March 1847.",
-        "Ines Varga was born on 8 March 1847.",
-    ),
-    "years in brackets": (
-        "Ines Varga",
-        "Ines Varga (9 March 1847 – 2 April 1911) was a composer.",
-        "Ines Varga died in 1911.",
-        "Ines Varga died in 1912.",
-    ),
-    "age": (
-        "Ines Varga",
-        "Ines Varga (9 March 1847 – 2 April 1911) was a composer.",
-        "Ines Varga died aged 64.",
-        "Ines Varga died at the age of 71.",
-    ),
-    "age from years": (
-        "Ines Varga",
-        "She was born in 1847 and died in 1911.",
-        "Ines Varga lived to the age of 63.",
-        "Ines Varga lived to be 70 years old.",
-    ),
-    "duration": (
-        "Bertold II",
-        "He ruled from 1203 to 1217.",
-        "Bertold II ruled for 14 years.",
-        "Bertold II ruled for 24 years.",
-    ),
-    "more than": (
-        "",
-        "The strike was joined by 640 miners.",
-        "More than 600 miners joined the strike.",
-        "Fewer than 600 miners joined the strike.",
-    ),
-    "at least": (
-        "",
-        "The storm destroyed 85 houses.",
-        "The storm destroyed at least 80 houses.",
-        "The storm destroyed at most 80 houses.",
-    ),
-    "between": (
-        "",
-        "The dam was completed in 1936.",
+        "The lighthouse was built in the nineteenth century."),
+    "date in two orders": ("", "Ines Varga was born on March 9, 1847.",
+        "Ines Varga was born on 9 March 1847.", "Ines Varga was born on 8 March 1847."),
+    "years in brackets": ("Ines Varga", "Ines Varga (9 March 1847 – 2 April 1911) was a composer.",
+        "Ines Varga died in 1911.", "Ines Varga died in 1912."),
+    "age": ("Ines Varga", "Ines Varga (9 March 1847 – 2 April 1911) was a composer.",
+        "Ines Varga died aged 64.", "Ines Varga died at the age of 71."),
+    "age from years": ("Ines Varga", "She was born in 1847 and died in 1911.",
+        "Ines Varga lived to the age of 63.", "Ines Varga lived to be 70 years old."),
+    "duration": ("Bertold II", "He ruled from 1203 to 1217.", "Bertold II ruled for 14 years.",
+        "Bertold II ruled for 24 years."),
+    "more than": ("", "The strike was joined by 640 miners.",
+        "More than 600 miners joined the strike.", "Fewer than 600 miners joined the strike."),
+    "at least": ("", "The storm destroyed 85 houses.", "The storm destroyed at least 80 houses.",
+        "The storm destroyed at most 80 houses."),
+    "between": ("", "The dam was completed in 1936.",
         "The dam was completed between 1930 and 1940.",
-        "The dam was completed between 1940 and 1950.",
-    ),
-    "owner in the title": (
-        "Hollin Tower",
-        "Its roof was finished in 1934.",
+        "The dam was completed between 1940 and 1950."),
+    "owner in the title": ("Hollin Tower", "Its roof was finished in 1934.",
         "The roof of Hollin Tower was finished in 1934.",
-        "The roof of Hollin Tower was finished in 1931.",
-    ),
-    "measure of the title": (
-        "Gantry Tunnel",
-        "Its length is 4,000 metres.",
-        "The length of the Gantry Tunnel is 4 km.",
-        "The length of the Gantry Tunnel is 6 km.",
-    ),
-    "half a year": (
-        "Orla Siege",
-        "It lasted from March to November 1642.",
+        "The roof of Hollin Tower was finished in 1931."),
+    "measure of the title": ("Gantry Tunnel", "Its length is 4,000 metres.",
+        "The length of the Gantry Tunnel is 4 km.", "The length of the Gantry Tunnel is 6 km."),
+    "half a year": ("Orla Siege", "It lasted from March to November 1642.",
         "The Orla Siege lasted more than half a year.",
-        "The Orla Siege lasted less than half a year.",
-    ),
-    "months of a range": (
-        "Orla Siege",
-        "It lasted from March to November 1642.",
-        "The Orla Siege lasted eight months.",
-        "The Orla Siege lasted three months.",
-    ),
-    "before a year": (
-        "",
-        "The dam was completed in 1936.",
-        "The dam was completed before 1940.",
-        "The dam was completed after 1940.",
-    ),
-    "order of events": (
-        "",
-        "The drought began after the war.",
-        "The war began before the drought.",
-        "The war began after the drought.",
-    ),
-    "order of dates": (
-        "",
-        "The mill was built in 1702 and the inn was built in 1760.",
-        "The mill was built before the inn.",
-        "The inn was built before the mill.",
-    ),
-    "rank": (
-        "",
-        "Mount Skell is the second highest peak in Ardia.",
+        "The Orla Siege lasted less than half a year."),
+    "months of a range": ("Orla Siege", "It lasted from March to November 1642.",
+        "The Orla Siege lasted eight months.", "The Orla Siege lasted three months."),
+    "before a year": ("", "The dam was completed in 1936.", "The dam was completed before 1940.",
+        "The dam was completed after 1940."),
+    "order of events": ("", "The drought began after the war.",
+        "The war began before the drought.", "The war began after the drought."),
+    "order of dates": ("", "The mill was built in 1702 and the inn was built in 1760.",
+        "The mill was built before the inn.", "The inn was built before the mill."),
+    "rank": ("", "Mount Skell is the second highest peak in Ardia.",
         "Mount Skell is the second-highest peak in Ardia.",
-        "Mount Skell is the highest peak in Ardia.",
-    ),
-    "negation": (
-        "",
-        "The treaty was never signed.",
-        "The treaty was never signed.",
-        "The treaty was signed.",
-    ),
-    "negated claim": (
-        "",
-        "The treaty was signed in Ghent.",
-        "The treaty was signed.",
-        "The treaty was not signed.",
-    ),
-    "antonym": (
-        "",
-        "Torvik United lost the replay.",
-        "Torvik United lost the replay.",
-        "Torvik United won the replay.",
-    ),
-    "direction": (
-        "",
-        "The quarry lies south of the canal.",
-        "The quarry lies south of the canal.",
-        "The quarry lies north of the canal.",
-    ),
-    "passive": (
-        "",
-        "Norrel was bought by Hask in 1988.",
-        "Hask bought Norrel.",
-        "Norrel bought Hask.",
-    ),
-    "participle": (
-        "",
-        "Salt Roads was written by Lena Orr.",
-        "Lena Orr wrote Salt Roads.",
-        "Salt Roads wrote Lena Orr.",
-    ),
-    "kinship": (
-        "",
-        "Ewan Lisle is the son of the painter Mara Lisle.",
-        "Mara Lisle is the mother of Ewan Lisle.",
-        "Mara Lisle is the daughter of Ewan Lisle.",
-    ),
-    "spouse": (
-        "",
-        "Mara Lisle is the wife of Hugo Brandt.",
-        "Hugo Brandt is the husband of Mara Lisle.",
-        "Mara Lisle is the sister of Hugo Brandt.",
-    ),
-    "possessive kinship": (
-        "",
-        "Ewan Lisle's mother is Mara Lisle.",
-        "Mara Lisle is the mother of Ewan Lisle.",
-        "Mara Lisle is the father of Ewan Lisle.",
-    ),
-    "subject joined by and": (
-        "Ines Varga",
-        "She studied in Vienna and died in 1911.",
-        "Ines Varga died in 1911.",
-        "Ines Varga died in 1921.",
-    ),
-}
+        "Mount Skell is the highest peak in Ardia."),
+    "negation": ("", "The treaty was never signed.", "The treaty was never signed.",
+        "The treaty was signed."),
+    "negated claim": ("", "The treaty was signed in Ghent.", "The treaty was signed.",
+        "The treaty was not signed."),
+    "antonym": ("", "Torvik United lost the replay.", "Torvik United lost the replay.",
+        "Torvik United won the replay."),
+    "direction": ("", "The quarry lies south of the canal.", "The quarry lies south of the canal.",
+        "The quarry lies north of the canal."),
+    "passive": ("", "Norrel was bought by Hask in 1988.", "Hask bought Norrel.",
+        "Norrel bought Hask."),
+    "participle": ("", "Salt Roads was written by Lena Orr.", "Lena Orr wrote Salt Roads.",
+        "Salt Roads wrote Lena Orr."),
+    "kinship": ("", "Ewan Lisle is the son of the painter Mara Lisle.",
+        "Mara Lisle is the mother of Ewan Lisle.", "Mara Lisle is the daughter of Ewan Lisle."),
+    "spouse": ("", "Mara Lisle is the wife of Hugo Brandt.",
+        "Hugo Brandt is the husband of Mara Lisle.", "Mara Lisle is the sister of Hugo Brandt."),
+    "possessive kinship": ("", "Ewan Lisle's mother is Mara Lisle.",
+        "Mara Lisle is the mother of Ewan Lisle.", "Mara Lisle is the father of Ewan Lisle."),
+    "subject joined by and": ("Ines Varga", "She studied in Vienna and died in 1911.",
+        "Ines Varga died in 1911.", "Ines Varga died in 1921."),
+}  # fmt: skip
 
 SILENT = {
     "nothing in common": ("", "The dam was completed in 1936.", "Ines Varga wrote 14 operas."),
@@ -290,22 +155,6 @@ def test_sentences_that_disagree_decide_nothing():
     stated = [("", "The inn was built in 1899."), ("", "The inn was built in 1901.")]
     assert compare("The inn was built in 1899.", stated) is None
     assert compare("The inn was built in 1899.", stated[:1]) is not None
-
-
-def test_dates_of_two_sentences_order_events():
-    stated = [("Mill", "The mill was built in 1702."), ("Inn", "The inn was built in 1760.")]
-    for claim, label in (
-        ("The mill was built before the inn.", TRUE),
-        ("The mill was built after the inn.", FALSE),
-    ):
-        comparison = compare(claim, stated)
-        assert comparison is not None
-        assert comparison.label == label
-
-
-def test_no_evidence():
-    assert compare("The inn was built in 1899.", []) is None
-    assert compare("", [("", "")]) is None
 
 
 @given(claims, evidence)

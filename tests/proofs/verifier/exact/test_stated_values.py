@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from proofs.verifier.exact.exact_comparison import compare
 from proofs.verifier.exact.stated_values import decide
 from proofs.verifier.exact.statements import read_clause
-from tests.proofs.spelled_numbers import spelled
+from tests.proofs.helpers import spelled
 
 BOUNDS = {
     "": lambda amount, number: amount == number,

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from admiral.cli.index import index_command
 from admiral.cli.search import search_command, show_command
 from admiral.errors import AdmiralError, RecordError
-from admiral.io.text_rendering import render_result
+from admiral.io.rendering import render_result
 from admiral.kb import KnowledgeBase, add, build, compact, verify
 from admiral.kb.corpus.readers import detect_format
 from admiral.kb.corpus.readers.document_files import DAMAGED, LOCKED

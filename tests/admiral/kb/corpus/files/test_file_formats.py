@@ -21,10 +21,12 @@ from admiral.kb.corpus.files.file_types import file_type, stem
 from admiral.kb.corpus.files.html_files import read_html
 from admiral.kb.corpus.files.manual_pages import read_manual_page
 from admiral.kb.corpus.files.markdown_files import read_markdown, read_notebook
-from admiral.kb.corpus.files.package_metadata import read_package_metadata
 from admiral.kb.corpus.files.pdf_files import read_pdf
 from admiral.kb.corpus.files.plain_text_files import read_plain_text
-from admiral.kb.corpus.files.restructuredtext_files import read_restructuredtext
+from admiral.kb.corpus.files.restructuredtext_files import (
+    read_package_metadata,
+    read_restructuredtext,
+)
 from admiral.kb.corpus.files.word_files import read_docx
 
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from admiral.kb.corpus.files.extraction import TextBuilder
 from admiral.kb.corpus.files.html_files import read_html
-from admiral.kb.corpus.files.html_tables import TableRows
+from admiral.kb.corpus.files.html_parsing import TableRows
 
 
 def extract(html):

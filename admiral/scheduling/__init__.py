@@ -1,1 +1,0 @@
-"""Schedule claims: batches, the asyncio interface, closing, threads and memory."""

@@ -1,0 +1,176 @@
+"""Audits of pages: the API and its limits."""
+
+import threading
+import time
+
+import pytest
+from fastapi.testclient import TestClient
+
+from admiral.citations.citation_settings import CitationConfig
+from admiral.citations.citer import Citer
+from admiral.citations.extract import read_page
+from admiral.errors import AdmiralError
+from admiral.library import Library, build_library
+from admiral.serving import page_audits
+from admiral.serving.application import create_app
+from admiral.serving.claim_queue import QueueFullError
+from admiral.serving.page_audits import PageAudits
+from admiral.serving.service import Service, ServiceLimits
+from tests.admiral.citations.cited_pages import BRIDGE, HARBOUR
+
+ATTACK = "<img src=x onerror=\"document.title='attacked'\">"
+PAGE = (
+    f"The Eastern Bridge was opened in 1932 by Ada Lane.<ref>{HARBOUR.url}</ref>\n"
+    f"Ferries leave for the islands twice a day in summer.<ref>{HARBOUR.url}</ref>\n"
+    "It has a mill.<ref>https://elsewhere.example/mill</ref>\n"
+)
+KEY = b"a-key-for-the-tests"
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory):
+    path = tmp_path_factory.mktemp("audits") / "library"
+    build_library(path, [BRIDGE, HARBOUR])
+    return path
+
+
+@pytest.fixture
+def audits(library):
+    opened = PageAudits.open(library, CitationConfig(verifier="coverage", accept_above=0.5))
+    yield opened
+    opened.close()
+
+
+def ended(client, id, headers=None):
+    deadline = time.monotonic() + 60
+    while True:
+        record = client.get(f"/v1/audits/{id}", headers=headers).json()
+        if record["state"] not in ("waiting", "running") or time.monotonic() > deadline:
+            return record
+        time.sleep(0.02)
+
+
+def test_a_page_is_audited_and_shown(audits):
+    client = TestClient(app_of(audits))
+    answer = client.post("/v1/audits", json={"text": PAGE, "title": f"Belmar {ATTACK}"})
+    assert answer.status_code == 202
+    assert answer.json()["statements"] == 3
+    record = ended(client, answer.json()["id"])
+    assert (record["state"], record["done"], record["problem"]) == ("complete", 3, "")
+    shown = client.get(record["address"])
+    assert shown.headers["content-type"].startswith("text/html")
+    assert "script-src 'sha256-" in shown.headers["content-security-policy"]
+    assert shown.headers["cache-control"] == "no-store"
+    assert ATTACK not in shown.text
+    assert shown.text.count("<article") == 3
+    assert "Eastern Bridge" in shown.text
+
+
+def app_of(audits, keys=(), limits=None):
+    """Return an application that only audits: no claim is asked."""
+    return create_app(Service({}, limits), keys, None, audits)
+
+
+def test_errors_of_audits(audits):
+    client = TestClient(app_of(audits, limits=ServiceLimits(page_bytes=3_000, body_bytes=100)))
+    post = client.post
+    answer = post("/v1/audits", json={"text": "No reference."})
+    assert answer.status_code == 422
+    assert "no statement with a reference" in answer.json()["detail"]
+    assert post("/v1/audits", json={"text": PAGE, "formats": "x"}).status_code == 422
+    answer = post("/v1/audits", json={"text": PAGE * 20})
+    assert (answer.status_code, answer.json()["remedy"]) == (413, "Send its sections one by one")
+    assert post("/v1/split", json={"text": PAGE}).status_code == 413
+    for path in ("/v1/audits/unknown", "/audits/unknown"):
+        assert client.get(path).status_code == 404
+    answer = TestClient(app_of(None)).post("/v1/audits", json={"text": PAGE})
+    assert answer.status_code == 404
+    assert "--library DIR" in answer.json()["remedy"]
+
+
+def test_keys_are_needed_for_all_but_the_page_of_an_audit(audits):
+    client = TestClient(app_of(audits, [KEY]))
+    body = {"text": PAGE}
+    assert client.get("/audit").status_code == 200
+    assert client.post("/v1/audits", json=body).status_code == 401
+    headers = {"Authorization": f"Bearer {KEY.decode()}"}
+    id = client.post("/v1/audits", json=body, headers=headers).json()["id"]
+    assert client.get(f"/v1/audits/{id}").status_code == 401
+    assert ended(client, id, headers)["state"] == "complete"
+    assert client.get(f"/audits/{id}").status_code == 200
+
+
+class Paused:
+    """Sources of which none is read before `go`."""
+
+    def __init__(self, citer, error=None):
+        self.go = threading.Event()
+        self._citer, self._error = citer, error
+
+    def verify_many(self, claims):
+        assert self.go.wait(60)
+        if self._error is not None:
+            raise self._error
+        yield from self._citer.verify_many(claims)
+
+    def close(self):
+        self._citer.close()
+
+
+@pytest.fixture
+def paused(library):
+    opened = Paused(Citer.open(library, config=CitationConfig(verifier="coverage")))
+    audits = PageAudits(opened, Library.open(library))
+    yield opened, audits
+    opened.go.set()
+    audits.close()
+
+
+def finished(audit):
+    deadline = time.monotonic() + 60
+    while audit.state in ("waiting", "running") and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return audit.state
+
+
+def test_pages_wait_for_their_turn_and_the_oldest_are_forgotten(paused, monkeypatch):
+    monkeypatch.setattr(page_audits, "KEPT", 2)
+    citer, audits = paused
+    page = read_page(PAGE, "Belmar")
+    running = audits.submit(page)
+    while running.state == "waiting":
+        time.sleep(0.01)
+    waiting = [audits.submit(page) for _ in range(page_audits.WAITING)]
+    with pytest.raises(QueueFullError):
+        audits.submit(page)
+    client = TestClient(app_of(audits))
+    assert client.post("/v1/audits", json={"text": PAGE}).status_code == 429
+    assert client.get(f"/audits/{running.id}").status_code == 409
+    assert client.get(f"/v1/audits/{waiting[0].id}").json()["state"] == "waiting"
+    citer.go.set()
+    assert [finished(each) for each in (running, *waiting)] == ["complete"] * 5
+    last = audits.submit(page)
+    assert audits.audit(running.id) is None
+    assert audits.audit(waiting[-1].id) is not None
+    assert finished(last) == "complete"
+
+
+@pytest.mark.parametrize(
+    ("error", "problem"),
+    [(AdmiralError("a file is gone"), "a file is gone"), (ZeroDivisionError(), "internal error")],
+)
+def test_an_audit_that_fails_says_why_and_the_next_goes_on(paused, error, problem):
+    citer, audits = paused
+    citer._error = error
+    citer.go.set()
+    failed = audits.submit(read_page(PAGE, "Belmar"))
+    assert finished(failed) == "failed"
+    assert problem in failed.problem
+    citer._error = None
+    assert finished(audits.submit(read_page(PAGE, "Belmar"))) == "complete"
+
+
+def test_a_page_with_too_many_statements_is_refused(audits, monkeypatch):
+    monkeypatch.setattr(page_audits, "STATEMENTS", 2)
+    with pytest.raises(AdmiralError, match="has 3 statements, more than 2"):
+        audits.submit(read_page(PAGE, "Belmar"))
