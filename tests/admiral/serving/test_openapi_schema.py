@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("schemathesis", reason="needs schemathesis: pip install schemathesis")
 
 import schemathesis
-from hypothesis import Phase, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.errors import Unsatisfiable
 from schemathesis import GenerationMode
 from schemathesis.checks import not_a_server_error
@@ -67,7 +67,12 @@ def send(service, mode, examples, statuses):
     for result in schema.get_all_operations():
         operation = result.ok()
 
-        @settings(max_examples=examples, phases=[Phase.generate], database=None)
+        @settings(
+            max_examples=examples,
+            phases=[Phase.generate],
+            database=None,
+            suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
+        )
         @given(case=operation.as_strategy(generation_mode=mode))
         def check(case):
             response = case.call()
