@@ -8,6 +8,7 @@
 # make install    install into .venv what the README shows, without running anything
 # make setup      the same with the training programs and the tools of the tests
 # make test-browser   test the page of the service in Chromium; with npm, also its accessibility
+# make results    measure the tables of docs/results.md on the data sets in DATA, for hours
 # make docs       build the documentation site into site/; fails on any warning
 # make audit      list the installed packages in runs/sbom.json, and look them up among known faults
 # make lock       write the hashes of what `make install` installs: configs/deploy/locked-requirements.txt
@@ -45,7 +46,7 @@ export OMP_WAIT_POLICY := PASSIVE
 export PYTHONUTF8 := 1
 
 .PHONY: help install setup scorers retrieve cite serve lint test test-browser test-all golden golden-update \
-    docs audit lock mini verifier settings clean
+    docs results audit lock mini verifier settings clean
 
 help:
 	@sed -n 's/^# \{0,1\}//p; /^$$/q' $(firstword $(MAKEFILE_LIST))
@@ -303,6 +304,9 @@ verifier: runs/verifier/model.safetensors runs/calibration-examples.jsonl
 	$(BIN)/python -m training.calibration --verifier runs/verifier-onnx --examples runs/calibration-examples.jsonl \
 	    --open 0.1 --open bare=0.3 --limit 500
 	@echo "Use it: admiral retrieve --set verifier=runs/verifier-onnx ..."
+
+results: setup
+	$(BIN)/python -m benchmarks.results_page $(DATA) --runs runs/results
 
 settings: install
 	$(BIN)/admiral settings > configs/retrieval.yaml

@@ -30,6 +30,7 @@ from typing import Any
 import admiral
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
+from admiral.graph import build_graph
 from admiral.io.progress import EXIT_INTERRUPTED, track_claims
 from admiral.io.result_writer import ResumableWriter
 from admiral.kb import KnowledgeBase, build, locate
@@ -70,7 +71,10 @@ def _build(job: Job) -> Record:
         bm25=default_backend(),
         on_duplicate=job["on_duplicate"],
         format=job["format"],
+        graph=None,  # as `admiral index`
     )
+    if report.graph:
+        build_graph(job["kb"], progress=False)
     return {"documents": report.documents}
 
 
