@@ -30,10 +30,7 @@ EXPERIMENTS = [
     "table2-7-fever",
     "table2-7-feverous",
     "table3-variants",
-    "table5-initial",
     "table6-sufficiency",
-    "ablations",
-    "efficiency",
 ]
 INTRODUCTION = """\
 # Results
