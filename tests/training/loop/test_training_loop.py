@@ -82,7 +82,12 @@ def test_a_killed_run_resumes_exactly(settings):
     child = subprocess.Popen(
         [sys.executable, "-m", "training.joint", "--config", str(path)],
         cwd=path.parent,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        # Sums depend on the number of threads, which tests before this one may have changed.
+        env={
+            **os.environ,
+            "PYTHONPATH": str(ROOT),
+            "OMP_NUM_THREADS": str(torch.get_num_threads()),
+        },
         stderr=subprocess.DEVNULL,
     )
     log = Path(f"{parts.out}.run") / "log.jsonl"
