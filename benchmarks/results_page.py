@@ -29,7 +29,6 @@ EXPERIMENTS = [
     "table2-7-hover",
     "table2-7-fever",
     "table2-7-feverous",
-    "table3-variants",
     "table6-sufficiency",
 ]
 INTRODUCTION = """\
