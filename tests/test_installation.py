@@ -244,6 +244,9 @@ def test_every_command_does_its_main_job(installed):
     )
     assert "3 sources" in built
     assert "Tyne" in command("library", "search", "Tyne", "--library", "library")
+    earlier = ROOT / "tests" / "admiral" / "library" / "earlier-library.zip"
+    shutil.unpack_archive(earlier, folder / "earlier")
+    assert "4 sources" in command("migrate", "earlier", "migrated")
     page = data / "citations" / "pages" / "Eiffel_Tower.wiki"
     command("extract-citations", page, "--output", "citations.jsonl")
     verdicts = ("--library", "demo-sources", "--input", "citations.jsonl", "--output")
