@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import count
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import torch
 
@@ -71,6 +71,8 @@ from proofs.judges.generated import (
 )
 from proofs.judges.judgement import AlwaysSufficient, LexicalJudge, NeverSufficient
 from proofs.judges.verifier_judge import VerifierJudge
+
+T = TypeVar("T")
 
 # Judges that read the checkpoint.
 MODEL_JUDGES = ("generated", "classifier")
@@ -291,10 +293,18 @@ def _load(name: str, config: RetrievalConfig) -> Checkpoint:
     return load_checkpoint(name, choose_device(config.device), choose_dtype(config))
 
 
+def _by_hop(models: Models, build: Callable[[Checkpoint], T]) -> list[T]:
+    """Return the stage of each hop, built once for each checkpoint; one if all hops share it."""
+    checkpoints = models.by_hop()
+    built = {path: build(one) for path, one in {one.path: one for one in checkpoints}.items()}
+    return [built[one.path] for one in checkpoints] if len(built) > 1 else [*built.values()]
+
+
 def build_generator(kb: KnowledgeBase, models: Models, config: RetrievalConfig) -> HopRetriever:
     """Build the hop retriever that generates documents; it opens the title trie."""
-    retrievers = {
-        checkpoint.path: TrieHopRetriever(
+
+    def build(checkpoint: Checkpoint) -> TrieHopRetriever:
+        return TrieHopRetriever(
             checkpoint.model,
             checkpoint.tokens,
             kb.title_trie(checkpoint.tokens),
@@ -304,10 +314,9 @@ def build_generator(kb: KnowledgeBase, models: Models, config: RetrievalConfig) 
             normalise=config.trie_normalised,
             variant=config.variant,
         )
-        for checkpoint in models.by_hop()
-    }
-    by_hop = [retrievers[checkpoint.path] for checkpoint in models.by_hop()]
-    return by_hop[0] if len(retrievers) == 1 else PerHopRetriever(by_hop)
+
+    first, *later = _by_hop(models, build)
+    return PerHopRetriever([first, *later]) if later else first
 
 
 def build_title_scorer(
@@ -316,18 +325,18 @@ def build_title_scorer(
     """Build the title scorer; None without a generator, or for a variant without such scores."""
     if not config.generator or config.variant == "joint-docs":
         return None
-    scorers = {
-        checkpoint.path: ForcedTitleScorer(
+
+    def build(checkpoint: Checkpoint) -> ForcedTitleScorer:
+        return ForcedTitleScorer(
             checkpoint.model,
             checkpoint.tokens,
             kb.title_trie(checkpoint.tokens),
             config.trie_normalised,
             config.variant,
         )
-        for checkpoint in models.by_hop()
-    }
-    by_hop = [scorers[checkpoint.path] for checkpoint in models.by_hop()]
-    return by_hop[0] if len(scorers) == 1 else PerHopTitleScorer(by_hop)
+
+    first, *later = _by_hop(models, build)
+    return PerHopTitleScorer([first, *later]) if later else first
 
 
 def build_sentence_encoder(config: RetrievalConfig) -> MeanPoolingEncoder:
