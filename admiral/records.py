@@ -54,7 +54,7 @@ def check_claims(claims: T) -> T:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What a document is as a source that can be cited.
+    """The fields of a document that make it a source to cite.
 
     Attributes
     ----------
@@ -145,7 +145,7 @@ class Document:
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """What an encoder reads as one text each: the sentences, or the passages of a page."""
+        """The texts that an encoder reads: the sentences, or the passages of a page."""
         if self.page is None:
             return self.sentences
         text = self.text

@@ -29,7 +29,7 @@ GROUPS = ("featured", "other", "all")
 
 @dataclass(frozen=True, slots=True)
 class FailureCurve:
-    """How well the lowest scores find the citations that fail."""
+    """Precision of the lowest scores, at each recall of the failing citations."""
 
     precisions: tuple[float | None, ...]  # at each of `RECALLS`
     area: float | None  # probability that a good citation has a higher score than a failed one

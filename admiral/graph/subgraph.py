@@ -1,4 +1,4 @@
-"""What the graph has on a claim: GraphRetrieve and its baselines, neighbourhoods, NetworkX export.
+"""Parts of the graph: GraphRetrieve and its baselines, neighbourhoods, NetworkX export.
 
 The methods that find the sentences that connect the entities of a claim are those of Mongiovi and
 Gangemi, "Graph-based Retrieval for Claim Verification over Cross-Document Evidence" (Complex

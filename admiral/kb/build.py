@@ -37,7 +37,7 @@ from admiral.storage.checksums import check_files
 
 logger = logging.getLogger(__name__)
 
-#: From so many documents on, retrieval finds more with a graph (docs/graph.md).
+#: Number of documents from which retrieval finds more with a graph (docs/graph.md).
 GRAPH_DOCUMENTS = 10_000
 
 

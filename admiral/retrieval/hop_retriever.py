@@ -492,7 +492,7 @@ def _pick(values: Sequence[T], at: Sequence[int]) -> list[T]:
 
 
 def _by_hop(stages: Sequence[T], hops: Sequence[int]) -> Iterator[tuple[T, list[int]]]:
-    """Yield the stage of each hop with the positions of the claims that have made so many hops."""
+    """Yield the stage of each hop with the positions of the claims that are at that hop."""
     for hop, stage in enumerate(stages):
         at = [i for i, made in enumerate(hops) if min(made, len(stages) - 1) == hop]
         if at:

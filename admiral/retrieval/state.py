@@ -28,7 +28,7 @@ class NextStep(Enum):
 
 @dataclass(frozen=True, slots=True)
 class HopRecord:
-    """What one hop has found."""
+    """The results of one hop."""
 
     # The hop as the result reports it; while evidence is only tried out, without judgement.
     hop: Hop

@@ -40,7 +40,7 @@ class AuditRequest(BaseModel):
 
 
 class AuditRecord(BaseModel):
-    """How far an audit is."""
+    """The progress of an audit."""
 
     id: str = Field(description="Name of the audit, which nobody can guess.")
     state: State = Field(description="What has become of it.")

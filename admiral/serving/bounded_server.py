@@ -30,7 +30,7 @@ def serve_application(
     read_seconds
         Time until the headers of the first request of a connection have to be there.
     lifespan
-        Whether the application is told that the service begins and ends.
+        Whether to run the start-up and shutdown handlers of the application.
     """
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     at_once = accepted_at_once(files)

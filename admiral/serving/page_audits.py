@@ -32,7 +32,7 @@ State = Literal["waiting", "running", "complete", "failed"]
 
 @dataclass(slots=True)
 class PageAudit:
-    """The audit of a page; `id` cannot be guessed, and whoever knows it may read the audit."""
+    """The audit of a page. Its `id` cannot be guessed; anyone who has it may read the audit."""
 
     id: str
     page: ReadPage

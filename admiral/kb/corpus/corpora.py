@@ -46,7 +46,7 @@ def check_choice(name: str, value: str, choices: Sequence[str]) -> None:
 
 
 class Incoming(Protocol):
-    """What a knowledge base is built of, or what is added to it."""
+    """The corpora that a knowledge base is built from, or that are added to it."""
 
     reports: FileReports
     bad: int

@@ -100,7 +100,7 @@ SHARDS = "shards"
 
 
 class Indexing(NamedTuple):
-    """How BM25 indexes documents."""
+    """The settings of a BM25 index."""
 
     bm25: str  # the backend, or ``none`` for no index
     passages: bool  # whether it scores long documents by their passages (`index_texts`)
