@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -44,10 +44,11 @@ _CONNECTORS = word_list("of the de van von la du di")
 _JOINING = word_list("and but or nor while that which who whom whose where when also then")
 # How a claim begins to describe what it does not name, after having said how it is related.
 _DESCRIBING = word_list("by who which that where a an the")
+_AND, _BY = re.compile(r"\sand\s"), re.compile(r"\bby\s")
 _DAY = re.compile(r"[0-3]?[0-9]")
 
-# From this similarity on, words are related to a span.
-_RELATED = 0.4
+# From these similarities on, words say the same as a span, and are related to it.
+SAME, RELATED = 0.85, 0.4
 # Most words from a quotation to the name beside it.
 _BESIDE = 4
 
@@ -59,9 +60,10 @@ _TELLING = 0.12  # the sentence, by itself, decides the claim
 # Added for the sentence of the next span.
 _SAME_SENTENCE, _SAME_DOCUMENT = 0.08, 0.05
 _BACK = -0.15  # to a document that the claim has named before
-_BRIDGE, _DESCRIBED_BRIDGE, _LONG_BRIDGE, _BACKWARD_BRIDGE = -0.1, 0.15, -0.3, -0.2
+_BRIDGE, _DESCRIBED_BRIDGE, _LONG_BRIDGE, _BACKWARD_BRIDGE = -0.1, 0.15, -0.3, -0.3
 _AHEAD = -0.4  # to a document that the claim names later
 _ASTRAY = -2.0  # to a document that nothing leads to
+_QUOTED = -0.4  # to such a document, if it says a name of several words as the span does
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +99,7 @@ class SpanSources:
     ) -> None:
         self.claim, self.evidence, self._reading = claim, evidence, reading
         self.lexicon = lexicon
-        self.spans = chunk(claim, max_chunks=MAX_STEPS)
+        self.spans = self._apart(chunk(claim, max_chunks=MAX_STEPS))
         self.texts = [claim[start:end] for start, end in self.spans]
         aligners = [Aligner([pair], lexicon) for pair in evidence]
         self.offers = [
@@ -105,6 +107,26 @@ class SpanSources:
             for span in self.texts
         ]
         self.path = self._best_path()
+
+    def _apart(self, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+        """Divide spans at an "and" between the names of two documents."""
+        words = [word for word in split_words(self.claim) if word.norm]
+        names = [
+            place
+            for title in set(self._titles) - {""}
+            for place in name_places(title, words, self.claim)
+        ]
+        apart: list[tuple[int, int]] = []
+        for at, (begin, end) in enumerate(spans):
+            for match in _AND.finditer(self.claim, begin, end):
+                before = any(begin <= start and stop <= match.start() for start, stop in names)
+                after = any(match.end() <= start and stop <= end for start, stop in names)
+                inside = any(start < match.start() and match.end() < stop for start, stop in names)
+                if before and after and not inside and len(apart) + len(spans) - at < MAX_STEPS:
+                    apart.append((begin, match.start()))
+                    begin = match.start() + 1
+            apart.append((begin, end))
+        return apart
 
     def quote(self, span: int) -> Quote | None:
         """Return the words that a span is best quoted by."""
@@ -182,7 +204,7 @@ class SpanSources:
 
     def _leads(self, offer: Quote | None) -> bool:
         """Return whether words stand beside the name of a document that the claim does not name."""
-        if offer is None or offer.similarity < _RELATED or offer.place.in_title:
+        if offer is None or offer.similarity < RELATED or offer.place.in_title:
             return False
         place, text = offer.place, self.evidence[offer.place.sentence_id][1]
         unnamed = (
@@ -212,17 +234,30 @@ class SpanSources:
             return 0.0
         if any(target in named for named in self._named[:span]):
             return _BACK
+        linked = target in self.mentions[before] or source in self.mentions[after]
         if any(target in named for named in self._named[span:]):
-            return _AHEAD
+            return _BRIDGE if linked else _AHEAD
+        astray = _QUOTED if self._says_name(span, after) else _ASTRAY
         described = self.texts[span].split()[0].lower() in _DESCRIBING
         if not described and all(map(self.is_bare_name, range(span))):
-            return _ASTRAY
+            return astray
         if target in self.mentions[before]:
             return _DESCRIBED_BRIDGE if described else _BRIDGE
         leads = (m for own, m in zip(self._titles, self.mentions, strict=True) if own == source)
         if any(target in mentioned for mentioned in leads):
             return _LONG_BRIDGE
-        return _BACKWARD_BRIDGE if source in self.mentions[after] else _ASTRAY
+        return _BACKWARD_BRIDGE if source in self.mentions[after] else astray
+
+    def _says_name(self, span: int, number: int) -> bool:
+        """Return whether a sentence has a name of several words of a span."""
+        offer = self.offers[span][number]
+        if offer is None or offer.place.in_title or offer.similarity < SAME:
+            return False
+        words = _norms(self.texts[span])
+        return (
+            sum(word.norm in words for word in split_words(offer.text) if word.is_content) >= 2
+            and sum(word[:1].isupper() for word in self.texts[span].split()) >= 2
+        )
 
     def is_bare_name(self, span: int) -> bool:
         """Return whether a span is the name of a document of the evidence and says nothing else."""
@@ -243,13 +278,19 @@ def _name(title: str) -> set[str]:
 def name_places(title: str, words: Sequence[Word], text: str) -> list[tuple[int, int]]:
     """Return the characters of a text where the name of a document stands.
 
-    A name of several words may also be written as its last one, if no other name continues that.
+    It may stand in the plural. A name of several words may also be written as its last one, if no
+    other name continues that.
     """
     name = [word.norm for word in split_words(_QUALIFIER.sub("", title)) if word.norm]
     norms = [word.norm for word in words]
     if not name:
         return []
-    whole = [at for at in range(len(norms) - len(name) + 1) if norms[at : at + len(name)] == name]
+    last = {name[-1], f"{name[-1]}s", f"{name[-1]}es"} if len(name[-1]) > 3 else {name[-1]}
+    whole = [
+        at
+        for at in range(len(norms) - len(name) + 1)
+        if norms[at : at + len(name) - 1] == name[:-1] and norms[at + len(name) - 1] in last
+    ]
     if whole:
         return [(words[at].start, words[at + len(name) - 1].end) for at in whole]
     if not 2 <= len(name) <= 4 or len(name[-1]) < 4 or name[-1].isdigit():
@@ -294,7 +335,7 @@ def tidied(text: str, start: int, end: int) -> tuple[int, int]:
     begin, stop = words[first].start, words[last].end
     opened = text.rfind("(", begin, stop)
     if opened > begin and text.find(")", opened, stop) < 0:
-        stop = len(text[:opened].rstrip())
+        stop = stop + 1 if text[stop : stop + 1] == ")" else len(text[:opened].rstrip())
     return (begin, stop) if is_quotable(text[begin:stop]) else (start, end)
 
 
@@ -338,6 +379,7 @@ _DECIDING = word_list(
     "before after more less most least above below over under all some few until same other"
 )
 _NUMBERS = SMALL.keys() | TENS.keys() | SCALES.keys() | ORDINALS.keys()
+_ORDER = word_list("older younger before after earlier later first")
 _DATES = word_list("date day year month century decade birthday time")
 _PLACES = word_list(
     "city town village place country state county region district capital birthplace province"
@@ -371,13 +413,35 @@ class Kind:
         return not (self.date or self.number or self.name)
 
 
-def phrases(text: str, number: int, title: str) -> list[Quote]:
+def values(text: str) -> set[str]:
+    """Return the dates and numbers of a text, as normalised words."""
+    norms = (word.norm for word in split_words(text))
+    return {norm for norm in norms if norm[:1].isdigit() or norm in _NUMBERS or norm in MONTHS}
+
+
+def years(text: str) -> set[str]:
+    """Return the years of a text."""
+    return {word.norm for word in split_words(text) if YEAR.fullmatch(word.norm)}
+
+
+def phrases(text: str, number: int, title: str, *, ends: bool = False) -> list[Quote]:
     """Return the phrases of a sentence, in order.
 
-    `number`: the number of the sentence in the evidence.
+    `number`: the number of the sentence in the evidence. `ends`: whether to add the ends of some:
+    the last words of those that are too long to be quoted whole, since their noun says what
+    something is, and the agents of participles.
     """
+    spans = chunk(text)
+    if ends:
+        whole = _whole_phrases(text)
+        agents = (
+            (begin + by.start(), end)
+            for begin, end in spans
+            if (by := _BY.search(text[begin:end])) is not None
+        )
+        spans = sorted({*spans, *(_last_words(text, *span) for span in whole), *agents})
     found = []
-    for begin, end in chunk(text):
+    for begin, end in spans:
         joining = _LEADING_CONJUNCTION.match(text[begin:end])
         begin += joining.end() if joining else 0
         words = [word for word in split_words(text[begin:end]) if word.norm]
@@ -386,6 +450,31 @@ def phrases(text: str, number: int, title: str) -> list[Quote]:
             if is_quotable(text[start:stop]):
                 found.append(Quote(text[start:stop], Quotation(title, number, start, stop), 1.0))
     return found
+
+
+@lru_cache(maxsize=64)
+def _whole_phrases(text: str) -> list[tuple[int, int]]:
+    return chunk(text, max_words=4 * MAX_EVIDENCE_WORDS)
+
+
+def _is_cut(text: str, place: Quotation) -> bool:
+    """Return whether a phrase ends before its noun: "is a 1968 American" of "horror film"."""
+    return any(
+        begin <= place.start < end and content_stems(text[place.end : end])
+        for begin, end in _whole_phrases(text)
+    )
+
+
+def _is_aside(text: str, place: Quotation) -> bool:
+    """Return whether a phrase without a value stands in brackets, where others are spoken of."""
+    opened = text.rfind("(", 0, place.start)
+    closed = text.find(")", opened) if opened >= 0 else -1
+    return closed >= place.end and not values(text[place.start : place.end])
+
+
+def _last_words(text: str, begin: int, end: int) -> tuple[int, int]:
+    words = word_spans(text[begin:end])
+    return begin + words[-MAX_EVIDENCE_WORDS:][0][0], end
 
 
 def spanning(text: str, quotes: Sequence[Quote]) -> Quote | None:
@@ -457,7 +546,7 @@ def find_opposition(
     says of each span, (spans, 3).
     """
     for comparison in reading.comparisons:
-        span, quote = _span_at(sources, comparison.claimed), _compared(sources, comparison)
+        span, quote = compared(sources, comparison)
         if span is not None and quote is not None:
             return span, quote
     denials = reading.sentences[:, _CONTRADICTION]
@@ -467,7 +556,7 @@ def find_opposition(
     for number, (title, text) in enumerate(sources.evidence):
         shared = shared_words(sources.claim, (title, text))
         previous = ""
-        for phrase in phrases(text, number, title):
+        for phrase in phrases(text, number, title, ends=True):
             for span in range(len(sources.spans)):
                 own = _opposes(sources, span, phrase, previous)
                 if own is None:
@@ -475,6 +564,7 @@ def find_opposition(
                 score = own + 1.5 * denials[number] + 1.5 * shared
                 score += 1.5 * labels[span, _CONTRADICTION]
                 score -= 1.0 * (operators[span] is NatOp.EQUIVALENCE)
+                score -= 0.8 * (_is_cut(text, phrase.place) or _is_aside(text, phrase.place))
                 # What another document says of its own subject denies nothing of this one.
                 ranked = _is_near(sources, span, title), score
                 if ranked > highest:
@@ -485,9 +575,30 @@ def find_opposition(
     return refuted, best
 
 
-def _compared(sources: SpanSources, comparison: Comparison) -> Quote | None:
-    """Return the words that exact reasoning has compared, with their preposition if it can be."""
-    number, stated = comparison.sentence, comparison.stated
+def compared(sources: SpanSources, comparison: Comparison) -> tuple[int | None, Quote | None]:
+    """Return the span of a value that exact reasoning has compared, and the words it is set beside.
+
+    Of two dates that it has put in order, that of the document which the span names comes first.
+    """
+    span = _span_at(sources, comparison.claimed)
+    if span is None:
+        ordered = (n for n, text in enumerate(sources.texts) if _ORDER & set(text.lower().split()))
+        span = next(ordered, None)
+    found = _stated(sources, comparison.sentence, comparison.stated)
+    if found is None and span is not None:
+        quotes = [
+            _stated(sources, number, date)
+            for number in range(len(sources.evidence))
+            for date in comparison.stated.split(" and ")
+        ]
+        dates = [quote for quote in quotes if quote is not None]
+        dates.sort(key=lambda quote: not sources.names(quote.place.title, span))
+        found = next(iter(dates), None)
+    return span, found
+
+
+def _stated(sources: SpanSources, number: int, stated: str) -> Quote | None:
+    """Return words of a sentence, with their preposition if they can be quoted with it."""
     title, text = sources.evidence[number]
     start = text.find(stated)
     if start < 0 or not is_quotable(stated):
@@ -513,6 +624,19 @@ def _span_at(sources: SpanSources, words: str) -> int | None:
     return within[-1] if place >= 0 and within else None
 
 
+def _kinds_that_differ(text: str, other: str) -> tuple[Kind, Kind]:
+    """Return the kinds of two texts without the values and names that both have."""
+    shared = content_stems(text) & content_stems(other)
+
+    def rest(whole: str) -> str:
+        words = split_words(whole)
+        return " ".join(
+            whole[word.start : word.end] for word in words if shared.isdisjoint(stems(word.norm))
+        )
+
+    return Kind.of(rest(text)), Kind.of(rest(other))
+
+
 def _opposes(sources: SpanSources, span: int, phrase: Quote, previous: str) -> float | None:
     """Return how well a phrase stands where a span of the claim does, before the verifier.
 
@@ -527,21 +651,26 @@ def _opposes(sources: SpanSources, span: int, phrase: Quote, previous: str) -> f
         return None
     named = sources.mentions[phrase.place.sentence_id].values()
     leads_on = any(start < phrase.place.end and phrase.place.start < end for start, end in named)
-    kind, other_kind = Kind.of(text), Kind.of(phrase.text)
+    kind, other_kind = _kinds_that_differ(text, phrase.text)
     if kind.is_plain:  # a value belongs to the words just before it, a verb to its subject
         before = sources.claim[: sources.spans[span][0]]
     follows = bool(content_stems(before) & content_stems(previous))
     opposite = any({one, other} <= claimed ^ stated for one, other in _OPPOSITES)
-    relation = sources.lexicon.relation(text, phrase.text)
+    relation, begins = sources.lexicon.relation(text, phrase.text), first_word(text)
+    elsewhere = deciding_stems(sources.claim) - claimed
     says_little = len(content_stems(phrase.text)) < 2 and other_kind.is_plain
     return (
         2.5 * (relation in REFUTING_OPERATORS or opposite)
         + 2.0 * (negated and bool(claimed & stated))
         + (0.4 + 0.6 * follows if kind.is_plain else 1.0 + 2.0 * follows) * (kind == other_kind)
-        + 0.5 * (first_word(text) == first_word(phrase.text))
+        # The same verb says more than the same preposition.
+        + (1.5 if content_stems(begins) else 0.5) * (begins == first_word(phrase.text))
         + len(claimed & stated) / max(len(claimed), 1)
         # The claim says these words itself, if elsewhere.
-        - 1.0 * (stated <= deciding_stems(sources.claim) and not negated)
+        - 1.0 * (stated <= elsewhere | claimed and not negated)
+        - 1.0 * len(stated & elsewhere) / len(stated)
+        # A document denies nothing of its own name.
+        - 1.0 * sources.names(phrase.place.title, span)
         # It names the next document, which says more.
         - 1.0 * leads_on
         # A verb alone, after other words than in the claim.
