@@ -76,7 +76,7 @@ async function search(claim, hops, signal) {
     if (name === "problem") throw new Error(`${record.detail}. ${record.remedy}.`);
     if (name === "hop") {
       found.set(record.number, record);
-      showHop(record);
+      showHop(record, found.get(record.number - 1));
       continue;
     }
     const verdict = showResult(record, `${text}\n`, [...found.values()]);
@@ -87,11 +87,13 @@ async function search(claim, hops, signal) {
   throw new Error("The connection was closed. Try again.");
 }
 
-function showHop(hop) {
-  const panel = hopPanel(hop);
-  // A hop that is repeated replaces the earlier one.
-  const earlier = byId(panel.id);
-  if (earlier) earlier.replaceWith(panel);
+// Show a hop; those before it are folded.
+function showHop(hop, earlier) {
+  const panel = hopPanel(hop, earlier);
+  if (panel.open) for (const each of byId("hops-found").querySelectorAll("details")) each.open = false;
+  // A hop that is repeated replaces the former one.
+  const former = byId(panel.id);
+  if (former) former.replaceWith(panel);
   else byId("hops-found").append(panel);
   const missing = hop.questions.map(({ span, question }) => question ?? span).join(" ");
   announce(`Hop ${hop.number} is complete. ${missing ? `Missing: ${missing}` : ""}`);

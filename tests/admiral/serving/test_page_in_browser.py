@@ -33,7 +33,7 @@ def address(user_cache, tmp_path_factory):
     corpus = folder / "corpus.jsonl"
     corpus.write_text("".join(json.dumps(document) + "\n" for document in HOSTILE))
     kb.build(corpus, folder / "hostile", bm25="bm25s", progress=False)
-    demo = Admiral.from_pretrained(config=quick_config())
+    demo = Admiral.from_pretrained(config=quick_config(judge="calibrated"))
     opened = kb.KnowledgeBase.open(folder / "hostile")
     hostile = Admiral(opened, demo.checkpoint, quick_config())
     with listening(create_app(Service({"demo": demo, "hostile": hostile}))) as url:
@@ -77,10 +77,9 @@ def test_hops_arrive_and_the_proof_points_at_its_quotations(page):
     find(page, EMMY)
     expect(page.locator("#hop-1")).to_be_visible()
     expect(page.get_by_role("status")).to_contain_text("Complete after 2 hops")
-    expect(page.locator("#hop-2")).to_be_visible()
-    panel = page.locator("#hop-1")
+    panel = page.get_by_role("region", name="Result")
     assert panel.get_by_role("article").count() >= 2
-    row = panel.locator("tr.contradicts, tr.agrees").first
+    row = panel.locator("tr.contradicts").first
     number = row.get_attribute("data-step")
     quotation = panel.locator(f'mark[data-steps~="{number}"]').first
     assert row.locator("td").nth(3).inner_text().startswith(f"“{quotation.inner_text()}”")
@@ -99,21 +98,58 @@ def test_hops_arrive_and_the_proof_points_at_its_quotations(page):
     assert result.locator(".ranking li").count() > 10
     # Each arrow of the drawing is also a line of the list.
     arrows = result.locator("path.arrow").count()
-    assert result.locator("details li").count() == arrows > 0
+    assert result.locator(".arrows li").count() == arrows > 0
+
+
+def test_the_result_comes_first_and_earlier_hops_are_folded(page):
+    found(page, EMMY)
+    result = page.get_by_role("region", name="Result")
+    expect(result.locator(".verdict")).to_contain_text("The evidence refutes the claim.")
+    shares = [
+        int(share.strip("%")) for share in result.locator("td:has-text('%')").all_inner_texts()
+    ]
+    assert sum(shares) == pytest.approx(100, abs=1)
+    assert f"Probability of this verdict: {max(shares)}%" in result.inner_text()
+    expect(result).to_contain_text("The probabilities decide.")
+    expect(result.get_by_role("heading", level=3)).to_contain_text(["Proof", "Evidence"])
+    hops = page.get_by_role("region", name="Earlier hops")
+    expect(hops.locator("details")).to_have_count(1)
+    expect(hops.get_by_role("heading", name="Proof")).to_be_hidden()
+    hops.locator("summary").click()
+    expect(hops.get_by_role("heading", name="Proof")).to_be_visible()
+    # The documents of both stand in the order in which one led to the other.
+    page.set_viewport_size({"width": 390, "height": 800})
+    lines = page.locator(".arrows")
+    expect(page.locator("svg")).to_be_hidden()
+    expect(lines.get_by_role("listitem").first).to_contain_text(
+        " led to 66th Primetime Emmy Awards"
+    )
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+def test_a_hop_that_changed_nothing_is_one_line(page):
+    page.get_by_label("Knowledge base").select_option("hostile")
+    page.get_by_label("Hops", exact=True).select_option("2")
+    found(page, "Seth Meyers hosted the gala.")
+    line = "Hop 2 changed nothing: it has the evidence of hop 1."
+    expect(page.get_by_role("region", name="Earlier hops")).to_have_text(line)
+    result = page.get_by_role("region", name="Result")
+    expect(result).to_contain_text("the verdict follows from the steps of the proof")
+    expect(result.get_by_role("article")).not_to_have_count(0)
 
 
 def test_a_document_is_followed_and_the_claim_is_still_there(page):
     found(page, EMMY)
     requests = []
     page.on("request", lambda request: requests.append(request.url))
-    link = page.locator("#hop-2 h4 a").first
+    link = page.locator("#result h4 a").first
     title = link.inner_text()
     link.click()
     expect(page.get_by_role("heading", level=1, name=title)).to_be_focused()
     expect(page.locator("#sentences li").first).to_be_visible()
     page.go_back()
-    expect(page.locator("#hop-2")).to_be_visible()
-    page.locator("#hop-2 a.sentence").first.click()
+    expect(page.locator("#result")).to_be_visible()
+    page.locator("#result a.sentence").first.click()
     expect(page.locator("#sentences li.named")).to_have_count(1)
     assert not any("retrieve" in url for url in requests)
 
@@ -129,12 +165,12 @@ def test_the_keyboard_is_enough(page):
     expect(page.get_by_role("status")).to_contain_text("Complete after")
     for _ in range(40):
         page.keyboard.press("Tab")
-        if page.evaluate("document.activeElement.matches('#hop-1 tr')"):
+        if page.evaluate("document.activeElement.matches('#result tr')"):
             break
-    expect(page.locator("#hop-1 tr.lit")).to_have_count(1)
+    expect(page.locator("#result tr.lit")).to_have_count(1)
     for _ in range(20):
         page.keyboard.press("Tab")
-        if page.evaluate("document.activeElement.matches('#hop-1 h4 a')"):
+        if page.evaluate("document.activeElement.matches('#result h4 a')"):
             break
     title = page.evaluate("document.activeElement.textContent")
     page.keyboard.press("Enter")
@@ -163,7 +199,7 @@ def test_a_permalink_and_the_history_repeat_a_claim(page, address):
     entries = page.locator(".history li")
     expect(entries).to_have_count(1)
     entries.get_by_role("link").click()
-    expect(page.locator("#hop-1")).to_be_visible()
+    expect(page.locator("#result")).to_be_visible()
     page.get_by_role("link", name="History").click()
     page.get_by_role("button", name="Remove: Paris").click()
     expect(page.get_by_text("There are no claims yet.")).to_be_visible()
@@ -204,7 +240,7 @@ def test_hostile_texts_stay_texts(page, tmp_path):
     page.get_by_label("Knowledge base").select_option("hostile")
     found(page, f"{ATTACK} Seth Meyers hosted the gala")
     assert page.locator("main img").count() == 0
-    assert ATTACK in page.locator("#hop-1 article").first.inner_text()
+    assert ATTACK in page.locator("#result article").first.inner_text()
     with page.expect_download() as download:
         page.get_by_role("button", name="Download the report").click()
     assert "<img" not in download.value.path().read_text(encoding="utf-8")
@@ -239,7 +275,8 @@ def test_axe_finds_no_serious_violation(page, width, scheme):
     page.set_viewport_size({"width": width, "height": 800})
     no_serious_violation(page)
     found(page, EMMY)
-    page.locator("#hop-1 tr[tabindex]").first.focus()
+    page.locator("#result tr[tabindex]").first.focus()
+    page.locator("#hop-1 summary").click()
     no_serious_violation(page)
     # Nothing is wider than the window.
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
