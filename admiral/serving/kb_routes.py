@@ -10,6 +10,7 @@ from fastapi import APIRouter, Query, Request, Response
 from admiral.io.rendering import document_record, search_record
 from admiral.kb import KnowledgeBase
 from admiral.kb.matching_sentences import best_sentences
+from admiral.serving.claim_examples import examples
 from admiral.serving.problems import ProblemError
 from admiral.serving.service import Service
 from admiral.storage.atomic_files import encode_record
@@ -68,6 +69,14 @@ def search_records(kb: KnowledgeBase, query: str, k: int) -> list[dict[str, obje
     documents = [kb.document(scored.title) for scored in found]
     rows = zip(found, documents, best_sentences(query, documents), strict=True)
     return [search_record(rank, *row) for rank, row in enumerate(rows, 1)]
+
+
+@router.get("/examples")
+def claim_examples(request: Request, kb: KbName = None) -> Response:
+    """Return claims of the demo that the documents decide, and some titles."""
+    with _service(request).queue(kb).open_system() as system:
+        record = examples(system.kb)
+    return Response(encode_record(record), media_type=JSON)
 
 
 @router.get("/kbs")

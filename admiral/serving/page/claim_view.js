@@ -5,19 +5,27 @@ import { remember } from "./claim_history.js";
 import { announce, announceError, byId, element } from "./elements.js";
 import { hopPanel } from "./hop_view.js";
 import { hideResult, showResult } from "./result_view.js";
-import { currentRoute, routeTo } from "./routes.js";
+import { claimAddress, currentRoute } from "./routes.js";
+import { showStart } from "./start_view.js";
 
 let running = null; // what stops the claim in progress
 let shown = null; // the address whose claim is shown
 
-export function claimAddress(claim) {
-  return routeTo({ claim, hops: byId("hops").value, kb: byId("kb").value });
+// Take away what is shown of an earlier claim, and end the search for it.
+function leave() {
+  running?.abort();
+  running = null;
+  hideResult();
+  byId("hops-found").replaceChildren();
+  byId("start").hidden = byId("stop").hidden = true;
 }
 
 // Handle a text of the form: one claim is searched for, of several the user chooses one.
 export async function submitText() {
   const text = byId("claim").value.trim();
   if (!text) return;
+  leave();
+  shown = null;
   const { claims } = await (await post("v1/split", { text })).json();
   if (claims.length === 1) {
     byId("choice").hidden = true;
@@ -43,17 +51,19 @@ export function stop() {
   running?.abort();
 }
 
-// Search for the claim of the address, unless it is shown already.
+// Search for the claim of the address, unless it is shown already; without one, show the start.
 export async function showClaim({ claim, hops }) {
-  if (!claim || shown === location.hash) return;
+  if (shown === location.hash) return;
   shown = location.hash;
-  running?.abort();
+  leave();
+  if (!claim) {
+    await showStart();
+    return;
+  }
   const controller = new AbortController();
   running = controller;
   if (byId("choice").hidden) byId("claim").value = claim;
   if (hops) byId("hops").value = hops;
-  hideResult();
-  byId("hops-found").replaceChildren();
   byId("stop").hidden = false;
   announce(`Searching for evidence: ${claim}`);
   try {

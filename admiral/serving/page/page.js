@@ -6,9 +6,10 @@ import { showClaim, stop, submitText } from "./claim_view.js";
 import { showDocument, showSearch } from "./document_view.js";
 import { announce, announceError, byId, element } from "./elements.js";
 import { currentRoute } from "./routes.js";
+import { showStart } from "./start_view.js";
 
 const VIEWS = { claim: showClaim, document: showDocument, search: showSearch, history: showHistory };
-const TITLES = { claim: "Evidence for a claim", document: "Document", search: "Search", history: "History" };
+const TITLES = { claim: "Check a claim", document: "Document", search: "Search", history: "History" };
 let view = null;
 
 async function show() {
@@ -60,6 +61,9 @@ byId("search-form").addEventListener("submit", (event) => {
   else location.hash = address;
 });
 byId("options").addEventListener("submit", (event) => event.preventDefault());
+byId("kb").addEventListener("change", () => {
+  if (!byId("start").hidden) showStart().catch(announceError);
+});
 byId("stop").addEventListener("click", stop);
 document.querySelector(".skip").addEventListener("click", (event) => {
   event.preventDefault(); // the address names the view

@@ -154,6 +154,33 @@ def test_a_document_is_followed_and_the_claim_is_still_there(page):
     assert not any("retrieve" in url for url in requests)
 
 
+def test_the_start_shows_examples_of_the_knowledge_base(page):
+    examples = page.locator("#examples a")
+    expect(examples).to_have_count(4)
+    page.get_by_label("Knowledge base").select_option("hostile")
+    expect(page.get_by_text("A claim is a statement")).to_be_visible()
+    expect(examples).to_have_text([document["title"] for document in HOSTILE])
+    page.get_by_label("Knowledge base").select_option("demo")
+    expect(examples).to_have_count(4)
+    claim = examples.first.inner_text()
+    examples.first.click()
+    expect(page.get_by_role("status")).to_contain_text("Complete after")
+    expect(page.locator("#start")).to_be_hidden()
+    expect(page.get_by_label("Claim, or a text")).to_have_value(claim)
+    page.get_by_role("link", name="Check a claim").click()
+    expect(examples.first).to_be_visible()
+    expect(page.locator("#result")).to_be_hidden()
+
+
+def test_earlier_results_leave_when_a_claim_is_sent(page):
+    found(page, EMMY)
+    page.route("**/v1/split", lambda route: None)  # never answered
+    find(page, "Paris is in France.")
+    expect(page.locator("#result")).to_be_hidden()
+    expect(page.locator("#hop-1")).to_have_count(0)
+    expect(page.locator("#documents-found")).to_be_hidden()
+
+
 def test_the_keyboard_is_enough(page):
     page.keyboard.press("Tab")
     expect(page.get_by_text("Skip to the content")).to_be_focused()
