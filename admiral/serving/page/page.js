@@ -2,7 +2,8 @@
 
 import { read } from "./api.js";
 import { showHistory } from "./claim_history.js";
-import { showClaim, stop, submitText } from "./claim_view.js";
+import { stopList } from "./claim_list.js";
+import { showClaim, stop, submitClaims } from "./claim_view.js";
 import { showDocument, showSearch } from "./document_view.js";
 import { announce, announceError, byId, element } from "./elements.js";
 import { currentRoute } from "./routes.js";
@@ -49,7 +50,7 @@ async function listKbs() {
 
 byId("claim-form").addEventListener("submit", (event) => {
   event.preventDefault();
-  submitText().catch(announceError);
+  submitClaims().catch(announceError);
 });
 byId("claim").addEventListener("keydown", (event) => {
   if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) byId("claim-form").requestSubmit();
@@ -65,6 +66,10 @@ byId("kb").addEventListener("change", () => {
   if (!byId("start").hidden) showStart().catch(announceError);
 });
 byId("stop").addEventListener("click", stop);
+byId("claims-stop").addEventListener("click", stopList);
+// What was given last counts: a text or a file.
+byId("claim").addEventListener("input", () => { byId("file").value = ""; });
+byId("file").addEventListener("change", () => { byId("claim").value = ""; });
 document.querySelector(".skip").addEventListener("click", (event) => {
   event.preventDefault(); // the address names the view
   byId("main").focus();

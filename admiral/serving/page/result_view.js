@@ -17,7 +17,7 @@ export function hideResult() {
 }
 
 // Show a result. `text` is its record as the service sent it, `hops` are the events of its hops.
-export function showResult(record, text, hops) {
+export function showResult({ record, text, hops }) {
   const { label, confidence: share, probabilities } = record.verdict ?? {};
   const verdict = verdictPhrase(label);
   const confidence = probabilities ? ` Probability of this verdict: ${percent(share)}.` : "";
@@ -25,7 +25,7 @@ export function showResult(record, text, hops) {
   const last = hops.findLast((hop, at) => !isUnchanged(hop, hops[at - 1]));
   if (last) byId(`hop-${last.number}`).remove(); // the result has it
   byId("result").replaceChildren(
-    element("h2", {}, "Result"),
+    element("h2", { id: "result-heading", tabindex: "-1" }, "Result"),
     element("p", { class: "claim" }, record.claim),
     element("p", { class: `verdict ${kind}` }, element("span", { class: "symbol", "aria-hidden": "true" }, kindSymbol(kind)), ` ${verdict}${confidence}`),
     probabilities ? probabilityTable(probabilities) : "",
