@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 
 from admiral.io.rendering import document_record, search_record
 from admiral.kb import KnowledgeBase
-from admiral.kb.matching_sentences import best_sentences
+from admiral.kb.matching_sentences import best_sentences, matching_words
 from admiral.serving.claim_examples import examples
 from admiral.serving.problems import ProblemError
 from admiral.serving.service import Service
@@ -53,7 +53,10 @@ def search(
     k: Annotated[int, Query(ge=1, le=100)] = 10,
     kb: KbName = None,
 ) -> Response:
-    """Return the documents that BM25 finds, as `admiral search --json` writes them."""
+    """Return the documents that BM25 finds, as `admiral search --json` writes them, with `matches`.
+
+    These are the characters of words that match the query, in `title` and `text`: start and end.
+    """
     service = _service(request)
     if not q.strip():
         raise ProblemError(422, "there are no words to search", "Give some words", "q")
@@ -63,12 +66,16 @@ def search(
     return Response(encode_record({"results": results}), media_type=JSON)
 
 
-def search_records(kb: KnowledgeBase, query: str, k: int) -> list[dict[str, object]]:
+def search_records(kb: KnowledgeBase, query: str, k: int) -> list[dict[str, Any]]:
     """Return the records of the documents that BM25 finds."""
     (found,) = kb.search([query], k)
     documents = [kb.document(scored.title) for scored in found]
     rows = zip(found, documents, best_sentences(query, documents), strict=True)
-    return [search_record(rank, *row) for rank, row in enumerate(rows, 1)]
+    records = [search_record(rank, *row) for rank, row in enumerate(rows, 1)]
+    for record in records:
+        fields = ("title", "text")
+        record["matches"] = {each: matching_words(query, record[each] or "") for each in fields}
+    return records
 
 
 @router.get("/examples")

@@ -1,6 +1,6 @@
 // A hop: its evidence by document with the quotations of the proof, the proof, what is missing.
 
-import { element } from "./elements.js";
+import { element, units } from "./elements.js";
 import { documentRoute } from "./routes.js";
 import { kindSymbol, operatorKind, operatorPhrase, percent } from "./wording.js";
 
@@ -117,7 +117,7 @@ function evidence(hop) {
     element(
       "article",
       {},
-      element("h4", {}, element("a", { href: documentRoute(title) }, title)),
+      element("h4", {}, element("a", { href: documentRoute(title, sentences[0].sentence_id) }, title)),
       sentences.map((sentence) =>
         element(
           "p",
@@ -133,9 +133,7 @@ function evidence(hop) {
 
 // Split a text into texts and <mark> elements; each names the steps that quote it.
 function marked(text, quotations) {
-  // Places count characters, of which JavaScript takes some for two.
-  const unit = (place) => [...text].slice(0, place).join("").length;
-  const found = quotations.map((quotation) => ({ ...quotation, start: unit(quotation.evidence_start), end: unit(quotation.evidence_end) }));
+  const found = quotations.map((quotation) => ({ ...quotation, start: units(text, quotation.evidence_start), end: units(text, quotation.evidence_end) }));
   const edges = [...new Set([0, text.length, ...found.flatMap((f) => [f.start, f.end])])].sort((a, b) => a - b);
   return edges.slice(1).map((end, index) => {
     const part = text.slice(edges[index], end);

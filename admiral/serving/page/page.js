@@ -12,11 +12,16 @@ import { showStart } from "./start_view.js";
 const VIEWS = { claim: showClaim, document: showDocument, search: showSearch, history: showHistory };
 const TITLES = { claim: "Check a claim", document: "Document", search: "Search", history: "History" };
 let view = null;
+let address = null;
+let origin = null; // from where a document was opened: the address and the link
 
 async function show() {
   const route = currentRoute();
   const isChanged = view !== null && (view !== route.view || route.view === "document");
+  if (route.view === "document" && isChanged && view !== "document") offerWayBack();
+  const isBack = origin?.address === location.hash;
   view = route.view;
+  address = location.hash;
   for (const name of Object.keys(VIEWS)) {
     byId(`view-${name}`).hidden = name !== view;
     const link = byId(`nav-${name}`);
@@ -31,9 +36,18 @@ async function show() {
   try {
     if (route.kb) chooseKb(route.kb);
     await VIEWS[view](route);
+    if (isBack && isChanged && origin.link.isConnected) origin.link.focus();
   } catch (error) {
     announceError(error);
   }
+}
+
+// Before a document is shown, remember which link of which view leads to it.
+function offerWayBack() {
+  origin = { address, link: document.activeElement };
+  byId("back").hidden = false;
+  byId("back").href = address || "#";
+  byId("back").textContent = { claim: "Back to the result", search: "Back to the search" }[view] ?? "Back";
 }
 
 function chooseKb(name) {

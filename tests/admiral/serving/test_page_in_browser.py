@@ -151,8 +151,15 @@ def test_a_document_is_followed_and_the_claim_is_still_there(page):
     expect(page.locator("#sentences li").first).to_be_visible()
     page.go_back()
     expect(page.locator("#result")).to_be_visible()
-    page.locator("#result a.sentence").first.click()
-    expect(page.locator("#sentences li.named")).to_have_count(1)
+    sentence = page.locator("#result a.sentence").last
+    text = sentence.locator("..").inner_text()
+    sentence.click()
+    named = page.locator("#sentences li.named")
+    expect(named).to_be_in_viewport()
+    assert named.inner_text() in text
+    page.get_by_role("link", name="Back to the result").click()
+    expect(sentence).to_be_focused()
+    expect(sentence).to_be_in_viewport()
     assert not any("retrieve" in url for url in requests)
 
 
@@ -309,8 +316,12 @@ def test_search_finds_titles_and_documents(page):
     page.get_by_label("Words, or the beginning of a title").fill("Seth")
     page.get_by_role("button", name="Search").click()
     expect(page.locator("#search-results ul a")).to_contain_text(["Seth Meyers"])
+    marks = page.locator("#search-results ol mark")
+    assert {mark.lower() for mark in marks.all_inner_texts()} == {"seth"}
     page.locator("#search-results ol a", has_text="Seth Meyers").first.click()
     expect(page.get_by_role("heading", level=1, name="Seth Meyers")).to_be_focused()
+    page.get_by_role("link", name="Back to the search").click()
+    expect(marks.first).to_be_visible()
 
 
 def test_the_record_and_the_report_are_downloaded(page, context, tmp_path):
