@@ -28,7 +28,7 @@ export function showResult({ record, text, hops }) {
     element("h2", { id: "result-heading", tabindex: "-1" }, "Result"),
     element("p", { class: "claim" }, record.claim),
     element("p", { class: `verdict ${kind}` }, element("span", { class: "symbol", "aria-hidden": "true" }, kindSymbol(kind)), ` ${verdict}${confidence}`),
-    probabilities ? probabilityTable(probabilities) : "",
+    probabilities ? probabilityList(probabilities) : "",
     record.verdict ? element("p", {}, `${decision(record.verdict)} It may be wrong: read the evidence.`) : "",
     ...(record.warnings ?? []).map((warning) => element("p", { class: "warning" }, `Warning: ${warning}`)),
     ...(last ? hopContent(last) : []),
@@ -63,11 +63,9 @@ function decision({ probabilities, outweighed, stop_at: needed }) {
   return `${decided} “${verdictWord(outweighed)}” is more probable, but “${supported}” and “${refuted}” together do not reach the ${percent(needed)} that a verdict needs.`;
 }
 
-function probabilityTable(probabilities) {
-  const rows = Object.entries(probabilities).map(([label, value]) =>
-    element("tr", {}, element("th", { scope: "row" }, verdictWord(label)), element("td", {}, percent(value))),
-  );
-  return element("table", { class: "probabilities" }, element("caption", {}, "Probabilities of the verdicts"), element("tbody", {}, rows));
+function probabilityList(probabilities) {
+  const parts = Object.entries(probabilities).map(([label, value]) => element("div", {}, element("dt", {}, verdictWord(label)), element("dd", {}, percent(value))));
+  return element("dl", { class: "probabilities", "aria-label": "Probabilities of the verdicts" }, parts);
 }
 
 function ranking(documents) {

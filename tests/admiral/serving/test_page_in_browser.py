@@ -107,9 +107,7 @@ def test_the_result_comes_first_and_earlier_hops_are_folded(page):
     found(page, EMMY)
     result = page.get_by_role("region", name="Result")
     expect(result.locator(".verdict")).to_contain_text("The evidence refutes the claim.")
-    shares = [
-        int(share.strip("%")) for share in result.locator("td:has-text('%')").all_inner_texts()
-    ]
+    shares = [int(share.strip("%")) for share in result.locator("dd").all_inner_texts()]
     assert sum(shares) == pytest.approx(100, abs=1)
     assert f"Probability of this verdict: {max(shares)}%" in result.inner_text()
     expect(result).to_contain_text("The probabilities decide.")
