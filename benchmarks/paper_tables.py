@@ -26,12 +26,13 @@ Which experiment makes each row of the papers' tables here, and what the other r
 
     admiral experiment configs/experiments/EXPERIMENT.yaml --data DATA
 
-DATA is a folder of data sets, [made like this](scale.md#a-whole-wikipedia); `--limit N` takes fewer claims. A system
-that lacks a checkpoint or a knowledge base is left out of its table, which says so. [Results](results.md) has the
-figures of the bundled models.
+DATA is a folder of data sets, [made like this](scale.md#a-whole-wikipedia); `--limit N` takes
+fewer claims. A system that lacks a checkpoint or a knowledge base is left out of its table, which
+says so. [Results](results.md) has the figures of the bundled models.
 
-For the third paper, Mongiovì and Gangemi's *Graph-based Retrieval for Claim Verification over Cross-Document Evidence*
-(2021), one command makes all rows: [`admiral evaluate graph --gold CLAIMS --kb KB`](graph.md#evaluation).
+For the third paper, Mongiovì and Gangemi's *Graph-based Retrieval for Claim Verification over
+Cross-Document Evidence* (2021), one command makes all rows:
+[`admiral evaluate graph --gold CLAIMS --kb KB`](graph.md#evaluation).
 """
 
 

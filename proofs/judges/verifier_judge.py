@@ -27,15 +27,14 @@ from proofs.judges.judgement import (
     probabilities,
     uncovered,
 )
+from proofs.judges.opposition import compared, find_opposition
 from proofs.judges.span_sources import (
     RELATED,
     SAME,
     Kind,
     Quote,
     SpanSources,
-    compared,
     content_stems,
-    find_opposition,
     first_word,
     is_negated,
     overlaps,
