@@ -156,7 +156,7 @@ class RetrievalConfig:
     )
     graph: str | bool = setting(
         "auto",
-        "Use the graph of mentions, which `admiral index` makes of 10,000 or more documents, and "
+        "Use the graph of mentions, which `admiral index` makes of 750 or more documents, and "
         "`admiral graph build` of any. "
         "Documents that are close in it to the claim become candidates of the first stage; those "
         "that are close to the evidence are candidates of the next hop, and are ranked higher.",

@@ -236,7 +236,7 @@ def main(
     words: int,
     stride: int,
 ) -> None:
-    """Print the tables of docs/citations-library.md."""
+    """Print the tables of docs/citations.md."""
     claims: Sequence[CitedClaim] = cited_claims(wice)
     claims = evenly_spaced(claims, limit or 0)
     encoder = None

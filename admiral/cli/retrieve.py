@@ -322,7 +322,7 @@ admiral retrieve --config my.yaml --set title_beams=0 --judge generated --max-ho
 
 Below each setting is its option of the command line, if it has one. [Proofs and judges](proofs.md)
 explains the judges and their word lists, [Training](training.md) how weights are fitted, and
-[Throughput](throughput.md) what sizes and precision cost.
+[Scale and speed](scale.md) what sizes and precision cost.
 """
 
 

@@ -17,9 +17,8 @@ from admiral.errors import AdmiralError
 from admiral.library import Library, build_library
 from admiral.library.readers import SourceFiles
 from admiral.models.checkpoint import load_checkpoint
-from admiral.storage.declared_settings import settings_tables
 from tests.proofs.verifier.tiny_classifier import write_classifier_directory
-from tests.training.tiny import SHORT_RUN, same_weights
+from tests.training.tiny import SHORT_RUN, page_of_settings, same_weights
 from training.citation_pairs import cited_passages
 from training.citation_pairs import main as write_pairs
 from training.cited_pages.em_encoder import train_dense_retriever
@@ -242,5 +241,4 @@ def test_the_shipped_settings_are_valid_and_documented():
         found = load_em_config(ROOT / "configs" / f"paper-side-{name}.yaml")
         assert found.out == f"runs/paper-side-{name}"
     _, _, documented = (ROOT / "docs" / "side.md").read_text().partition("\n## Settings\n")
-    tables = settings_tables(EmConfig, lambda name: None)
-    assert documented == tables.replace("\n## ", "\n### ")
+    assert documented == page_of_settings(EmConfig)
