@@ -55,8 +55,8 @@ def whole(admiral, claims_file, tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def emmy(admiral_process):
-    done = admiral_process("retrieve", "--hops", "dynamic", EMMY, "--json")
+def emmy(admiral):
+    done = admiral("retrieve", "--hops", "dynamic", EMMY, "--json")
     assert done.returncode == 0, done.stderr.decode()
     (record,) = records(done.stdout)
     return record
@@ -157,7 +157,7 @@ def test_plain_lines_on_standard_input(admiral, whole):
 
 def test_claims_on_standard_input_are_retrieved_line_by_line(environment, command):
     """The caller waits for each result before it writes the next claim, then interrupts."""
-    arguments = [*command, "retrieve", "-", "--json", *QUICKEST]
+    arguments = [*command, "retrieve", "-", "--json", "--fast", "--hops", "1"]
     pipe = subprocess.PIPE
     with subprocess.Popen(arguments, env=environment, stdin=pipe, stdout=pipe, stderr=pipe) as us:
         for number, claim in enumerate(CLAIMS[:2], 1):
@@ -205,7 +205,9 @@ def wait_for_a_record(partial, process, seconds):
         time.sleep(0.005)
 
 
-@pytest.mark.parametrize("signum", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize(
+    "signum", [signal.SIGINT, pytest.param(signal.SIGKILL, marks=pytest.mark.slow)]
+)
 def test_an_interrupted_run_is_resumed(
     admiral, environment, command, claims_file, whole, tmp_path, signum
 ):

@@ -197,19 +197,19 @@ def test_lines_are_well_formed(pieces):
 
 @pytest.mark.parametrize("token", TOKENS)
 def test_time_is_bounded_for_wikitext(token):
-    text = f"A. {token * (40_000 // len(token))}"
+    text = f"A. {token * (20_000 // len(token))}"
     start = time.process_time()
     extract_claims(text, "T", format="wikitext")
-    assert time.process_time() - start < 3
+    assert time.process_time() - start < 1
 
 
 @pytest.mark.parametrize("lead", ["{|\n|-\n|", "{{Infobox a\n", "<table><tr><td>"])
 @pytest.mark.parametrize("token", [each for each in TOKENS if "<ref>b" in each])
 def test_time_is_bounded_in_tables_and_boxes(token, lead):
-    text = f"A.\n{lead}{token * (20_000 // len(token))}\n}}}}\n|}}"
+    text = f"A.\n{lead}{token * (10_000 // len(token))}\n}}}}\n|}}"
     start = time.process_time()
     extract_claims(text, "T", format="wikitext")
-    assert time.process_time() - start < 2
+    assert time.process_time() - start < 0.7
 
 
 @pytest.mark.parametrize("token", HTML_TOKENS)
@@ -220,11 +220,11 @@ def test_time_is_bounded_for_html(token):
     assert time.process_time() - start < 3
 
 
-def test_two_megabytes_are_read_in_seconds():
-    page = long_page(2_000_000)
-    assert len(page) > 1_990_000
+def test_half_a_megabyte_is_read_in_seconds():
+    page = long_page(500_000)
+    assert len(page) > 490_000
     start = time.process_time()
     claims = extract_claims(page, "T", format="wikitext")
     seconds = time.process_time() - start
     assert len(claims) == 2 * page.count("== Part")
-    assert seconds < 15  # about 2.5 on an idle core
+    assert seconds < 4  # about 0.6 on an idle core
