@@ -206,9 +206,8 @@ def wait_for_a_record(partial, process, seconds):
         time.sleep(0.005)
 
 
-@pytest.mark.parametrize(
-    "signum", [signal.SIGINT, pytest.param(signal.SIGKILL, marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("signum", [signal.SIGKILL, signal.SIGINT])
 def test_an_interrupted_run_is_resumed(
     admiral, environment, command, claims_file, whole, tmp_path, signum
 ):
@@ -262,6 +261,7 @@ def assert_one_error(done, *says):
         assert part in stderr
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not int8_is_supported(), reason="the processor has no int8")
 def test_int8_is_a_setting(admiral, emmy):
     done = admiral("retrieve", "--hops", "dynamic", EMMY, "--json", "--set", "precision=int8")
