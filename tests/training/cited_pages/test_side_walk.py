@@ -88,9 +88,9 @@ def evaluated(predictions, *options):
     return result.output
 
 
-def verified(folder, library, **changes):
+def verified(folder, library, count=None, **changes):
     out = folder / f"{'-'.join(map(str, changes)) or 'plain'}.jsonl"
-    claims = [each.claim for each in read_wafer(WAFER)]
+    claims = [each.claim for each in read_wafer(WAFER)][:count]
     write_verdicts(out, library, replace(QUICK, **changes), claims, overwrite=True, quiet=True)
     return out
 
@@ -133,8 +133,8 @@ def test_an_encoder_is_trained_and_searched_with(folder, library, pairs, start):
     files = SourceFiles([DEMO / "sphere.jsonl"])
     build_library(out, files, words=100, stride=100, encoder=encoder)
     changes = {"encoder": config.out, "index": "both", "fusion": "union", "precision": "fp32"}
-    both = read_verdicts(verified(folder, out, **changes))
-    dense = read_verdicts(verified(folder, out, **{**changes, "index": "dense"}))
+    both = read_verdicts(verified(folder, out, 9, **changes))
+    dense = read_verdicts(verified(folder, out, 9, **{**changes, "index": "dense"}))
     name = next(iter(both))
     assert set(dense[name]["found"]) <= set(both[name]["found"])
     assert dense[name]["found"] != both[name]["found"]
@@ -143,18 +143,18 @@ def test_an_encoder_is_trained_and_searched_with(folder, library, pairs, start):
 
 
 def test_a_verifier_is_trained_and_verified_with(folder, library, pairs, start):
-    config = settings(start, pairs, folder / "verifier", lr=1e-2, head_lr=1e-2, steps=24)
+    config = settings(start, pairs, folder / "verifier", lr=1e-2, head_lr=1e-2)
     train_source_verifier(config)
     changes = {"verifier": "cross-encoder", "classifier": config.out, "aggregate": "max"}
-    out = verified(folder, library, **changes, verify_candidates=2)
+    out = verified(folder, library, 9, **changes, verify_candidates=2)
     record = next(iter(read_verdicts(out).values()))
     scores = [each["score"] for each in record["ranking"]]
     scored = [score for score in scores if score is not None]
     assert scored == sorted(scored, reverse=True)
     assert scores[: len(scored)] == scored
     # Another strategy is another model, and a run goes on where it was stopped.
-    other = replace(config, out=str(folder / "other"), strategy="first")
-    train_source_verifier(replace(other, steps=12))
+    other = replace(config, out=str(folder / "other"), strategy="first", steps=6)
+    train_source_verifier(replace(other, steps=3))
     train_source_verifier(other)
     assert not same_weights(other, config)
 
@@ -202,7 +202,7 @@ def test_titles_are_written_for_queries(library, folder):
     assert all("[" not in title for title in titles)
     assert any(titles)
     by_title, both = (
-        read_verdicts(verified(folder, library, expander="mini", expansion=name))
+        read_verdicts(verified(folder, library, 3, expander="mini", expansion=name))
         for name in ("title", "both")
     )
     for claim, title in zip(claims, titles, strict=True):

@@ -162,7 +162,7 @@ def test_unsupported_int8_is_rejected(monkeypatch):
 
 
 MINI = Path(admiral.__file__).parent / "data" / "mini"
-LENGTHS = [37, 141, 64, 230]
+LENGTHS = [37, 64, 230]
 BEAMS, STEPS = 25, 6
 
 
@@ -186,7 +186,7 @@ def test_steps_do_not_depend_on_the_batch(dtype, gap, set_threads):
     tokens = torch.randint(1000, 30000, (len(inputs), BEAMS, STEPS), generator=generator)
     set_threads(1)
     together = decoded(model, inputs, tokens, [1] * STEPS)
-    for number, beams, parts in ((1, 25, [1, 3, 2]), (2, 25, [1] * STEPS), (1, 4, [2, 4])):
+    for number, beams, parts in ((2, 25, [1, 3, 2]), (1, 4, [2, 4])):
         set_threads(number)
         for at, ids in enumerate(inputs):
             alone = decoded(model, [ids], tokens[at, None, :beams], parts)[0]

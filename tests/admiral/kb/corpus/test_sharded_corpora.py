@@ -51,7 +51,7 @@ def build_both(tmp_path, corpus, workers, **options):
 
 @pytest.mark.parametrize(
     ("policy", "shards", "size"),
-    [("merge", 1, 2**26), ("merge", 99, 1500), ("skip", 99, 2**26), ("rename", 3, 2**26)],
+    [("merge", 99, 1500), ("skip", 99, 2**26), ("rename", 3, 2**26)],
 )
 def test_a_sharded_build_writes_the_same_bytes(tmp_path, policy, shards, size):
     corpus = write(tmp_path / "corpus", titles=300)

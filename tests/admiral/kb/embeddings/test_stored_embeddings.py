@@ -101,7 +101,7 @@ def check_changes(corpus, at_once, changes):
             check_vectors(kb, corpus, embedded)
 
 
-@settings(max_examples=settings().max_examples // 2)
+@settings(max_examples=settings().max_examples // 4)
 @given(corpus=_unique, at_once=st.booleans(), changes=st.lists(_change, min_size=1, max_size=6))
 def test_vectors_follow_their_sentences(corpus, at_once, changes):
     check_changes(corpus, at_once, changes)
