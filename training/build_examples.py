@@ -16,7 +16,7 @@ import click
 
 from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, locate
-from admiral.kb.kb_paths import check_outside_folders
+from admiral.kb.store.manifest import check_outside_folders
 from admiral.storage.atomic_files import check_distinct_paths, check_output_path
 from training.command_options import (
     documents_option,

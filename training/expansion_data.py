@@ -26,7 +26,7 @@ from admiral.citations.citation_records import CitedClaim
 from admiral.citations.claim_context import ContextForm, claim_in_context
 from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, locate
-from admiral.kb.kb_paths import check_outside_folders
+from admiral.kb.store.manifest import check_outside_folders
 from admiral.library import Library
 from admiral.records import Document
 from admiral.retrieval.mentions import base_title, find_mentions

@@ -245,7 +245,7 @@ def load_citation_config(path: Path | None = None, overrides: Sequence[str] = ()
 
     Raises AdmiralError as `admiral.config.load_config`.
     """
-    from admiral.storage.yaml_settings import read_settings
+    from admiral.storage.declared_settings import read_settings
 
     return read_settings(CitationConfig, _problems, path, overrides)
 

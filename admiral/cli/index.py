@@ -215,7 +215,7 @@ def verify_command(kb: str | None, model: str | None, progress: bool) -> None:
     """
     from admiral.graph import graph_problems
     from admiral.kb import locate, verify
-    from admiral.kb.store.member_manifests import read_join
+    from admiral.kb.store.manifest import read_join
 
     if kb is None and model is None:
         kb, model = "demo", "mini"

@@ -32,7 +32,7 @@ from admiral.io.claims import read_claims
 from admiral.io.rendering import STOPPED, page_file, page_head, script_policy
 from admiral.io.result_writer import id_column, unescape_title
 from admiral.kb import KnowledgeBase
-from admiral.kb.matching_sentences import best_sentences
+from admiral.kb.bm25.analysis import best_sentences
 from proofs import Proof, Verdict
 from proofs.logic.wording import STYLE as PROOF_STYLE
 from proofs.logic.wording import escaped, escaped_text

@@ -36,13 +36,11 @@ from admiral.graph.mention_graph import (
 )
 from admiral.io.progress import track_documents
 from admiral.kb import KnowledgeBase
-from admiral.kb.document_aliases import document_aliases
-from admiral.kb.kb_paths import checked_kb_path
-from admiral.kb.store.manifest import copy_permissions
-from admiral.kb.store.member_manifests import read_combined_manifest
+from admiral.kb.alias_index import document_aliases
+from admiral.kb.store.manifest import checked_kb_path, copy_permissions, read_combined_manifest
 from admiral.kb.transaction import remove_older_versions
 from admiral.records import Document
-from admiral.storage.atomic_directories import staging
+from admiral.storage.atomic_files import staging
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,20 @@
-"""Build a knowledge base directory from corpora, in constant memory and atomically."""
+"""Build a knowledge base directory from corpora, in constant memory and atomically.
+
+The bundled demonstration corpus is built into the user's cache on first use.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
+
+import platformdirs
 
 from admiral.errors import AdmiralError
 from admiral.io.limited_reading import DEFAULT_LIMITS, FileLimits
@@ -18,13 +25,13 @@ from admiral.kb.corpus.file_reports import check_report_path
 from admiral.kb.corpus.readers import FilePatterns
 from admiral.kb.corpus.sharded_corpora import ShardedCorpora
 from admiral.kb.embeddings import SentenceEncoder
-from admiral.kb.kb_paths import checked_kb_path
 from admiral.kb.store.contents import GRAPH
 from admiral.kb.store.index_building import NO_BM25, BuildWorkers, Indexing, write_indexes
 from admiral.kb.store.manifest import (
     FORMAT_VERSION,
     GRAPH_REQUEST,
     Manifest,
+    checked_kb_path,
     copy_permissions,
     digest_of,
     is_knowledge_base,
@@ -32,7 +39,8 @@ from admiral.kb.store.manifest import (
     write_manifest,
 )
 from admiral.kb.stored_embeddings import embed_new_segment
-from admiral.storage.atomic_directories import staging
+from admiral.storage import DEMO
+from admiral.storage.atomic_files import WriterLock, staging
 from admiral.storage.checksums import check_files
 
 logger = logging.getLogger(__name__)
@@ -272,3 +280,59 @@ def _without_its_graph(path: Path, request: str) -> BuildReport | None:
     if manifest.settings.get(GRAPH_REQUEST) != request or manifest.version != FORMAT_VERSION:
         return None
     return build_report(path, manifest, 0.0)
+
+
+def locate(kb: str | Path | None) -> Path:
+    """Return the directory of a knowledge base: that of the demo for None or ``demo``."""
+    return demo_kb() if kb is None or str(kb) == DEMO else checked_kb_path(kb)
+
+
+def demo_kb(bm25: str | None = None) -> Path:
+    """Return the directory of the demo knowledge base, which is built on first use.
+
+    It is built once for each corpus content, format version and backend. Several processes may call
+    this at the same time. Without `bm25`, the backend is that of `default_backend`.
+    """
+    backend = bm25 or default_backend()
+    with as_file(files("admiral") / "data" / "demo" / "documents.jsonl") as corpus:
+        try:
+            content = hashlib.sha256(corpus.read_bytes()).hexdigest()
+        except OSError as error:
+            raise AdmiralError(
+                f"{corpus}: cannot be read ({error.strerror}). Install the package again."
+            ) from error
+        name = f"demo-v{FORMAT_VERSION}-{content[:16]}-{backend}"
+        target = platformdirs.user_cache_path("admiral") / name
+        if _usable(target):
+            return target
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            lock_file = target.with_name(f"{name}.building")
+            with WriterLock(lock_file, target, "building it", wait=True):
+                # Another process may have built it while this one waited for the lock.
+                if not _usable(target):
+                    logger.info("building the demo knowledge base in %s", target)
+                    build(corpus, target, bm25=backend, overwrite=True, progress=False)
+        except OSError as error:
+            raise AdmiralError(
+                f"{target}: cannot be written ({error.strerror or error}). Set XDG_CACHE_HOME to a "
+                "writable folder."
+            ) from error
+    return target
+
+
+def default_backend() -> str:
+    """Return ``lucene`` if it can run here, otherwise ``bm25s``."""
+    try:
+        check_backend("lucene")
+    except AdmiralError:
+        return "bm25s"
+    return "lucene"
+
+
+def _usable(directory: Path) -> bool:
+    try:
+        check_files(directory, read_manifest(directory).files)
+    except AdmiralError:
+        return False
+    return True

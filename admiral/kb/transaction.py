@@ -35,10 +35,9 @@ from admiral.kb.store.manifest import (
     replace_manifest,
     split_segment,
 )
-from admiral.kb.store.title_index import FORMS, IDS, KEYS, ROWS, TRIE
-from admiral.kb.store.title_tries import FOLDER as TRIES
-from admiral.storage.atomic_directories import exclusive_access, sync_tree
-from admiral.storage.atomic_files import sync_path
+from admiral.kb.store.titles import FOLDER as TRIES
+from admiral.kb.store.titles import FORMS, IDS, KEYS, ROWS, TRIE
+from admiral.storage.atomic_files import exclusive_access, sync_path, sync_tree
 from admiral.storage.checksums import describe_files
 
 _RANDOM_NAME = "[0-9a-f]" * 16

@@ -22,9 +22,8 @@ from admiral.kb.corpus.corpora import check_choice
 from admiral.kb.corpus.file_reports import FileReports
 from admiral.kb.corpus.readers import Record
 from admiral.kb.embeddings import SentenceEncoder
-from admiral.kb.kb_paths import checked_kb_path
 from admiral.kb.store.contents import Contents
-from admiral.kb.store.manifest import read_manifest
+from admiral.kb.store.manifest import checked_kb_path, read_manifest
 from admiral.kb.updating import UpdateReport, add_records, remove_documents
 from admiral.library.canonical_urls import canonical, names_source
 from admiral.library.passage_windows import STRIDE, WORDS, check_window, windows

@@ -10,11 +10,10 @@ import pyarrow as pa
 
 from admiral.errors import AdmiralError
 from admiral.kb.embeddings import EMBEDDINGS, write_embeddings
-from admiral.kb.kb_paths import checked_kb_path
 from admiral.kb.store.collection import Snapshot
 from admiral.kb.store.contents import Contents
 from admiral.kb.store.index_building import new_folder
-from admiral.kb.store.manifest import OLD_LIBRARY, read_manifest
+from admiral.kb.store.manifest import OLD_LIBRARY, checked_kb_path, read_manifest
 from admiral.kb.transaction import changing
 from admiral.library.library_changes import LibraryReport, build_library
 from admiral.library.source_records import Source

@@ -11,9 +11,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
-from admiral.kb.dense_index import DenseIndex
 from admiral.kb.embeddings import SentenceEncoder
 from admiral.kb.knowledge_base import KnowledgeBase
+from admiral.kb.stored_embeddings import DenseIndex
 from admiral.library.canonical_urls import canonical
 from admiral.library.passage_windows import STRIDE, WORDS, windows
 from admiral.library.source_records import Passage, ScoredPassage, Source

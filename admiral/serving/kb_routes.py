@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query, Request, Response
 
 from admiral.io.rendering import document_record, search_record
 from admiral.kb import KnowledgeBase
-from admiral.kb.matching_sentences import best_sentences
+from admiral.kb.bm25.analysis import best_sentences
 from admiral.serving.problems import ProblemError
 from admiral.serving.service import Service
 from admiral.storage.atomic_files import encode_record

@@ -181,7 +181,7 @@ class _Tools:
         start = _position(cursor)
 
         def search(service: Service) -> SearchPage:
-            from admiral.kb.matching_sentences import best_sentences
+            from admiral.kb.bm25.analysis import best_sentences
 
             service.limits.check_claim(query, "query")
             with service.queue(kb).open_system() as system:

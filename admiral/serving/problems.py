@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException as AnyHTTPException
 
 from admiral.errors import AdmiralError
 from admiral.kb import UnknownTitleError
-from admiral.kb.store.opened_files import ChangedFileError
+from admiral.kb.store.contents import ChangedFileError
 from admiral.scheduling import is_out_of_memory
 from admiral.serving.claim_queue import QueueFullError
 from admiral.serving.validation_problems import plain_problem

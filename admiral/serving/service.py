@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, locate
-from admiral.kb.store.opened_files import ChangedFileError
+from admiral.kb.store.contents import ChangedFileError
 from admiral.models.checkpoint import Checkpoint
 from admiral.pipeline import Admiral
 from admiral.serving.claim_queue import ClaimMetrics, ClaimQueue

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from admiral.storage.declared_settings import documented, setting
-from admiral.storage.yaml_settings import read_settings
+from admiral.storage.declared_settings import documented, read_settings, setting
 from training.loop.loop_settings import COUNT, PROBABILITY, RATE, loop_problems, loop_setting
 
 

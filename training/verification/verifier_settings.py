@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from admiral.errors import AdmiralError
-from admiral.storage.declared_settings import documented, setting
-from admiral.storage.yaml_settings import read_settings
+from admiral.storage.declared_settings import documented, read_settings, setting
 from proofs.verifier.evidence_model import MAX_LENGTH
 from training.loop.loop_settings import COUNT, PROBABILITY, RATE, loop_problems, loop_setting
 

@@ -22,7 +22,7 @@ from admiral.kb.corpus.file_reports import (
     reported_records,
     skipped_report,
 )
-from admiral.kb.corpus.files.folder_walk import UNKNOWN
+from admiral.kb.corpus.files.file_types import UNKNOWN
 from admiral.kb.corpus.readers import (
     ALL_FILES,
     FORMATS,

@@ -14,8 +14,14 @@ import numpy as np
 from admiral.io.limited_reading import DEFAULT_LIMITS, FileLimits
 from admiral.io.streams import Place, corpus_path
 from admiral.kb.corpus.corpora import Corpora
-from admiral.kb.corpus.file_ranges import FileRange, file_size, split_lines
-from admiral.kb.corpus.file_reports import FileReport, new_report, reported_records
+from admiral.kb.corpus.file_reports import (
+    FileRange,
+    FileReport,
+    file_size,
+    new_report,
+    reported_records,
+    split_lines,
+)
 from admiral.kb.corpus.readers import ALL_FILES, WHOLE_FILE_FORMATS, FilePatterns, Record
 from admiral.kb.store.contents import DOCUMENTS
 from admiral.kb.store.document_store import DocumentStore, DocumentWriter

@@ -21,12 +21,13 @@ from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
 from admiral.errors import AdmiralError
-from admiral.kb.store.manifest import Manifest, read_manifest
-from admiral.kb.store.member_manifests import (
+from admiral.kb.store.manifest import (
     CombinedManifest,
     JoinManifest,
+    Manifest,
     missing_member_error,
     read_join,
+    read_manifest,
 )
 from admiral.storage.checksums import check_files
 

@@ -17,13 +17,14 @@ from typing import Any
 from admiral.errors import AdmiralError, RecordError
 from admiral.io.limited_reading import DEFAULT_LIMITS, FileLimits
 from admiral.io.streams import Place, RemotePath, json_objects
-from admiral.kb.corpus.files.file_types import file_type, uncompressed_name
-from admiral.kb.corpus.files.folder_walk import (
+from admiral.kb.corpus.files.file_types import (
     ALL_FILES,
     JUNK,
     ChosenFiles,
     FilePatterns,
     choose_files,
+    file_type,
+    uncompressed_name,
 )
 from admiral.kb.corpus.readers.corpus_records import (
     Record,
@@ -34,9 +35,9 @@ from admiral.kb.corpus.readers.corpus_records import (
     read_json,
 )
 from admiral.kb.corpus.readers.document_files import read_file
-from admiral.kb.corpus.readers.feverous_database import MAGIC, read_feverous
 from admiral.kb.corpus.readers.json_records import (
     CONTENT_FIELDS,
+    MAGIC,
     array_objects,
     begins_with_array,
     parse_beir,
@@ -45,6 +46,7 @@ from admiral.kb.corpus.readers.json_records import (
     parse_jsonl,
     parse_kilt,
     parse_wiki_jsonl,
+    read_feverous,
 )
 
 __all__ = [
