@@ -20,8 +20,12 @@ from typing import cast, get_args
 import click
 
 from admiral.citations.citation_file import read_citations
-from admiral.citations.citation_records import CitedClaim
-from admiral.citations.claim_context import CONTEXT_FORMS, ContextForm, claim_in_context
+from admiral.citations.citation_records import (
+    CONTEXT_FORMS,
+    CitedClaim,
+    ContextForm,
+    claim_in_context,
+)
 from admiral.citations.decide import FAILING_TAG
 from admiral.citations.source_search import QueryForm, claim_query
 from admiral.errors import AdmiralError

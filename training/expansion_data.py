@@ -22,8 +22,7 @@ from pathlib import Path
 import click
 
 from admiral.citations.citation_file import read_citations, read_wice
-from admiral.citations.citation_records import CitedClaim
-from admiral.citations.claim_context import ContextForm, claim_in_context
+from admiral.citations.citation_records import CitedClaim, ContextForm, claim_in_context
 from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, locate
 from admiral.kb.store.manifest import check_outside_folders

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from admiral.citations.claim_context import CONTEXT_FORMS
+from admiral.citations.citation_records import CONTEXT_FORMS
 from admiral.storage import VERIFIER
 from admiral.storage.declared_settings import declared_settings, documented, setting, value_problems
 

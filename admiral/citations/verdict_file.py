@@ -15,7 +15,7 @@ from admiral.citations.citation_records import (
 from admiral.citations.citation_settings import CitationConfig
 from admiral.citations.citer import Citer
 from admiral.citations.covered_part import covered_claim
-from admiral.citations.verdict_wording import summary
+from admiral.citations.decide import summary
 from admiral.config import RetrievalConfig
 from admiral.errors import RecordError
 from admiral.io.progress import track_claims

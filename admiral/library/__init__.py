@@ -10,11 +10,10 @@ if TYPE_CHECKING:
         LibraryReport,
         add_sources,
         build_library,
+        migrate_library,
         remove_sources,
     )
-    from admiral.library.migration import migrate_library
-    from admiral.library.open_library import Library
-    from admiral.library.source_filters import SourceFilter
+    from admiral.library.open_library import Library, SourceFilter
     from admiral.library.source_records import Passage, ScoredPassage, Source
 
 __all__ = [

@@ -149,7 +149,7 @@ class _Tools:
         page: Annotated[str, Field(description="Title of the page that cites it.")] = "",
     ) -> CitationCheck:
         """Check whether a source supports a claim that cites it, and what it lacks."""
-        from admiral.citations.verdict_wording import summary
+        from admiral.citations.decide import summary
         from admiral.library.source_records import Source
         from admiral.serving.retrieval_routes import checked
 

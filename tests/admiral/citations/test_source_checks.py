@@ -3,7 +3,7 @@
 import pytest
 
 from admiral.citations.citation_records import Citation
-from admiral.citations.source_judging import source_status
+from admiral.citations.citer import source_status
 from admiral.library.source_records import Source
 
 CITATION = Citation("https://x.example/a", title="Title")

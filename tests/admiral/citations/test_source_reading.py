@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from admiral.citations.coverage_verifier import TermWeights
 from admiral.citations.source_collections import cut_source
-from admiral.citations.source_reading import (
+from admiral.citations.source_scorers import (
     NOTHING_SAID,
     SENTENCES,
     SourceReader,

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from admiral.citations.citation_file import read_wafer
 from admiral.citations.citation_settings import CitationConfig
-from admiral.citations.title_writer import TitleWriter
+from admiral.citations.source_search import TitleWriter
 from admiral.citations.verdict_file import read_verdicts, write_verdicts
-from admiral.citations.wafer_file import read_wafer
 from admiral.cli.evaluate import evaluate_citations_command
 from admiral.errors import AdmiralError
 from admiral.library import Library, build_library
@@ -128,7 +128,7 @@ def test_an_encoder_is_trained_and_searched_with(folder, library, pairs, start):
     assert "accuracy" in card
     assert "changed" in card
     out = folder / "dense"
-    from admiral.citations.open_search import open_encoder
+    from admiral.citations.source_search import open_encoder
 
     encoder = open_encoder(CitationConfig(encoder=config.out, device="cpu", precision="fp32"))
     files = SourceFiles([DEMO / "sphere.jsonl"])
