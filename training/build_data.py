@@ -38,7 +38,7 @@ from training.data.evidence_corpora import (
 )
 from training.data.sample_builder import MISSING, BuildSettings, build_samples
 from training.data.samples import with_headings, write_samples
-from trie.model.safe_tokenizer import IDENTIFIERS
+from trie.safe_tokenizer import IDENTIFIERS
 
 
 @click.command()

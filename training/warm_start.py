@@ -23,7 +23,7 @@ from admiral.errors import AdmiralError
 from admiral.models.checkpoint import is_checkpoint, write_sums
 from admiral.requirements import minilm_directory
 from admiral.storage.atomic_files import as_os_errors, staging
-from trie.model.safe_tokenizer import MARKERS
+from trie.safe_tokenizer import MARKERS
 
 _BART_OFFSET = 2  # rows of BART's position embeddings before position 0
 

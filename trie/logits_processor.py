@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from transformers import LogitsProcessor
 
-from trie.continuations import ConstraintBatch, NextTokens
+from trie.beam_decoding import ConstraintBatch, NextTokens
 from trie.grammar import Constraint
 from trie.token_trie import Bools, Ints
 

@@ -9,9 +9,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from trie.attention import EncodedInputs
 from trie.grammar import Constraint
-from trie.model.seq2seq import Seq2Seq
-from trie.model.shared_attention import EncodedInputs
+from trie.seq2seq import Seq2Seq
 from trie.token_trie import Ints
 
 # Rows of logits that are computed at once; more would only take memory.

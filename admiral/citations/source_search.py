@@ -27,7 +27,7 @@ from admiral.library.source_records import ScoredPassage, Source
 from admiral.models.checkpoint import Checkpoint, choose_device, load_checkpoint
 from admiral.retrieval.rerankers import MeanPoolingEncoder
 from admiral.retrieval.stage_assembly import build_passage_encoder
-from proofs.generation.source_input import encode_source
+from proofs.generation.proof_grammar import encode_source
 from trie import SafeTokenizer, beam_search
 from trie.grammar import Transitions
 from trie.token_trie import Ints

@@ -38,10 +38,10 @@ _MODULES = {
     "Passage": "source_records",
     "ScoredPassage": "source_records",
     "Source": "source_records",
-    "SourceFilter": "source_filters",
+    "SourceFilter": "open_library",
     "add_sources": "library_changes",
     "build_library": "library_changes",
-    "migrate_library": "migration",
+    "migrate_library": "library_changes",
     "remove_sources": "library_changes",
 }
 

@@ -31,8 +31,8 @@ from admiral.storage.atomic_files import write_atomically
 from admiral.storage.checksums import describe_file
 from proofs.judges.generated import STEP_DECISION
 from trie import SafeTokenizer, Seq2Seq
-from trie.model.packed_encoder import bfloat16_is_fast, check_int8
-from trie.model.seq2seq import quiet_transformers
+from trie.attention import bfloat16_is_fast, check_int8
+from trie.seq2seq import quiet_transformers
 
 _DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "int8": torch.int8}
 

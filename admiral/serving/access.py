@@ -16,8 +16,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from admiral.errors import AdmiralError
-from admiral.serving.audit_routes import AUDIT_PAGES, AUDITS
-from admiral.serving.page_routes import PAGE_PATHS
+from admiral.serving.page_audits import AUDIT_PAGES, AUDITS, PAGE_PATHS
 from admiral.serving.problems import ProblemError
 from admiral.serving.request_metrics import RequestMetrics
 from admiral.serving.service import ServiceLimits

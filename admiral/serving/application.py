@@ -11,7 +11,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.concurrency import run_in_threadpool
 
 import admiral
-from admiral.serving import audit_routes, kb_routes, page_routes, retrieval_routes
+from admiral.serving import kb_routes, page_audits, retrieval_routes
 from admiral.serving.access import AccessMiddleware
 from admiral.serving.page_audits import PageAudits
 from admiral.serving.problems import PROBLEM_RESPONSE, handle_problems
@@ -21,10 +21,10 @@ from admiral.serving.service import Service
 ROUTERS = (
     retrieval_routes.router,
     retrieval_routes.citations,
-    audit_routes.router,
+    page_audits.router,
     kb_routes.router,
     kb_routes.health,
-    page_routes.router,
+    page_audits.pages,
 )
 
 

@@ -16,7 +16,7 @@ from admiral.kb import UnknownTitleError
 from admiral.kb.store.contents import ChangedFileError
 from admiral.scheduling import is_out_of_memory
 from admiral.serving.claim_queue import QueueFullError
-from admiral.serving.validation_problems import plain_problem
+from admiral.serving.request_models import plain_problem
 from admiral.storage.atomic_files import encode_record
 
 logger = logging.getLogger(__name__)

@@ -24,14 +24,15 @@ from admiral.io.sentence_splitter import sentence_spans
 from admiral.kb import KnowledgeBase
 from admiral.library.source_records import Source
 from admiral.records import Claim, Hop, RetrievalResult, hop_json, sentence_json
-from admiral.serving.judgement_models import JudgementRecord, ResultRecord
 from admiral.serving.problems import ProblemError, problem_of
 from admiral.serving.request_models import (
     BatchRequest,
     CitationRequest,
     ClaimRequest,
     GraphRequest,
+    JudgementRecord,
     ProofRequest,
+    ResultRecord,
     SplitRequest,
 )
 from admiral.serving.service import Service

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
@@ -17,7 +18,6 @@ from admiral.kb.store.contents import ChangedFileError
 from admiral.models.checkpoint import Checkpoint
 from admiral.pipeline import Admiral
 from admiral.serving.claim_queue import ClaimMetrics, ClaimQueue
-from admiral.serving.kb_names import kb_names
 from admiral.serving.problems import ProblemError
 from proofs import Judgement
 
@@ -250,3 +250,32 @@ class Service:
         for queue in self.queues.values():
             queue.close()
             queue.system.close()
+
+
+def kb_names(kbs: Sequence[str]) -> list[str]:
+    """Return the names of knowledge bases, the last parts of their paths.
+
+    Raises
+    ------
+    AdmiralError
+        If two have the same name.
+    """
+    names = [Path(kb).resolve().name for kb in kbs]
+    for name in names:
+        if names.count(name) > 1:
+            raise AdmiralError(f"--kb: two knowledge bases are named {name!r}. Rename a directory")
+    return names
+
+
+def check_kbs(kbs: Sequence[str], config: RetrievalConfig) -> None:
+    """Check the settings, and that knowledge bases can be opened.
+
+    Raises
+    ------
+    AdmiralError
+        If a setting is invalid, two knowledge bases have the same name, or one cannot be opened.
+    """
+    config.validate()
+    kb_names(kbs)
+    for kb in kbs:
+        KnowledgeBase.open(locate(kb), bm25=None if config.bm25 == "auto" else config.bm25).close()

@@ -38,8 +38,8 @@ from proofs.verifier.reading import (
     read_calibration,
     sentence_text,
 )
-from trie.model.packed_encoder import pad_batch
-from trie.model.seq2seq import quiet_transformers
+from trie.attention import pad_batch
+from trie.seq2seq import quiet_transformers
 
 _NAMES = {
     "entailment": (

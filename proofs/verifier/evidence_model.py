@@ -29,7 +29,7 @@ from proofs.verifier.evidence_verifier import (
     Scores,
 )
 from proofs.verifier.reading import LABELS, read_calibration
-from trie.model.seq2seq import quiet_transformers
+from trie.seq2seq import quiet_transformers
 
 HEADS = "evidence_heads.safetensors"
 MAX_LENGTH = 384

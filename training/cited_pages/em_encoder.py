@@ -20,7 +20,7 @@ from training.cited_pages.em_program import EmModule, EmProgram, ScoredBatch
 from training.cited_pages.em_settings import EmConfig
 from training.data.cited_passages import CitedPassages
 from training.loop.training_loop import run_training
-from trie.model.seq2seq import quiet_transformers
+from trie.seq2seq import quiet_transformers
 
 
 def train_dense_retriever(config: EmConfig, *, overwrite: bool = False) -> None:

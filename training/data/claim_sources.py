@@ -28,7 +28,7 @@ from admiral.io.text_cleaning import clean_title
 from admiral.records import Document
 from admiral.retrieval.mentions import base_title
 from training.data.evidence_corpora import Corpus
-from trie.model.safe_tokenizer import TASKS
+from trie.safe_tokenizer import TASKS
 
 
 def is_held_out(claim: str, share: float) -> bool:

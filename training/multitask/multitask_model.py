@@ -41,10 +41,10 @@ from proofs.generation.proof_grammar import missing_proof_marks
 from training.multitask.multitask_settings import TrainConfig
 from training.multitask.sample_batches import Batch, Counts, RerankBatch, SequenceBatch
 from trie import SafeTokenizer, Seq2Seq
-from trie.model.safe_tokenizer import MARKERS
-from trie.model.seq2seq import quiet_transformers
-from trie.model.shared_attention import split_heads
-from trie.model.t5 import output_scale, position_bias
+from trie.attention import split_heads
+from trie.safe_tokenizer import MARKERS
+from trie.seq2seq import quiet_transformers
+from trie.t5 import output_scale, position_bias
 
 # Files to download from the hub. Weights are safetensors only.
 _FILES = ["*.json", "merges.txt", "vocab.txt", "model.safetensors", "rerank_head.safetensors"]

@@ -60,7 +60,7 @@ def train(config: TrainConfig, tasks: tuple[str, ...], *, overwrite: bool = Fals
     """Train a checkpoint, continuing from the saved state of the same run if there is one.
 
     `config`: validated settings (see `training.multitask.multitask_settings.load_config`). `tasks`:
-    tasks of the checkpoint: some of `trie.model.safe_tokenizer.TASKS`. `overwrite`: start a new run
+    tasks of the checkpoint: some of `trie.safe_tokenizer.TASKS`. `overwrite`: start a new run
     and replace the one in `out`.
 
     Raises `AdmiralError` in the same cases as `run_training`.

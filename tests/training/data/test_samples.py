@@ -51,7 +51,7 @@ from training.multitask.sample_batches import (
 from training.on_policy import hop_samples
 from training.warm_start import mini_tokenizer
 from trie import SafeTokenizer
-from trie.model.safe_tokenizer import TASKS
+from trie.safe_tokenizer import TASKS
 
 
 def gold_claims():

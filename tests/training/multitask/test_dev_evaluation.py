@@ -16,7 +16,7 @@ from training.multitask.dev_evaluation import Evaluator, metrics
 from training.multitask.multitask_model import open_initial_checkpoint
 from training.multitask.multitask_program import train
 from training.multitask.multitask_settings import METRICS
-from trie.model.safe_tokenizer import TASKS
+from trie.safe_tokenizer import TASKS
 
 
 @pytest.fixture(scope="module")

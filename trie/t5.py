@@ -15,8 +15,15 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
-from trie.model.packed_encoder import FloatLinears, LinearGroup, packed_attention, packed_states
-from trie.model.shared_attention import AttentionLayer, EncodedInputs, cross_attention
+from trie.attention import (
+    AttentionLayer,
+    EncodedInputs,
+    FloatLinears,
+    LinearGroup,
+    cross_attention,
+    packed_attention,
+    packed_states,
+)
 
 # Tokens of an input or output if the configuration does not say how many (`n_positions`). The
 # architecture has no limit; checkpoints are trained with this length.
@@ -27,7 +34,7 @@ _SCALES_STATES = {"mt5": False, "umt5": True}
 
 
 class T5Architecture:
-    """A model of T5's family; see `trie.model.seq2seq.Architecture`.
+    """A model of T5's family; see `trie.seq2seq.Architecture`.
 
     The last linear layer of each encoder layer stays in floating point, as transformers keeps it in
     8-bit models: its input has outliers.

@@ -1,6 +1,6 @@
 """A seq2seq model run step by step: each input is encoded once and shared by all its beams.
 
-BART (absolute positions, layer norms after each sub-layer) is here; T5 is in `trie.model.t5`.
+BART (absolute positions, layer norms after each sub-layer) is here; T5 is in `trie.t5`.
 """
 
 from __future__ import annotations
@@ -16,25 +16,23 @@ from torch.nn.utils.rnn import pad_sequence
 from transformers import PreTrainedModel
 from transformers.utils import logging
 
-from trie.model.packed_encoder import (
+from trie.attention import (
+    AttentionLayer,
+    EncodedInputs,
     EncoderLayer,
+    KVCache,
     LinearGroup,
     bfloat16_is_fast,
     convert_linears_to_bfloat16,
+    cross_attention,
     linear_group_type,
+    masked_self_attention,
     packed_encoder_states,
     pad_batch,
-)
-from trie.model.shared_attention import (
-    AttentionLayer,
-    EncodedInputs,
-    KVCache,
-    cross_attention,
-    masked_self_attention,
     self_attention,
     split_heads,
 )
-from trie.model.t5 import T5Architecture
+from trie.t5 import T5Architecture
 
 
 @contextmanager
@@ -63,7 +61,7 @@ _UNSUPPORTED = (
 
 
 class BartArchitecture:
-    """A post-norm BART; see `trie.model.seq2seq.Architecture`.
+    """A post-norm BART; see `trie.seq2seq.Architecture`.
 
     Raises `ValueError` if the model is another variant of BART.
     """
@@ -172,7 +170,7 @@ class Architecture(Protocol):
 
         `tokens`, (inputs, beams, positions), are read at `positions`; they attend to the encoded
         inputs and, through `attend_to_tokens`, to the tokens at `key_positions`. It is
-        `trie.model.shared_attention.self_attention` or `masked_self_attention`, without the
+        `trie.attention.self_attention` or `masked_self_attention`, without the
         arguments for an attention layer, its input, its number and a bias.
         """
         ...
