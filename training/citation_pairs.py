@@ -33,8 +33,8 @@ from admiral.library import Library
 from admiral.library.canonical_urls import canonical
 from admiral.library.source_records import Passage
 from admiral.storage.atomic_files import check_distinct_paths, check_output_path
+from training.cited_pages import CitedPassages, Titled, write_cited_passages
 from training.command_options import exclude_option, seed_option
-from training.data.cited_passages import CitedPassages, Titled, write_cited_passages
 
 _BATCH = 64
 _SEARCHED = 50  # passages of the search, of which those of the cited page are left out

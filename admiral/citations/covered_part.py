@@ -22,9 +22,9 @@ import re
 from dataclasses import dataclass, replace
 
 from admiral.citations.citation_records import CitedClaim
-from admiral.synthesis.clauses import ADVERBS, PARTICIPLES, VERBS, to_sentence
+from proofs.logic.clauses import ADVERBS, PARTICIPLES, VERBS, to_sentence
 from proofs.logic.words import word_list
-from proofs.verifier.exact.statements import PREPOSITIONS
+from proofs.verifier.statements import PREPOSITIONS
 
 _FINITE = VERBS | word_list(
     "be been being do does did will would can could may might must shall should have has had "

@@ -46,9 +46,9 @@ from admiral.models.checkpoint import choose_device, choose_dtype
 from admiral.models.verifiers import open_named_verifier
 from admiral.requirements import MINILM, minilm_directory
 from admiral.retrieval.rerankers import MeanPoolingEncoder
-from admiral.synthesis.clauses import LONGEST_SENTENCE, clause_ends
 from proofs.drafting.chunking import chunk
 from proofs.judges.fitted_weights import log_odds
+from proofs.logic.clauses import LONGEST_SENTENCE, clause_ends
 from proofs.logic.words import split_words
 from proofs.verifier.reading import LABELS, Verifier
 

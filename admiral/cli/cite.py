@@ -289,10 +289,9 @@ def _audit_folder(
 
 
 def _report(output: Path, decisions: Counter[str]) -> None:
-    from admiral.evaluation.predictions import count_noun
-
+    total = decisions.total()
     click.echo(
-        f"{output}: {count_noun(decisions.total(), 'statement')}: {decisions['flag']} to check, "
+        f"{output}: {total:,} statement{'' if total == 1 else 's'}: {decisions['flag']} to check, "
         f"{decisions['replace']} to replace, {decisions['keep']} to keep, "
         f"{decisions['not_checked']} not checked",
         err=True,

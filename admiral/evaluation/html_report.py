@@ -25,8 +25,7 @@ from admiral.evaluation.predictions import (
     read_predictions,
     read_results,
 )
-from admiral.gold import EvidenceSet, GoldClaim, read_gold
-from admiral.gold.gold_reader import is_qrels, read_qrels
+from admiral.gold import EvidenceSet, GoldClaim, is_qrels, read_gold, read_qrels
 from admiral.graph.subgraph import Neighbour, Neighbourhood, NeighbourhoodFinder
 from admiral.io.claims import read_claims
 from admiral.io.rendering import STOPPED, page_file, page_head, script_policy

@@ -31,8 +31,7 @@ from admiral.evaluation.predictions import (
     pair_claims,
     read_predictions,
 )
-from admiral.gold import GoldClaim, detect_format, read_gold
-from admiral.gold.gold_reader import is_qrels, read_qrels
+from admiral.gold import GoldClaim, detect_format, is_qrels, read_gold, read_qrels
 
 ClaimSelector = Callable[[Sequence[GoldClaim]], tuple[list[GoldClaim], list[str]]]
 

@@ -27,7 +27,7 @@ from admiral.kb.store.manifest import (
     write_with_digest,
 )
 from admiral.records import Sentence
-from admiral.storage.checksums import FileEntry, describe_files
+from admiral.storage.atomic_files import FileEntry, describe_files
 from trie.token_trie import open_array
 
 ENTITY_FRAMES, FRAME_ENTITIES = "entity_frames", "frame_entities"

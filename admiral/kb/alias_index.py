@@ -27,7 +27,7 @@ import numpy as np
 from admiral.io.streams import COMPRESSED_SUFFIXES
 from admiral.io.text_cleaning import clean_title
 from admiral.records import SECTION_SEPARATOR, Document
-from admiral.storage.checksums import damaged_error
+from admiral.storage.atomic_files import damaged_error
 from trie.token_trie import open_array
 
 _LONGEST_BEGINNING = 400  # characters of the first sentence that are read

@@ -37,8 +37,7 @@ from admiral.kb.store.manifest import (
 )
 from admiral.kb.store.titles import FOLDER as TRIES
 from admiral.kb.store.titles import FORMS, IDS, KEYS, ROWS, TRIE
-from admiral.storage.atomic_files import exclusive_access, sync_path, sync_tree
-from admiral.storage.checksums import describe_files
+from admiral.storage.atomic_files import describe_files, exclusive_access, sync_path, sync_tree
 
 _RANDOM_NAME = "[0-9a-f]" * 16
 # What `admiral index` writes into the knowledge base itself. After a compaction it is obsolete.

@@ -26,7 +26,7 @@ from admiral.kb.store.manifest import NAME, read_join
 from admiral.kb.store.titles import FOLDER, trie_problems
 from admiral.kb.transaction import leftovers
 from admiral.records import Document
-from admiral.storage.checksums import describe_file
+from admiral.storage.atomic_files import describe_file
 
 logger = logging.getLogger(__name__)
 

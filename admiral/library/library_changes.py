@@ -36,7 +36,7 @@ from admiral.library.canonical_urls import canonical, names_source
 from admiral.library.passage_windows import STRIDE, WORDS, check_window, windows
 from admiral.library.source_records import Source
 from admiral.records import Document, Page
-from admiral.storage.checksums import check_files
+from admiral.storage.atomic_files import check_files
 
 _LONGEST_NAME = 500  # characters of a title that name a document
 

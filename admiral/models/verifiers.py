@@ -17,7 +17,7 @@ from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
 from admiral.models.checkpoint import choose_device
 from admiral.storage import verifier_directory
-from proofs.verifier.exact.exact_comparison import ExactVerifier
+from proofs.verifier.exact_comparison import ExactVerifier
 from proofs.verifier.reading import LABELS, Reading, Sentence, Verifier, VerifierError
 
 # Sums of probabilities of 32 or 16 bits.

@@ -14,7 +14,7 @@ import numpy as np
 
 from admiral.records import Document
 from admiral.retrieval.mentions import Mention, Titles, base_title, find_mentions
-from admiral.synthesis.clauses import (
+from proofs.logic.clauses import (
     ADVERBS,
     EMPTY_NOUNS,
     LONGEST_SENTENCE,

@@ -29,7 +29,7 @@ from admiral.kb.store.manifest import (
     read_join,
     read_manifest,
 )
-from admiral.storage.checksums import check_files
+from admiral.storage.atomic_files import check_files
 
 # Opening is retried while another process changes the knowledge base. A change takes milliseconds
 # at least, so this many attempts are only exhausted by an endless series of changes.

@@ -37,7 +37,7 @@ from admiral.kb.store.collection import Snapshot
 from admiral.kb.store.document_store import IDS, ORIGINS, DocumentStore
 from admiral.kb.store.titles import TitleIndex
 from admiral.records import Document, Sentence
-from admiral.storage.checksums import REBUILD
+from admiral.storage.atomic_files import REBUILD
 from trie.token_trie import open_array
 
 T = TypeVar("T")

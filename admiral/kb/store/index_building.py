@@ -1,7 +1,7 @@
 """Build the indexes of a directory of documents: titles, and BM25 if asked for.
 
 With `BuildWorkers`, a build is split into shards. Workers first parse corpus files into documents
-(`admiral.kb.corpus.sharded_corpora`), which is the expensive part. One process then reads these
+(`admiral.kb.build`), which is the expensive part. One process then reads these
 documents in corpus order, resolves duplicate titles and writes them. Finally, workers index ranges
 of rows, and the BM25 indexes are merged under the statistics of all documents. The result does not
 depend on the workers. Workers exchange files, so all of them must see the knowledge base directory.

@@ -30,8 +30,7 @@ import platformdirs
 
 from admiral.errors import AdmiralError
 from admiral.io.text_cleaning import matching_form
-from admiral.storage.atomic_files import staging
-from admiral.storage.checksums import damaged_error, describe_files
+from admiral.storage.atomic_files import damaged_error, describe_files, staging
 from trie.token_trie import open_array
 
 if TYPE_CHECKING:

@@ -13,11 +13,11 @@ from admiral.kb.corpus.corpora import check_choice
 from admiral.kb.corpus.file_reports import MESSAGES_SHOWN
 from admiral.kb.corpus.files.file_types import file_type
 from admiral.library.canonical_urls import is_web
-from admiral.library.readers.document_sources import read_document_file
 from admiral.library.readers.source_lines import read_source_lines
 from admiral.library.readers.warc_files import read_warc_file
 from admiral.library.readers.web_files import (
     PageReader,
+    read_document_file,
     read_html_file,
     read_text_file,
 )

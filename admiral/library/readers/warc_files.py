@@ -15,8 +15,7 @@ from admiral.errors import RecordError
 from admiral.io.streams import DAMAGED, open_binary
 from admiral.io.text_cleaning import charset_of, decode_page
 from admiral.library.canonical_urls import is_web
-from admiral.library.readers.document_sources import document_source
-from admiral.library.readers.web_files import PageReader
+from admiral.library.readers.web_files import PageReader, document_source
 from admiral.library.source_records import Source
 
 _CHUNK = 1 << 16

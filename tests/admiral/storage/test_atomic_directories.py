@@ -11,8 +11,7 @@ from filelock import FileLock
 
 from admiral.errors import AdmiralError
 from admiral.storage import atomic_files
-from admiral.storage.atomic_files import staging, swap_directories
-from admiral.storage.checksums import check_files, describe_files
+from admiral.storage.atomic_files import check_files, describe_files, staging, swap_directories
 
 
 def _owned(directory):

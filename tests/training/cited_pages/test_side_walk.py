@@ -22,15 +22,16 @@ from tests.proofs.verifier.tiny_classifier import write_classifier_directory
 from tests.training.tiny import SHORT_RUN, same_weights
 from training.citation_pairs import cited_passages
 from training.citation_pairs import main as write_pairs
-from training.cited_pages.em_encoder import train_dense_retriever
-from training.cited_pages.em_settings import EmConfig, load_em_config
-from training.cited_pages.em_verifier import train_source_verifier
-from training.data.cited_passages import (
+from training.cited_pages import (
     CitedPassages,
+    EmConfig,
+    load_em_config,
     read_cited_passages,
     write_cited_passages,
 )
+from training.dense_retriever import train_dense_retriever
 from training.expansion_data import library_citations
+from training.source_verifier import train_source_verifier
 
 ROOT = Path(__file__).parents[3]
 DEMO = ROOT / "admiral" / "data" / "citations"
