@@ -35,8 +35,8 @@ from admiral.retrieval.stage_assembly import build_judge
 from admiral.storage import verifier_directory
 from proofs.logic.operators import Verdict
 from proofs.verifier.reading import LABELS, Sentence
+from training.build_examples import read_inference_examples
 from training.data.evidence_corpora import Corpus, holds_gold, sentence_of, with_documents
-from training.data.inference_examples import read_inference_examples
 from training.verification.verifier_program import calibration_error, roc_area
 
 _OWN = Path(__file__).parent / "own_pairs.jsonl"

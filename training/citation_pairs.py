@@ -29,9 +29,8 @@ from admiral.citations.citation_records import (
 from admiral.citations.decide import FAILING_TAG
 from admiral.citations.source_search import QueryForm, claim_query
 from admiral.errors import AdmiralError
-from admiral.library import Library
+from admiral.library import Library, Passage
 from admiral.library.canonical_urls import canonical
-from admiral.library.source_records import Passage
 from admiral.storage.atomic_files import check_distinct_paths, check_output_path
 from training.cited_pages import CitedPassages, Titled, write_cited_passages
 from training.command_options import exclude_option, seed_option

@@ -45,7 +45,7 @@ from admiral.citations.source_scorers import (
 )
 from admiral.errors import AdmiralError, RecordError
 from admiral.io.streams import json_objects
-from admiral.library.source_records import Passage, Source
+from admiral.library import Passage, Source
 from admiral.storage.atomic_files import check_distinct_paths, check_output_path, write_atomically
 from training.feature_fits import fit_ordinal, out_of_fold_scores, page_folds
 

@@ -38,7 +38,7 @@ from admiral.citations.extract.marked_blocks import UNSOURCED, Mark
 from admiral.citations.extract.wikitext_nodes import Place
 from admiral.citations.source_collections import SourceText
 from admiral.io.rendering import page_file, page_head, script_policy
-from admiral.library.source_records import Passage
+from admiral.library import Passage
 from proofs.logic.wording import escaped, escaped_text
 
 STYLE = page_file("audit.css")

@@ -18,8 +18,8 @@ from admiral.errors import AdmiralError, RecordError
 from admiral.io.claims import cited_sentence, is_wafer
 from admiral.io.streams import Place, json_objects
 from admiral.io.text_cleaning import clean_text
+from admiral.library import Source
 from admiral.library.readers.source_lines import wice_url
-from admiral.library.source_records import Source
 
 _EXAMPLE = 'Write {"id": "1", "claim": "...", "citations": [{"url": "https://..."}]}'
 _CITATION_FIELDS = tuple(each.name for each in fields(Citation))

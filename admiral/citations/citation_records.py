@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from admiral.io.sentence_splitter import split_sentences
-from admiral.library.source_records import Passage
+from admiral.library import Passage
 
 #: What became of a citation. Everything but `scored` means that the source was not checked, which
 #: says nothing about whether it supports the claim.

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 from admiral.citations.citation_records import CitedClaim
+from admiral.library import Passage, Source
 from admiral.library.canonical_urls import canonical
 from admiral.library.passage_windows import windows
-from admiral.library.source_records import Passage, Source
 
 #: Words of a passage, and from one passage to the next.
 WORDS, STRIDE = 100, 50

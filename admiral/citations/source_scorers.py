@@ -41,7 +41,7 @@ from admiral.citations.model_verifiers import (
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
 from admiral.io.sentence_splitter import split_sentences
-from admiral.library.source_records import Passage
+from admiral.library import Passage
 from admiral.models.checkpoint import choose_device, choose_dtype
 from admiral.models.verifiers import open_named_verifier
 from admiral.requirements import MINILM, minilm_directory

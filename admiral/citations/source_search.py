@@ -20,10 +20,9 @@ from admiral.citations.citation_settings import CitationConfig
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
 from admiral.io.sentence_splitter import split_sentences
-from admiral.library import Library
+from admiral.library import Library, ScoredPassage, Source
 from admiral.library.canonical_urls import canonical
 from admiral.library.open_library import SourceFilter, blocked_sites
-from admiral.library.source_records import ScoredPassage, Source
 from admiral.models.checkpoint import Checkpoint, choose_device, load_checkpoint
 from admiral.retrieval.rerankers import MeanPoolingEncoder
 from admiral.retrieval.stage_assembly import build_passage_encoder

@@ -21,7 +21,7 @@ from admiral.errors import RecordError
 from admiral.io.progress import track_claims
 from admiral.io.result_writer import ResumableWriter
 from admiral.io.streams import json_objects
-from admiral.library.source_records import Passage
+from admiral.library import Passage
 from admiral.models.checkpoint import choose_precision
 from admiral.records import Claim
 from admiral.retrieval.provenance import identity

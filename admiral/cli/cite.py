@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from admiral.citations.citation_records import CitationVerdict, CitedClaim, ScoredSource
     from admiral.citations.citation_settings import CitationConfig
     from admiral.citations.extract import ReadPage
-    from admiral.library.source_records import Source
+    from admiral.library import Source
 
 
 _INDENT = "    "
@@ -374,8 +374,8 @@ def _check_pair(
 
 
 def _read_source(path: Path) -> Source:
+    from admiral.library import Source
     from admiral.library.readers.web_files import html_source
-    from admiral.library.source_records import Source
 
     try:
         content = path.read_bytes()

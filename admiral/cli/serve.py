@@ -274,8 +274,7 @@ def serve_command(
     check_port(host, port)
     from admiral.citations.citation_settings import CitationConfig
     from admiral.serving.access import read_api_keys
-    from admiral.serving.application import create_app
-    from admiral.serving.bounded_server import serve_application
+    from admiral.serving.application import create_app, serve_application
     from admiral.serving.page_audits import PageAudits
     from admiral.serving.ray_replicas import ReplicaOptions, front_of_replicas
     from admiral.serving.service import ServiceLimits
@@ -341,7 +340,7 @@ def mcp_command(
         return
     check_port(host, port)
     from admiral.serving.access import read_api_keys
-    from admiral.serving.bounded_server import serve_application
+    from admiral.serving.application import serve_application
     from admiral.serving.mcp_server import http_app
 
     api_keys = read_api_keys(keys_path) if keys_path is not None else []

@@ -32,9 +32,9 @@ from admiral.kb.store.index_building import new_folder
 from admiral.kb.store.manifest import OLD_LIBRARY, checked_kb_path, read_manifest
 from admiral.kb.transaction import changing
 from admiral.kb.updating import UpdateReport, add_records, remove_documents
+from admiral.library import Source
 from admiral.library.canonical_urls import canonical, names_source
 from admiral.library.passage_windows import STRIDE, WORDS, check_window, windows
-from admiral.library.source_records import Source
 from admiral.records import Document, Page
 from admiral.storage.atomic_files import check_files
 
@@ -45,7 +45,7 @@ def source_document(source: Source, words: int, stride: int) -> Document:
     """Return a source as a document, whose id is its canonical URL.
 
     `words`, `stride`: number of words in a passage, and from one passage to the next; see
-    `admiral.library.source_records`.
+    `admiral.library`.
     """
     text = clean_text(source.text)
     spans = sentence_spans(text)

@@ -19,9 +19,9 @@ from admiral.errors import AdmiralError
 from admiral.kb.embeddings import SentenceEncoder
 from admiral.kb.knowledge_base import KnowledgeBase
 from admiral.kb.stored_embeddings import DenseIndex
+from admiral.library import Passage, ScoredPassage, Source
 from admiral.library.canonical_urls import canonical
 from admiral.library.passage_windows import STRIDE, WORDS, windows
-from admiral.library.source_records import Passage, ScoredPassage, Source
 from admiral.records import Document
 
 # Wikipedia, its sister projects, and sites that copy it.

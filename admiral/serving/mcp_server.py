@@ -150,7 +150,7 @@ class _Tools:
     ) -> CitationCheck:
         """Check whether a source supports a claim that cites it, and what it lacks."""
         from admiral.citations.decide import summary
-        from admiral.library.source_records import Source
+        from admiral.library import Source
         from admiral.serving.retrieval_routes import checked
 
         source = Source("https://source.invalid/", source_title, source_text)
@@ -478,8 +478,7 @@ def http_app(
     hosts
         As for `AccessMiddleware`.
     """
-    from admiral.serving.access import AccessMiddleware
-    from admiral.serving.request_metrics import RequestMetrics
+    from admiral.serving.access import AccessMiddleware, RequestMetrics
 
     return AccessMiddleware(
         create_mcp(LateService.opened(service)).streamable_http_app(host=host),

@@ -28,11 +28,10 @@ from admiral.cluster.distributed_retrieval import worker_config
 from admiral.cluster.ray_session import LOCAL, connect_ray, count_workers, load_ray
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError, first_line
-from admiral.serving.access import AccessMiddleware
+from admiral.serving.access import AccessMiddleware, RequestMetrics
 from admiral.serving.application import ROUTERS, create_app
 from admiral.serving.claim_queue import QueueFullError
 from admiral.serving.problems import ProblemError, problem_of
-from admiral.serving.request_metrics import RequestMetrics
 from admiral.serving.retrieval_routes import disconnect, problem_event
 from admiral.serving.service import Service, ServiceLimits, check_kbs
 from admiral.storage import is_bundled

@@ -43,8 +43,7 @@ from training.multitask.sample_batches import Batch, Counts, RerankBatch, Sequen
 from trie import SafeTokenizer, Seq2Seq
 from trie.attention import split_heads
 from trie.safe_tokenizer import MARKERS
-from trie.seq2seq import quiet_transformers
-from trie.t5 import output_scale, position_bias
+from trie.seq2seq import output_scale, position_bias, quiet_transformers
 
 # Files to download from the hub. Weights are safetensors only.
 _FILES = ["*.json", "merges.txt", "vocab.txt", "model.safetensors", "rerank_head.safetensors"]

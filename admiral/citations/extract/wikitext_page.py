@@ -31,7 +31,13 @@ from admiral.citations.extract.marked_blocks import (
     joined,
     tag_of,
 )
-from admiral.citations.extract.marked_tables import MarkedTable
+from admiral.citations.extract.marked_tables import (
+    MarkedTable,
+    Role,
+    WikitextCell,
+    box_blocks,
+    cells_of_line,
+)
 from admiral.citations.extract.wikitext_lines import GALLERY, wikitext_lines
 from admiral.citations.extract.wikitext_nodes import (
     POSITIONS,
@@ -43,7 +49,6 @@ from admiral.citations.extract.wikitext_nodes import (
     parse_line,
     plain_text,
 )
-from admiral.citations.extract.wikitext_tables import Role, WikitextCell, box_blocks, cells_of_line
 from admiral.kb.corpus.files.extraction import Position, written
 
 _NAMED = frozenset({"r", "ref name", "named ref"})  # {{r|name|name}}

@@ -12,16 +12,16 @@ from admiral.io.streams import COMPRESSED_SUFFIXES
 from admiral.kb.corpus.corpora import check_choice
 from admiral.kb.corpus.file_reports import MESSAGES_SHOWN
 from admiral.kb.corpus.files.file_types import file_type
+from admiral.library import Source
 from admiral.library.canonical_urls import is_web
 from admiral.library.readers.source_lines import read_source_lines
-from admiral.library.readers.warc_files import read_warc_file
 from admiral.library.readers.web_files import (
     PageReader,
     read_document_file,
     read_html_file,
     read_text_file,
+    read_warc_file,
 )
-from admiral.library.source_records import Source
 
 logger = logging.getLogger(__name__)
 

@@ -10,9 +10,9 @@ from typing import Any
 from admiral.errors import RecordError
 from admiral.io.streams import json_objects
 from admiral.kb.corpus.readers.json_records import nested_paragraphs
+from admiral.library import Source
 from admiral.library.canonical_urls import canonical, names_source
 from admiral.library.readers.web_files import PageReader
-from admiral.library.source_records import Source
 
 _SPHERE_EXAMPLE = '{"url": "https://...", "title": "...", "raw": "a passage"}'
 

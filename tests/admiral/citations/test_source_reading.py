@@ -14,7 +14,7 @@ from admiral.citations.source_scorers import (
     SourceReader,
     source_sentences,
 )
-from admiral.library.source_records import Source
+from admiral.library import Source
 from admiral.models.verifiers import open_named_verifier
 from tests.admiral.citations.cited_pages import BRIDGE, HARBOUR
 
