@@ -254,21 +254,6 @@ class ScoreCalibration:
         low, high = self.quantiles[at - 1], self.quantiles[at]
         return 100.0 / _STEPS * (at - 1 + (score - low) / (high - low))
 
-    def score_at_percentile(self, percentile: float) -> float:
-        """Return the score below which this share, from 0 to 100, of the reference scores lies."""
-        position = percentile * _STEPS / 100
-        at = min(int(position), _STEPS - 1)
-        low, high = self.quantiles[at], self.quantiles[at + 1]
-        return low + (high - low) * (position - at)
-
-    def score_at_probability(self, probability: float) -> float:
-        """Return the score with this probability; infinite for 0 and 1."""
-        if self.slope <= 0 or probability >= 1:
-            return math.inf
-        if probability <= 0:
-            return -math.inf
-        return (math.log(probability / (1 - probability)) - self.intercept) / self.slope
-
 
 def sigmoid(value: float) -> float:
     """Return the logistic function, without overflow."""

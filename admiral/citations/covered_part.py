@@ -48,8 +48,6 @@ _RELATIVE = re.compile(r"(?:who|which|that)\b\s*", re.IGNORECASE)
 _NAME = re.compile(r"(?:[A-Z0-9][\w'’.&-]*(?:\s+(?:of|the|de|von|van)(?=\s+[A-Z]))?\s*)+$")
 _PRONOUNS = word_list("he she it they we i you this these those there")
 _DETERMINERS = word_list("the a an his her its their this these those")
-# A part with at least this share of the words of its sentence is the sentence.
-_WHOLE = 0.999
 
 
 @dataclass(frozen=True, slots=True)

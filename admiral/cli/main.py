@@ -172,7 +172,7 @@ def _log_everything(context: click.Context, parameter: click.Parameter, value: b
 # commands is needed. Heavy packages are imported inside the functions.
 _COMMANDS = {
     "retrieve": "admiral.cli.retrieve",
-    "prove": "admiral.cli.prove",
+    "prove": "admiral.cli.retrieve",
     "index": "admiral.cli.index",
     "join": "admiral.cli.index",
     "add": "admiral.cli.index",

@@ -272,7 +272,6 @@ CUTS = (1, 5, 20, 100, 200)
 RECALLS = (0.05, 0.1, 0.15, 0.25, 0.5, 0.75, 1.0)
 #: What is ranked: the search alone, and what the verifier makes of it.
 RANKINGS = {"search": "found", "verified": "ranking"}
-GROUPS = ("featured", "other", "all")
 
 
 @dataclass(frozen=True, slots=True)
