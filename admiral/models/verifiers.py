@@ -15,7 +15,6 @@ import platformdirs
 
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
-from admiral.models.checkpoint import choose_device
 from admiral.storage import verifier_directory
 from proofs.verifier.exact_comparison import ExactVerifier
 from proofs.verifier.reading import LABELS, Reading, Sentence, Verifier, VerifierError
@@ -176,6 +175,8 @@ def open_configured_verifier(config: RetrievalConfig) -> Verifier:
     Raises AdmiralError if it cannot be read; the message names the setting, the file and the
     remedy.
     """
+    from admiral.models.checkpoint import choose_device
+
     chat = _chat_settings(config) if config.verifier == OPENAI else None
     threads = config.threads or len(os.sched_getaffinity(0))
     device = choose_device(config.device)
