@@ -38,8 +38,8 @@ from admiral.citations.extract.marked_tables import (
     box_blocks,
     cells_of_line,
 )
-from admiral.citations.extract.wikitext_lines import GALLERY, wikitext_lines
 from admiral.citations.extract.wikitext_nodes import (
+    GALLERY,
     POSITIONS,
     ExternalLink,
     Link,
@@ -48,6 +48,7 @@ from admiral.citations.extract.wikitext_nodes import (
     Template,
     parse_line,
     plain_text,
+    wikitext_lines,
 )
 from admiral.kb.corpus.files.extraction import Position, written
 
