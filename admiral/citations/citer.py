@@ -32,14 +32,13 @@ from admiral.citations.coverage_verifier import CoverageVerifier, TermWeights, t
 from admiral.citations.covered_part import covered_claim
 from admiral.citations.decide import FAILING_TAG, DecisionRule, FindingRule
 from admiral.citations.source_collections import (
-    CandidateSearch,
     LoadedSources,
     SourceCollection,
     cut_source,
     passage_texts,
 )
 from admiral.citations.source_scorers import SourceScore, SourceScorer, open_scorer, open_weights
-from admiral.citations.source_search import open_search
+from admiral.citations.source_search import SourceSearch, open_search
 from admiral.errors import AdmiralError
 from admiral.io.sentence_splitter import split_sentences
 from admiral.kb.bm25.analysis import STOP_WORDS
@@ -88,7 +87,7 @@ class Citer:
         judge: SourceJudge,
         rule: DecisionRule,
         config: CitationConfig,
-        search: CandidateSearch | None = None,
+        search: SourceSearch | None = None,
     ) -> None:
         self._sources, self._judge, self._rule = sources, judge, rule
         self._config, self._search = config, search
@@ -145,7 +144,7 @@ class Citer:
         sources: SourceCollection,
         stems: TermWeights,
         config: CitationConfig,
-        search: CandidateSearch | None = None,
+        search: SourceSearch | None = None,
     ) -> Citer:
         """Return a citer over sources, with the verifier of the settings.
 

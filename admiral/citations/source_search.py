@@ -17,10 +17,11 @@ import numpy as np
 
 from admiral.citations.citation_records import CitedClaim, ContextForm, claim_in_context
 from admiral.citations.citation_settings import CitationConfig
+from admiral.citations.source_collections import SourceCollection
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
 from admiral.io.sentence_splitter import split_sentences
-from admiral.library import Library, ScoredPassage, Source
+from admiral.library import Library, ScoredPassage
 from admiral.library.canonical_urls import canonical
 from admiral.library.open_library import SourceFilter, blocked_sites
 from admiral.models.checkpoint import Checkpoint, choose_device, load_checkpoint
@@ -124,22 +125,6 @@ class PassageIndex(Protocol):
         ...
 
 
-class Titles(Protocol):
-    """Writes titles of pages that claims may cite."""
-
-    def titles(self, claims: Sequence[CitedClaim]) -> list[str]:
-        """Return a title for each claim; empty if there is none."""
-        ...
-
-
-class SourceTexts(Protocol):
-    """Sources by URL, such as a library."""
-
-    def source(self, url: str) -> Source | None:
-        """Return the source with the same canonical URL, or None."""
-        ...
-
-
 class SourceSearch:
     """Find sources that may support claims.
 
@@ -151,7 +136,7 @@ class SourceSearch:
 
     def __init__(
         self,
-        texts: SourceTexts,
+        texts: SourceCollection,
         *,
         sparse: PassageIndex | None,
         dense: PassageIndex | None = None,
@@ -159,7 +144,7 @@ class SourceSearch:
         fusion: Fusion = "rrf",
         filter: SourceFilter | None = None,
         passages: int = PASSAGES,
-        expander: Titles | None = None,
+        expander: TitleWriter | None = None,
         expansion: Expansion = "both",
     ) -> None:
         self._texts, self._sparse, self._dense = texts, sparse, dense
