@@ -26,7 +26,7 @@ from admiral.errors import AdmiralError
 from admiral.models.checkpoint import SUMS, write_sums
 from admiral.requirements import check_extra
 from admiral.storage.atomic_files import as_os_errors, staging
-from proofs.verifier.evidence_model import EvidenceModel, TorchBackend, read_model
+from proofs.verifier.classifier_verifier import EvidenceModel, TorchBackend, read_model
 from proofs.verifier.evidence_verifier import (
     INPUTS,
     ONNX_FILE,

@@ -20,8 +20,14 @@ from torch import Tensor
 
 from admiral.errors import AdmiralError
 from admiral.io.sentence_splitter import split_sentences
-from proofs.verifier.classifier_verifier import pad_inputs
-from proofs.verifier.evidence_model import HEADS, EvidenceModel, new_model, read_model, write_model
+from proofs.verifier.classifier_verifier import (
+    HEADS,
+    EvidenceModel,
+    new_model,
+    pad_inputs,
+    read_model,
+    write_model,
+)
 from proofs.verifier.evidence_verifier import EvidenceEncoder
 from proofs.verifier.reading import LABELS
 from training.cited_pages import (

@@ -225,7 +225,7 @@ def cluster_options(command: Command) -> Command:
         }
         cluster = None
         if engine == "ray":
-            from admiral.cluster.ray_session import RAY_MESSAGE, ClusterOptions
+            from admiral.cluster import RAY_MESSAGE, ClusterOptions
 
             cluster = ClusterOptions(**given)
             check_extra("ray", *RAY_MESSAGE)

@@ -27,8 +27,8 @@ from admiral.io.progress import StatusLine, track_claims
 from admiral.storage.atomic_files import check_distinct_paths, check_output_path, check_page_path
 
 if TYPE_CHECKING:
+    from admiral.cluster import ClusterOptions
     from admiral.cluster.distributed_retrieval import FailedClaim
-    from admiral.cluster.ray_session import ClusterOptions
     from admiral.config import RetrievalConfig
     from admiral.records import Claim, RetrievalResult
     from proofs import Judgement

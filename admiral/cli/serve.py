@@ -231,7 +231,7 @@ def replica_options(command: Command) -> Command:
         least, most = given.get("replicas", 1), given.get("max_replicas")
         if most is not None and most < least:
             raise click.UsageError(f"--max-replicas {most} is less than --replicas {least}.")
-        from admiral.cluster.ray_session import RAY_MESSAGE
+        from admiral.cluster import RAY_MESSAGE
 
         check_extra("rayserve", *RAY_MESSAGE)
         return command(replicas=given, **values)

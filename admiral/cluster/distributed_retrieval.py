@@ -21,7 +21,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from admiral.cluster.ray_session import ClusterOptions, connect_ray, count_workers
+from admiral.cluster import ClusterOptions, connect_ray, count_workers
 from admiral.config import FILE_SETTINGS, RetrievalConfig
 from admiral.errors import AdmiralError, first_line, last_line
 from admiral.models.checkpoint import choose_precision

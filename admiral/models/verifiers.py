@@ -151,7 +151,7 @@ def _open_directory(directory: Path, device: str, threads: int) -> Verifier:
 
         return open_export(directory, threads)
     if is_checkpoint:
-        from proofs.verifier.evidence_model import open_checkpoint
+        from proofs.verifier.classifier_verifier import open_checkpoint
 
         return open_checkpoint(directory, device)
     if (directory / _CONFIG).is_file():

@@ -24,8 +24,8 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from admiral.cluster import LOCAL, connect_ray, count_workers, load_ray
 from admiral.cluster.distributed_retrieval import worker_config
-from admiral.cluster.ray_session import LOCAL, connect_ray, count_workers, load_ray
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError, first_line
 from admiral.serving.access import AccessMiddleware, RequestMetrics

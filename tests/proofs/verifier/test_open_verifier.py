@@ -10,8 +10,7 @@ import torch
 
 from admiral.models.verifiers import CustomVerifier, open_verifier
 from proofs.verifier.chat_verifier import ChatSettings, ChatVerifier
-from proofs.verifier.classifier_verifier import ClassifierVerifier
-from proofs.verifier.evidence_model import new_model, write_model
+from proofs.verifier.classifier_verifier import ClassifierVerifier, new_model, write_model
 from proofs.verifier.evidence_verifier import EvidenceVerifier
 from proofs.verifier.reading import VerifierError
 from tests.proofs.verifier.tiny_classifier import write_classifier_directory
