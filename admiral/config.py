@@ -240,18 +240,12 @@ class RetrievalConfig:
     stop_at: float = setting(
         0.7,
         "Probability from which the evidence counts as sufficient, that is, supports or refutes "
-        "the claim; needs a verifier. Up to 0.5, the most probable verdict always wins; a higher "
-        "one can force NOT ENOUGH INFO.",
-        bounds=(0, 1),
-    )
-    stop_search_at: float = setting(
-        0.9,
-        "Probability that the evidence is sufficient from which a search stops, from hop "
-        "`min_hops` on; needs a verifier.",
+        "the claim, and a search stops; needs a verifier. Up to 0.5, the most probable verdict "
+        "always wins; a higher one can force NOT ENOUGH INFO.",
         bounds=(0, 1),
     )
     stop_early_at: float = setting(
-        0.7,
+        0.6,
         "Probability of the verdict by one sentence alone, which speaks of most of the claim, from "
         "which a search stops before `min_hops` hops; needs a verifier.",
         bounds=(0, 1),

@@ -11,7 +11,8 @@ Run as ``python -m benchmarks.verdicts --data DATA --kb KB --verifier DIR``. The
   that of supported claims over partly supported and unsupported ones.
 
 ``--judge`` asks the judge `calibrated` with the verifier, as retrieval does, in place of the
-verifier itself. ``--errors N`` prints the most confident errors.
+verifier itself. ``--reliability`` prints how often verdicts of each confidence are right, and
+``--errors N`` the most confident errors.
 """
 
 from __future__ import annotations
@@ -116,15 +117,35 @@ def items(name: str, data: Path, corpus: Corpus) -> Iterator[Item]:
 SETS = ("contrast", "own", "fever", "hover", "feverous", "fool-me-twice", "vitaminc", "wice")
 
 
-def measured(given: Sequence[Item], probabilities: np.ndarray) -> list[str]:
-    """Return accuracy, area, calibration error, right pairs and shares of verdicts as cells."""
-    binary = any(item.label == "not_entailment" for item in given)
+def decisions(
+    given: Sequence[Item], probabilities: np.ndarray
+) -> tuple[list[str], np.ndarray, np.ndarray]:
+    """Return the label found for each claim, its probability, and whether it is right."""
     found = [LABELS[column] for column in probabilities.argmax(1)]
     confidence = probabilities.max(1)
-    if binary:
+    if any(item.label == "not_entailment" for item in given):
         confidence = np.maximum(probabilities[:, 0], 1 - probabilities[:, 0])
         found = ["entailment" if p >= 0.5 else "not_entailment" for p in probabilities[:, 0]]
     right = np.array([f == item.label for f, item in zip(found, given, strict=True)])
+    return found, confidence, right
+
+
+def reliability(confidence: np.ndarray, right: np.ndarray) -> Iterator[str]:
+    """Yield the points of a reliability diagram: how often verdicts of a confidence are right."""
+    bins = np.minimum((confidence * 10).astype(int), 9)
+    for number in sorted(set(bins.tolist())):
+        own = bins == number
+        bar = "#" * round(40 * right[own].mean())
+        yield (
+            f"  {number / 10:.1f}–{(number + 1) / 10:.1f} {own.sum():>4} claims, "
+            f"stated {confidence[own].mean():.2f}, right {right[own].mean():.2f} {bar}"
+        )
+
+
+def measured(given: Sequence[Item], probabilities: np.ndarray) -> list[str]:
+    """Return accuracy, area, calibration error, right pairs and shares of verdicts as cells."""
+    found, confidence, right = decisions(given, probabilities)
+    binary = "not_entailment" in {item.label for item in given}
     supported = np.array([item.label == "entailment" for item in given])
     scores = probabilities[:, 0] if binary else probabilities[:, 0] - probabilities[:, 2]
     decided = np.array([item.label != "neutral" for item in given])
@@ -167,6 +188,7 @@ def errors(given: Sequence[Item], probabilities: np.ndarray, count: int) -> Iter
 @click.option("--judge", is_flag=True, help="Ask the judge with the verifier.")
 @click.option("--no-exact", is_flag=True, help="Ask the model without exact reasoning beside it.")
 @click.option("--limit", default=150, show_default=True, help="Claims of a set; 0 for all.")
+@click.option("--reliability", "curves", is_flag=True, help="Print a reliability diagram of each.")
 @click.option("--errors", "n_errors", default=0, help="Errors to print of each set.")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Further settings.")
 def main(
@@ -177,6 +199,7 @@ def main(
     judge: bool,
     no_exact: bool,
     limit: int,
+    curves: bool,
     n_errors: int,
     settings: tuple[str, ...],
 ) -> None:
@@ -198,6 +221,8 @@ def main(
             milliseconds = 1000 * (time.perf_counter() - began) / len(given)
             cells = [name, verifier, *measured(given, table), f"{milliseconds:.0f}"]
             click.echo(f"| {' | '.join(cells)} |")
+            if curves:
+                click.echo("\n".join(reliability(*decisions(given, table)[1:])))
             for line in errors(given, table, n_errors):
                 click.echo(line)
 

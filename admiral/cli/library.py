@@ -293,7 +293,7 @@ def search_command(query: str, library: str, count: int, dense: str | None, as_j
 @progress_option
 @_json
 def migrate_command(old: str, new: str, overwrite: bool, progress: bool, as_json: bool) -> None:
-    """Write a library of an earlier release into a new one, with its settings and its vectors.
+    """Rewrite a library of an earlier release, with its settings and vectors.
 
     OLD is not changed. Knowledge bases need no migration.
     """

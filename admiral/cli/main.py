@@ -7,7 +7,9 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from difflib import get_close_matches
 from importlib import import_module
+from pathlib import Path
 
 import click
 
@@ -112,6 +114,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "admiral convert hf-to-fairseq my-model my-model-fairseq",
     ),
     "settings": ("admiral settings > my.yaml",),
+    "completion": ("admiral completion bash --install",),
 }
 
 _RESUME = "Run the same command to resume."
@@ -168,41 +171,55 @@ def _log_everything(context: click.Context, parameter: click.Parameter, value: b
         handler.setFormatter(logging.Formatter(_TIMED, datefmt="%H:%M:%S"))
 
 
-# Command -> module of its function `<command>_command`, imported when the command or the list of
-# commands is needed. Heavy packages are imported inside the functions.
-_COMMANDS = {
-    "retrieve": "admiral.cli.retrieve",
-    "prove": "admiral.cli.retrieve",
-    "index": "admiral.cli.index",
-    "join": "admiral.cli.index",
-    "add": "admiral.cli.index",
-    "remove": "admiral.cli.index",
-    "compact": "admiral.cli.index",
-    "embed": "admiral.cli.index",
-    "verify": "admiral.cli.index",
-    "info": "admiral.cli.index",
-    "serve": "admiral.cli.serve",
-    "mcp": "admiral.cli.serve",
-    "search": "admiral.cli.search",
-    "show": "admiral.cli.search",
-    "titles": "admiral.cli.search",
-    "graph": "admiral.cli.graph",
-    "library": "admiral.cli.library",
-    "migrate": "admiral.cli.library",
-    "extract-citations": "admiral.cli.cite",
-    "verify-citation": "admiral.cli.cite",
-    "cite": "admiral.cli.cite",
-    "audit": "admiral.cli.cite",
-    "study": "admiral.cli.study",
-    "evaluate": "admiral.cli.evaluate",
-    "compare": "admiral.cli.evaluate",
-    "report": "admiral.cli.evaluate",
-    "experiment": "admiral.cli.evaluate",
-    "synthesize": "admiral.cli.data",
-    "download": "admiral.cli.data",
-    "convert": "admiral.cli.data",
-    "settings": "admiral.cli.retrieve",
+# The commands by what they are for -> module of the function `<command>_command`, imported when the
+# command or the list of commands is needed. Heavy packages are imported inside the functions.
+_SECTIONS = {
+    "Claims": {
+        "retrieve": "admiral.cli.retrieve",
+        "prove": "admiral.cli.retrieve",
+        "serve": "admiral.cli.serve",
+        "mcp": "admiral.cli.serve",
+    },
+    "Documents": {
+        "index": "admiral.cli.index",
+        "add": "admiral.cli.index",
+        "remove": "admiral.cli.index",
+        "search": "admiral.cli.search",
+        "show": "admiral.cli.search",
+        "titles": "admiral.cli.search",
+        "info": "admiral.cli.index",
+        "verify": "admiral.cli.index",
+        "compact": "admiral.cli.index",
+        "join": "admiral.cli.index",
+        "embed": "admiral.cli.index",
+        "graph": "admiral.cli.graph",
+    },
+    "Citations": {
+        "audit": "admiral.cli.cite",
+        "cite": "admiral.cli.cite",
+        "verify-citation": "admiral.cli.cite",
+        "extract-citations": "admiral.cli.cite",
+        "library": "admiral.cli.library",
+        "study": "admiral.cli.study",
+        "migrate": "admiral.cli.library",
+    },
+    "Measuring": {
+        "evaluate": "admiral.cli.evaluate",
+        "compare": "admiral.cli.evaluate",
+        "report": "admiral.cli.evaluate",
+        "experiment": "admiral.cli.evaluate",
+    },
+    "Training data and checkpoints": {
+        "download": "admiral.cli.data",
+        "synthesize": "admiral.cli.data",
+        "convert": "admiral.cli.data",
+    },
+    "Set-up": {
+        "settings": "admiral.cli.retrieve",
+        "completion": "admiral.cli.main",
+    },
 }
+_COMMANDS = {name: module for section in _SECTIONS.values() for name, module in section.items()}
 
 
 class LazyGroup(click.Group):
@@ -225,6 +242,29 @@ class LazyGroup(click.Group):
             if not any("--verbose" in option.opts for option in each.params):
                 each.params.append(verbose_option())
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands in sections."""
+        width = max(map(len, _COMMANDS))
+        for section, names in _SECTIONS.items():
+            with formatter.section(section):
+                formatter.write_dl(
+                    [
+                        (name.ljust(width), command.get_short_help_str(formatter.width - width))
+                        for name in names
+                        if (command := self.get_command(ctx, name)) is not None
+                    ]
+                )
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command of the arguments; of one that does not exist, name the nearest."""
+        name = args[0]
+        close = get_close_matches(name, _COMMANDS, n=1, cutoff=0.6)
+        if name in _COMMANDS or name.startswith("-") or not close:
+            return super().resolve_command(ctx, args)
+        ctx.fail(f"No such command {name!r}. Did you mean {close[0]}?")
 
     def invoke(self, ctx: click.Context) -> object:
         """Run the command; if it is interrupted, say what to do about it."""
@@ -256,6 +296,44 @@ def cli() -> None:
 
     set_up_logging()
     check_requirements()
+
+
+# Where each shell looks for the completions of a command, below the home directory.
+_COMPLETIONS = {
+    "bash": ".local/share/bash-completion/completions/admiral",
+    "zsh": ".local/share/zsh/site-functions/_admiral",
+    "fish": ".config/fish/completions/admiral.fish",
+}
+
+
+@click.command("completion")
+@click.argument("shell", type=click.Choice(tuple(_COMPLETIONS)))
+@click.option("--install", is_flag=True, help="Write it where the shell looks for it.")
+def completion_command(shell: str, *, install: bool) -> None:
+    r"""Print the completion of commands and options for a shell.
+
+    \b
+    With --install, it is written below the home directory:
+      bash  .local/share/bash-completion/completions/admiral
+      zsh   .local/share/zsh/site-functions/_admiral
+      fish  .config/fish/completions/admiral.fish
+    bash needs the package bash-completion; zsh, the folder in its `fpath`.
+    """
+    from click.shell_completion import get_completion_class
+
+    from admiral.storage.atomic_files import explain_write_errors, write_atomically
+
+    kind = get_completion_class(shell)
+    assert kind is not None
+    script = kind(cli, {}, "admiral", "_ADMIRAL_COMPLETE").source()
+    if not install:
+        click.echo(script)
+        return
+    path = Path.home() / _COMPLETIONS[shell]
+    with explain_write_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, [script.encode()])
+    click.echo(f"Wrote {path}. It works in new shells.", err=True)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -323,21 +323,13 @@ class HopLoop:
 def stop_reason(hops: Sequence[Hop], config: RetrievalConfig) -> Stopped | None:
     """Return why a dynamic search stops after hops, or None if it continues with those left.
 
-    It stops if the evidence is sufficient with the probability `stop_search_at`, and before the
-    setting `min_hops` if one sentence alone gives the verdict with the probability `stop_early_at`;
-    or if a hop has changed nothing.
+    It stops if the evidence is sufficient, before the setting `min_hops` only if one sentence alone
+    gives the verdict with the probability `stop_early_at`; or if a hop has changed nothing.
     """
     *earlier, last = hops
     if last.sufficient:
         is_early = last.number < min(config.min_hops, config.max_hops)
-        judgement = last.judgement
-        if judgement.probability is None:  # without a verifier
-            enough = not is_early
-        elif is_early:
-            enough = (judgement.alone or 0.0) >= config.stop_early_at
-        else:
-            enough = judgement.probability >= config.stop_search_at
-        if enough:
+        if not is_early or (last.judgement.alone or 0.0) >= config.stop_early_at:
             return "sufficient"
     repeated = earlier and last.repeats(earlier[-1])
     return "dead_end" if repeated and last.number < config.max_hops else None

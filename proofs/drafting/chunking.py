@@ -24,9 +24,12 @@ _AUXILIARIES = word_list(
     "shall should isn't wasn't aren't weren't doesn't didn't don't"
 )
 _VERBS = word_list(
-    "became began born brought came contains features follows gave grew held includes kept knew "
-    "led left lies lost made met played plays ran rose sang sat sold spent spoke stands starred "
-    "stars stood takes taught told took went won wrote"
+    "became began born brought came contains featuring features follows gave grew held includes "
+    "including kept knew led left lies lost made met played plays ran rose sang sat sold spent "
+    "spoke stands starred starring stars stood takes taught told took went won wrote"
+)
+_PARTICIPLES = word_list(
+    "built drawn driven given held known led made run seen sold sung taken told won worn written"
 )
 _CONJUNCTIONS = word_list("and but or nor")
 # Words that a chunk should neither end with nor consist of.
@@ -35,6 +38,10 @@ _DEPENDENT = STOP_WORDS | NEGATIONS
 _CONNECTORS = word_list("of the and for de la le du da van von der den di del & a")
 
 
+# After these a participle is the end of a verb group, or of a list of participles.
+_BEFORE_PARTICIPLES = _AUXILIARIES | _RELATIVES | _CONJUNCTIONS | NEGATIONS
+# Words that belong to the preposition after them.
+_WITH_PREPOSITION = word_list("according due prior because instead such next close")
 # Characters of a word after which a full stop ends a sentence rather than an abbreviation.
 _SHORTEST_LAST_WORD = 4
 
@@ -66,7 +73,9 @@ class _Token:
     def ends_sentence(self) -> bool:
         """Whether a sentence may end here; not after initials and short abbreviations."""
         bare = self.text.rstrip("\"'”’)]»")
-        return bare[-1:] in (".", "!", "?") and len(self.norm) >= _SHORTEST_LAST_WORD
+        is_stop_word = self.norm in _DEPENDENT and bare.islower()
+        is_word = len(self.norm) >= _SHORTEST_LAST_WORD or is_stop_word
+        return bare[-1:] in (".", "!", "?") and is_word
 
 
 def chunk(claim: str, *, max_words: int = 7, max_chunks: int = 16) -> list[tuple[int, int]]:
@@ -111,11 +120,15 @@ def _begins_chunk(tokens: list[_Token], at: int, group: list[_Token]) -> bool:
     word = token.norm
     if before.is_capitalised and token.is_capitalised:
         return False
+    if _agent(tokens, at) and before.norm not in _BEFORE_PARTICIPLES:
+        return not before.norm.endswith("ly")
+    if at <= _agent(tokens, at - len(group)):
+        return False
     in_name = before.is_capitalised and following is not None and _name_continues(tokens, at)
     if in_name and (word in _CONNECTORS or token.is_capitalised):
         return False
     if word in _AUXILIARIES:
-        return before.norm not in _AUXILIARIES and before.norm not in _RELATIVES
+        return before.norm not in _AUXILIARIES | _RELATIVES | {"to"}
     if word in _RELATIVES:
         return before.norm not in _PREPOSITIONS
     if token.is_capitalised:
@@ -126,7 +139,24 @@ def _begins_chunk(tokens: list[_Token], at: int, group: list[_Token]) -> bool:
         return before.norm not in _RELATIVES | _AUXILIARIES | NEGATIONS
     if word in _CONJUNCTIONS:
         return True
-    return word in _PREPOSITIONS and before.norm not in _PREPOSITIONS | _RELATIVES
+    return word in _PREPOSITIONS and before.norm not in (
+        _PREPOSITIONS | _RELATIVES | _WITH_PREPOSITION
+    )
+
+
+def _agent(tokens: list[_Token], at: int) -> int:
+    """Return where "by" stands after a participle, or several as in "written and directed by".
+
+    0 if there is none.
+    """
+    while at + 1 < len(tokens):
+        word, following = tokens[at].norm, tokens[at + 1].norm
+        if not (word.endswith("ed") or word in _PARTICIPLES) or following not in ("and", "by"):
+            break
+        if following == "by":
+            return at + 1
+        at += 2
+    return 0
 
 
 def _name_continues(tokens: list[_Token], at: int) -> bool:
@@ -136,13 +166,17 @@ def _name_continues(tokens: list[_Token], at: int) -> bool:
 
 
 def _attach_dependent(groups: list[list[_Token]], max_words: int) -> list[list[_Token]]:
-    """Join groups of stop words alone to their successor, the last one to its predecessor.
+    """Join groups of stop words alone to their successor.
 
+    The last one is joined to its predecessor, as is one after which a clause ends ("is named
+    after,").
     Groups with a negation ("is not") are joined whatever the length, since they decide what
     follows. A final one stays alone, since what it denies is omitted ("Harrier is not").
     """
     attached: list[list[_Token]] = []
     for group in groups:
+        if len(attached) > 1 and _is_dependent(attached[-1]) and _ends(attached[-1]):
+            attached[-2:] = [attached[-2] + attached[-1]]
         if (
             attached
             and _is_dependent(attached[-1])
@@ -154,6 +188,10 @@ def _attach_dependent(groups: list[list[_Token]], max_words: int) -> list[list[_
     if len(attached) > 1 and _is_dependent(attached[-1]) and not _has_negation(attached[-1]):
         attached[-2:] = [attached[-2] + attached[-1]]
     return attached
+
+
+def _ends(group: list[_Token]) -> bool:
+    return group[-1].ends_clause or group[-1].ends_sentence
 
 
 def _is_dependent(group: list[_Token]) -> bool:

@@ -6,7 +6,7 @@ to another document costs nothing if the span names it, little if the sentence b
 the claim does not (a bridge: "whose director" is quoted as "directed by Ada Quill", and what comes
 after from the document of Ada Quill), and much if nothing leads there.
 
-Phrases of the sentences are what may be quoted; of a refuted claim, one phrase denies a span.
+Phrases of the sentences are what may be quoted.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -22,7 +22,6 @@ from proofs.drafting.chunking import chunk
 from proofs.drafting.span_alignment import Aligner
 from proofs.lexicons.lexicon import SpanLexicon
 from proofs.lexicons.values import MONTHS, ORDINAL, ORDINALS, SCALES, SMALL, TENS, YEAR
-from proofs.logic.operators import REFUTING_OPERATORS, NatOp
 from proofs.logic.proof import MAX_EVIDENCE_WORDS, MAX_STEPS
 from proofs.logic.words import (
     NEGATIONS,
@@ -36,7 +35,7 @@ from proofs.logic.words import (
     word_list,
     word_spans,
 )
-from proofs.verifier.reading import LABELS, NEUTRAL, Comparison, Reading
+from proofs.verifier.reading import NEUTRAL, Reading
 
 _QUALIFIER = re.compile(r"\s\([^()]*\)$")
 _CONNECTORS = word_list("of the de van von la du di")
@@ -44,10 +43,11 @@ _CONNECTORS = word_list("of the de van von la du di")
 _JOINING = word_list("and but or nor while that which who whom whose where when also then")
 # How a claim begins to describe what it does not name, after having said how it is related.
 _DESCRIBING = word_list("by who which that where a an the")
+_AND, _BY = re.compile(r"\sand\s"), re.compile(r"\bby\s")
 _DAY = re.compile(r"[0-3]?[0-9]")
 
-# From this similarity on, words are related to a span.
-_RELATED = 0.4
+# From these similarities on, words say the same as a span, and are related to it.
+SAME, RELATED = 0.85, 0.4
 # Most words from a quotation to the name beside it.
 _BESIDE = 4
 
@@ -59,9 +59,10 @@ _TELLING = 0.12  # the sentence, by itself, decides the claim
 # Added for the sentence of the next span.
 _SAME_SENTENCE, _SAME_DOCUMENT = 0.08, 0.05
 _BACK = -0.15  # to a document that the claim has named before
-_BRIDGE, _DESCRIBED_BRIDGE, _LONG_BRIDGE, _BACKWARD_BRIDGE = -0.1, 0.15, -0.3, -0.2
+_BRIDGE, _DESCRIBED_BRIDGE, _LONG_BRIDGE, _BACKWARD_BRIDGE = -0.1, 0.15, -0.3, -0.3
 _AHEAD = -0.4  # to a document that the claim names later
 _ASTRAY = -2.0  # to a document that nothing leads to
+_QUOTED = -0.4  # to such a document, if it says a name of several words as the span does
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,7 @@ class SpanSources:
     ) -> None:
         self.claim, self.evidence, self._reading = claim, evidence, reading
         self.lexicon = lexicon
-        self.spans = chunk(claim, max_chunks=MAX_STEPS)
+        self.spans = self._apart(chunk(claim, max_chunks=MAX_STEPS))
         self.texts = [claim[start:end] for start, end in self.spans]
         aligners = [Aligner([pair], lexicon) for pair in evidence]
         self.offers = [
@@ -105,6 +106,26 @@ class SpanSources:
             for span in self.texts
         ]
         self.path = self._best_path()
+
+    def _apart(self, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+        """Divide spans at an "and" between the names of two documents."""
+        words = [word for word in split_words(self.claim) if word.norm]
+        names = [
+            place
+            for title in set(self._titles) - {""}
+            for place in name_places(title, words, self.claim)
+        ]
+        apart: list[tuple[int, int]] = []
+        for at, (begin, end) in enumerate(spans):
+            for match in _AND.finditer(self.claim, begin, end):
+                before = any(begin <= start and stop <= match.start() for start, stop in names)
+                after = any(match.end() <= start and stop <= end for start, stop in names)
+                inside = any(start < match.start() and match.end() < stop for start, stop in names)
+                if before and after and not inside and len(apart) + len(spans) - at < MAX_STEPS:
+                    apart.append((begin, match.start()))
+                    begin = match.start() + 1
+            apart.append((begin, end))
+        return apart
 
     def quote(self, span: int) -> Quote | None:
         """Return the words that a span is best quoted by."""
@@ -182,7 +203,7 @@ class SpanSources:
 
     def _leads(self, offer: Quote | None) -> bool:
         """Return whether words stand beside the name of a document that the claim does not name."""
-        if offer is None or offer.similarity < _RELATED or offer.place.in_title:
+        if offer is None or offer.similarity < RELATED or offer.place.in_title:
             return False
         place, text = offer.place, self.evidence[offer.place.sentence_id][1]
         unnamed = (
@@ -212,17 +233,30 @@ class SpanSources:
             return 0.0
         if any(target in named for named in self._named[:span]):
             return _BACK
+        linked = target in self.mentions[before] or source in self.mentions[after]
         if any(target in named for named in self._named[span:]):
-            return _AHEAD
+            return _BRIDGE if linked else _AHEAD
+        astray = _QUOTED if self._says_name(span, after) else _ASTRAY
         described = self.texts[span].split()[0].lower() in _DESCRIBING
         if not described and all(map(self.is_bare_name, range(span))):
-            return _ASTRAY
+            return astray
         if target in self.mentions[before]:
             return _DESCRIBED_BRIDGE if described else _BRIDGE
         leads = (m for own, m in zip(self._titles, self.mentions, strict=True) if own == source)
         if any(target in mentioned for mentioned in leads):
             return _LONG_BRIDGE
-        return _BACKWARD_BRIDGE if source in self.mentions[after] else _ASTRAY
+        return _BACKWARD_BRIDGE if source in self.mentions[after] else astray
+
+    def _says_name(self, span: int, number: int) -> bool:
+        """Return whether a sentence has a name of several words of a span."""
+        offer = self.offers[span][number]
+        if offer is None or offer.place.in_title or offer.similarity < SAME:
+            return False
+        words = _norms(self.texts[span])
+        return (
+            sum(word.norm in words for word in split_words(offer.text) if word.is_content) >= 2
+            and sum(word[:1].isupper() for word in self.texts[span].split()) >= 2
+        )
 
     def is_bare_name(self, span: int) -> bool:
         """Return whether a span is the name of a document of the evidence and says nothing else."""
@@ -243,13 +277,19 @@ def _name(title: str) -> set[str]:
 def name_places(title: str, words: Sequence[Word], text: str) -> list[tuple[int, int]]:
     """Return the characters of a text where the name of a document stands.
 
-    A name of several words may also be written as its last one, if no other name continues that.
+    It may stand in the plural. A name of several words may also be written as its last one, if no
+    other name continues that.
     """
     name = [word.norm for word in split_words(_QUALIFIER.sub("", title)) if word.norm]
     norms = [word.norm for word in words]
     if not name:
         return []
-    whole = [at for at in range(len(norms) - len(name) + 1) if norms[at : at + len(name)] == name]
+    last = {name[-1], f"{name[-1]}s", f"{name[-1]}es"} if len(name[-1]) > 3 else {name[-1]}
+    whole = [
+        at
+        for at in range(len(norms) - len(name) + 1)
+        if norms[at : at + len(name) - 1] == name[:-1] and norms[at + len(name) - 1] in last
+    ]
     if whole:
         return [(words[at].start, words[at + len(name) - 1].end) for at in whole]
     if not 2 <= len(name) <= 4 or len(name[-1]) < 4 or name[-1].isdigit():
@@ -294,7 +334,7 @@ def tidied(text: str, start: int, end: int) -> tuple[int, int]:
     begin, stop = words[first].start, words[last].end
     opened = text.rfind("(", begin, stop)
     if opened > begin and text.find(")", opened, stop) < 0:
-        stop = len(text[:opened].rstrip())
+        stop = stop + 1 if text[stop : stop + 1] == ")" else len(text[:opened].rstrip())
     return (begin, stop) if is_quotable(text[begin:stop]) else (start, end)
 
 
@@ -371,13 +411,35 @@ class Kind:
         return not (self.date or self.number or self.name)
 
 
-def phrases(text: str, number: int, title: str) -> list[Quote]:
+def values(text: str) -> set[str]:
+    """Return the dates and numbers of a text, as normalised words."""
+    norms = (word.norm for word in split_words(text))
+    return {norm for norm in norms if norm[:1].isdigit() or norm in _NUMBERS or norm in MONTHS}
+
+
+def years(text: str) -> set[str]:
+    """Return the years of a text."""
+    return {word.norm for word in split_words(text) if YEAR.fullmatch(word.norm)}
+
+
+def phrases(text: str, number: int, title: str, *, ends: bool = False) -> list[Quote]:
     """Return the phrases of a sentence, in order.
 
-    `number`: the number of the sentence in the evidence.
+    `number`: the number of the sentence in the evidence. `ends`: whether to add the ends of some:
+    the last words of those that are too long to be quoted whole, since their noun says what
+    something is, and the agents of participles.
     """
+    spans = chunk(text)
+    if ends:
+        whole = whole_phrases(text)
+        agents = (
+            (begin + by.start(), end)
+            for begin, end in spans
+            if (by := _BY.search(text[begin:end])) is not None
+        )
+        spans = sorted({*spans, *(_last_words(text, *span) for span in whole), *agents})
     found = []
-    for begin, end in chunk(text):
+    for begin, end in spans:
         joining = _LEADING_CONJUNCTION.match(text[begin:end])
         begin += joining.end() if joining else 0
         words = [word for word in split_words(text[begin:end]) if word.norm]
@@ -386,6 +448,17 @@ def phrases(text: str, number: int, title: str) -> list[Quote]:
             if is_quotable(text[start:stop]):
                 found.append(Quote(text[start:stop], Quotation(title, number, start, stop), 1.0))
     return found
+
+
+@lru_cache(maxsize=64)
+def whole_phrases(text: str) -> list[tuple[int, int]]:
+    """Return the begin and end of phrases, however long."""
+    return chunk(text, max_words=4 * MAX_EVIDENCE_WORDS)
+
+
+def _last_words(text: str, begin: int, end: int) -> tuple[int, int]:
+    words = word_spans(text[begin:end])
+    return begin + words[-MAX_EVIDENCE_WORDS:][0][0], end
 
 
 def spanning(text: str, quotes: Sequence[Quote]) -> Quote | None:
@@ -434,116 +507,3 @@ def shared_words(claim: str, sentence: tuple[str, str]) -> float:
 def first_word(text: str) -> str:
     """Return the first word of a text that has words, in lower case."""
     return text.split()[0].lower()
-
-
-_CONTRADICTION = LABELS.index("contradiction")
-# Stop words of which a claim and evidence about the same cannot both be right.
-_OPPOSITES = (
-    *(("before", "after"), ("more", "less"), ("most", "least"), ("above", "below")),
-    *(("over", "under"), ("all", "some"), ("all", "few"), ("until", "after"), ("same", "other")),
-)
-
-
-def find_opposition(
-    sources: SpanSources, operators: Sequence[NatOp], labels: np.ndarray, reading: Reading
-) -> tuple[int, Quote | None]:
-    """Return the span that the evidence denies and the words against it; None without any.
-
-    Values that exact reasoning has compared come first. Otherwise spans and phrases are chosen
-    together: a span that the verifier takes for denied, in a sentence that denies the claim, and a
-    phrase of the same kind that stands after the same words.
-
-    `operators`: how each span relates to its quotation by words alone. `labels`: what the verifier
-    says of each span, (spans, 3).
-    """
-    for comparison in reading.comparisons:
-        span, quote = _span_at(sources, comparison.claimed), _compared(sources, comparison)
-        if span is not None and quote is not None:
-            return span, quote
-    denials = reading.sentences[:, _CONTRADICTION]
-    denials = denials / (denials.max() or 1.0)
-    best, refuted = None, int(np.argmax(labels[:, _CONTRADICTION]))
-    highest = (False, -np.inf)
-    for number, (title, text) in enumerate(sources.evidence):
-        shared = shared_words(sources.claim, (title, text))
-        previous = ""
-        for phrase in phrases(text, number, title):
-            for span in range(len(sources.spans)):
-                own = _opposes(sources, span, phrase, previous)
-                if own is None:
-                    continue
-                score = own + 1.5 * denials[number] + 1.5 * shared
-                score += 1.5 * labels[span, _CONTRADICTION]
-                score -= 1.0 * (operators[span] is NatOp.EQUIVALENCE)
-                # What another document says of its own subject denies nothing of this one.
-                ranked = _is_near(sources, span, title), score
-                if ranked > highest:
-                    best, refuted, highest = phrase, span, ranked
-            previous = phrase.text
-    if best is None:
-        best = sources.offers[refuted][int(np.argmax(denials))]
-    return refuted, best
-
-
-def _compared(sources: SpanSources, comparison: Comparison) -> Quote | None:
-    """Return the words that exact reasoning has compared, with their preposition if it can be."""
-    number, stated = comparison.sentence, comparison.stated
-    title, text = sources.evidence[number]
-    start = text.find(stated)
-    if start < 0 or not is_quotable(stated):
-        return None
-    place = Quotation(title, number, start, start + len(stated))
-    whole = (phrase for phrase in phrases(text, number, title) if overlaps(place, [phrase.place]))
-    same = (phrase for phrase in whole if content_stems(phrase.text) == content_stems(stated))
-    return next(same, Quote(stated, place, 1.0))
-
-
-def _is_near(sources: SpanSources, span: int, title: str) -> bool:
-    """Return whether a document is that of a span, or one that the sentence of the span names."""
-    numbers = (sources.path[span], sources.path[max(span - 1, 0)])
-    return any(
-        sources.evidence[number][0] == title or title in sources.mentions[number]
-        for number in numbers
-    )
-
-
-def _span_at(sources: SpanSources, words: str) -> int | None:
-    place = sources.claim.find(words)
-    within = [n for n, (begin, _) in enumerate(sources.spans) if begin < place + len(words)]
-    return within[-1] if place >= 0 and within else None
-
-
-def _opposes(sources: SpanSources, span: int, phrase: Quote, previous: str) -> float | None:
-    """Return how well a phrase stands where a span of the claim does, before the verifier.
-
-    None if it cannot stand against it: it says the same, or names what the sentence is about.
-    """
-    text, before = sources.texts[span], sources.texts[span - 1] if span else ""
-    claimed, stated = deciding_stems(text), deciding_stems(phrase.text)
-    negated = is_negated(text) != is_negated(phrase.text)
-    if not stated or (stated <= deciding_stems(phrase.place.title) and not negated):
-        return None
-    if claimed <= stated and not negated:
-        return None
-    named = sources.mentions[phrase.place.sentence_id].values()
-    leads_on = any(start < phrase.place.end and phrase.place.start < end for start, end in named)
-    kind, other_kind = Kind.of(text), Kind.of(phrase.text)
-    if kind.is_plain:  # a value belongs to the words just before it, a verb to its subject
-        before = sources.claim[: sources.spans[span][0]]
-    follows = bool(content_stems(before) & content_stems(previous))
-    opposite = any({one, other} <= claimed ^ stated for one, other in _OPPOSITES)
-    relation = sources.lexicon.relation(text, phrase.text)
-    says_little = len(content_stems(phrase.text)) < 2 and other_kind.is_plain
-    return (
-        2.5 * (relation in REFUTING_OPERATORS or opposite)
-        + 2.0 * (negated and bool(claimed & stated))
-        + (0.4 + 0.6 * follows if kind.is_plain else 1.0 + 2.0 * follows) * (kind == other_kind)
-        + 0.5 * (first_word(text) == first_word(phrase.text))
-        + len(claimed & stated) / max(len(claimed), 1)
-        # The claim says these words itself, if elsewhere.
-        - 1.0 * (stated <= deciding_stems(sources.claim) and not negated)
-        # It names the next document, which says more.
-        - 1.0 * leads_on
-        # A verb alone, after other words than in the claim.
-        - 1.5 * (says_little and not negated and not follows)
-    )

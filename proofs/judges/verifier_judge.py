@@ -27,18 +27,22 @@ from proofs.judges.judgement import (
     probabilities,
     uncovered,
 )
+from proofs.judges.opposition import compared, find_opposition
 from proofs.judges.span_sources import (
+    RELATED,
+    SAME,
     Kind,
     Quote,
     SpanSources,
     content_stems,
-    find_opposition,
     first_word,
     is_negated,
     overlaps,
     phrases,
     shared_words,
     spanning,
+    values,
+    years,
 )
 from proofs.lexicons.lexicon import SpanLexicon, default_lexicon
 from proofs.logic.operators import REFUTING_OPERATORS, NatOp, Verdict
@@ -147,8 +151,6 @@ def shares_a_word(claim: str, evidence: Evidence) -> bool:
     return any(shared_words(claim, pair) > 0 for pair in evidence)
 
 
-# From these similarities on, words say the same as a span, and are related to it.
-_SAME, _RELATED = 0.85, 0.4
 # Prepositions that tell what a phrase is about.
 _TELLING_PREPOSITIONS = word_list(
     "about above after against along among around before behind below beneath beside between "
@@ -204,11 +206,11 @@ class _Draft:
         """Return a span with its quotation and how the two relate by words alone."""
         quote, text = self._sources.quote(span), self._sources.texts[span]
         operator = NatOp.INDEPENDENCE
-        if quote is not None and quote.similarity >= _RELATED:
+        if quote is not None and quote.similarity >= RELATED:
             relation = self._lexicon.relation(text, quote.text)
             denied = self._lexicon.is_contradicted(text, quote.text)
             if relation not in REFUTING_OPERATORS and not denied:
-                same = quote.similarity >= _SAME and relation in (None, NatOp.EQUIVALENCE)
+                same = quote.similarity >= SAME and relation in (None, NatOp.EQUIVALENCE)
                 operator = NatOp.EQUIVALENCE if same else NatOp.FORWARD
         return _Part(span, span, quote, operator)
 
@@ -251,7 +253,7 @@ class _Draft:
             found = part.quote.similarity if part.quote is not None else 0.0
             named = self._sources.names_document(part.first)
             doubts.append(neutral - 0.5 * found - 2.0 * named)
-            if neutral >= 0.5 and not (named or found >= _SAME):
+            if neutral >= 0.5 and not (named or found >= SAME):
                 part = replace(part, operator=NatOp.INDEPENDENCE)
             parts.append(part)
         if all(part.operator is not NatOp.INDEPENDENCE for part in parts):
@@ -263,12 +265,23 @@ class _Draft:
         """Join successive uncovered parts if the first of them may be joined to the next."""
         runs: list[_Part] = []
         for part in parts:
-            is_open = part.operator is NatOp.INDEPENDENCE and bool(runs)
+            is_open = (
+                part.operator is NatOp.INDEPENDENCE
+                and bool(runs)
+                and not self._ends_sentence(runs[-1])
+            )
             if is_open and runs[-1].operator is NatOp.INDEPENDENCE and may_be_joined(runs[-1]):
                 runs[-1] = replace(runs[-1], last=part.last)
             else:
                 runs.append(part)
         return runs
+
+    def _ends_sentence(self, part: _Part) -> bool:
+        """Return whether a sentence of the claim ends with a part, and another follows."""
+        following = self._claim[self._sources.spans[part.last][1] :].lstrip("\"'”’)]» ")
+        return self._text(part).rstrip("\"'”’)]»").endswith((".", "!", "?")) and bool(
+            following[:1].isupper()
+        )
 
     def _is_weak(self, part: _Part) -> bool:
         """Return whether a part says too little to stand alone, such as a verb."""
@@ -278,6 +291,10 @@ class _Draft:
     def supporting(self) -> list[_Part]:
         """Return the steps of a supported claim; some lack a quotation if none could be found."""
         parts = list(self._parts)
+        for comparison in self._reading.comparisons:
+            span, quote = compared(self._sources, comparison)
+            if span is not None and quote is not None and not self._says_more(parts[span]):
+                parts[span] = replace(parts[span], quote=quote, operator=NatOp.FORWARD)
         taken = [part.quote.place for part in parts if part.quote is not None and _is_quoted(part)]
         for at, part in enumerate(parts):
             alike = self._by_preposition(part, taken) if not _is_quoted(part) else None
@@ -292,6 +309,13 @@ class _Draft:
                 runs[at] = replace(part, quote=following, operator=NatOp.FORWARD)
                 taken += [following.place] if following is not None else []
         return self._finished(self._merged(runs))
+
+    def _says_more(self, part: _Part) -> bool:
+        """Return whether a part is quoted with more than the name of a document."""
+        if part.quote is None or not _is_quoted(part):
+            return False
+        names = set[str]().union(*(content_stems(title) for title, _ in self._evidence))
+        return not content_stems(part.quote.text) <= names
 
     def _by_preposition(self, part: _Part, taken: Sequence[Quotation]) -> Quote | None:
         """Return a phrase of the same document and kind with the same preposition, as "before"."""
@@ -332,6 +356,8 @@ class _Draft:
                     has_value = (kind.date and own_kind.date) or (kind.number and own_kind.number)
                     if not (has_value or stems & content_stems(text)):
                         continue  # words on something else
+                    if years(text) and years(window.text) and years(text) != years(window.text):
+                        continue
                     place = window.place
                     follows = any(_adjoin(sentence, one, place) for one in places)
                     precedes = any(_adjoin(sentence, place, one) for one in places)
@@ -357,7 +383,10 @@ class _Draft:
             if parts[at].quote is not None or len(parts) == 1:
                 at += 1
                 continue
-            beside = [other for other in (at + 1, at - 1) if 0 <= other < len(parts)]
+            beside = [
+                *([at + 1] if at + 1 < len(parts) and not self._ends_sentence(parts[at]) else ()),
+                *([at - 1] if at and not self._ends_sentence(parts[at - 1]) else ()),
+            ] or [at + 1 if at + 1 < len(parts) else at - 1]
             bare = [self._sources.is_bare_name(parts[other].last) for other in beside]
             other = beside[bare.index(False) if False in bare else 0]
             first, last = min(at, other), max(at, other)
@@ -410,20 +439,25 @@ class _Draft:
                 continue
             number = own.sentence_id if own.sentence_id in numbers else numbers[0]
             if number == own.sentence_id or says_nothing:
-                return self._to_name(part, quote, number, self._sources.mentions[number][target])
+                name = self._sources.mentions[number][target]
+                bridge = self._with_name(quote, number, name)
+                if bridge is None and part.operator is NatOp.FORWARD:
+                    pointer = Quotation(own.title, number, *name)
+                    text = self._evidence[number][1][slice(*name)]
+                    bridge = self._widened(Quote(text, pointer, 1.0), [])
+                    said = content_stems(quote.text) - content_stems(own.title)
+                    if said and said.isdisjoint(content_stems(bridge.text)):
+                        return None
+                return bridge
         return None
 
-    def _to_name(
-        self, part: _Part, quote: Quote, number: int, name: tuple[int, int]
-    ) -> Quote | None:
-        """Return the words of a quotation and a name, or else the name and words beside it."""
+    def _with_name(self, quote: Quote, number: int, name: tuple[int, int]) -> Quote | None:
+        """Return the words of a quotation up to a name of the same sentence, if not too many."""
         text = self._evidence[number][1]
-        pointer = Quote(text[slice(*name)], Quotation(quote.place.title, number, *name), 1.0)
-        if not quote.place.in_title and quote.place.sentence_id == number:
-            whole = spanning(text, [quote, pointer])
-            if whole is not None:
-                return whole
-        return self._widened(pointer, []) if part.operator is NatOp.FORWARD else None
+        if quote.place.in_title or quote.place.sentence_id != number:
+            return None
+        place = replace(quote.place, start=name[0], end=name[1])
+        return spanning(text, [quote, Quote(text[slice(*name)], place, 1.0)])
 
     def _widened(self, quote: Quote, taken: Sequence[Quotation]) -> Quote:
         """Return a quotation with its whole phrase and one beside it, if that is not too long."""
@@ -441,7 +475,9 @@ class _Draft:
             if begin < 0 or any(not Kind.of(phrase.text).is_plain for phrase in added):
                 continue
             wider = spanning(text, [quote, *own[begin:end]])
-            if wider is not None and not overlaps(wider.place, taken):
+            if wider is None or overlaps(wider.place, taken) or not _is_balanced(wider.text):
+                continue
+            if values(wider.text) <= values(quote.text):
                 return wider
         return quote
 
@@ -464,6 +500,10 @@ class _Draft:
 
 def _is_quoted(part: _Part) -> bool:
     return part.quote is not None and part.operator is not NatOp.INDEPENDENCE
+
+
+def _is_balanced(text: str) -> bool:
+    return text.count("(") == text.count(")")
 
 
 def _adjoin(sentence: str, one: Quotation, other: Quotation) -> bool:

@@ -144,8 +144,17 @@ def _end_of_phrase(items: Sequence[Item], at: int) -> int:
 
 
 def _compared(clause: Clause) -> Clause:
-    """Return "A opened before B" for "A opened earlier than B"."""
+    """Return "A opened before B" for "A opened earlier than B".
+
+    "A is older than B" becomes "A was born before B".
+    """
     items = clause.items
+    for at in range(1, len(items) - 2):
+        order = {"older": "before", "younger": "after"}.get(items[at].norm)
+        if order is not None and items[at + 1].norm == "than":
+            born = replace(_word(items[at], "born"), text="born", before=("was",))
+            compared = replace(_word(items[at], order), text=order, before=())
+            return replace(clause, items=(*items[:at], born, compared, *items[at + 2 :]))
     for at in range(2, len(items) - 2):
         norm = {"earlier": "before", "later": "after"}.get(items[at].norm)
         if norm is not None and items[at + 1].norm == "than":

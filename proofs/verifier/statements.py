@@ -150,14 +150,19 @@ def clauses(title: str, text: str) -> Iterator[Clause]:
     (1815-1852) was" yields "Ada Lovelace was born on 1815".
     """
     name = _BRACKET.sub("", title).strip()
-    for sentence in sentences(text):
-        yield from _life(name, sentence)
+    yield from _life(name, text)
+    for number, sentence in enumerate(sentences(text)):
+        if number:
+            yield from _life(name, sentence)
         bare = _BRACKET.sub(" ", sentence) if "(" in sentence or "[" in sentence else sentence
         clause = read_clause(bare)
         named = with_subject(name, clause)
         yield named
-        if named is not clause and clause.items[0].norm in _NOUNS_FOR_SUBJECT:
-            yield clause
+        if named is not clause:
+            # The text may write the name in full.
+            is_longer = len(named.items) < len(clause.items)
+            if is_longer or clause.items[0].norm in _NOUNS_FOR_SUBJECT:
+                yield clause
         if named is clause and (owned := _with_owner(name, clause)) is not None:
             yield owned
 
@@ -185,6 +190,11 @@ def with_subject(name: str, clause: Clause) -> Clause:
     end = 0
     while end < len(clause.items) and _continues_name(clause.items[end], known, first=end == 0):
         end += 1
+    run = end
+    while end and run < len(clause.items) and clause.items[run].is_name:
+        run += 1
+        if clause.items[run - 1].stems and clause.items[run - 1].stems <= known:
+            end = run  # after a middle name
     if end == 0 and not ({"he", "she", "it", "they"} & set(first.before[:1])):
         if first.norm not in _NOUNS_FOR_SUBJECT or first.before not in (("the",), ("this",)):
             return clause
@@ -220,9 +230,12 @@ def _life(name: str, sentence: str) -> Iterator[Clause]:
     # a term of office.
     if match is None or (not match["word"] and (not match["death"] or len(match["birth"]) == 4)):
         return
-    yield with_subject(name, read_clause(f"{match['name']} was born on {match['birth']}"))
-    if match["death"]:
-        yield with_subject(name, read_clause(f"{match['name']} died on {match['death']}"))
+    born = read_clause(f"{match['name']} was born on {match['birth']}")
+    died = read_clause(f"{match['name']} died on {match['death']}")
+    for told in (born, died) if match["death"] else (born,):
+        yield (named := with_subject(name, told))
+        if len(named.items) < len(told.items):
+            yield told
 
 
 def _is_superlative(word: str) -> bool:

@@ -367,8 +367,7 @@ def test_a_verifier_adds_probabilities_and_a_stop_rule(admiral, tmp_path):
     folder = write_classifier_directory(tmp_path / "model")
     given = ("retrieve", EMMY, "--fast", "--json", "--set", f"verifier={folder}")
     for stop_at in ("0.000001", "1"):
-        thresholds = ("--stop-at", stop_at, "--set", f"stop_search_at={stop_at}")
-        done = admiral(*given, *thresholds, "--max-hops", "2")
+        done = admiral(*given, "--stop-at", stop_at, "--max-hops", "2")
         assert done.returncode == 0, done.stderr.decode()
         (record,) = records(done.stdout)
         assert all(0 < hop["probability"] < 1 for hop in record["hops"])

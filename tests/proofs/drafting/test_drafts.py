@@ -139,6 +139,18 @@ def test_joining_equals_repeated_shortest_pair(claim, max_words, max_chunks):
             'St. Olaf was sung by J. R. Moe for "Merrow." Fenwick is a novel.',
             'St. Olaf | was sung | by J. R. Moe for "Merrow." | Fenwick | is a novel.',
         ),
+        (
+            "According to Moe, the duchess who Fenwick is named after, left. She was the first "
+            "to be painted.",
+            "According to Moe, | the duchess | who Fenwick | is named after, | left. | "
+            "She was the first | to be painted.",
+        ),
+        (
+            "Merrow is a film written and directed by Moe and starring Ada Quill, which it is "
+            "about. It was made in 1931 by Moe.",
+            "Merrow | is a film | written and directed by Moe | and starring Ada Quill, | "
+            "which it is about. | It was made | in 1931 | by Moe.",
+        ),
         ("Merrow", "Merrow"),
         ("", ""),
     ],

@@ -11,6 +11,7 @@ import pytest
 from proofs import NatOp, Verdict
 from proofs.judges.judgement import Judgement
 from proofs.judges.verifier_judge import VerifierJudge, decided_alone
+from proofs.verifier.exact_comparison import compare
 from proofs.verifier.reading import Comparison, Reading, Sentence
 from tests.proofs.verifier.fixed_verifier import FixedVerifier
 
@@ -69,6 +70,20 @@ def test_evidence_is_sufficient_from_the_probability_on() -> None:
             "won the prize",
             NatOp.NEGATION,
         ),
+        (
+            "Merrow is a 1931 trade treaty.",
+            [("Merrow", "Merrow is a 1931 Swedish silent historical adventure mystery film.")],
+            "is a 1931 trade treaty.",
+            "1931 Swedish silent historical adventure mystery film",
+            NatOp.ALTERNATION,
+        ),
+        (
+            "Merrow was directed by Moe.",
+            [("Merrow", "Merrow (not the one directed by Roe) was directed by Ada Quill.")],
+            "by Moe.",
+            "by Ada Quill",
+            NatOp.ALTERNATION,
+        ),
     ],
 )
 def test_a_denied_span_is_set_against_the_words_that_deny_it(
@@ -82,6 +97,46 @@ def test_a_denied_span_is_set_against_the_words_that_deny_it(
     judgement.proof.validate(claim, texts)
     (step,) = [s for s in judgement.proof.steps if s.operator is operator]
     assert (step.claim, step.evidence) == (denied, opposing)
+
+
+def supporting_steps(claim: str, texts: list[Sentence], *comparisons: Comparison) -> list[str]:
+    reading = Reading(np.array(SURE), np.array([SURE] * len(texts)), comparisons=comparisons)
+    (judgement,) = VerifierJudge(Reader(reading)).judge([claim], [texts])
+    assert judgement.proof is not None
+    judgement.proof.validate(claim, texts)
+    return [f"{step.claim} {step.operator.value} {step.evidence}" for step in judgement.proof.steps]
+
+
+def test_the_names_of_two_documents_are_proved_apart() -> None:
+    texts = [("Ada Quill", "Ada Quill is a painter."), ("Ben Roe", "Ben Roe is a painter.")]
+    steps = supporting_steps("Ada Quill and Ben Roe are painters.", texts)
+    assert steps[:2] == ["Ada Quill = Ada Quill", "and Ben Roe = Ben Roe"]
+
+
+def test_steps_stay_within_a_sentence_of_the_claim() -> None:
+    texts = [("Ada Quill", "Ada Quill painted Merrow."), ("Merrow", "Merrow hangs in Oslo.")]
+    steps = supporting_steps("Ada Quill made something grand. Merrow hangs in Oslo.", texts)
+    assert not any(". " in step.split(" = ")[0].split(" < ")[0] for step in steps)
+
+
+def test_a_quotation_takes_in_no_other_value() -> None:
+    texts = [
+        ("Merrow", "Merrow is a 2000 Swedish film directed by Ada Quill."),
+        ("Ada Quill", "Ada Quill made the 1992 film Fenwick."),
+    ]
+    steps = supporting_steps("Moe starred in the 1992 film directed by the maker of Merrow.", texts)
+    assert not any("1992" in step and "2000" in step for step in steps)
+
+
+def test_the_dates_that_were_compared_are_quoted() -> None:
+    texts = [
+        ("Ada Quill", "Ada Quill (born 3 May 1950) is a painter."),
+        ("Ben Roe", "Ben Roe (born 7 June 1960) is a painter."),
+    ]
+    compared = compare("Ada Quill is older than Ben Roe.", texts)
+    assert compared is not None
+    steps = supporting_steps("Ada Quill is older than Ben Roe.", texts, compared)
+    assert steps[-1] == "is older than Ben Roe. < born 7 June 1960"
 
 
 def test_spans_that_the_verifier_leaves_open_are_missing() -> None:

@@ -190,6 +190,25 @@ def test_the_order_of_two_events_is_read_from_two_sentences():
     assert compare("The Gantry Tunnel opened earlier than Hollin Tower.", told[:1]) is None
 
 
+@pytest.mark.parametrize("name", ["Ada Quill", "Ada Mary Quill"])
+def test_who_is_older_is_read_from_dates_of_birth(name):
+    told = [
+        ("Ada Quill", "Ada Mary Quill (Norwegian: Adda; born 3 May 1950) is a painter."),
+        ("Ben Roe", "Ben Roe (7 June 1960 – 2 May 1999) was a painter."),
+    ]
+    for claim, label in (
+        (f"{name} is older than Ben Roe.", TRUE),
+        (f"Ben Roe is younger than {name}.", TRUE),
+        (f"{name} is younger than Ben Roe.", FALSE),
+        (f"Ben Roe was older than {name}.", FALSE),
+    ):
+        found = compare(claim, told)
+        assert found is not None, claim
+        assert found.label == label, claim
+    assert compare(f"{name} is two years older than Ben Roe.", told) is None
+    assert compare(f"{name} is older than Joan Moe.", told) is None
+
+
 @pytest.mark.parametrize(
     ("text", "claim", "label"),
     [
