@@ -23,7 +23,7 @@ from admiral.io.sentence_splitter import split_sentences
 from admiral.io.streams import json_objects
 from admiral.kb import KnowledgeBase, locate
 from admiral.kb.store.manifest import check_outside_folders
-from admiral.retrieval.mentions import base_title
+from admiral.retrieval.first_stage import base_title
 from admiral.storage.atomic_files import check_distinct_paths, check_output_path
 from proofs.verifier.reading import LABELS
 from training.command_options import (

@@ -37,8 +37,12 @@ from admiral.kb import KnowledgeBase, build, locate
 from admiral.kb.build import default_backend
 from admiral.protocols import FirstStage, HopRetriever, MentionFinder
 from admiral.records import Claim, RankedDocument, RetrievalResult, ScoredTitle
-from admiral.retrieval.first_stage import Bm25FirstStage, FusedFirstStage
-from admiral.retrieval.mentions import TitleMentionFinder, mentions_in_texts
+from admiral.retrieval.first_stage import (
+    Bm25FirstStage,
+    FusedFirstStage,
+    TitleMentionFinder,
+    mentions_in_texts,
+)
 from admiral.retrieval.provenance import recorded_settings
 from admiral.storage.atomic_files import write_atomically
 

@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from admiral.kb.corpus.duplicates import TitleSet
 from admiral.records import Document
-from admiral.retrieval.mentions import base_title, find_mentions
+from admiral.retrieval.first_stage import base_title, find_mentions
 from admiral.synthesis.profiles import DocumentSource, ParsedCorpus, Profile, is_list_page
 from admiral.synthesis.true_claims import (
     Describer,

@@ -13,7 +13,7 @@ from typing import Literal, Protocol
 import numpy as np
 
 from admiral.records import Document
-from admiral.retrieval.mentions import Mention, Titles, base_title, find_mentions
+from admiral.retrieval.first_stage import Mention, Titles, base_title, find_mentions
 from proofs.logic.clauses import (
     ADVERBS,
     EMPTY_NOUNS,

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from admiral.retrieval.mentions import base_title
+from admiral.retrieval.first_stage import base_title
 from admiral.synthesis.profiles import ParsedCorpus, Profile, Slot, Statement
 from proofs.logic.clauses import (
     IRREGULAR_PASTS,

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from admiral.kb import KnowledgeBase, build, demo_kb, remove
 from admiral.records import Document
-from admiral.retrieval.mentions import base_title
+from admiral.retrieval.first_stage import base_title
 from admiral.synthesis import Falsifier, SynthesisSettings, Synthesizer
 from admiral.synthesis.profiles import ParsedCorpus, find_slots, parse_profile
 from admiral.synthesis.true_claims import leaked_words
