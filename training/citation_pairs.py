@@ -52,13 +52,9 @@ def cited_passages(
 ) -> Iterator[CitedPassages]:
     """Yield claims with their passages.
 
-    Parameters
-    ----------
-    positives, retrieved, drawn
-        Most passages of the cited page, of those that are retrieved, and of those that are drawn at
-        random.
-    left_out
-        Counts the claims that are left out, by the reason.
+    `positives`, `retrieved`, `drawn`: most passages of the cited page, of those that are retrieved,
+    and of those that are drawn at random. `left_out`: counts the claims that are left out, by the
+    reason.
     """
     rng = random.Random(seed)
     counts = Counter[str]() if left_out is None else left_out

@@ -145,24 +145,12 @@ def em_loss(
 ) -> Tensor:
     """Return the mean loss of claims.
 
-    Parameters
-    ----------
-    scores
-        Scores of passages, (passages,).
-    positives, negatives
-        Positions of the passages of each claim, those of the cited page in their order. A claim
-        needs one of each.
-    strategy
-        How positives are weighted.
-    sharpness
-        Factor of the scores in the weights of ``soft``; with a large one, it is ``hard``.
-    generator
-        Source of randomness for ``random``.
+    `scores`: scores of passages, (passages,). `positives`, `negatives`: positions of the passages
+    of each claim, those of the cited page in their order. A claim needs one of each. `strategy`:
+    how positives are weighted. `sharpness`: factor of the scores in the weights of ``soft``; with a
+    large one, it is ``hard``. `generator`: source of randomness for ``random``.
 
-    Raises
-    ------
-    ValueError
-        If a claim has no positives or no negatives.
+    Raises ValueError if a claim has no positives or no negatives.
     """
     losses = []
     for own, others in zip(positives, negatives, strict=True):
@@ -185,12 +173,8 @@ def positive_weights(
 ) -> Tensor:
     """Return the weights of the positives of a claim, which sum to 1 and have no gradient.
 
-    Parameters
-    ----------
-    scores
-        Scores of the positives in the order of the page, (positives,).
-    strategy, sharpness, generator
-        See `em_loss`.
+    `scores`: scores of the positives in the order of the page, (positives,). `strategy`,
+    `sharpness`, `generator`: see `em_loss`.
     """
     fixed = scores.detach()
     if strategy == "soft":
@@ -256,12 +240,8 @@ def write_cited_passages(path: Path, items: Iterable[CitedPassages]) -> int:
 def read_cited_passages(path: Path) -> list[CitedPassages]:
     """Read a file.
 
-    Raises
-    ------
-    RecordError
-        For a record that is not one, with file, line and field.
-    AdmiralError
-        If the file cannot be read.
+    Raises RecordError for a record that is not one, with file, line and field. Raises AdmiralError
+    if the file cannot be read.
     """
     items = []
     for item in json_objects(path):
@@ -338,10 +318,7 @@ class EmModule(nn.Module, ABC):
     def forward(self, batch: Any, claims: int) -> Tensor:
         """Return the mean loss of a batch, or the share of a part of one in it.
 
-        Parameters
-        ----------
-        claims
-            Number of claims of the whole batch.
+        `claims`: number of claims of the whole batch.
         """
         scored = self.scored(batch)
         return self.loss(scored) * len(scored.positives) / claims
@@ -364,10 +341,7 @@ class EmModule(nn.Module, ABC):
 class EmProgram(Program):
     """Trains a model on claims with the passages of their page and of others.
 
-    Raises
-    ------
-    AdmiralError
-        For bad input.
+    Raises AdmiralError for bad input.
     """
 
     reported_group = 0

@@ -295,11 +295,8 @@ def beam_search(
     - `normalise`: renormalise probabilities over the allowed tokens. By default, scores are the
       log-softmax over the full vocabulary.
 
-    Raises
-    ------
-    ValueError
-        If the lists differ in length, a number is out of range, an input does not fit into the
-        model, a constraint allows a token outside the vocabulary, or the model computes NaN.
+    Raises ValueError if the lists differ in length, a number is out of range, an input does not fit
+    into the model, a constraint allows a token outside the vocabulary, or the model computes NaN.
     """
     if len(inputs) != len(constraints):
         raise ValueError(f"{len(inputs)} inputs, but {len(constraints)} constraints")

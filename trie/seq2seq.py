@@ -451,11 +451,8 @@ class Seq2Seq:
 
         Inputs are given as token ids, including special tokens.
 
-        Raises
-        ------
-        ValueError
-            If there are no inputs; an input is empty, longer than `max_source` or contains an id
-            outside the vocabulary; or the model is in training mode.
+        Raises ValueError if there are no inputs; an input is empty, longer than `max_source` or
+        contains an id outside the vocabulary; or the model is in training mode.
         """
         hidden, mask = self.run_encoder(inputs)
         with self.inference_context():
@@ -477,10 +474,7 @@ class Seq2Seq:
         `tokens` holds the last token of each beam, and any tokens known to follow it; int64,
         (inputs, beams, positions). The first token is the start token. The cache is extended.
 
-        Raises
-        ------
-        ValueError
-            If the decoder has too few positions left.
+        Raises ValueError if the decoder has too few positions left.
         """
         length = cache.length + tokens.shape[-1]
         if length > self.max_target:
@@ -504,10 +498,7 @@ class Seq2Seq:
         the prefixes, and `depths` the numbers of tokens before them; int64, (prefixes,). `visible`
         says which prefixes each prefix begins with, itself included; bool, (prefixes, prefixes).
 
-        Raises
-        ------
-        ValueError
-            If the decoder has too few positions.
+        Raises ValueError if the decoder has too few positions.
         """
         if len(depths) and int(depths.max()) >= self.max_target:
             raise ValueError(f"the model decodes at most {self.max_target} tokens")

@@ -109,18 +109,11 @@ def build_graph(
 
     Raises AdmiralError if the knowledge base cannot be opened or its directory cannot be written.
 
-    Parameters
-    ----------
-    kb_path
-        Directory of the knowledge base, also of a changed or joined one.
-    aliases
-        Whether sentences and claims also mention documents by their aliases.
-    kept
-        Mentions that need not be searched for, see `admiral.graph.keeping_graph`. Those of another
-        version are not used.
-    processes
-        Number of processes that search for mentions. A program that asks for more than one must
-        guard its main module (``if __name__ == "__main__"``), as `multiprocessing` requires.
+    `kb_path`: directory of the knowledge base, also of a changed or joined one. `aliases`: whether
+    sentences and claims also mention documents by their aliases. `kept`: mentions that need not be
+    searched for, see `admiral.graph.keeping_graph`. Those of another version are not used.
+    `processes`: number of processes that search for mentions. A program that asks for more than one
+    must guard its main module (``if __name__ == "__main__"``), as `multiprocessing` requires.
     """
     began = time.monotonic()
     path = checked_kb_path(kb_path).absolute()
@@ -374,12 +367,8 @@ def _changes(before: KnowledgeBase, after: KnowledgeBase, shared: int) -> _Chang
 class _ChangedNames:
     """Names whose meaning differs between two versions.
 
-    Parameters
-    ----------
-    documents
-        The documents that only one version has.
-    words
-        Aliases that are too common in only one version.
+    `documents`: the documents that only one version has. `words`: aliases that are too common in
+    only one version.
     """
 
     def __init__(self, documents: Iterable[Document], words: Iterable[str]) -> None:

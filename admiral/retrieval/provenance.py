@@ -47,10 +47,7 @@ def identity(name: str) -> str:
     versions of all members of a joined one, or of the configuration and weights of a checkpoint
     or verifier.
 
-    Raises
-    ------
-    AdmiralError
-        If it is a joined knowledge base and one of its members cannot be used.
+    Raises AdmiralError if it is a joined knowledge base and one of its members cannot be used.
     """
     directory = Path(name)
     if is_bundled(name) or not directory.exists():

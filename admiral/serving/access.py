@@ -41,10 +41,8 @@ _FRONT = "front"
 class RequestMetrics:
     """Count requests; memory and processor time are those of the process.
 
-    Parameters
-    ----------
-    service
-        Its queues are read when the metrics are, and its claims are counted; None for neither.
+    `service`: its queues are read when the metrics are, and its claims are counted; None for
+    neither.
     """
 
     def __init__(self, service: Service | None = None) -> None:
@@ -147,10 +145,7 @@ _HEADERS = {
 def read_api_keys(path: Path) -> list[bytes]:
     """Read API keys, one per line; blank lines and lines that begin with # are skipped.
 
-    Raises
-    ------
-    AdmiralError
-        If the file cannot be read, or holds no key or a short one.
+    Raises AdmiralError if the file cannot be read, or holds no key or a short one.
     """
     try:
         lines = [line.strip() for line in path.read_bytes().splitlines()]
@@ -167,14 +162,9 @@ def read_api_keys(path: Path) -> list[bytes]:
 class AccessMiddleware:
     """Check keys and the length of bodies, count requests and log them without their contents.
 
-    Parameters
-    ----------
-    api_keys
-        Keys of which requests must give one, as ``Authorization: Bearer KEY``; none for no check.
-    hosts
-        Host names to accept in requests, in addition to the addresses of the machine; None accepts
-        any.
-        Otherwise a page from elsewhere could point its own name here (DNS rebinding).
+    `api_keys`: keys of which requests must give one, as ``Authorization: Bearer KEY``; none for no
+    check. `hosts`: host names to accept in requests, in addition to the addresses of the machine;
+    None accepts any. Otherwise a page from elsewhere could point its own name here (DNS rebinding).
     """
 
     def __init__(

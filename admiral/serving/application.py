@@ -47,16 +47,9 @@ def create_app(
 ) -> FastAPI:
     """Return the application; it closes the service and the audits when it shuts down.
 
-    Parameters
-    ----------
-    service
-        The open knowledge bases.
-    api_keys
-        Keys of which each request must give one; none for no check.
-    hosts
-        As for `AccessMiddleware`.
-    audits
-        Audits the pages that are sent; None to refuse them.
+    `service`: the open knowledge bases. `api_keys`: keys of which each request must give one; none
+    for no check. `hosts`: as for `AccessMiddleware`. `audits`: audits the pages that are sent; None
+    to refuse them.
     """
 
     @asynccontextmanager
@@ -109,12 +102,8 @@ def serve_application(
 ) -> None:
     """Answer requests until the process is asked to end.
 
-    Parameters
-    ----------
-    read_seconds
-        Time until the headers of the first request of a connection have to be there.
-    lifespan
-        Whether to run the start-up and shutdown handlers of the application.
+    `read_seconds`: time until the headers of the first request of a connection have to be there.
+    `lifespan`: whether to run the start-up and shutdown handlers of the application.
     """
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     at_once = accepted_at_once(files)
@@ -147,12 +136,8 @@ def timed_connections(seconds: float, most: int) -> type[asyncio.Protocol]:
 
     Once a request is complete, uvicorn closes a connection that remains idle.
 
-    Parameters
-    ----------
-    seconds
-        Time until the headers of the first request have to be there.
-    most
-        Connections at a time; further ones are closed at once.
+    `seconds`: time until the headers of the first request have to be there. `most`: connections at
+    a time; further ones are closed at once.
     """
     connected = 0
 
@@ -180,12 +165,7 @@ def timed_connections(seconds: float, most: int) -> type[asyncio.Protocol]:
 class FewEqualLines(logging.Filter):
     """Let a few lines with the same message pass in each period; the next one counts the others.
 
-    Parameters
-    ----------
-    few
-        Lines of a message in a period.
-    seconds
-        Length of a period.
+    `few`: lines of a message in a period. `seconds`: length of a period.
     """
 
     def __init__(self, few: int = 5, seconds: float = 60.0) -> None:

@@ -467,16 +467,9 @@ def http_app(
 ) -> ASGIApp:
     """Return the application for streamable HTTP at /mcp.
 
-    Parameters
-    ----------
-    service
-        The open knowledge bases.
-    host
-        The address to listen on; on a loopback address, requests by other names are refused.
-    api_keys
-        Keys of which each request must give one; none for no check.
-    hosts
-        As for `AccessMiddleware`.
+    `service`: the open knowledge bases. `host`: the address to listen on; on a loopback address,
+    requests by other names are refused. `api_keys`: keys of which each request must give one; none
+    for no check. `hosts`: as for `AccessMiddleware`.
     """
     from admiral.serving.access import AccessMiddleware, RequestMetrics
 

@@ -46,18 +46,9 @@ PROBLEM_RESPONSE: dict[str, Any] = {
 class ProblemError(HTTPException):
     """An error of a request.
 
-    Parameters
-    ----------
-    status
-        The HTTP status.
-    detail
-        What is wrong.
-    remedy
-        What the client can do.
-    field
-        The field in error, such as ``claims.3``; empty if there is none.
-    headers
-        Further headers of the response.
+    `status`: the HTTP status. `detail`: what is wrong. `remedy`: what the client can do. `field`:
+    the field in error, such as ``claims.3``; empty if there is none. `headers`: further headers of
+    the response.
     """
 
     def __init__(

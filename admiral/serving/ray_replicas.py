@@ -57,12 +57,8 @@ class Replicas(Protocol):
     def ask(self, request: dict[str, Any], body: bytes) -> AsyncGenerator[Message, None]:
         """Yield the messages of a response (ASGI).
 
-        Raises
-        ------
-        ReplicaLostError
-            If the replica has ended.
-        QueueFullError
-            If no replica takes the request.
+        Raises ReplicaLostError if the replica has ended. Raises QueueFullError if no replica takes
+        the request.
         """
         ...
 
@@ -79,14 +75,8 @@ def create_front(
 ) -> ASGIApp:
     """Return the application that passes requests on to replicas.
 
-    Parameters
-    ----------
-    limits
-        The limits of requests; those of the replicas are the same.
-    api_keys
-        Keys of which each request must give one; none for no check.
-    hosts
-        As for `AccessMiddleware`.
+    `limits`: the limits of requests; those of the replicas are the same. `api_keys`: keys of which
+    each request must give one; none for no check. `hosts`: as for `AccessMiddleware`.
     """
     metrics = RequestMetrics()
     return AccessMiddleware(
@@ -252,10 +242,7 @@ class ReplicaOptions:
 class Replica:
     """The application of a service, which Ray Serve calls in a process of its own.
 
-    Parameters
-    ----------
-    description
-        What to open, as JSON: ``kbs``, ``config`` and ``limits``.
+    `description`: what to open, as JSON: ``kbs``, ``config`` and ``limits``.
     """
 
     def __init__(self, description: str) -> None:
@@ -267,10 +254,7 @@ class Replica:
     async def answer(self, request: dict[str, Any], body: bytes) -> AsyncGenerator[Message, None]:
         """Yield the messages of a response, see `ReplicaFront`.
 
-        Parameters
-        ----------
-        request
-            The scope of ASGI: method, path, query and headers.
+        `request`: the scope of ASGI: method, path, query and headers.
         """
         messages: asyncio.Queue[Message | None] = asyncio.Queue()
         left = asyncio.Event()
@@ -351,10 +335,7 @@ class RayReplicas:
 def load_serve() -> Any:
     """Import Ray Serve and return the package.
 
-    Raises
-    ------
-    AdmiralError
-        If it is not installed.
+    Raises AdmiralError if it is not installed.
     """
     return load_ray("ray.serve", "rayserve")
 
@@ -370,22 +351,12 @@ def front_of_replicas(
 ) -> Iterator[ASGIApp]:
     """Start replicas, yield the application that passes requests on to them, and end them.
 
-    Parameters
-    ----------
-    kbs
-        Names or directories of knowledge bases, the same on every node.
-    limits
-        The limits of requests; `places` are those of each replica.
-    api_keys
-        Keys of which each request must give one; none for no check.
-    hosts
-        As for `AccessMiddleware`.
+    `kbs`: names or directories of knowledge bases, the same on every node. `limits`: the limits of
+    requests; `places` are those of each replica. `api_keys`: keys of which each request must give
+    one; none for no check. `hosts`: as for `AccessMiddleware`.
 
-    Raises
-    ------
-    AdmiralError
-        If Ray Serve is not installed, there is no such knowledge base, no cluster or no room, or
-        replicas cannot start.
+    Raises AdmiralError if Ray Serve is not installed, there is no such knowledge base, no cluster
+    or no room, or replicas cannot start.
     """
     description = _describe(kbs, config, limits, options)
     serve = load_serve()

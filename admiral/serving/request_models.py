@@ -238,10 +238,8 @@ _ALTERNATIVE = re.compile(r"int|str|float|bool|.*[\[\]-].*")
 def plain_problem(errors: Sequence[Mapping[str, Any]]) -> tuple[str, str, str]:
     """Return what is wrong with the first field in error, the remedy, and the field.
 
-    Parameters
-    ----------
-    errors
-        The errors of pydantic. Those of the same field are alternatives, of which one is enough.
+    `errors`: the errors of pydantic. Those of the same field are alternatives, of which one is
+    enough.
     """
     field = _field(errors[0])
     alternatives = [error for error in errors if _field(error) == field]

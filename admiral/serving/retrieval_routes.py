@@ -172,10 +172,7 @@ async def _results(
 ) -> list[RetrievalResult | BaseException]:
     """Wait for results; claims that have not started are cancelled if the client leaves.
 
-    Raises
-    ------
-    TimeoutError
-        At the deadline.
+    Raises TimeoutError at the deadline.
     """
     waiting = asyncio.gather(*map(asyncio.wrap_future, futures), return_exceptions=True)
     leaving = asyncio.ensure_future(disconnect(request))
@@ -201,10 +198,7 @@ async def disconnect(request: Request) -> None:
 class EventStream(StreamingResponse):
     """Server-sent events.
 
-    Parameters
-    ----------
-    reserved
-        Closed when the response ends or its client leaves, even before the first event.
+    `reserved`: closed when the response ends or its client leaves, even before the first event.
     """
 
     def __init__(self, events: AsyncIterator[bytes], reserved: ExitStack) -> None:

@@ -293,10 +293,7 @@ class ProofGrammar(GrammarConstraint):
 
         If the sequence stopped at independence, the proof has the steps up to there.
 
-        Raises
-        ------
-        ProofError
-            If the grammar does not accept the sequence up to its end token.
+        Raises ProofError if the grammar does not accept the sequence up to its end token.
         """
         try:
             state = self.walk(tokens)
@@ -390,10 +387,7 @@ def target_ids(
     `proof`, `claim`, `evidence`: a proof that is valid for the claim and the evidence, pairs of
     title and sentence. `max_length`: most tokens that the model decodes.
 
-    Raises
-    ------
-    ProofError
-        If the proof does not fit the claim, the evidence or `max_length`.
+    Raises ProofError if the proof does not fit the claim, the evidence or `max_length`.
     """
     proof.validate(claim, evidence)
     grammar = ProofGrammar(tokens, claim, evidence, max_length=max_length, operators=tuple(NatOp))

@@ -67,10 +67,8 @@ def open_initial_checkpoint(config: TrainConfig, tasks: tuple[str, ...]) -> Init
     New parameters, such as embeddings of added tokens and the reranking head, are initialised with
     the seed of the run.
 
-    Raises
-    ------
-    AdmiralError
-        If it is missing or damaged, has another architecture, or a tokenizer of another model.
+    Raises AdmiralError if it is missing or damaged, has another architecture, or a tokenizer of
+    another model.
     """
     path = _directory(config.start)
     model = load_seq2seq(path, **_dropout(path, config))

@@ -94,10 +94,7 @@ def load_verifier_config(path: Path, overrides: tuple[str, ...] = ()) -> Verifie
 def weights_of(text: str) -> dict[str, float]:
     """Return the factors that the setting `weights` lists.
 
-    Raises
-    ------
-    AdmiralError
-        If one is no number from 0.
+    Raises AdmiralError if one is no number from 0.
     """
     weights = {}
     for part in filter(None, (each.strip() for each in text.split(","))):

@@ -321,12 +321,7 @@ _INTERVAL = 0.01  # seconds
 class ChangedFileError(AdmiralError):
     """Error for a file that is no longer as it was when it was opened.
 
-    Parameters
-    ----------
-    path
-        The file.
-    change
-        How it differs.
+    `path`: the file. `change`: how it differs.
     """
 
     def __init__(self, path: Path, change: str) -> None:

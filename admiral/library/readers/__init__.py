@@ -110,10 +110,7 @@ def read_source_lines(path: Path, reader: PageReader) -> Iterator[Source | Recor
 def page_source(record: dict[str, Any], where: str, reader: PageReader) -> Source:
     """Return the source of a page; one of `text`, `sentences` and `html` holds its text.
 
-    Raises
-    ------
-    RecordError
-        If a field is missing or of another type.
+    Raises RecordError if a field is missing or of another type.
     """
     url = _string(record, "url", where)
     if not names_source(url):

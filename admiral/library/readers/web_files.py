@@ -59,10 +59,7 @@ _TABLE = re.compile("\ufdd7(\\d+)\ufdd7")
 def seen_page(source: str) -> str:
     """Return an HTML page with only the text that its reader sees.
 
-    Raises
-    ------
-    UnreadableFileError
-        If elements are nested too deeply.
+    Raises UnreadableFileError if elements are nested too deeply.
     """
     tree = parse_html(source.replace("\ufdd7", ""))
     if tree.body is None:
@@ -183,12 +180,8 @@ def read_html_file(path: Path, url: str, reader: PageReader) -> Source | RecordE
 def html_source(page: bytes, url: str = "", encoding: str = "") -> Source:
     """Extract the article of a web page with its metadata; its text is empty if there is none.
 
-    Parameters
-    ----------
-    url
-        Its URL; empty to use the one that the page names.
-    encoding
-        Name of its encoding by the server; empty to use the one that the page names.
+    `url`: its URL; empty to use the one that the page names. `encoding`: name of its encoding by
+    the server; empty to use the one that the page names.
     """
     # Imported here, since it takes long.
     from lxml.etree import LxmlError
