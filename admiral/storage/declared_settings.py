@@ -15,13 +15,12 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, TypeVar, cast
-
-import yaml
-from omegaconf import DictConfig, OmegaConf
-from omegaconf.errors import OmegaConfBaseException
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from admiral.errors import AdmiralError, first_line
+
+if TYPE_CHECKING:  # imported where files are read: it takes a tenth of a second
+    from omegaconf import DictConfig
 
 T = TypeVar("T")
 
@@ -200,6 +199,9 @@ def build_settings(
     `items` are (origin, key, value), of which later ones take precedence. The origin, such as a
     file name, is for error messages. Raises AdmiralError in the same cases as `read_settings`.
     """
+    from omegaconf import OmegaConf
+    from omegaconf.errors import OmegaConfBaseException
+
     config = OmegaConf.structured(kind)
     types: dict[str, type] = {f.name: type(f.default) for f in fields(cast(Any, kind))}
     origins: dict[str, str] = {}
@@ -218,6 +220,9 @@ def build_settings(
 
 
 def _set(config: DictConfig, types: dict[str, type], origin: str, key: str, value: Any) -> None:
+    from omegaconf import OmegaConf
+    from omegaconf.errors import OmegaConfBaseException
+
     if key not in types:
         close = difflib.get_close_matches(key, types, n=1)
         remedy = f"Did you mean {close[0]!r}?" if close else f"Known keys: {', '.join(types)}."
@@ -237,6 +242,11 @@ def _set(config: DictConfig, types: dict[str, type], origin: str, key: str, valu
 def _file_items(path: Path | None) -> Iterator[tuple[str, str, Any]]:
     if path is None:
         return
+
+    import yaml
+    from omegaconf import DictConfig, OmegaConf
+    from omegaconf.errors import OmegaConfBaseException
+
     try:
         loaded = OmegaConf.load(path)
     except (OSError, UnicodeError) as error:
