@@ -24,7 +24,8 @@ source, and from the tags of editors:
 
 A tagged claim whose own source supports it is flagged and never replaced: people and the verifier
 disagree. With the rule of SIDE's paper, a source that is kept is replaced by a candidate that
-supports the claim and has a higher score.
+supports the claim and has a higher score. The wording of verdicts for editors is the same in text,
+on pages and in records.
 """
 
 from __future__ import annotations

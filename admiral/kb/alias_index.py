@@ -8,6 +8,17 @@ An alias that names many documents, or is an ordinary word, is left out of the a
 "time" are names of commands, but nearly always mean something else: the documents that contain a
 word are counted in a sample, evenly spaced, so that neither time nor memory grows with large
 corpora; words that few of them contain are not stored.
+
+The aliases of one document are names that its title, its text or its file gives its subject. Before
+the first verb, "World Health Organization (WHO) is" defines an acronym, "Barack Hussein Obama II
+(born 1961) is" a longer name, "Seth Meyers is" the natural order of the title "Meyers, Seth", and
+"The Genetic Studies of Genius, today known as the Terman Study, is" another name. After the verb, a
+sentence may name other things. Single words are left out unless they are acronyms or written like
+"GitHub": in an encyclopaedia, "Charles" or "Georgia" are parts of too many names.
+
+The title of a manual page is "curl(1)", but texts name it "curl". A README describes the folder
+that it lies in. Packages are spelled in several ways: "python-dateutil", "python_dateutil". Names
+of files in lower case count too, unlike in titles of records.
 """
 
 from __future__ import annotations

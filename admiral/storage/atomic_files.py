@@ -5,6 +5,8 @@ directory the same way. An old directory is swapped with the new one in one step
 supports it; elsewhere, readers find no directory between two renames. The next writer removes what
 an interrupted one left behind, and restores an old directory that was already moved away. A lock
 file keeps other writers of a path away. Errors name the file and the remedy.
+
+The sizes and checksums of the files of a directory are noted, and checked against such notes.
 """
 
 from __future__ import annotations
