@@ -99,8 +99,8 @@ report_option = click.option(
 @click.option(
     "--graph/--no-graph",
     default=None,
-    help="Build the graph of mentions, with which retrieval over many documents finds more; it "
-    "takes most of the time. [default: from 10,000 documents on]",
+    help="Build the graph of mentions, with which retrieval of several hops finds more; it "
+    "takes most of the time. [default: from 750 documents on]",
 )
 @click.option("--skip-bad", is_flag=True, help="Skip and count bad records instead of failing.")
 @click.option(

@@ -66,7 +66,7 @@ from admiral.storage.atomic_files import WriterLock, check_files, staging
 logger = logging.getLogger(__name__)
 
 #: Number of documents from which retrieval finds more with a graph (docs/graph.md).
-GRAPH_DOCUMENTS = 10_000
+GRAPH_DOCUMENTS = 750
 
 
 @dataclass(frozen=True, slots=True)
