@@ -409,7 +409,7 @@ def load_config(path: Path | None = None, overrides: Sequence[str] = ()) -> Retr
         The settings.
     """
     # Imported here, like below: OmegaConf takes longer than all else that `--help` needs.
-    from admiral.storage.yaml_settings import read_settings
+    from admiral.storage.declared_settings import read_settings
 
     return read_settings(RetrievalConfig, _problems, path, overrides)
 
@@ -428,7 +428,7 @@ def build_config(items: Iterable[tuple[str, str, Any]]) -> RetrievalConfig:
     AdmiralError
         As in `load_config`.
     """
-    from admiral.storage.yaml_settings import build_settings
+    from admiral.storage.declared_settings import build_settings
 
     return build_settings(RetrievalConfig, _problems, items)
 

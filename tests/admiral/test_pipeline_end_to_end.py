@@ -10,7 +10,7 @@ from admiral.models.checkpoint import load_checkpoint
 from admiral.retrieval.provenance import recorded_settings
 from proofs import Judgement
 from tests.trie.helpers import SAME_BITS
-from trie.model.packed_encoder import int8_is_supported
+from trie.attention import int8_is_supported
 
 CLAIMS = [
     Claim("a", "The 66th Primetime Emmy Awards was hosted by an Iraqi comedian born in 1973."),

@@ -26,7 +26,7 @@ from tests.docs.code_blocks import (
     commands,
     runnable,
 )
-from training.cited_pages.em_settings import EmConfig
+from training.cited_pages import EmConfig
 from training.multitask.multitask_settings import TrainConfig
 from training.verification.verifier_settings import VerifierConfig
 

@@ -12,7 +12,7 @@ import pytest
 import torch
 from click.testing import CliRunner
 
-from proofs.verifier.evidence_model import (
+from proofs.verifier.classifier_verifier import (
     new_model,
     open_checkpoint,
     read_model,

@@ -29,7 +29,7 @@ from training.data.samples import (
     write_samples,
 )
 from training.multitask.multitask_settings import TrainConfig
-from trie.model.seq2seq import quiet_transformers
+from trie.seq2seq import quiet_transformers
 
 #: Settings of a short run of either trainer.
 SHORT_RUN = {

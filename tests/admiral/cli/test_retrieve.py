@@ -12,7 +12,7 @@ import pytest
 
 from tests.admiral.results import assert_close, without_timings
 from tests.proofs.verifier.tiny_classifier import write_classifier_directory
-from trie.model.packed_encoder import int8_is_supported
+from trie.attention import int8_is_supported
 
 EMMY = "The 66th Primetime Emmy Awards was hosted by an Iraqi comedian born in 1973."
 CLAIMS = (

@@ -17,17 +17,17 @@ from hypothesis import strategies as st
 
 from admiral.kb import KnowledgeBase, build, demo_kb, remove
 from admiral.records import Document
-from admiral.retrieval.mentions import base_title
+from admiral.retrieval.first_stage import base_title
 from admiral.synthesis import Falsifier, SynthesisSettings, Synthesizer
-from admiral.synthesis.clauses import (
+from admiral.synthesis.profiles import ParsedCorpus, find_slots, parse_profile
+from admiral.synthesis.true_claims import leaked_words
+from proofs.logic.clauses import (
     clause_ends,
     is_parsable,
     join_parts,
     strip_parentheses,
     to_sentence,
 )
-from admiral.synthesis.profiles import ParsedCorpus, find_slots, parse_profile
-from admiral.synthesis.true_claims import leaked_words
 from tests.admiral.synthesis.in_memory_documents import DOCUMENTS, InMemoryDocuments
 
 ROOT = Path(__file__).parents[3]

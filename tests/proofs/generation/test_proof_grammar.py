@@ -22,7 +22,7 @@ from proofs import (
     lexical_proof,
     target_ids,
 )
-from proofs.generation.source_input import encode_source
+from proofs.generation.proof_grammar import encode_source
 from proofs.logic.words import has_content, word_spans
 from tests.proofs.helpers import bart, claims, evidence
 from tests.trie.helpers import following

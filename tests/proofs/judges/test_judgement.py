@@ -22,7 +22,7 @@ from proofs import (
     Verdict,
 )
 from proofs.generation.generator import CoveringProof
-from proofs.generation.source_input import encode_source
+from proofs.generation.proof_grammar import encode_source
 from proofs.judges.calibrated import CalibratedJudge
 from proofs.judges.fitted_weights import LinearScore
 from proofs.judges.generated import (

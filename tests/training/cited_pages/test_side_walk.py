@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from admiral.citations.citation_file import read_wafer
 from admiral.citations.citation_settings import CitationConfig
-from admiral.citations.title_writer import TitleWriter
+from admiral.citations.source_search import TitleWriter
 from admiral.citations.verdict_file import read_verdicts, write_verdicts
-from admiral.citations.wafer_file import read_wafer
 from admiral.cli.evaluate import evaluate_citations_command
 from admiral.errors import AdmiralError
 from admiral.library import Library, build_library
@@ -21,15 +21,16 @@ from tests.proofs.verifier.tiny_classifier import write_classifier_directory
 from tests.training.tiny import SHORT_RUN, page_of_settings, same_weights
 from training.citation_pairs import cited_passages
 from training.citation_pairs import main as write_pairs
-from training.cited_pages.em_encoder import train_dense_retriever
-from training.cited_pages.em_settings import EmConfig, load_em_config
-from training.cited_pages.em_verifier import train_source_verifier
-from training.data.cited_passages import (
+from training.cited_pages import (
     CitedPassages,
+    EmConfig,
+    load_em_config,
     read_cited_passages,
     write_cited_passages,
 )
+from training.dense_retriever import train_dense_retriever
 from training.expansion_data import library_citations
+from training.source_verifier import train_source_verifier
 
 ROOT = Path(__file__).parents[3]
 DEMO = ROOT / "admiral" / "data" / "citations"
@@ -127,7 +128,7 @@ def test_an_encoder_is_trained_and_searched_with(folder, library, pairs, start):
     assert "accuracy" in card
     assert "changed" in card
     out = folder / "dense"
-    from admiral.citations.open_search import open_encoder
+    from admiral.citations.source_search import open_encoder
 
     encoder = open_encoder(CitationConfig(encoder=config.out, device="cpu", precision="fp32"))
     files = SourceFiles([DEMO / "sphere.jsonl"])

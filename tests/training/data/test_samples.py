@@ -18,7 +18,7 @@ from admiral.errors import RecordError
 from admiral.gold import GoldClaim, Label, read_gold
 from admiral.kb import KnowledgeBase, demo_kb
 from admiral.requirements import minilm_directory
-from admiral.retrieval.mentions import base_title
+from admiral.retrieval.first_stage import base_title
 from proofs import NatOp, Proof, ProofStep
 from training import build_data, link_prediction
 from training.data.claim_sources import Source, is_held_out
@@ -51,7 +51,7 @@ from training.multitask.sample_batches import (
 from training.on_policy import hop_samples
 from training.warm_start import mini_tokenizer
 from trie import SafeTokenizer
-from trie.model.safe_tokenizer import TASKS
+from trie.safe_tokenizer import TASKS
 
 
 def gold_claims():

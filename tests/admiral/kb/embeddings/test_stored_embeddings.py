@@ -18,7 +18,7 @@ from admiral.kb import KnowledgeBase, add, build, compact, embed, info, join, re
 from admiral.kb.embeddings import dequantise, quantise
 from admiral.kb.store.manifest import read_manifest, replace_manifest
 from admiral.records import Document, Sentence
-from admiral.storage.checksums import describe_file
+from admiral.storage.atomic_files import describe_file
 from tests.admiral.kb.embeddings.fake_encoder import WIDTH, FakeEncoder, unit_vector
 from tests.admiral.kb.versions.test_kb_updating import DOCUMENT, TITLES, applied, write
 

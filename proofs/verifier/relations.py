@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from proofs.logic.words import stems, word_list
-from proofs.verifier.exact.stated_values import SPAN, Value, span_in_years, years
-from proofs.verifier.exact.statements import HEDGES, Clause, Item, align, is_faithful
+from proofs.verifier.stated_values import SPAN, Value, span_in_years, years
+from proofs.verifier.statements import HEDGES, Clause, Item, align, is_faithful
 
 _BE = word_list("is was are were been being be")
 # Participles whose past tense is another word.

@@ -7,7 +7,8 @@ from dataclasses import replace
 from itertools import takewhile
 
 from proofs.logic.words import word_list
-from proofs.verifier.exact.relations import (
+from proofs.verifier.reading import Comparison, Reading, Sentence, Verifier, certain_of
+from proofs.verifier.relations import (
     Kinship,
     ages_at_death,
     canonical,
@@ -18,8 +19,8 @@ from proofs.verifier.exact.relations import (
     spans,
     with_roles_exchanged,
 )
-from proofs.verifier.exact.stated_values import Value, age, decide
-from proofs.verifier.exact.statements import (
+from proofs.verifier.stated_values import Value, age, decide
+from proofs.verifier.statements import (
     Alignment,
     Clause,
     Item,
@@ -31,7 +32,6 @@ from proofs.verifier.exact.statements import (
     read_clause,
     sentences,
 )
-from proofs.verifier.reading import Comparison, Reading, Sentence, Verifier, certain_of
 
 ENTAILMENT, CONTRADICTION = "entailment", "contradiction"
 _MAX_CHARACTERS = 1000

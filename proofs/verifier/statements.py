@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from proofs.lexicons.values import Amounts
 from proofs.logic.words import STOP_WORDS, normalise, stems, word_list
-from proofs.verifier.exact.stated_values import Value, find_values
+from proofs.verifier.stated_values import Value, find_values
 
 _TOKEN = re.compile(
     r"[0-9]{4}['’]s|[0-9]+(?:,[0-9]{3})+(?:\.[0-9]+)?|[0-9]+\.[0-9]+|[0-9]+(?:st|nd|rd|th|s)?(?![0-9a-z])|[0-9]+"

@@ -131,10 +131,7 @@ class SafeTokenizer:
     def single_token(self, mark: str) -> int:
         """Return the single token of a punctuation mark or of an added token.
 
-        Raises
-        ------
-        ValueError
-            If the vocabulary has no single token for it.
+        Raises ValueError if the vocabulary has no single token for it.
         """
         ids = self.encode(mark)
         if len(ids) == 1 and ids[0] != self._unknown:
@@ -152,10 +149,7 @@ class SafeTokenizer:
     def identifier(self, number: int) -> int:
         """Return the token of identifier `number`, from 0: ``<e0>``, or the digit ``0``.
 
-        Raises
-        ------
-        NoIdentifierError
-            If the vocabulary has none.
+        Raises NoIdentifierError if the vocabulary has none.
         """
         special = self._backend.token_to_id(f"<e{number}>")
         try:
