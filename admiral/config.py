@@ -156,7 +156,7 @@ class RetrievalConfig:
     )
     graph: str | bool = setting(
         "auto",
-        "Use the graph of mentions, which `admiral index` makes of 10,000 or more documents, and "
+        "Use the graph of mentions, which `admiral index` makes of 750 or more documents, and "
         "`admiral graph build` of any. "
         "Documents that are close in it to the claim become candidates of the first stage; those "
         "that are close to the evidence are candidates of the next hop, and are ranked higher.",
@@ -409,7 +409,7 @@ def load_config(path: Path | None = None, overrides: Sequence[str] = ()) -> Retr
         The settings.
     """
     # Imported here, like below: OmegaConf takes longer than all else that `--help` needs.
-    from admiral.storage.yaml_settings import read_settings
+    from admiral.storage.declared_settings import read_settings
 
     return read_settings(RetrievalConfig, _problems, path, overrides)
 
@@ -428,7 +428,7 @@ def build_config(items: Iterable[tuple[str, str, Any]]) -> RetrievalConfig:
     AdmiralError
         As in `load_config`.
     """
-    from admiral.storage.yaml_settings import build_settings
+    from admiral.storage.declared_settings import build_settings
 
     return build_settings(RetrievalConfig, _problems, items)
 

@@ -17,7 +17,6 @@ from admiral.graph import graph_to_use
 from admiral.io.claims import ReadyStream
 from admiral.io.text_cleaning import clean_text
 from admiral.kb import KnowledgeBase, locate
-from admiral.kb.origins import with_origins
 from admiral.models.checkpoint import (
     Checkpoint,
     choose_device,
@@ -26,7 +25,15 @@ from admiral.models.checkpoint import (
     precision_of,
 )
 from admiral.protocols import OnTiming, Stages, timed, timing_stages
-from admiral.records import Claim, Document, Hop, RetrievalResult, as_claim, check_claims
+from admiral.records import (
+    Claim,
+    Document,
+    Hop,
+    RetrievalResult,
+    Sentence,
+    as_claim,
+    check_claims,
+)
 from admiral.retrieval.document_ranking import build_result
 from admiral.retrieval.hop_loop import HopLoop
 from admiral.retrieval.stage_assembly import build_stages, judge_evidence
@@ -248,3 +255,38 @@ def _new_state(given: str | Claim, number: int) -> SearchState:
     if not claim.text.strip():
         raise AdmiralError(f"claim {claim.id!r}: is empty; give a sentence to verify")
     return SearchState(Claim(claim.id, clean_text(claim.text)))
+
+
+def with_origins(result: RetrievalResult, kb: KnowledgeBase) -> RetrievalResult:
+    """Return a result with the origins of its documents and sentences.
+
+    Documents that were neither read from files nor have ids have no origin, so the result stays as
+    it is.
+    """
+    if not kb.has_origins:
+        return result
+    documents: dict[str, Document] = {}
+
+    def document(title: str) -> Document:
+        if title not in documents:
+            documents[title] = kb.document(title)
+        return documents[title]
+
+    def located(sentence: Sentence) -> Sentence:
+        origin = document(sentence.title)
+        return replace(
+            sentence,
+            source=origin.source,
+            section=origin.sections[sentence.index] if origin.sections else "",
+            offset=origin.offsets[sentence.index] if origin.offsets else None,
+        )
+
+    return replace(
+        result,
+        documents=tuple(
+            replace(d, source=document(d.title).source, id=document(d.title).id)
+            for d in result.documents
+        ),
+        evidence=tuple(map(located, result.evidence)),
+        hops=tuple(replace(hop, evidence=tuple(map(located, hop.evidence))) for hop in result.hops),
+    )

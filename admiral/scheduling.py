@@ -36,13 +36,14 @@ from contextlib import aclosing, contextmanager
 from dataclasses import dataclass
 from itertools import count, islice
 from types import TracebackType
-from typing import Generic, Protocol, Self, TypeVar
+from typing import Self, TypeVar
 
 import torch
 
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
-from admiral.records import Claim, RetrievalResult, Stopped, as_claim, check_claims
+from admiral.records import Claim, RetrievalResult, as_claim, check_claims
+from admiral.retrieval.state import SearchState
 
 # The host allocator, MPS and cuBLAS raise plain RuntimeErrors; these are parts of their messages.
 _OUT_OF_MEMORY_MESSAGES = (
@@ -125,25 +126,15 @@ logger = logging.getLogger(__name__)
 WINDOW_BATCHES = 4
 
 
-class ScheduledClaim(Protocol):
-    """A claim to schedule, such as `admiral.retrieval.state.SearchState`."""
-
-    claim: Claim
-    stopped: Stopped | None
-
-
-C = TypeVar("C", bound=ScheduledClaim)
-
-
 @dataclass(frozen=True, slots=True)
-class _Share(Generic[C]):
+class _Share:
     """The claims of a batch that one worker takes, and the number of its torch threads."""
 
-    claims: Sequence[C]
+    claims: Sequence[SearchState]
     threads: int
 
 
-class BatchScheduler(Generic[C]):
+class BatchScheduler:
     """Run a step function over claims, in batches, until every claim has stopped.
 
     - `step`: advances each claim of a batch by one hop, and sets `stopped` on those that are done.
@@ -157,7 +148,7 @@ class BatchScheduler(Generic[C]):
 
     def __init__(
         self,
-        step: Callable[[Sequence[C]], None],
+        step: Callable[[Sequence[SearchState]], None],
         *,
         batch_size: int,
         workers: int = 1,
@@ -167,7 +158,9 @@ class BatchScheduler(Generic[C]):
         self._workers = min(workers, batch_size, threads)
         self._max_claims: float = math.inf  # per call of the step; lowered if memory runs out
 
-    def run(self, claims: Iterable[C], ready: Callable[[], bool] = lambda: True) -> Iterator[C]:
+    def run(
+        self, claims: Iterable[SearchState], ready: Callable[[], bool] = lambda: True
+    ) -> Iterator[SearchState]:
         """Yield the claims in order, each after it has stopped.
 
         `ready`: whether the stream can give its next claim without blocking. If not, the claims in
@@ -176,7 +169,7 @@ class BatchScheduler(Generic[C]):
         claims before it have been yielded).
         """
         window = InFlightWindow(claims, self._batch_size, ready)
-        running: dict[Future[list[C]], _Share[C]] = {}
+        running: dict[Future[list[SearchState]], _Share] = {}
         with ThreadPoolExecutor(self._workers, "admiral-hops") as pool:
             while True:
                 shares = self._next_shares(window, running.values())
@@ -193,9 +186,7 @@ class BatchScheduler(Generic[C]):
                 yield from window.pop_stopped()
         window.raise_stream_error()
 
-    def _next_shares(
-        self, window: InFlightWindow[C], running: Collection[_Share[C]]
-    ) -> list[_Share[C]]:
+    def _next_shares(self, window: InFlightWindow, running: Collection[_Share]) -> list[_Share]:
         threads = self._threads - sum(share.threads for share in running)
         free_places = self._batch_size - sum(len(share.claims) for share in running)
         idle = min(self._workers - len(running), threads)
@@ -211,7 +202,7 @@ class BatchScheduler(Generic[C]):
             )
         ]
 
-    def _wait(self, running: dict[Future[list[C]], _Share[C]]) -> list[_Share[C]]:
+    def _wait(self, running: dict[Future[list[SearchState]], _Share]) -> list[_Share]:
         completed = wait(running, return_when=FIRST_COMPLETED).done
         if any(future.result() for future in completed):
             completed = wait(running).done
@@ -222,11 +213,11 @@ class BatchScheduler(Generic[C]):
                     self._run_alone([claim])
         return [running.pop(future) for future in completed]
 
-    def _run_share(self, share: _Share[C]) -> list[C]:
+    def _run_share(self, share: _Share) -> list[SearchState]:
         set_torch_threads(share.threads)
         return list(self._advance(share.claims))
 
-    def _run_alone(self, claims: Sequence[C]) -> None:
+    def _run_alone(self, claims: Sequence[SearchState]) -> None:
         with using_torch_threads(self._threads):
             for claim in self._advance(claims):
                 raise AdmiralError(
@@ -234,7 +225,7 @@ class BatchScheduler(Generic[C]):
                     "beam_size or rerank_documents, or choose a smaller model or a larger device."
                 )
 
-    def _advance(self, claims: Sequence[C]) -> Iterator[C]:
+    def _advance(self, claims: Sequence[SearchState]) -> Iterator[SearchState]:
         """Advance claims by one hop, fewer at a time if memory runs out.
 
         Yields each claim that did not fit in memory even as the only one of its step.
@@ -265,7 +256,7 @@ class BatchScheduler(Generic[C]):
             waiting.appendleft(batch)
 
 
-class InFlightWindow(Generic[C]):
+class InFlightWindow:
     """The claims that have been read from a stream and not yet yielded, in order.
 
     It holds at most `WINDOW_BATCHES` times the batch size. If the stream raises an error, the
@@ -273,14 +264,16 @@ class InFlightWindow(Generic[C]):
     blocking.
     """
 
-    def __init__(self, claims: Iterable[C], batch_size: int, ready: Callable[[], bool]) -> None:
+    def __init__(
+        self, claims: Iterable[SearchState], batch_size: int, ready: Callable[[], bool]
+    ) -> None:
         self._stream, self._ready = self._read(claims), ready
         self._capacity = WINDOW_BATCHES * batch_size
-        self._claims: deque[C] = deque()
+        self._claims: deque[SearchState] = deque()
         self._running: set[int] = set()  # the `id()` of each claim that a worker has
         self._stream_error: Exception | None = None
 
-    def take(self, count: int) -> list[C]:
+    def take(self, count: int) -> list[SearchState]:
         """Return at most `count` idle claims, the earliest first, reading new ones if necessary.
 
         Blocks on the stream only if there are no other claims in flight.
@@ -301,11 +294,11 @@ class InFlightWindow(Generic[C]):
         self._running.update(map(id, taken))
         return taken
 
-    def give_back(self, claims: Sequence[C]) -> None:
+    def give_back(self, claims: Sequence[SearchState]) -> None:
         """Mark claims as idle again after a hop."""
         self._running.difference_update(map(id, claims))
 
-    def pop_stopped(self) -> Iterator[C]:
+    def pop_stopped(self) -> Iterator[SearchState]:
         """Remove and yield the claims that have stopped, up to the first one that has not."""
         while self._claims and self._claims[0].stopped is not None:
             yield self._claims.popleft()
@@ -315,7 +308,7 @@ class InFlightWindow(Generic[C]):
         if self._stream_error is not None:
             raise self._stream_error
 
-    def _read(self, claims: Iterable[C]) -> Iterator[C]:
+    def _read(self, claims: Iterable[SearchState]) -> Iterator[SearchState]:
         try:
             yield from claims
         except Exception as error:

@@ -35,8 +35,7 @@ from admiral.kb import KnowledgeBase
 from admiral.kb.embeddings import SentenceEncoder
 from admiral.library import Library, ScoredPassage, Source, build_library
 from admiral.library.canonical_urls import canonical
-from admiral.library.readers import SourceFiles
-from admiral.library.readers.source_lines import wice_url
+from admiral.library.readers import SourceFiles, wice_url
 
 CUTS = (1, 5, 20)
 PASSAGES = 100
@@ -236,7 +235,7 @@ def main(
     words: int,
     stride: int,
 ) -> None:
-    """Print the tables of docs/citations-library.md."""
+    """Print the tables of docs/citations.md."""
     claims: Sequence[CitedClaim] = cited_claims(wice)
     claims = evenly_spaced(claims, limit or 0)
     encoder = None

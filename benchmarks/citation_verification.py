@@ -22,12 +22,11 @@ import click
 import torch
 
 from admiral.citations.citation_file import WICE_LABELS, WiceCitation, read_wice
+from admiral.citations.citation_records import CONTEXT_FORMS
 from admiral.citations.citation_settings import CitationConfig
-from admiral.citations.claim_context import CONTEXT_FORMS
 from admiral.citations.coverage_verifier import CoverageVerifier, TermWeights
-from admiral.citations.open_scorer import WHOLE_WEIGHT, VerifierFactory
 from admiral.citations.source_collections import cut_source
-from admiral.citations.source_scorers import ENTAILED, PARTS
+from admiral.citations.source_scorers import ENTAILED, PARTS, WHOLE_WEIGHT, VerifierFactory
 from admiral.evaluation.citation_evaluation import (
     COMPARISONS,
     auroc,

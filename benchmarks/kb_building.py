@@ -23,7 +23,7 @@ from pathlib import Path
 import psutil
 
 from admiral.errors import AdmiralError, RecordError
-from admiral.kb.bm25 import BACKENDS, jvm
+from admiral.kb.bm25 import BACKENDS, lucene_index
 from admiral.kb.corpus.readers import detect_format, read_corpus
 from admiral.records import Document
 
@@ -153,7 +153,7 @@ def write_corpus(documents: Iterable[Document], path: Path) -> None:
 def anserini(collection: Path, index: Path, threads: int) -> list[str]:
     """Return the command of Anserini's indexer, with what our index has: no text, one segment."""
     return [
-        *(str(jvm.java_home() / "bin" / "java"), "-cp", str(jvm.lucene_jar())),
+        *(str(lucene_index.java_home() / "bin" / "java"), "-cp", str(lucene_index.lucene_jar())),
         *("io.anserini.index.IndexCollection", "-collection", "JsonCollection"),
         *("-generator", "DefaultLuceneDocumentGenerator", "-input", str(collection)),
         *("-index", str(index), "-fields", "title", "-threads", str(threads), "-optimize"),

@@ -36,7 +36,7 @@ from admiral.io.streams import open_binary
 from admiral.kb import KnowledgeBase, demo_kb
 from admiral.models.checkpoint import locate_checkpoint
 from trie import ConstraintLogitsProcessor, SafeTokenizer, Seq2Seq, TokenTrie, TrieConstraint
-from trie.continuations import ConstraintBatch, Continuations, ContinuationSelector
+from trie.beam_decoding import ConstraintBatch, Continuations, ContinuationSelector
 from trie.token_trie import Ints
 
 _DEPTHS, _BEAMS, _SECONDS = 4, 25, 3.0

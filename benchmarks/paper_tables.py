@@ -22,14 +22,17 @@ PAPERS = {
 INTRODUCTION = """\
 # The tables of the papers
 
-Which command makes each row of the papers' tables here, and what the other rows need. DATA is a
-folder of data sets as [full-scale.md](full-scale.md) makes it; `--limit N` takes fewer claims. A
-system that lacks a checkpoint or a knowledge base is left out of its table, which says so.
-[Results](results.md) has the figures with the bundled models.
+Which experiment makes each row of the papers' tables here, and what the other rows need:
 
-The third paper, Mongiovì and Gangemi's *Graph-based Retrieval for Claim Verification over
-Cross-Document Evidence* (2021), has one command for all its rows, `admiral evaluate graph --gold
-CLAIMS --kb KB`, which is described in [The graph of mentions](graph.md#evaluation).
+    admiral experiment configs/experiments/EXPERIMENT.yaml --data DATA
+
+DATA is a folder of data sets, [made like this](scale.md#a-whole-wikipedia); `--limit N` takes
+fewer claims. A system that lacks a checkpoint or a knowledge base is left out of its table, which
+says so. [Results](results.md) has the figures of the bundled models.
+
+For the third paper, Mongiovì and Gangemi's *Graph-based Retrieval for Claim Verification over
+Cross-Document Evidence* (2021), one command makes all rows:
+[`admiral evaluate graph --gold CLAIMS --kb KB`](graph.md#evaluation).
 """
 
 
@@ -46,25 +49,21 @@ def page() -> str:
     lines = [INTRODUCTION]
     for name, title in PAPERS.items():
         lines += [f"## {name}", "", f"{title}.", ""]
+        lines += ["| experiment | row of the paper | system here | needs |", "|---|---|---|---|"]
         for experiment, content in described():
             if experiment.startswith("side-") == (name == "SIDE"):
-                lines += _section(experiment, content)
+                lines += _rows(experiment, content)
+        lines.append("")
     return "\n".join(lines)
 
 
-def _section(experiment: str, content: dict[str, Any]) -> Iterator[str]:
+def _rows(experiment: str, content: dict[str, Any]) -> Iterator[str]:
     paper = content["paper"]
     ours, missing = paper.get("ours") or {}, paper.get("missing") or {}
     where = f"table {paper['table']}".replace("table section", "section")
-    yield f"### {content['title']}, {where}"
-    yield ""
-    yield f"    admiral experiment configs/experiments/{experiment}.yaml --data DATA"
-    yield ""
-    yield "| row of the paper | system here | needs |"
-    yield "|---|---|---|"
+    yield f"| `{experiment}`<br>{content['title']}, {where} | | | |"
     for row in paper["rows"]:
-        yield f"| {row} | {ours.get(row, '')} | {missing.get(row, '')} |"
-    yield ""
+        yield f"| | {row} | {ours.get(row, '')} | {missing.get(row, '')} |"
 
 
 if __name__ == "__main__":

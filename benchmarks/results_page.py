@@ -40,7 +40,7 @@ INTRODUCTION = """\
 intervals, by bootstrap over claims. Recall, exact match and F1 are of documents: recall@k is the
 share of claims with all gold documents among the first k. "Insufficient precision" and "recall"
 say how well incomplete evidence is recognised, over all hops that were made. Other work ran on
-the machine, so seconds are upper limits: [throughput.md](throughput.md) has those of an idle one.
+the machine, so seconds are upper limits: [scale.md](scale.md) says what makes a claim cheaper.
 
 The paper's figures stand below ours where it has such a table. They are not comparable in
 absolute terms: the paper trains large models on each data set and searches 5.2 million

@@ -13,8 +13,7 @@ from pathlib import Path
 import click
 
 from admiral import Admiral, Claim, RetrievalConfig, RetrievalResult
-from admiral.evaluation.document_measures import ranking_measures
-from admiral.evaluation.measures import Group, Measure, group_by_hops
+from admiral.evaluation.measures import Group, Measure, group_by_hops, ranking_measures
 from admiral.evaluation.predictions import Prediction, normalise_title, pair_claims
 from admiral.gold import GoldClaim, read_gold
 from admiral.io.claims import evenly_spaced

@@ -75,7 +75,7 @@ class Faults:
                 each.rlimit(psutil.RLIMIT_FSIZE, limits)
 
     def _replace_kb(self) -> None:
-        """Restore the backup, as docs/backup.md does."""
+        """Restore the backup, as docs/knowledge-bases.md does."""
         restored, former = self._kb.with_name("restored"), self._kb.with_name("former")
         with self._changing:
             shutil.copytree(self._backup, restored)

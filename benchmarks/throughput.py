@@ -25,8 +25,8 @@ import torch
 from admiral import Admiral, Claim, RetrievalConfig, RetrievalResult, load_config
 from admiral.io.claims import evenly_spaced, read_claims
 from admiral.kb import KnowledgeBase
+from admiral.retrieval.first_stage import TitleMentionFinder
 from admiral.retrieval.hop_retriever import TrieHopRetriever
-from admiral.retrieval.mentions import TitleMentionFinder
 from admiral.retrieval.rerankers import BM25Reranker, CrossEncoderReranker, SimilarityReranker
 from proofs.judges.calibrated import CalibratedJudge
 from proofs.judges.generated import ClassifierJudge, GeneratedProofJudge

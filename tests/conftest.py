@@ -1,11 +1,15 @@
 """What all tests share: the environment, and how hypothesis searches."""
 
+import gc
 import os
 import signal
 
 # Before torch is imported anywhere; see admiral/__init__.py.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 os.environ["HF_HUB_OFFLINE"] = "1"  # nothing is downloaded at run time
+if "PYTEST_XDIST_WORKER" in os.environ:
+    # The workers take all processors already.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -25,6 +29,12 @@ settings.register_profile(
 )
 settings.register_profile("same", settings.get_profile("search"), derandomize=True, max_examples=25)
 settings.load_profile("same")
+
+
+def pytest_collection_finish():
+    """Leave out of each garbage collection what the imports made: it takes a second to look at."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)

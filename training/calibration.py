@@ -24,10 +24,10 @@ from torch import Tensor
 
 from admiral.errors import AdmiralError
 from admiral.models.checkpoint import write_sums
+from admiral.models.verifiers import open_verifier
 from admiral.storage.atomic_files import write_atomically
 from proofs.verifier.classifier_verifier import ClassifierVerifier
 from proofs.verifier.evidence_verifier import SETTINGS_FILE, EvidenceVerifier, with_calibration
-from proofs.verifier.open_verifier import open_verifier
 from proofs.verifier.reading import (
     BOUNDS,
     CALIBRATION,

@@ -20,17 +20,20 @@ from typing import cast, get_args
 import click
 
 from admiral.citations.citation_file import read_citations
-from admiral.citations.citation_records import CitedClaim
-from admiral.citations.claim_context import CONTEXT_FORMS, ContextForm, claim_in_context
+from admiral.citations.citation_records import (
+    CONTEXT_FORMS,
+    CitedClaim,
+    ContextForm,
+    claim_in_context,
+)
 from admiral.citations.decide import FAILING_TAG
 from admiral.citations.source_search import QueryForm, claim_query
 from admiral.errors import AdmiralError
-from admiral.library import Library
+from admiral.library import Library, Passage
 from admiral.library.canonical_urls import canonical
-from admiral.library.source_records import Passage
 from admiral.storage.atomic_files import check_distinct_paths, check_output_path
+from training.cited_pages import CitedPassages, Titled, write_cited_passages
 from training.command_options import exclude_option, seed_option
-from training.data.cited_passages import CitedPassages, Titled, write_cited_passages
 
 _BATCH = 64
 _SEARCHED = 50  # passages of the search, of which those of the cited page are left out
@@ -49,13 +52,9 @@ def cited_passages(
 ) -> Iterator[CitedPassages]:
     """Yield claims with their passages.
 
-    Parameters
-    ----------
-    positives, retrieved, drawn
-        Most passages of the cited page, of those that are retrieved, and of those that are drawn at
-        random.
-    left_out
-        Counts the claims that are left out, by the reason.
+    `positives`, `retrieved`, `drawn`: most passages of the cited page, of those that are retrieved,
+    and of those that are drawn at random. `left_out`: counts the claims that are left out, by the
+    reason.
     """
     rng = random.Random(seed)
     counts = Counter[str]() if left_out is None else left_out

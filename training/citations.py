@@ -18,26 +18,34 @@ import click
 from admiral.citations.citation_file import WICE_LABELS, WiceCitation, page_of, read_wice
 from admiral.citations.citation_records import CitedClaim
 from admiral.citations.citation_settings import CitationConfig
-from admiral.citations.citation_weights import CitationWeights, FeatureWeight, ScoreCalibration
+from admiral.citations.citation_weights import (
+    WORD_FEATURES,
+    CitationWeights,
+    FeatureWeight,
+    MissingWords,
+    ScoreCalibration,
+    marked_runs,
+    word_features,
+)
 from admiral.citations.coverage_verifier import (
     CitationVerifier,
     CoverageVerifier,
     TermWeights,
     text_stems,
 )
-from admiral.citations.missing_spans import (
-    WORD_FEATURES,
-    MissingWords,
-    marked_runs,
-    word_features,
-)
-from admiral.citations.open_scorer import WHOLE_WEIGHT, VerifierFactory, mixed_verifiers
 from admiral.citations.source_collections import cut_source, passage_texts
-from admiral.citations.source_reading import SourceReader
-from admiral.citations.source_scorers import ENTAILED, PARTS, MixedFeatures
+from admiral.citations.source_scorers import (
+    ENTAILED,
+    PARTS,
+    WHOLE_WEIGHT,
+    MixedFeatures,
+    SourceReader,
+    VerifierFactory,
+    mixed_verifiers,
+)
 from admiral.errors import AdmiralError, RecordError
 from admiral.io.streams import json_objects
-from admiral.library.source_records import Passage, Source
+from admiral.library import Passage, Source
 from admiral.storage.atomic_files import check_distinct_paths, check_output_path, write_atomically
 from training.feature_fits import fit_ordinal, out_of_fold_scores, page_folds
 

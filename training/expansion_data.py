@@ -22,14 +22,13 @@ from pathlib import Path
 import click
 
 from admiral.citations.citation_file import read_citations, read_wice
-from admiral.citations.citation_records import CitedClaim
-from admiral.citations.claim_context import ContextForm, claim_in_context
+from admiral.citations.citation_records import CitedClaim, ContextForm, claim_in_context
 from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, locate
-from admiral.kb.kb_paths import check_outside_folders
+from admiral.kb.store.manifest import check_outside_folders
 from admiral.library import Library
 from admiral.records import Document
-from admiral.retrieval.mentions import base_title, find_mentions
+from admiral.retrieval.first_stage import base_title, find_mentions
 from admiral.storage.atomic_files import check_distinct_paths, check_output_path
 from training.command_options import exclude_option, kb_option, seed_option
 from training.data.claim_sources import is_held_out

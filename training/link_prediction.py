@@ -22,9 +22,9 @@ import click
 
 from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, locate
-from admiral.kb.kb_paths import check_outside_folders
+from admiral.kb.store.manifest import check_outside_folders
 from admiral.records import Document
-from admiral.retrieval.mentions import Mention, base_title, find_mentions
+from admiral.retrieval.first_stage import Mention, base_title, find_mentions
 from admiral.storage.atomic_files import check_distinct_paths, check_output_path
 from training.command_options import exclude_option, headings_option, kb_option, seed_option
 from training.data.claim_sources import titles_of

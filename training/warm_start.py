@@ -22,9 +22,8 @@ from transformers import BartConfig, BartForConditionalGeneration, PreTrainedTok
 from admiral.errors import AdmiralError
 from admiral.models.checkpoint import is_checkpoint, write_sums
 from admiral.requirements import minilm_directory
-from admiral.storage.atomic_directories import staging
-from admiral.storage.atomic_files import as_os_errors
-from trie.model.safe_tokenizer import MARKERS
+from admiral.storage.atomic_files import as_os_errors, staging
+from trie.safe_tokenizer import MARKERS
 
 _BART_OFFSET = 2  # rows of BART's position embeddings before position 0
 

@@ -1,8 +1,8 @@
 """Token tries, decoding constraints and constrained beam search over tokens.
 
 A constrained decoding step, in reading order: `trie.token_trie` (sequences that may be decoded),
-`trie.grammar` and `trie.automaton` (what may be decoded, as states), `trie.continuations` (the next
-tokens and the best of them), `trie.model.seq2seq` (their scores), `trie.beam_decoding`.
+`trie.grammar` and `trie.automaton` (what may be decoded, as states), `trie.seq2seq` with
+`trie.attention` (the scores of tokens), `trie.beam_decoding` (the best of them).
 
 The parts that need torch (`beam_search`, `ConstraintLogitsProcessor`, `Seq2Seq`, `SequenceScorer`)
 are imported on first access, so that tries and their files can be read without it.
@@ -27,13 +27,13 @@ from trie.grammar import (
     TrieSequence,
     repeated,
 )
-from trie.model.safe_tokenizer import NoIdentifierError, SafeTokenizer
+from trie.safe_tokenizer import NoIdentifierError, SafeTokenizer
 from trie.token_trie import RenumberedTrie, TokenTrie, TrieFileError, UpdatedTrie
 
 if TYPE_CHECKING:
     from trie.beam_decoding import Hypothesis, beam_search
     from trie.logits_processor import ConstraintLogitsProcessor
-    from trie.model.seq2seq import Seq2Seq
+    from trie.seq2seq import Seq2Seq
     from trie.sequence_scoring import SequenceScorer
 
 __all__ = [
@@ -69,7 +69,7 @@ __all__ = [
 _LAZY = {
     "ConstraintLogitsProcessor": "trie.logits_processor",
     "Hypothesis": "trie.beam_decoding",
-    "Seq2Seq": "trie.model.seq2seq",
+    "Seq2Seq": "trie.seq2seq",
     "SequenceScorer": "trie.sequence_scoring",
     "beam_search": "trie.beam_decoding",
 }

@@ -65,10 +65,7 @@ class Automaton:
     def state(self, grammar: Grammar) -> int:
         """Return the start state of a grammar.
 
-        Raises
-        ------
-        ValueError
-            If a segment can read the end token.
+        Raises ValueError if a segment can read the end token.
         """
         with self._lock:
             return self._table.number(tuple(sorted(self._enter(self._checked(grammar), 0))))
@@ -276,10 +273,7 @@ class GrammarConstraint:
 
     Constraints that use the same automaton share the states that their grammars have in common.
 
-    Raises
-    ------
-    ValueError
-        If the grammar can read the end token.
+    Raises ValueError if the grammar can read the end token.
     """
 
     def __init__(self, grammar: Grammar, automaton: Automaton) -> None:
@@ -293,10 +287,7 @@ class GrammarConstraint:
     def walk(self, ids: Iterable[int]) -> int:
         """Return the state after some tokens.
 
-        Raises
-        ------
-        ValueError
-            If a token is not allowed at its position.
+        Raises ValueError if a token is not allowed at its position.
         """
         state = self.start
         for token in ids:
@@ -311,10 +302,7 @@ class GrammarConstraint:
 
         If the tokens can be read in several ways, this is the smallest of their values.
 
-        Raises
-        ------
-        ValueError
-            If `state` is not a state after the end token.
+        Raises ValueError if `state` is not a state after the end token.
         """
         values = self.automaton.values(state)
         if not values:
@@ -330,10 +318,7 @@ class TrieConstraint(GrammarConstraint):
     long-running process should create a new object from time to time: this is cheap, since
     constraints over one trie share their states, up to a limit of a million.
 
-    Raises
-    ------
-    ValueError
-        If the trie is empty, or a sequence contains the end token.
+    Raises ValueError if the trie is empty, or a sequence contains the end token.
     """
 
     def __init__(self, trie: Trie, eos: int) -> None:
@@ -349,10 +334,7 @@ class TrieConstraint(GrammarConstraint):
     def rows(self, state: int) -> tuple[int, ...]:
         """Return the rows of the sequences that end in `state`; several if sequences are equal.
 
-        Raises
-        ------
-        ValueError
-            If `state` is not a state after the end token.
+        Raises ValueError if `state` is not a state after the end token.
         """
         return tuple(self._trie.rows(self.value(state)).tolist())
 
@@ -361,10 +343,7 @@ class TrieConstraint(GrammarConstraint):
 
         The tokens are given without start token and prompt; those after the end are ignored.
 
-        Raises
-        ------
-        ValueError
-            If the tokens are not a sequence of the trie, or the end token is missing.
+        Raises ValueError if the tokens are not a sequence of the trie, or the end token is missing.
         """
         ids = list(ids)
         return self.rows(self.walk(ids[: ids.index(self._eos) + 1] if self._eos in ids else ids))

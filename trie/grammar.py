@@ -118,10 +118,7 @@ class FixedTokens:
 class TokenSet:
     """Exactly one token of a set. The token is the segment's value.
 
-    Raises
-    ------
-    ValueError
-        If the set is empty.
+    Raises ValueError if the set is empty.
     """
 
     tokens: Collection[int]
@@ -185,10 +182,7 @@ class TrieSequence:
 
     Two objects are never equal, even over the same trie: use one object to share states.
 
-    Raises
-    ------
-    ValueError
-        If the trie is empty.
+    Raises ValueError if the trie is empty.
     """
 
     def __init__(self, trie: Trie) -> None:
@@ -218,10 +212,7 @@ class BoundedTrieSequence(TrieSequence):
     Without a bound, it is a segment itself. `shortest` is the number of tokens of the shortest
     sequence, and `distances_to_end` the least number from each node to an end; (nodes,).
 
-    Raises
-    ------
-    ValueError
-        If the trie is empty.
+    Raises ValueError if the trie is empty.
     """
 
     def __init__(self, trie: TokenTrie) -> None:
@@ -232,10 +223,7 @@ class BoundedTrieSequence(TrieSequence):
     def within(self, max_tokens: int) -> LengthBound:
         """Return the segment of the sequences with at most `max_tokens` tokens.
 
-        Raises
-        ------
-        ValueError
-            If there is none.
+        Raises ValueError if there is none.
         """
         if self.shortest > max_tokens:
             raise ValueError(
@@ -290,10 +278,7 @@ class Deferred:
 class Alternatives:
     """One of several grammars, which may share prefixes; one of them may be empty.
 
-    Raises
-    ------
-    ValueError
-        If there is none.
+    Raises ValueError if there is none.
     """
 
     def __init__(self, *grammars: Grammar) -> None:
@@ -315,10 +300,7 @@ Grammar: TypeAlias = Sequence[Item]
 def repeated(grammar: Grammar, max_times: int, separator: Grammar = ()) -> Grammar:
     """Return the grammar of 1 to `max_times` repetitions, with a separator between them.
 
-    Raises
-    ------
-    ValueError
-        If `max_times` is less than 1.
+    Raises ValueError if `max_times` is less than 1.
     """
     if max_times < 1:
         raise ValueError(f"max_times must be at least 1, not {max_times}")

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from transformers import LogitsProcessor
 
-from trie.continuations import ConstraintBatch, NextTokens
+from trie.beam_decoding import ConstraintBatch, NextTokens
 from trie.grammar import Constraint
 from trie.token_trie import Bools, Ints
 
@@ -38,15 +38,10 @@ class ConstraintLogitsProcessor(LogitsProcessor):
     ``generate`` always returns the requested number of sequences. Where fewer are legal, legal ones
     are repeated, with scores far below any log-probability.
 
-    Parameters
-    ----------
-    constraint
-        One constraint for all inputs, or one for each input of the batch, whose rows are
-        consecutive and equally many, as in ``generate``.
-    prompt_length
-        Number of tokens before the constrained ones: 1, the start token, for an encoder-decoder
-        model; ``input_ids.shape[1]`` for a decoder-only model, whose prompts are padded on the
-        left.
+    `constraint`: one constraint for all inputs, or one for each input of the batch, whose rows are
+    consecutive and equally many, as in ``generate``. `prompt_length`: number of tokens before the
+    constrained ones: 1, the start token, for an encoder-decoder model; ``input_ids.shape[1]`` for a
+    decoder-only model, whose prompts are padded on the left.
     """
 
     supports_continuous_batching = False  # its batches change from step to step
@@ -73,12 +68,9 @@ class ConstraintLogitsProcessor(LogitsProcessor):
         `input_ids` holds prompt and decoded tokens, (rows, length); `scores` those of the next
         token, (rows, vocabulary).
 
-        Raises
-        ------
-        ValueError
-            If the number of rows is not a multiple of the number of constraints, the first tokens
-            cannot come from this processor (a wrong `prompt_length`), or the constraint allows a
-            token outside the vocabulary.
+        Raises ValueError if the number of rows is not a multiple of the number of constraints, the
+        first tokens cannot come from this processor (a wrong `prompt_length`), or the constraint
+        allows a token outside the vocabulary.
         """
         rows, length = input_ids.shape
         if rows % len(self._constraints):

@@ -9,9 +9,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from trie.attention import EncodedInputs
 from trie.grammar import Constraint
-from trie.model.seq2seq import Seq2Seq
-from trie.model.shared_attention import EncodedInputs
+from trie.seq2seq import Seq2Seq
 from trie.token_trie import Ints
 
 # Rows of logits that are computed at once; more would only take memory.
@@ -24,10 +24,7 @@ class SequenceScorer:
     By default, scores are the log-softmax over the full vocabulary. With a constraint for each
     input, they are normalised over the allowed tokens only.
 
-    Raises
-    ------
-    ValueError
-        If the lists differ in length, or an input does not fit into the model.
+    Raises ValueError if the lists differ in length, or an input does not fit into the model.
     """
 
     def __init__(
@@ -49,11 +46,8 @@ class SequenceScorer:
         constraints, a sequence that is not allowed, or continues after the end token, has minus
         infinity.
 
-        Raises
-        ------
-        ValueError
-            If the number of lists is not that of the inputs, or a sequence is empty or longer than
-            the model decodes.
+        Raises ValueError if the number of lists is not that of the inputs, or a sequence is empty
+        or longer than the model decodes.
         """
         count = 0 if self._encoded is None else len(self._encoded)
         if len(sequences) != count:

@@ -118,10 +118,7 @@ class TokenTrie(Walkable):
     def build(cls, sequences: Iterable[Sequence[int]]) -> TokenTrie:
         """Build the trie of `sequences`, which are iterated over once.
 
-        Raises
-        ------
-        ValueError
-            If a token id is negative or needs more than 31 bits.
+        Raises ValueError if a token id is negative or needs more than 31 bits.
         """
         return cls(build_arrays(*concatenate(sequences)))
 
@@ -139,10 +136,7 @@ class TokenTrie(Walkable):
     def open(cls, directory: str | Path) -> TokenTrie:
         """Check all files of a saved trie and open it by memory map.
 
-        Raises
-        ------
-        TrieFileError
-            If a file is missing, damaged or of another version.
+        Raises TrieFileError if a file is missing, damaged or of another version.
         """
         directory = Path(directory)
         checksums = _read_checksums(directory / "meta.json")
@@ -344,11 +338,8 @@ class UpdatedTrie(Walkable):
     is a node of the base, and node ``n + i`` is node ``i`` of the trie of additions. A prefix of an
     added sequence always has the latter number, even if the base has a node for it, too.
 
-    Raises
-    ------
-    ValueError
-        If a removed row does not exist or is given twice, or a token id is negative or needs more
-        than 31 bits.
+    Raises ValueError if a removed row does not exist or is given twice, or a token id is negative
+    or needs more than 31 bits.
     """
 
     def __init__(

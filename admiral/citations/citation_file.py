@@ -1,7 +1,7 @@
 """Claims in context as JSON Lines: `citations.jsonl`, and records of WAFER and WiCE.
 
 WiCE (Kamoi et al., 2023) has the text of the cited page and no URLs; its sources have names instead
-(`admiral.library.readers.source_lines.wice_url`).
+(`admiral.library.readers.wice_url`).
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import Any, get_args
 
 from admiral.citations.citation_records import Citation, CitedClaim, Kind
-from admiral.errors import RecordError
-from admiral.io.claims import cited_sentence
+from admiral.citations.decide import FAILING_TAG
+from admiral.errors import AdmiralError, RecordError
+from admiral.io.claims import cited_sentence, is_wafer
 from admiral.io.streams import Place, json_objects
 from admiral.io.text_cleaning import clean_text
-from admiral.library.readers.source_lines import wice_url
-from admiral.library.source_records import Source
+from admiral.library import Source
+from admiral.library.readers import wice_url
 
 _EXAMPLE = 'Write {"id": "1", "claim": "...", "citations": [{"url": "https://..."}]}'
 _CITATION_FIELDS = tuple(each.name for each in fields(Citation))
@@ -293,3 +294,52 @@ def page_of(evidence: list[str]) -> tuple[str, tuple[str, ...], dict[int, int]]:
             positions[at] = len(sentences)
             sentences.append(text)
     return title, tuple(sentences), positions
+
+
+_WAFER_REMEDY = "Give a file of WAFER, or of records in its form"
+
+
+@dataclass(frozen=True, slots=True)
+class WaferCitation:
+    """A citation of Wikipedia."""
+
+    claim: CitedClaim  # its citations are the valid sources
+    featured: bool  # whether it stands in a featured article
+
+    @property
+    def failed(self) -> bool:
+        """Whether editors have tagged it: the source does not support the claim."""
+        return FAILING_TAG in self.claim.tags
+
+
+def holds_wafer(path: Path) -> bool:
+    """Return whether the first record of a file is one of WAFER.
+
+    Raises AdmiralError if the file cannot be read.
+    """
+    first = next(iter(json_objects(path)), None)
+    return first is not None and not isinstance(first, RecordError) and is_wafer(first[1])
+
+
+def read_wafer(path: Path) -> list[WaferCitation]:
+    """Read the citations of a file.
+
+    Raises RecordError for a record that is not WAFER's, with file, line and field. Raises
+    AdmiralError if the file cannot be read, or holds no records.
+    """
+    citations = []
+    for item in json_objects(path):
+        if isinstance(item, RecordError):
+            raise item
+        number, record = item
+        where = f"{path}:{number}"
+        if not is_wafer(record):
+            raise RecordError(where, "input", "has no mark [CIT]", _WAFER_REMEDY)
+        meta = record.get("meta")
+        featured = meta.get("featured", False) if isinstance(meta, dict) else False
+        if not isinstance(featured, bool):
+            raise RecordError(where, "meta.featured", "is not true or false", _WAFER_REMEDY)
+        citations.append(WaferCitation(parse_claim(record, where, str(number)), featured))
+    if not citations:
+        raise AdmiralError(f"{path}: holds no records. {_WAFER_REMEDY}")
+    return citations

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from admiral.citations.claim_context import CONTEXT_FORMS
+from admiral.citations.citation_records import CONTEXT_FORMS
 from admiral.storage import VERIFIER
 from admiral.storage.declared_settings import declared_settings, documented, setting, value_problems
 
@@ -245,7 +245,7 @@ def load_citation_config(path: Path | None = None, overrides: Sequence[str] = ()
 
     Raises AdmiralError as `admiral.config.load_config`.
     """
-    from admiral.storage.yaml_settings import read_settings
+    from admiral.storage.declared_settings import read_settings
 
     return read_settings(CitationConfig, _problems, path, overrides)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import heapq
 import math
+import re
 import statistics
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,31 +20,30 @@ from admiral.citations.citation_records import (
     CitedClaim,
     Finding,
     RankedSource,
+    ScoredSentence,
     ScoredSource,
     Status,
     best_source,
     joint_finding,
 )
 from admiral.citations.citation_settings import CitationConfig
-from admiral.citations.citation_weights import ScoreCalibration
-from admiral.citations.cite_web import cite_web
-from admiral.citations.coverage_verifier import TermWeights
+from admiral.citations.citation_weights import CitationWeights, ScoreCalibration
+from admiral.citations.coverage_verifier import CoverageVerifier, TermWeights, text_stems
 from admiral.citations.covered_part import covered_claim
 from admiral.citations.decide import FAILING_TAG, DecisionRule, FindingRule
-from admiral.citations.open_scorer import open_scorer, open_weights
-from admiral.citations.open_search import open_search
 from admiral.citations.source_collections import (
-    CandidateSearch,
     LoadedSources,
     SourceCollection,
     cut_source,
     passage_texts,
 )
-from admiral.citations.source_judging import REASONS, SourceJudge, source_status
+from admiral.citations.source_scorers import SourceScore, SourceScorer, open_scorer, open_weights
+from admiral.citations.source_search import SourceSearch, open_search
 from admiral.errors import AdmiralError
-from admiral.library import Library
+from admiral.io.sentence_splitter import split_sentences
+from admiral.kb.bm25.analysis import STOP_WORDS
+from admiral.library import Library, Passage, Source
 from admiral.library.canonical_urls import canonical, is_web
-from admiral.library.source_records import Passage, Source
 
 # The sources whose passages the weights of stems come from; more change them little.
 _STEM_SOURCES = 500
@@ -86,7 +87,7 @@ class Citer:
         judge: SourceJudge,
         rule: DecisionRule,
         config: CitationConfig,
-        search: CandidateSearch | None = None,
+        search: SourceSearch | None = None,
     ) -> None:
         self._sources, self._judge, self._rule = sources, judge, rule
         self._config, self._search = config, search
@@ -143,7 +144,7 @@ class Citer:
         sources: SourceCollection,
         stems: TermWeights,
         config: CitationConfig,
-        search: CandidateSearch | None = None,
+        search: SourceSearch | None = None,
     ) -> Citer:
         """Return a citer over sources, with the verifier of the settings.
 
@@ -403,3 +404,175 @@ def check_source(
     """Return the verdict on a claim of a page that cites one source, without a library."""
     cited = CitedClaim("1", claim, page=page, citations=(Citation(source.url),))
     return Citer.over(LoadedSources([source]), TermWeights.background(), config).verify(cited)
+
+
+_WORD = re.compile(r"[^\W\d_]+")
+# In English prose, a third of the words are among these; in other languages, hardly any.
+_ENGLISH_SHARE = 0.1
+_READ_WORDS = 2000
+
+#: What each status tells the reader; empty for one that needs no explanation.
+REASONS: dict[Status, str] = {
+    "scored": "",
+    "not_in_library": "is not in the library",
+    "no_text": "has no text in the library",
+    "too_short": "is too short to be checked",
+    "not_english": "is not in English",
+    "not_web": "is not a page of the web",
+    "blocked": "is a page that cannot be a source, such as one of Wikipedia",
+}
+
+
+def source_status(
+    source: Source | None, citation: Citation, *, is_web: bool, is_blocked: bool, min_words: int
+) -> Status:
+    """Return whether a source can be scored, and otherwise why not.
+
+    `source`: the source that the library holds for the citation, or None. `is_web`: whether its URL
+    leads to a page of the web.
+    """
+    if not citation.url.strip():
+        return "not_web"
+    if is_blocked:
+        return "blocked"
+    if source is None:
+        return "not_in_library" if is_web else "not_web"
+    if not source.text.strip():
+        return "no_text"
+    words = _WORD.findall(source.text)
+    if len(words) < min_words:
+        return "too_short"
+    return "scored" if _is_english(source, words) else "not_english"
+
+
+def _is_english(source: Source, words: list[str]) -> bool:
+    if source.language:
+        return source.states_english
+    read = words[:_READ_WORDS]
+    common = sum(word.lower() in STOP_WORDS for word in read)
+    return common >= _ENGLISH_SHARE * len(read)
+
+
+# Sentences of a passage that are shown.
+_SENTENCES = 2
+
+
+class SourceJudge:
+    """Scores sources and says what supports the score.
+
+    `calibration`: the meaning of the scores; None if it is unknown. `rule`: what follows from them.
+    `missing_below`: probability of support below which missing parts are named.
+    """
+
+    def __init__(
+        self,
+        scorer: SourceScorer,
+        stems: TermWeights,
+        weights: CitationWeights,
+        calibration: ScoreCalibration | None,
+        rule: FindingRule,
+        missing_below: float = 1.0,
+    ) -> None:
+        self._missing_below = missing_below
+        self._scorer, self._stems = scorer, stems
+        self._missing, self._calibration, self._rule = weights.missing, calibration, rule
+
+    def judge(
+        self, claims: Sequence[CitedClaim], sources: Sequence[Sequence[Passage]]
+    ) -> list[ScoredSource]:
+        """Return the scored source of each claim; each source has at least one passage."""
+        scores = self._scorer.score_sources(claims, sources)
+        return [self._scored(*each) for each in zip(claims, sources, scores, strict=True)]
+
+    def _scored(
+        self, claim: CitedClaim, passages: Sequence[Passage], score: SourceScore
+    ) -> ScoredSource:
+        best = passages[score.best]
+        calibration, reading = self._calibration, score.reading
+        denial = None if reading is None else reading.denial
+        probability = None if calibration is None else calibration.probability(score.score)
+        if probability is not None and denial is not None:
+            probability = min(probability, 1 - denial)  # it cannot support what it denies
+        support = score.score if probability is None else probability
+        finding = self._rule.finding(support, denial)
+        missing: tuple[str, ...] = ()
+        if finding == "partly" and (probability is None or probability < self._missing_below):
+            missing = self._missing.spans(claim.claim, passages, score.best)[:1]  # the surest one
+        return ScoredSource(
+            best.url,
+            best.title,
+            "scored",
+            score.score,
+            probability,
+            None if calibration is None else calibration.percentile(score.score),
+            best,
+            self._best_sentences(claim, best),
+            score.parts,
+            missing,
+            finding,
+            denial,
+            reading.denied_by if reading is not None and finding == "contradicted" else "",
+        )
+
+    def most_covering(
+        self, claim: CitedClaim, sources: Sequence[Sequence[Passage]], limit: int
+    ) -> list[Sequence[Passage]]:
+        """Return the sources whose best passages cover most of a claim, in the given order.
+
+        `limit`: how many; 0 for all.
+        """
+        if not limit or len(sources) <= limit:
+            return list(sources)
+        coverage = CoverageVerifier(self._stems)
+        best = [max(row) for row in coverage.score([claim] * len(sources), sources)]
+        chosen = sorted(range(len(sources)), key=lambda at: -best[at])[:limit]
+        return [sources[at] for at in sorted(chosen)]
+
+    def _best_sentences(self, claim: CitedClaim, passage: Passage) -> tuple[ScoredSentence, ...]:
+        """Return the sentences of a passage that cover most of the claim, in order."""
+        stems = sorted(set(text_stems(claim.claim)))
+        # A title or heading is a line of its own, which often ends without a full stop.
+        texts = [text for line in passage.text.splitlines() for text in split_sentences(line)]
+        scores = [self._stems.coverage(stems, set(text_stems(text))) for text in texts]
+        chosen = heapq.nlargest(_SENTENCES, range(len(texts)), key=scores.__getitem__)
+        return tuple(
+            ScoredSentence(texts[at], scores[at]) for at in sorted(chosen) if scores[at] > 0
+        )
+
+
+_UNSAFE = re.compile(r"[\x00-\x20\x7f-\xa0\s|{}\[\]<>\"]|[\ud800-\udfff]")
+# What ends a parameter or opens markup, and how it is written inside one.
+_MARKUP = {"|": "{{!}}", "{{": "{&#123;", "}}": "}&#125;", "[": "&#91;", "]": "&#93;", "<": "&lt;"}
+_ANY_MARKUP = re.compile("|".join(map(re.escape, _MARKUP)))
+
+
+def cite_web(source: Source) -> str:
+    """Return a source as a ``{{cite web}}`` template; empty if it has no web address.
+
+    The editor who reads the source adds the access date.
+    """
+    if not re.match(r"https?://", source.url, re.IGNORECASE):
+        return ""
+    language = "" if source.states_english else source.language
+    parameters = {
+        "url": _address(source.url),
+        "title": _value(source.title) or _address(source.url),
+        "website": _value(source.site),
+        "date": _value(source.date),
+        "language": _value(language),
+        "archive-url": _address(source.archive_url),
+    }
+    given = "".join(f" |{name}={value}" for name, value in parameters.items() if value)
+    return f"{{{{cite web{given}}}}}"
+
+
+def _address(url: str) -> str:
+    def escaped(match: re.Match[str]) -> str:
+        return "".join(f"%{byte:02X}" for byte in match[0].encode("utf-8", "replace"))
+
+    return _UNSAFE.sub(escaped, url)
+
+
+def _value(text: str) -> str:
+    printable = "".join(c for c in text if c.isprintable() or c.isspace())
+    return _ANY_MARKUP.sub(lambda match: _MARKUP[match[0]], " ".join(printable.split()))

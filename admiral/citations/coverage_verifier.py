@@ -15,10 +15,9 @@ from functools import cache, lru_cache
 from importlib import resources
 from typing import Protocol
 
-from admiral.citations.citation_records import CitedClaim
-from admiral.citations.claim_context import ContextForm, claim_in_context
+from admiral.citations.citation_records import CitedClaim, ContextForm, claim_in_context
 from admiral.kb.bm25.analysis import STOP_WORDS, porter
-from admiral.library.source_records import Passage
+from admiral.library import Passage
 from proofs.lexicons.values import excludes, same_value, value
 from proofs.logic.words import Word, split_words
 

@@ -22,9 +22,9 @@ import re
 from dataclasses import dataclass, replace
 
 from admiral.citations.citation_records import CitedClaim
-from admiral.synthesis.clauses import ADVERBS, PARTICIPLES, VERBS, to_sentence
+from proofs.logic.clauses import ADVERBS, PARTICIPLES, VERBS, to_sentence
 from proofs.logic.words import word_list
-from proofs.verifier.exact.statements import PREPOSITIONS
+from proofs.verifier.statements import PREPOSITIONS
 
 _FINITE = VERBS | word_list(
     "be been being do does did will would can could may might must shall should have has had "
@@ -48,8 +48,6 @@ _RELATIVE = re.compile(r"(?:who|which|that)\b\s*", re.IGNORECASE)
 _NAME = re.compile(r"(?:[A-Z0-9][\w'’.&-]*(?:\s+(?:of|the|de|von|van)(?=\s+[A-Z]))?\s*)+$")
 _PRONOUNS = word_list("he she it they we i you this these those there")
 _DETERMINERS = word_list("the a an his her its their this these those")
-# A part with at least this share of the words of its sentence is the sentence.
-_WHOLE = 0.999
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,10 +17,9 @@ from itertools import chain
 import torch
 from torch.nn.functional import normalize
 
-from admiral.citations.citation_records import CitedClaim
-from admiral.citations.claim_context import ContextForm, claim_in_context
+from admiral.citations.citation_records import CitedClaim, ContextForm, claim_in_context
 from admiral.io.sentence_splitter import split_sentences
-from admiral.library.source_records import Passage
+from admiral.library import Passage
 from admiral.retrieval.rerankers import MAX_TOKENS, MeanPoolingEncoder
 from proofs.judges.calibrated import CalibratedJudge
 from proofs.judges.fitted_weights import log_odds

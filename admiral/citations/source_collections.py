@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
-from admiral.citations.citation_records import CitedClaim
+from admiral.library import Passage, Source
 from admiral.library.canonical_urls import canonical
 from admiral.library.passage_windows import windows
-from admiral.library.source_records import Passage, Source
 
 #: Words of a passage, and from one passage to the next.
 WORDS, STRIDE = 100, 50
@@ -23,18 +22,6 @@ class SourceCollection(Protocol):
 
     def passages(self, url: str) -> tuple[Passage, ...]:
         """Return the passages of a source in the order of its text."""
-        ...
-
-
-class CandidateSearch(Protocol):
-    """Finds sources that may support claims."""
-
-    def candidates(self, claims: Sequence[CitedClaim], k: int) -> list[tuple[str, tuple[str, ...]]]:
-        """Return the query of each claim and the URLs of at most `k` sources, best first."""
-        ...
-
-    def blocks(self, claim: CitedClaim, url: str) -> bool:
-        """Return whether a page cannot be a source of a claim, as the claim's own page."""
         ...
 
 

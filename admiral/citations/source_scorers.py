@@ -1,26 +1,148 @@
-"""From the scores of passages, and of parts of a claim, to the score of a source."""
+"""From the scores of passages, and of parts of a claim, to the score of a source.
+
+The evidence of a claim is often spread over a page, and the verifier reads few sentences at a time.
+It gets those that together cover most of the claim's words: the first is the sentence that covers
+most, and each further one is worth what it adds and half of what it covers itself.
+"""
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from itertools import pairwise
-from typing import Protocol
+from pathlib import Path
+from typing import Protocol, cast
 
-from admiral.citations.citation_records import CitedClaim, ScoredPart
-from admiral.citations.citation_weights import FeatureWeight
+import torch
+
+from admiral.citations.citation_records import CitedClaim, ContextForm, ScoredPart
+from admiral.citations.citation_settings import CitationConfig
+from admiral.citations.citation_weights import CitationWeights, FeatureWeight
 from admiral.citations.coverage_verifier import (
     LEXICAL_FEATURES,
+    CascadeVerifier,
     CitationVerifier,
+    CoverageVerifier,
     TermWeights,
     lexical_features,
+    passage_stems,
+    text_stems,
 )
-from admiral.citations.source_reading import SourceReader, SourceReading
-from admiral.library.source_records import Passage
-from admiral.synthesis.clauses import LONGEST_SENTENCE, clause_ends
+from admiral.citations.model_verifiers import (
+    LateInteractionVerifier,
+    PairClassifierVerifier,
+    ProofVerifier,
+    SentenceStates,
+    SimilarityVerifier,
+)
+from admiral.config import RetrievalConfig
+from admiral.errors import AdmiralError
+from admiral.io.sentence_splitter import split_sentences
+from admiral.library import Passage
+from admiral.models.checkpoint import choose_device, choose_dtype
+from admiral.models.verifiers import open_named_verifier
+from admiral.requirements import MINILM, minilm_directory
+from admiral.retrieval.rerankers import MeanPoolingEncoder
 from proofs.drafting.chunking import chunk
+from proofs.judges.fitted_weights import log_odds
+from proofs.logic.clauses import LONGEST_SENTENCE, clause_ends
 from proofs.logic.words import split_words
+from proofs.verifier.reading import LABELS, Verifier
+
+#: Sentences of a source that are read with a claim.
+SENTENCES = 5
+# What a word is worth that a chosen sentence has, too.
+_REPEATED = 0.5
+_ENTAILED, _CONTRADICTED = LABELS.index("entailment"), LABELS.index("contradiction")
+
+
+@dataclass(frozen=True, slots=True)
+class SourceReading:
+    """The verifier's reading of a claim with the sentences of a source."""
+
+    entailed: float  # log-odds that they entail the claim together
+    # Probability that they contradict it and none of them entails it, and the one that does most.
+    denial: float
+    denied_by: str
+
+
+# Probabilities below the one with these log-odds are alike.
+_LEAST = -6.0
+#: The reading of a source that shares no word with the claim.
+NOTHING_SAID = SourceReading(_LEAST, 0.0, "")
+
+
+class SourceReader:
+    """Reads claims with sources, given as all of their passages."""
+
+    def __init__(self, verifier: Verifier, stems: TermWeights) -> None:
+        self._verifier, self._stems = verifier, stems
+
+    def read(
+        self, claims: Sequence[str], sources: Sequence[Sequence[Passage]]
+    ) -> list[SourceReading]:
+        """Return the reading of each claim with its source."""
+        chosen = [
+            self.sentences(claim, passages) for claim, passages in zip(claims, sources, strict=True)
+        ]
+        known = [at for at, sentences in enumerate(chosen) if sentences]
+        # Without titles: that of a page of the web is seldom the name of its subject.
+        readings = self._verifier.read(
+            [claims[at] for at in known], [[("", text) for text in chosen[at]] for at in known]
+        )
+        results = [NOTHING_SAID] * len(claims)
+        for at, reading in zip(known, readings, strict=True):
+            alone = reading.sentences[:, _ENTAILED].max()
+            denial = float(reading.labels[_CONTRADICTED] * (1 - alone))
+            denying = chosen[at][int(reading.sentences[:, _CONTRADICTED].argmax())]
+            if reading.comparisons:  # exact reasoning names the sentence
+                denying = chosen[at][reading.comparisons[0].sentence]
+            entailed = max(log_odds(float(reading.labels[_ENTAILED])), _LEAST)
+            results[at] = SourceReading(entailed, denial, denying)
+        return results
+
+    def sentences(self, claim: str, passages: Sequence[Passage]) -> list[str]:
+        """Return the sentences of a source to read with a claim, in the order of the text."""
+        weights = {stem: self._stems.weight(stem) for stem in sorted(set(text_stems(claim)))}
+        stems = [(text, passage_stems(text)) for text in source_sentences(tuple(passages))]
+        covered = [[stem for stem in weights if stem in own] for _, own in stems]
+        alone = [sum(weights[stem] for stem in own) for own in covered]
+        left, chosen = set(weights), list[int]()
+        while len(chosen) < SENTENCES:
+            worth = [
+                _REPEATED * alone[at] + sum(weights[stem] for stem in own if stem in left)
+                if alone[at] and at not in chosen
+                else 0.0
+                for at, own in enumerate(covered)
+            ]
+            best = max(range(len(worth)), key=worth.__getitem__, default=None)
+            if best is None or not worth[best]:
+                break
+            chosen.append(best)
+            left.difference_update(covered[best])
+        return [stems[at][0] for at in sorted(chosen)]
+
+
+@lru_cache(64)
+def source_sentences(passages: tuple[Passage, ...]) -> tuple[str, ...]:
+    """Return the distinct sentences of the text that overlapping passages are cut from, in order.
+
+    A line is at least one sentence: a title or heading often ends without a full stop.
+    """
+    pieces: list[str] = []
+    last: Passage | None = None
+    for passage in passages:
+        same = last is not None and last.url == passage.url and passage.start <= last.end
+        pieces.append(passage.text[last.end - passage.start :] if same and last else passage.text)
+        if not same and last is not None:
+            pieces[-2] += "\n" if last.url != passage.url else " "
+        last = passage
+    lines = "".join(pieces).splitlines()
+    return tuple(dict.fromkeys(text for line in lines for text in split_sentences(line)))
+
 
 #: Most parts of a claim.
 MAX_PARTS = 8
@@ -292,3 +414,99 @@ class MixedFeatures:
                 values[ENTAILED] = reading.entailed
             extracted.append(ExtractedFeatures(values, own, parts[first][at], reading))
         return extracted
+
+
+#: Weight of the whole claim beside its parts.
+WHOLE_WEIGHT = 0.5
+
+
+class VerifierFactory:
+    """Makes verifiers that share a sentence encoder."""
+
+    def __init__(self, config: CitationConfig, stems: TermWeights) -> None:
+        self._config, self._stems = config, stems
+        runtime = RetrievalConfig(device=config.device, precision=config.precision)
+        self._device, self._dtype = choose_device(config.device), choose_dtype(runtime)
+
+    def verifier(self, name: str, context: ContextForm = "claim") -> CitationVerifier:
+        """Return a verifier by name; all but `coverage` read the best passages only.
+
+        Raises AdmiralError if files of it are missing or damaged.
+        """
+        coverage = CoverageVerifier(self._stems, context)
+        if name == "coverage":
+            return coverage
+        # The passages are chosen by the claim alone, so that the context changes one thing only.
+        cheap = CoverageVerifier(self._stems)
+        return CascadeVerifier(cheap, self._close(name, context), self._config.verify_passages)
+
+    def reader(self) -> SourceReader:
+        """Return what reads sources with the model in `classifier`."""
+        return SourceReader(self._classifier, self._stems)
+
+    def _close(self, name: str, context: ContextForm) -> CitationVerifier:
+        if name == "similarity":
+            return SimilarityVerifier(self._states, context)
+        if name == "late":
+            return LateInteractionVerifier(self._states, context)
+        if name == "proof":
+            return ProofVerifier(context=context)
+        return PairClassifierVerifier(self._classifier, context)
+
+    @cached_property
+    def _states(self) -> SentenceStates:
+        encoder = MeanPoolingEncoder(
+            minilm_directory(), MINILM, device=self._device, dtype=self._dtype
+        )
+        return SentenceStates(encoder)
+
+    @cached_property
+    def _classifier(self) -> Verifier:
+        name = self._config.classifier
+        threads = self._config.threads or len(os.sched_getaffinity(0))
+        return open_named_verifier(
+            name, "setting 'classifier'", device=self._device, threads=threads
+        )
+
+
+def open_scorer(
+    config: CitationConfig, weights: CitationWeights, stems: TermWeights
+) -> SourceScorer:
+    """Open the verifier of the settings.
+
+    Raises AdmiralError if files of it are missing or damaged.
+    """
+    if config.threads:
+        torch.set_num_threads(config.threads)
+    factory = VerifierFactory(config, stems)
+    if config.verifier == "mixed":
+        names = mixed_verifiers(weights.mixed)
+        try:
+            verifiers = {name: factory.verifier(name) for name in names}
+            reader = factory.reader() if ENTAILED in weights.mixed else None
+            return MixedScorer(verifiers, stems, weights.mixed, reader)
+        except ValueError as error:
+            raise AdmiralError(f"setting 'weights': {error}; fit them anew") from error
+    context = cast(ContextForm, config.context)
+    whole = 1.0 if config.aggregate == "max" else WHOLE_WEIGHT
+    return PassageAggregator(factory.verifier(config.verifier, context), whole)
+
+
+def mixed_verifiers(features: Mapping[str, object] | Iterable[str]) -> list[str]:
+    """Return the verifiers that features are made of; `coverage` comes first."""
+    others = (*LEXICAL_FEATURES, ENTAILED)
+    names = [name.removesuffix(PARTS) for name in features if name not in others]
+    return list(dict.fromkeys(["coverage", *names]))
+
+
+def open_weights(config: CitationConfig) -> CitationWeights:
+    """Return the weights of the settings.
+
+    Raises AdmiralError if the file cannot be used.
+    """
+    if not config.weights:
+        return CitationWeights.bundled()
+    try:
+        return CitationWeights.read(Path(config.weights))
+    except AdmiralError as error:
+        raise AdmiralError(f"setting 'weights': {error}") from error

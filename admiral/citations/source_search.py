@@ -1,16 +1,36 @@
-"""Retrieve sources for claims: BM25 and dense passages, fused into a ranking of pages."""
+"""Retrieve sources for claims: BM25 and dense passages, fused into a ranking of pages.
+
+`open_search` opens what the settings name: words, vectors or both. A query can be expanded by a
+title: a model writes that of the page that a claim may cite. As in SIDE (Petroni et al., 2023,
+after Mao et al., 2021), the model reads the claim in its context, and the first of 15 beams of at
+most 15 tokens is used. No constraint limits the titles.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from pathlib import Path
+from typing import Literal, Protocol, cast
 
-from admiral.citations.citation_records import CitedClaim
+import numpy as np
+
+from admiral.citations.citation_records import CitedClaim, ContextForm, claim_in_context
+from admiral.citations.citation_settings import CitationConfig
+from admiral.citations.source_collections import SourceCollection
+from admiral.config import RetrievalConfig
+from admiral.errors import AdmiralError
 from admiral.io.sentence_splitter import split_sentences
+from admiral.library import Library, ScoredPassage
 from admiral.library.canonical_urls import canonical
-from admiral.library.source_filters import SourceFilter
-from admiral.library.source_records import ScoredPassage, Source
+from admiral.library.open_library import SourceFilter, blocked_sites
+from admiral.models.checkpoint import Checkpoint, choose_device, load_checkpoint
+from admiral.retrieval.rerankers import MeanPoolingEncoder
+from admiral.retrieval.stage_assembly import build_passage_encoder
+from proofs.generation.proof_grammar import encode_source
+from trie import SafeTokenizer, beam_search
+from trie.grammar import Transitions
+from trie.token_trie import Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,22 +125,6 @@ class PassageIndex(Protocol):
         ...
 
 
-class Titles(Protocol):
-    """Writes titles of pages that claims may cite."""
-
-    def titles(self, claims: Sequence[CitedClaim]) -> list[str]:
-        """Return a title for each claim; empty if there is none."""
-        ...
-
-
-class SourceTexts(Protocol):
-    """Sources by URL, such as a library."""
-
-    def source(self, url: str) -> Source | None:
-        """Return the source with the same canonical URL, or None."""
-        ...
-
-
 class SourceSearch:
     """Find sources that may support claims.
 
@@ -132,7 +136,7 @@ class SourceSearch:
 
     def __init__(
         self,
-        texts: SourceTexts,
+        texts: SourceCollection,
         *,
         sparse: PassageIndex | None,
         dense: PassageIndex | None = None,
@@ -140,7 +144,7 @@ class SourceSearch:
         fusion: Fusion = "rrf",
         filter: SourceFilter | None = None,
         passages: int = PASSAGES,
-        expander: Titles | None = None,
+        expander: TitleWriter | None = None,
         expansion: Expansion = "both",
     ) -> None:
         self._texts, self._sparse, self._dense = texts, sparse, dense
@@ -205,3 +209,116 @@ class SourceSearch:
 
 def _context(claim: CitedClaim) -> str:
     return f"{claim.before} {claim.claim} {claim.after}"
+
+
+#: What a model reads to write a title: the title of the page, the sentence before, and the claim.
+EXPANDER_CONTEXT: ContextForm = "sentence"
+
+
+def open_search(library: Library, config: CitationConfig) -> SourceSearch:
+    """Return the search of the settings over a library.
+
+    Raises AdmiralError if a model of the settings cannot be opened, or the library has no vectors
+    of the encoder.
+    """
+    expander = None
+    if config.expander:
+        try:
+            checkpoint = load_checkpoint(config.expander, choose_device(config.device))
+        except AdmiralError as error:
+            raise AdmiralError(f"setting 'expander': {error}") from error
+        expander = TitleWriter(checkpoint, EXPANDER_CONTEXT)
+    return SourceSearch(
+        library,
+        sparse=None if config.index == "dense" else library,
+        dense=None if config.index == "bm25" else library.dense(open_encoder(config)),
+        form=QUERY_FORMS[config.query],
+        fusion=cast(Fusion, config.fusion),
+        filter=SourceFilter(blocked=blocked_sites(config.blocked_sites)),
+        passages=config.sparse_passages,
+        expander=expander,
+        expansion=cast(Expansion, config.expansion),
+    )
+
+
+def open_encoder(config: CitationConfig) -> MeanPoolingEncoder:
+    """Return the encoder of passages of the settings.
+
+    Raises AdmiralError if it is no encoder with mean pooling, or is not installed.
+    """
+    runtime = RetrievalConfig(device=config.device, precision=config.precision)
+    return build_passage_encoder(runtime, Path(config.encoder) if config.encoder else None)
+
+
+#: Beams, and tokens of a title; as in SIDE.
+BEAMS, TITLE_TOKENS = 15, 15
+_BRACKETS_AND_END = 3
+_BATCH = 16
+
+
+class TitleWriter:
+    """Writes titles with a seq2seq model, such as `training.retriever` trains.
+
+    `context`: how much of the context of a claim the model reads.
+    """
+
+    def __init__(self, checkpoint: Checkpoint, context: ContextForm = "sentence") -> None:
+        self._model, self._tokens = checkpoint.model, checkpoint.tokens
+        self._context = context
+        self._constraint = AnyTitle(self._tokens, self._model.vocab_size)
+
+    def titles(self, claims: Sequence[CitedClaim]) -> list[str]:
+        """Return the most probable title for each claim; empty if none ends in time."""
+        titles = []
+        longest = self._model.max_source
+        for first in range(0, len(claims), _BATCH):
+            texts = [
+                claim_in_context(each, self._context) for each in claims[first : first + _BATCH]
+            ]
+            inputs = [
+                encode_source(self._tokens, "retrieve", text, (), longest, 0).ids for text in texts
+            ]
+            found = beam_search(
+                self._model,
+                inputs,
+                [self._constraint] * len(inputs),
+                beam_size=BEAMS,
+                max_length=min(TITLE_TOKENS + _BRACKETS_AND_END, self._model.max_target),
+            )
+            titles += [
+                self._tokens.decode(hypotheses[0].tokens[1:-2]).strip() if hypotheses else ""
+                for hypotheses in found
+            ]
+        return titles
+
+
+class AnyTitle:
+    """A `trie.Constraint` that accepts any tokens in brackets.
+
+    `vocabulary`: number of tokens of the model.
+    """
+
+    start = 0
+
+    def __init__(self, tokens: SafeTokenizer, vocabulary: int) -> None:
+        opening, closing = tokens.single_token("["), tokens.single_token("]")
+        special = (closing, tokens.eos)
+        ordinary = np.array([t for t in range(vocabulary) if t not in special], np.int64)
+        inside = np.sort(np.append(ordinary, closing))
+        after = np.where(inside == closing, 3, 2)
+        self._arcs = [
+            (np.array([opening]), np.array([1])),
+            (ordinary, np.full(len(ordinary), 2)),
+            (inside, after),
+            (np.array([tokens.eos]), np.array([4])),
+            (np.empty(0, np.int64), np.empty(0, np.int64)),
+        ]
+
+    def transitions(self, states: Ints) -> Transitions:
+        """Return the transitions from each of `states`."""
+        arcs = [self._arcs[state] for state in states.tolist()]
+        return Transitions(
+            np.concatenate([tokens for tokens, _ in arcs]),
+            np.concatenate([following for _, following in arcs]),
+            np.array([len(tokens) for tokens, _ in arcs]),
+        )

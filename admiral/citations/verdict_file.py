@@ -15,13 +15,13 @@ from admiral.citations.citation_records import (
 from admiral.citations.citation_settings import CitationConfig
 from admiral.citations.citer import Citer
 from admiral.citations.covered_part import covered_claim
-from admiral.citations.verdict_wording import summary
+from admiral.citations.decide import summary
 from admiral.config import RetrievalConfig
 from admiral.errors import RecordError
 from admiral.io.progress import track_claims
 from admiral.io.result_writer import ResumableWriter
 from admiral.io.streams import json_objects
-from admiral.library.source_records import Passage
+from admiral.library import Passage
 from admiral.models.checkpoint import choose_precision
 from admiral.records import Claim
 from admiral.retrieval.provenance import identity

@@ -1,4 +1,4 @@
-"""``admiral cite`` and ``admiral audit``: sources of a statement, and of a whole page."""
+"""The commands on citations: ``cite``, ``audit``, ``verify-citation`` and ``extract-citations``."""
 
 from __future__ import annotations
 
@@ -18,13 +18,15 @@ from admiral.cli.options import (
     output_width,
     overrides,
 )
+from admiral.errors import AdmiralError
 from admiral.io.progress import track_claims
-from admiral.storage.atomic_files import check_distinct_paths, check_page_path
+from admiral.storage.atomic_files import check_distinct_paths, check_output_path, check_page_path
 
 if TYPE_CHECKING:
-    from admiral.citations.citation_records import CitationVerdict, ScoredSource
+    from admiral.citations.citation_records import CitationVerdict, CitedClaim, ScoredSource
     from admiral.citations.citation_settings import CitationConfig
     from admiral.citations.extract import ReadPage
+    from admiral.library import Source
 
 
 _INDENT = "    "
@@ -71,7 +73,7 @@ def citation_config(path: Path | None, assignments: Sequence[str]) -> CitationCo
 def verdict_lines(verdict: CitationVerdict) -> Iterator[str]:
     """Yield the lines of a verdict as readable text."""
     from admiral.citations.covered_part import covered_claim
-    from admiral.citations.verdict_wording import no_suggestion, summary
+    from admiral.citations.decide import no_suggestion, summary
 
     yield from _wrapped(f"{verdict.decision.upper().replace('_', ' ')}  {verdict.claim.claim}", "")
     yield from _wrapped(summary(verdict), "  ")
@@ -287,11 +289,257 @@ def _audit_folder(
 
 
 def _report(output: Path, decisions: Counter[str]) -> None:
-    from admiral.evaluation.predictions import count_noun
-
+    total = decisions.total()
     click.echo(
-        f"{output}: {count_noun(decisions.total(), 'statement')}: {decisions['flag']} to check, "
+        f"{output}: {total:,} statement{'' if total == 1 else 's'}: {decisions['flag']} to check, "
         f"{decisions['replace']} to replace, {decisions['keep']} to keep, "
         f"{decisions['not_checked']} not checked",
         err=True,
     )
+
+
+@click.command("verify-citation")
+@click.option("--library", metavar="DIR", help="Library of sources.")
+@click.option("--input", "input_path", type=_FILE, help="JSON Lines file of claims and citations.")
+@click.option(
+    "--output",
+    type=_FILE,
+    help="JSON Lines file of verdicts. The same command resumes an interrupted run.",
+)
+@click.option("--overwrite", is_flag=True, help="Discard an existing --output and start again.")
+@click.option("--claim", metavar="TEXT", help="One claim, instead of --input; needs --source.")
+@click.option("--source", "source_path", type=_FILE, help="Text file of the source of --claim.")
+@click.option("--page", default="", metavar="TITLE", help="With --claim: title of its page.")
+@click.option("--paper-rule", is_flag=True, help="Replace whatever is not the best source.")
+@click.option("--fail-on-flag", is_flag=True, help="Exit with status 1 if any claim is flagged.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON records, not readable text.")
+@click.option("--quiet", is_flag=True, help="Show no progress.")
+@citation_settings_options
+def verify_citation_command(
+    library: str | None,
+    input_path: Path | None,
+    output: Path | None,
+    overwrite: bool,
+    claim: str | None,
+    source_path: Path | None,
+    page: str,
+    paper_rule: bool,
+    fail_on_flag: bool,
+    as_json: bool,
+    quiet: bool,
+    config_path: Path | None,
+    assignments: tuple[str, ...],
+    **flags: str | None,
+) -> int:
+    """Check whether cited sources support their claims.
+
+    Give --library and --input, or --claim and --source for one pair without a library. It says what
+    supports a claim, what is missing, and which source of the library would be better. Sources that
+    cannot be read are reported as not checked, never as failing.
+
+    This has nothing to do with `admiral verify`, which checks the files of a knowledge base.
+    """
+    given = overrides(assignments, flags)
+    if paper_rule:
+        given.append("paper_rule=true")
+    if claim is not None:
+        if source_path is None or (input_path, output, library) != (None, None, None):
+            raise click.UsageError(
+                "--claim takes --source, and none of --library, --input and --output. For sources "
+                "of a library, use `admiral cite`."
+            )
+        config = citation_config(config_path, [*given, "suggest=false"])
+        flagged = _print_all(_check_pair(config, claim, source_path, page), as_json)
+    else:
+        if library is None or input_path is None:
+            raise click.UsageError("Give --library and --input, or --claim and --source.")
+        if overwrite and output is None:
+            raise click.UsageError("--overwrite needs --output.")
+        config = citation_config(config_path, given)
+        if output is not None:
+            check_distinct_paths(output, input_path, config_path)
+            check_outside_folders(output, library, config.classifier)
+            flagged = _write_file(config, library, input_path, output, overwrite, quiet)
+        else:
+            flagged = _print_all(_verdicts(config, library, input_path), as_json)
+    return 1 if fail_on_flag and flagged else 0
+
+
+def _check_pair(
+    config: CitationConfig, claim: str, source_path: Path, page: str
+) -> Iterator[CitationVerdict]:
+    from admiral.citations.citer import check_source
+
+    yield check_source(checked_text(claim, "the claim"), _read_source(source_path), config, page)
+
+
+def _read_source(path: Path) -> Source:
+    from admiral.library import Source
+    from admiral.library.readers.web_files import html_source
+
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise AdmiralError(f"{path}: cannot be read: {error.strerror}") from error
+    url = path.resolve().as_uri()
+    if path.suffix.lower() in (".html", ".htm", ".xhtml"):
+        page = html_source(content, url)
+        return Source(url, page.title, page.text, language=page.language)
+    try:
+        return Source(url, "", content.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise AdmiralError(f"{path}: is not UTF-8 text. Save it as UTF-8") from error
+
+
+def _verdicts(config: CitationConfig, library: str, input_path: Path) -> Iterator[CitationVerdict]:
+    from admiral.citations.citer import Citer
+
+    claims = _read_claims(input_path)
+    with Citer.open(library, config=config) as citer:
+        yield from citer.verify_many(claims)
+
+
+def _read_claims(path: Path) -> list[CitedClaim]:
+    """Return all claims of a file, so that a bad line is reported before models are loaded."""
+    from admiral.citations.citation_file import read_citations
+
+    claims = list(read_citations(path))
+    if not claims:
+        raise AdmiralError(
+            f"{path}: holds no claims. `admiral extract-citations` writes those of a page"
+        )
+    return claims
+
+
+def _print_all(verdicts: Iterator[CitationVerdict], as_json: bool) -> bool:
+    """Print verdicts as they come, and return whether any claim is flagged."""
+    import json
+
+    from admiral.citations.verdict_file import verdict_record
+
+    flagged = False
+    for number, verdict in enumerate(verdicts):
+        flagged |= verdict.flagged
+        if as_json:
+            click.echo(json.dumps(verdict_record(verdict), ensure_ascii=False))
+        else:
+            click.echo(("\n" if number else "") + "\n".join(verdict_lines(verdict)))
+    return flagged
+
+
+def _write_file(
+    config: CitationConfig,
+    library: str,
+    input_path: Path,
+    output: Path,
+    overwrite: bool,
+    quiet: bool,
+) -> bool:
+    """Write the verdicts that `output` does not hold yet, and return whether any is flagged."""
+    from admiral.citations.verdict_file import any_flagged, write_verdicts
+
+    claims = _read_claims(input_path)
+
+    def on_resume(done: int) -> None:
+        if not quiet:
+            total = len({one.id for one in claims})
+            click.echo(f"{output}: has verdicts on {done} of {total} claims already", err=True)
+
+    write_verdicts(
+        output, library, config, claims, overwrite=overwrite, quiet=quiet, on_resume=on_resume
+    )
+    return any_flagged(output)
+
+
+_MOST_NAMED = 10  # templates that are not known
+_FORMATS = ("auto", "wikitext", "html", "dump")
+
+
+@click.command("extract-citations")
+@click.argument("pages", nargs=-1, required=True, type=_FILE, metavar="PAGE...")
+@click.option("--output", type=_FILE, required=True, help="JSON Lines file of claims to write.")
+@click.option(
+    "--format",
+    type=click.Choice(_FORMATS),
+    default="auto",
+    show_default=True,
+    help="Format of the pages; auto tells them by their beginning.",
+)
+@click.option(
+    "--lists/--no-lists",
+    default=True,
+    show_default=True,
+    help="Also items of lists that are no sentences.",
+)
+@click.option(
+    "--tagged",
+    metavar="TAG",
+    help="Only claims with a maintenance tag, such as failed-verification or citation-needed.",
+)
+@click.option("--quiet", is_flag=True, help="Print no summary.")
+def extract_citations_command(
+    pages: tuple[Path, ...], output: Path, format: str, lists: bool, tagged: str | None, quiet: bool
+) -> None:
+    """Write the statements of pages that have references.
+
+    Each statement is written with its context and its sources. A PAGE is wikitext, HTML of
+    MediaWiki, or an XML dump, which may be compressed. The title of a page of wikitext is the name
+    of its file. Rows of tables, values of infoboxes and captions that have references are
+    statements, too; comments and hidden text are left out.
+
+    Tags are kept: `--tagged failed-verification` on a dump gives the references that editors found
+    to fail, as the data set WAFER has them.
+    """
+    from admiral.citations.citation_file import claim_record
+    from admiral.citations.extract import claims_of_file
+    from admiral.citations.extract.marked_blocks import TAGS, tag_of
+    from admiral.storage.atomic_files import encode_record, write_atomically
+
+    wanted = None if tagged is None else tag_of(tagged.replace("-", " ")) or tagged
+    if wanted is not None and wanted not in TAGS:
+        raise AdmiralError(f"--tagged {tagged}: is not a known tag. Use one of {', '.join(TAGS)}")
+    check_output_path(output)
+    for page in pages:
+        check_distinct_paths(output, page)
+    counts: Counter[str] = Counter()
+    ids: Counter[str] = Counter()
+    unknown: Counter[str] = Counter()
+
+    def claims() -> Iterator[CitedClaim]:
+        for page in pages:
+            found = claims_of_file(
+                page,
+                format=format,  # type: ignore[arg-type]
+                lists=lists,
+                unknown=unknown,
+            )
+            for claim in found:
+                if wanted is None or wanted in claim.tags:
+                    yield claim
+
+    def lines() -> Iterator[bytes]:
+        for claim in claims():
+            counts["claims"] += 1
+            counts["citations"] += len(claim.citations)
+            counts["with a URL"] += sum(bool(each.url) for each in claim.citations)
+            counts["not on the web"] += sum(not each.url for each in claim.citations)
+            counts.update(claim.tags)
+            record = claim_record(claim)
+            ids[claim.id] += 1
+            if ids[claim.id] > 1:  # two pages with one title
+                record["id"] = f"{claim.id}~{ids[claim.id]}"
+            yield encode_record(record)
+
+    write_atomically(output, lines())
+    if not quiet:
+        named = ", ".join(f"{count:,} {name}" for name, count in counts.items())
+        click.echo(f"{output}: {named or 'no claims with references'}", err=True)
+        if unknown:
+            most = ", ".join(
+                f"{n:,} {{{{{name}}}}}" for name, n in unknown.most_common(_MOST_NAMED)
+            )
+            click.echo(
+                f"{unknown.total():,} templates are not known; their arguments are kept: "
+                f"{most}{', ...' if len(unknown) > _MOST_NAMED else ''}",
+                err=True,
+            )

@@ -59,7 +59,7 @@ def download_command(
     """Download fever, hover, feverous or hotpotqa-abstracts.
 
     Complete files are not downloaded again, and interrupted downloads are resumed. Lengths and
-    checksums are verified if the authors publish them. docs/full-scale.md describes the next steps.
+    checksums are verified if the authors publish them. docs/scale.md describes the next steps.
     """
     from dataclasses import replace
 

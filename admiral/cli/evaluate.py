@@ -224,11 +224,10 @@ def evaluate_citations_command(gold: Path, predictions: Path, as_json: bool) -> 
     featured and other articles), before and after verification, and how many of the lowest scores
     are citations that editors have tagged as failing. The verdicts need `--set ranked=200`.
     """
-    from admiral.citations.citation_file import WICE_LABELS, read_wice
+    from admiral.citations.citation_file import WICE_LABELS, holds_wafer, read_wafer, read_wice
     from admiral.citations.verdict_file import read_verdicts
-    from admiral.citations.wafer_file import holds_wafer, read_wafer
-    from admiral.evaluation.citation_evaluation import evaluate_citations
-    from admiral.evaluation.wafer_evaluation import (
+    from admiral.evaluation.citation_evaluation import (
+        evaluate_citations,
         evaluate_wafer,
         evaluation_lines,
         evaluation_record,

@@ -17,7 +17,7 @@ from admiral.errors import AdmiralError, RecordError
 from admiral.io.progress import EXIT_INTERRUPTED
 
 if TYPE_CHECKING:
-    from admiral.citations.extract.cited_sources import CitedSource
+    from admiral.citations.extract import CitedSource
     from admiral.download.page_fetch import FetchLimits
     from admiral.download.source_fetch import Outcome
     from admiral.io.limited_reading import FileLimits
@@ -221,8 +221,7 @@ def _wanted(pages: Sequence[Path]) -> tuple[list[CitedSource], list[CitedSource]
     """Return the sources that pages cite on the web, and others."""
     from admiral.citations.citation_file import read_citations
     from admiral.citations.citation_records import CitedClaim
-    from admiral.citations.extract import claims_of_file
-    from admiral.citations.extract.cited_sources import cited_sources
+    from admiral.citations.extract import cited_sources, claims_of_file
 
     def claims() -> Iterator[CitedClaim]:
         for page in pages:

@@ -23,7 +23,7 @@ from admiral.cli.options import (
 from admiral.errors import AdmiralError
 
 if TYPE_CHECKING:
-    from admiral.cluster.ray_session import ClusterOptions
+    from admiral.cluster import ClusterOptions
     from admiral.io.limited_reading import FileLimits
     from admiral.kb.store.index_building import BuildWorkers
 
@@ -99,8 +99,8 @@ report_option = click.option(
 @click.option(
     "--graph/--no-graph",
     default=None,
-    help="Build the graph of mentions, with which retrieval over many documents finds more; it "
-    "takes most of the time. [default: from 10,000 documents on]",
+    help="Build the graph of mentions, with which retrieval of several hops finds more; it "
+    "takes most of the time. [default: from 750 documents on]",
 )
 @click.option("--skip-bad", is_flag=True, help="Skip and count bad records instead of failing.")
 @click.option(
@@ -198,7 +198,7 @@ def index_command(
 def _build_workers(cluster: ClusterOptions | None) -> AbstractContextManager[BuildWorkers | None]:
     if cluster is None:
         return nullcontext()
-    from admiral.cluster.ray_session import ray_build_workers
+    from admiral.cluster import ray_build_workers
 
     return ray_build_workers(cluster)
 
@@ -215,7 +215,7 @@ def verify_command(kb: str | None, model: str | None, progress: bool) -> None:
     """
     from admiral.graph import graph_problems
     from admiral.kb import locate, verify
-    from admiral.kb.store.member_manifests import read_join
+    from admiral.kb.store.manifest import read_join
 
     if kb is None and model is None:
         kb, model = "demo", "mini"

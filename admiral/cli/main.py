@@ -176,7 +176,7 @@ def _log_everything(context: click.Context, parameter: click.Parameter, value: b
 _SECTIONS = {
     "Claims": {
         "retrieve": "admiral.cli.retrieve",
-        "prove": "admiral.cli.prove",
+        "prove": "admiral.cli.retrieve",
         "serve": "admiral.cli.serve",
         "mcp": "admiral.cli.serve",
     },
@@ -197,8 +197,8 @@ _SECTIONS = {
     "Citations": {
         "audit": "admiral.cli.cite",
         "cite": "admiral.cli.cite",
-        "verify-citation": "admiral.cli.verify_citation",
-        "extract-citations": "admiral.cli.extract_citations",
+        "verify-citation": "admiral.cli.cite",
+        "extract-citations": "admiral.cli.cite",
         "library": "admiral.cli.library",
         "study": "admiral.cli.study",
         "migrate": "admiral.cli.library",

@@ -184,9 +184,9 @@ def checked_text(text: str, name: str) -> str:
 def check_outside_folders(output: Path, *folders: str) -> None:
     """Raise `AdmiralError` if a file to be written lies in a knowledge base or checkpoint."""
     # Imported here: the package of knowledge bases takes half a second, which --help need not wait.
-    from admiral.kb import kb_paths
+    from admiral.kb.store import manifest
 
-    kb_paths.check_outside_folders(output, *folders)
+    manifest.check_outside_folders(output, *folders)
 
 
 def use_colour() -> bool:
@@ -225,7 +225,7 @@ def cluster_options(command: Command) -> Command:
         }
         cluster = None
         if engine == "ray":
-            from admiral.cluster.ray_session import RAY_MESSAGE, ClusterOptions
+            from admiral.cluster import RAY_MESSAGE, ClusterOptions
 
             cluster = ClusterOptions(**given)
             check_extra("ray", *RAY_MESSAGE)

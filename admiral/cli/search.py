@@ -6,7 +6,7 @@ import difflib
 import sys
 from collections.abc import Iterator
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -15,7 +15,7 @@ from admiral.errors import AdmiralError
 
 if TYPE_CHECKING:
     from admiral.kb import KnowledgeBase
-    from admiral.kb.origins import Origin
+    from admiral.records import Document
 
 
 @click.command("search")
@@ -31,7 +31,7 @@ def search_command(words: tuple[str, ...], kb: str, count: int, as_json: bool) -
     """
     from admiral.io.rendering import render_search, search_record
     from admiral.kb import KnowledgeBase, locate
-    from admiral.kb.matching_sentences import best_sentences
+    from admiral.kb.bm25.analysis import best_sentences
     from admiral.storage.atomic_files import encode_record
 
     query = checked_text(" ".join(words), "WORDS")
@@ -77,7 +77,6 @@ def show_command(title: str, kb: str, source: bool, as_json: bool) -> None:
     """
     from admiral.io.rendering import document_record, render_document
     from admiral.kb import KnowledgeBase, UnknownTitleError, locate
-    from admiral.kb.origins import origin_of
     from admiral.storage.atomic_files import encode_record
 
     title = checked_text(title, "TITLE")
@@ -105,6 +104,52 @@ def show_command(title: str, kb: str, source: bool, as_json: bool) -> None:
         width=output_width(),
     )
     click.echo(text, nl=False)
+
+
+class Origin(NamedTuple):
+    """The file, or the part of one, that a document was read from."""
+
+    file: str  # path or URL of the file
+    line: int | None  # line of the record in the file; None for a file that is a document
+    # for each sentence, what names its part of the file, such as ``page 3``; "" if unknown
+    places: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields of the JSON form of ``admiral show``."""
+        record: dict[str, Any] = {"file": self.file}
+        if self.line is not None:
+            record["line"] = self.line
+        if any(self.places):
+            record["places"] = [_place_json(place) for place in self.places]
+        return record
+
+
+def origin_of(document: Document) -> Origin | None:
+    """Return where a document was read from, or None if its knowledge base does not say."""
+    from admiral.kb.corpus.files.file_types import file_type
+    from admiral.records import SECTION_SEPARATOR
+
+    if document.file:
+        return Origin(document.file, document.line, ())
+    if not document.source:
+        return None
+    file, _, part = document.source.rpartition("#")
+    if not (file and part and file_type(file)):
+        file = document.source  # the name of a file may have this sign
+    kind = file_type(file)
+    places: tuple[str, ...] = ()
+    if kind is not None and kind.part:
+        outermost = (section.partition(SECTION_SEPARATOR)[0] for section in document.sections)
+        places = tuple(
+            heading if heading.startswith(f"{kind.part} ") else "" for heading in outermost
+        )
+    return Origin(file, None, places)
+
+
+def _place_json(place: str) -> dict[str, Any] | None:
+    """Return ``{"page": 3}`` for ``page 3``, ``{"sheet": "Costs"}`` for ``sheet Costs``."""
+    kind, _, name = place.partition(" ")
+    return {kind: int(name) if name.isdecimal() and kind != "sheet" else name} if place else None
 
 
 def _named(origin: Origin | None) -> str:

@@ -149,8 +149,7 @@ def open_service(
 
     Raises AdmiralError if one cannot be opened.
     """
-    from admiral.serving.kb_names import check_kbs
-    from admiral.serving.service import Service, ServiceLimits
+    from admiral.serving.service import Service, ServiceLimits, check_kbs
 
     kbs = kbs or (config.kb,)
     check_kbs(kbs, config)  # before models are loaded
@@ -232,7 +231,7 @@ def replica_options(command: Command) -> Command:
         least, most = given.get("replicas", 1), given.get("max_replicas")
         if most is not None and most < least:
             raise click.UsageError(f"--max-replicas {most} is less than --replicas {least}.")
-        from admiral.cluster.ray_session import RAY_MESSAGE
+        from admiral.cluster import RAY_MESSAGE
 
         check_extra("rayserve", *RAY_MESSAGE)
         return command(replicas=given, **values)
@@ -275,8 +274,7 @@ def serve_command(
     check_port(host, port)
     from admiral.citations.citation_settings import CitationConfig
     from admiral.serving.access import read_api_keys
-    from admiral.serving.application import create_app
-    from admiral.serving.bounded_server import serve_application
+    from admiral.serving.application import create_app, serve_application
     from admiral.serving.page_audits import PageAudits
     from admiral.serving.ray_replicas import ReplicaOptions, front_of_replicas
     from admiral.serving.service import ServiceLimits
@@ -342,8 +340,8 @@ def mcp_command(
         return
     check_port(host, port)
     from admiral.serving.access import read_api_keys
-    from admiral.serving.bounded_server import serve_application
-    from admiral.serving.mcp_http import http_app
+    from admiral.serving.application import serve_application
+    from admiral.serving.mcp_server import http_app
 
     api_keys = read_api_keys(keys_path) if keys_path is not None else []
     service = open_service(kbs, config, places, deadline)
@@ -359,9 +357,8 @@ def _serve_stdio(
     kbs: Sequence[str], config: RetrievalConfig, open_late: Callable[[], Service]
 ) -> None:
     """Answer at once; the model is opened by the first call of a tool."""
-    from admiral.serving.kb_names import check_kbs
-    from admiral.serving.late_service import LateService
-    from admiral.serving.mcp_server import create_mcp
+    from admiral.serving.mcp_server import LateService, create_mcp
+    from admiral.serving.service import check_kbs
 
     check_kbs(kbs, config)
     service = LateService(open_late)

@@ -19,15 +19,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from admiral.cluster.ray_session import ClusterOptions, connect_ray, count_workers
+from admiral.cluster import ClusterOptions, connect_ray, count_workers
 from admiral.config import FILE_SETTINGS, RetrievalConfig
 from admiral.errors import AdmiralError, first_line, last_line
 from admiral.models.checkpoint import choose_precision
-from admiral.records import Claim, RetrievalResult
+from admiral.records import Claim
 from admiral.retrieval.provenance import recorded_settings
 from admiral.storage import is_bundled
+
+if TYPE_CHECKING:
+    from admiral.pipeline import Admiral
 
 Record = dict[str, Any]
 
@@ -125,18 +128,10 @@ class RetryQueue:
             yield outcome
 
 
-class RetrievalSystem(Protocol):
-    """The method of the pipeline that a worker calls; see `admiral.pipeline.Admiral`."""
-
-    def retrieve_many(self, claims: Iterable[Claim]) -> Iterator[RetrievalResult]:
-        """Yield a result for each claim, in order."""
-        ...
+Opener = Callable[[RetrievalConfig], "Admiral"]
 
 
-Opener = Callable[[RetrievalConfig], RetrievalSystem]
-
-
-def open_system(config: RetrievalConfig) -> RetrievalSystem:
+def open_system(config: RetrievalConfig) -> Admiral:
     """Open the checkpoint and the knowledge base of this node."""
     from admiral.pipeline import Admiral
 
@@ -174,7 +169,7 @@ class Worker:
 
     def __init__(self, config: RetrievalConfig, opener: Opener) -> None:
         self._config, self._opener = config, opener
-        self._system: RetrievalSystem | None = None
+        self._system: Admiral | None = None
 
     def open(self, expected: str) -> str:
         """Open the pipeline; return an error message, which is empty if it succeeded."""

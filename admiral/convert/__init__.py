@@ -51,8 +51,7 @@ from admiral.convert.vocabulary import (
 )
 from admiral.errors import AdmiralError
 from admiral.models.checkpoint import SUMS, read_config, write_sums
-from admiral.storage.atomic_directories import staging
-from admiral.storage.atomic_files import as_os_errors
+from admiral.storage.atomic_files import as_os_errors, staging
 
 NAMES = ("model.pt", "checkpoint_best.pt")
 

@@ -13,7 +13,7 @@ from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, 
 from transformers import BartConfig, PreTrainedTokenizerFast
 
 from admiral.errors import AdmiralError, RecordError
-from trie.model.safe_tokenizer import load_tokenizer
+from trie.safe_tokenizer import load_tokenizer
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from warcio.warcwriter import WARCWriter
 
 from admiral.download.page_fetch import TRANSIENT, FetchedPage, FetchError, PageFetcher
 from admiral.library.canonical_urls import canonical
-from admiral.library.readers.warc_files import COPY_OF
+from admiral.library.readers.web_files import COPY_OF
 from admiral.storage.atomic_files import (
     WriterLock,
     encode_record,

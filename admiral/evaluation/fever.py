@@ -11,14 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from admiral.errors import AdmiralError
-from admiral.evaluation.document_measures import evidence_measures, ranking_measures
 from admiral.evaluation.measures import (
     Group,
     Measure,
     covers_any_set,
+    evidence_measures,
     group_by_hops,
     harmonic_mean_measure,
     mean_measure,
+    ranking_measures,
 )
 from admiral.evaluation.predictions import Pair, PairedClaims, Prediction
 from admiral.gold import GoldClaim, Label

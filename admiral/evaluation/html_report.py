@@ -25,14 +25,13 @@ from admiral.evaluation.predictions import (
     read_predictions,
     read_results,
 )
-from admiral.gold import EvidenceSet, GoldClaim, read_gold
-from admiral.gold.gold_reader import is_qrels, read_qrels
+from admiral.gold import EvidenceSet, GoldClaim, is_qrels, read_gold, read_qrels
 from admiral.graph.subgraph import Neighbour, Neighbourhood, NeighbourhoodFinder
 from admiral.io.claims import read_claims
 from admiral.io.rendering import STOPPED, page_file, page_head, script_policy
 from admiral.io.result_writer import id_column, unescape_title
 from admiral.kb import KnowledgeBase
-from admiral.kb.matching_sentences import best_sentences
+from admiral.kb.bm25.analysis import best_sentences
 from proofs import Proof, Verdict
 from proofs.logic.wording import STYLE as PROOF_STYLE
 from proofs.logic.wording import escaped, escaped_text

@@ -13,16 +13,19 @@ import numpy as np
 
 from admiral.errors import AdmiralError
 from admiral.evaluation import fever
-from admiral.evaluation.document_measures import (
+from admiral.evaluation.measures import (
     IR_MEASURES_SECTION,
+    Group,
+    Measure,
+    PairedDifference,
     evidence_measures,
     hover_groups,
     hover_measures,
     ir_measures_scores,
+    paired_comparison,
     ranking_measures,
     short_ranking_notes,
 )
-from admiral.evaluation.measures import Group, Measure, PairedDifference, paired_comparison
 from admiral.evaluation.predictions import (
     Pair,
     PairedClaims,
@@ -31,8 +34,7 @@ from admiral.evaluation.predictions import (
     pair_claims,
     read_predictions,
 )
-from admiral.gold import GoldClaim, detect_format, read_gold
-from admiral.gold.gold_reader import is_qrels, read_qrels
+from admiral.gold import GoldClaim, detect_format, is_qrels, read_gold, read_qrels
 
 ClaimSelector = Callable[[Sequence[GoldClaim]], tuple[list[GoldClaim], list[str]]]
 

@@ -19,7 +19,7 @@ from admiral.citations.source_search import QUERY_FORMS
 from admiral.config import RetrievalConfig, build_config
 from admiral.errors import AdmiralError, first_line
 from admiral.evaluation.tasks import EVALUATION_TASKS, QRELS, Task
-from admiral.storage.yaml_settings import parse_override
+from admiral.storage.declared_settings import parse_override
 
 #: Evaluation tasks by name; the demo claims follow the rules of HoVer.
 EXPERIMENT_TASKS: dict[str, Task] = {

@@ -34,11 +34,15 @@ from admiral.graph import build_graph
 from admiral.io.progress import EXIT_INTERRUPTED, track_claims
 from admiral.io.result_writer import ResumableWriter
 from admiral.kb import KnowledgeBase, build, locate
-from admiral.kb.demo import default_backend
+from admiral.kb.build import default_backend
 from admiral.protocols import FirstStage, HopRetriever, MentionFinder
 from admiral.records import Claim, RankedDocument, RetrievalResult, ScoredTitle
-from admiral.retrieval.first_stage import Bm25FirstStage, FusedFirstStage
-from admiral.retrieval.mentions import TitleMentionFinder, mentions_in_texts
+from admiral.retrieval.first_stage import (
+    Bm25FirstStage,
+    FusedFirstStage,
+    TitleMentionFinder,
+    mentions_in_texts,
+)
 from admiral.retrieval.provenance import recorded_settings
 from admiral.storage.atomic_files import write_atomically
 

@@ -36,13 +36,11 @@ from admiral.graph.mention_graph import (
 )
 from admiral.io.progress import track_documents
 from admiral.kb import KnowledgeBase
-from admiral.kb.document_aliases import document_aliases
-from admiral.kb.kb_paths import checked_kb_path
-from admiral.kb.store.manifest import copy_permissions
-from admiral.kb.store.member_manifests import read_combined_manifest
+from admiral.kb.alias_index import document_aliases
+from admiral.kb.store.manifest import checked_kb_path, copy_permissions, read_combined_manifest
 from admiral.kb.transaction import remove_older_versions
 from admiral.records import Document
-from admiral.storage.atomic_directories import staging
+from admiral.storage.atomic_files import staging
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,18 +109,11 @@ def build_graph(
 
     Raises AdmiralError if the knowledge base cannot be opened or its directory cannot be written.
 
-    Parameters
-    ----------
-    kb_path
-        Directory of the knowledge base, also of a changed or joined one.
-    aliases
-        Whether sentences and claims also mention documents by their aliases.
-    kept
-        Mentions that need not be searched for, see `admiral.graph.keeping_graph`. Those of another
-        version are not used.
-    processes
-        Number of processes that search for mentions. A program that asks for more than one must
-        guard its main module (``if __name__ == "__main__"``), as `multiprocessing` requires.
+    `kb_path`: directory of the knowledge base, also of a changed or joined one. `aliases`: whether
+    sentences and claims also mention documents by their aliases. `kept`: mentions that need not be
+    searched for, see `admiral.graph.keeping_graph`. Those of another version are not used.
+    `processes`: number of processes that search for mentions. A program that asks for more than one
+    must guard its main module (``if __name__ == "__main__"``), as `multiprocessing` requires.
     """
     began = time.monotonic()
     path = checked_kb_path(kb_path).absolute()
@@ -376,12 +367,8 @@ def _changes(before: KnowledgeBase, after: KnowledgeBase, shared: int) -> _Chang
 class _ChangedNames:
     """Names whose meaning differs between two versions.
 
-    Parameters
-    ----------
-    documents
-        The documents that only one version has.
-    words
-        Aliases that are too common in only one version.
+    `documents`: the documents that only one version has. `words`: aliases that are too common in
+    only one version.
     """
 
     def __init__(self, documents: Iterable[Document], words: Iterable[str]) -> None:

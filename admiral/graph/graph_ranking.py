@@ -29,7 +29,7 @@ from admiral.kb import KnowledgeBase
 from admiral.kb.store.manifest import GRAPH_REQUEST
 from admiral.records import Proximity, ScoredTitle, Sentence
 from admiral.retrieval.document_ranking import MIN_PROXIMITY
-from admiral.retrieval.mentions import find_names
+from admiral.retrieval.first_stage import find_names
 
 #: Number of documents that an ambiguous name stands for at most.
 MAX_READINGS = 4

@@ -20,10 +20,14 @@ import numpy as np
 from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase
 from admiral.kb.store.contents import GRAPH
-from admiral.kb.store.manifest import GRAPH_REQUEST, digest_of, write_with_digest
-from admiral.kb.store.member_manifests import read_combined_manifest
+from admiral.kb.store.manifest import (
+    GRAPH_REQUEST,
+    digest_of,
+    read_combined_manifest,
+    write_with_digest,
+)
 from admiral.records import Sentence
-from admiral.storage.checksums import FileEntry, describe_files
+from admiral.storage.atomic_files import FileEntry, describe_files
 from trie.token_trie import open_array
 
 ENTITY_FRAMES, FRAME_ENTITIES = "entity_frames", "frame_entities"

@@ -1,8 +1,7 @@
 """Build, open, update, join and verify knowledge bases: memory-mapped directories of documents."""
 
-from admiral.kb.build import BuildReport, build
+from admiral.kb.build import BuildReport, build, demo_kb, locate
 from admiral.kb.corpus.corpora import read_titles
-from admiral.kb.demo import demo_kb, locate
 from admiral.kb.info import KbInfo, info
 from admiral.kb.joined import JoinReport, join
 from admiral.kb.knowledge_base import KnowledgeBase, UnknownTitleError

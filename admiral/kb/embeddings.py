@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from admiral.records import Document
-from admiral.storage.checksums import damaged_error
+from admiral.storage.atomic_files import damaged_error
 from trie.token_trie import open_array
 
 _LARGEST = 127

@@ -26,27 +26,25 @@ import numpy as np
 from admiral.errors import AdmiralError
 from admiral.kb.bm25 import check_updatable
 from admiral.kb.corpus.corpora import check_choice
-from admiral.kb.kb_paths import checked_kb_path
 from admiral.kb.store.collection import Collection
 from admiral.kb.store.contents import BM25, Contents
 from admiral.kb.store.document_store import document_counts
 from admiral.kb.store.index_building import NO_BM25
 from admiral.kb.store.manifest import (
+    POLICIES,
+    JoinManifest,
+    checked_kb_path,
     copy_permissions,
     digest_of,
     is_knowledge_base,
-    read_manifest,
-    write_with_digest,
-)
-from admiral.kb.store.member_manifests import (
-    POLICIES,
-    JoinManifest,
     member_name,
     read_join,
+    read_manifest,
     write_join,
+    write_with_digest,
 )
-from admiral.kb.store.title_tries import user_cache
-from admiral.storage.atomic_directories import staging
+from admiral.kb.store.titles import user_cache
+from admiral.storage.atomic_files import staging
 
 logger = logging.getLogger(__name__)
 

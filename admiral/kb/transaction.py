@@ -35,11 +35,9 @@ from admiral.kb.store.manifest import (
     replace_manifest,
     split_segment,
 )
-from admiral.kb.store.title_index import FORMS, IDS, KEYS, ROWS, TRIE
-from admiral.kb.store.title_tries import FOLDER as TRIES
-from admiral.storage.atomic_directories import exclusive_access, sync_tree
-from admiral.storage.atomic_files import sync_path
-from admiral.storage.checksums import describe_files
+from admiral.kb.store.titles import FOLDER as TRIES
+from admiral.kb.store.titles import FORMS, IDS, KEYS, ROWS, TRIE
+from admiral.storage.atomic_files import describe_files, exclusive_access, sync_path, sync_tree
 
 _RANDOM_NAME = "[0-9a-f]" * 16
 # What `admiral index` writes into the knowledge base itself. After a compaction it is obsolete.

@@ -15,19 +15,18 @@ from admiral.io.text_cleaning import clean_document
 from admiral.kb.alias_index import FOLDER as ALIASES
 from admiral.kb.alias_index import AliasIndex
 from admiral.kb.bm25 import check_backend, open_bm25
-from admiral.kb.bm25.passages import Passages
+from admiral.kb.bm25.parameters import Passages
 from admiral.kb.joined import NAME as DUPLICATES
 from admiral.kb.joined import find_duplicates
 from admiral.kb.store.collection import Collection, Snapshot, read_with
 from admiral.kb.store.contents import BM25, DOCUMENTS, GRAPH, Contents
 from admiral.kb.store.document_store import document_counts
 from admiral.kb.store.index_building import NO_BM25
-from admiral.kb.store.manifest import NAME
-from admiral.kb.store.member_manifests import read_join
-from admiral.kb.store.title_tries import FOLDER, trie_problems
+from admiral.kb.store.manifest import NAME, read_join
+from admiral.kb.store.titles import FOLDER, trie_problems
 from admiral.kb.transaction import leftovers
 from admiral.records import Document
-from admiral.storage.checksums import describe_file
+from admiral.storage.atomic_files import describe_file
 
 logger = logging.getLogger(__name__)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -10,12 +11,10 @@ if TYPE_CHECKING:
         LibraryReport,
         add_sources,
         build_library,
+        migrate_library,
         remove_sources,
     )
-    from admiral.library.migration import migrate_library
-    from admiral.library.open_library import Library
-    from admiral.library.source_filters import SourceFilter
-    from admiral.library.source_records import Passage, ScoredPassage, Source
+    from admiral.library.open_library import Library, SourceFilter
 
 __all__ = [
     "Library",
@@ -31,18 +30,62 @@ __all__ = [
     "remove_sources",
 ]
 
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A page that can be cited."""
+
+    # as given; two sources are the same page if their canonical URLs are equal. For a file without
+    # one, its absolute path
+    url: str
+    title: str
+    text: str  # plain text of the page; empty if nothing could be read
+    # site, date, language, archive_url: further metadata; empty if unknown. `date` is ISO 8601.
+    site: str = ""
+    date: str = ""
+    language: str = ""
+    archive_url: str = ""
+
+    @property
+    def is_file(self) -> bool:
+        """Whether it is a file without a URL."""
+        return self.url.startswith("/")
+
+    @property
+    def states_english(self) -> bool:
+        """Whether its metadata name a kind of English, such as ``en-GB``, as its language."""
+        return self.language.lower().startswith("en")
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A window of a source's text."""
+
+    url: str
+    title: str
+    number: int  # position among the passages of the source, from 0
+    start: int  # start, end: character offsets in the text of the source
+    end: int
+    text: str  # ``source.text[start:end]``
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredPassage:
+    """A passage found by a search; a higher score is better."""
+
+    passage: Passage
+    score: float
+
+
 # The modules of public names, imported on first use: `admiral --help` must not wait for them.
 _MODULES = {
     "Library": "open_library",
     "LibraryChange": "library_changes",
     "LibraryReport": "library_changes",
-    "Passage": "source_records",
-    "ScoredPassage": "source_records",
-    "Source": "source_records",
-    "SourceFilter": "source_filters",
+    "SourceFilter": "open_library",
     "add_sources": "library_changes",
     "build_library": "library_changes",
-    "migrate_library": "migration",
+    "migrate_library": "library_changes",
     "remove_sources": "library_changes",
 }
 

@@ -27,12 +27,11 @@ from transformers import (
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError, first_line
 from admiral.storage import MODELS
-from admiral.storage.atomic_files import write_atomically
-from admiral.storage.checksums import describe_file
+from admiral.storage.atomic_files import describe_file, write_atomically
 from proofs.judges.generated import STEP_DECISION
 from trie import SafeTokenizer, Seq2Seq
-from trie.model.packed_encoder import bfloat16_is_fast, check_int8
-from trie.model.seq2seq import quiet_transformers
+from trie.attention import bfloat16_is_fast, check_int8
+from trie.seq2seq import quiet_transformers
 
 _DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "int8": torch.int8}
 

@@ -1,21 +1,170 @@
-"""Open the verifiers that settings and options name."""
+"""Open verifiers by the names of settings; what a kind needs is imported when it is opened."""
 
 from __future__ import annotations
 
 import logging
 import os
+import re
 from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import platformdirs
 
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
-from admiral.models.checkpoint import choose_device
 from admiral.storage import verifier_directory
-from proofs.verifier.chat_verifier import DEFAULT_ADDRESS, ChatSettings, ChatVerifier
-from proofs.verifier.exact.exact_comparison import ExactVerifier
-from proofs.verifier.open_verifier import OPENAI, open_verifier
-from proofs.verifier.reading import Reading, Sentence, Verifier, VerifierError
+from proofs.verifier.exact_comparison import ExactVerifier
+from proofs.verifier.reading import LABELS, Reading, Sentence, Verifier, VerifierError
+
+# Sums of probabilities of 32 or 16 bits.
+_SUM_TOLERANCE = 0.01
+
+
+class CustomVerifier:
+    """Validates what a user's verifier returns, so that its errors surface at once."""
+
+    def __init__(self, name: str, verifier: Verifier) -> None:
+        self._name, self._verifier = name, verifier
+
+    def read(self, claims: Sequence[str], evidences: Sequence[Sequence[Sentence]]) -> list[Reading]:
+        """Return what the verifier says (see `Verifier`).
+
+        Raises `VerifierError` if these are no readings of the claims.
+        """
+        readings = list(self._verifier.read(claims, evidences))
+        if len(readings) != len(claims):
+            raise VerifierError(
+                f"verifier {self._name!r}: read() returned {len(readings)} readings of "
+                f"{len(claims)} claims; return one for each"
+            )
+        for reading, evidence in zip(readings, evidences, strict=True):
+            if not isinstance(reading, Reading):
+                raise VerifierError(
+                    f"verifier {self._name!r}: read() returned {type(reading).__name__}; return "
+                    "objects of proofs.verifier.reading.Reading"
+                )
+            self._check("labels", reading.labels, (len(LABELS),))
+            self._check("sentences", reading.sentences, (len(evidence), len(LABELS)))
+        return readings
+
+    def _check(self, field: str, values: Any, shape: tuple[int, ...]) -> None:
+        if not isinstance(values, np.ndarray) or values.shape != shape:
+            found = getattr(values, "shape", type(values).__name__)
+            raise VerifierError(
+                f"verifier {self._name!r}: field {field!r} of a reading: expected an array of the "
+                f"shape {shape}, found {found}"
+            )
+        if not (np.all(values >= 0) and np.all(abs(values.sum(-1) - 1) <= _SUM_TOLERANCE)):
+            raise VerifierError(
+                f"verifier {self._name!r}: field {field!r} of a reading: expected probabilities "
+                f"of {', '.join(LABELS)} that add up to 1"
+            )
+
+
+def load_custom(name: str) -> CustomVerifier:
+    """Return an instance of a user's class.
+
+    `name`: module and class, as in ``package.module:Class``. The class is called without arguments.
+
+    Raises `VerifierError` if it cannot be imported or called, or has no method ``read``.
+    """
+    module_name, _, class_name = name.partition(":")
+    try:
+        module = import_module(module_name)
+    except Exception as error:  # whatever the module does when it is imported
+        raise _unusable(name, f"the module {module_name} cannot be imported", error) from error
+    kind = getattr(module, class_name, None)
+    if not callable(kind):
+        raise VerifierError(
+            f"verifier {name!r}: the module {module_name} has no class {class_name}; correct the "
+            "name"
+        )
+    try:
+        verifier = kind()
+    except Exception as error:
+        raise _unusable(name, f"{class_name}() cannot be called", error) from error
+    if not callable(getattr(verifier, "read", None)):
+        raise VerifierError(
+            f"verifier {name!r}: {class_name} has no method read; write one as "
+            "proofs.verifier.reading.Verifier has"
+        )
+    return CustomVerifier(name, verifier)
+
+
+def _unusable(name: str, what: str, error: Exception) -> VerifierError:
+    reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return VerifierError(f"verifier {name!r}: {what} ({reason}); mend it, or correct the name")
+
+
+#: The name of a chat model behind an OpenAI-compatible endpoint.
+OPENAI = "openai"
+# Files that tell the kinds of directories apart.
+_EXPORT, _HEADS, _CONFIG = "verifier.onnx", "evidence_heads.safetensors", "config.json"
+_CLASS = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
+
+
+def open_verifier(
+    name: str | Path, *, device: str = "cpu", threads: int = 1, chat: ChatSettings | None = None
+) -> Verifier:
+    """Open a verifier.
+
+    - `name`: the directory of a verifier, exported or trained; that of a Hugging Face sequence
+      classifier; ``module:Class``, a user's own class; or ``openai``, a chat model.
+    - `device`: a device of torch. On ``cpu``, an export is preferred to a trained checkpoint in the
+      same directory; an export without a checkpoint runs on the CPU in any case.
+    - `chat`: which chat model is asked, for ``openai``.
+
+    Raises `VerifierError` if it cannot be opened; with the file, the field and the remedy.
+    """
+    text = str(name)
+    if text == OPENAI:
+        if chat is None:
+            raise VerifierError(
+                "verifier 'openai': no model is named; give one by --verifier-model"
+            )
+        from proofs.verifier.chat_verifier import ChatVerifier
+
+        return ChatVerifier(chat)
+    directory = Path(name)
+    if directory.is_dir():
+        try:
+            return _open_directory(directory, device, threads)
+        except VerifierError:
+            raise
+        except ValueError as error:
+            raise VerifierError(str(error)) from error
+    if _CLASS.fullmatch(text):
+        return load_custom(text)
+    raise VerifierError(
+        f"verifier {text!r}: no such directory; give that of a verifier or of a Hugging Face "
+        f"sequence classifier, a class as module:Class, or {OPENAI}"
+    )
+
+
+def _open_directory(directory: Path, device: str, threads: int) -> Verifier:
+    is_checkpoint = (directory / _HEADS).is_file()
+    if (directory / _EXPORT).is_file() and (device == "cpu" or not is_checkpoint):
+        from proofs.verifier.evidence_verifier import open_export
+
+        return open_export(directory, threads)
+    if is_checkpoint:
+        from proofs.verifier.classifier_verifier import open_checkpoint
+
+        return open_checkpoint(directory, device)
+    if (directory / _CONFIG).is_file():
+        from proofs.verifier.classifier_verifier import ClassifierVerifier
+
+        return ClassifierVerifier.open(directory, device=device)
+    raise VerifierError(
+        f"{directory}: holds no verifier; expected {_EXPORT}, or {_CONFIG} and model.safetensors"
+    )
+
+
+if TYPE_CHECKING:
+    from proofs.verifier.chat_verifier import ChatSettings
 
 logger = logging.getLogger(__name__)
 
@@ -26,6 +175,8 @@ def open_configured_verifier(config: RetrievalConfig) -> Verifier:
     Raises AdmiralError if it cannot be read; the message names the setting, the file and the
     remedy.
     """
+    from admiral.models.checkpoint import choose_device
+
     chat = _chat_settings(config) if config.verifier == OPENAI else None
     threads = config.threads or len(os.sched_getaffinity(0))
     device = choose_device(config.device)
@@ -44,7 +195,7 @@ def open_named_verifier(
 ) -> Verifier:
     """Open a verifier by name, with exact reasoning beside a model in a directory.
 
-    `name`: ``mini-verifier``, or a name that `proofs.verifier.open_verifier.open_verifier` knows.
+    `name`: ``mini-verifier``, or a name that `admiral.models.verifiers.open_verifier` knows.
     `where`: the setting or option that names it, for errors. `device`, `threads`, `chat`: as for
     `open_verifier`. Raises AdmiralError if it cannot be read; the message names the setting, the
     file and the remedy.
@@ -73,12 +224,15 @@ class ReportingVerifier:
             readings = self._verifier.read(claims, evidences)
         except VerifierError as error:
             raise AdmiralError(f"{self._where}: {error}") from error
-        if isinstance(self._verifier, ChatVerifier):
-            logger.info("%s", self._verifier.usage)
+        usage = getattr(self._verifier, "usage", None)  # of a chat model
+        if usage is not None:
+            logger.info("%s", usage)
         return readings
 
 
 def _chat_settings(config: RetrievalConfig) -> ChatSettings:
+    from proofs.verifier.chat_verifier import DEFAULT_ADDRESS, ChatSettings
+
     if not config.verifier_model:
         raise AdmiralError("setting 'verifier_model': is empty; name the model that is asked")
     key = os.environ.get("OPENAI_API_KEY", "")

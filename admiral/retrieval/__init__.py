@@ -2,12 +2,11 @@
 
 1. `state`: what is known about one claim while it is processed, with a record for each hop.
 2. `hop_loop`: one hop of a batch of claims, and when to stop.
-3. `first_stage`: candidate documents from the claim alone.
-4. `mentions`: documents that a text names by title or alias, or links to.
-5. `evidence`: the sentences that a hop reads, and those that it keeps.
-6. `rerankers`: the scores of sentences.
-7. `hop_retriever`: the next document sets, by constrained decoding.
-8. `document_ranking`: the ranking of all documents that were found, and the result.
+3. `first_stage`: candidate documents from the claim alone, and those that a text names.
+4. `evidence`: the sentences that a hop reads, and those that it keeps.
+5. `rerankers`: the scores of sentences.
+6. `hop_retriever`: the next document sets, by constrained decoding.
+7. `document_ranking`: the ranking of all documents that were found, and the result.
 
 `stage_assembly` builds the stages (`admiral.protocols`) and the judge that the settings name;
 `provenance` records which settings, checkpoint and knowledge base the results of a run come from.

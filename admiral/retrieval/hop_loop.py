@@ -28,7 +28,7 @@ from admiral.retrieval.evidence import (
     evidence_count,
     reweighted,
 )
-from admiral.retrieval.mentions import mentions_in_texts
+from admiral.retrieval.first_stage import mentions_in_texts
 from admiral.retrieval.state import HopRecord, NextStep, SearchState
 
 # Larger scores are refused, so that sums and squares of scores stay finite.

@@ -18,7 +18,7 @@ import numpy as np
 
 from admiral.protocols import Documents, HopRetriever, claim_limits, max_evidence, timed
 from admiral.records import DocumentSet, Sentence
-from proofs.generation.source_input import encode_source, max_claim_tokens
+from proofs.generation.proof_grammar import encode_source, max_claim_tokens
 from trie import SafeTokenizer, Seq2Seq, SequenceScorer, Trie, beam_search
 from trie.automaton import GrammarConstraint, shared_automaton
 from trie.grammar import FixedTokens, Segment

@@ -9,7 +9,7 @@ from typing import Any
 
 import admiral
 from admiral.config import FILE_SETTINGS, RetrievalConfig
-from admiral.kb.store.member_manifests import find_join, read_combined_manifest
+from admiral.kb.store.manifest import find_join, read_combined_manifest
 from admiral.storage import is_bundled
 from proofs.verifier.evidence_verifier import ONNX_FILE, SETTINGS_FILE
 from proofs.verifier.reading import CALIBRATION
@@ -47,10 +47,7 @@ def identity(name: str) -> str:
     versions of all members of a joined one, or of the configuration and weights of a checkpoint
     or verifier.
 
-    Raises
-    ------
-    AdmiralError
-        If it is a joined knowledge base and one of its members cannot be used.
+    Raises AdmiralError if it is a joined knowledge base and one of its members cannot be used.
     """
     directory = Path(name)
     if is_bundled(name) or not directory.exists():

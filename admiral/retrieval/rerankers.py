@@ -22,16 +22,16 @@ from tokenizers import Tokenizer
 
 from admiral.errors import AdmiralError
 from admiral.kb.bm25 import analysis
-from admiral.kb.bm25.bm25s_build import import_bm25s
+from admiral.kb.bm25.bm25s_index import import_bm25s
 from admiral.kb.embeddings import EncoderIdentity, embedded_text
 from admiral.models.checkpoint import Checkpoint, RerankHead
 from admiral.protocols import SentenceReranker, SentenceVectors, claim_limits, timed
 from admiral.records import Document, Sentence
 from admiral.retrieval.evidence import best_first, non_blank_sentences, with_scores, z_scores
-from admiral.storage.checksums import describe_file
-from proofs.generation.source_input import encode_claim, max_claim_tokens
+from admiral.storage.atomic_files import describe_file
+from proofs.generation.proof_grammar import encode_claim, max_claim_tokens
 from trie import SafeTokenizer, SequenceScorer
-from trie.model.packed_encoder import (
+from trie.attention import (
     EncoderLayer,
     LinearGroup,
     convert_linears_to_bfloat16,
@@ -57,7 +57,7 @@ class MeanPoolingEncoder:
 
     - `directory`: a sentence encoder in the Hugging Face format with mean pooling.
     - `device`, `dtype`: device and precision: float32, bfloat16, or int8 on processors that support
-      it (see `trie.model.packed_encoder`).
+      it (see `trie.attention`).
     - `batch_tokens`: maximum number of padded tokens in a batch on a GPU; inputs on a CPU are not
       padded.
     - `max_tokens`: number of tokens of a text that are read, with the two special tokens; fewer
@@ -76,7 +76,7 @@ class MeanPoolingEncoder:
     ) -> None:
         from transformers import AutoModel, AutoTokenizer
 
-        from trie.model.seq2seq import quiet_transformers
+        from trie.seq2seq import quiet_transformers
 
         self._directory, self._name = directory, name
         products = linear_group_type(dtype, torch.device(device))

@@ -40,7 +40,7 @@ from admiral.retrieval.document_ranking import (
     NetworkDocumentScorer,
 )
 from admiral.retrieval.evidence import PassageReader
-from admiral.retrieval.first_stage import Bm25FirstStage, FusedFirstStage
+from admiral.retrieval.first_stage import Bm25FirstStage, FusedFirstStage, TitleMentionFinder
 from admiral.retrieval.hop_retriever import (
     ForcedTitleScorer,
     HyperlinkHopRetriever,
@@ -49,7 +49,6 @@ from admiral.retrieval.hop_retriever import (
     PerHopTitleScorer,
     TrieHopRetriever,
 )
-from admiral.retrieval.mentions import TitleMentionFinder
 from admiral.retrieval.provenance import names_of_retrievers
 from admiral.retrieval.rerankers import (
     PASSAGE_TOKENS,

@@ -8,7 +8,7 @@ from enum import Enum, auto
 
 from admiral.records import Claim, DocumentSet, Hop, Proximity, ScoredTitle, Sentence, Stopped
 from admiral.retrieval.evidence import best_scores
-from admiral.retrieval.mentions import interleaved
+from admiral.retrieval.first_stage import interleaved
 from proofs import Judgement
 
 #: In place of the judgement of a hop that is not complete.

@@ -96,14 +96,9 @@ class ClaimQueue:
     One thread takes the claims in the order of their arrival. Claims with the same number of hops
     share batches.
 
-    Parameters
-    ----------
-    system
-        The system that retrieves, until `replace` is called.
-    places
-        Maximum number of claims that wait or are being processed.
-    metrics
-        Receives timings and numbers of hops; none by default.
+    `system`: the system that retrieves, until `replace` is called. `places`: maximum number of
+    claims that wait or are being processed. `metrics`: receives timings and numbers of hops; none
+    by default.
     """
 
     def __init__(self, system: Admiral, places: int, metrics: ClaimMetrics | None = None) -> None:
@@ -158,10 +153,7 @@ class ClaimQueue:
     def reserve(self, count: int = 1) -> Iterator[None]:
         """Hold places for the time of the block.
 
-        Raises
-        ------
-        QueueFullError
-            If there are too few free places.
+        Raises QueueFullError if there are too few free places.
         """
         with self._changed:
             if self._taken + count > self.places:
@@ -178,17 +170,10 @@ class ClaimQueue:
     ) -> Future[RetrievalResult]:
         """Add a claim; if its future is cancelled before its turn, it is never processed.
 
-        Parameters
-        ----------
-        hops
-            ``dynamic`` or a number; the setting by default.
-        on_hop
-            Receives each hop of the claim as it is completed, in another thread.
+        `hops`: ``dynamic`` or a number; the setting by default. `on_hop`: receives each hop of the
+        claim as it is completed, in another thread.
 
-        Raises
-        ------
-        AdmiralError
-            If the queue was closed.
+        Raises AdmiralError if the queue was closed.
         """
         job = _Job(claim, str(hops or self.system.config.hops), on_hop)
         with self._changed:

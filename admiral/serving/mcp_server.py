@@ -1,42 +1,42 @@
 """AdMIRaL as tools of the Model Context Protocol (MCP), by the official SDK.
 
-What loads torch is imported by the first call of a tool, so that an assistant is answered at once.
+What loads torch is imported by the first call of a tool, so that an assistant is answered at once;
+the service is opened then too. What the tools return is short enough for the context of a model.
+Over HTTP, it is behind the checks of the HTTP service.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import secrets
+import threading
+import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import ToolAnnotations
-from pydantic import Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 import admiral
 from admiral.io.claims import claim_notes
-from admiral.records import Claim, Hop, RetrievalResult
-from admiral.serving.late_service import LateService
-from admiral.serving.mcp_records import (
-    CitationCheck,
-    DocumentPage,
-    EvidencePage,
-    EvidenceSentence,
-    GivenEvidence,
-    NumberedSentence,
-    ProofRecord,
-    SearchPage,
-    evidence_page,
-    judgement_fields,
-    shortened,
+from admiral.records import Claim, Hop, RetrievalResult, Sentence, judgement_json
+from admiral.serving.request_models import (
+    MAX_HOPS,
+    ConflictRecord,
+    ProofStepRecord,
+    Text,
+    VerdictRecord,
+    plain_problem,
 )
-from admiral.serving.request_models import MAX_HOPS, Text
-from admiral.serving.validation_problems import plain_problem
+from proofs import Judgement
 
 if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
     from admiral.serving.service import Service
 
 _INSTRUCTIONS = (
@@ -149,8 +149,8 @@ class _Tools:
         page: Annotated[str, Field(description="Title of the page that cites it.")] = "",
     ) -> CitationCheck:
         """Check whether a source supports a claim that cites it, and what it lacks."""
-        from admiral.citations.verdict_wording import summary
-        from admiral.library.source_records import Source
+        from admiral.citations.decide import summary
+        from admiral.library import Source
         from admiral.serving.retrieval_routes import checked
 
         source = Source("https://source.invalid/", source_title, source_text)
@@ -181,7 +181,7 @@ class _Tools:
         start = _position(cursor)
 
         def search(service: Service) -> SearchPage:
-            from admiral.kb.matching_sentences import best_sentences
+            from admiral.kb.bm25.analysis import best_sentences
 
             service.limits.check_claim(query, "query")
             with service.queue(kb).open_system() as system:
@@ -285,3 +285,198 @@ def _tool_error(error: Exception) -> ToolError:
     problem = problem_of(error)
     field = f"{problem.field}: " if problem.field else ""
     return ToolError(f"{field}{problem.detail}. {problem.remedy}")
+
+
+logger = logging.getLogger(__name__)
+
+
+class LateService:
+    """Open a service once; after an error, the next use tries again."""
+
+    def __init__(self, open_service: Callable[[], Service]) -> None:
+        self._open_service = open_service
+        self._service: Service | None = None
+        self._lock = threading.Lock()
+
+    @classmethod
+    def opened(cls, service: Service) -> LateService:
+        """Return a service that is open already."""
+        late = cls(lambda: service)
+        late._service = service
+        return late
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it has been opened."""
+        return self._service is not None
+
+    async def get(self) -> Service:
+        """Return the service; the first call opens it in another thread."""
+        if self._service is not None:
+            return self._service
+        return await asyncio.to_thread(self._get)
+
+    def _get(self) -> Service:
+        with self._lock:
+            if self._service is None:
+                started = time.perf_counter()
+                logger.info("opening the model and the knowledge bases")
+                self._service = self._open_service()
+                logger.info("opened in %.1f seconds", time.perf_counter() - started)
+            return self._service
+
+    def close(self) -> None:
+        """Close the service if it was opened."""
+        with self._lock:
+            if self._service is not None:
+                self._service.close()
+
+
+_LONGEST_TEXT = 1_000
+
+
+class GivenEvidence(BaseModel):
+    """A sentence to prove a claim from."""
+
+    title: str = Field("", description="Title of its document.")
+    text: Text = Field(description="The sentence.")
+
+
+class NumberedSentence(BaseModel):
+    """A sentence of a document."""
+
+    sentence_id: int = Field(description="Number of the sentence, from 0.")
+    text: str
+
+
+class EvidenceSentence(NumberedSentence):
+    """A sentence of the evidence, or one that matches a query best."""
+
+    title: str = Field(description="Title of its document, for read_document.")
+
+
+class Step(ProofStepRecord):
+    """A step of a proof, also in words."""
+
+    words: str = Field(description="The step as a sentence.")
+
+
+class ProofRecord(BaseModel):
+    """What given evidence proves; the words of a program, which may be wrong."""
+
+    verdict: VerdictRecord | None = Field(description="Null if the text is no claim.")
+    sufficient: bool = Field(description="Whether the evidence is enough for a verdict.")
+    proof: list[Step] = Field(description="The steps of the proof.")
+    missing: list[str] = Field(description="Questions that the evidence leaves open.")
+    comparisons: list[str] = Field(description="Values compared exactly, which decided.")
+    conflict: ConflictRecord | None = Field(description="Sentences that contradict each other.")
+    warnings: list[str] = Field(description="Why there is no verdict, or what was not read.")
+
+
+class EvidencePage(ProofRecord):
+    """The evidence for a claim, and a part of the ranking of documents."""
+
+    claim: str
+    stopped: str = Field(description="sufficient, max_hops or dead_end.")
+    evidence: list[EvidenceSentence]
+    documents: list[str] = Field(description="Titles, best first.")
+    next_cursor: str | None = Field(description="For more documents; null at the end.")
+
+
+class SearchPage(BaseModel):
+    """Documents, each with the sentence that matches best."""
+
+    documents: list[EvidenceSentence]
+    next_cursor: str | None = Field(description="For more documents; null at the end.")
+
+
+class DocumentPage(BaseModel):
+    """Sentences of a document."""
+
+    title: str
+    source: str = Field(description="File or address that it was read from, if known.")
+    total_sentences: int
+    sentences: list[NumberedSentence]
+    next_cursor: str | None = Field(description="For more sentences; null at the end.")
+
+
+class CitationCheck(BaseModel):
+    """Whether a source supports a claim."""
+
+    decision: str = Field(description="keep, flag, or not_checked: the source says nothing.")
+    finding: str | None = Field(
+        description="supported, partly, contradicted or not_found; null if it was not checked."
+    )
+    summary: str = Field(description="The decision and its reason.")
+    status: str = Field(description="scored, or why the source was not checked.")
+    probability: float | None = Field(description="Estimated probability of full support.")
+    passage: str = Field(description="The passage that supports the claim best.")
+    missing: list[str] = Field(description="What of the claim the source surely lacks.")
+    denied_by: str = Field(description="The sentence that denies the claim; empty without one.")
+
+
+def evidence_page(
+    result: RetrievalResult, start: int, limit: int, next_cursor: str | None
+) -> EvidencePage:
+    """Return a page of a result, with the documents from `start` on."""
+    judged = result.judgement or Judgement(False, None)
+    pairs = [(sentence.title, sentence.text) for sentence in result.evidence]
+    return EvidencePage(
+        **judgement_fields(judged, pairs),
+        claim=result.claim.text,
+        warnings=list(result.warnings),
+        stopped=result.stopped,
+        evidence=[evidence_sentence(sentence) for sentence in result.evidence],
+        documents=[each.title for each in result.documents[start : start + limit]],
+        next_cursor=next_cursor,
+    )
+
+
+def evidence_sentence(sentence: Sentence) -> EvidenceSentence:
+    """Return a sentence; a long one is cut."""
+    text = shortened(sentence.text)
+    return EvidenceSentence(title=sentence.title, sentence_id=sentence.index, text=text)
+
+
+def judgement_fields(judgement: Judgement, evidence: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """Return the fields of a `ProofRecord` that a judgement has, without warnings."""
+    record, proof = judgement_json(judgement), judgement.proof
+    words = [] if proof is None else proof.in_words(evidence)
+    questions = [] if proof is None else proof.questions()
+    steps = zip(record["proof"] or (), words, strict=True)
+    return {
+        "verdict": record["verdict"],
+        "sufficient": judgement.sufficient,
+        "proof": [{**step, "words": sentence} for step, sentence in steps],
+        "missing": [question or span for span, question in questions],
+        "comparisons": [one.reason for one in judgement.comparisons],
+        "conflict": record.get("conflict"),
+    }
+
+
+def shortened(text: str) -> str:
+    """Return a text, cut if it is long."""
+    return text if len(text) <= _LONGEST_TEXT else text[: _LONGEST_TEXT - 1] + "…"
+
+
+def http_app(
+    service: Service,
+    host: str,
+    api_keys: Sequence[bytes],
+    hosts: Collection[str] | None = None,
+) -> ASGIApp:
+    """Return the application for streamable HTTP at /mcp.
+
+    `service`: the open knowledge bases. `host`: the address to listen on; on a loopback address,
+    requests by other names are refused. `api_keys`: keys of which each request must give one; none
+    for no check. `hosts`: as for `AccessMiddleware`.
+    """
+    from admiral.serving.access import AccessMiddleware, RequestMetrics
+
+    return AccessMiddleware(
+        create_mcp(LateService.opened(service)).streamable_http_app(host=host),
+        api_keys=api_keys,
+        limits=service.limits,
+        metrics=RequestMetrics(service),
+        hosts=hosts,
+    )

@@ -13,10 +13,10 @@ from starlette.exceptions import HTTPException as AnyHTTPException
 
 from admiral.errors import AdmiralError
 from admiral.kb import UnknownTitleError
-from admiral.kb.store.opened_files import ChangedFileError
+from admiral.kb.store.contents import ChangedFileError
 from admiral.scheduling import is_out_of_memory
 from admiral.serving.claim_queue import QueueFullError
-from admiral.serving.validation_problems import plain_problem
+from admiral.serving.request_models import plain_problem
 from admiral.storage.atomic_files import encode_record
 
 logger = logging.getLogger(__name__)
@@ -46,18 +46,9 @@ PROBLEM_RESPONSE: dict[str, Any] = {
 class ProblemError(HTTPException):
     """An error of a request.
 
-    Parameters
-    ----------
-    status
-        The HTTP status.
-    detail
-        What is wrong.
-    remedy
-        What the client can do.
-    field
-        The field in error, such as ``claims.3``; empty if there is none.
-    headers
-        Further headers of the response.
+    `status`: the HTTP status. `detail`: what is wrong. `remedy`: what the client can do. `field`:
+    the field in error, such as ``claims.3``; empty if there is none. `headers`: further headers of
+    the response.
     """
 
     def __init__(

@@ -2,30 +2,211 @@
 
 Requests and answers are plain texts, numbers and bytes, so that Ray pickles no objects of this
 package, and nodes only have to agree on the release.
+
+The front accepts requests, passes them on, and repeats those that a replica lost. All requests only
+read, so they may be repeated. Ray Serve itself does not repeat a request whose replica has ended:
+its own HTTP proxy answers 500.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Collection, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncGenerator, Collection, Iterator, Mapping, Sequence
+from contextlib import aclosing, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from starlette.types import ASGIApp, Message
+from prometheus_client import CONTENT_TYPE_LATEST
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Match
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from admiral.cluster import LOCAL, connect_ray, count_workers, load_ray
 from admiral.cluster.distributed_retrieval import worker_config
-from admiral.cluster.ray_session import LOCAL, connect_ray, count_workers, load_ray
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError, first_line
-from admiral.serving.application import create_app
+from admiral.serving.access import AccessMiddleware, RequestMetrics
+from admiral.serving.application import ROUTERS, create_app
 from admiral.serving.claim_queue import QueueFullError
-from admiral.serving.kb_names import check_kbs
-from admiral.serving.replica_front import ReplicaLostError, create_front
-from admiral.serving.service import Service, ServiceLimits
+from admiral.serving.problems import ProblemError, problem_of
+from admiral.serving.retrieval_routes import disconnect, problem_event
+from admiral.serving.service import Service, ServiceLimits, check_kbs
 from admiral.storage import is_bundled
+
+# Replicas that a request may lose: more suggest that the request itself ends them.
+_MAX_LOST = 3
+# Seconds before a request is repeated.
+_PAUSE = 0.2
+# Seconds beyond the deadline, which replicas keep themselves.
+_GRACE = 5.0
+_START, _BODY = "http.response.start", "http.response.body"
+_FORWARDED = ("method", "path", "raw_path", "query_string", "scheme", "http_version")
+_TOO_MANY = 429
+
+
+class ReplicaLostError(Exception):
+    """A replica has ended before its response was complete."""
+
+
+class Replicas(Protocol):
+    """Processes that have the application of the service."""
+
+    def ask(self, request: dict[str, Any], body: bytes) -> AsyncGenerator[Message, None]:
+        """Yield the messages of a response (ASGI).
+
+        Raises ReplicaLostError if the replica has ended. Raises QueueFullError if no replica takes
+        the request.
+        """
+        ...
+
+    async def metrics(self) -> Mapping[str, bytes]:
+        """Return the metrics of each replica by its name."""
+        ...
+
+
+def create_front(
+    replicas: Replicas,
+    limits: ServiceLimits,
+    api_keys: Sequence[bytes] = (),
+    hosts: Collection[str] | None = None,
+) -> ASGIApp:
+    """Return the application that passes requests on to replicas.
+
+    `limits`: the limits of requests; those of the replicas are the same. `api_keys`: keys of which
+    each request must give one; none for no check. `hosts`: as for `AccessMiddleware`.
+    """
+    metrics = RequestMetrics()
+    return AccessMiddleware(
+        _Front(replicas, limits.deadline + _GRACE, metrics),
+        api_keys=api_keys,
+        limits=limits,
+        metrics=metrics,
+        hosts=hosts,
+    )
+
+
+class _Front:
+    def __init__(self, replicas: Replicas, deadline: float, metrics: RequestMetrics) -> None:
+        self._replicas, self._deadline, self._metrics = replicas, deadline, metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        scope["route"] = _route(scope)
+        request = Request(scope, receive)
+        try:
+            body = await request.body()
+        except ClientDisconnect:
+            return
+        except ProblemError as problem:  # the body is too long
+            await problem.response()(scope, receive, send)
+            return
+        answering = asyncio.ensure_future(self._answer(scope, body, send))
+        leaving = asyncio.ensure_future(disconnect(request))
+        await asyncio.wait((answering, leaving), return_when=asyncio.FIRST_COMPLETED)
+        leaving.cancel()
+        answering.cancel()
+        with suppress(asyncio.CancelledError):
+            await answering
+
+    async def _answer(self, scope: Scope, body: bytes, send: Send) -> None:
+        started = False
+        try:
+            async with asyncio.timeout(self._deadline):
+                if scope["path"] == "/healthz":
+                    await PlainTextResponse("ok")(scope, _never, send)
+                    return
+                if scope["path"] == "/metrics":
+                    text = self._metrics.text_with(await self._replicas.metrics())
+                    response = Response(text, media_type=CONTENT_TYPE_LATEST)
+                    await response(scope, _never, send)
+                    return
+                async with aclosing(self._messages(_forwarded(scope), body)) as messages:
+                    async for message in messages:
+                        started = True
+                        await send(message)
+        except Exception as error:
+            problem = problem_of(error)
+            if not started:
+                await problem.response()(scope, _never, send)
+            else:  # only streams are sent in parts
+                await send({"type": _BODY, "body": problem_event(problem)})
+
+    async def _messages(
+        self, request: dict[str, Any], body: bytes
+    ) -> AsyncGenerator[Message, None]:
+        """Yield the messages of a response; streams are passed on as they come."""
+        lost, started = 0, False
+        while True:
+            held: list[Message] = []
+            stream = False
+            try:
+                async with aclosing(self._replicas.ask(request, body)) as messages:
+                    async for message in messages:
+                        stream = stream or _begins_stream(message)
+                        if not stream:
+                            held.append(message)
+                        elif message["type"] == _BODY or not started:
+                            started = True
+                            yield message
+            except ReplicaLostError as error:
+                lost += 1
+                if lost == _MAX_LOST:
+                    raise ProblemError(
+                        503,
+                        f"{lost} replicas have ended while they processed the request",
+                        "Try again later, or send a shorter claim",
+                    ) from error
+            else:
+                # A request that was accepted once is not refused because a replica has ended.
+                if not (lost and held and held[0]["status"] == _TOO_MANY):
+                    if started and held:
+                        raise _problem(held)
+                    for message in held:
+                        yield message
+                    return
+            await asyncio.sleep(_PAUSE)
+
+
+def _route(scope: Scope) -> Any:
+    """Return the route of the application that a request has, for the log and the metrics."""
+    for router in ROUTERS:
+        for route in router.routes:
+            if route.matches(scope)[0] is Match.FULL:
+                return route
+    return None
+
+
+def _forwarded(scope: Scope) -> dict[str, Any]:
+    """Return what a replica reads of a request; the key has been checked."""
+    headers = [
+        (bytes(name), bytes(value))
+        for name, value in scope["headers"]
+        if name.lower() != b"authorization"
+    ]
+    return {**{name: scope[name] for name in _FORWARDED}, "headers": headers}
+
+
+def _begins_stream(message: Message) -> bool:
+    return message["type"] == _START and any(
+        name.lower() == b"content-type" and value.startswith(b"text/event-stream")
+        for name, value in message["headers"]
+    )
+
+
+def _problem(response: Sequence[Message]) -> ProblemError:
+    """Return the problem of a response, to end a stream that has begun before."""
+    record = json.loads(b"".join(message.get("body", b"") for message in response))
+    return ProblemError(
+        record["status"], record["detail"], record["remedy"], record.get("field", "")
+    )
+
+
+async def _never() -> Message:
+    await asyncio.Event().wait()
+    raise AssertionError
+
 
 # Requests beyond the places of the queue that a replica takes: those that read documents.
 _READS = 64
@@ -61,10 +242,7 @@ class ReplicaOptions:
 class Replica:
     """The application of a service, which Ray Serve calls in a process of its own.
 
-    Parameters
-    ----------
-    description
-        What to open, as JSON: ``kbs``, ``config`` and ``limits``.
+    `description`: what to open, as JSON: ``kbs``, ``config`` and ``limits``.
     """
 
     def __init__(self, description: str) -> None:
@@ -76,10 +254,7 @@ class Replica:
     async def answer(self, request: dict[str, Any], body: bytes) -> AsyncGenerator[Message, None]:
         """Yield the messages of a response, see `ReplicaFront`.
 
-        Parameters
-        ----------
-        request
-            The scope of ASGI: method, path, query and headers.
+        `request`: the scope of ASGI: method, path, query and headers.
         """
         messages: asyncio.Queue[Message | None] = asyncio.Queue()
         left = asyncio.Event()
@@ -121,7 +296,7 @@ class Replica:
 
 
 class RayReplicas:
-    """The replicas of a deployment of `Replica`, see `admiral.serving.replica_front.Replicas`."""
+    """The replicas of a deployment of `Replica`, see `admiral.serving.ray_replicas.Replicas`."""
 
     def __init__(self, handle: Any) -> None:
         from ray import exceptions
@@ -160,10 +335,7 @@ class RayReplicas:
 def load_serve() -> Any:
     """Import Ray Serve and return the package.
 
-    Raises
-    ------
-    AdmiralError
-        If it is not installed.
+    Raises AdmiralError if it is not installed.
     """
     return load_ray("ray.serve", "rayserve")
 
@@ -179,22 +351,12 @@ def front_of_replicas(
 ) -> Iterator[ASGIApp]:
     """Start replicas, yield the application that passes requests on to them, and end them.
 
-    Parameters
-    ----------
-    kbs
-        Names or directories of knowledge bases, the same on every node.
-    limits
-        The limits of requests; `places` are those of each replica.
-    api_keys
-        Keys of which each request must give one; none for no check.
-    hosts
-        As for `AccessMiddleware`.
+    `kbs`: names or directories of knowledge bases, the same on every node. `limits`: the limits of
+    requests; `places` are those of each replica. `api_keys`: keys of which each request must give
+    one; none for no check. `hosts`: as for `AccessMiddleware`.
 
-    Raises
-    ------
-    AdmiralError
-        If Ray Serve is not installed, there is no such knowledge base, no cluster or no room, or
-        replicas cannot start.
+    Raises AdmiralError if Ray Serve is not installed, there is no such knowledge base, no cluster
+    or no room, or replicas cannot start.
     """
     description = _describe(kbs, config, limits, options)
     serve = load_serve()

@@ -1,14 +1,18 @@
-"""Routes that retrieve and prove: hops, batches, given evidence, graphs and cited sources."""
+"""Routes: retrieve and prove, read knowledge bases, and the state of the service."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack
-from typing import Any
+from functools import cache
+from importlib.resources import files
+from itertools import islice
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
@@ -19,19 +23,27 @@ from admiral.citations.verdict_file import verdict_record
 from admiral.errors import AdmiralError
 from admiral.graph import ClaimSubgraph, GraphRanker, MentionGraph, SubgraphOptions
 from admiral.graph.mention_graph import sentences_at
-from admiral.io.rendering import judgement_record, ranking_record, set_record
+from admiral.io.rendering import (
+    document_record,
+    judgement_record,
+    ranking_record,
+    search_record,
+    set_record,
+)
 from admiral.io.sentence_splitter import sentence_spans
 from admiral.kb import KnowledgeBase
-from admiral.library.source_records import Source
+from admiral.kb.bm25.analysis import best_sentences, matching_words
+from admiral.library import Source
 from admiral.records import Claim, Hop, RetrievalResult, hop_json, sentence_json
-from admiral.serving.judgement_models import JudgementRecord, ResultRecord
 from admiral.serving.problems import ProblemError, problem_of
 from admiral.serving.request_models import (
     BatchRequest,
     CitationRequest,
     ClaimRequest,
     GraphRequest,
+    JudgementRecord,
     ProofRequest,
+    ResultRecord,
     SplitRequest,
 )
 from admiral.serving.service import Service
@@ -163,10 +175,7 @@ async def _results(
 ) -> list[RetrievalResult | BaseException]:
     """Wait for results; claims that have not started are cancelled if the client leaves.
 
-    Raises
-    ------
-    TimeoutError
-        At the deadline.
+    Raises TimeoutError at the deadline.
     """
     waiting = asyncio.gather(*map(asyncio.wrap_future, futures), return_exceptions=True)
     leaving = asyncio.ensure_future(disconnect(request))
@@ -192,10 +201,7 @@ async def disconnect(request: Request) -> None:
 class EventStream(StreamingResponse):
     """Server-sent events.
 
-    Parameters
-    ----------
-    reserved
-        Closed when the response ends or its client leaves, even before the first event.
+    `reserved`: closed when the response ends or its client leaves, even before the first event.
     """
 
     def __init__(self, events: AsyncIterator[bytes], reserved: ExitStack) -> None:
@@ -304,3 +310,133 @@ async def checked(service: Service, claim: str, source: Source, page: str) -> Ci
         return await asyncio.wait_for(
             asyncio.to_thread(check_source, claim, source, config, page), service.limits.deadline
         )
+
+
+_MAX_TITLE = 1_000
+_VERSION_DIGITS = 16
+
+KbName = Annotated[str | None, Query(description="Name of a knowledge base.")]
+
+documents = APIRouter(prefix="/v1", tags=["documents"])
+health = APIRouter(tags=["health"])
+
+
+@documents.get("/documents/{title:path}")
+def document(title: str, request: Request, kb: KbName = None) -> Response:
+    """Return a document, as `admiral show --json` writes it."""
+    with _service(request).queue(kb).open_system() as system:
+        record = document_record(system.kb.document(title))
+    return Response(encode_record(record), media_type=JSON)
+
+
+@documents.get("/titles")
+def titles(
+    request: Request,
+    prefix: Annotated[str, Query(max_length=_MAX_TITLE)] = "",
+    limit: Annotated[int, Query(ge=1, le=1000)] = 20,
+    kb: KbName = None,
+) -> Response:
+    """Return the titles that begin with a prefix, in Unicode order; upper and lower case differ."""
+    with _service(request).queue(kb).open_system() as system:
+        found = [title for title, _ in islice(system.kb.complete(prefix), limit)]
+    return Response(encode_record({"titles": found}), media_type=JSON)
+
+
+@documents.get("/search")
+def search(
+    request: Request,
+    q: Annotated[str, Query(min_length=1)],
+    k: Annotated[int, Query(ge=1, le=100)] = 10,
+    kb: KbName = None,
+) -> Response:
+    """Return the documents that BM25 finds, as `admiral search --json` writes them, with `matches`.
+
+    These are the characters of words that match the query, in `title` and `text`: start and end.
+    """
+    service = _service(request)
+    if not q.strip():
+        raise ProblemError(422, "there are no words to search", "Give some words", "q")
+    service.limits.check_claim(q, "q")
+    with service.queue(kb).open_system() as system:
+        results = search_records(system.kb, q, k)
+    return Response(encode_record({"results": results}), media_type=JSON)
+
+
+def search_records(kb: KnowledgeBase, query: str, k: int) -> list[dict[str, Any]]:
+    """Return the records of the documents that BM25 finds."""
+    (found,) = kb.search([query], k)
+    documents = [kb.document(scored.title) for scored in found]
+    rows = zip(found, documents, best_sentences(query, documents), strict=True)
+    records = [search_record(rank, *row) for rank, row in enumerate(rows, 1)]
+    for record in records:
+        fields = ("title", "text")
+        record["matches"] = {each: matching_words(query, record[each] or "") for each in fields}
+    return records
+
+
+# Demo claims that the page offers: true and false ones, of one, two and three documents.
+_EXAMPLES = ("c-007", "c-004", "c-018", "c-021")
+
+
+@documents.get("/examples")
+def examples(request: Request, kb: KbName = None) -> Response:
+    """Return `claims` of the demo whose documents a knowledge base has, and four `titles`."""
+    with _service(request).queue(kb).open_system() as system:
+        opened, rows = system.kb, system.kb.rows()
+        claims = [
+            claim
+            for claim, titles in _demo_claims()
+            if all(opened.row(title) is not None for title in titles)
+        ]
+        count = len(_EXAMPLES)
+        apart = rows[:: max(1, len(rows) // count)][:count]
+        record = {"claims": claims, "titles": [opened.title(int(row)) for row in apart]}
+    return Response(encode_record(record), media_type=JSON)
+
+
+@cache
+def _demo_claims() -> list[tuple[str, list[str]]]:
+    """Return the claims of `_EXAMPLES`, each with the titles of the documents that decide it."""
+    text = (files("admiral") / "data" / "demo" / "claims.jsonl").read_text(encoding="utf-8")
+    records = {record["id"]: record for record in map(json.loads, text.splitlines())}
+    chosen = [records[each] for each in _EXAMPLES]
+    return [(each["claim"], [title for title, _ in each["evidence"]]) for each in chosen]
+
+
+@documents.get("/kbs")
+def kbs(request: Request) -> Response:
+    """Return the names, sizes and versions of the knowledge bases; the first is the default."""
+    return Response(encode_record({"kbs": kb_records(_service(request))}), media_type=JSON)
+
+
+def kb_records(service: Service) -> list[dict[str, object]]:
+    """Return the records of the knowledge bases; a change gives another version."""
+    records: list[dict[str, object]] = []
+    for name, queue in service.queues.items():
+        with queue.open_system() as system:
+            version = system.kb.digest[:_VERSION_DIGITS]
+            records.append({"name": name, "documents": len(system.kb), "version": version})
+    return records
+
+
+@health.get("/healthz")
+async def healthz() -> dict[str, str]:
+    """Return 200 while the process answers."""
+    return {"status": "ok"}
+
+
+@health.get("/readyz")
+async def readyz(request: Request) -> dict[str, str]:
+    """Return 200 while claims are processed."""
+    if not _service(request).ready:
+        raise ProblemError(
+            503,
+            "claims are not being processed, or a knowledge base was damaged",
+            "See the log of the service; restore the knowledge base, or restart the service",
+        )
+    return {"status": "ready"}
+
+
+def _service(request: Request) -> Service:
+    service: Service = request.app.state.service
+    return service

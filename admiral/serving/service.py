@@ -9,15 +9,15 @@ import threading
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, locate
-from admiral.kb.store.opened_files import ChangedFileError
+from admiral.kb.store.contents import ChangedFileError
 from admiral.models.checkpoint import Checkpoint
 from admiral.pipeline import Admiral
 from admiral.serving.claim_queue import ClaimMetrics, ClaimQueue
-from admiral.serving.kb_names import kb_names
 from admiral.serving.problems import ProblemError
 from proofs import Judgement
 
@@ -27,10 +27,7 @@ logger = logging.getLogger(__name__)
 def open_system(kb: str, checkpoint: Checkpoint, config: RetrievalConfig) -> Admiral:
     """Open a knowledge base with a checkpoint that is open already.
 
-    Raises
-    ------
-    AdmiralError
-        If it cannot be opened.
+    Raises AdmiralError if it cannot be opened.
     """
     opened = KnowledgeBase.open(
         locate(kb),
@@ -55,10 +52,7 @@ class KbReloader:
     open. If a file of this version was cut off, or another file has its place that does not belong
     there, they are refused until the knowledge base can be opened again.
 
-    Parameters
-    ----------
-    interval
-        Seconds between two checks.
+    `interval`: seconds between two checks.
     """
 
     def __init__(self, queues: Mapping[str, ClaimQueue], interval: float) -> None:
@@ -156,11 +150,8 @@ class ServiceLimits:
 class Service:
     """Knowledge bases by name, each with a queue of claims; they share one checkpoint.
 
-    Parameters
-    ----------
-    systems
-        The systems by the name of their knowledge base; they are closed with this object. The first
-        is the default.
+    `systems`: the systems by the name of their knowledge base; they are closed with this object.
+    The first is the default.
     """
 
     def __init__(self, systems: dict[str, Admiral], limits: ServiceLimits | None = None) -> None:
@@ -181,10 +172,7 @@ class Service:
     ) -> Service:
         """Open knowledge bases by name or directory; the last part of a path is the name.
 
-        Raises
-        ------
-        AdmiralError
-            If two have the same name, or one cannot be opened.
+        Raises AdmiralError if two have the same name, or one cannot be opened.
         """
         names = kb_names(kbs)
         systems: dict[str, Admiral] = {}
@@ -202,10 +190,7 @@ class Service:
     def queue(self, name: str | None) -> ClaimQueue:
         """Return the queue of a knowledge base; None stands for the first one.
 
-        Raises
-        ------
-        Problem
-            If there is no knowledge base with this name.
+        Raises Problem if there is no knowledge base with this name.
         """
         if name is None:
             return next(iter(self.queues.values()))
@@ -218,10 +203,7 @@ class Service:
     ) -> Judgement:
         """Judge a claim against (title, sentence) pairs with the judge of a knowledge base.
 
-        Raises
-        ------
-        QueueFullError, TimeoutError
-            If there is no free place, or at the deadline.
+        Raises QueueFullError, TimeoutError if there is no free place, or at the deadline.
         """
         queue = self.queue(kb)
 
@@ -250,3 +232,27 @@ class Service:
         for queue in self.queues.values():
             queue.close()
             queue.system.close()
+
+
+def kb_names(kbs: Sequence[str]) -> list[str]:
+    """Return the names of knowledge bases, the last parts of their paths.
+
+    Raises AdmiralError if two have the same name.
+    """
+    names = [Path(kb).resolve().name for kb in kbs]
+    for name in names:
+        if names.count(name) > 1:
+            raise AdmiralError(f"--kb: two knowledge bases are named {name!r}. Rename a directory")
+    return names
+
+
+def check_kbs(kbs: Sequence[str], config: RetrievalConfig) -> None:
+    """Check the settings, and that knowledge bases can be opened.
+
+    Raises AdmiralError if a setting is invalid, two knowledge bases have the same name, or one
+    cannot be opened.
+    """
+    config.validate()
+    kb_names(kbs)
+    for kb in kbs:
+        KnowledgeBase.open(locate(kb), bm25=None if config.bm25 == "auto" else config.bm25).close()

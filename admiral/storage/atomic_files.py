@@ -1,19 +1,30 @@
-"""Write files atomically: readers find the old file or the new one as a whole, whatever fails.
+"""Write files and directories atomically: readers find the old one or the new one as a whole.
 
-A file is written next to its final place as ``NAME.new.partial``, forced to the disk and renamed.
-A lock file keeps other writers of a path away. Errors name the file and the remedy.
+A file is written next to its final place as ``NAME.new.partial``, forced to the disk and renamed; a
+directory the same way. An old directory is swapped with the new one in one step where the system
+supports it; elsewhere, readers find no directory between two renames. The next writer removes what
+an interrupted one left behind, and restores an old directory that was already moved away. A lock
+file keeps other writers of a path away. Errors name the file and the remedy.
+
+The sizes and checksums of the files of a directory are noted, and checked against such notes.
 """
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import fcntl
+import hashlib
 import json
 import logging
 import os
+import secrets
+import shutil
 import stat
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from glob import escape
 from pathlib import Path
 from typing import IO, Any
 
@@ -276,3 +287,201 @@ def _same_file(first: Path, second: Path) -> bool:
     if first.exists() and second.exists():
         return first.samefile(second)
     return os.path.realpath(first) == os.path.realpath(second)
+
+
+_AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # of Linux's <fcntl.h> and <stdio.h>
+_UNSUPPORTED = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP)
+
+
+@contextmanager
+def staging(
+    target: Path, *, overwrite: bool, owned: Callable[[Path], bool], wait: bool = False
+) -> Iterator[Path]:
+    """Yield a temporary directory that becomes `target` when the block ends without an error.
+
+    `owned`: whether an existing directory is one that may be replaced at all, so that a mistyped
+    path cannot delete a user's files. Raises AdmiralError if `target` exists and may not be
+    replaced, another process is writing it, or the disk is full or not writable.
+    """
+    # If the last component is a link, the rename must happen at the real place.
+    target = Path(os.path.realpath(target))
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with exclusive_access(target, wait):
+            _clear_leftovers(target)
+            check_replaceable(target, overwrite, owned)
+            temporary = target.with_name(f".{target.name}.new-{secrets.token_hex(6)}")
+            temporary.mkdir()
+            try:
+                yield temporary
+                sync_tree(temporary)
+                _publish(temporary, target)
+            finally:
+                shutil.rmtree(temporary, ignore_errors=True)
+    except OSError as error:
+        raise AdmiralError(
+            f"{target}: cannot be written ({error.strerror or error}). Check the permissions and "
+            "the free space; nothing half-written is left."
+        ) from error
+
+
+def sync_tree(directory: Path) -> None:
+    """Force everything below a directory to the disk, files before the folders that name them."""
+    for folder, _, files in os.walk(directory, topdown=False):
+        for name in files:
+            sync_path(Path(folder, name))
+        sync_path(Path(folder))
+
+
+@contextmanager
+def exclusive_access(target: Path, wait: bool) -> Iterator[None]:
+    """Keep other writers of a directory away during the block.
+
+    `target`: the directory; the lock file ``.NAME.lock`` lies next to it. Raises AdmiralError if
+    another process is writing `target` and `wait` is False, or `target` is the root of the file
+    system.
+    """
+    if not target.name:
+        raise AdmiralError(
+            f"{target}: the root of the file system cannot be replaced. Name a directory in it."
+        )
+    lock_file = target.with_name(f".{target.name}.lock")
+    with WriterLock(lock_file, target, "building or changing it", wait=wait):
+        yield
+
+
+def check_replaceable(target: Path, overwrite: bool, owned: Callable[[Path], bool]) -> None:
+    """Raise an `AdmiralError` if `target` may not be replaced; see `staging`."""
+    if not target.exists():
+        return
+    if target.is_dir() and not any(target.iterdir()):
+        return
+    if not target.is_dir() or not owned(target):
+        raise AdmiralError(
+            f"{target}: something else is there, and it is not replaced. Choose another path."
+        )
+    if not overwrite:
+        raise AdmiralError(f"{target}: exists already. Give --overwrite to replace it.")
+
+
+def swap_directories(first: Path, second: Path) -> bool:
+    """Swap two directories in one step; return False if the system does not support it.
+
+    Raises OSError if swapping fails. Both directories are then where they were.
+    """
+    try:
+        renameat2 = ctypes.CDLL(None, use_errno=True).renameat2
+    except AttributeError:  # needs Linux with glibc 2.28 or newer
+        return False
+    paths = os.fsencode(first), os.fsencode(second)
+    if renameat2(_AT_FDCWD, paths[0], _AT_FDCWD, paths[1], _RENAME_EXCHANGE) == 0:
+        return True
+    number = ctypes.get_errno()
+    if number in _UNSUPPORTED:
+        return False
+    raise OSError(number, os.strerror(number), str(second))
+
+
+def _publish(temporary: Path, target: Path) -> None:
+    old = None
+    if target.exists() and any(target.iterdir()):
+        if swap_directories(temporary, target):
+            sync_path(target.parent)
+            return  # the old directory now has the temporary name; the caller removes it
+        old = temporary.with_name(temporary.name.replace(".new-", ".old-", 1))
+        target.rename(old)
+    try:
+        temporary.rename(target)
+    except BaseException:
+        if old is not None and not target.exists():
+            old.rename(target)
+        raise
+    sync_path(target.parent)
+    if old is not None:
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def _clear_leftovers(target: Path) -> None:
+    for old in sorted(target.parent.glob(f".{escape(target.name)}.old-*")):
+        if target.exists():
+            shutil.rmtree(old, ignore_errors=True)
+        else:
+            logger.warning("%s: restored after an interrupted replacement", target)
+            old.rename(target)
+    for stale in target.parent.glob(f".{escape(target.name)}.new-*"):
+        logger.warning("%s: left by an interrupted build; removed", stale)
+        shutil.rmtree(stale, ignore_errors=True)
+
+
+REBUILD = "Build it again with `admiral index`."
+
+
+@dataclass(frozen=True, slots=True)
+class FileEntry:
+    """The size in bytes and SHA-256 (hexadecimal) of one file."""
+
+    size: int
+    sha256: str
+
+
+def describe_file(file: Path) -> FileEntry:
+    """Return the size and checksum of a file; raise `OSError` if it cannot be read."""
+    with file.open("rb") as stream:
+        checksum = hashlib.file_digest(stream, "sha256").hexdigest()
+        return FileEntry(os.fstat(stream.fileno()).st_size, checksum)
+
+
+def describe_files(directory: Path) -> dict[str, FileEntry]:
+    """Return the entries of all files below `directory`, by their relative paths, sorted."""
+    files = sorted(path for path in directory.rglob("*") if path.is_file())
+    return {file.relative_to(directory).as_posix(): describe_file(file) for file in files}
+
+
+def damaged_error(path: Path, reason: object) -> AdmiralError:
+    """Return the error for a damaged file or folder of a knowledge base."""
+    return AdmiralError(
+        f"{path}: damaged ({reason}). Run `admiral verify`, then build the knowledge base again "
+        "with `admiral index`."
+    )
+
+
+def check_files(directory: Path, files: Mapping[str, FileEntry], rebuild: str = REBUILD) -> None:
+    """Check that the files of a directory are there, readable and of the expected size.
+
+    The checksums of marisa tries are compared too (one second for some gigabytes), because marisa
+    trusts its files and would read out of bounds in a damaged one. Other formats are checked by
+    their readers. Raises AdmiralError for the first file that is missing, unreadable or damaged.
+    """
+    for name, entry in files.items():
+        try:
+            size = (directory / name).stat().st_size
+        except (FileNotFoundError, NotADirectoryError) as error:
+            raise AdmiralError(
+                f"{directory / name}: missing ({error.strerror}). {rebuild}"
+            ) from error
+        except OSError as error:
+            raise _unreadable(directory / name, error.strerror) from error
+        # Checked here because the libraries that read the file would report it as damaged.
+        if not os.access(directory / name, os.R_OK):
+            raise _unreadable(directory / name, os.strerror(errno.EACCES))
+        if size != entry.size:
+            raise AdmiralError(
+                f"{directory / name}: {size:,} bytes where the manifest says {entry.size:,}; the "
+                f"file was cut off or changed. {rebuild}"
+            )
+        if name.endswith(".marisa") and _describe_readable(directory / name) != entry:
+            raise AdmiralError(f"{directory / name}: damaged (not what was built). {rebuild}")
+
+
+def _describe_readable(file: Path) -> FileEntry:
+    try:
+        return describe_file(file)
+    except OSError as error:
+        raise _unreadable(file, error.strerror) from error
+
+
+def _unreadable(file: Path, reason: str | None) -> AdmiralError:
+    return AdmiralError(
+        f"{file}: cannot be read ({reason}). Make it and its folders readable; nothing has to be "
+        "rebuilt."
+    )

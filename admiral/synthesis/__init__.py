@@ -17,8 +17,7 @@ from typing import Any, Literal
 
 from admiral.kb.corpus.duplicates import TitleSet
 from admiral.records import Document
-from admiral.retrieval.mentions import base_title, find_mentions
-from admiral.synthesis.clauses import MONTHS, OPPOSITES, SIBLING_GROUPS
+from admiral.retrieval.first_stage import base_title, find_mentions
 from admiral.synthesis.profiles import DocumentSource, ParsedCorpus, Profile, is_list_page
 from admiral.synthesis.true_claims import (
     Describer,
@@ -28,6 +27,7 @@ from admiral.synthesis.true_claims import (
     normalised_tokens,
 )
 from proofs.lexicons.values import NATIONALITIES
+from proofs.logic.clauses import MONTHS, OPPOSITES, SIBLING_GROUPS
 
 _YEAR = re.compile(r"(?<![\w-])(?:1[0-9]{3}|20[0-2][0-9])(?![\w%-])")
 _NUMBER = re.compile(

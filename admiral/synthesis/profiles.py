@@ -13,8 +13,8 @@ from typing import Literal, Protocol
 import numpy as np
 
 from admiral.records import Document
-from admiral.retrieval.mentions import Mention, Titles, base_title, find_mentions
-from admiral.synthesis.clauses import (
+from admiral.retrieval.first_stage import Mention, Titles, base_title, find_mentions
+from proofs.logic.clauses import (
     ADVERBS,
     EMPTY_NOUNS,
     LONGEST_SENTENCE,

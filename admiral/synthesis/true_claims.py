@@ -9,8 +9,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from admiral.retrieval.mentions import base_title
-from admiral.synthesis.clauses import (
+from admiral.retrieval.first_stage import base_title
+from admiral.synthesis.profiles import ParsedCorpus, Profile, Slot, Statement
+from proofs.logic.clauses import (
     IRREGULAR_PASTS,
     PARTICIPLES,
     PLACES,
@@ -22,7 +23,6 @@ from admiral.synthesis.clauses import (
     to_sentence,
     word_count,
 )
-from admiral.synthesis.profiles import ParsedCorpus, Profile, Slot, Statement
 
 # Maximum words of a noun phrase, of a noun phrase that a clause follows, and of that clause.
 _MAX_NOUN_WORDS, _MAX_SHORT_NOUN_WORDS, _MAX_FACT_WORDS = 14, 8, 14

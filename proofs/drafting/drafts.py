@@ -162,10 +162,7 @@ def lexical_proof(
     `evidence`: pairs of title and sentence. `lexicon`: relates words and spans; the built-in
     lexicon by default.
 
-    Raises
-    ------
-    AnnotationError
-        If the claim has no words.
+    Raises AnnotationError if the claim has no words.
     """
     return to_proof(draft_steps(claim, evidence, lexicon or default_lexicon()))
 
@@ -196,10 +193,8 @@ def annotate(
     - `similarity`: compares words in context by a model's encoder; without it, spans are aligned by
       the lexicon alone.
 
-    Raises
-    ------
-    AnnotationError
-        If the claim has no words, or if sufficient evidence has nothing to quote.
+    Raises AnnotationError if the claim has no words, or if sufficient evidence has nothing to
+    quote.
     """
     lexicon = lexicon or default_lexicon()
     steps = _without_entailment(draft_steps(claim, evidence, lexicon, similarity))

@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 import torch
 
-from proofs.generation.proof_grammar import ProofGrammar, missing_proof_marks
-from proofs.generation.source_input import encode_source
+from proofs.generation.proof_grammar import ProofGrammar, encode_source, missing_proof_marks
 from proofs.logic.operators import SUFFICIENCY_OPERATORS, NatOp
 from proofs.logic.proof import Proof, ProofError
 from trie import Hypothesis, SafeTokenizer, Seq2Seq, beam_search

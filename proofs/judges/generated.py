@@ -19,7 +19,7 @@ import torch
 
 from proofs.drafting.contextual_similarity import encode_batches
 from proofs.generation.generator import CoveringProof, ProofGenerator
-from proofs.generation.source_input import encode_source
+from proofs.generation.proof_grammar import encode_source
 from proofs.judges.fitted_weights import (
     LinearScore,
     bad_field,

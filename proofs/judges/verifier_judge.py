@@ -48,7 +48,7 @@ from proofs.lexicons.lexicon import SpanLexicon, default_lexicon
 from proofs.logic.operators import REFUTING_OPERATORS, NatOp, Verdict
 from proofs.logic.proof import Proof, ProofStep, QuotableText
 from proofs.logic.words import Quotation, split_words, word_list
-from proofs.verifier.exact.exact_comparison import compare
+from proofs.verifier.exact_comparison import compare
 from proofs.verifier.reading import LABELS, NEUTRAL, NOTHING_KNOWN, Reading, Verifier
 
 _ENTAILMENT, _CONTRADICTION = LABELS.index("entailment"), LABELS.index("contradiction")

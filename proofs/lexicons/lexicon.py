@@ -342,13 +342,8 @@ class PairLexicon:
     def read(cls, path: str | Path, operator: NatOp) -> PairLexicon:
         """Read a word list.
 
-        Raises
-        ------
-        ValueError
-            If a line has fewer than two words or is not UTF-8, with the file and the line; or if
-            the operator is not symmetric.
-        OSError
-            If the file cannot be read.
+        Raises ValueError if a line has fewer than two words or is not UTF-8, with the file and the
+        line; or if the operator is not symmetric. Raises OSError if the file cannot be read.
         """
         if operator not in (NatOp.EQUIVALENCE, NatOp.NEGATION, NatOp.ALTERNATION):
             raise ValueError(f"operator {operator.value} is not the same in both directions")

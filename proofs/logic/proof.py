@@ -58,10 +58,7 @@ def format_steps(steps: Iterable[tuple[str, str, NatOp]]) -> str:
 def parse_steps(text: str) -> Iterator[tuple[str, str, NatOp]]:
     """Yield the (claim span, evidence span, operator) triples of a proof's notation.
 
-    Raises
-    ------
-    ProofSyntaxError
-        At the first departure from the notation.
+    Raises ProofSyntaxError at the first departure from the notation.
     """
     offset = _skip_spaces(text, 0)
     while offset < len(text):
@@ -231,10 +228,7 @@ class Proof:
         `evidence`: the proof's pairs of title and sentence. `numbers`: for each sentence, its
         number in its document, in place of that in `evidence`.
 
-        Raises
-        ------
-        ValueError
-            If the claim does not contain the spans of the steps.
+        Raises ValueError if the claim does not contain the spans of the steps.
         """
         starts = [start for start, _ in locate_spans(claim, (step.claim for step in self.steps))]
         steps = []
@@ -255,10 +249,7 @@ class Proof:
     def parse(cls, text: str) -> Proof:
         """Read a proof from its notation.
 
-        Raises
-        ------
-        ProofSyntaxError
-            With the line and column of the first error.
+        Raises ProofSyntaxError with the line and column of the first error.
         """
         steps = tuple(ProofStep(*triple) for triple in parse_steps(text))
         if not steps:
@@ -276,10 +267,7 @@ class Proof:
     def from_json(cls, record: Iterable[Any]) -> Proof:
         """Read a proof from the list that `to_json` returns.
 
-        Raises
-        ------
-        ProofError
-            With the step and the field that is missing or wrong.
+        Raises ProofError with the step and the field that is missing or wrong.
         """
         return cls(tuple(_step_from_json(number, step) for number, step in enumerate(record, 1)))
 
@@ -288,12 +276,9 @@ class Proof:
 
         `evidence`: pairs of title and sentence.
 
-        Raises
-        ------
-        ProofError
-            If the claim spans do not partition the claim at word boundaries from left to right, or
-            an evidence span is not quoted from one sentence or title, is longer than seven words,
-            or consists of stop words alone.
+        Raises ProofError if the claim spans do not partition the claim at word boundaries from left
+        to right, or an evidence span is not quoted from one sentence or title, is longer than seven
+        words, or consists of stop words alone.
         """
         _check_partition([step.claim for step in self.steps], claim)
         texts = [text for pair in evidence for text in pair]
@@ -313,13 +298,8 @@ def read_proofs(path: str | Path) -> Iterator[Proof]:
 
     Empty lines are skipped.
 
-    Raises
-    ------
-    ProofFileError
-        At the first line that is not a proof, with the file, the line and the column (of the
-        byte, if the line is not UTF-8).
-    OSError
-        If the file cannot be read.
+    Raises ProofFileError at the first line that is not a proof, with the file, the line and the
+    column (of the byte, if the line is not UTF-8). Raises OSError if the file cannot be read.
     """
     path = Path(path)
     with path.open("rb") as file:

@@ -10,7 +10,7 @@ from admiral.models.checkpoint import load_checkpoint
 from admiral.retrieval.provenance import recorded_settings
 from proofs import Judgement
 from tests.trie.helpers import SAME_BITS
-from trie.model.packed_encoder import int8_is_supported
+from trie.attention import int8_is_supported
 
 CLAIMS = [
     Claim("a", "The 66th Primetime Emmy Awards was hosted by an Iraqi comedian born in 1973."),
@@ -34,6 +34,11 @@ def scores(result):
     return [*(document.score for document in result.documents), *in_sets, *in_evidence]
 
 
+@pytest.fixture(scope="module")
+def result(system):
+    return system.retrieve(CLAIMS[0], hops=2)
+
+
 @pytest.fixture
 def two_threads(set_threads):
     set_threads(2)
@@ -44,8 +49,9 @@ def test_a_batch_gives_the_same_results_as_single_claims(system, model, precisio
     """Here claims stop at different hops, and two threads share the batches."""
     if precision == "bf16" and not SAME_BITS:
         pytest.skip("in this processor's bfloat16, document sets of similar scores may swap")
-    claims = [Claim("d", "A village in Bolivia has a lighthouse built by a dentist."), *CLAIMS]
-    settings = replace(system.config, batch_size=4, max_hops=3, precision=precision)
+    claims = [Claim("d", "A village in Bolivia has a lighthouse built by a dentist."), *CLAIMS[:2]]
+    fewer = {"beam_size": 4, "title_beams": 2, "rerank_documents": 4}
+    settings = replace(system.config, batch_size=4, max_hops=3, precision=precision, **fewer)
     with Admiral.from_pretrained(model, config=settings) as batched:
         together = list(batched.retrieve_many(claims))
         alone = [batched.retrieve(claim) for claim in claims]
@@ -69,8 +75,7 @@ def test_the_precision_auto_becomes_that_of_the_checkpoint(system, model, dtype,
     assert named.config.precision == "int8"
 
 
-def test_documents_exist_and_include_the_best_set(system):
-    result = system.retrieve(CLAIMS[0], hops=2)
+def test_documents_exist_and_include_the_best_set(system, result):
     titles = [d.title for d in result.documents]
     assert len(titles) == len(set(titles)) == system.config.top_k
     assert all(system.kb.row(title) is not None for title in titles)
@@ -89,12 +94,11 @@ def test_the_ranking_last_hop_begins_with_the_best_set(system):
     assert tuple(d.title for d in result.documents[: len(best)]) == best
 
 
-def test_proofs_quote_the_evidence(system):
-    for claim in CLAIMS:
-        for hop in system.retrieve(claim, hops=2).hops:
-            assert hop.proof is not None
-            hop.proof.validate(claim.text, [(s.title, s.text) for s in hop.evidence])
-            assert hop.sufficient == hop.proof.sufficient
+def test_proofs_quote_the_evidence(result):
+    for hop in result.hops:
+        assert hop.proof is not None
+        hop.proof.validate(CLAIMS[0].text, [(s.title, s.text) for s in hop.evidence])
+        assert hop.sufficient == hop.proof.sufficient
 
 
 def test_a_long_claim_is_cut_with_a_warning(system):
@@ -127,30 +131,28 @@ def test_an_unknown_or_damaged_model_or_kb_is_named(tmp_path, model):
         Admiral.from_pretrained(tmp_path)
 
 
-def test_the_similarity_reranker_needs_no_training(model):
-    config = RetrievalConfig(reranker="similarity", judge="lexical", title_beams=0)
-    with Admiral.from_pretrained(model, config=config) as system:
-        result = system.retrieve(CLAIMS[0], hops=1)
+def test_the_similarity_reranker_needs_no_training(quick):
+    config = replace(quick.config, reranker="similarity")
+    result = Admiral(quick.kb, quick.checkpoint, config).retrieve(CLAIMS[0], hops=1)
     assert "Emmy" in result.evidence[0].title
     assert all(-1.001 <= s.score <= 1.001 for s in result.evidence)
 
 
 @pytest.mark.skipif(not int8_is_supported(), reason="the processor has no int8")
-def test_int8_is_independent_of_the_batch_and_close_to_float32(system, model, two_threads):
+def test_int8_is_independent_of_the_batch_and_close_to_float32(system, result, model, two_threads):
     settings = replace(system.config, precision="int8", batch_size=3, max_hops=2)
     with Admiral.from_pretrained(model, config=settings) as quantised:
-        together = list(quantised.retrieve_many(CLAIMS))
-        alone = [quantised.retrieve(claim) for claim in CLAIMS]
+        together = list(quantised.retrieve_many(CLAIMS[:2]))
+        alone = [quantised.retrieve(claim) for claim in CLAIMS[:2]]
     for batch_result, single_result in zip(together, alone, strict=True):
         assert [s.key for s in batch_result.evidence] == [s.key for s in single_result.evidence]
         expected = pytest.approx([s.score for s in single_result.evidence])
         assert [s.score for s in batch_result.evidence] == expected
         titles = [d.title for d in single_result.documents]
         assert [d.title for d in batch_result.documents] == titles
-    exact = system.retrieve(CLAIMS[0], hops=2)
-    assert together[0].documents[0].title in [d.title for d in exact.documents[:3]]
-    assert together[0].evidence[0].key == exact.evidence[0].key
-    assert together[0].evidence[0].score == pytest.approx(exact.evidence[0].score, abs=0.5)
+    assert together[0].documents[0].title in [d.title for d in result.documents[:3]]
+    assert together[0].evidence[0].key == result.evidence[0].key
+    assert together[0].evidence[0].score == pytest.approx(result.evidence[0].score, abs=0.5)
 
 
 @pytest.mark.parametrize("judge", ["generated", "classifier"])

@@ -23,7 +23,7 @@ from tests.admiral.results import result
 from tests.training.tiny import lines, prepare, weights
 from training.multitask.multitask_program import train
 from training.multitask.multitask_settings import TrainConfig
-from trie.model.safe_tokenizer import TASKS
+from trie.safe_tokenizer import TASKS
 
 FEW, MANY, PAGES = 5, 60, 12
 IN_PROCESS = FileLimits(seconds=0)  # another process would have to import the readers each time

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from admiral.gold import read_gold
 from admiral.kb import KnowledgeBase, build
-from admiral.retrieval.mentions import find_mentions
+from admiral.retrieval.first_stage import find_mentions
 from benchmarks.catalogue_headings import main
 
 DOCUMENTS = [

@@ -17,7 +17,7 @@ from benchmarks.projection_fit import (
     fit_projection,
     project,
 )
-from training.cited_pages.em_losses import STRATEGIES, em_loss, positive_weights
+from training.cited_pages import STRATEGIES, em_loss, positive_weights
 
 _SCORES = st.lists(st.floats(-8, 8), min_size=1, max_size=5)
 

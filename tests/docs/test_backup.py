@@ -1,4 +1,4 @@
-"""The commands of docs/backup.md are run while another process adds documents."""
+"""The backup commands of docs/knowledge-bases.md are run while another process adds documents."""
 
 import json
 import os
@@ -23,6 +23,11 @@ for n in range(10_000):
         compact("my-kb", progress=False)
     print(n, flush=True)
 """
+
+
+def backup_commands():
+    page = blocks(ROOT / "docs" / "knowledge-bases.md")
+    return [block.code for block in page if "test_backup" in (block.reason or "")]
 
 
 @pytest.fixture
@@ -58,7 +63,7 @@ def writer(home, environment):
 
 
 def test_a_copy_taken_during_writes_is_one_of_the_versions(home, environment, writer):
-    back_up, restore = (block.code for block in blocks(ROOT / "docs" / "backup.md"))
+    back_up, restore = backup_commands()
     before = int(writer.stdout.readline())
     run(back_up, home, environment)
     assert writer.poll() is None  # it has written all the time
@@ -70,7 +75,7 @@ def test_a_copy_taken_during_writes_is_one_of_the_versions(home, environment, wr
 
 
 def test_the_damaged_one_is_kept(home, environment):
-    back_up, restore = (block.code for block in blocks(ROOT / "docs" / "backup.md"))
+    back_up, restore = backup_commands()
     run(back_up, home, environment)
     os.truncate(home / "my-kb" / "titles.marisa", 16)
     run(restore, home, environment)

@@ -26,13 +26,13 @@ from tests.docs.code_blocks import (
     commands,
     runnable,
 )
-from training.cited_pages.em_settings import EmConfig
+from training.cited_pages import EmConfig
 from training.multitask.multitask_settings import TrainConfig
 from training.verification.verifier_settings import VerifierConfig
 
 LANGUAGES = {"python", "sh", "text", "json", "yaml", "bibtex"}
 # Pages whose Python is run by a test of their own, which checks what it does.
-OWN_TESTS = ("constraining", "integrations", "joining", "models", "updating")
+OWN_TESTS = ("constraining", "integrations", "knowledge-bases", "models")
 # Commands of the system that need no check.
 SYSTEM = {"cat", "export", "mkdir"}
 TRAINING = {"training.joint", "training.retriever", "training.reranker", "training.prover"}

@@ -17,7 +17,7 @@ from admiral.evaluation.tasks import EVALUATION_TASKS
 from admiral.gold import GoldClaim, Label
 from tests.admiral.evaluation.small_runs import answer, pairs
 from tests.docs.code_blocks import GENERATED, OF_EXPERIMENTS, PAGES, ROOT
-from training.cited_pages.em_settings import EmConfig
+from training.cited_pages import EmConfig
 from training.multitask.multitask_settings import TrainConfig
 from training.verification.verifier_settings import VerifierConfig
 

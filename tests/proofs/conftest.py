@@ -63,6 +63,6 @@ def unigram():
 _KINDS = {"bpe": byte_level, "wordpiece": word_piece, "unigram": unigram}
 
 
-@pytest.fixture(scope="session", params=_KINDS.values(), ids=_KINDS)
+@pytest.fixture(scope="session", params=_KINDS)
 def tokens(request):
-    return request.param()
+    return _KINDS[request.param]()

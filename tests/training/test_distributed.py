@@ -12,7 +12,7 @@ from safetensors.torch import load_file
 
 from tests.training.tiny import elsewhere, lines, prepare, to_yaml
 from training.multitask.multitask_program import train
-from trie.model.safe_tokenizer import TASKS
+from trie.safe_tokenizer import TASKS
 
 ONE_LAUNCHED = "accelerate was to launch several processes and launched one"
 

@@ -12,7 +12,7 @@ import pytest
 import torch
 from click.testing import CliRunner
 
-from proofs.verifier.evidence_model import (
+from proofs.verifier.classifier_verifier import (
     new_model,
     open_checkpoint,
     read_model,
@@ -165,11 +165,10 @@ def test_a_longer_input_than_the_model_has_positions_is_an_error(folders, tmp_pa
         open_export(copied).read(["Rome"], [[("", "Rome " * 90)]])
 
 
-def test_an_export_is_replaced_but_nothing_else(folders):
+def test_nothing_but_an_export_is_replaced(folders):
     done = CliRunner().invoke(main, [str(folders[0]), str(folders[0])])
     assert done.exit_code == 1
     assert (folders[0] / "config.json").is_file()
-    assert CliRunner().invoke(main, [str(folders[0]), str(folders[1])]).exit_code == 0
 
 
 def test_other_directories_are_refused(folders, tmp_path):
@@ -188,9 +187,8 @@ def test_the_mean_of_several_is_exported(folders, tmp_path):
     second.mkdir()
     write_model(second, model, tokenizer, torch.float32, 64)
     # One third of the first: its weights twice, and their negatives once.
-    done = CliRunner().invoke(
-        main, [str(first), str(second), str(tmp_path / "mean"), "--weights", "2,1"]
-    )
+    mean = shutil.copytree(folders[1], tmp_path / "mean")  # an earlier export is replaced
+    done = CliRunner().invoke(main, [str(first), str(second), str(mean), "--weights", "2,1"])
     assert done.exit_code == 0, done.output
     with torch.no_grad():
         for values in model.parameters():
@@ -199,11 +197,9 @@ def test_the_mean_of_several_is_exported(folders, tmp_path):
     third.mkdir()
     write_model(third, model, tokenizer, torch.float32, 64)
     (third / "calibration.json").write_text((first / "calibration.json").read_text())
-    done = CliRunner().invoke(main, [str(third), str(tmp_path / "expected")])
-    assert done.exit_code == 0, done.output
-    mean, expected = (open_export(tmp_path / name) for name in ("mean", "expected"))
-    for a, b in zip(mean.read(CLAIMS, EVIDENCE), expected.read(CLAIMS, EVIDENCE), strict=True):
-        np.testing.assert_allclose(a.labels, b.labels, atol=1e-4)
+    expected = open_checkpoint(third).read(CLAIMS, EVIDENCE)
+    for a, b in zip(open_export(mean).read(CLAIMS, EVIDENCE), expected, strict=True):
+        np.testing.assert_allclose(a.labels, b.labels, atol=0.05)
 
 
 @pytest.mark.parametrize("weights", ["1", "1,0", "1,x", "1,1,1", "1,inf"])

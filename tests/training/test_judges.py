@@ -66,9 +66,9 @@ def test_retrieved_evidence_is_added_to_the_examples(user_cache, tmp_path, claim
     gold = ("--judge", "calibrated", "--claims", claims, "--dev", claims, "--out", out)
     before = examples_of(fit(*gold))
     first = out.read_bytes()
-    done = fit(*gold, "--retrieved", f"gold:{claims}", "--retrieved-limit", 6, *settings)
+    done = fit(*gold, "--retrieved", f"gold:{claims}", "--retrieved-limit", 2, *settings)
     assert done.exit_code == 0, done.output
-    assert 6 < examples_of(done) - before <= 6 * 3 and out.read_bytes() != first
+    assert 2 < examples_of(done) - before <= 2 * 3 and out.read_bytes() != first
     CalibratedJudge(Weights.read(out)).judge(["Ada sang."], [[("Ada", "Ada sang.")]])
 
 
@@ -176,7 +176,7 @@ def run(*arguments):
 
 def test_the_weights_can_be_used(tmp_path, user_cache):
     out = tmp_path / "ranking.json"
-    done = run("--source", f"gold:{DEMO}", "--limit", 6, "--out", out)
+    done = run("--source", f"gold:{DEMO}", "--limit", 3, "--out", out)
     assert done.exit_code == 0 and f"{out}: fitted on " in done.output, done.output
     assert len(NetworkDocumentScorer.read(out).units) == 8
     config = RetrievalConfig(**RANKING_SETTINGS, ranking_weights=str(out))
@@ -184,9 +184,6 @@ def test_the_weights_can_be_used(tmp_path, user_cache):
         documents = system.retrieve("The Eiffel Tower is in Paris.").documents
     scores = [one.score for one in documents]
     assert len(documents) > 10 and scores == sorted(scores, reverse=True)
-    before = out.read_bytes()
-    assert run("--source", f"gold:{DEMO}", "--limit", 6, "--out", out).exit_code == 0
-    assert out.read_bytes() == before
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from admiral.models.checkpoint import load_checkpoint
 from tests.training.tiny import elsewhere, lines, prepare, to_yaml
 from training.loop.run_files import push
 from training.multitask.multitask_settings import METRICS
-from trie.model.safe_tokenizer import TASKS
+from trie.safe_tokenizer import TASKS
 
 PROGRAMS = {
     "joint": TASKS,

@@ -18,6 +18,7 @@ from transformers import BartConfig, BartForConditionalGeneration
 
 from admiral.errors import AdmiralError
 from admiral.kb import build
+from admiral.storage.declared_settings import settings_tables
 from proofs import NatOp, Proof, ProofStep
 from tests.trie.helpers import t5, unigram_tokenizer
 from training.data.samples import (
@@ -28,7 +29,7 @@ from training.data.samples import (
     write_samples,
 )
 from training.multitask.multitask_settings import TrainConfig
-from trie.model.seq2seq import quiet_transformers
+from trie.seq2seq import quiet_transformers
 
 #: Settings of a short run of either trainer.
 SHORT_RUN = {
@@ -224,3 +225,29 @@ CLAIMS = Path(str(resources.files("admiral"))) / "data" / "demo" / "claims.jsonl
 def run_program(program, *arguments):
     """Run a program with command line arguments."""
     return CliRunner().invoke(program, [str(argument) for argument in arguments])
+
+
+def page_of_settings(kind):
+    """Return what a page says of the settings of a program whose others are those of training."""
+    rows = {
+        each: [
+            line
+            for line in settings_tables(each, lambda name: None).splitlines()
+            if line.startswith("| `")
+        ]
+        for each in (kind, TrainConfig)
+    }
+    shared = [line.split("|")[1].strip() for line in rows[kind] if line in rows[TrainConfig]]
+    own = [line for line in rows[kind] if line not in rows[TrainConfig]]
+    return "\n".join(
+        [
+            "",
+            f"{', '.join(shared[:-1])} and {shared[-1]}",
+            "are those of [training](training.md#settings). The others:",
+            "",
+            "| setting | default | meaning |",
+            "|---|---|---|",
+            *own,
+            "",
+        ]
+    )

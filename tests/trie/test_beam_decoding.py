@@ -11,11 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import trie.beam_decoding
-import trie.continuations
 from tests.trie.helpers import bart
 from trie import Transitions
 from trie.beam_decoding import beam_search
-from trie.model.seq2seq import Seq2Seq
+from trie.seq2seq import Seq2Seq
 
 PAD, EOS, VOCABULARY = 1, 2, 20
 
@@ -204,7 +203,7 @@ def test_equals_one_beam_at_a_time(batch_size, data, beams, length, seed):
         st.tuples(st.booleans(), st.sampled_from([0, 8, 1 << 14]), st.sampled_from([0, 7, 128]))
     )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(trie.continuations, "_WIDE", wide)
+        patch.setattr(trie.beam_decoding, "_WIDE", wide)
         patch.setattr(trie.beam_decoding, "_MAX_EXTRA_ROWS", extra_rows)
         found = beam_search(
             Seq2Seq(model),

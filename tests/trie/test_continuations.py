@@ -8,9 +8,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-import trie.continuations
+import trie.beam_decoding
 from trie import Transitions
-from trie.continuations import ConstraintBatch, ContinuationSelector, NextTokens
+from trie.beam_decoding import ConstraintBatch, ContinuationSelector, NextTokens
 
 VOCABULARY = 8
 
@@ -71,7 +71,7 @@ def test_equals_sorting_everything(wide, case, k, seed):
         logits, log_normalisers = logits[: len(inputs)], log_normalisers[: len(inputs)]
         rows = np.arange(len(inputs))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(trie.continuations, "_WIDE", wide)
+        patch.setattr(trie.beam_decoding, "_WIDE", wide)
         selector = ContinuationSelector(
             torch.from_numpy(logits),
             torch.from_numpy(log_normalisers),
@@ -92,7 +92,7 @@ def test_scores_normalised_over_the_allowed_tokens(wide, case, k, seed):
     logits = rng.normal(size=(len(inputs), VOCABULARY)).astype(np.float32) * 3
     scores, rows = rng.normal(size=len(inputs)), np.arange(len(inputs))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(trie.continuations, "_WIDE", wide)
+        patch.setattr(trie.beam_decoding, "_WIDE", wide)
         best = ContinuationSelector(
             torch.from_numpy(logits), None, inputs, scores, rows, next_tokens
         ).top_k(99)

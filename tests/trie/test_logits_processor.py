@@ -14,7 +14,7 @@ from transformers import GPT2Config, GPT2LMHeadModel
 import trie.logits_processor
 from tests.trie.helpers import bart as tiny_bart
 from trie import ConstraintLogitsProcessor, TokenTrie, Transitions, TrieConstraint
-from trie.continuations import NextTokens
+from trie.beam_decoding import NextTokens
 from trie.logits_processor import ScoreMasker
 
 PAD, EOS, VOCABULARY = 1, 2, 20

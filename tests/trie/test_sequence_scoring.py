@@ -15,7 +15,7 @@ from tests.trie.test_beam_decoding import (
     random_inputs,
     random_sequences,
 )
-from trie.model.seq2seq import Seq2Seq
+from trie.seq2seq import Seq2Seq
 from trie.sequence_scoring import SequenceScorer
 
 

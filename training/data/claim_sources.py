@@ -26,9 +26,9 @@ from admiral.gold.gold_claims import WICE_TITLE
 from admiral.io.streams import json_objects
 from admiral.io.text_cleaning import clean_title
 from admiral.records import Document
-from admiral.retrieval.mentions import base_title
+from admiral.retrieval.first_stage import base_title
 from training.data.evidence_corpora import Corpus
-from trie.model.safe_tokenizer import TASKS
+from trie.safe_tokenizer import TASKS
 
 
 def is_held_out(claim: str, share: float) -> bool:

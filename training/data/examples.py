@@ -75,12 +75,8 @@ def write_examples(path: Path, examples: Iterable[Example]) -> None:
 def read_examples(paths: Sequence[Path]) -> Iterator[Example]:
     """Yield the examples of files.
 
-    Raises
-    ------
-    RecordError
-        For a bad record, with file, line and field.
-    AdmiralError
-        If a file cannot be read, or all are empty.
+    Raises RecordError for a bad record, with file, line and field. Raises AdmiralError if a file
+    cannot be read, or all are empty.
     """
     found = False
     for path in paths:
@@ -97,10 +93,7 @@ def read_examples(paths: Sequence[Path]) -> Iterator[Example]:
 def parse_example(record: Mapping[str, Any], where: str) -> Example:
     """Return the example of a record.
 
-    Raises
-    ------
-    RecordError
-        If a field is missing or bad.
+    Raises RecordError if a field is missing or bad.
     """
 
     def refuse(name: str, problem: str) -> RecordError:
@@ -147,10 +140,7 @@ def weighted(examples: Sequence[Example], weights: Mapping[str, float]) -> list[
 def check_weights(examples: Sequence[Example], weights: Mapping[str, float]) -> None:
     """Refuse weights of sources or labels of which there are no examples.
 
-    Raises
-    ------
-    AdmiralError
-        If there are such weights.
+    Raises AdmiralError if there are such weights.
     """
     names = {name for e in examples for name in (e.source, f"{e.source}/{e.label}")}
     if unknown := sorted(weights.keys() - names):

@@ -53,12 +53,8 @@ def write_parallel_text(
     without extension. `pairs`: the samples. `escape`: escape line breaks and backslashes; otherwise
     a line break is an error.
 
-    Raises
-    ------
-    RecordError
-        If a text contains a line break (without `escape`) or a lone surrogate.
-    AdmiralError
-        If a file cannot be written.
+    Raises RecordError if a text contains a line break (without `escape`) or a lone surrogate.
+    Raises AdmiralError if a file cannot be written.
     """
     final = parallel_paths(directory, split)
     number = 0
@@ -95,13 +91,9 @@ def read_parallel_text(directory: Path, split: str, *, escaped: bool = False) ->
     `directory`, `split`: as in `write_parallel_text`. `escaped`: whether the text was written with
     ``escape=True``.
 
-    Raises
-    ------
-    RecordError
-        If a line is not UTF-8, contains a carriage return or (if `escaped`) an invalid escape, or
-        has no counterpart in the other file.
-    AdmiralError
-        If a file is missing or cannot be read.
+    Raises RecordError if a line is not UTF-8, contains a carriage return or (if `escaped`) an
+    invalid escape, or has no counterpart in the other file. Raises AdmiralError if a file is
+    missing or cannot be read.
     """
     paths = parallel_paths(directory, split)
     with ExitStack() as stack:

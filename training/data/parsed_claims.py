@@ -17,7 +17,7 @@ from typing import Any
 import yaml
 
 from admiral.records import Document
-from admiral.retrieval.mentions import base_title
+from admiral.retrieval.first_stage import base_title
 
 _FILE = Path(__file__).with_name("twins.yaml")
 

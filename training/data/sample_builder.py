@@ -12,7 +12,7 @@ from pathlib import Path
 from admiral.errors import AdmiralError
 from admiral.gold import GoldClaim, Label
 from admiral.records import Document
-from admiral.retrieval.mentions import base_title
+from admiral.retrieval.first_stage import base_title
 from proofs import AnnotationError, annotate
 from proofs.drafting.contextual_similarity import ContextualSimilarity
 from training.data.claim_sources import Source, SourceClaim

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from admiral.errors import RecordError
-from admiral.retrieval.mentions import base_title
+from admiral.retrieval.first_stage import base_title
 from admiral.storage.atomic_files import write_atomically
 from proofs import NatOp, Proof, ProofStep
 

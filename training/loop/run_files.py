@@ -37,11 +37,13 @@ from tqdm import tqdm
 from admiral.errors import AdmiralError, first_line
 from admiral.io.progress import stderr_is_terminal
 from admiral.models.checkpoint import is_checkpoint, write_sums
-from admiral.storage.atomic_directories import check_replaceable, exclusive_access, staging
 from admiral.storage.atomic_files import (
     as_os_errors,
+    check_replaceable,
+    exclusive_access,
     explain_write_errors,
     replacing_path,
+    staging,
     write_atomically,
 )
 from training.loop.loop_settings import LoopSettings

@@ -41,10 +41,9 @@ from proofs.generation.proof_grammar import missing_proof_marks
 from training.multitask.multitask_settings import TrainConfig
 from training.multitask.sample_batches import Batch, Counts, RerankBatch, SequenceBatch
 from trie import SafeTokenizer, Seq2Seq
-from trie.model.safe_tokenizer import MARKERS
-from trie.model.seq2seq import quiet_transformers
-from trie.model.shared_attention import split_heads
-from trie.model.t5 import output_scale, position_bias
+from trie.attention import split_heads
+from trie.safe_tokenizer import MARKERS
+from trie.seq2seq import output_scale, position_bias, quiet_transformers
 
 # Files to download from the hub. Weights are safetensors only.
 _FILES = ["*.json", "merges.txt", "vocab.txt", "model.safetensors", "rerank_head.safetensors"]
@@ -68,10 +67,8 @@ def open_initial_checkpoint(config: TrainConfig, tasks: tuple[str, ...]) -> Init
     New parameters, such as embeddings of added tokens and the reranking head, are initialised with
     the seed of the run.
 
-    Raises
-    ------
-    AdmiralError
-        If it is missing or damaged, has another architecture, or a tokenizer of another model.
+    Raises AdmiralError if it is missing or damaged, has another architecture, or a tokenizer of
+    another model.
     """
     path = _directory(config.start)
     model = load_seq2seq(path, **_dropout(path, config))

@@ -13,8 +13,7 @@ from pathlib import Path
 
 import click
 
-from admiral.storage.declared_settings import documented, setting
-from admiral.storage.yaml_settings import read_settings
+from admiral.storage.declared_settings import documented, read_settings, setting
 from training.command_options import training_command
 from training.loop.loop_settings import (
     COUNT,

@@ -21,8 +21,7 @@ import torch
 from admiral.errors import AdmiralError
 from admiral.retrieval.rerankers import RerankerInput, reranker_inputs
 from proofs import NatOp, ProofError, target_ids
-from proofs.generation.proof_grammar import missing_proof_marks
-from proofs.generation.source_input import encode_source
+from proofs.generation.proof_grammar import encode_source, missing_proof_marks
 from training.data.samples import (
     ProveSample,
     RerankSample,
@@ -34,8 +33,8 @@ from training.data.samples import (
 from training.loop.run_files import SourceFile
 from training.multitask.multitask_settings import TrainConfig
 from trie import SafeTokenizer
-from trie.model.packed_encoder import pad_batch
-from trie.model.safe_tokenizer import IDENTIFIERS
+from trie.attention import pad_batch
+from trie.safe_tokenizer import IDENTIFIERS
 
 
 def copy_alignment(

@@ -20,8 +20,14 @@ from torch import Tensor, nn
 
 import admiral
 from admiral.errors import AdmiralError
-from proofs.verifier.classifier_verifier import length_batches
-from proofs.verifier.evidence_model import HEADS, EvidenceModel, new_model, read_model, write_model
+from proofs.verifier.classifier_verifier import (
+    HEADS,
+    EvidenceModel,
+    length_batches,
+    new_model,
+    read_model,
+    write_model,
+)
 from proofs.verifier.evidence_verifier import EvidenceEncoder
 from proofs.verifier.reading import LABELS
 from training.data.examples import NON_COMMERCIAL, NOT_ENTAILMENT, summary_by_source

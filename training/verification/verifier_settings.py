@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from admiral.errors import AdmiralError
-from admiral.storage.declared_settings import documented, setting
-from admiral.storage.yaml_settings import read_settings
-from proofs.verifier.evidence_model import MAX_LENGTH
+from admiral.storage.declared_settings import documented, read_settings, setting
+from proofs.verifier.classifier_verifier import MAX_LENGTH
 from training.loop.loop_settings import COUNT, PROBABILITY, RATE, loop_problems, loop_setting
 
 
@@ -95,10 +94,7 @@ def load_verifier_config(path: Path, overrides: tuple[str, ...] = ()) -> Verifie
 def weights_of(text: str) -> dict[str, float]:
     """Return the factors that the setting `weights` lists.
 
-    Raises
-    ------
-    AdmiralError
-        If one is no number from 0.
+    Raises AdmiralError if one is no number from 0.
     """
     weights = {}
     for part in filter(None, (each.strip() for each in text.split(","))):

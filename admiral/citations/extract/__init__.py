@@ -1,23 +1,277 @@
-"""Claims in context from pages of wikitext and HTML, and from dumps of MediaWiki."""
+"""Claims in context from texts and files of pages: wikitext, HTML, or dumps of MediaWiki."""
 
-from admiral.citations.extract.page_files import (
-    PAGE_FORMATS,
-    PageFormat,
-    ReadPage,
-    claims_of_file,
-    extract_claims,
-    page_of_file,
-    pages_of_file,
-    read_page,
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import Literal, get_args
+
+from lxml import etree
+
+from admiral.citations.citation_records import Citation, CitedClaim
+from admiral.citations.extract.marked_blocks import MarkedClaim, Reference, marked_claims
+from admiral.errors import AdmiralError
+from admiral.io.streams import Place, open_binary
+from admiral.library.canonical_urls import canonical, is_web
+
+_ARTICLES = "0"  # the namespace of articles
+_START = re.compile(rb"\s*(<\?xml[^>]*>\s*)?(<!--.*?-->\s*)*<mediawiki\b", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class DumpedPage:
+    """A page of a dump: its title, its id and its latest wikitext."""
+
+    title: str
+    id: str
+    text: str
+
+
+def is_dump(start: bytes) -> bool:
+    """Return whether a file is a dump, by its first bytes."""
+    return bool(_START.match(start.removeprefix(b"\xef\xbb\xbf")))
+
+
+def read_dump(path: Place) -> Iterator[DumpedPage]:
+    """Yield the articles of a dump; redirects and other namespaces are left out.
+
+    `path`: XML file of a dump (``pages-articles``), compressed or not. Raises AdmiralError if the
+    file cannot be read, is no XML of MediaWiki, or is cut off.
+    """
+    count = 0
+    with open_binary(path) as stream:
+        events = etree.iterparse(
+            stream, events=("end",), huge_tree=True, resolve_entities=False, no_network=True
+        )
+        try:
+            for _, element in events:
+                name = _local(element)
+                if name == "page":
+                    count += 1
+                    if page := _page(element):
+                        yield page
+                elif name not in ("mediawiki", "siteinfo"):
+                    continue
+                element.clear()
+                while element.getprevious() is not None:
+                    del element.getparent()[0]
+        except etree.XMLSyntaxError as error:
+            raise AdmiralError(
+                f"{path}: is not a whole XML dump of MediaWiki: after {count} pages: "
+                f"{error.msg}. Fetch it again, or name another --format"
+            ) from error
+    if not count:
+        raise AdmiralError(f"{path}: holds no <page>. Give an XML dump of MediaWiki")
+
+
+def _page(element: etree._Element) -> DumpedPage | None:
+    title, namespace, id, text = "", _ARTICLES, "", ""
+    for child in element:
+        name = _local(child)
+        if name == "redirect":
+            return None
+        if name == "title":
+            title = child.text or ""
+        elif name == "ns":
+            namespace = (child.text or "").strip()
+        elif name == "id":
+            id = (child.text or "").strip()
+        elif name == "revision":  # the last one counts
+            texts = [each for each in child if _local(each) == "text"]
+            text = texts[0].text or "" if texts else ""
+    return DumpedPage(title, id, text) if namespace == _ARTICLES else None
+
+
+def _local(element: etree._Element) -> str:
+    tag = element.tag
+    return tag.rpartition("}")[2] if isinstance(tag, str) else ""
+
+
+PageFormat = Literal["auto", "wikitext", "html", "dump"]
+PAGE_FORMATS: tuple[PageFormat, ...] = get_args(PageFormat)
+#: A longer page is an error: the longest of Wikipedia have 2.5 MB.
+LONGEST_PAGE = 32 * 2**20  # bytes
+_HTML = re.compile(
+    r"\s*(<\?xml[^>]*>\s*)?(<!--.*?-->\s*)*<(!doctype\s+html|html|head|body|section|div|p)\b",
+    re.IGNORECASE | re.DOTALL,
 )
+_SUFFIX = re.compile(r"\.(wiki|wikitext|mediawiki|txt|html?|gz|bz2|xz|zst)$", re.IGNORECASE)
 
-__all__ = [
-    "PAGE_FORMATS",
-    "PageFormat",
-    "ReadPage",
-    "claims_of_file",
-    "extract_claims",
-    "page_of_file",
-    "pages_of_file",
-    "read_page",
-]
+
+@dataclass(frozen=True, slots=True)
+class ReadPage:
+    """A page with its claims and the places of their marks in its text.
+
+    Lines of `text` end with a line feed.
+    """
+
+    title: str
+    text: str
+    is_html: bool
+    claims: tuple[MarkedClaim, ...]
+    references: Mapping[str, Reference]
+    unknown: Mapping[str, int]  # the templates of wikitext that are not known, by name
+
+
+def read_page(
+    text: str, title: str = "", *, format: PageFormat = "auto", lists: bool = True
+) -> ReadPage:
+    """Return a page with its claims in the order of reading.
+
+    - `title`: title of the page; by default that which HTML states.
+    - `format`: ``wikitext``, ``html``, or ``auto`` to tell them by their beginning.
+    - `lists`: also return items of lists that are no sentences, of the kind ``list``.
+    """
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    is_html = format == "html" or (format == "auto" and bool(_HTML.match(text)))
+    if is_html:
+        from admiral.citations.extract.html_page import read_html
+
+        page = read_html(text, title)
+    else:
+        from admiral.citations.extract.wikitext_page import read_wikitext
+
+        page = read_wikitext(text, title)
+    claims = tuple(marked_claims(page, lists=lists))
+    return ReadPage(page.title, text, is_html, claims, page.references, page.unknown)
+
+
+def extract_claims(
+    text: str,
+    title: str = "",
+    *,
+    format: PageFormat = "auto",
+    lists: bool = True,
+    unknown: Counter[str] | None = None,
+) -> list[CitedClaim]:
+    """Return the claims of a page that have references, in the order of reading.
+
+    The parameters are those of `read_page`. `unknown` counts the templates of wikitext that are not
+    known, by name.
+    """
+    page = read_page(text, title, format=format, lists=lists)
+    if unknown is not None:
+        unknown.update(page.unknown)
+    return [each.claim for each in page.claims]
+
+
+def pages_of_file(
+    path: Path, *, format: PageFormat = "auto", lists: bool = True
+) -> Iterator[ReadPage]:
+    """Yield the page of a file, or the pages of a dump.
+
+    `path`: a page or a dump, compressed or not. The title of a page of wikitext is the name of its
+    file. `format`: ``wikitext``, ``html`` or ``dump``, or ``auto`` to tell them by their beginning.
+    Raises AdmiralError if the file cannot be read, is not UTF-8, or is longer than `LONGEST_PAGE`.
+    """
+    if format in ("auto", "dump"):
+        with open_binary(path) as stream:
+            start = stream.read(1 << 12)
+        if format == "dump" or is_dump(start):
+            for page in read_dump(path):
+                yield read_page(page.text, page.title, format="wikitext", lists=lists)
+            return
+    text = _read_page(path)
+    title = "" if format == "html" or (format == "auto" and _HTML.match(text)) else _title_of(path)
+    yield read_page(text, title, format=format, lists=lists)
+
+
+def page_of_file(path: Path, *, format: PageFormat = "auto", lists: bool = True) -> ReadPage:
+    """Return the page of a file, which may be a dump of one page (see `pages_of_file`).
+
+    Raises AdmiralError for a dump of several pages, too.
+    """
+    first, *others = islice(pages_of_file(path, format=format, lists=lists), 2)
+    if others:
+        raise AdmiralError(
+            f"{path}: holds several pages. Give one page; for all claims of a dump, use `admiral "
+            "extract-citations` and `admiral verify-citation`"
+        )
+    return first
+
+
+def claims_of_file(
+    path: Path,
+    *,
+    format: PageFormat = "auto",
+    lists: bool = True,
+    unknown: Counter[str] | None = None,
+) -> Iterator[CitedClaim]:
+    """Yield the claims of a file that have references.
+
+    The parameters and errors are those of `pages_of_file`. `unknown` counts the templates of
+    wikitext that are not known, by name.
+    """
+    for page in pages_of_file(path, format=format, lists=lists):
+        if unknown is not None:
+            unknown.update(page.unknown)
+        yield from (each.claim for each in page.claims)
+
+
+def _read_page(path: Path) -> str:
+    with open_binary(path) as stream:
+        data = stream.read(LONGEST_PAGE + 1)
+    if len(data) > LONGEST_PAGE:
+        raise AdmiralError(
+            f"{path}: is longer than {LONGEST_PAGE >> 20} MiB. Give pages one by one, or a dump"
+        )
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise AdmiralError(
+            f"{path}: is not UTF-8 (byte {error.start + 1}). Convert it, for example with iconv"
+        ) from error
+
+
+def _title_of(path: Path) -> str:
+    name = path.name
+    while _SUFFIX.search(name):
+        name = _SUFFIX.sub("", name)
+    return " ".join(name.replace("_", " ").split())
+
+
+@dataclass(frozen=True, slots=True)
+class CitedSource:
+    """A source and the number of claims that cite it."""
+
+    citation: Citation  # the first one, with the archived copy that any of them names
+    claims: int
+
+    @property
+    def day(self) -> str:
+        """When the source was read by the editor, as YYYYMMDD; empty if unknown."""
+        match = re.fullmatch(r"(\d{4})-(\d{2})-(\d{2})", self.citation.access_date)
+        return "".join(match.groups()) if match else ""
+
+
+def cited_sources(claims: Iterable[CitedClaim]) -> tuple[list[CitedSource], list[CitedSource]]:
+    """Return the sources of claims on the web, and those that are not, in the order of the claims.
+
+    Sources on the web are the same if their canonical URLs are; others, if title, author and ISBN
+    are.
+    """
+    web: dict[str, CitedSource] = {}
+    others: dict[str, CitedSource] = {}
+    for claim in claims:
+        for citation in dict.fromkeys(claim.citations):
+            url = citation.url or citation.archive_url
+            if is_web(url):
+                known, key = web, canonical(url)
+                citation = replace(citation, url=url)
+            else:
+                known = others
+                key = "\n".join((citation.title, citation.author, citation.isbn))
+            earlier = known.get(key)
+            if earlier is None:
+                known[key] = CitedSource(citation, 1)
+                continue
+            first = earlier.citation
+            archive_url = first.archive_url or citation.archive_url
+            title = first.title or citation.title
+            first = replace(first, archive_url=archive_url, title=title)
+            known[key] = CitedSource(first, earlier.claims + 1)
+    return list(web.values()), list(others.values())

@@ -11,6 +11,7 @@ from itertools import pairwise
 from admiral.citations.citation_records import Kind
 from admiral.citations.extract.citation_templates import (
     FOOTNOTES,
+    WikitextReferences,
     is_citation_template,
     is_short_reference,
     short_anchors,
@@ -30,10 +31,15 @@ from admiral.citations.extract.marked_blocks import (
     joined,
     tag_of,
 )
-from admiral.citations.extract.marked_tables import MarkedTable
-from admiral.citations.extract.wikitext_boxes import box_blocks
-from admiral.citations.extract.wikitext_lines import GALLERY, wikitext_lines
+from admiral.citations.extract.marked_tables import (
+    MarkedTable,
+    Role,
+    WikitextCell,
+    box_blocks,
+    cells_of_line,
+)
 from admiral.citations.extract.wikitext_nodes import (
+    GALLERY,
     POSITIONS,
     ExternalLink,
     Link,
@@ -42,9 +48,8 @@ from admiral.citations.extract.wikitext_nodes import (
     Template,
     parse_line,
     plain_text,
+    wikitext_lines,
 )
-from admiral.citations.extract.wikitext_references import WikitextReferences
-from admiral.citations.extract.wikitext_tables import Role, WikitextCell, cells_of_line
 from admiral.kb.corpus.files.extraction import Position, written
 
 _NAMED = frozenset({"r", "ref name", "named ref"})  # {{r|name|name}}

@@ -18,21 +18,24 @@ import numpy as np
 from admiral.errors import AdmiralError
 from admiral.io.progress import track_documents
 from admiral.io.text_cleaning import MATCHING_FORM
-from admiral.kb.bm25 import bm25s_build, bm25s_index, jvm, lucene_index
+from admiral.kb.bm25 import bm25s_index, lucene_index
 from admiral.kb.bm25.parameters import (
     DEFAULT,
     K1,
     TEXT_WEIGHT,
     TITLE_WEIGHT,
     B,
+    Entry,
     IndexSettings,
+    PassageRecorder,
+    Passages,
     RowIndex,
     Saturation,
+    Text,
     common_saturation,
     common_text_form,
     damaged_index_error,
 )
-from admiral.kb.bm25.passages import Entry, PassageRecorder, Passages, Text
 
 
 class _Backend(NamedTuple):
@@ -46,7 +49,7 @@ class _Backend(NamedTuple):
 # One more is a line here and a choice of the setting `bm25` (`admiral.config`).
 _BACKENDS = {
     lucene_index.BACKEND: _Backend(
-        lambda: jvm.check_available(),
+        lambda: lucene_index.check_available(),
         lambda _: None,
         # It applies the parameters when it searches.
         lambda entries, folder, _, text_form: lucene_index.build(entries, folder, text_form),
@@ -56,8 +59,8 @@ _BACKENDS = {
     bm25s_index.BACKEND: _Backend(
         lambda: None,
         bm25s_index.check_updatable,
-        bm25s_build.build,
-        bm25s_build.merge,
+        bm25s_index.build,
+        bm25s_index.merge,
         lambda directories, *, threads, **options: bm25s_index.Bm25sIndex(directories, **options),
     ),
 }

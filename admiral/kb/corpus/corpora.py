@@ -22,7 +22,7 @@ from admiral.kb.corpus.file_reports import (
     reported_records,
     skipped_report,
 )
-from admiral.kb.corpus.files.folder_walk import UNKNOWN
+from admiral.kb.corpus.files.file_types import UNKNOWN
 from admiral.kb.corpus.readers import (
     ALL_FILES,
     FORMATS,
@@ -153,10 +153,8 @@ class Corpora:
     def records(self, progress: bool) -> Iterator[Record]:
         """Yield the records.
 
-        Raises
-        ------
-        AdmiralError
-            If a corpus cannot be read, or for the first bad record unless they are skipped.
+        Raises AdmiralError if a corpus cannot be read, or for the first bad record unless they are
+        skipped.
         """
         path, file = None, ""
         for record in track_documents(self._good_records(), "reading", enabled=progress):
@@ -259,10 +257,7 @@ class RecordPositions:
 def read_titles(path: Path) -> list[str]:
     """Return the titles of a UTF-8 file with one title per line, which may be compressed.
 
-    Raises
-    ------
-    AdmiralError
-        If the file cannot be read, is not UTF-8, or holds no title.
+    Raises AdmiralError if the file cannot be read, is not UTF-8, or holds no title.
     """
     titles = []
     for item in numbered_lines(path):

@@ -21,14 +21,15 @@ from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
 from admiral.errors import AdmiralError
-from admiral.kb.store.manifest import Manifest, read_manifest
-from admiral.kb.store.member_manifests import (
+from admiral.kb.store.manifest import (
     CombinedManifest,
     JoinManifest,
+    Manifest,
     missing_member_error,
     read_join,
+    read_manifest,
 )
-from admiral.storage.checksums import check_files
+from admiral.storage.atomic_files import check_files
 
 # Opening is retried while another process changes the knowledge base. A change takes milliseconds
 # at least, so this many attempts are only exhausted by an endless series of changes.

@@ -2,11 +2,17 @@
 
 The rows of a snapshot are those of its base segment, then those of its delta segment, if any. In a
 joined knowledge base, the rows of each member follow those of the previous member.
+
+Files that are open by memory map are watched: a read beyond the end of one that was cut off would
+end the process (SIGBUS). Nothing of ours shortens a file in place, but a careless copy or a full
+disk elsewhere may. Between two checks a few milliseconds remain.
 """
 
 from __future__ import annotations
 
 import heapq
+import os
+import time
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, compress, groupby
@@ -29,9 +35,9 @@ from admiral.kb.embeddings import (
 )
 from admiral.kb.store.collection import Snapshot
 from admiral.kb.store.document_store import IDS, ORIGINS, DocumentStore
-from admiral.kb.store.title_index import TitleIndex
+from admiral.kb.store.titles import TitleIndex
 from admiral.records import Document, Sentence
-from admiral.storage.checksums import REBUILD
+from admiral.storage.atomic_files import REBUILD
 from trie.token_trie import open_array
 
 T = TypeVar("T")
@@ -306,3 +312,78 @@ class StoredVectors:
                 if stored.checksums[sentence.index] == text_checksum(text):
                     quantised[position] = stored.vectors[sentence.index]
         return dequantise(quantised)
+
+
+# A check asks for the sizes of some tens of files, which takes tens of microseconds.
+_INTERVAL = 0.01  # seconds
+
+
+class ChangedFileError(AdmiralError):
+    """Error for a file that is no longer as it was when it was opened.
+
+    `path`: the file. `change`: how it differs.
+    """
+
+    def __init__(self, path: Path, change: str) -> None:
+        self.path, self.change = path, change
+        super().__init__(
+            f"{path}: was cut off or replaced while it was open ({change}). Restore it, or build "
+            "the knowledge base again with `admiral index`, and start again."
+        )
+
+
+class OpenedFiles:
+    """The sizes and inodes of files when they were opened; safe to share between threads."""
+
+    def __init__(self) -> None:
+        self._states: dict[Path, _State] = {}
+        self._next_check = 0.0
+        self._changed: tuple[Path, str] | None = None
+
+    def add(self, files: Iterable[Path]) -> None:
+        """Remember files that were just opened; those that do not exist are left out."""
+        for path in files:
+            known, state = self._states.get(path), _state(path)
+            if state is not None and (known is None or known.file != state.file):
+                self._states[path] = state
+
+    def check(self) -> None:
+        """Raise `ChangedFileError` if a file has another size than when it was opened.
+
+        From then on, every check raises it. Files that were removed, or whose place another file
+        has taken, stay open as they were.
+        """
+        now = time.monotonic()
+        if self._changed is None and now >= self._next_check:
+            self._next_check = now + _INTERVAL
+            for path, opened in list(self._states.items()):
+                state = _state(path)
+                if state is not None and state.file == opened.file and state != opened:
+                    self.refuse(path, f"{state.size:,} bytes instead of {opened.size:,}")
+        if self._changed is not None:
+            raise ChangedFileError(*self._changed)
+
+    def refuse(self, path: Path, change: str) -> None:
+        """Make every check raise the error for a file."""
+        self._changed = path, change
+
+    def replaced(self) -> Path | None:
+        """Return a file whose place another file has taken, if there is one."""
+        for path, opened in list(self._states.items()):
+            state = _state(path)
+            if state is not None and state.file != opened.file:
+                return path
+        return None
+
+
+class _State(NamedTuple):
+    file: tuple[int, int]  # device and inode
+    size: int
+
+
+def _state(path: Path) -> _State | None:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return _State((status.st_dev, status.st_ino), status.st_size)

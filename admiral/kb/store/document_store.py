@@ -27,7 +27,7 @@ import pyarrow as pa
 
 from admiral.errors import AdmiralError
 from admiral.records import Document, Page
-from admiral.storage.checksums import damaged_error
+from admiral.storage.atomic_files import damaged_error
 from trie.token_trie import open_array
 
 SCHEMA = pa.schema(

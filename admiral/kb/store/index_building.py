@@ -1,7 +1,7 @@
 """Build the indexes of a directory of documents: titles, and BM25 if asked for.
 
 With `BuildWorkers`, a build is split into shards. Workers first parse corpus files into documents
-(`admiral.kb.corpus.sharded_corpora`), which is the expensive part. One process then reads these
+(`admiral.kb.build`), which is the expensive part. One process then reads these
 documents in corpus order, resolves duplicate titles and writes them. Finally, workers index ranges
 of rows, and the BM25 indexes are merged under the statistics of all documents. The result does not
 depend on the workers. Workers exchange files, so all of them must see the knowledge base directory.
@@ -25,11 +25,10 @@ import numpy as np
 from admiral.io.text_cleaning import MATCHING_FORM
 from admiral.kb.alias_index import write_aliases
 from admiral.kb.bm25 import Saturation, build_bm25, merge_bm25
-from admiral.kb.bm25.parameters import DEFAULT
-from admiral.kb.bm25.passages import Text
+from admiral.kb.bm25.parameters import DEFAULT, Text
 from admiral.kb.store.contents import BM25, DOCUMENTS
 from admiral.kb.store.document_store import PAGES, DocumentStore
-from admiral.kb.store.title_index import write_titles
+from admiral.kb.store.titles import write_titles
 from admiral.records import SECTION_SEPARATOR, Document
 
 # Longer documents are split into passages.

@@ -21,7 +21,7 @@ from admiral.citations.citation_records import (
     ScoredSource,
     Status,
 )
-from admiral.library.source_records import Passage
+from admiral.library import Passage
 from tests.admiral.io.test_rendering import Reader
 
 TEXT = "It was dry in May. The town flooded in 1953. Later it dried."

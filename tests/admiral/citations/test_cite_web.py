@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from admiral.citations.cite_web import cite_web
-from admiral.library.source_records import Source
+from admiral.citations.citer import cite_web
+from admiral.library import Source
 
 
 def test_what_is_known_of_a_source():

@@ -7,8 +7,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from admiral.citations.citation_weights import CitationWeights
-from admiral.citations.missing_spans import WORD_FEATURES, word_features
+from admiral.citations.citation_weights import WORD_FEATURES, CitationWeights, word_features
 from proofs.logic.words import word_spans
 from tests.admiral.citations.cited_pages import BRIDGE, HARBOUR, passage
 from tests.proofs.helpers import texts

@@ -23,13 +23,6 @@ def test_percentiles_grow_with_scores(scores, first, second):
         assert 0 <= calibration.probability(value) <= 1
 
 
-@given(st.lists(st.integers(-50, 50), min_size=2, max_size=30, unique=True), st.floats(0, 100))
-def test_percentiles_are_inverted(scores, percentile):
-    calibration = ScoreCalibration.fit(list(map(float, scores)), [s > 0 for s in scores], "these")
-    score = calibration.score_at_percentile(percentile)
-    assert calibration.percentile(score) == pytest.approx(percentile, abs=1e-6)
-
-
 def test_the_percentile_is_the_share_of_lower_scores():
     calibration = ScoreCalibration.fit(list(map(float, range(101))), [False] * 101, "0 to 100")
     assert [calibration.percentile(s) for s in (-1, 0, 10, 99.5, 200)] == [0, 0, 10, 99.5, 100]
@@ -53,13 +46,6 @@ def test_platt_scaling_finds_the_minimum():
     for step in (-1e-3, 1e-3):
         assert loss(slope + step, intercept) >= best
         assert loss(slope, intercept + step) >= best
-
-
-def test_probabilities_are_inverted():
-    calibration = ScoreCalibration(2.0, -1.0, "none", tuple(map(float, range(101))))
-    assert calibration.probability(calibration.score_at_probability(0.3)) == pytest.approx(0.3)
-    assert calibration.score_at_probability(0) == -math.inf
-    assert calibration.score_at_probability(1) == math.inf
 
 
 def test_the_bundled_weights_survive_a_round_trip(tmp_path):

@@ -3,8 +3,8 @@
 import pytest
 
 from admiral.citations.citation_records import Citation
-from admiral.citations.source_judging import source_status
-from admiral.library.source_records import Source
+from admiral.citations.citer import source_status
+from admiral.library import Source
 
 CITATION = Citation("https://x.example/a", title="Title")
 TEXT = "The harbour was opened in 1911 by the mayor of the town. " * 20

@@ -8,8 +8,8 @@ import pytest
 
 from admiral.citations.audit_page import audit_page
 from admiral.citations.citation_records import Citation, CitationVerdict, CitedClaim, ScoredSource
+from admiral.citations.decide import no_suggestion, summary, tone
 from admiral.citations.verdict_file import verdict_record
-from admiral.citations.verdict_wording import no_suggestion, summary, tone
 from admiral.cli.cite import verdict_lines
 from tests.admiral.io.test_rendering import Reader
 

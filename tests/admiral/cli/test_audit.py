@@ -14,8 +14,7 @@ from admiral.citations.extract import claims_of_file
 from admiral.cli.cite import audit_command
 from admiral.errors import AdmiralError
 from admiral.kb import build
-from admiral.library import build_library
-from admiral.library.source_records import Source
+from admiral.library import Source, build_library
 from tests.admiral.io.test_rendering import Reader
 from tests.admiral.kb.corpus.files.test_file_formats import pdf
 

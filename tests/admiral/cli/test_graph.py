@@ -237,6 +237,7 @@ def large_corpus(path):
     return path
 
 
+@pytest.mark.slow
 def test_a_killed_index_says_that_its_graph_is_missing_and_resumes(
     tmp_path, environment, command, capsys, caplog
 ):

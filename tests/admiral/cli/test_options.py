@@ -7,8 +7,7 @@ import yaml
 from click.testing import CliRunner
 
 from admiral.cli.options import checked_text, overrides
-from admiral.cli.prove import split_title
-from admiral.cli.retrieve import retrieve_command, settings_command
+from admiral.cli.retrieve import retrieve_command, settings_command, split_title
 from admiral.config import RetrievalConfig, load_config
 from admiral.errors import AdmiralError
 from admiral.storage.declared_settings import declared_settings

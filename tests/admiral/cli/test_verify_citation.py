@@ -5,9 +5,8 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from admiral.cli.cite import cite_command
+from admiral.cli.cite import cite_command, verify_citation_command
 from admiral.cli.evaluate import evaluate_command
-from admiral.cli.verify_citation import verify_citation_command
 from admiral.errors import AdmiralError
 from admiral.library import build_library
 from tests.admiral.citations.cited_pages import BRIDGE, HARBOUR

@@ -23,9 +23,8 @@ KEY = "a-key-that-is-long-enough"
 
 
 @pytest.fixture(scope="module")
-def served(user_cache):
-    with Admiral.from_pretrained(config=quick_config()) as system:
-        yield system
+def served(quick):
+    return Admiral(quick.kb, quick.checkpoint, quick_config())
 
 
 @pytest.fixture(scope="module")

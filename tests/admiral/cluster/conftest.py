@@ -5,7 +5,7 @@ import warnings
 import pytest
 
 from admiral import RetrievalConfig
-from admiral.cluster.ray_session import load_ray
+from admiral.cluster import load_ray
 from admiral.errors import AdmiralError
 
 

@@ -6,8 +6,8 @@ from importlib.resources import files
 import pytest
 
 from admiral import Admiral
+from admiral.cluster import ClusterOptions
 from admiral.cluster.distributed_retrieval import FailedClaim, open_system, retrieve_on_cluster
-from admiral.cluster.ray_session import ClusterOptions
 from admiral.errors import AdmiralError
 from admiral.kb import build, join
 from admiral.records import Claim

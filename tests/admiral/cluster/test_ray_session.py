@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from admiral.cluster.ray_session import (
+from admiral.cluster import (
     ClusterOptions,
     connect_ray,
     load_ray,
@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[3]
 JAVA_THEN_RAY = """
 import sys
 from pathlib import Path
-from admiral.cluster.ray_session import connect_ray
+from admiral.cluster import connect_ray
 from admiral.kb.bm25 import build_bm25, merge_bm25, open_bm25
 folder = Path(sys.argv[1])
 build_bm25("lucene", [("a", "lamp")] * 3, folder / "0")

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from admiral import AdmiralError
-from admiral.evaluation import document_measures
-from admiral.evaluation.document_measures import ir_measures_scores, ranking_measures
+from admiral.evaluation import measures
 from admiral.evaluation.measures import (
     Group,
     Measure,
@@ -20,8 +19,10 @@ from admiral.evaluation.measures import (
     confidence_intervals,
     exact_match,
     harmonic_mean_measure,
+    ir_measures_scores,
     multiset_f1,
     paired_comparison,
+    ranking_measures,
     recall_at_k,
 )
 from admiral.evaluation.predictions import Pair, Prediction, pair_claims
@@ -146,10 +147,10 @@ A0, A1, A2, B0, C0, D0, X0 = (("A", 0), ("A", 1), ("A", 2), ("B", 0), ("C", 0), 
 
 def test_scored_facts_are_two_from_each_of_the_first_documents():
     ranked = [A0, A1, B0, A2, C0, D0, ("B", 1), ("D", 1)]
-    assert document_measures.scored_facts(ranked, 2) == [A0, A1, B0, ("B", 1), C0]
-    assert document_measures.scored_facts(ranked, 1) == [A0, A1, B0, ("B", 1)]
-    assert document_measures.scored_facts(ranked, 4) == [A0, A1, B0, ("B", 1), C0, D0, ("D", 1)]
-    assert document_measures.scored_facts([], 2) == []
+    assert measures.scored_facts(ranked, 2) == [A0, A1, B0, ("B", 1), C0]
+    assert measures.scored_facts(ranked, 1) == [A0, A1, B0, ("B", 1)]
+    assert measures.scored_facts(ranked, 4) == [A0, A1, B0, ("B", 1), C0, D0, ("D", 1)]
+    assert measures.scored_facts([], 2) == []
 
 
 @pytest.mark.parametrize(
@@ -167,13 +168,13 @@ def test_scored_facts_are_two_from_each_of_the_first_documents():
 )
 def test_every_gold_document_needs_one_gold_fact(found, enough):
     every = pairs((gold([A0, B0, ("B", 3)], hops=2), answer(*found)))
-    assert document_measures.covers_gold_documents(every.pairs[0]) is enough
+    assert measures.covers_gold_documents(every.pairs[0]) is enough
 
 
 def test_annotated_hops_set_the_number_of_scored_documents():
     claim = gold([A0, B0], hops=3)
     every = pairs((claim, answer(X0, ("Y", 0), B0, A0)))
-    assert document_measures.covers_gold_documents(every.pairs[0])
+    assert measures.covers_gold_documents(every.pairs[0])
 
 
 def test_fact_score_and_group_values():
@@ -185,16 +186,14 @@ def test_fact_score_and_group_values():
         (gold([A0, B0, C0], hops=3, label=other), answer(verdict=None)),
         (gold([A0, B0], hops=2, label=other), None),
     )
-    found = values(document_measures.supporting_fact_measures(every.pairs))
+    found = values(measures.supporting_fact_measures(every.pairs))
     assert found["exact match"] == [1, 0, 0, 0, 0]
     assert found["F1"] == pytest.approx([1, 0.8, 0.4, 0, 0])
-    found = values(document_measures.score_measures(every.pairs, with_verdicts=True))
+    found = values(measures.score_measures(every.pairs, with_verdicts=True))
     assert found["facts found"] == [1, 1, 0, 0, 0]
     assert found["label accuracy"] == [1, 1, 0, 0, 0]  # no verdict is no NOT_SUPPORTED
     assert found["HoVer score"] == [1, 1, 0, 0, 0]
-    groups = {
-        group.name: group.members.tolist() for group in document_measures.hover_groups(every.pairs)
-    }
+    groups = {group.name: group.members.tolist() for group in measures.hover_groups(every.pairs)}
     assert groups["all"] == [True] * 5
     assert groups["3 hops"] == [False, False, True, True, False]
     assert groups["supported"] == [True, False, True, False, False]
@@ -203,14 +202,14 @@ def test_fact_score_and_group_values():
 
 def test_repeated_facts_count_as_in_the_official_script():
     every = pairs((gold([A0, B0]), answer(A0, A0, B0)), (gold([A0, B0]), answer(A0, A0)))
-    found = values(document_measures.supporting_fact_measures(every.pairs))
+    found = values(measures.supporting_fact_measures(every.pairs))
     assert found["exact match"] == [0, 0]
     assert found["F1"] == pytest.approx([0.8, 0.5])
 
 
 def test_alternative_evidence_sets_are_rejected():
     with pytest.raises(AdmiralError, match="claim '1' has 2 alternative sets of evidence"):
-        document_measures.hover_measures(pairs((gold([A0], [B0]), answer())), [5])
+        measures.hover_measures(pairs((gold([A0], [B0]), answer())), [5])
 
 
 numbers = st.one_of(st.just(float("nan")), st.integers(0, 4).map(lambda n: n / 4))

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral import AdmiralError, RecordError
-from admiral.gold import FORMATS, Label, is_blind, read_gold
-from admiral.gold.gold_reader import is_qrels, read_qrels
+from admiral.gold import FORMATS, Label, is_blind, is_qrels, read_gold, read_qrels
 from admiral.io.claims import read_claims, stream_claims
 from admiral.records import Claim
 

@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError
@@ -286,6 +286,7 @@ def arrays_of(kb):
     return {name: array.tolist() for name, array in load_arrays(kb).items()}
 
 
+@settings(max_examples=settings().max_examples // 3)
 @given(_documents, st.lists(_change, min_size=1, max_size=3))
 def test_an_updated_graph_equals_a_new_one(documents, changes):
     with TemporaryDirectory() as folder:

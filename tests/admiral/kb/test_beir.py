@@ -6,7 +6,7 @@ import pytest
 
 from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, add, build, compact, verify
-from admiral.kb.origins import with_origins
+from admiral.pipeline import with_origins
 from admiral.records import Claim, RankedDocument, RetrievalResult
 
 CORPUS = (

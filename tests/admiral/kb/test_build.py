@@ -1,10 +1,8 @@
 import json
 import logging
 import os
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -171,29 +169,6 @@ from pathlib import Path
 from admiral.kb import build
 build(sys.argv[1], sys.argv[2], bm25="none", overwrite=True, progress=False)
 """
-
-
-def test_a_killed_build_keeps_the_old_one(write_jsonl, tmp_path):
-    kb = tmp_path / "place" / "kb"
-    corpus = write_jsonl(({"title": f"T{n}", "text": "One. Two."} for n in range(20_000)), "big")
-    _build(write_jsonl([{"title": "Old", "text": "x"}]), kb)
-    command = [sys.executable, "-c", _CHILD, str(corpus), str(kb)]
-    killed = 0
-    for delay in (0.0, 0.1):
-        process = subprocess.Popen(
-            command, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-        )
-        while process.poll() is None and not list(kb.parent.glob(".kb.new-*")):
-            time.sleep(0.005)
-        time.sleep(delay)
-        process.send_signal(signal.SIGKILL)
-        killed += process.wait() == -signal.SIGKILL
-        assert verify(kb) == []
-        assert len(_contents(kb)) in (1, 20_000)
-    assert killed
-    report = _build(corpus, kb, overwrite=True)
-    assert report.documents == 20_000
-    assert [p.name for p in kb.parent.iterdir() if p.name not in ("kb", ".kb.lock")] == []
 
 
 @pytest.mark.slow

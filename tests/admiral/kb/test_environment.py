@@ -15,7 +15,7 @@ import pytest
 from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, build, verify
 from admiral.kb.bm25 import open_bm25
-from admiral.storage.atomic_directories import swap_directories
+from admiral.storage.atomic_files import swap_directories
 
 ROOT = Path(__file__).parents[3]
 INDEX = [sys.executable, "-c", "from admiral.cli.main import run; run()", "index"]

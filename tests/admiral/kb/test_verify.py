@@ -7,8 +7,8 @@ import pytest
 from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, add, build, remove, verify
 from admiral.kb.store.manifest import read_manifest, replace_manifest, write_manifest
-from admiral.kb.store.title_index import write_titles
-from admiral.storage.checksums import describe_files
+from admiral.kb.store.titles import write_titles
+from admiral.storage.atomic_files import describe_files
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def test_every_flipped_bit_is_found(kb_path):
     for name in manifest.files:
         path = kb_path / name
         whole = path.read_bytes()
-        for position in range(0, len(whole), max(1, len(whole) // 20)):
+        for position in range(0, len(whole), max(1, len(whole) // 8)):
             damaged = bytearray(whole)
             damaged[position] ^= 1 << position % 8
             path.write_bytes(damaged)
@@ -35,7 +35,7 @@ def test_every_flipped_bit_of_the_manifest_is_found(kb_path):
     path = kb_path / "manifest.json"
     whole = path.read_bytes()
     before = json.loads(whole)
-    for position in range(0, len(whole), 5):
+    for position in range(0, len(whole), 11):
         damaged = bytearray(whole)
         damaged[position] ^= 1 << position % 8
         path.write_bytes(damaged)
@@ -118,7 +118,7 @@ def test_every_flipped_bit_of_a_delta_is_found(changed):
     (part,) = (changed / "segments").iterdir()
     for path in sorted(p for p in part.rglob("*") if p.is_file()):
         whole = path.read_bytes()
-        for position in range(0, len(whole), max(1, len(whole) // 20)):
+        for position in range(0, len(whole), max(1, len(whole) // 8)):
             damaged = bytearray(whole)
             damaged[position] ^= 1 << position % 8
             path.write_bytes(damaged)

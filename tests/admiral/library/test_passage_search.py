@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral.kb import embed
-from admiral.kb.dense_index import best_vectors
 from admiral.kb.embeddings import quantise
+from admiral.kb.stored_embeddings import best_vectors
 from admiral.library import Library, Source, build_library, remove_sources
 from tests.admiral.kb.embeddings.fake_encoder import FakeEncoder
 

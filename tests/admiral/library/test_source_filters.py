@@ -3,7 +3,7 @@
 import pytest
 
 from admiral.errors import AdmiralError
-from admiral.library.source_filters import SourceFilter, is_copy, is_wikipedia
+from admiral.library.open_library import SourceFilter, is_copy, is_wikipedia
 
 CONTEXT = (
     "The tower was built in 1889 for a world fair, and was the tallest building for four decades. "

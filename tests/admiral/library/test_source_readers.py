@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError, RecordError
+from admiral.library import Source
 from admiral.library.readers import SourceFiles
 from admiral.library.readers.web_files import html_source
-from admiral.library.source_records import Source
 from tests.admiral.kb.corpus.files.test_file_formats import pdf
 
 SENTENCE = "The tower of the town was built in 1889 by an engineer and stands by the river."

@@ -30,7 +30,7 @@ from admiral.models.checkpoint import (
 )
 from tests.training.tiny import write_hub_directory, write_t5_directory
 from tests.trie.helpers import KINDS
-from trie.model import packed_encoder
+from trie import attention
 
 
 @pytest.fixture
@@ -153,9 +153,7 @@ def test_missing_weights_and_layers_of_a_t5_are_errors(tmp_path):
         load_checkpoint(tiny)
 
 
-@pytest.mark.skipif(
-    not packed_encoder.int8_is_supported(), reason="the CPU has no int8 instructions"
-)
+@pytest.mark.skipif(not attention.int8_is_supported(), reason="the CPU has no int8 instructions")
 def test_int8_of_a_longt5_is_an_error(tmp_path):
     tiny = write_t5_directory(tmp_path / "t5", "longt5")
     with pytest.raises(AdmiralError, match=r"'precision': int8 .* a LongT5; give bf16 or fp32"):

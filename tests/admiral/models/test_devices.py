@@ -7,7 +7,7 @@ from admiral import RetrievalConfig
 from admiral.errors import AdmiralError
 from admiral.models.checkpoint import choose_device, choose_dtype, choose_precision
 from admiral.retrieval.provenance import recorded_settings
-from trie.model import packed_encoder
+from trie import attention
 
 
 @pytest.mark.parametrize(("fast", "precision"), [(True, "bf16"), (False, "fp32")])
@@ -70,6 +70,6 @@ def test_int8_is_refused_where_it_is_not_supported(monkeypatch):
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     with pytest.raises(AdmiralError, match="'precision': int8 runs on CPUs only, not on"):
         choose_dtype(RetrievalConfig(precision="int8", device="cuda:1"))
-    monkeypatch.setattr(packed_encoder, "int8_is_supported", lambda: False)
+    monkeypatch.setattr(attention, "int8_is_supported", lambda: False)
     with pytest.raises(AdmiralError, match=r"'precision': int8 needs .* VNNI; use fp32 or bf16"):
         choose_dtype(RetrievalConfig(precision="int8", device="cpu"))

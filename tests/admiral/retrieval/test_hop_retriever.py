@@ -28,7 +28,7 @@ from admiral.retrieval.hop_retriever import (
     score_document_sets,
 )
 from admiral.retrieval.stage_assembly import build_stages
-from proofs.generation.source_input import encode_claim, encode_source
+from proofs.generation.proof_grammar import encode_claim, encode_source
 from tests.proofs.conftest import byte_level
 from tests.trie.helpers import following, language
 from trie import SafeTokenizer, TokenTrie, TrieConstraint, UpdatedTrie

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from admiral.kb import KnowledgeBase, build
 from admiral.records import Sentence
-from admiral.retrieval.mentions import (
+from admiral.retrieval.first_stage import (
     Mention,
     TitleMentionFinder,
     base_title,

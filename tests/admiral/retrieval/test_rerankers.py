@@ -20,8 +20,8 @@ from admiral.retrieval.rerankers import (
     MeanPoolingEncoder,
     SimilarityReranker,
 )
-from trie.model import packed_encoder
-from trie.model.seq2seq import quiet_transformers
+from trie import attention
+from trie.seq2seq import quiet_transformers
 
 EMMY_AND_COMEDIAN = [
     Document("Emmy", ("The awards were hosted by a comedian.", "They are given each year.")),
@@ -132,9 +132,7 @@ def test_bfloat16_hardly_changes_the_scores(reranker):
         assert {s.key: s.score for s in rounded_scores} == pytest.approx(scores, abs=0.01)
 
 
-@pytest.mark.skipif(
-    not packed_encoder.int8_is_supported(), reason="the processor does not support int8"
-)
+@pytest.mark.skipif(not attention.int8_is_supported(), reason="the processor does not support int8")
 def test_int8_hardly_changes_the_scores(reranker):
     small = open_reranker(torch.int8)
     results = small.score(CLAIMS, DOCUMENTS, EVIDENCE)
@@ -173,7 +171,7 @@ def test_claims_without_documents_have_no_sentences(reranker):
 
 
 def test_int8_is_refused_where_it_is_not_supported(monkeypatch):
-    monkeypatch.setattr(packed_encoder, "int8_is_supported", lambda: False)
+    monkeypatch.setattr(attention, "int8_is_supported", lambda: False)
     with pytest.raises(ValueError, match="VNNI; use fp32 or bf16"):
         open_reranker(torch.int8)
 

@@ -260,7 +260,7 @@ SENTENCES = {
     document["title"]: document["sentences"]
     for document in map(json.loads, (DEMO / "documents.jsonl").read_text().splitlines())
 }
-CLAIMS = [json.loads(line) for line in (DEMO / "claims.jsonl").read_text().splitlines()][::4]
+CLAIMS = [json.loads(line) for line in (DEMO / "claims.jsonl").read_text().splitlines()][::8]
 
 
 @pytest.mark.parametrize("stop_at", [0.5, 0.7])

@@ -10,8 +10,7 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 from admiral.cli.serve import allowed_hosts
-from admiral.serving.access import AccessMiddleware
-from admiral.serving.request_metrics import RequestMetrics
+from admiral.serving.access import AccessMiddleware, RequestMetrics
 from admiral.serving.service import ServiceLimits
 from tests.admiral.serving.live_service import listening
 

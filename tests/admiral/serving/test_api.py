@@ -6,40 +6,20 @@ import re
 import pytest
 from fastapi.testclient import TestClient
 
-from admiral import Admiral, RetrievalConfig
+from admiral import Admiral
 from admiral.serving.access import read_api_keys
 from admiral.serving.application import create_app
 from admiral.serving.service import Service, ServiceLimits
 from proofs import NatOp, Verdict
+from tests.admiral.serving.live_service import EMMY, QUICK, quick_config
 
-EMMY = "The 66th Primetime Emmy Awards was hosted by an Iraqi comedian born in 1973."
-QUICK = {
-    "reranker": "bm25",
-    "judge": "lexical",
-    "beam_size": "4",
-    "rerank_documents": "8",
-    "title_beams": "0",
-    "precision": "fp32",
-    "threads": "1",
-    "hops": "2",
-}
 KEY = "a-key-that-is-long-enough"
 
 
 @pytest.fixture(scope="module")
 def service(user_cache):
-    config = RetrievalConfig(
-        reranker="bm25",
-        judge="lexical",
-        beam_size=4,
-        rerank_documents=8,
-        title_beams=0,
-        precision="fp32",
-        threads=1,
-        hops="2",
-    )
     limits = ServiceLimits(places=4, body_bytes=20_000, claim_characters=500)
-    opened = Service({"demo": Admiral.from_pretrained(config=config)}, limits)
+    opened = Service({"demo": Admiral.from_pretrained(config=quick_config())}, limits)
     yield opened
     opened.close()
 
@@ -79,7 +59,7 @@ def test_a_record_is_that_of_the_command_line(client, admiral):
 
 
 def settings():
-    return [part for pair in QUICK.items() for part in ("--set", "=".join(pair))]
+    return [part for key, value in QUICK.items() for part in ("--set", f"{key}={value}")]
 
 
 def test_a_stream_has_each_hop_and_then_the_result(client):

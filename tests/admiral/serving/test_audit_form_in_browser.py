@@ -7,8 +7,7 @@ pytest.importorskip("playwright", reason="needs Playwright: pip install playwrig
 from playwright.sync_api import expect
 
 from admiral.citations.citation_settings import CitationConfig
-from admiral.library import build_library
-from admiral.library.source_records import Source
+from admiral.library import Source, build_library
 from admiral.serving.application import create_app
 from admiral.serving.page_audits import PageAudits
 from admiral.serving.service import Service

@@ -11,7 +11,7 @@ import time
 import httpx
 import pytest
 
-from admiral.serving.bounded_server import FewEqualLines, accepted_at_once, timed_connections
+from admiral.serving.application import FewEqualLines, accepted_at_once, timed_connections
 from tests.admiral.serving.live_service import ROOT, listening
 from tests.admiral.serving.test_access import application
 
@@ -20,7 +20,7 @@ SERVER = """
 import logging, resource, sys
 logging.basicConfig(level=logging.INFO)
 resource.setrlimit(resource.RLIMIT_NOFILE, (160, 160))
-from admiral.serving.bounded_server import serve_application
+from admiral.serving.application import serve_application
 from tests.admiral.serving.test_access import application
 serve_application(application(None), "127.0.0.1", int(sys.argv[1]), 5.0, lifespan=False)
 """

@@ -11,9 +11,7 @@ import httpx
 from mcp import Client, StdioServerParameters
 
 from admiral import Admiral
-from admiral.serving.late_service import LateService
-from admiral.serving.mcp_http import http_app
-from admiral.serving.mcp_server import create_mcp
+from admiral.serving.mcp_server import LateService, create_mcp, http_app
 from admiral.serving.service import Service, ServiceLimits
 from tests.admiral.serving.live_service import EMMY, listening, quick_config
 

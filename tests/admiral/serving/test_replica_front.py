@@ -10,8 +10,7 @@ import httpx
 import pytest
 from fastapi.testclient import TestClient
 
-from admiral.serving.ray_replicas import Replica
-from admiral.serving.replica_front import ReplicaLostError, create_front
+from admiral.serving.ray_replicas import Replica, ReplicaLostError, create_front
 from admiral.serving.service import ServiceLimits
 from tests.admiral.serving.live_service import EMMY, listening, quick_config
 from tests.admiral.serving.test_api import events, problem, without_seconds

@@ -12,8 +12,7 @@ import psutil
 import pytest
 
 from admiral import Admiral
-from admiral.serving.application import create_app
-from admiral.serving.bounded_server import timed_connections
+from admiral.serving.application import create_app, timed_connections
 from admiral.serving.service import Service, ServiceLimits
 from tests.admiral.serving.live_service import EMMY, listening, quick_config
 from tests.admiral.serving.test_api import problem

@@ -10,9 +10,8 @@ import pytest
 from filelock import FileLock
 
 from admiral.errors import AdmiralError
-from admiral.storage import atomic_directories
-from admiral.storage.atomic_directories import staging, swap_directories
-from admiral.storage.checksums import check_files, describe_files
+from admiral.storage import atomic_files
+from admiral.storage.atomic_files import check_files, describe_files, staging, swap_directories
 
 
 def _owned(directory):
@@ -51,7 +50,7 @@ def test_every_failing_call_leaves_the_old_directory_or_none(
 ):
     target = tmp_path / "kb"
     if existing == "renamed":  # as on systems that cannot swap directories
-        monkeypatch.setattr(atomic_directories, "swap_directories", lambda first, second: False)
+        monkeypatch.setattr(atomic_files, "swap_directories", lambda first, second: False)
     failures = 0
     for n in range(50):
         shutil.rmtree(target, ignore_errors=True)

@@ -15,12 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError
-from admiral.storage.atomic_directories import exclusive_access
 from admiral.storage.atomic_files import (
     WriterLock,
     check_output_path,
     check_page_path,
     encode_record,
+    exclusive_access,
     replacing,
     replacing_path,
     resolve_output_path,

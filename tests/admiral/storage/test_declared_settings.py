@@ -10,12 +10,12 @@ import yaml
 from admiral.errors import AdmiralError
 from admiral.storage.declared_settings import (
     documented,
+    read_settings,
     setting,
     settings_tables,
     settings_yaml,
     value_problems,
 )
-from admiral.storage.yaml_settings import read_settings
 
 
 @documented

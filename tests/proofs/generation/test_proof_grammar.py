@@ -22,7 +22,7 @@ from proofs import (
     lexical_proof,
     target_ids,
 )
-from proofs.generation.source_input import encode_source
+from proofs.generation.proof_grammar import encode_source
 from proofs.logic.words import has_content, word_spans
 from tests.proofs.helpers import bart, claims, evidence
 from tests.trie.helpers import following
@@ -144,7 +144,7 @@ def test_stop_at_independence(tokens):
     assert seen == {True, False}
 
 
-@pytest.mark.parametrize("words", [1, 200, 600])
+@pytest.mark.parametrize("words", [1, 250])
 def test_long_claims_fit_within_limits(tokens, words):
     claim = " ".join(f"word{i}" for i in range(words))
     length = len(tokens.encode(claim))
@@ -194,6 +194,8 @@ def test_huge_evidence_is_accepted(tokens):
     grammar.proof(ids).validate(CLAIM, texts)
 
 
+# Models take longer than grammars, and are the same with each tokenizer.
+ONE_KIND = pytest.mark.parametrize("tokens", ["bpe"], indirect=True)
 GENERATED_CLAIM = "The lighthouse was built by an Irish engineer."
 LIGHTHOUSE = ("Port Merrow Lighthouse", "The lighthouse was built by Ada Quill.")
 ENGINEER = ("Ada Quill", "Ada Quill (born 1873) was an Irish engineer.")
@@ -205,10 +207,10 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_untrained_models_generate_valid_proofs(tokens, seed):
+@ONE_KIND
+def test_untrained_models_generate_valid_proofs(tokens):
     generator = ProofGenerator(
-        Seq2Seq(bart(tokens, seed)), tokens, beam_size=3, batch_size=3, max_length=60
+        Seq2Seq(bart(tokens)), tokens, beam_size=3, batch_size=3, max_length=60
     )
     claims, evidence = zip(*HOSTILE, strict=True)
     proofs_of_claims = generator.generate(claims, evidence)
@@ -224,10 +226,9 @@ def test_untrained_models_generate_valid_proofs(tokens, seed):
     ]
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_covering_proofs_quote_in_every_step(tokens, seed):
-    model = bart(tokens, seed)
-    generator = ProofGenerator(Seq2Seq(model), tokens, batch_size=3, max_length=100)
+@ONE_KIND
+def test_covering_proofs_quote_in_every_step(tokens):
+    generator = ProofGenerator(Seq2Seq(bart(tokens, 1)), tokens, batch_size=3, max_length=100)
     claims, evidence = zip(*HOSTILE, strict=True)
     proofs = generator.cover(claims, evidence)
     for claim, texts, covering in zip(claims, evidence, proofs, strict=True):
@@ -277,6 +278,7 @@ def test_claims_too_long_to_decode_have_no_proof(tokens):
     assert judgements[2].proof is None
 
 
+@ONE_KIND
 def test_trained_model_decides_by_the_evidence(tokens):
     """Overfit two annotated proofs; the judge must then separate full from partial evidence."""
     cases = [([LIGHTHOUSE, ENGINEER], True), ([LIGHTHOUSE], False)]

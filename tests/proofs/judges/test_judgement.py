@@ -22,7 +22,7 @@ from proofs import (
     Verdict,
 )
 from proofs.generation.generator import CoveringProof
-from proofs.generation.source_input import encode_source
+from proofs.generation.proof_grammar import encode_source
 from proofs.judges.calibrated import CalibratedJudge
 from proofs.judges.fitted_weights import LinearScore
 from proofs.judges.generated import (
@@ -373,7 +373,7 @@ def test_huge_evidence_is_judged_quickly():
 
 @pytest.mark.parametrize(
     "claim",
-    ["word " * 10**5, "Quill, said in " * 33_000, " ".join(f"word{at}" for at in range(10**5))],
+    ["word " * 20_000, "Quill, said in " * 6_600, " ".join(f"word{at}" for at in range(20_000))],
     ids=["split", "joined", "different"],
 )
 def test_huge_claim_is_judged_quickly(claim):
@@ -384,7 +384,7 @@ def test_huge_claim_is_judged_quickly(claim):
     began = time.process_time()
     for judgement in (judged(claim, texts), *CalibratedJudge().judge([claim], [texts])):
         assert not judgement.sufficient
-    assert time.process_time() - began < 20
+    assert time.process_time() - began < 5
 
 
 def test_no_model_runs_without_evidence(tokens):

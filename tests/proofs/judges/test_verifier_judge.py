@@ -11,7 +11,7 @@ import pytest
 from proofs import NatOp, Verdict
 from proofs.judges.judgement import Judgement
 from proofs.judges.verifier_judge import VerifierJudge, decided_alone
-from proofs.verifier.exact.exact_comparison import compare
+from proofs.verifier.exact_comparison import compare
 from proofs.verifier.reading import Comparison, Reading, Sentence
 from tests.proofs.verifier.fixed_verifier import FixedVerifier
 

@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from safetensors.torch import load_file, save_file
 from transformers import AutoTokenizer
 
-from proofs.verifier.classifier_verifier import pad_inputs
-from proofs.verifier.evidence_model import (
+from proofs.verifier.classifier_verifier import (
     HEADS,
     TorchBackend,
     new_model,
     open_checkpoint,
+    pad_inputs,
     read_model,
     write_model,
 )

@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 import torch
 
+from admiral.models.verifiers import CustomVerifier, open_verifier
 from proofs.verifier.chat_verifier import ChatSettings, ChatVerifier
-from proofs.verifier.classifier_verifier import ClassifierVerifier
-from proofs.verifier.evidence_model import new_model, write_model
+from proofs.verifier.classifier_verifier import ClassifierVerifier, new_model, write_model
 from proofs.verifier.evidence_verifier import EvidenceVerifier
-from proofs.verifier.open_verifier import CustomVerifier, open_verifier
 from proofs.verifier.reading import VerifierError
 from tests.proofs.verifier.tiny_classifier import write_classifier_directory
 
@@ -145,7 +144,7 @@ def test_a_chat_model_is_opened_with_its_settings():
 
 def test_the_import_loads_no_framework():
     check = (
-        "import sys; import proofs.verifier.open_verifier; "
+        "import sys; import admiral.models.verifiers; "
         "print({'torch', 'transformers', 'openai', 'onnxruntime'} & {*sys.modules})"
     )
     root = Path(__file__).parents[3]

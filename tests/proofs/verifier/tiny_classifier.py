@@ -6,7 +6,7 @@ import torch
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import BertConfig, BertForSequenceClassification, BertModel
 
-from trie.model.seq2seq import quiet_transformers
+from trie.seq2seq import quiet_transformers
 
 SPECIALS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 TEXT = (

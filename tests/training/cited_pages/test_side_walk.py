@@ -8,29 +8,29 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from admiral.citations.citation_file import read_wafer
 from admiral.citations.citation_settings import CitationConfig
-from admiral.citations.title_writer import TitleWriter
+from admiral.citations.source_search import TitleWriter
 from admiral.citations.verdict_file import read_verdicts, write_verdicts
-from admiral.citations.wafer_file import read_wafer
 from admiral.cli.evaluate import evaluate_citations_command
 from admiral.errors import AdmiralError
 from admiral.library import Library, build_library
 from admiral.library.readers import SourceFiles
 from admiral.models.checkpoint import load_checkpoint
-from admiral.storage.declared_settings import settings_tables
 from tests.proofs.verifier.tiny_classifier import write_classifier_directory
-from tests.training.tiny import SHORT_RUN, same_weights
+from tests.training.tiny import SHORT_RUN, page_of_settings, same_weights
 from training.citation_pairs import cited_passages
 from training.citation_pairs import main as write_pairs
-from training.cited_pages.em_encoder import train_dense_retriever
-from training.cited_pages.em_settings import EmConfig, load_em_config
-from training.cited_pages.em_verifier import train_source_verifier
-from training.data.cited_passages import (
+from training.cited_pages import (
     CitedPassages,
+    EmConfig,
+    load_em_config,
     read_cited_passages,
     write_cited_passages,
 )
+from training.dense_retriever import train_dense_retriever
 from training.expansion_data import library_citations
+from training.source_verifier import train_source_verifier
 
 ROOT = Path(__file__).parents[3]
 DEMO = ROOT / "admiral" / "data" / "citations"
@@ -89,9 +89,9 @@ def evaluated(predictions, *options):
     return result.output
 
 
-def verified(folder, library, **changes):
+def verified(folder, library, count=None, **changes):
     out = folder / f"{'-'.join(map(str, changes)) or 'plain'}.jsonl"
-    claims = [each.claim for each in read_wafer(WAFER)]
+    claims = [each.claim for each in read_wafer(WAFER)][:count]
     write_verdicts(out, library, replace(QUICK, **changes), claims, overwrite=True, quiet=True)
     return out
 
@@ -128,14 +128,14 @@ def test_an_encoder_is_trained_and_searched_with(folder, library, pairs, start):
     assert "accuracy" in card
     assert "changed" in card
     out = folder / "dense"
-    from admiral.citations.open_search import open_encoder
+    from admiral.citations.source_search import open_encoder
 
     encoder = open_encoder(CitationConfig(encoder=config.out, device="cpu", precision="fp32"))
     files = SourceFiles([DEMO / "sphere.jsonl"])
     build_library(out, files, words=100, stride=100, encoder=encoder)
     changes = {"encoder": config.out, "index": "both", "fusion": "union", "precision": "fp32"}
-    both = read_verdicts(verified(folder, out, **changes))
-    dense = read_verdicts(verified(folder, out, **{**changes, "index": "dense"}))
+    both = read_verdicts(verified(folder, out, 9, **changes))
+    dense = read_verdicts(verified(folder, out, 9, **{**changes, "index": "dense"}))
     name = next(iter(both))
     assert set(dense[name]["found"]) <= set(both[name]["found"])
     assert dense[name]["found"] != both[name]["found"]
@@ -144,18 +144,18 @@ def test_an_encoder_is_trained_and_searched_with(folder, library, pairs, start):
 
 
 def test_a_verifier_is_trained_and_verified_with(folder, library, pairs, start):
-    config = settings(start, pairs, folder / "verifier", lr=1e-2, head_lr=1e-2, steps=24)
+    config = settings(start, pairs, folder / "verifier", lr=1e-2, head_lr=1e-2)
     train_source_verifier(config)
     changes = {"verifier": "cross-encoder", "classifier": config.out, "aggregate": "max"}
-    out = verified(folder, library, **changes, verify_candidates=2)
+    out = verified(folder, library, 9, **changes, verify_candidates=2)
     record = next(iter(read_verdicts(out).values()))
     scores = [each["score"] for each in record["ranking"]]
     scored = [score for score in scores if score is not None]
     assert scored == sorted(scored, reverse=True)
     assert scores[: len(scored)] == scored
     # Another strategy is another model, and a run goes on where it was stopped.
-    other = replace(config, out=str(folder / "other"), strategy="first")
-    train_source_verifier(replace(other, steps=12))
+    other = replace(config, out=str(folder / "other"), strategy="first", steps=6)
+    train_source_verifier(replace(other, steps=3))
     train_source_verifier(other)
     assert not same_weights(other, config)
 
@@ -203,7 +203,7 @@ def test_titles_are_written_for_queries(library, folder):
     assert all("[" not in title for title in titles)
     assert any(titles)
     by_title, both = (
-        read_verdicts(verified(folder, library, expander="mini", expansion=name))
+        read_verdicts(verified(folder, library, 3, expander="mini", expansion=name))
         for name in ("title", "both")
     )
     for claim, title in zip(claims, titles, strict=True):
@@ -242,5 +242,4 @@ def test_the_shipped_settings_are_valid_and_documented():
         found = load_em_config(ROOT / "configs" / f"paper-side-{name}.yaml")
         assert found.out == f"runs/paper-side-{name}"
     _, _, documented = (ROOT / "docs" / "side.md").read_text().partition("\n## Settings\n")
-    tables = settings_tables(EmConfig, lambda name: None)
-    assert documented == tables.replace("\n## ", "\n### ")
+    assert documented == page_of_settings(EmConfig)

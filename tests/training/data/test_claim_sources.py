@@ -11,7 +11,7 @@ from admiral.gold import Label
 from admiral.records import Document
 from training.data.claim_sources import FORMATS, Source, sample_claims, titles_of
 from training.data.evidence_corpora import PassageCorpus
-from trie.model.safe_tokenizer import TASKS
+from trie.safe_tokenizer import TASKS
 
 QUESTION = {
     "question_id": "q1",

@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError, RecordError
 from admiral.records import Document
-from training.data.evidence_corpora import PassageCorpus
-from training.data.examples import Example
-from training.data.inference_examples import (
+from training.build_examples import (
     TitleNames,
     inference_files,
     read_inference_examples,
     surrounded_examples,
     with_titles,
 )
+from training.data.evidence_corpora import PassageCorpus
+from training.data.examples import Example
 
 
 def write(path, *records):

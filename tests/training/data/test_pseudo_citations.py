@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from admiral.kb import KnowledgeBase, demo_kb
-from admiral.retrieval.mentions import find_mentions
+from admiral.retrieval.first_stage import find_mentions
 from training.data.samples import RetrieveSample, read_samples
 from training.expansion_data import TITLE_WORDS, main, pseudo_citations
 from training.link_prediction import PseudoClaimSampler

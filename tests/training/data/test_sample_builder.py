@@ -13,7 +13,7 @@ from training.data.claim_sources import SourceClaim
 from training.data.evidence_corpora import PassageCorpus
 from training.data.sample_builder import BuildSettings, SampleBuilder
 from training.data.samples import ProveSample, RerankSample, RetrieveSample
-from trie.model.safe_tokenizer import TASKS
+from trie.safe_tokenizer import TASKS
 
 ALL = BuildSettings(splits=0)
 

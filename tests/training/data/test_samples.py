@@ -18,7 +18,7 @@ from admiral.errors import RecordError
 from admiral.gold import GoldClaim, Label, read_gold
 from admiral.kb import KnowledgeBase, demo_kb
 from admiral.requirements import minilm_directory
-from admiral.retrieval.mentions import base_title
+from admiral.retrieval.first_stage import base_title
 from proofs import NatOp, Proof, ProofStep
 from training import build_data, link_prediction
 from training.data.claim_sources import Source, is_held_out
@@ -51,7 +51,7 @@ from training.multitask.sample_batches import (
 from training.on_policy import hop_samples
 from training.warm_start import mini_tokenizer
 from trie import SafeTokenizer
-from trie.model.safe_tokenizer import TASKS
+from trie.safe_tokenizer import TASKS
 
 
 def gold_claims():
@@ -207,6 +207,7 @@ def test_sentence_scores_are_means_over_their_tokens(samples, tokens):
 
 EMMY = "66th Primetime Emmy Awards"
 MEYERS = "Seth Meyers"
+QUICK = {"reranker": "bm25", "judge": "never", "beam_size": 5, "title_beams": 2}
 
 
 def test_the_evidence_of_each_hop_is_an_input():
@@ -216,7 +217,7 @@ def test_the_evidence_of_each_hop_is_an_input():
         Label.REFUTES,
         (((EMMY, 0), (MEYERS, 0)),),
     )
-    config = RetrievalConfig(hops="2", judge="never", beam_size=5)
+    config = RetrievalConfig(hops="2", **QUICK)
     with Admiral.from_pretrained(config=config) as system:
         samples = list(hop_samples(system, [claim]))
         result = system.retrieve(claim.claim)
@@ -239,7 +240,7 @@ def test_the_evidence_of_each_hop_is_an_input():
 def test_of_alternative_documents_any_may_be_first_and_none_comes_later():
     pages = (((MEYERS, None),), ((EMMY, None),))
     claim = GoldClaim("1", "The Awards were hosted by a comedian.", None, pages)
-    config = RetrievalConfig(hops="2", judge="never", beam_size=5)
+    config = RetrievalConfig(hops="2", **QUICK)
     with Admiral.from_pretrained(config=config) as system:
         (sample,) = hop_samples(system, [claim])
     assert isinstance(sample, RetrieveSample)

@@ -16,7 +16,7 @@ from training.loop.run_files import RunOutput, TrainingState, load_tensors, read
 from training.multitask.multitask_model import open_initial_checkpoint
 from training.multitask.multitask_program import train
 from training.multitask.multitask_settings import TrainConfig
-from trie.model.safe_tokenizer import TASKS
+from trie.safe_tokenizer import TASKS
 
 
 def trained(width=3):

@@ -35,7 +35,7 @@ from training.loop.training_loop import build_scheduler
 from training.multitask import multitask_program
 from training.multitask.multitask_program import train
 from training.multitask.multitask_settings import TrainConfig
-from trie.model.safe_tokenizer import TASKS
+from trie.safe_tokenizer import TASKS
 
 ROOT = Path(__file__).parents[3]
 
@@ -65,6 +65,7 @@ def test_the_loss_falls_the_best_is_kept_and_the_checkpoint_loads(settings):
     assert torch.equal(plain.lm_head.weight, plain.get_input_embeddings().weight)
 
 
+@pytest.mark.slow
 def test_a_killed_run_resumes_exactly(settings):
     """With accumulation, evaluation and dropout; killed after the first saved state."""
     whole = replace(
@@ -103,7 +104,9 @@ def test_a_killed_run_resumes_exactly(settings):
 
 
 def test_a_run_stops_at_its_time_limit_and_resumes_exactly(settings):
-    whole = replace(elsewhere(settings, "at-once"), steps=5)
+    whole = replace(
+        elsewhere(settings, "at-once"), steps=5, gradient_accumulation_steps=2, dropout=0.1
+    )
     parts = elsewhere(whole, "by-minutes")
     train(whole, TASKS)
     for _ in range(parts.steps):

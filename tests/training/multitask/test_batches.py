@@ -42,7 +42,7 @@ from training.multitask.sample_batches import (
     task_of,
 )
 from trie import TokenTrie
-from trie.model.safe_tokenizer import TASKS
+from trie.safe_tokenizer import TASKS
 
 PAIRS = st.lists(
     st.builds(

@@ -11,12 +11,11 @@ from admiral.kb import KnowledgeBase
 from admiral.records import DocumentSet
 from tests.training.tiny import elsewhere, prepare, some_samples
 from training.data.samples import ProveSample, RerankSample, RetrieveSample
-from training.multitask import dev_evaluation
-from training.multitask.dev_evaluation import Evaluator, metrics
+from training.multitask import multitask_program
 from training.multitask.multitask_model import open_initial_checkpoint
-from training.multitask.multitask_program import train
+from training.multitask.multitask_program import Evaluator, metrics, train
 from training.multitask.multitask_settings import METRICS
-from trie.model.safe_tokenizer import TASKS
+from trie.safe_tokenizer import TASKS
 
 
 @pytest.fixture(scope="module")
@@ -133,7 +132,7 @@ def test_any_gold_document_set_counts_and_the_mass_is_summed(config, monkeypatch
             ]
             return [sets for _ in claims]
 
-    monkeypatch.setattr(dev_evaluation, "TrieHopRetriever", FakeRetriever)
+    monkeypatch.setattr(multitask_program, "TrieHopRetriever", FakeRetriever)
     evidence = (("Rome", "Rome is a city."), ("Paris", "Paris is a city."))
     either = RetrieveSample("Rome and Paris are cities.", evidence, 1, ("Rome", "Paris"))
     second = RetrieveSample("Oslo is a city.", (), 0, ("Oslo",))

@@ -21,8 +21,8 @@ from training.multitask.multitask_settings import TrainConfig
 from training.multitask.sample_batches import encode
 from training.warm_start import mini_tokenizer, warm_start
 from trie import SafeTokenizer
-from trie.model.safe_tokenizer import IDENTIFIERS, MARKERS, TASKS
-from trie.model.seq2seq import quiet_transformers
+from trie.safe_tokenizer import IDENTIFIERS, MARKERS, TASKS
+from trie.seq2seq import quiet_transformers
 
 
 @pytest.fixture(scope="module")

@@ -40,7 +40,7 @@ from training.multitask.sample_batches import (
     cost,
     encode,
 )
-from trie.model.safe_tokenizer import TASKS
+from trie.safe_tokenizer import TASKS
 
 
 @pytest.fixture(scope="module", params=["bart", "t5", "t5 v1.1", "umt5", "longt5"])

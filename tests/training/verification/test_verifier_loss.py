@@ -13,7 +13,7 @@ from torch import nn
 from transformers import AutoTokenizer
 
 from admiral.errors import AdmiralError
-from proofs.verifier.evidence_model import new_model
+from proofs.verifier.classifier_verifier import new_model
 from proofs.verifier.evidence_verifier import EvidenceEncoder
 from tests.proofs.verifier.tiny_classifier import write_classifier_directory
 from training.data.examples import Example, write_examples

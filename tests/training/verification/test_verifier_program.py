@@ -11,9 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError
-from admiral.storage.declared_settings import settings_tables
-from proofs.verifier.classifier_verifier import pad_inputs
-from proofs.verifier.evidence_model import HEADS, read_model
+from proofs.verifier.classifier_verifier import HEADS, pad_inputs, read_model
 from proofs.verifier.evidence_verifier import EvidenceEncoder
 from proofs.verifier.reading import LABELS
 from tests.proofs.verifier.tiny_classifier import write_classifier_directory
@@ -22,6 +20,7 @@ from tests.training.tiny import (
     check_named,
     elsewhere,
     lines,
+    page_of_settings,
     same_weights,
     to_yaml,
 )
@@ -180,8 +179,7 @@ def test_the_shipped_settings_are_valid_and_documented():
     own = load_verifier_config(ROOT / "configs" / "verifier.yaml")
     assert (own.start, own.out, own.max_length) == ("runs/bge-small", "runs/verifier", 384)
     _, _, documented = (ROOT / "docs" / "verifier.md").read_text().partition("\n## Settings\n")
-    tables = settings_tables(VerifierConfig, lambda name: None)
-    assert documented == tables.replace("\n## ", "\n### ")
+    assert documented == page_of_settings(VerifierConfig)
 
 
 @pytest.mark.parametrize(

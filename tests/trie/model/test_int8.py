@@ -10,11 +10,11 @@ from torch import nn
 
 from tests.trie.model.test_packed_encoder import INPUTS, MODEL
 from tests.trie.model.test_seq2seq import VOCABULARY, bart
-from trie.model import packed_encoder
-from trie.model.packed_encoder import FloatLinears, Int8Linears
-from trie.model.seq2seq import Seq2Seq
+from trie import attention
+from trie.attention import FloatLinears, Int8Linears
+from trie.seq2seq import Seq2Seq
 
-if not packed_encoder.int8_is_supported():
+if not attention.int8_is_supported():
     pytest.skip("the CPU has no int8 instructions", allow_module_level=True)
 INT8 = Seq2Seq(bart(3), dtype=torch.int8)
 
@@ -88,7 +88,7 @@ def test_states_are_close_to_float32(inputs):
 def test_states_do_not_depend_on_the_batch(monkeypatch):
     inputs = [[(7 * n + at) % VOCABULARY for at in range(1 + n % 16)] for n in range(40)]
     together, _ = INT8.run_encoder(inputs)
-    monkeypatch.setattr(packed_encoder, "_MAX_TOKENS", 40)
+    monkeypatch.setattr(attention, "_MAX_TOKENS", 40)
     in_parts, _ = INT8.run_encoder(inputs)
     torch.testing.assert_close(in_parts, together, atol=1e-5, rtol=0)
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from torch import nn
 
 from tests.trie.model.test_seq2seq import VOCABULARY, bart, random_inputs
-from trie.model import packed_encoder
-from trie.model.packed_encoder import convert_linears_to_bfloat16, pad_batch
-from trie.model.seq2seq import Seq2Seq
+from trie import attention
+from trie.attention import convert_linears_to_bfloat16, pad_batch
+from trie.seq2seq import Seq2Seq
 
 INPUTS = st.lists(
     st.lists(st.integers(0, VOCABULARY - 1), min_size=1, max_size=16), min_size=1, max_size=9
@@ -51,7 +51,7 @@ def test_states_do_not_depend_on_the_batch(dtype, bound, monkeypatch):
         torch.randint(0, VOCABULARY, (1 + n % 16,), generator=generator).tolist() for n in range(40)
     ]
     together, _ = model.run_encoder(inputs)
-    monkeypatch.setattr(packed_encoder, "_MAX_TOKENS", 40)
+    monkeypatch.setattr(attention, "_MAX_TOKENS", 40)
     in_parts, _ = model.run_encoder(inputs)
     torch.testing.assert_close(in_parts, together, atol=bound, rtol=0)
     for ids, found in zip(inputs, together, strict=True):
@@ -75,9 +75,9 @@ def test_attention_in_bfloat16_is_a_softmax(inputs, length, sizes, data):
     query, key, value = torch.randn(3, inputs, 2, length, 8, generator=generator)
     scale = torch.tensor(sizes[: 2 * inputs]).view(inputs, 2, 1, 1)
     query, key, value = ((one * scale.sqrt()).bfloat16() for one in (query, key, value))
-    found = packed_encoder._scaled_dot_product(query, key, value)
+    found = attention._scaled_dot_product(query, key, value)
     for at in range(inputs):
-        alone = packed_encoder._scaled_dot_product(query[at, None], key[at, None], value[at, None])
+        alone = attention._scaled_dot_product(query[at, None], key[at, None], value[at, None])
         torch.testing.assert_close(found[at], alone[0])
     weights = (query * 8**-0.5) @ key.transpose(-1, -2)  # rounded, as the attention's are
     expected = weights.double().softmax(-1) @ value.double()
@@ -91,7 +91,7 @@ def test_scores_too_large_for_exponentials():
     value *= torch.arange(5)[:, None]
     query[1, 2] = 50.0
     key[1, 2] *= torch.tensor([1, 2, 50, 3, 4])[:, None]
-    found = packed_encoder._scaled_dot_product(query, key, value)
+    found = attention._scaled_dot_product(query, key, value)
     assert (found[1, 2] == 2.0).all()
     found[1, 2] = found[0, 0]
     torch.testing.assert_close(found, torch.full_like(found, 2.0))

@@ -9,8 +9,8 @@ from torch import nn
 
 from tests.trie.helpers import EOS, KINDS, PAD, VOCABULARY, t5
 from trie import ConstraintLogitsProcessor, SequenceScorer, TokenTrie, TrieConstraint, beam_search
-from trie.model.packed_encoder import int8_is_supported
-from trie.model.seq2seq import Seq2Seq
+from trie.attention import int8_is_supported
+from trie.seq2seq import Seq2Seq
 
 
 def random_inputs(count, seed):

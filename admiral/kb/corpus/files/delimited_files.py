@@ -321,5 +321,5 @@ def _delimiter(source: str) -> str:
 
     scores = {delimiter: regularity(delimiter) for delimiter in _DELIMITERS}
     if scores[";"][0] and _DECIMAL_COMMAS.fullmatch(sample):
-        return ";"
-    return max(_DELIMITERS, key=lambda delimiter: scores[delimiter])
+        del scores[","]
+    return max(scores, key=lambda delimiter: scores[delimiter])

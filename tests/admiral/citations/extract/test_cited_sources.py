@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from admiral.citations.extract import extract_claims
-from admiral.citations.extract.cited_sources import cited_sources
+from admiral.citations.extract import cited_sources, extract_claims
 
 PAGE = """It rained.<ref>{{cite web|url=https://www.a.example/1/|access-date=2019-05-04}}</ref>
 It snowed.<ref>{{cite web|url=http://a.example/1|title=Rain|archive-url=https://archive.ph/x}}</ref>

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from admiral.citations.citation_file import claim_record, parse_claim, read_citations
 from admiral.citations.citation_records import Citation, CitedClaim
 from admiral.citations.extract import claims_of_file
-from admiral.cli.extract_citations import extract_citations_command
+from admiral.cli.cite import extract_citations_command
 from admiral.errors import AdmiralError, RecordError
 
 FAILED = (

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral.citations.extract import extract_claims
-from admiral.citations.extract.wikitext_lines import wikitext_lines
+from admiral.citations.extract.wikitext_nodes import wikitext_lines
 from tests.admiral.citations.extract.wiki_pages import long_page
 
 PIECES = st.sampled_from(
@@ -17,29 +17,10 @@ PIECES = st.sampled_from(
         *("[[", "]]", "[[File:a|", "[http://a.example ", "]", "http://b.example", "\n", "\n\n"),
         *("{|", "|}", "|-", "== H ==", "* ", ": ", "<!--", "-->", "<nowiki>", "</nowiki>", "''"),
         *("<span style='display:none'>", "</span>", "<div>", "</div>", "<gallery>", "&amp;", "<"),
-        *(
-            "A word. ",
-            "Another one",
-            ".",
-            "\0",
-            "\ud800",
-            "é",
-            "{{efn|",
-            "{{quote|",
-            "{{convert|5|",
-        ),
-        *(
-            "\n{|\n",
-            "\n| ",
-            "\n! ",
-            "!!",
-            "||",
-            "\n|}",
-            "\n|-",
-            "\n|+",
-            "rowspan=3 |",
-            "colspan=9|",
-        ),
+        *("A word. ", "Another one", ".", "\0", "\ud800", "é", "{{efn|", "{{quote|"),
+        *("{{convert|5|",),
+        *("\n{|\n", "\n| ", "\n! ", "!!", "||", "\n|}", "\n|-", "\n|+", "rowspan=3 |"),
+        *("colspan=9|",),
         *("{{Infobox a\n| b = ", "\n| b_ref = ", "<ref>[http://a.b c]</ref>", "<table>", "<tr>"),
         *("<td>", "<th colspan=2>", "</td>", "</table>", "[[File:a|thumb|", "== ", " =="),
         *("<math>", "{{#tag:ref|", "__TOC__", "----", "<br/>", "{{failed verification}}", "\u2028"),
@@ -48,101 +29,33 @@ PIECES = st.sampled_from(
 _MARK = "<sup class='reference'><a href='#cite_note-1'>[1]</a></sup>"
 HTML_PIECES = st.sampled_from(
     [
-        *(
-            "<table class='infobox'>",
-            "<tr>",
-            "<td rowspan=2>",
-            "<th colspan=3>",
-            "<caption>",
-            _MARK,
-        ),
+        *("<table class='infobox'>", "<tr>", "<td rowspan=2>", "<th colspan=3>", "<caption>"),
+        *(_MARK,),
         *("<figure>", "<figcaption>", "<div class='thumbcaption'>", "[note 1]", "5", "It rained."),
         *("<p>", "</p>", "<sup class='reference'>", "</sup>", "<a href='#cite_note-1'>", "</a>"),
-        *(
-            "[1]",
-            "<ol class='references'>",
-            "<li id='cite_note-1'>",
-            "</li>",
-            "<table>",
-            "</table>",
-        ),
+        *("[1]", "<ol class='references'>", "<li id='cite_note-1'>", "</li>", "<table>"),
+        *("</table>",),
         *("<h2>", "</h2>", "<cite class='citation web'>", "<a class='external' href='http://a.b'>"),
-        *(
-            "A word. ",
-            "Another",
-            "<!--",
-            "-->",
-            "<script>",
-            "</script>",
-            "&amp;",
-            "&#0;",
-            "<",
-            "\0",
-        ),
-        *(
-            "<section>",
-            "<div style='display:none'>",
-            "</div>",
-            "<a class='external' href='javascript:1'>",
-        ),
-        *(
-            "<li id='cite_note-1' class='citation'>",
-            "<span class='Z3988' title='rft.title=%ff'>",
-            "\ud800",
-        ),
+        *("A word. ", "Another", "<!--", "-->", "<script>", "</script>", "&amp;", "&#0;", "<"),
+        *("\0",),
+        *("<section>", "<div style='display:none'>", "</div>"),
+        *("<a class='external' href='javascript:1'>",),
+        *("<li id='cite_note-1' class='citation'>", "<span class='Z3988' title='rft.title=%ff'>"),
+        *("\ud800",),
     ]
 )
 TOKENS = (
     *("<ref>", "<ref name=", "<ref name='", "<ref name=x ></ref>", "</ref>", "<a ", "<b>", "<li>"),
-    *(
-        "{{",
-        "}}",
-        "{{{",
-        "{{a|",
-        "{{a|\n",
-        "{{a\nb}}",
-        "{{{a|",
-        "[[",
-        "]]",
-        "[[a|",
-        "[[a\n]]",
-        "{|",
-    ),
-    *(
-        "{|\n|",
-        "{|\n|-\n!a||",
-        "[http://a ",
-        "=",
-        "=a\n",
-        ";:*#",
-        "<!--",
-        "<nowiki>",
-        "<math>a<pre>",
-    ),
-    *(
-        "\n{|\n|a<ref>b</ref>",
-        "\n{|\n|-\n|a<ref>b</ref>\n|}",
-        "||a<ref>b</ref>",
-        "||<ref>b</ref>",
-        "\n|-\n| rowspan=999 | a<ref>b</ref>",
-        "\n|-\n! colspan=999 | a<ref>b</ref>",
-        "{{Infobox|a=<ref>b</ref>",
-        "|a=<ref>b</ref>",
-        "<table><tr><td>a<ref>b</ref>",
-        "[[File:a|b<ref>c</ref>",
-        "{{efn|a<ref>b</ref>",
-    ),
-    *(
-        "{{[[<ref>",
-        "{{a [[b}}]]",
-        "'''",
-        "http://",
-        "&amp",
-        "&#x;",
-        "<div>",
-        "<gallery>",
-        "{{#tag:ref|",
-    ),
+    *("{{", "}}", "{{{", "{{a|", "{{a|\n", "{{a\nb}}", "{{{a|", "[[", "]]", "[[a|", "[[a\n]]"),
+    *("{|",),
+    *("{|\n|", "{|\n|-\n!a||", "[http://a ", "=", "=a\n", ";:*#", "<!--", "<nowiki>"),
+    *("<math>a<pre>",),
+    *("\n{|\n|a<ref>b</ref>", "\n{|\n|-\n|a<ref>b</ref>\n|}", "||a<ref>b</ref>", "||<ref>b</ref>"),
+    *("\n|-\n| rowspan=999 | a<ref>b</ref>", "\n|-\n! colspan=999 | a<ref>b</ref>"),
+    *("{{Infobox|a=<ref>b</ref>", "|a=<ref>b</ref>", "<table><tr><td>a<ref>b</ref>"),
+    *("[[File:a|b<ref>c</ref>", "{{efn|a<ref>b</ref>"),
+    *("{{[[<ref>", "{{a [[b}}]]", "'''", "http://", "&amp", "&#x;", "<div>", "<gallery>"),
+    *("{{#tag:ref|",),
 )
 HTML_TOKENS = (
     "<div>",
@@ -197,19 +110,19 @@ def test_lines_are_well_formed(pieces):
 
 @pytest.mark.parametrize("token", TOKENS)
 def test_time_is_bounded_for_wikitext(token):
-    text = f"A. {token * (40_000 // len(token))}"
+    text = f"A. {token * (20_000 // len(token))}"
     start = time.process_time()
     extract_claims(text, "T", format="wikitext")
-    assert time.process_time() - start < 3
+    assert time.process_time() - start < 1
 
 
 @pytest.mark.parametrize("lead", ["{|\n|-\n|", "{{Infobox a\n", "<table><tr><td>"])
 @pytest.mark.parametrize("token", [each for each in TOKENS if "<ref>b" in each])
 def test_time_is_bounded_in_tables_and_boxes(token, lead):
-    text = f"A.\n{lead}{token * (20_000 // len(token))}\n}}}}\n|}}"
+    text = f"A.\n{lead}{token * (10_000 // len(token))}\n}}}}\n|}}"
     start = time.process_time()
     extract_claims(text, "T", format="wikitext")
-    assert time.process_time() - start < 2
+    assert time.process_time() - start < 0.7
 
 
 @pytest.mark.parametrize("token", HTML_TOKENS)
@@ -220,11 +133,11 @@ def test_time_is_bounded_for_html(token):
     assert time.process_time() - start < 3
 
 
-def test_two_megabytes_are_read_in_seconds():
-    page = long_page(2_000_000)
-    assert len(page) > 1_990_000
+def test_half_a_megabyte_is_read_in_seconds():
+    page = long_page(500_000)
+    assert len(page) > 490_000
     start = time.process_time()
     claims = extract_claims(page, "T", format="wikitext")
     seconds = time.process_time() - start
     assert len(claims) == 2 * page.count("== Part")
-    assert seconds < 15  # about 2.5 on an idle core
+    assert seconds < 4  # about 0.6 on an idle core

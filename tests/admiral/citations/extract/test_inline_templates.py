@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from admiral.citations.extract import extract_claims
-from admiral.cli.extract_citations import extract_citations_command
+from admiral.cli.cite import extract_citations_command
 
 MARK = "<ref>{{cite web|url=https://a.example/1}}</ref>"
 

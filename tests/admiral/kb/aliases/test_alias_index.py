@@ -11,8 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError
-from admiral.kb.alias_index import AliasIndex, SegmentAliases, SegmentIndex, write_aliases
-from admiral.kb.document_aliases import document_aliases
+from admiral.kb.alias_index import (
+    AliasIndex,
+    SegmentAliases,
+    SegmentIndex,
+    document_aliases,
+    write_aliases,
+)
 from admiral.records import Document
 
 NAMES = ["Big Bird", "Big Bird Two", "Big", "Éa Ea", "New Name", "Other Name", "BBT"]

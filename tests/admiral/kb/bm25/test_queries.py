@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
-from admiral.kb.bm25 import BACKENDS, TEXT_WEIGHT, TITLE_WEIGHT, jvm
+from admiral.kb.bm25 import BACKENDS, TEXT_WEIGHT, TITLE_WEIGHT, lucene_index
 from admiral.kb.bm25.analysis import MAX_WORD, terms
 from admiral.kb.bm25.parameters import clean_index_text
 
@@ -99,9 +99,13 @@ def test_words_stems_and_stop_words():
 
 @pytest.mark.parametrize("text", TEXTS)
 def test_terms_are_those_of_lucene(text):
-    with jvm.java("analysis"):
-        analyzer = jvm.load("org.apache.lucene.analysis.en.EnglishAnalyzer")()
-        expected = jvm.load("io.anserini.analysis.AnalyzerUtils").analyze(analyzer, text).toArray()
+    with lucene_index.java("analysis"):
+        analyzer = lucene_index.load("org.apache.lucene.analysis.en.EnglishAnalyzer")()
+        expected = (
+            lucene_index.load("io.anserini.analysis.AnalyzerUtils")
+            .analyze(analyzer, text)
+            .toArray()
+        )
     assert terms(text) == list(expected)
 
 

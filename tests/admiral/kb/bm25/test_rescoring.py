@@ -58,7 +58,7 @@ def test_bm25s_scores_equal_those_of_a_new_index(data, parts, tmp_path_factory):
     assert results == [[(rows[row], score) for row, score in hits] for hits in expected]
 
 
-@settings(max_examples=15)
+@settings(max_examples=5)
 @given(data=st.data(), parts=_parts)
 def test_lucene_scores_equal_those_of_an_index_with_the_removed_documents(
     data, parts, tmp_path_factory

@@ -18,7 +18,7 @@ from admiral.kb import KnowledgeBase, add, build, compact, embed, info, join, re
 from admiral.kb.embeddings import dequantise, quantise
 from admiral.kb.store.manifest import read_manifest, replace_manifest
 from admiral.records import Document, Sentence
-from admiral.storage.checksums import describe_file
+from admiral.storage.atomic_files import describe_file
 from tests.admiral.kb.embeddings.fake_encoder import WIDTH, FakeEncoder, unit_vector
 from tests.admiral.kb.versions.test_kb_updating import DOCUMENT, TITLES, applied, write
 
@@ -101,7 +101,7 @@ def check_changes(corpus, at_once, changes):
             check_vectors(kb, corpus, embedded)
 
 
-@settings(max_examples=settings().max_examples // 2)
+@settings(max_examples=settings().max_examples // 4)
 @given(corpus=_unique, at_once=st.booleans(), changes=st.lists(_change, min_size=1, max_size=6))
 def test_vectors_follow_their_sentences(corpus, at_once, changes):
     check_changes(corpus, at_once, changes)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, add, build, compact, info, join, remove, verify
-from admiral.kb.store.member_manifests import JoinManifest, write_join
+from admiral.kb.store.manifest import JoinManifest, write_join
 from admiral.records import Document
 from tests.admiral.kb.versions.test_kb_updating import DOCUMENT, QUERIES, language, view, write
 from trie import RenumberedTrie, TokenTrie
@@ -79,13 +79,13 @@ def check_joined(shards, histories, tokens, backend, *, exact):
 _histories = st.lists(_history, min_size=4, max_size=4)
 
 
-@settings(max_examples=settings().max_examples // 3)
+@settings(max_examples=settings().max_examples // 6)
 @given(shards=_shards, histories=_histories)
 def test_a_join_equals_one_build_of_all_documents(shards, histories, tokens):
     check_joined(shards, histories, tokens, "bm25s", exact=True)
 
 
-@settings(max_examples=4)
+@settings(max_examples=2)
 @given(
     documents=st.lists(DOCUMENT, min_size=4, max_size=9, unique_by=lambda d: d.title),
     cuts=st.lists(st.integers(1, 8), max_size=3, unique=True),

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, build, info, verify
-from admiral.kb.store import title_tries as module
-from admiral.kb.store.title_index import TitleIndex, write_titles
+from admiral.kb.store import titles as module
+from admiral.kb.store.titles import TitleIndex, write_titles
 from trie import TokenTrie
 
 TITLES = st.lists(

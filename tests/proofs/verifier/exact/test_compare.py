@@ -6,7 +6,7 @@ import sys
 import pytest
 from hypothesis import given
 
-from proofs.verifier.exact.exact_comparison import compare
+from proofs.verifier.exact_comparison import compare
 from tests.proofs.helpers import claims, evidence
 
 TRUE, FALSE = "entailment", "contradiction"
@@ -164,7 +164,10 @@ def test_any_text_is_read(claim, stated):
 
 
 def test_import_loads_neither_torch_nor_pint():
-    check = "import sys, proofs.verifier.exact; sys.exit(bool({'torch', 'pint'} & {*sys.modules}))"
+    check = (
+        "import sys, proofs.verifier.exact_comparison; "
+        "sys.exit(bool({'torch', 'pint'} & {*sys.modules}))"
+    )
     assert subprocess.run([sys.executable, "-c", check]).returncode == 0
 
 

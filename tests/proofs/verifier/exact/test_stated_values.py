@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proofs.verifier.exact.exact_comparison import compare
-from proofs.verifier.exact.stated_values import decide
-from proofs.verifier.exact.statements import read_clause
+from proofs.verifier.exact_comparison import compare
+from proofs.verifier.stated_values import decide
+from proofs.verifier.statements import read_clause
 from tests.proofs.helpers import spelled
 
 BOUNDS = {

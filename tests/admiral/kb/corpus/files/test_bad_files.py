@@ -20,8 +20,7 @@ from hypothesis import strategies as st
 from pypdf import PdfWriter
 
 from admiral.kb import build
-from admiral.kb.corpus.readers import Record, SkippedFile
-from admiral.kb.corpus.readers.document_files import DAMAGED, read_file
+from admiral.kb.corpus.readers import DAMAGED, Record, SkippedFile, read_file
 
 TEXT = "The lamp turns at dusk. Its tower is white."
 

@@ -4,7 +4,7 @@ import csv
 import io
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from admiral.kb.corpus.files.delimited_files import read_csv, read_tsv
@@ -113,6 +113,7 @@ WORDS = st.text("abcXYZ ,;\"\t|\n'é", max_size=8)
     st.lists(st.lists(WORDS, min_size=3, max_size=3), min_size=1, max_size=30),
     st.sampled_from(",;\t|"),
 )
+@example([["", ";", ";"]] * 2, "\t")
 def test_no_value_is_lost(cells, delimiter):
     file = io.StringIO()
     writer = csv.writer(file, delimiter=delimiter, quoting=csv.QUOTE_ALL)

@@ -12,10 +12,9 @@ from admiral.cli.search import search_command, show_command
 from admiral.errors import AdmiralError, RecordError
 from admiral.io.rendering import render_result
 from admiral.kb import KnowledgeBase, add, build, compact, verify
-from admiral.kb.corpus.readers import detect_format
-from admiral.kb.corpus.readers.document_files import DAMAGED, LOCKED
-from admiral.kb.origins import with_origins
+from admiral.kb.corpus.readers import DAMAGED, LOCKED, detect_format
 from admiral.kb.store.index_building import BuildWorkers
+from admiral.pipeline import with_origins
 from admiral.records import Claim, Hop, RankedDocument, RetrievalResult, Sentence
 from proofs import Judgement
 from tests.admiral.kb.corpus.files.test_bad_files import whole_files

@@ -9,8 +9,6 @@ import docx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pypdf import PdfWriter
-from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
 
 from admiral.io.sentence_splitter import LONGEST_SENTENCE, sentence_spans
 from admiral.kb.corpus.files import extraction, office_packages
@@ -28,6 +26,8 @@ from admiral.kb.corpus.files.restructuredtext_files import (
     read_restructuredtext,
 )
 from admiral.kb.corpus.files.word_files import read_docx
+from tests.admiral.kb.corpus.files.test_pdf_files import pdf as pdf_of_operators
+from tests.admiral.kb.corpus.files.test_pdf_files import shown
 
 
 def extract(read, data):
@@ -124,31 +124,9 @@ def test_time_of_nested_html_is_bounded(start, count):
     assert sum(text.count("Deep.") for _, text in sentences) == count
 
 
-def pdf(*pages, title="", password=""):
+def pdf(*pages, **options):
     """Return a PDF file with a line of text for each line of its pages."""
-    writer = PdfWriter()
-    for lines in pages:
-        page = writer.add_blank_page(612, 792)
-        font = DictionaryObject(
-            {
-                NameObject("/Type"): NameObject("/Font"),
-                NameObject("/Subtype"): NameObject("/Type1"),
-                NameObject("/BaseFont"): NameObject("/Helvetica"),
-            }
-        )
-        fonts = DictionaryObject({NameObject("/F"): font})
-        page[NameObject("/Resources")] = DictionaryObject({NameObject("/Font"): fonts})
-        shown = " T* ".join(f"({line}) Tj" for line in lines.split("\n"))
-        stream = DecodedStreamObject()
-        stream.set_data(f"BT /F 12 Tf 14 TL 72 720 Td {shown} ET".encode("latin-1"))
-        page[NameObject("/Contents")] = writer._add_object(stream)
-    if title:
-        writer.add_metadata({"/Title": title})
-    if password:
-        writer.encrypt(password, algorithm="RC4-128")
-    file = io.BytesIO()
-    writer.write(file)
-    return file.getvalue()
+    return pdf_of_operators(*(shown(*page.split("\n")) for page in pages), **options)
 
 
 def test_pdf():

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from admiral.errors import AdmiralError
-from admiral.kb.corpus.files.folder_walk import (
+from admiral.kb.corpus.files.file_types import (
     ALL_FILES,
     BROKEN,
     EXCLUDED,

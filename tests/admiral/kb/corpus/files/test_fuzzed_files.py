@@ -14,8 +14,7 @@ from admiral.citations.extract import claims_of_file
 from admiral.errors import AdmiralError
 from admiral.io.limited_reading import OVER_TIME, FileLimits
 from admiral.kb.corpus.files.file_types import file_type
-from admiral.kb.corpus.readers import Record, SkippedFile, detect_format, read_corpus
-from admiral.kb.corpus.readers.document_files import read_file
+from admiral.kb.corpus.readers import Record, SkippedFile, detect_format, read_corpus, read_file
 from admiral.library.readers import SourceFiles
 from tests.admiral.kb.corpus.files.test_bad_files import whole_files
 from tests.admiral.kb.corpus.files.test_damaged_folders import damaged

@@ -6,8 +6,7 @@ import pytest
 
 from admiral.kb.corpus.files.extraction import TextBuilder, UnreadableFileError
 from admiral.kb.corpus.files.mail_files import read_mail
-from admiral.kb.corpus.readers import Record
-from admiral.kb.corpus.readers.document_files import read_file
+from admiral.kb.corpus.readers import Record, read_file
 
 FIELDS = "From: Ida <ida@example.org>; To: Bob <bob@example.org>."
 

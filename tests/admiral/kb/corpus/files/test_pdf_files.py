@@ -14,7 +14,7 @@ from admiral.kb.corpus.files.pdf_files import LineJoiner, read_pdf
 LONG = "A line of the text that is as long as the lines of this page are, or longer."
 
 
-def pdf(*pages):
+def pdf(*pages, title="", password=""):
     """Return a file whose pages have these operators, with the fonts F and B (bold)."""
     writer = PdfWriter()
     for operators in pages:
@@ -33,6 +33,10 @@ def pdf(*pages):
         stream = DecodedStreamObject()
         stream.set_data(f"BT /F 12 Tf 14 TL 72 720 Td {operators} ET".encode("cp1252"))
         page[NameObject("/Contents")] = writer._add_object(stream)
+    if title:
+        writer.add_metadata({"/Title": title})
+    if password:
+        writer.encrypt(password, algorithm="RC4-128")
     file = io.BytesIO()
     writer.write(file)
     return file.getvalue()

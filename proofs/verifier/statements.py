@@ -1,0 +1,554 @@
+"""Clauses of a text as sequences of items (words and values), and their alignment, in order."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from proofs.lexicons.values import Amounts
+from proofs.logic.words import STOP_WORDS, normalise, stems, word_list
+from proofs.verifier.stated_values import Value, find_values
+
+_TOKEN = re.compile(
+    r"[0-9]{4}['’]s|[0-9]+(?:,[0-9]{3})+(?:\.[0-9]+)?|[0-9]+\.[0-9]+|[0-9]+(?:st|nd|rd|th|s)?(?![0-9a-z])|[0-9]+"
+    r"|(?:[^\W\d_]\.){2,}|[^\W\d_](?:[^\W_]|['’](?=[^\W_]))*|\S"
+)
+_SENTENCE_END = re.compile(r"(?<=[\w)\"'”’][.!?])\s+(?=[\"“']?[A-Z0-9])|;\s+")
+_ABBREVIATION = re.compile(r"(?:\b(?:[A-Z]|Dr|Mr|Mrs|Ms|St|Jr|Sr|vs|No|Gen|Col|Lt|Capt)\.)$")
+_BRACKET = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
+_DATE = r"(?:[0-9]{1,2}\s+[A-Z][a-z]+\s+|[A-Z][a-z]+\s+[0-9]{1,2},?\s*)?[12][0-9]{3}"
+_LIFE = re.compile(
+    r"(?P<name>[^(),;:]{2,80}?)\s*\((?:[^()0-9]*[;,]\s*)?(?P<word>born|b\.)?\s*(?:on\s+)?"
+    rf"(?P<birth>{_DATE})(?:\s*[-–—]+\s*(?:died\s+)?(?P<death>{_DATE}))?\s*\)"
+)
+
+# Superlatives rank what they describe: "the longest" is the first, "the second longest" not.
+_SUPERLATIVE = re.compile(r"[a-z]{2,}est|most|least|worst")
+_NOT_SUPERLATIVE = word_list(
+    """
+    west east forest test request interest guest protest contest honest modest harvest arrest invest
+    quest nest priest northwest southwest midwest everest budapest manifest conquest rest chest
+    nearest latest arrest divest suggest digest earnest jest pest vest zest crest unrest bequest
+    """
+)
+
+# Words that are compared though they are stop words: they decide what a sentence says.
+_DECIDING = word_list(
+    """
+    above after all against any before below both each few further if more most no not off once
+    only other out over own same some such than under until up down while because can could may
+    might should will would here now just again then where when if
+    """
+)
+_FUNCTION_WORDS = (STOP_WORDS - _DECIDING) | word_list(
+    "within upon onto toward towards among via per 's s he's she's it's etc"
+)
+PREPOSITIONS = word_list(
+    "in on at by of from to with for into through during between about as since till within upon "
+    "onto among via per toward towards 's than without against"
+)
+# The first of a group stands for all of it.
+_ALIKE = (("in", "on", "at", "during", "within"), ("from", "since"), ("to", "till"))
+_PREPOSITION_CLASS = {word: group[0] for group in _ALIKE for word in group}
+NEGATIONS = word_list("not never no none neither nor without cannot nobody nothing nowhere")
+PRONOUNS = word_list("i me my you your he she it we us our they him her his its them their")
+_POSSESSIVES = word_list("its his her their")
+_SYMBOLS = word_list("+ # = / _ @ * ^ < > \\ |")
+# "The film was released": what a text may call its subject after the first sentence.
+_NOUNS_FOR_SUBJECT = word_list(
+    """
+    film movie album song single band book novel series show game company city town village actor
+    actress singer team club player episode magazine school university river mountain island bridge
+    building church museum country state district county province region building station ship
+    """
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A content word or a value of a clause."""
+
+    text: str
+    norm: str  # the normalised word; empty for values
+    stems: frozenset[str]
+    value: Value | None  # the value, or None for words
+    # The function words and punctuation marks, normalised, since the previous item.
+    before: tuple[str, ...]
+
+    @property
+    def preposition(self) -> str:
+        """The last preposition before the item, in the form that stands for all like it."""
+        for word in reversed(self.before):
+            if word in PREPOSITIONS:
+                return _PREPOSITION_CLASS.get(word, word)
+        return ""
+
+    @property
+    def is_name(self) -> bool:
+        """Whether the item is a word with a capital letter."""
+        return self.value is None and self.text[:1].isupper()
+
+    @property
+    def is_negation(self) -> bool:
+        """Whether the item negates."""
+        return self.norm in NEGATIONS
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A sentence, or a part of one that could be a sentence."""
+
+    items: tuple[Item, ...]
+    # The number of leading items that name the subject and come from the title.
+    subject_end: int = 0
+    tail: tuple[str, ...] = ()  # the words and punctuation after the last item
+
+
+@lru_cache(maxsize=4096)
+def read_clause(text: str) -> Clause:
+    """Return a text as one clause."""
+    spans, tokens, words = [], [], []
+    for match in _TOKEN.finditer(text):
+        token = match[0]
+        word = token.lower() if token.isascii() and token.isalnum() else _normal(token)
+        for part in _contracted(word):
+            spans.append(match.span())
+            tokens.append(token)
+            words.append(part)
+    values = {value.start: value for value in find_values(words, tokens)}
+    items: list[Item] = []
+    before: list[str] = []
+    at = 0
+    while at < len(words):
+        value = values.get(at)
+        if value is not None:
+            written = text[spans[value.start][0] : spans[value.end - 1][1]]
+            items.append(Item(written, "", frozenset(), value, tuple(before)))
+            before, at = [], value.end
+            continue
+        word = words[at]
+        if not (word[0].isalnum() or word in _SYMBOLS) or word in _FUNCTION_WORDS or word == "a":
+            if word != "-":  # of a compound; values have read theirs
+                before.append(word)
+        else:
+            if _is_superlative(word) and not (items and _is_rank(items[-1]) and not before):
+                items.append(_first_rank(tokens[at], before, at))
+                before = []
+            items.append(Item(tokens[at], word, stems(word), None, tuple(before)))
+            before = []
+        at += 1
+    return Clause(tuple(items), tail=tuple(before))
+
+
+def clauses(title: str, text: str) -> Iterator[Clause]:
+    """Yield the sentences of a text, with the title in place of words that refer to it.
+
+    Brackets are left out, but the years of a life become sentences of their own: "Ada Lovelace
+    (1815-1852) was" yields "Ada Lovelace was born on 1815".
+    """
+    name = _BRACKET.sub("", title).strip()
+    yield from _life(name, text)
+    for number, sentence in enumerate(sentences(text)):
+        if number:
+            yield from _life(name, sentence)
+        bare = _BRACKET.sub(" ", sentence) if "(" in sentence or "[" in sentence else sentence
+        clause = read_clause(bare)
+        named = with_subject(name, clause)
+        yield named
+        if named is not clause:
+            # The text may write the name in full.
+            is_longer = len(named.items) < len(clause.items)
+            if is_longer or clause.items[0].norm in _NOUNS_FOR_SUBJECT:
+                yield clause
+        if named is clause and (owned := _with_owner(name, clause)) is not None:
+            yield owned
+
+
+def sentences(text: str) -> list[str]:
+    """Return the sentences of a text; parts between semicolons count as sentences."""
+    parts: list[str] = []
+    for part in _SENTENCE_END.split(text):
+        if parts and _ABBREVIATION.search(parts[-1]):
+            parts[-1] += " " + part
+        else:
+            parts.append(part)
+    return parts
+
+
+def with_subject(name: str, clause: Clause) -> Clause:
+    """Return a clause with the name of its document as its subject, if its words refer to it."""
+    if not name or not clause.items:
+        return clause
+    subject = read_clause(name).items
+    if not subject:
+        return clause
+    first = clause.items[0]
+    known = frozenset().union(*(item.stems for item in subject))
+    end = 0
+    while end < len(clause.items) and _continues_name(clause.items[end], known, first=end == 0):
+        end += 1
+    run = end
+    while end and run < len(clause.items) and clause.items[run].is_name:
+        run += 1
+        if clause.items[run - 1].stems and clause.items[run - 1].stems <= known:
+            end = run  # after a middle name
+    if end == 0 and not ({"he", "she", "it", "they"} & set(first.before[:1])):
+        if first.norm not in _NOUNS_FOR_SUBJECT or first.before not in (("the",), ("this",)):
+            return clause
+        end = 1
+    rest = clause.items[end:]
+    if end == 0:  # the pronoun goes
+        rest = (replace(first, before=first.before[1:]), *rest[1:])
+    return replace(clause, items=(*subject, *rest), subject_end=len(subject))
+
+
+def _with_owner(name: str, clause: Clause) -> Clause | None:
+    """Return "the dome of NAME was built" for "its dome was built", or None for other clauses."""
+    if not name or not clause.items or _POSSESSIVES.isdisjoint(clause.items[0].before):
+        return None
+    owner = read_clause(name).items
+    if not owner:
+        return None
+    owned = replace(clause.items[0], before=("the",))
+    first = replace(owner[0], before=("of",))
+    items = (owned, first, *owner[1:], *clause.items[1:])
+    return replace(clause, items=items, subject_end=1 + len(owner))
+
+
+def _continues_name(item: Item, known: frozenset[str], *, first: bool) -> bool:
+    if not item.stems or not item.stems <= known:
+        return False
+    return not item.before or item.before == ("the",) if first else not set(item.before) & {","}
+
+
+def _life(name: str, sentence: str) -> Iterator[Clause]:
+    match = _LIFE.match(sentence) if "(" in sentence else None
+    # A year alone in brackets is a birth only if the text says so, and a span of bare years may be
+    # a term of office.
+    if match is None or (not match["word"] and (not match["death"] or len(match["birth"]) == 4)):
+        return
+    born = read_clause(f"{match['name']} was born on {match['birth']}")
+    died = read_clause(f"{match['name']} died on {match['death']}")
+    for told in (born, died) if match["death"] else (born,):
+        yield (named := with_subject(name, told))
+        if len(named.items) < len(told.items):
+            yield told
+
+
+def _is_superlative(word: str) -> bool:
+    return bool(_SUPERLATIVE.fullmatch(word)) and word not in _NOT_SUPERLATIVE
+
+
+def _is_rank(item: Item) -> bool:
+    return item.value is not None and item.value.kind == "rank"
+
+
+def _first_rank(token: str, before: Sequence[str], at: int) -> Item:
+    first = Amounts((1, 0), (1, 0))
+    # "One of the longest" and "a most unusual" name no rank.
+    is_only = "the" in before[-1:] and before[-2:-1] != ["of"]
+    rank = Value("rank", first if is_only else None, first, at, at)
+    return Item(token, "", frozenset(), rank, tuple(before))
+
+
+def _contracted(word: str) -> Sequence[str]:
+    if word.endswith("n't") and len(word) > 3:
+        return (word[:-3], "not") if word != "can't" else ("can", "not")
+    if word == "cannot":
+        return ("can", "not")
+    if word.endswith("'s") and word[0].isdigit():
+        return (word[:-2] + "s",)  # "the 1930's"
+    if word.endswith("'s") and len(word) > 2:
+        return (word[:-2], "'s")
+    return (word,)
+
+
+def _normal(token: str) -> str:
+    if not token[0].isalnum():
+        return token
+    # `normalise` drops the possessive ending, which decides who did it.
+    possessive = token.endswith(("'s", "’s"))
+    return (normalise(token) or token.lower()) + ("'s" if possessive else "")
+
+
+#: Words after which a sentence no longer states a fact, or states it only of a part.
+HEDGES = word_list(
+    """
+    planned plan plans planning could can may might should would will claimed claims alleged
+    allegedly alleging reportedly reported rumoured rumored rumors supposedly possibly probably
+    perhaps likely unlikely believed believes thought expected estimated intended attempted tried
+    tries failed fails refused refuses denied denies if unless whether almost nearly hardly barely
+    except said says according scheduled proposed proposal considered suspected hoped wanted wants
+    until only predicted forecast uncertain disputed unclear seems appeared appears apparently
+    anticipated announced potential potentially so-called purported purportedly projected aims
+    upcoming initially originally instead rather unsuccessful unsuccessfully candidate cancelled
+    canceled fictional fictionalized nominated nomination nominations nominee former formerly ex
+    previously usually often sometimes rarely partly partially mostly most few some many all any
+    both each every half another other than unlike despite although though too aged false falsely
+    mistakenly wrongly threatened offered about nominally co additional additionally further more
+    yet first-ever once same such no less fewer over under out off
+    """
+)
+_ANTONYM_PAIRS = """
+    won/lost win/lose winning/losing victory/defeat victories/defeats defeated/lost
+    north/south east/west northern/southern eastern/western northeast/southwest northwest/southeast
+    northeastern/southwestern northwestern/southeastern northernmost/southernmost
+    easternmost/westernmost above/below before/after
+    married/unmarried married/single alive/dead living/dead living/deceased alive/deceased
+    male/female king/queen actor/actress
+    largest/smallest biggest/smallest longest/shortest highest/lowest oldest/youngest
+    tallest/shortest best/worst most/least first/last fastest/slowest earliest/latest
+    heaviest/lightest richest/poorest hottest/coldest deepest/shallowest oldest/newest
+    larger/smaller bigger/smaller longer/shorter higher/lower older/younger taller/shorter
+    better/worse faster/slower earlier/later heavier/lighter richer/poorer more/fewer more/less
+    increased/decreased increase/decrease increases/decreases rose/fell rise/fall rises/falls
+    grew/shrank gained/lost accepted/rejected accepted/refused approved/rejected passed/rejected
+    passed/failed succeeded/failed success/failure successful/unsuccessful
+    legal/illegal guilty/innocent convicted/acquitted public/private permanent/temporary
+    opened/closed open/closed started/ended began/ended beginning/end
+    arrived/departed entered/left
+    present/absent true/false possible/impossible male/female left/right upper/lower inner/outer
+    top/bottom major/minor maximum/minimum positive/negative domestic/foreign
+    fiction/nonfiction fictional/real amateur/professional vegetarian/carnivorous
+    poisonous/harmless edible/inedible active/extinct active/inactive extinct/living
+    urban/rural even/odd vertical/horizontal ancient/modern
+    liked/disliked loved/hated allowed/forbidden allowed/banned permitted/forbidden
+    permitted/prohibited included/excluded
+    import/export imports/exports bought/sold lent/borrowed ally/enemy allies/enemies
+    ascending/descending asleep/awake sleeping/awake indoors/outdoors inside/outside
+    indoor/outdoor empty/full wet/dry hot/cold dark/light
+    supported/opposed supports/opposes support/oppose
+    majority/minority solid/liquid nocturnal/diurnal mortal/immortal
+    mother/father brother/sister son/daughter husband/wife uncle/aunt nephew/niece
+    grandfather/grandmother grandson/granddaughter
+"""
+_ANTONYMS = frozenset(
+    pair
+    for first, second in (entry.split("/") for entry in _ANTONYM_PAIRS.split())
+    for pair in ((first, second), (second, first))
+)
+# Between two aligned items, these begin another statement.
+_BOUNDARIES = word_list(
+    ", : and or but who which that whose where when – — - while nor \" “ ” ' than"
+)
+_ALTERNATIVES = word_list("or either")
+_CHAINED = word_list("of to by")
+_MAX_CELLS = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Alignment:
+    """The items of a clause that the items of a claim are aligned with."""
+
+    claim: Clause
+    clause: Clause
+    places: tuple[int, ...]  # the item of the clause for each item of the claim, increasing
+
+    @property
+    def pairs(self) -> list[tuple[Item, Item]]:
+        """The items of the claim with those of the clause."""
+        return [
+            (item, self.clause.items[place])
+            for item, place in zip(self.claim.items, self.places, strict=True)
+        ]
+
+    @property
+    def inserted(self) -> list[Item]:
+        """The items of the clause between aligned ones that are not aligned."""
+        first = max(self.places[0], self.clause.subject_end)
+        taken = set(self.places)
+        return [self.clause.items[at] for at in range(first, self.places[-1]) if at not in taken]
+
+    @property
+    def unaligned(self) -> list[Item]:
+        """All items of the clause that are not aligned."""
+        taken = set(self.places)
+        return [item for at, item in enumerate(self.clause.items) if at not in taken]
+
+
+def align(claim: Clause, clause: Clause) -> Alignment | None:
+    """Return the alignment of all items of a claim with the fewest items between, or None.
+
+    Values are aligned with values of their kind, and words with words of the same stem or with
+    their antonyms.
+    """
+    candidates: list[list[int]] = []
+    for item in claim.items:
+        places = [at for at, other in enumerate(clause.items) if _comparable(item, other)]
+        if not places:
+            return None
+        candidates.append(places)
+    if not candidates or sum(map(len, candidates)) > _MAX_CELLS:
+        return None
+    # Cheapest alignment that ends at each place: its cost and its places.
+    best: dict[int, tuple[float, tuple[int, ...]]] = {
+        at: (_change(claim.items[0], clause.items[at]), (at,)) for at in candidates[0]
+    }
+    for item, places in zip(claim.items[1:], candidates[1:], strict=True):
+        following: dict[int, tuple[float, tuple[int, ...]]] = {}
+        for at in places:
+            cost, path = min(
+                ((cost + at - end, path) for end, (cost, path) in best.items() if end < at),
+                default=(math.inf, ()),
+            )
+            if path:
+                following[at] = (cost + _change(item, clause.items[at]), (*path, at))
+        best = following
+        if not best:
+            return None
+    return Alignment(claim, clause, min(best.values())[1])
+
+
+def is_specific(alignment: Alignment) -> bool:
+    """Return whether claim and clause begin with one and the same thing: a name, or "the" one."""
+    item, other = alignment.pairs[0]
+    if alignment.places[0] < alignment.clause.subject_end:
+        return True
+    definite = "the" in item.before and "the" in other.before
+    named = item.is_name and other.is_name and not {"a", "an"} & {*item.before, *other.before}
+    return definite or named
+
+
+def are_antonyms(first: Item, second: Item) -> bool:
+    """Return whether two words are listed as opposites."""
+    return (first.norm, second.norm) in _ANTONYMS
+
+
+def is_faithful(alignment: Alignment) -> bool:
+    """Return whether the clause states of its subject what the claim states of it.
+
+    The subject leads both, the prepositions agree, nothing hedges, and no statement about something
+    else begins between aligned items.
+    """
+    return (
+        _same_subject(alignment)
+        and _same_roles(alignment)
+        and not any(item.norm in HEDGES for item in alignment.unaligned)
+        and not any(item.norm in HEDGES - {"only"} for item in alignment.claim.items)
+        and _words_before(alignment.clause.items, _ALTERNATIVES)
+        == _words_before(alignment.claim.items, _ALTERNATIVES)
+        and _same_pronouns(alignment)
+        and alignment.clause.tail[-1:] != ("?",)
+    )
+
+
+def _comparable(item: Item, other: Item) -> bool:
+    if item.value is not None or other.value is not None:
+        return (
+            item.value is not None
+            and other.value is not None
+            and item.value.kind == other.value.kind
+        )
+    if item.norm != other.norm and _is_agent(item) != _is_agent(other):
+        return False
+    return not item.stems.isdisjoint(other.stems) or are_antonyms(item, other)
+
+
+def _is_agent(item: Item) -> bool:
+    # Stems do not tell research from researchers.
+    return item.norm.endswith(("er", "ers", "or", "ors"))
+
+
+def _change(item: Item, other: Item) -> float:
+    """Return a cost below that of an inserted item for words that are not the same."""
+    return 0.0 if item.norm == other.norm else 0.3
+
+
+def _words_before(items: Iterable[Item], words: frozenset[str]) -> list[str]:
+    return [word for item in items for word in item.before if word in words]
+
+
+def _same_pronouns(alignment: Alignment) -> bool:
+    pairs = alignment.pairs
+    claimed = _words_before((item for item, _ in pairs), PRONOUNS)
+    return claimed == _words_before((other for _, other in pairs), PRONOUNS)
+
+
+def _same_subject(alignment: Alignment) -> bool:
+    first, clause = alignment.places[0], alignment.clause
+    if first <= clause.subject_end:
+        # Of a subject that the title names, the claim may leave out the first words or the last,
+        # but something of it must be there.
+        return first < max(clause.subject_end, 1)
+    # "In May 1990, the mayor resigned": what comes before the subject ends with a comma.
+    introduction = clause.items[:first]
+    return (
+        clause.subject_end == 0
+        and "," in clause.items[first].before
+        and bool(introduction[0].preposition)
+    )
+
+
+def _same_roles(alignment: Alignment) -> bool:
+    claim, clause, places = alignment.claim.items, alignment.clause.items, alignment.places
+    for number in range(1, len(places)):
+        item, place, previous = claim[number], places[number], places[number - 1]
+        if place < alignment.clause.subject_end:
+            continue
+        between = clause[max(previous + 1, alignment.clause.subject_end) : place]
+        first = clause[previous + 1]
+        if between and not first.before and not _is_apart(claim[number], first, clause[previous]):
+            return False  # "a film critic" is no film
+        if any("'s" in other.before for other in between):
+            return False  # "the king's brother" is not the king
+        if item.preposition in _CHAINED and any(
+            other.preposition == item.preposition for other in between
+        ):
+            return False  # "the source of the river" is not the river
+        if not _same_preposition(item, clause, place, previous):
+            return False
+        after_subject = number == 1 or previous < alignment.clause.subject_end
+        if not _is_one_statement(item, between, clause[place], after_subject=after_subject):
+            return False
+    last = places[-1] + 1
+    ends_with_noun = last < len(clause) and clause[places[-1]].value is clause[last].value is None
+    return not (ends_with_noun and not clause[last].before and not _is_adverb(clause[last]))
+
+
+def _is_apart(item: Item, inserted: Item, previous: Item) -> bool:
+    return not item.before or _is_adverb(inserted) or previous.value is not None
+
+
+def _is_adverb(item: Item) -> bool:
+    return item.norm.endswith("ly") or item.norm in ("worldwide", "together")
+
+
+def _same_preposition(item: Item, clause: Sequence[Item], place: int, previous: int) -> bool:
+    claimed, stated = item.preposition, _preposition(clause, place, previous)
+    if claimed == stated:
+        return True
+    value, other = item.value, clause[place].value
+    if value is not None and other is not None and value.kind == "date":
+        # "Born May 5", "born on 5 May"; a bound has taken its preposition.
+        return {claimed, stated} <= {"", "in"}
+    has, having = {"has", "have", "had"} & {*item.before}, {"with"}
+    return claimed == "" and bool(has) and stated in having
+
+
+def _preposition(items: Sequence[Item], place: int, previous: int) -> str:
+    """Return the preposition of an item, which may stand before the words that describe it."""
+    for at in range(place, previous, -1):
+        if items[at].before:
+            return items[at].preposition
+    return ""
+
+
+def _is_one_statement(
+    item: Item, between: Sequence[Item], aligned: Item, *, after_subject: bool
+) -> bool:
+    passed = {word for other in (*between, aligned) for word in other.before} & _BOUNDARIES
+    passed -= set(item.before)
+    if not passed:
+        return True
+    if not after_subject or aligned.value is not None or aligned.is_name:
+        return False
+    # "Ada was born in London and died", "Ada is a painter who won"
+    leading = aligned.before[:1]
+    names = any(other.is_name for other in between)
+    if passed <= {"and"}:
+        return leading == ("and",)
+    relative = {"who", "which", "that"}
+    return passed <= relative and not names and relative.issuperset(leading) and bool(leading)

@@ -1,1 +1,0 @@
-"""A BART model run step by step for many inputs, and its tokenizer."""
