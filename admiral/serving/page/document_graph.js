@@ -8,7 +8,7 @@ const [WIDTH, HEIGHT, GAP, COLUMN] = [190, 36, 10, 252];
 const LONGEST = 22;
 
 // Return the documents by title, each with the hop that found it, and the arrows between them.
-export function documentsAndArrows(hops) {
+function documentsAndArrows(hops) {
   const documents = new Map();
   const arrows = new Map();
   const add = (title, hop) => documents.has(title) || documents.set(title, { title, hop });
