@@ -6,7 +6,7 @@ const PHRASES = {
   "!": "is refuted by",
   "|": "contradicts",
   "#": "is not covered by the evidence",
-  "<": "follows from",
+  "<": "rests on",
   ">": "is more specific than",
 };
 const KINDS = {
