@@ -8,6 +8,7 @@ import { documentRoute } from "./routes.js";
 import { kindSymbol, percent, stopReason, verdictKind, verdictPhrase, verdictWord } from "./wording.js";
 
 const SHOWN = 10;
+const CLOSE = 0.2; // as in the text of `admiral retrieve`
 
 export function hideResult() {
   for (const id of ["result", "documents-found"]) {
@@ -55,11 +56,13 @@ export function showResult({ record, text, hops }) {
 }
 
 // Say what has decided the verdict.
-function decision({ probabilities, outweighed, stop_at: needed }) {
+function decision({ label, probabilities, outweighed, stop_at: needed }) {
   if (!probabilities) return "There is no verifier: the verdict follows from the steps of the proof.";
   const decided = "The probabilities decide. The verifier estimates them from the claim and the evidence; the proof shows why.";
-  if (!outweighed) return decided;
   const [supported, refuted] = ["SUPPORTS", "REFUTES"].map(verdictWord);
+  const isClose = label !== "NOT ENOUGH INFO" && Math.abs(probabilities.SUPPORTS - probabilities.REFUTES) < CLOSE;
+  if (isClose) return `${decided} It is a close call: “${supported}” and “${refuted}” are nearly as probable.`;
+  if (!outweighed) return decided;
   return `${decided} “${verdictWord(outweighed)}” is more probable, but “${supported}” and “${refuted}” together do not reach the ${percent(needed)} that a verdict needs.`;
 }
 

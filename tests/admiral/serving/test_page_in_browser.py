@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +11,7 @@ pytest.importorskip("playwright", reason="needs Playwright: pip install playwrig
 
 from playwright.sync_api import expect
 
+import admiral
 from admiral import Admiral, kb
 from admiral.serving.application import create_app
 from admiral.serving.service import Service
@@ -111,6 +113,7 @@ def test_the_result_comes_first_and_earlier_hops_are_folded(page):
     assert sum(shares) == pytest.approx(100, abs=1)
     assert f"Probability of this verdict: {max(shares)}%" in result.inner_text()
     expect(result).to_contain_text("The probabilities decide.")
+    expect(result).not_to_contain_text("close call")
     expect(result.get_by_role("heading", level=3)).to_contain_text(["Proof", "Evidence"])
     hops = page.get_by_role("region", name="Earlier hops")
     expect(hops.locator("details")).to_have_count(1)
@@ -125,6 +128,18 @@ def test_the_result_comes_first_and_earlier_hops_are_folded(page):
         " led to 66th Primetime Emmy Awards"
     )
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+def test_a_close_call_is_named(page):
+    claims = Path(admiral.__file__).parent / "data" / "demo" / "claims.jsonl"
+    records = map(json.loads, claims.read_text(encoding="utf-8").splitlines())
+    found(page, next(record["claim"] for record in records if record["id"] == "c-013"))
+    result = page.get_by_role("region", name="Result")
+    supported, refuted, _ = (
+        int(each.strip("%")) for each in result.locator("dd").all_inner_texts()
+    )
+    assert abs(supported - refuted) < 20
+    expect(result).to_contain_text("It is a close call")
 
 
 def test_a_hop_that_changed_nothing_is_one_line(page):
