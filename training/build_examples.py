@@ -25,7 +25,7 @@ from admiral.kb import KnowledgeBase, locate
 from admiral.kb.store.manifest import check_outside_folders
 from admiral.retrieval.first_stage import base_title
 from admiral.storage.atomic_files import check_distinct_paths, check_output_path
-from proofs.verifier.reading import LABELS
+from proofs.verifier import LABELS
 from training.command_options import (
     documents_option,
     exclude_option,

@@ -44,7 +44,7 @@ from admiral.models.checkpoint import (
 )
 from admiral.storage import is_bundled
 from admiral.storage.atomic_files import check_distinct_paths, check_output_path, write_atomically
-from proofs.generation.generator import ProofGenerator
+from proofs.generation import ProofGenerator
 from proofs.judges.calibrated import FEATURES, FeatureExtractor, ProofFeatures, Weights
 from proofs.judges.fitted_weights import LinearScore, sigmoid
 from proofs.judges.generated import (
@@ -54,7 +54,7 @@ from proofs.judges.generated import (
     pooled_states,
     step_decision_features,
 )
-from proofs.lexicons.lexicon import default_lexicon
+from proofs.lexicons import default_lexicon
 from training.command_options import held_out_option, seed_option
 from training.data.claim_sources import Source, is_held_out, sample_claims
 from training.data.evidence_corpora import (

@@ -22,8 +22,7 @@ import re
 from dataclasses import dataclass, replace
 
 from admiral.citations.citation_records import CitedClaim
-from proofs.logic.clauses import ADVERBS, PARTICIPLES, VERBS, to_sentence
-from proofs.logic.words import word_list
+from proofs.logic.words import ADVERBS, PARTICIPLES, VERBS, to_sentence, word_list
 from proofs.verifier.statements import PREPOSITIONS
 
 _FINITE = VERBS | word_list(

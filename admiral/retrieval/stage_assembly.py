@@ -60,7 +60,7 @@ from admiral.retrieval.rerankers import (
     SimilarityReranker,
 )
 from proofs import Judgement, NatOp, PairLexicon, SpanLexicon, default_lexicon
-from proofs.generation.generator import ProofGenerator
+from proofs.generation import ProofGenerator
 from proofs.judges.calibrated import CalibratedJudge, Weights
 from proofs.judges.generated import (
     STEP_DECISION,

@@ -13,9 +13,9 @@ import torch
 from torch import Tensor
 
 from admiral.errors import AdmiralError
+from proofs.verifier import LABELS
 from proofs.verifier.classifier_verifier import pad_inputs, padded_positions
 from proofs.verifier.evidence_verifier import EvidenceEncoder
-from proofs.verifier.reading import LABELS
 from training.data.examples import (
     NOT_ENTAILMENT,
     RELEVANT,

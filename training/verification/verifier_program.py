@@ -20,6 +20,7 @@ from torch import Tensor, nn
 
 import admiral
 from admiral.errors import AdmiralError
+from proofs.verifier import LABELS
 from proofs.verifier.classifier_verifier import (
     HEADS,
     EvidenceModel,
@@ -29,7 +30,6 @@ from proofs.verifier.classifier_verifier import (
     write_model,
 )
 from proofs.verifier.evidence_verifier import EvidenceEncoder
-from proofs.verifier.reading import LABELS
 from training.data.examples import NON_COMMERCIAL, NOT_ENTAILMENT, summary_by_source
 from training.loop.batch_loading import moved
 from training.loop.loop_settings import values_of
