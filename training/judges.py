@@ -34,7 +34,7 @@ from admiral.errors import AdmiralError
 from admiral.gold import read_gold
 from admiral.io.progress import track_claims
 from admiral.kb import KnowledgeBase, locate
-from admiral.kb.store.manifest import check_outside_folders
+from admiral.kb.store import check_outside_folders
 from admiral.models.checkpoint import (
     SUFFICIENCY_HEAD,
     SUMS,

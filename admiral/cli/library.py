@@ -203,7 +203,7 @@ def embed_command(
     """Store the vectors of all passages that have none, for dense retrieval."""
     from admiral.graph import keeping_graph
     from admiral.kb import embed
-    from admiral.kb.store.manifest import read_manifest
+    from admiral.kb.store import read_manifest
     from admiral.library import LibraryChange
 
     counts = read_manifest(Path(library)).counts  # before a model is loaded

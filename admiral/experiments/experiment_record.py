@@ -18,7 +18,7 @@ from admiral.evaluation.tasks import Evaluation, compare_evaluations, evaluate, 
 from admiral.experiments.description import CITATIONS, CitationExperiment, Experiment, System
 from admiral.gold import GoldClaim
 from admiral.kb import info, locate
-from admiral.kb.store.manifest import read_combined_manifest
+from admiral.kb.store import read_combined_manifest
 from admiral.storage.atomic_files import explain_write_errors, write_atomically
 
 FORMAT = 1

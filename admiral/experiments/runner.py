@@ -44,7 +44,7 @@ from admiral.gold import GoldClaim
 from admiral.io.claims import evenly_spaced
 from admiral.kb import locate
 from admiral.kb.embeddings import SentenceEncoder
-from admiral.kb.store.manifest import read_combined_manifest
+from admiral.kb.store import read_combined_manifest
 from admiral.library import Library, build_library
 from admiral.library.canonical_urls import canonical
 from admiral.library.readers import SourceFiles

@@ -9,7 +9,7 @@ from typing import Any
 
 import admiral
 from admiral.config import FILE_SETTINGS, RetrievalConfig
-from admiral.kb.store.manifest import find_join, read_combined_manifest
+from admiral.kb.store import find_join, read_combined_manifest
 from admiral.storage import is_bundled
 from proofs.verifier import CALIBRATION
 from proofs.verifier.evidence_verifier import ONNX_FILE, SETTINGS_FILE

@@ -22,7 +22,7 @@ from tokenizers import Tokenizer
 
 from admiral.errors import AdmiralError
 from admiral.kb.bm25 import analysis
-from admiral.kb.bm25.bm25s_index import import_bm25s
+from admiral.kb.bm25.analysis import import_bm25s
 from admiral.kb.embeddings import EncoderIdentity, embedded_text
 from admiral.models.checkpoint import Checkpoint, RerankHead
 from admiral.protocols import SentenceReranker, SentenceVectors, claim_limits, timed

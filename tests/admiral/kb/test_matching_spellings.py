@@ -5,8 +5,7 @@ import json
 import pytest
 
 from admiral.kb import KnowledgeBase, add, build, compact
-from admiral.kb.bm25.analysis import best_sentences
-from admiral.kb.bm25.parameters import SETTINGS_FILE, IndexSettings
+from admiral.kb.bm25.analysis import SETTINGS_FILE, IndexSettings, best_sentences
 from admiral.records import Document
 from admiral.retrieval.first_stage import find_mentions
 
