@@ -13,8 +13,8 @@ from pathlib import Path
 import click
 
 from admiral import Admiral, Claim, RetrievalConfig, RetrievalResult
+from admiral.evaluation import Prediction, normalise_title, pair_claims
 from admiral.evaluation.measures import Group, Measure, group_by_hops, ranking_measures
-from admiral.evaluation.predictions import Prediction, normalise_title, pair_claims
 from admiral.gold import GoldClaim, read_gold
 from admiral.io.claims import evenly_spaced
 

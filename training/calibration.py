@@ -42,7 +42,7 @@ from proofs.verifier.evidence_verifier import SETTINGS_FILE, EvidenceVerifier, w
 from training.command_options import limit_option, seed_option
 from training.data.examples import UNLABELLED, Example, draw_examples, read_examples
 from training.loop.run_files import markdown_table
-from training.verification.example_batches import POSSIBLE
+from training.verification import POSSIBLE
 from training.verification.verifier_program import marginal_losses, measure
 from training.verification.verifier_settings import named_number
 

@@ -42,7 +42,7 @@ from admiral.models.checkpoint import (
     load_checkpoint,
     write_sums,
 )
-from admiral.storage import is_bundled
+from admiral.requirements import is_bundled
 from admiral.storage.atomic_files import check_distinct_paths, check_output_path, write_atomically
 from proofs.generation import ProofGenerator
 from proofs.judges.calibrated import FEATURES, FeatureExtractor, ProofFeatures, Weights

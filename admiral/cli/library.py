@@ -377,6 +377,6 @@ def print_change(report: LibraryChange, as_json: bool) -> None:
 
 def sources_and_passages(report: LibraryReport | LibraryChange) -> str:
     """Return the numbers of sources and passages of a report, in words."""
-    from admiral.evaluation.predictions import count_noun
+    from admiral.evaluation import count_noun
 
     return f"{count_noun(report.sources, 'source')}, {count_noun(report.passages, 'passage')}"

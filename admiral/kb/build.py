@@ -60,7 +60,7 @@ from admiral.kb.store.index_building import (
     write_indexes,
 )
 from admiral.kb.stored_embeddings import embed_new_segment
-from admiral.storage import DEMO
+from admiral.requirements import DEMO
 from admiral.storage.atomic_files import WriterLock, check_files, staging
 
 logger = logging.getLogger(__name__)

@@ -15,7 +15,7 @@ import platformdirs
 
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
-from admiral.storage import verifier_directory
+from admiral.requirements import verifier_directory
 from proofs.verifier import LABELS, Reading, Sentence, Verifier, VerifierError
 from proofs.verifier.exact_comparison import ExactVerifier
 

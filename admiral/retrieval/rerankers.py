@@ -27,7 +27,7 @@ from admiral.kb.embeddings import EncoderIdentity, embedded_text
 from admiral.models.checkpoint import Checkpoint, RerankHead
 from admiral.protocols import SentenceReranker, SentenceVectors, claim_limits, timed
 from admiral.records import Document, Sentence
-from admiral.retrieval.evidence import best_first, non_blank_sentences, with_scores, z_scores
+from admiral.retrieval.state import best_first, non_blank_sentences, with_scores, z_scores
 from admiral.storage.atomic_files import describe_file
 from proofs.generation.proof_grammar import encode_claim, max_claim_tokens
 from trie import SafeTokenizer, SequenceScorer

@@ -50,7 +50,7 @@ from training.feature_fits import (
 )
 from training.judges import fit_step_scorer, threshold_at_recall
 from training.ranking import fit_document_scorer, ranking_example, ranking_examples
-from training.verification.example_batches import POSSIBLE
+from training.verification import POSSIBLE
 from training.verification.verifier_program import marginal_losses, measure
 
 

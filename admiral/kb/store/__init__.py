@@ -30,7 +30,7 @@ from typing import Any
 
 from admiral.errors import AdmiralError
 from admiral.kb.embeddings import EMBEDDINGS
-from admiral.storage import is_bundled
+from admiral.requirements import is_bundled
 from admiral.storage.atomic_files import REBUILD, FileEntry, describe_files, write_atomically
 
 FORMAT_VERSION, UPDATED_VERSION, JOINED_VERSION = 2, 3, 4
