@@ -14,7 +14,7 @@ import click
 
 from admiral.io.sentence_splitter import split_sentences
 from admiral.records import Document, Hop, RetrievalResult, ScoredTitle, Sentence, judgement_json
-from proofs import Judgement, Proof
+from proofs import Judgement, Proof, Verdict
 from proofs.judges.judgement import Conflict, form_warning
 from proofs.logic.wording import escaped
 
@@ -58,6 +58,10 @@ def printable(text: str, limit: int | None = None) -> str:
     )
 
 
+# A verdict is a close call if SUPPORTS and REFUTES are less apart.
+_CLOSE = 0.2
+
+
 def sufficiency_statement(judgement: Judgement, yet: str = "") -> str:
     """Return the sentence that says whether evidence is sufficient, and how probably.
 
@@ -92,13 +96,16 @@ def verdict_statement(judgement: Judgement, label: str) -> str:
     if judgement.verdicts is None:
         return f"The proof's verdict, not the truth: {label}. {_CAUTION}"
     shown = ", ".join(f"{verdict.value} {v:.2f}" for verdict, v in judgement.verdicts.items())
-    forced = ""
+    note = ""
+    apart = judgement.verdicts[Verdict.SUPPORTS] - judgement.verdicts[Verdict.REFUTES]
+    if judgement.sufficient and abs(apart) < _CLOSE:
+        note = " It is a close call: SUPPORTS and REFUTES are nearly as probable."
     if judgement.outweighed is not None:
-        forced = (
+        note = (
             f" {judgement.outweighed.value} is more probable, but SUPPORTS and REFUTES together "
             f"are not as probable as stop_at={judgement.stop_at:g} asks for."
         )
-    return f"Verdict: {label} ({shown}).{forced} {_ESTIMATE}"
+    return f"Verdict: {label} ({shown}).{note} {_ESTIMATE}"
 
 
 def conflict_statement(conflict: Conflict, texts: Mapping[tuple[str, int], str]) -> str:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack
+from functools import cache
+from importlib.resources import files
 from itertools import islice
 from typing import Annotated, Any
 
@@ -29,7 +32,7 @@ from admiral.io.rendering import (
 )
 from admiral.io.sentence_splitter import sentence_spans
 from admiral.kb import KnowledgeBase
-from admiral.kb.bm25.analysis import best_sentences
+from admiral.kb.bm25.analysis import best_sentences, matching_words
 from admiral.library import Source
 from admiral.records import Claim, Hop, RetrievalResult, hop_json, sentence_json
 from admiral.serving.request_models import (
@@ -347,7 +350,10 @@ def search(
     k: Annotated[int, Query(ge=1, le=100)] = 10,
     kb: KbName = None,
 ) -> Response:
-    """Return the documents that BM25 finds, as `admiral search --json` writes them."""
+    """Return the documents that BM25 finds, as `admiral search --json` writes them, with `matches`.
+
+    These are the characters of words that match the query, in `title` and `text`: start and end.
+    """
     service = _service(request)
     if not q.strip():
         raise ProblemError(422, "there are no words to search", "Give some words", "q")
@@ -357,12 +363,45 @@ def search(
     return Response(encode_record({"results": results}), media_type=JSON)
 
 
-def search_records(kb: KnowledgeBase, query: str, k: int) -> list[dict[str, object]]:
+def search_records(kb: KnowledgeBase, query: str, k: int) -> list[dict[str, Any]]:
     """Return the records of the documents that BM25 finds."""
     (found,) = kb.search([query], k)
     documents = [kb.document(scored.title) for scored in found]
     rows = zip(found, documents, best_sentences(query, documents), strict=True)
-    return [search_record(rank, *row) for rank, row in enumerate(rows, 1)]
+    records = [search_record(rank, *row) for rank, row in enumerate(rows, 1)]
+    for record in records:
+        fields = ("title", "text")
+        record["matches"] = {each: matching_words(query, record[each] or "") for each in fields}
+    return records
+
+
+# Demo claims that the page offers: true and false ones, of one, two and three documents.
+_EXAMPLES = ("c-007", "c-004", "c-018", "c-021")
+
+
+@documents.get("/examples")
+def examples(request: Request, kb: KbName = None) -> Response:
+    """Return `claims` of the demo whose documents a knowledge base has, and four `titles`."""
+    with _service(request).queue(kb).open_system() as system:
+        opened, rows = system.kb, system.kb.rows()
+        claims = [
+            claim
+            for claim, titles in _demo_claims()
+            if all(opened.row(title) is not None for title in titles)
+        ]
+        count = len(_EXAMPLES)
+        apart = rows[:: max(1, len(rows) // count)][:count]
+        record = {"claims": claims, "titles": [opened.title(int(row)) for row in apart]}
+    return Response(encode_record(record), media_type=JSON)
+
+
+@cache
+def _demo_claims() -> list[tuple[str, list[str]]]:
+    """Return the claims of `_EXAMPLES`, each with the titles of the documents that decide it."""
+    text = (files("admiral") / "data" / "demo" / "claims.jsonl").read_text(encoding="utf-8")
+    records = {record["id"]: record for record in map(json.loads, text.splitlines())}
+    chosen = [records[each] for each in _EXAMPLES]
+    return [(each["claim"], [title for title, _ in each["evidence"]]) for each in chosen]
 
 
 @documents.get("/kbs")

@@ -56,7 +56,7 @@ _PHRASES = {
     NatOp.NEGATION: "is refuted by",
     NatOp.ALTERNATION: "contradicts",
     NatOp.INDEPENDENCE: "is not covered by the evidence",
-    NatOp.FORWARD: "follows from",
+    NatOp.FORWARD: "rests on",
     NatOp.REVERSE: "is more specific than",
 }
 

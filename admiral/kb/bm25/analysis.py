@@ -11,7 +11,9 @@ first of their document; an index without long documents does not have this file
 `terms` turns text into index terms as Lucene's English analyser does, by the steps of Anserini's
 ``DefaultEnglishAnalyzer``: split at Unicode's default word boundaries (UAX #29), remove
 possessives, lower-case, remove English stop words, and apply Lucene's version of Porter's stemmer.
-On 10,752 Wikipedia introductions, all but a few of 420,407 terms are the same.
+On 10,752 Wikipedia introductions, all but a few of 420,407 terms are the same. By these terms,
+`best_sentences` and `matching_words` find the sentence of a document that fits a query, and its
+words.
 """
 
 from __future__ import annotations
@@ -495,12 +497,8 @@ def best_sentences(query: str, documents: Sequence[Document]) -> list[Sentence |
     Rare words count more, by how many of the documents' sentences contain them. The first of equal
     sentences is returned.
     """
-
-    def indexed(text: str) -> list[str]:
-        return terms(clean_index_text(text))
-
-    wanted = set(indexed(query))
-    shared = [[wanted.intersection(indexed(text)) for text in d.sentences] for d in documents]
+    wanted = set(_indexed(query))
+    shared = [[wanted.intersection(_indexed(text)) for text in d.sentences] for d in documents]
     counts = Counter(term for document in shared for sentence in document for term in sentence)
     total = sum(map(len, shared))
     weights = {term: math.log(1 + total / count) for term, count in counts.items()}
@@ -512,3 +510,19 @@ def best_sentences(query: str, documents: Sequence[Document]) -> list[Sentence |
             None if index is None else Sentence(document.title, index, document.sentences[index])
         )
     return best
+
+
+def matching_words(query: str, text: str) -> list[tuple[int, int]]:
+    """Return the characters of each word of a text that has a term of a query: start and end."""
+    wanted = set(_indexed(query))
+    spans, end = [], 0
+    for word in words(text):
+        start = text.index(word, end)
+        end = start + len(word)
+        if wanted.intersection(_indexed(word)):
+            spans.append((start, end))
+    return spans
+
+
+def _indexed(text: str) -> list[str]:
+    return terms(clean_index_text(text))

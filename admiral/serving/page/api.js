@@ -13,9 +13,14 @@ export async function request(path, options = {}) {
     for (const each of document.querySelectorAll(".key")) each.hidden = false;
     byId("key").focus();
   }
-  const problem = await response.json().catch(() => null);
-  if (!problem) throw new Error(`The service answered with status ${response.status}. Try again later.`);
-  throw new Error(`${problem.detail}. ${problem.remedy}.`);
+  const { status } = response;
+  const unknown = { status, detail: `The service answered with status ${status}`, remedy: "Try again later" };
+  const problem = await response.json().catch(() => unknown);
+  throw Object.assign(problemError(problem), { retryAfter: Number(response.headers.get("Retry-After")) });
+}
+
+export function problemError({ status, detail, remedy }) {
+  return Object.assign(new Error(`${detail}. ${remedy}.`), { status });
 }
 
 export async function read(path, parameters = {}) {

@@ -1,34 +1,51 @@
-// The view of a claim: a text is split into claims, and hops appear as they are completed.
+// The view of claims: hops appear as they are completed, and several claims become a list.
 
-import { events, post } from "./api.js";
+import { post } from "./api.js";
+import { claimsOf } from "./claim_file.js";
 import { remember } from "./claim_history.js";
-import { announce, announceError, byId, element } from "./elements.js";
+import { checkList, isListed, leaveList, listedResult } from "./claim_list.js";
+import { announce, announceError, byId } from "./elements.js";
 import { hopPanel } from "./hop_view.js";
 import { hideResult, showResult } from "./result_view.js";
-import { currentRoute, routeTo } from "./routes.js";
+import { retrieve } from "./retrieval.js";
+import { claimAddress, currentRoute } from "./routes.js";
+import { showStart } from "./start_view.js";
 
 let running = null; // what stops the claim in progress
 let shown = null; // the address whose claim is shown
 
-export function claimAddress(claim) {
-  return routeTo({ claim, hops: byId("hops").value, kb: byId("kb").value });
+// Take away what is shown of an earlier claim, and end the search for it.
+function leave() {
+  running?.abort();
+  running = null;
+  hideResult();
+  byId("hops-found").replaceChildren();
+  byId("start").hidden = byId("stop").hidden = true;
 }
 
-// Handle a text of the form: one claim is searched for, of several the user chooses one.
-export async function submitText() {
-  const text = byId("claim").value.trim();
-  if (!text) return;
-  const { claims } = await (await post("v1/split", { text })).json();
+// Handle the form: one claim is searched for, several become a list.
+export async function submitClaims() {
+  leave();
+  leaveList();
+  shown = null;
+  const submission = new AbortController();
+  running = submission;
+  const claims = await givenClaims();
+  if (running !== submission) return; // something else is shown by now
   if (claims.length === 1) {
-    byId("choice").hidden = true;
     open(claims[0]);
     return;
   }
-  const item = (claim) => element("li", {}, element("button", { type: "button", class: "choice", click: () => open(claim) }, claim));
-  byId("choices").replaceChildren(...claims.map(item));
-  byId("choice").hidden = false;
-  announce(`The text has ${claims.length} claims. Choose one.`);
-  byId("choice-heading").focus();
+  location.hash = "";
+  await checkList(claims);
+}
+
+async function givenClaims() {
+  const [file] = byId("file").files;
+  if (file) return claimsOf(file);
+  const text = byId("claim").value.trim();
+  if (!text) throw new Error("There is no claim. Type one, or choose a file.");
+  return (await (await post("v1/split", { text })).json()).claims;
 }
 
 // Show a claim by its address, so that the browser's history has it; the same one is searched again.
@@ -43,21 +60,43 @@ export function stop() {
   running?.abort();
 }
 
-// Search for the claim of the address, unless it is shown already.
+// Search for the claim of the address, unless it is shown already; without one, show the start.
 export async function showClaim({ claim, hops }) {
-  if (!claim || shown === location.hash) return;
+  if (shown === location.hash) return;
   shown = location.hash;
-  running?.abort();
+  leave();
+  if (!claim) {
+    if (!isListed()) await showStart();
+    return;
+  }
+  if (!isListed()) byId("claim").value = claim;
+  if (hops) byId("hops").value = hops;
+  const known = listedResult(location.hash);
+  if (known) {
+    known.hops.forEach((hop, at) => showHop(hop, known.hops[at - 1]));
+    announce(showResult(known));
+    byId("result-heading").focus();
+    return;
+  }
+  await search(claim);
+}
+
+async function search(claim) {
   const controller = new AbortController();
   running = controller;
-  if (byId("choice").hidden) byId("claim").value = claim;
-  if (hops) byId("hops").value = hops;
-  hideResult();
-  byId("hops-found").replaceChildren();
+  const settings = { claim, hops: byId("hops").value, kb: byId("kb").value };
   byId("stop").hidden = false;
   announce(`Searching for evidence: ${claim}`);
   try {
-    await search(claim, byId("hops").value, controller.signal);
+    const result = await retrieve(settings, controller.signal, (hop, earlier) => {
+      showHop(hop, earlier);
+      const missing = hop.questions.map(({ span, question }) => question ?? span).join(" ");
+      announce(`Hop ${hop.number} is complete. ${missing ? `Missing: ${missing}` : ""}`);
+    });
+    const verdict = showResult(result);
+    const { length } = result.record.hops;
+    announce(`Complete after ${length} hop${length === 1 ? "" : "s"}. ${verdict}`);
+    remember({ ...settings, verdict: result.record.verdict?.label });
   } catch (error) {
     if (running !== controller) return; // another claim is shown by now
     shown = null;
@@ -68,31 +107,12 @@ export async function showClaim({ claim, hops }) {
   }
 }
 
-async function search(claim, hops, signal) {
-  const kb = byId("kb").value;
-  const body = { claim, hops: hops === "dynamic" ? hops : Number(hops), ...(kb ? { kb } : {}) };
-  const found = new Map();
-  for await (const [name, record, text] of events(await post("v1/retrieve/stream", body, signal))) {
-    if (name === "problem") throw new Error(`${record.detail}. ${record.remedy}.`);
-    if (name === "hop") {
-      found.set(record.number, record);
-      showHop(record);
-      continue;
-    }
-    const verdict = showResult(record, `${text}\n`, [...found.values()]);
-    announce(`Complete after ${record.hops.length} hop${record.hops.length === 1 ? "" : "s"}. ${verdict}`);
-    remember({ claim, kb, hops, verdict: record.verdict?.label });
-    return;
-  }
-  throw new Error("The connection was closed. Try again.");
-}
-
-function showHop(hop) {
-  const panel = hopPanel(hop);
-  // A hop that is repeated replaces the earlier one.
-  const earlier = byId(panel.id);
-  if (earlier) earlier.replaceWith(panel);
+// Show a hop; those before it are folded.
+function showHop(hop, earlier) {
+  const panel = hopPanel(hop, earlier);
+  if (panel.open) for (const each of byId("hops-found").querySelectorAll("details")) each.open = false;
+  // A hop that is repeated replaces the former one.
+  const former = byId(panel.id);
+  if (former) former.replaceWith(panel);
   else byId("hops-found").append(panel);
-  const missing = hop.questions.map(({ span, question }) => question ?? span).join(" ");
-  announce(`Hop ${hop.number} is complete. ${missing ? `Missing: ${missing}` : ""}`);
 }

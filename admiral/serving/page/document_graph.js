@@ -8,7 +8,7 @@ const [WIDTH, HEIGHT, GAP, COLUMN] = [190, 36, 10, 252];
 const LONGEST = 22;
 
 // Return the documents by title, each with the hop that found it, and the arrows between them.
-export function documentsAndArrows(hops) {
+function documentsAndArrows(hops) {
   const documents = new Map();
   const arrows = new Map();
   const add = (title, hop) => documents.has(title) || documents.set(title, { title, hop });
@@ -43,13 +43,19 @@ export function documentGraph(hops) {
     arrows.map(({ from, to }) => svgElement("path", { class: "arrow", d: curve(places.get(from), places.get(to)), "marker-end": "url(#arrow-head)" })),
     documents.map((each) => box(each, places.get(each.title))),
   );
-  const lines = arrows.map(({ from, to }) => element("li", {}, `${from} led to ${to}`));
+  const lines = arrows.map(({ from, to }) => element("li", {}, link(from), " led to ", link(to)));
   return [
-    element("div", { class: "scroll" }, drawing),
-    element("p", { class: "muted" }, "A bold frame marks documents of the final evidence."),
-    lines.length ? element("details", {}, element("summary", {}, "As a list"), element("ul", {}, lines)) : null,
-  ].filter(Boolean);
+    element(
+      "div",
+      { class: "drawing" },
+      element("div", { class: "scroll" }, drawing),
+      element("p", { class: "muted" }, "A bold frame marks documents of the final evidence."),
+    ),
+    lines.length ? element("ul", { class: "arrows" }, lines) : element("p", {}, "No document led to another one."),
+  ];
 }
+
+const link = (title) => element("a", { href: documentRoute(title) }, title);
 
 function box({ title, evidence }, { x, y }) {
   const shown = title.length > LONGEST ? `${title.slice(0, LONGEST - 1)}…` : title;

@@ -1,7 +1,7 @@
 // The views of a document and of a search.
 
 import { read } from "./api.js";
-import { announce, byId, element } from "./elements.js";
+import { announce, byId, element, units } from "./elements.js";
 import { documentRoute } from "./routes.js";
 
 // Show a document; `sentence`, if given, is the number of a sentence to emphasise.
@@ -36,12 +36,26 @@ export async function showSearch({ search: query }) {
     read("v1/titles", { prefix: query, limit: 5, kb }),
     read("v1/search", { q: query, k: 20, kb }),
   ]);
-  const link = (title, sentence) => element("a", { href: documentRoute(title, sentence ?? undefined) }, title);
-  const found = results.map((each) => element("li", {}, link(each.title, each.sentence_id), each.text ? element("p", {}, each.text) : null));
+  const link = (title, sentence, words = title) => element("a", { href: documentRoute(title, sentence ?? undefined) }, words);
+  const found = results.map(({ title, sentence_id: sentence, text, matches }) =>
+    element("li", {}, link(title, sentence, marked(title, matches.title)), text ? element("p", {}, marked(text, matches.text)) : null),
+  );
   byId("search-results").replaceChildren(
     ...(titles.length ? [element("h2", {}, "Titles"), element("ul", {}, titles.map((title) => element("li", {}, link(title))))] : []),
     element("h2", {}, "Documents"),
     found.length ? element("ol", {}, found) : element("p", {}, "No document has these words."),
   );
   announce(`${titles.length} titles and ${results.length} documents.`);
+}
+
+// Return the parts of a text, with <mark> elements for those between the given characters.
+function marked(text, spans) {
+  let from = 0;
+  const parts = spans.flatMap(([start, end]) => {
+    const [first, last] = [units(text, start), units(text, end)];
+    const before = text.slice(from, first);
+    from = last;
+    return [before, element("mark", {}, text.slice(first, last))];
+  });
+  return [...parts, text.slice(from)];
 }

@@ -23,6 +23,9 @@ function fill(made, attributes, children) {
   return made;
 }
 
+// Return the number of JavaScript's units before a character, of which some take two.
+export const units = (text, place) => [...text].slice(0, place).join("").length;
+
 // Show a message, which screen readers read.
 export function announce(message, isError = false) {
   byId("status").textContent = message;

@@ -1,27 +1,43 @@
 // A hop: its evidence by document with the quotations of the proof, the proof, what is missing.
 
-import { element } from "./elements.js";
+import { element, units } from "./elements.js";
 import { documentRoute } from "./routes.js";
 import { kindSymbol, operatorKind, operatorPhrase, percent } from "./wording.js";
 
-export function hopPanel(hop) {
-  const heading = `hop-heading-${hop.number}`;
+// Return whether a hop has the evidence, the proof and the verdict of the one before it.
+export function isUnchanged(hop, earlier) {
+  const found = (each) => {
+    const sentences = each?.evidence.map(({ title, sentence_id }) => [title, sentence_id]);
+    return JSON.stringify([sentences, each?.proof, each?.verdict]);
+  };
+  return found(hop) === found(earlier);
+}
+
+// Return a hop that can be folded, or one line if it has changed nothing.
+export function hopPanel(hop, earlier) {
+  const id = `hop-${hop.number}`;
+  if (isUnchanged(hop, earlier)) {
+    const line = `Hop ${hop.number} changed nothing: it has the evidence of hop ${earlier.number}.`;
+    return element("p", { class: "panel unchanged", id }, line);
+  }
+  const heading = element("h2", {}, `Hop ${hop.number}`);
+  return element("details", { class: "panel", id, open: true }, element("summary", {}, heading, ` ${sufficiency(hop)}`), ...hopContent(hop));
+}
+
+// Return the proof and the evidence of a hop.
+export function hopContent(hop) {
   const sets = hop.document_sets.slice(0, 3).map((set) => set.titles.join(" + "));
-  return element(
-    "section",
-    { class: "panel", id: `hop-${hop.number}`, "aria-labelledby": heading },
-    element("h2", { id: heading }, `Hop ${hop.number}`),
-    element("p", {}, sufficiency(hop)),
+  return [
     ...(hop.comparisons ?? []).map(({ reason }) => element("p", {}, `Decided by comparison: ${reason}`)),
-    hop.conflict ? element("p", {}, conflict(hop)) : null,
-    sets.length ? element("p", { class: "muted" }, `Best document sets: ${sets.join("; ")}`) : null,
+    hop.conflict ? element("p", {}, conflict(hop)) : "",
     element(
       "div",
       { class: "columns" },
       element("div", {}, element("h3", {}, "Proof"), proofTable(hop), missing(hop)),
       element("div", {}, element("h3", {}, "Evidence"), evidence(hop)),
     ),
-  );
+    sets.length ? element("p", { class: "muted" }, `Best document sets: ${sets.join("; ")}`) : "",
+  ];
 }
 
 function sufficiency({ sufficient, probability, verdict }) {
@@ -50,7 +66,7 @@ function proofTable(hop) {
     const kind = operatorKind(step.operator);
     const { title } = step;
     const contrast = hop.contrasts[at];
-    const light = (on) => (event) => lightStep(event.currentTarget.closest("section.panel"), number, on);
+    const light = (on) => (event) => lightStep(event.currentTarget.closest(".panel"), number, on);
     return element(
       "tr",
       {
@@ -101,7 +117,7 @@ function evidence(hop) {
     element(
       "article",
       {},
-      element("h4", {}, element("a", { href: documentRoute(title) }, title)),
+      element("h4", {}, element("a", { href: documentRoute(title, sentences[0].sentence_id) }, title)),
       sentences.map((sentence) =>
         element(
           "p",
@@ -117,9 +133,7 @@ function evidence(hop) {
 
 // Split a text into texts and <mark> elements; each names the steps that quote it.
 function marked(text, quotations) {
-  // Places count characters, of which JavaScript takes some for two.
-  const unit = (place) => [...text].slice(0, place).join("").length;
-  const found = quotations.map((quotation) => ({ ...quotation, start: unit(quotation.evidence_start), end: unit(quotation.evidence_end) }));
+  const found = quotations.map((quotation) => ({ ...quotation, start: units(text, quotation.evidence_start), end: units(text, quotation.evidence_end) }));
   const edges = [...new Set([0, text.length, ...found.flatMap((f) => [f.start, f.end])])].sort((a, b) => a - b);
   return edges.slice(1).map((end, index) => {
     const part = text.slice(edges[index], end);
@@ -130,8 +144,8 @@ function marked(text, quotations) {
       "mark",
       {
         ...{ class: operatorKind(quoting[0].operator), "data-steps": steps },
-        mouseenter: (event) => quoting.forEach((f) => lightStep(event.currentTarget.closest("section.panel"), f.number, true)),
-        mouseleave: (event) => quoting.forEach((f) => lightStep(event.currentTarget.closest("section.panel"), f.number, false)),
+        mouseenter: (event) => quoting.forEach((f) => lightStep(event.currentTarget.closest(".panel"), f.number, true)),
+        mouseleave: (event) => quoting.forEach((f) => lightStep(event.currentTarget.closest(".panel"), f.number, false)),
       },
       part,
     );

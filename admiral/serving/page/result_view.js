@@ -1,12 +1,14 @@
-// The result of a claim: verdict, ranking, the documents' graph, and what can be exported.
+// The result of a claim: verdict, the last hop's proof, documents, and what can be exported.
 
 import { documentGraph } from "./document_graph.js";
 import { byId, downloadLink, element } from "./elements.js";
+import { hopContent, isUnchanged } from "./hop_view.js";
 import { reportLink } from "./report_export.js";
 import { documentRoute } from "./routes.js";
-import { kindSymbol, percent, stopReason, verdictKind, verdictPhrase } from "./wording.js";
+import { kindSymbol, percent, stopReason, verdictKind, verdictPhrase, verdictWord } from "./wording.js";
 
 const SHOWN = 10;
+const CLOSE = 0.2; // as in the text of `admiral retrieve`
 
 export function hideResult() {
   for (const id of ["result", "documents-found"]) {
@@ -16,18 +18,22 @@ export function hideResult() {
 }
 
 // Show a result. `text` is its record as the service sent it, `hops` are the events of its hops.
-export function showResult(record, text, hops) {
-  const { label, confidence: share, probabilities, stop_at: needed, outweighed } = record.verdict ?? {};
+export function showResult({ record, text, hops }) {
+  const { label, confidence: share, probabilities } = record.verdict ?? {};
   const verdict = verdictPhrase(label);
-  const reason = outweighed ? ` ${outweighed} is more probable, but SUPPORTS and REFUTES together are not as probable as ${percent(needed)}.` : "";
-  const confidence = probabilities ? ` Probability of this verdict: ${percent(share)}.${reason}` : "";
+  const confidence = probabilities ? ` Probability of this verdict: ${percent(share)}.` : "";
   const kind = verdictKind(label);
+  const last = hops.findLast((hop, at) => !isUnchanged(hop, hops[at - 1]));
+  if (last) byId(`hop-${last.number}`).remove(); // the result has it
   byId("result").replaceChildren(
-    element("h2", {}, "Result"),
+    element("h2", { id: "result-heading", tabindex: "-1" }, "Result"),
+    element("p", { class: "claim" }, record.claim),
     element("p", { class: `verdict ${kind}` }, element("span", { class: "symbol", "aria-hidden": "true" }, kindSymbol(kind)), ` ${verdict}${confidence}`),
-    probabilities ? probabilityTable(probabilities) : "",
-    element("p", {}, `${stopReason(record.stopped)} The verdict is estimated by a program from the proof and the evidence, and may be wrong.`),
+    probabilities ? probabilityList(probabilities) : "",
+    record.verdict ? element("p", {}, `${decision(record.verdict)} It may be wrong: read the evidence.`) : "",
     ...(record.warnings ?? []).map((warning) => element("p", { class: "warning" }, `Warning: ${warning}`)),
+    ...(last ? hopContent(last) : []),
+    element("p", { class: "muted" }, stopReason(record.stopped), last ? ` Proof and evidence are those of hop ${last.number}.` : ""),
     element(
       "p",
       { class: "exports" },
@@ -49,11 +55,20 @@ export function showResult(record, text, hops) {
   return `${verdict}${confidence}`;
 }
 
-function probabilityTable(probabilities) {
-  const rows = Object.entries(probabilities).map(([label, value]) =>
-    element("tr", {}, element("th", { scope: "row" }, verdictPhrase(label)), element("td", {}, percent(value))),
-  );
-  return element("table", { class: "probabilities" }, element("caption", {}, "Probabilities of the verdicts"), element("tbody", {}, rows));
+// Say what has decided the verdict.
+function decision({ label, probabilities, outweighed, stop_at: needed }) {
+  if (!probabilities) return "There is no verifier: the verdict follows from the steps of the proof.";
+  const decided = "The probabilities decide. The verifier estimates them from the claim and the evidence; the proof shows why.";
+  const [supported, refuted] = ["SUPPORTS", "REFUTES"].map(verdictWord);
+  const isClose = label !== "NOT ENOUGH INFO" && Math.abs(probabilities.SUPPORTS - probabilities.REFUTES) < CLOSE;
+  if (isClose) return `${decided} It is a close call: “${supported}” and “${refuted}” are nearly as probable.`;
+  if (!outweighed) return decided;
+  return `${decided} “${verdictWord(outweighed)}” is more probable, but “${supported}” and “${refuted}” together do not reach the ${percent(needed)} that a verdict needs.`;
+}
+
+function probabilityList(probabilities) {
+  const parts = Object.entries(probabilities).map(([label, value]) => element("div", {}, element("dt", {}, verdictWord(label)), element("dd", {}, percent(value))));
+  return element("dl", { class: "probabilities", "aria-label": "Probabilities of the verdicts" }, parts);
 }
 
 function ranking(documents) {

@@ -16,6 +16,11 @@ export function routeTo(parameters) {
   return `#${new URLSearchParams(given)}`;
 }
 
+// Return the address of a claim, with the settings of the form.
+export function claimAddress(claim) {
+  return routeTo({ claim, hops: byId("hops").value, kb: byId("kb").value });
+}
+
 export function documentRoute(title, sentence) {
   return routeTo({ document: title, kb: byId("kb").value, sentence });
 }

@@ -6,7 +6,7 @@ const PHRASES = {
   "!": "is refuted by",
   "|": "contradicts",
   "#": "is not covered by the evidence",
-  "<": "follows from",
+  "<": "rests on",
   ">": "is more specific than",
 };
 const KINDS = {
@@ -23,6 +23,7 @@ const VERDICTS = {
   REFUTES: "The evidence refutes the claim.",
   "NOT ENOUGH INFO": "The evidence is not enough for a verdict.",
 };
+const VERDICT_WORDS = { SUPPORTS: "Supported", REFUTES: "Refuted", "NOT ENOUGH INFO": "Not enough evidence" };
 const VERDICT_KINDS = { SUPPORTS: "agrees", REFUTES: "contradicts", "NOT ENOUGH INFO": "open" };
 const REASONS = {
   sufficient: "The search stopped because the evidence is sufficient.",
@@ -34,6 +35,7 @@ export const operatorPhrase = (operator) => PHRASES[operator] ?? operator;
 export const operatorKind = (operator) => KINDS[operator] ?? "open";
 export const kindSymbol = (kind) => SYMBOLS[kind];
 export const verdictPhrase = (label) => VERDICTS[label] ?? "There is no verdict.";
+export const verdictWord = (label) => VERDICT_WORDS[label] ?? "No verdict";
 export const verdictKind = (label) => VERDICT_KINDS[label] ?? "open";
 export const stopReason = (stopped) => REASONS[stopped] ?? stopped;
 // With a limit, show enough digits that a smaller share reads as smaller.

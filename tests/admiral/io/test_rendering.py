@@ -7,6 +7,7 @@ from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -118,6 +119,18 @@ def test_probabilities_are_shown_instead_of_the_verdict_of_the_proof():
     judgement = Judgement.decided(VERDICTS, 0.7, proof)
     judged = render_judgement("Ada wrote", [], judgement, width=200)
     assert f"The evidence is sufficient (probability 0.88).\n{verdict}" in judged
+
+
+@pytest.mark.parametrize(("refutes", "close"), [(0.31, True), (0.29, False)])
+def test_a_close_call_is_named(refutes, close):
+    open_share = 1 - 0.5 - refutes
+    verdicts = {
+        Verdict.SUPPORTS: 0.5,
+        Verdict.REFUTES: refutes,
+        Verdict.NOT_ENOUGH_INFO: open_share,
+    }
+    text = render_judgement("Ada wrote", [], Judgement.decided(verdicts, 0.7), width=200)
+    assert ("It is a close call: SUPPORTS and REFUTES are nearly as probable." in text) is close
 
 
 def test_a_verdict_that_a_threshold_forces_is_explained():

@@ -5,7 +5,12 @@ import json
 import pytest
 
 from admiral.kb import KnowledgeBase, add, build, compact
-from admiral.kb.bm25.analysis import SETTINGS_FILE, IndexSettings, best_sentences
+from admiral.kb.bm25.analysis import (
+    SETTINGS_FILE,
+    IndexSettings,
+    best_sentences,
+    matching_words,
+)
 from admiral.records import Document
 from admiral.retrieval.first_stage import find_mentions
 
@@ -107,3 +112,10 @@ def test_rare_words_count_more_and_the_first_of_equals_wins():
     ]
     best = best_sentences("common rare", documents)
     assert [sentence and sentence.index for sentence in best] == [1, 0, 0, None]
+
+
+def test_the_words_with_the_terms_of_a_query_match():
+    text = "🎉 The host’s Emmy, then those whom the awards’ HOSTS left: ghosts and the."
+    found = [text[start:end] for start, end in matching_words("the hosting of an Emmy", text)]
+    assert found == ["host’s", "Emmy", "HOSTS"]
+    assert matching_words("the of", text) == matching_words("Emmy", "") == []

@@ -109,6 +109,8 @@ def test_documents_titles_and_search(client):
     (kb,) = client.get("/v1/kbs").json()["kbs"]
     assert kb["name"] == "demo"
     assert kb["documents"] > 0
+    examples = client.get("/v1/examples").json()
+    assert len(examples["claims"]) == len(examples["titles"]) == 4
     titles = client.get("/v1/titles", params={"prefix": "Seth", "limit": 1}).json()["titles"]
     assert titles == ["Seth Meyers"]
     document = client.get("/v1/documents/Seth Meyers").json()
