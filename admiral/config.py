@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from admiral.errors import AdmiralError
-from admiral.storage import VERIFIER
+from admiral.requirements import VERIFIER
 from admiral.storage.declared_settings import declared_settings, documented, setting, value_problems
 
 # Larger numbers are typing errors, and too much for torch, Java or 32-bit integers.
@@ -431,6 +431,12 @@ def build_config(items: Iterable[tuple[str, str, Any]]) -> RetrievalConfig:
     from admiral.storage.declared_settings import build_settings
 
     return build_settings(RetrievalConfig, _problems, items)
+
+
+def names_of_retrievers(config: RetrievalConfig) -> list[str]:
+    """Return the checkpoints of the setting `retriever_models`; none if it is empty."""
+    names = config.retriever_models.split(",") if config.retriever_models else []
+    return [name.strip() for name in names]
 
 
 def _problems(config: RetrievalConfig) -> Iterator[tuple[str, str]]:

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar
 from admiral.errors import AdmiralError
 from proofs import Judgement, Proof, Verdict
 from proofs.judges.judgement import Conflict
-from proofs.verifier.reading import Comparison
+from proofs.verifier import Comparison
 
 T = TypeVar("T")
 Record = Mapping[str, Any]

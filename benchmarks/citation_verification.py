@@ -36,7 +36,7 @@ from admiral.evaluation.citation_evaluation import (
     paired_auroc,
     precision_at_recall,
 )
-from admiral.storage import VERIFIER
+from admiral.requirements import VERIFIER
 from training.citations import (
     FEATURES,
     FOLDS,

@@ -32,10 +32,10 @@ from admiral.gold import Label, read_gold
 from admiral.io.claims import evenly_spaced
 from admiral.kb import KnowledgeBase, locate
 from admiral.models.verifiers import open_configured_verifier, open_verifier
+from admiral.requirements import verifier_directory
 from admiral.retrieval.stage_assembly import build_judge
-from admiral.storage import verifier_directory
-from proofs.logic.operators import Verdict
-from proofs.verifier.reading import LABELS, Sentence
+from proofs.logic import Verdict
+from proofs.verifier import LABELS, Sentence
 from training.build_examples import read_inference_examples
 from training.data.evidence_corpora import Corpus, holds_gold, sentence_of, with_documents
 from training.verification.verifier_program import calibration_error, roc_area

@@ -3,7 +3,7 @@
 A claim's proof and verdict, in reading order: `proofs.judges.verifier_judge` judges, after
 `proofs.verifier.evidence_verifier` has read the evidence and `proofs.verifier.exact_comparison` has
 compared what words decide; `proofs.judges.judgement` decides; `proofs.judges.span_sources` finds
-what each span is quoted from; `proofs.logic.proof` is the proof, made of `proofs.logic.operators`.
+what each span is quoted from; `proofs.logic.proof` is the proof, made of `proofs.logic`.
 
 What decodes (`ProofGenerator`, `ProofGrammar`, `target_ids`) or encodes (`ClassifierJudge`) needs
 torch and is imported on first use, so that records of proofs can be read without it.
@@ -12,10 +12,10 @@ torch and is imported on first use, so that records of proofs can be read withou
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from proofs.drafting.drafts import AnnotationError, annotate, lexical_proof
+from proofs.drafting import AnnotationError, annotate, lexical_proof
 from proofs.judges.calibrated import CalibratedJudge
 from proofs.judges.judgement import AlwaysSufficient, Judgement, LexicalJudge, NeverSufficient
-from proofs.lexicons.lexicon import (
+from proofs.lexicons import (
     BuiltinLexicon,
     Lexicon,
     PairLexicon,
@@ -23,7 +23,7 @@ from proofs.lexicons.lexicon import (
     WordLexicon,
     default_lexicon,
 )
-from proofs.logic.operators import SUFFICIENCY_OPERATORS, NatOp, Relation, Verdict, compose, join
+from proofs.logic import SUFFICIENCY_OPERATORS, NatOp, Relation, Verdict, compose, join
 from proofs.logic.proof import (
     Proof,
     ProofError,
@@ -34,7 +34,7 @@ from proofs.logic.proof import (
 )
 
 if TYPE_CHECKING:
-    from proofs.generation.generator import ProofGenerator, ScoredProof
+    from proofs.generation import ProofGenerator, ScoredProof
     from proofs.generation.proof_grammar import ProofGrammar, target_ids
     from proofs.judges.generated import ClassifierJudge, GeneratedProofJudge
 
@@ -76,9 +76,9 @@ __all__ = [
 _LAZY = {
     "ClassifierJudge": "proofs.judges.generated",
     "GeneratedProofJudge": "proofs.judges.generated",
-    "ProofGenerator": "proofs.generation.generator",
+    "ProofGenerator": "proofs.generation",
     "ProofGrammar": "proofs.generation.proof_grammar",
-    "ScoredProof": "proofs.generation.generator",
+    "ScoredProof": "proofs.generation",
     "target_ids": "proofs.generation.proof_grammar",
 }
 

@@ -16,7 +16,7 @@ from admiral import Admiral
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, locate
-from admiral.kb.store.manifest import check_outside_folders
+from admiral.kb.store import check_outside_folders
 from admiral.models.checkpoint import load_checkpoint
 from admiral.storage.atomic_files import check_distinct_paths, check_output_path
 from proofs.drafting.contextual_similarity import ContextualSimilarity

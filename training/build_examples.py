@@ -22,10 +22,10 @@ from admiral.errors import AdmiralError, RecordError
 from admiral.io.sentence_splitter import split_sentences
 from admiral.io.streams import json_objects
 from admiral.kb import KnowledgeBase, locate
-from admiral.kb.store.manifest import check_outside_folders
+from admiral.kb.store import check_outside_folders
 from admiral.retrieval.first_stage import base_title
 from admiral.storage.atomic_files import check_distinct_paths, check_output_path
-from proofs.verifier.reading import LABELS
+from proofs.verifier import LABELS
 from training.command_options import (
     documents_option,
     exclude_option,

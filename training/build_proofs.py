@@ -19,12 +19,12 @@ import click
 from admiral.errors import AdmiralError
 from admiral.gold.gold_claims import Label
 from admiral.kb import KnowledgeBase, locate
-from admiral.kb.store.manifest import check_outside_folders
+from admiral.kb.store import check_outside_folders
 from admiral.models.verifiers import open_named_verifier
 from admiral.storage.atomic_files import check_distinct_paths, check_output_path
 from proofs import Verdict
 from proofs.judges.verifier_judge import VerifierJudge
-from proofs.verifier.reading import Verifier
+from proofs.verifier import Verifier
 from training.command_options import (
     documents_option,
     gold_source_option,

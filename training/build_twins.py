@@ -25,7 +25,7 @@ from tqdm import tqdm
 
 from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, locate
-from admiral.kb.store.manifest import check_outside_folders
+from admiral.kb.store import check_outside_folders
 from admiral.records import Document
 from admiral.requirements import check_extra
 from admiral.storage.atomic_files import (

@@ -26,9 +26,7 @@ from admiral.errors import AdmiralError
 from admiral.models.checkpoint import write_sums
 from admiral.models.verifiers import open_verifier
 from admiral.storage.atomic_files import write_atomically
-from proofs.verifier.classifier_verifier import ClassifierVerifier
-from proofs.verifier.evidence_verifier import SETTINGS_FILE, EvidenceVerifier, with_calibration
-from proofs.verifier.reading import (
+from proofs.verifier import (
     BOUNDS,
     CALIBRATION,
     KINDS,
@@ -39,10 +37,12 @@ from proofs.verifier.reading import (
     calibration_json,
     kind_of_evidence,
 )
+from proofs.verifier.classifier_verifier import ClassifierVerifier
+from proofs.verifier.evidence_verifier import SETTINGS_FILE, EvidenceVerifier, with_calibration
 from training.command_options import limit_option, seed_option
 from training.data.examples import UNLABELLED, Example, draw_examples, read_examples
 from training.loop.run_files import markdown_table
-from training.verification.example_batches import POSSIBLE
+from training.verification import POSSIBLE
 from training.verification.verifier_program import marginal_losses, measure
 from training.verification.verifier_settings import named_number
 

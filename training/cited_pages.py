@@ -25,8 +25,7 @@ from admiral.errors import AdmiralError, RecordError
 from admiral.io.streams import json_objects
 from admiral.storage.atomic_files import encode_record, write_atomically
 from admiral.storage.declared_settings import documented, read_settings, setting
-from training.loop.batch_loading import moved
-from training.loop.loop_settings import (
+from training.loop import (
     COUNT,
     PROBABILITY,
     RATE,
@@ -34,6 +33,7 @@ from training.loop.loop_settings import (
     loop_setting,
     values_of,
 )
+from training.loop.batch_loading import moved
 from training.loop.run_files import SourceFile, TrainingState, markdown_table, render_card
 from training.loop.training_loop import Program
 

@@ -25,7 +25,7 @@ from admiral.citations.citation_file import read_citations, read_wice
 from admiral.citations.citation_records import CitedClaim, ContextForm, claim_in_context
 from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, locate
-from admiral.kb.store.manifest import check_outside_folders
+from admiral.kb.store import check_outside_folders
 from admiral.library import Library
 from admiral.records import Document
 from admiral.retrieval.first_stage import base_title, find_mentions

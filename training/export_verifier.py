@@ -26,6 +26,7 @@ from admiral.errors import AdmiralError
 from admiral.models.checkpoint import SUMS, write_sums
 from admiral.requirements import check_extra
 from admiral.storage.atomic_files import as_os_errors, staging
+from proofs.verifier import read_calibration
 from proofs.verifier.classifier_verifier import EvidenceModel, TorchBackend, read_model
 from proofs.verifier.evidence_verifier import (
     INPUTS,
@@ -38,7 +39,6 @@ from proofs.verifier.evidence_verifier import (
     open_export,
     settings_json,
 )
-from proofs.verifier.reading import read_calibration
 
 _CARD = "README.md"
 _FILES = {ONNX_FILE, TOKENIZER_FILE, SETTINGS_FILE, _CARD, SUMS}

@@ -34,7 +34,7 @@ from admiral.errors import AdmiralError
 from admiral.gold import read_gold
 from admiral.io.progress import track_claims
 from admiral.kb import KnowledgeBase, locate
-from admiral.kb.store.manifest import check_outside_folders
+from admiral.kb.store import check_outside_folders
 from admiral.models.checkpoint import (
     SUFFICIENCY_HEAD,
     SUMS,
@@ -42,9 +42,9 @@ from admiral.models.checkpoint import (
     load_checkpoint,
     write_sums,
 )
-from admiral.storage import is_bundled
+from admiral.requirements import is_bundled
 from admiral.storage.atomic_files import check_distinct_paths, check_output_path, write_atomically
-from proofs.generation.generator import ProofGenerator
+from proofs.generation import ProofGenerator
 from proofs.judges.calibrated import FEATURES, FeatureExtractor, ProofFeatures, Weights
 from proofs.judges.fitted_weights import LinearScore, sigmoid
 from proofs.judges.generated import (
@@ -54,7 +54,7 @@ from proofs.judges.generated import (
     pooled_states,
     step_decision_features,
 )
-from proofs.lexicons.lexicon import default_lexicon
+from proofs.lexicons import default_lexicon
 from training.command_options import held_out_option, seed_option
 from training.data.claim_sources import Source, is_held_out, sample_claims
 from training.data.evidence_corpora import (

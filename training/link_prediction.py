@@ -22,7 +22,7 @@ import click
 
 from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, locate
-from admiral.kb.store.manifest import check_outside_folders
+from admiral.kb.store import check_outside_folders
 from admiral.records import Document
 from admiral.retrieval.first_stage import Mention, base_title, find_mentions
 from admiral.storage.atomic_files import check_distinct_paths, check_output_path

@@ -20,7 +20,7 @@ from admiral import Admiral, Claim
 from admiral.config import load_config
 from admiral.errors import AdmiralError
 from admiral.gold import GoldClaim
-from admiral.kb.store.manifest import check_outside_folders
+from admiral.kb.store import check_outside_folders
 from admiral.retrieval.state import SearchState
 from admiral.storage.atomic_files import check_distinct_paths, check_output_path
 from training.command_options import (

@@ -27,7 +27,7 @@ from admiral.errors import AdmiralError
 from admiral.gold import GoldClaim
 from admiral.graph import graph_to_use
 from admiral.io.progress import track_claims
-from admiral.kb.store.manifest import check_outside_folders
+from admiral.kb.store import check_outside_folders
 from admiral.retrieval.document_ranking import FEATURES, NetworkDocumentScorer, document_features
 from admiral.retrieval.stage_assembly import Models, build_title_scorer
 from admiral.retrieval.state import SearchState

@@ -20,6 +20,7 @@ from torch import Tensor
 
 from admiral.errors import AdmiralError
 from admiral.io.sentence_splitter import split_sentences
+from proofs.verifier import LABELS
 from proofs.verifier.classifier_verifier import (
     HEADS,
     EvidenceModel,
@@ -29,7 +30,6 @@ from proofs.verifier.classifier_verifier import (
     write_model,
 )
 from proofs.verifier.evidence_verifier import EvidenceEncoder
-from proofs.verifier.reading import LABELS
 from training.cited_pages import (
     CitedPassages,
     EmConfig,

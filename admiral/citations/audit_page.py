@@ -30,8 +30,12 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from admiral.citations.citation_records import CitationVerdict, CitedClaim, ScoredSource
-from admiral.citations.covered_part import covered_claim
+from admiral.citations.citation_records import (
+    CitationVerdict,
+    CitedClaim,
+    ScoredSource,
+    covered_claim,
+)
 from admiral.citations.decide import FAILING_TAG, no_suggestion, summary, tone
 from admiral.citations.extract import ReadPage
 from admiral.citations.extract.marked_blocks import UNSOURCED, Mark

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from admiral.citations.citation_records import CONTEXT_FORMS
-from admiral.storage import VERIFIER
+from admiral.requirements import VERIFIER
 from admiral.storage.declared_settings import declared_settings, documented, setting, value_problems
 
 _COUNT = (1, 1_000_000)

@@ -21,7 +21,7 @@ from typing import Any
 from admiral.citations.coverage_verifier import passage_stems, text_stems
 from admiral.errors import AdmiralError
 from admiral.library import Passage
-from proofs.drafting.chunking import chunk
+from proofs.drafting.spans import chunk
 from proofs.judges.fitted_weights import bad_field, fields, number, numbers, read_weights
 from proofs.logic.words import has_content, word_spans
 

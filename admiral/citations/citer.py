@@ -24,12 +24,12 @@ from admiral.citations.citation_records import (
     ScoredSource,
     Status,
     best_source,
+    covered_claim,
     joint_finding,
 )
 from admiral.citations.citation_settings import CitationConfig
 from admiral.citations.citation_weights import CitationWeights, ScoreCalibration
 from admiral.citations.coverage_verifier import CoverageVerifier, TermWeights, text_stems
-from admiral.citations.covered_part import covered_claim
 from admiral.citations.decide import FAILING_TAG, DecisionRule, FindingRule
 from admiral.citations.source_collections import (
     LoadedSources,

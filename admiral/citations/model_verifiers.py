@@ -23,7 +23,7 @@ from admiral.library import Passage
 from admiral.retrieval.rerankers import MAX_TOKENS, MeanPoolingEncoder
 from proofs.judges.calibrated import CalibratedJudge
 from proofs.judges.fitted_weights import log_odds
-from proofs.verifier.reading import LABELS, Verifier
+from proofs.verifier import LABELS, Verifier
 
 #: Tokens of a claim in context: the room without the special tokens.
 CLAIM_TOKENS = MAX_TOKENS - 2

@@ -46,11 +46,10 @@ from admiral.models.checkpoint import choose_device, choose_dtype
 from admiral.models.verifiers import open_named_verifier
 from admiral.requirements import MINILM, minilm_directory
 from admiral.retrieval.rerankers import MeanPoolingEncoder
-from proofs.drafting.chunking import chunk
+from proofs.drafting.spans import chunk
 from proofs.judges.fitted_weights import log_odds
-from proofs.logic.clauses import LONGEST_SENTENCE, clause_ends
-from proofs.logic.words import split_words
-from proofs.verifier.reading import LABELS, Verifier
+from proofs.logic.words import LONGEST_SENTENCE, clause_ends, split_words
+from proofs.verifier import LABELS, Verifier
 
 #: Sentences of a source that are read with a claim.
 SENTENCES = 5

@@ -11,10 +11,10 @@ from admiral.citations.citation_records import (
     CitationVerdict,
     CitedClaim,
     ScoredSource,
+    covered_claim,
 )
 from admiral.citations.citation_settings import CitationConfig
 from admiral.citations.citer import Citer
-from admiral.citations.covered_part import covered_claim
 from admiral.citations.decide import summary
 from admiral.config import RetrievalConfig
 from admiral.errors import RecordError

@@ -63,9 +63,9 @@ def _evaluate_run(
             check_outside_folders(submission, kb)
         check_output_path(submission)
 
+    from admiral.evaluation import sentence_note
     from admiral.evaluation.fever import write_submission
     from admiral.evaluation.measures import confidence_intervals
-    from admiral.evaluation.predictions import sentence_note
     from admiral.evaluation.tasks import (
         EVALUATION_TASKS,
         evaluate,
@@ -364,8 +364,8 @@ def report_command(
     A TREC run has neither texts nor titles of documents with ids: give --claims and --kb, and the
     page also shows the sentence of each document that matches the claim best.
     """
+    from admiral.evaluation import count_noun, read_run_settings
     from admiral.evaluation.html_report import build_report_cases, report_page, sentence_lookup
-    from admiral.evaluation.predictions import count_noun, read_run_settings
     from admiral.kb import KnowledgeBase, locate
     from admiral.storage.atomic_files import write_atomically
 

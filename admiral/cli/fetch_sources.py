@@ -194,7 +194,7 @@ def _fetch(
 
 def _add(kept: Any, library: str, limits: FileLimits) -> int:
     """Add the pages that are not in the library yet; return how many of them have no text."""
-    from admiral.kb.store.manifest import is_knowledge_base
+    from admiral.kb.store import is_knowledge_base
     from admiral.library import add_sources, build_library
     from admiral.library.readers import SourceFiles
 
@@ -264,7 +264,7 @@ def _listed(path: Path) -> Iterator[Any]:
 
 
 def _missing(sources: Sequence[CitedSource], library: str) -> list[CitedSource]:
-    from admiral.kb.store.manifest import is_knowledge_base
+    from admiral.kb.store import is_knowledge_base
     from admiral.library import Library
 
     if not is_knowledge_base(Path(library)):

@@ -215,7 +215,7 @@ def verify_command(kb: str | None, model: str | None, progress: bool) -> None:
     """
     from admiral.graph import graph_problems
     from admiral.kb import locate, verify
-    from admiral.kb.store.manifest import read_join
+    from admiral.kb.store import read_join
 
     if kb is None and model is None:
         kb, model = "demo", "mini"
@@ -414,7 +414,7 @@ def embed_command(device: str | None, kb: str, wait: bool, progress: bool, as_js
     from admiral.config import load_config
     from admiral.graph import keeping_graph
     from admiral.kb import embed
-    from admiral.kb.store.manifest import read_manifest
+    from admiral.kb.store import read_manifest
     from admiral.retrieval.stage_assembly import build_sentence_encoder
 
     read_manifest(Path(kb))  # before a model is loaded

@@ -203,7 +203,7 @@ def embed_command(
     """Store the vectors of all passages that have none, for dense retrieval."""
     from admiral.graph import keeping_graph
     from admiral.kb import embed
-    from admiral.kb.store.manifest import read_manifest
+    from admiral.kb.store import read_manifest
     from admiral.library import LibraryChange
 
     counts = read_manifest(Path(library)).counts  # before a model is loaded
@@ -377,6 +377,6 @@ def print_change(report: LibraryChange, as_json: bool) -> None:
 
 def sources_and_passages(report: LibraryReport | LibraryChange) -> str:
     """Return the numbers of sources and passages of a report, in words."""
-    from admiral.evaluation.predictions import count_noun
+    from admiral.evaluation import count_noun
 
     return f"{count_noun(report.sources, 'source')}, {count_noun(report.passages, 'passage')}"

@@ -184,9 +184,9 @@ def checked_text(text: str, name: str) -> str:
 def check_outside_folders(output: Path, *folders: str) -> None:
     """Raise `AdmiralError` if a file to be written lies in a knowledge base or checkpoint."""
     # Imported here: the package of knowledge bases takes half a second, which --help need not wait.
-    from admiral.kb.store import manifest
+    from admiral.kb import store
 
-    manifest.check_outside_folders(output, *folders)
+    store.check_outside_folders(output, *folders)
 
 
 def use_colour() -> bool:

@@ -57,7 +57,7 @@ def build_command(
     from admiral.citations.source_collections import source_texts
     from admiral.citations.study_items import key_record, study_items, study_page
     from admiral.citations.verdict_file import read_verdicts
-    from admiral.evaluation.predictions import count_noun
+    from admiral.evaluation import count_noun
     from admiral.library import Library
     from admiral.storage.atomic_files import encode_record, write_atomically
 

@@ -26,8 +26,8 @@ from admiral.config import FILE_SETTINGS, RetrievalConfig
 from admiral.errors import AdmiralError, first_line, last_line
 from admiral.models.checkpoint import choose_precision
 from admiral.records import Claim
+from admiral.requirements import is_bundled
 from admiral.retrieval.provenance import recorded_settings
-from admiral.storage import is_bundled
 
 if TYPE_CHECKING:
     from admiral.pipeline import Admiral

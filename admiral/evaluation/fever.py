@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from admiral.errors import AdmiralError
+from admiral.evaluation import Pair, PairedClaims, Prediction
 from admiral.evaluation.measures import (
     Group,
     Measure,
@@ -21,7 +22,6 @@ from admiral.evaluation.measures import (
     mean_measure,
     ranking_measures,
 )
-from admiral.evaluation.predictions import Pair, PairedClaims, Prediction
 from admiral.gold import GoldClaim, Label
 from admiral.io.text_cleaning import fever_identifier
 from admiral.storage.atomic_files import encode_record, write_atomically

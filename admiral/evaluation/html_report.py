@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from admiral.errors import AdmiralError, RecordError
-from admiral.evaluation.predictions import (
+from admiral.evaluation import (
     REMEDY,
     Prediction,
     count_noun,

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from admiral.errors import AdmiralError
-from admiral.evaluation.predictions import Pair, PairedClaims, count_noun
+from admiral.evaluation import Pair, PairedClaims, count_noun
 from admiral.gold import Label
 from proofs import Verdict
 

@@ -12,7 +12,15 @@ from typing import Any
 import numpy as np
 
 from admiral.errors import AdmiralError
-from admiral.evaluation import fever
+from admiral.evaluation import (
+    Pair,
+    PairedClaims,
+    Prediction,
+    count_noun,
+    fever,
+    pair_claims,
+    read_predictions,
+)
 from admiral.evaluation.measures import (
     IR_MEASURES_SECTION,
     Group,
@@ -25,14 +33,6 @@ from admiral.evaluation.measures import (
     paired_comparison,
     ranking_measures,
     short_ranking_notes,
-)
-from admiral.evaluation.predictions import (
-    Pair,
-    PairedClaims,
-    Prediction,
-    count_noun,
-    pair_claims,
-    read_predictions,
 )
 from admiral.gold import GoldClaim, detect_format, is_qrels, read_gold, read_qrels
 
@@ -144,7 +144,7 @@ def read_task_claims(task: Task, path: Path) -> list[GoldClaim]:
 def read_task_predictions(task: Task, path: Path) -> dict[str, Prediction]:
     """Return the predictions of a run as a task compares them; qrels name documents by their ids.
 
-    Raises AdmiralError as in `admiral.evaluation.predictions.read_predictions`.
+    Raises AdmiralError as in `admiral.evaluation.read_predictions`.
     """
     return read_predictions(path, by_id=task.name == QRELS)
 

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from admiral.errors import AdmiralError
+from admiral.evaluation import normalise_title, read_predictions, read_results
 from admiral.evaluation.html_report import Trace, read_traces
 from admiral.evaluation.measures import confidence_intervals
-from admiral.evaluation.predictions import normalise_title, read_predictions, read_results
 from admiral.evaluation.tasks import Evaluation, compare_evaluations, evaluate, measure_records
 from admiral.experiments.description import CITATIONS, CitationExperiment, Experiment, System
 from admiral.gold import GoldClaim
 from admiral.kb import info, locate
-from admiral.kb.store.manifest import read_combined_manifest
+from admiral.kb.store import read_combined_manifest
 from admiral.storage.atomic_files import explain_write_errors, write_atomically
 
 FORMAT = 1

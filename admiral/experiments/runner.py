@@ -15,7 +15,7 @@ import numpy as np
 from admiral.citations.citation_file import WICE_LABELS, WiceCitation, read_wice
 from admiral.citations.source_search import QUERY_FORMS, SourceSearch
 from admiral.citations.verdict_file import read_verdicts, write_verdicts
-from admiral.config import RetrievalConfig
+from admiral.config import RetrievalConfig, names_of_retrievers
 from admiral.errors import AdmiralError
 from admiral.evaluation.citation_evaluation import evaluate_citations, paired_auroc, verdict_score
 from admiral.evaluation.measures import Group, Measure, confidence_intervals, paired_comparison
@@ -44,12 +44,12 @@ from admiral.gold import GoldClaim
 from admiral.io.claims import evenly_spaced
 from admiral.kb import locate
 from admiral.kb.embeddings import SentenceEncoder
-from admiral.kb.store.manifest import read_combined_manifest
+from admiral.kb.store import read_combined_manifest
 from admiral.library import Library, build_library
 from admiral.library.canonical_urls import canonical
 from admiral.library.readers import SourceFiles
 from admiral.models.checkpoint import locate_checkpoint
-from admiral.retrieval.provenance import names_of_retrievers, recorded_settings
+from admiral.retrieval.provenance import recorded_settings
 from admiral.storage.atomic_files import explain_write_errors, write_atomically
 
 Report = Callable[[str], None]

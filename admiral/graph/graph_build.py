@@ -37,7 +37,7 @@ from admiral.graph.mention_graph import (
 from admiral.io.progress import track_documents
 from admiral.kb import KnowledgeBase
 from admiral.kb.alias_index import document_aliases
-from admiral.kb.store.manifest import checked_kb_path, copy_permissions, read_combined_manifest
+from admiral.kb.store import checked_kb_path, copy_permissions, read_combined_manifest
 from admiral.kb.transaction import remove_older_versions
 from admiral.records import Document
 from admiral.storage.atomic_files import staging

@@ -26,7 +26,7 @@ import numpy as np
 from admiral.errors import AdmiralError
 from admiral.graph.mention_graph import MentionGraph, graph_folder, mention_weights, sentences_at
 from admiral.kb import KnowledgeBase
-from admiral.kb.store.manifest import GRAPH_REQUEST
+from admiral.kb.store import GRAPH_REQUEST
 from admiral.records import Proximity, ScoredTitle, Sentence
 from admiral.retrieval.document_ranking import MIN_PROXIMITY
 from admiral.retrieval.first_stage import find_names

@@ -19,13 +19,13 @@ import numpy as np
 
 from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase
-from admiral.kb.store.contents import GRAPH
-from admiral.kb.store.manifest import (
+from admiral.kb.store import (
     GRAPH_REQUEST,
     digest_of,
     read_combined_manifest,
     write_with_digest,
 )
+from admiral.kb.store.contents import GRAPH
 from admiral.records import Sentence
 from admiral.storage.atomic_files import FileEntry, describe_files
 from trie.token_trie import open_array

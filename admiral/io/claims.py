@@ -21,7 +21,6 @@ from admiral.io.sentence_splitter import split_sentences
 from admiral.io.streams import is_compressed, open_binary
 from admiral.io.text_cleaning import clean_text
 from admiral.records import Claim
-from proofs.judges.judgement import form_warning
 
 #: A record with its place in a file and its number, from 1.
 PlacedRecord = tuple[str, int, dict[str, Any]]
@@ -116,22 +115,6 @@ def cited_sentence(text: str, sentences: Sequence[str] = ()) -> str:
         return given
     before, _, _ = text.split(_PART)[-1].partition(_CITATION)
     return (split_sentences(" ".join(before.split())) or [""])[-1]
-
-
-def claim_notes(text: str) -> tuple[str, ...]:
-    """Return what a reader should know of a text that is given as a claim; mostly nothing.
-
-    A question, an opinion or a name has no verdict. Several sentences have one verdict together.
-    """
-    if warning := form_warning(text):
-        return (warning,)
-    count = len(split_sentences(text))
-    if count < 2:
-        return ()
-    return (
-        f"These are {count} sentences with one verdict together: it is refuted if one of them is. "
-        "Check each as a claim of its own to see which.",
-    )
 
 
 T = TypeVar("T")

@@ -12,10 +12,10 @@ from typing import Any
 
 import click
 
-from admiral.io.claims import claim_notes
+from admiral.io.sentence_splitter import split_sentences
 from admiral.records import Document, Hop, RetrievalResult, ScoredTitle, Sentence, judgement_json
 from proofs import Judgement, Proof, Verdict
-from proofs.judges.judgement import Conflict
+from proofs.judges.judgement import Conflict, form_warning
 from proofs.logic.wording import escaped
 
 STOPPED = {
@@ -27,6 +27,22 @@ _CAUTION = "It is what the steps add up to; they are a program's and may be wron
 _ESTIMATE = "It is the verifier's estimate, and may be wrong."
 _SETS, _DOCUMENTS, _CHARACTERS = 3, 10, 500
 _JOINERS = "\u200c\u200d"  # format characters in the spelling of Persian, Hindi and emoji
+
+
+def claim_notes(text: str) -> tuple[str, ...]:
+    """Return what a reader should know of a text that is given as a claim; mostly nothing.
+
+    A question, an opinion or a name has no verdict. Several sentences have one verdict together.
+    """
+    if warning := form_warning(text):
+        return (warning,)
+    count = len(split_sentences(text))
+    if count < 2:
+        return ()
+    return (
+        f"These are {count} sentences with one verdict together: it is refuted if one of them is. "
+        "Check each as a claim of its own to see which.",
+    )
 
 
 def printable(text: str, limit: int | None = None) -> str:

@@ -38,17 +38,7 @@ from admiral.kb.corpus.file_reports import (
 )
 from admiral.kb.corpus.readers import ALL_FILES, WHOLE_FILE_FORMATS, FilePatterns, Record
 from admiral.kb.embeddings import SentenceEncoder
-from admiral.kb.store.contents import DOCUMENTS, GRAPH
-from admiral.kb.store.document_store import DocumentStore, DocumentWriter
-from admiral.kb.store.index_building import (
-    NO_BM25,
-    SHARDS,
-    BuildWorkers,
-    Indexing,
-    new_folder,
-    write_indexes,
-)
-from admiral.kb.store.manifest import (
+from admiral.kb.store import (
     FORMAT_VERSION,
     GRAPH_REQUEST,
     Manifest,
@@ -59,8 +49,18 @@ from admiral.kb.store.manifest import (
     read_manifest,
     write_manifest,
 )
+from admiral.kb.store.contents import DOCUMENTS, GRAPH
+from admiral.kb.store.document_store import DocumentStore, DocumentWriter
+from admiral.kb.store.index_building import (
+    NO_BM25,
+    SHARDS,
+    BuildWorkers,
+    Indexing,
+    new_folder,
+    write_indexes,
+)
 from admiral.kb.stored_embeddings import embed_new_segment
-from admiral.storage import DEMO
+from admiral.requirements import DEMO
 from admiral.storage.atomic_files import WriterLock, check_files, staging
 
 logger = logging.getLogger(__name__)

@@ -9,13 +9,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from admiral.kb.bm25.parameters import Passages
+from admiral.kb.bm25.analysis import Passages
 from admiral.kb.joined import NAME as DUPLICATES
 from admiral.kb.joined import open_contents
+from admiral.kb.store import JOINED_VERSION, NAME, split_segment
 from admiral.kb.store.collection import Collection, read_with
 from admiral.kb.store.contents import BM25
 from admiral.kb.store.index_building import NO_BM25
-from admiral.kb.store.manifest import JOINED_VERSION, NAME, split_segment
 from admiral.kb.store.titles import FOLDER, is_trie_of
 
 

@@ -26,11 +26,7 @@ import numpy as np
 from admiral.errors import AdmiralError
 from admiral.kb.bm25 import check_updatable
 from admiral.kb.corpus.corpora import check_choice
-from admiral.kb.store.collection import Collection
-from admiral.kb.store.contents import BM25, Contents
-from admiral.kb.store.document_store import document_counts
-from admiral.kb.store.index_building import NO_BM25
-from admiral.kb.store.manifest import (
+from admiral.kb.store import (
     POLICIES,
     JoinManifest,
     checked_kb_path,
@@ -43,6 +39,10 @@ from admiral.kb.store.manifest import (
     write_join,
     write_with_digest,
 )
+from admiral.kb.store.collection import Collection
+from admiral.kb.store.contents import BM25, Contents
+from admiral.kb.store.document_store import document_counts
+from admiral.kb.store.index_building import NO_BM25
 from admiral.kb.store.titles import user_cache
 from admiral.storage.atomic_files import staging
 

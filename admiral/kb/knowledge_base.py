@@ -17,14 +17,14 @@ import numpy as np
 from admiral.errors import AdmiralError
 from admiral.io.text_cleaning import clean_prefix, clean_title, matching_form
 from admiral.kb.bm25 import TEXT_WEIGHT, TITLE_WEIGHT, RowIndex, analysis, open_bm25
-from admiral.kb.bm25.parameters import Passages, clean_query
+from admiral.kb.bm25.analysis import Passages, clean_query
 from admiral.kb.embeddings import SentenceEncoder
 from admiral.kb.joined import open_contents
+from admiral.kb.store import checked_kb_path, read_combined_manifest
 from admiral.kb.store.collection import Collection, open_with
 from admiral.kb.store.contents import BM25, Contents, OpenedFiles, StoredVectors
 from admiral.kb.store.document_store import IDS, ORIGINS
 from admiral.kb.store.index_building import NO_BM25
-from admiral.kb.store.manifest import checked_kb_path, read_combined_manifest
 from admiral.kb.store.titles import FOLDER, title_trie
 from admiral.kb.stored_embeddings import DenseIndex
 from admiral.records import Document, ScoredTitle

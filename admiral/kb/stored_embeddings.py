@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from admiral.errors import AdmiralError
 from admiral.io.progress import track_documents
-from admiral.kb.bm25.parameters import check_depth
+from admiral.kb.bm25.analysis import check_depth
 from admiral.kb.embeddings import (
     EMBEDDINGS,
     EncoderIdentity,
@@ -28,10 +28,10 @@ from admiral.kb.embeddings import (
     no_vectors,
     write_embeddings,
 )
+from admiral.kb.store import checked_kb_path
 from admiral.kb.store.contents import DOCUMENTS, Contents
 from admiral.kb.store.document_store import DocumentStore
 from admiral.kb.store.index_building import new_folder
-from admiral.kb.store.manifest import checked_kb_path
 from admiral.kb.transaction import changing
 from admiral.records import Document
 

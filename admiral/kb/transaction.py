@@ -22,9 +22,7 @@ import numpy as np
 from admiral.errors import AdmiralError
 from admiral.kb.alias_index import FOLDER as ALIASES
 from admiral.kb.embeddings import EMBEDDINGS
-from admiral.kb.store.collection import Snapshot, try_exclusive_lock
-from admiral.kb.store.contents import BM25, DOCUMENTS, REMOVED, Contents
-from admiral.kb.store.manifest import (
+from admiral.kb.store import (
     NAME,
     SEGMENTS,
     BaseSegment,
@@ -35,6 +33,8 @@ from admiral.kb.store.manifest import (
     replace_manifest,
     split_segment,
 )
+from admiral.kb.store.collection import Snapshot, try_exclusive_lock
+from admiral.kb.store.contents import BM25, DOCUMENTS, REMOVED, Contents
 from admiral.kb.store.titles import FOLDER as TRIES
 from admiral.kb.store.titles import FORMS, IDS, KEYS, ROWS, TRIE
 from admiral.storage.atomic_files import describe_files, exclusive_access, sync_path, sync_tree

@@ -25,16 +25,16 @@ from admiral.io.limited_reading import DEFAULT_LIMITS, FileLimits
 from admiral.io.progress import track_documents
 from admiral.io.text_cleaning import clean_title
 from admiral.kb.bm25 import check_updatable
-from admiral.kb.bm25.parameters import common_text_form
+from admiral.kb.bm25.analysis import common_text_form
 from admiral.kb.corpus.corpora import Corpora, Incoming, RecordPositions, check_choice
 from admiral.kb.corpus.duplicates import TitleSet
 from admiral.kb.corpus.file_reports import DUPLICATES, GIVEN_TWICE, FileReports, check_report_path
 from admiral.kb.corpus.files.document_titles import distinct_titles
 from admiral.kb.corpus.readers import Record
+from admiral.kb.store import checked_kb_path
 from admiral.kb.store.contents import BM25, DOCUMENTS, Contents
 from admiral.kb.store.document_store import DocumentStore, DocumentWriter, document_counts
 from admiral.kb.store.index_building import NO_BM25, Indexing, write_indexes
-from admiral.kb.store.manifest import checked_kb_path
 from admiral.kb.stored_embeddings import keep_embeddings
 from admiral.kb.transaction import Transaction, changing
 from admiral.records import Document

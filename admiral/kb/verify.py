@@ -15,14 +15,14 @@ from admiral.io.text_cleaning import clean_document
 from admiral.kb.alias_index import FOLDER as ALIASES
 from admiral.kb.alias_index import AliasIndex
 from admiral.kb.bm25 import check_backend, open_bm25
-from admiral.kb.bm25.parameters import Passages
+from admiral.kb.bm25.analysis import Passages
 from admiral.kb.joined import NAME as DUPLICATES
 from admiral.kb.joined import find_duplicates
+from admiral.kb.store import NAME, read_join
 from admiral.kb.store.collection import Collection, Snapshot, read_with
 from admiral.kb.store.contents import BM25, DOCUMENTS, GRAPH, Contents
 from admiral.kb.store.document_store import document_counts
 from admiral.kb.store.index_building import NO_BM25
-from admiral.kb.store.manifest import NAME, read_join
 from admiral.kb.store.titles import FOLDER, trie_problems
 from admiral.kb.transaction import leftovers
 from admiral.records import Document

@@ -26,10 +26,10 @@ from admiral.kb.corpus.corpora import check_choice
 from admiral.kb.corpus.file_reports import FileReports
 from admiral.kb.corpus.readers import Record
 from admiral.kb.embeddings import EMBEDDINGS, SentenceEncoder, write_embeddings
+from admiral.kb.store import OLD_LIBRARY, checked_kb_path, read_manifest
 from admiral.kb.store.collection import Snapshot
 from admiral.kb.store.contents import Contents
 from admiral.kb.store.index_building import new_folder
-from admiral.kb.store.manifest import OLD_LIBRARY, checked_kb_path, read_manifest
 from admiral.kb.transaction import changing
 from admiral.kb.updating import UpdateReport, add_records, remove_documents
 from admiral.library import Source

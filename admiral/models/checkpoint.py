@@ -26,7 +26,7 @@ from transformers import (
 
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError, first_line
-from admiral.storage import MODELS
+from admiral.requirements import MODELS
 from admiral.storage.atomic_files import describe_file, write_atomically
 from proofs.judges.generated import STEP_DECISION
 from trie import SafeTokenizer, Seq2Seq

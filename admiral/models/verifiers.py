@@ -15,9 +15,9 @@ import platformdirs
 
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
-from admiral.storage import verifier_directory
+from admiral.requirements import verifier_directory
+from proofs.verifier import LABELS, Reading, Sentence, Verifier, VerifierError
 from proofs.verifier.exact_comparison import ExactVerifier
-from proofs.verifier.reading import LABELS, Reading, Sentence, Verifier, VerifierError
 
 # Sums of probabilities of 32 or 16 bits.
 _SUM_TOLERANCE = 0.01
@@ -44,7 +44,7 @@ class CustomVerifier:
             if not isinstance(reading, Reading):
                 raise VerifierError(
                     f"verifier {self._name!r}: read() returned {type(reading).__name__}; return "
-                    "objects of proofs.verifier.reading.Reading"
+                    "objects of proofs.verifier.Reading"
                 )
             self._check("labels", reading.labels, (len(LABELS),))
             self._check("sentences", reading.sentences, (len(evidence), len(LABELS)))
@@ -89,7 +89,7 @@ def load_custom(name: str) -> CustomVerifier:
     if not callable(getattr(verifier, "read", None)):
         raise VerifierError(
             f"verifier {name!r}: {class_name} has no method read; write one as "
-            "proofs.verifier.reading.Verifier has"
+            "proofs.verifier.Verifier has"
         )
     return CustomVerifier(name, verifier)
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
-from admiral.io.claims import claim_notes
+from admiral.io.rendering import claim_notes
 from admiral.protocols import DocumentScorer, Stages
 from admiral.records import (
     DocumentSet,
@@ -26,8 +26,7 @@ from admiral.records import (
     RetrievalResult,
     ScoredTitle,
 )
-from admiral.retrieval.evidence import z_scores
-from admiral.retrieval.state import NOT_JUDGED, HopRecord, SearchState
+from admiral.retrieval.state import NOT_JUDGED, HopRecord, SearchState, z_scores
 from proofs.judges.fitted_weights import HiddenUnit, network_score, read_units, read_weights
 from trie import SafeTokenizer
 

@@ -22,14 +22,16 @@ from admiral.records import (
     Stopped,
 )
 from admiral.retrieval.document_ranking import document_features, found_titles
-from admiral.retrieval.evidence import (
+from admiral.retrieval.first_stage import mentions_in_texts
+from admiral.retrieval.state import (
+    HopRecord,
+    NextStep,
+    SearchState,
     boost_mentioned,
     choose_evidence,
     evidence_count,
     reweighted,
 )
-from admiral.retrieval.first_stage import mentions_in_texts
-from admiral.retrieval.state import HopRecord, NextStep, SearchState
 
 # Larger scores are refused, so that sums and squares of scores stay finite.
 _MAX_SCORE = 1e100

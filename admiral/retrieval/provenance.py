@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import admiral
-from admiral.config import FILE_SETTINGS, RetrievalConfig
-from admiral.kb.store.manifest import find_join, read_combined_manifest
-from admiral.storage import is_bundled
+from admiral.config import FILE_SETTINGS, RetrievalConfig, names_of_retrievers
+from admiral.kb.store import find_join, read_combined_manifest
+from admiral.requirements import is_bundled
+from proofs.verifier import CALIBRATION
 from proofs.verifier.evidence_verifier import ONNX_FILE, SETTINGS_FILE
-from proofs.verifier.reading import CALIBRATION
 
 
 def recorded_settings(config: RetrievalConfig) -> dict[str, Any]:
@@ -31,12 +31,6 @@ def recorded_settings(config: RetrievalConfig) -> dict[str, Any]:
         **{name: identity(getattr(config, name)) for name in names},
         "retriever_models": ",".join(map(identity, names_of_retrievers(config))),
     }
-
-
-def names_of_retrievers(config: RetrievalConfig) -> list[str]:
-    """Return the checkpoints of the setting `retriever_models`; none if it is empty."""
-    names = config.retriever_models.split(",") if config.retriever_models else []
-    return [name.strip() for name in names]
 
 
 def identity(name: str) -> str:

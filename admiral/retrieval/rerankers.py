@@ -22,12 +22,12 @@ from tokenizers import Tokenizer
 
 from admiral.errors import AdmiralError
 from admiral.kb.bm25 import analysis
-from admiral.kb.bm25.bm25s_index import import_bm25s
+from admiral.kb.bm25.analysis import import_bm25s
 from admiral.kb.embeddings import EncoderIdentity, embedded_text
 from admiral.models.checkpoint import Checkpoint, RerankHead
 from admiral.protocols import SentenceReranker, SentenceVectors, claim_limits, timed
 from admiral.records import Document, Sentence
-from admiral.retrieval.evidence import best_first, non_blank_sentences, with_scores, z_scores
+from admiral.retrieval.state import best_first, non_blank_sentences, with_scores, z_scores
 from admiral.storage.atomic_files import describe_file
 from proofs.generation.proof_grammar import encode_claim, max_claim_tokens
 from trie import SafeTokenizer, SequenceScorer

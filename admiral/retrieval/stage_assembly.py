@@ -9,7 +9,7 @@ from typing import Protocol, TypeVar
 
 import torch
 
-from admiral.config import RetrievalConfig
+from admiral.config import RetrievalConfig, names_of_retrievers
 from admiral.errors import AdmiralError
 from admiral.io.text_cleaning import clean_text, clean_title
 from admiral.kb import KnowledgeBase
@@ -39,7 +39,6 @@ from admiral.retrieval.document_ranking import (
     GRAPH_FEATURES,
     NetworkDocumentScorer,
 )
-from admiral.retrieval.evidence import PassageReader
 from admiral.retrieval.first_stage import Bm25FirstStage, FusedFirstStage, TitleMentionFinder
 from admiral.retrieval.hop_retriever import (
     ForcedTitleScorer,
@@ -49,7 +48,6 @@ from admiral.retrieval.hop_retriever import (
     PerHopTitleScorer,
     TrieHopRetriever,
 )
-from admiral.retrieval.provenance import names_of_retrievers
 from admiral.retrieval.rerankers import (
     PASSAGE_TOKENS,
     BM25Reranker,
@@ -59,8 +57,9 @@ from admiral.retrieval.rerankers import (
     PointwiseReranker,
     SimilarityReranker,
 )
+from admiral.retrieval.state import PassageReader
 from proofs import Judgement, NatOp, PairLexicon, SpanLexicon, default_lexicon
-from proofs.generation.generator import ProofGenerator
+from proofs.generation import ProofGenerator
 from proofs.judges.calibrated import CalibratedJudge, Weights
 from proofs.judges.generated import (
     STEP_DECISION,

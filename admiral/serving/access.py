@@ -30,7 +30,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from admiral.errors import AdmiralError
 from admiral.serving.page_audits import AUDIT_PAGES, AUDITS, PAGE_PATHS
-from admiral.serving.problems import ProblemError
+from admiral.serving.request_models import ProblemError
 from admiral.serving.service import Service, ServiceLimits
 
 _SECONDS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)

@@ -26,7 +26,7 @@ import admiral
 from admiral.serving import page_audits, retrieval_routes
 from admiral.serving.access import AccessMiddleware, RequestMetrics
 from admiral.serving.page_audits import PageAudits
-from admiral.serving.problems import PROBLEM_RESPONSE, handle_problems
+from admiral.serving.request_models import PROBLEM_RESPONSE, handle_problems
 from admiral.serving.service import Service
 
 ROUTERS = (

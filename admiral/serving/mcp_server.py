@@ -22,7 +22,7 @@ from mcp.types import ToolAnnotations
 from pydantic import BaseModel, Field, ValidationError
 
 import admiral
-from admiral.io.claims import claim_notes
+from admiral.io.rendering import claim_notes
 from admiral.records import Claim, Hop, RetrievalResult, Sentence, judgement_json
 from admiral.serving.request_models import (
     MAX_HOPS,
@@ -280,7 +280,7 @@ def _position(cursor: str | None) -> int:
 
 
 def _tool_error(error: Exception) -> ToolError:
-    from admiral.serving.problems import problem_of
+    from admiral.serving.request_models import problem_of
 
     problem = problem_of(error)
     field = f"{problem.field}: " if problem.field else ""

@@ -31,7 +31,7 @@ from admiral.errors import AdmiralError
 from admiral.io.rendering import script_policy
 from admiral.library import Library
 from admiral.serving.claim_queue import QueueFullError
-from admiral.serving.problems import ProblemError
+from admiral.serving.request_models import ProblemError
 
 logger = logging.getLogger(__name__)
 

@@ -28,13 +28,13 @@ from admiral.cluster import LOCAL, connect_ray, count_workers, load_ray
 from admiral.cluster.distributed_retrieval import worker_config
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError, first_line
+from admiral.requirements import is_bundled
 from admiral.serving.access import AccessMiddleware, RequestMetrics
 from admiral.serving.application import ROUTERS, create_app
 from admiral.serving.claim_queue import QueueFullError
-from admiral.serving.problems import ProblemError, problem_of
+from admiral.serving.request_models import ProblemError, problem_of
 from admiral.serving.retrieval_routes import disconnect, problem_event
 from admiral.serving.service import Service, ServiceLimits, check_kbs
-from admiral.storage import is_bundled
 
 # Replicas that a request may lose: more suggest that the request itself ends them.
 _MAX_LOST = 3

@@ -35,16 +35,17 @@ from admiral.kb import KnowledgeBase
 from admiral.kb.bm25.analysis import best_sentences, matching_words
 from admiral.library import Source
 from admiral.records import Claim, Hop, RetrievalResult, hop_json, sentence_json
-from admiral.serving.problems import ProblemError, problem_of
 from admiral.serving.request_models import (
     BatchRequest,
     CitationRequest,
     ClaimRequest,
     GraphRequest,
     JudgementRecord,
+    ProblemError,
     ProofRequest,
     ResultRecord,
     SplitRequest,
+    problem_of,
 )
 from admiral.serving.service import Service
 from admiral.storage.atomic_files import encode_record

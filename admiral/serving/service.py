@@ -18,7 +18,7 @@ from admiral.kb.store.contents import ChangedFileError
 from admiral.models.checkpoint import Checkpoint
 from admiral.pipeline import Admiral
 from admiral.serving.claim_queue import ClaimMetrics, ClaimQueue
-from admiral.serving.problems import ProblemError
+from admiral.serving.request_models import ProblemError
 from proofs import Judgement
 
 logger = logging.getLogger(__name__)

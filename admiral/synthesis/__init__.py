@@ -1,9 +1,9 @@
 """Synthetic multi-hop claims, written from the documents of a knowledge base without annotation.
 
-A claim starts from one document, which is parsed into statements about its subject (`profiles`,
-`clauses`). A mention of another document in a statement is replaced by a description taken from
-that document's own text, which may describe further documents in the same way (`true_claims`). A
-claim must not contain a word of a title that it hides. A false version has one value swapped.
+A claim starts from one document, which is parsed into statements about its subject (`profiles`). A
+mention of another document in a statement is replaced by a description taken from that document's
+own text, which may describe further documents in the same way (`true_claims`). A claim must not
+contain a word of a title that it hides. A false version has one value swapped.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from admiral.synthesis.true_claims import (
     normalised_tokens,
 )
 from proofs.lexicons.values import NATIONALITIES
-from proofs.logic.clauses import MONTHS, OPPOSITES, SIBLING_GROUPS
+from proofs.logic.words import MONTHS, OPPOSITES, SIBLING_GROUPS
 
 _YEAR = re.compile(r"(?<![\w-])(?:1[0-9]{3}|20[0-2][0-9])(?![\w%-])")
 _NUMBER = re.compile(

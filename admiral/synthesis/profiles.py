@@ -14,7 +14,7 @@ import numpy as np
 
 from admiral.records import Document
 from admiral.retrieval.first_stage import Mention, Titles, base_title, find_mentions
-from proofs.logic.clauses import (
+from proofs.logic.words import (
     ADVERBS,
     EMPTY_NOUNS,
     LONGEST_SENTENCE,

@@ -11,21 +11,25 @@ from functools import lru_cache
 
 from admiral.retrieval.first_stage import base_title
 from admiral.synthesis.profiles import ParsedCorpus, Profile, Slot, Statement
-from proofs.logic.clauses import (
+from proofs.logic.words import (
     IRREGULAR_PASTS,
     PARTICIPLES,
     PLACES,
     PREPOSITIONS,
-    STOP_WORDS,
     UNCHANGED_PARTICIPLE,
     clause_ends,
     join_parts,
     to_sentence,
     word_count,
+    word_list,
 )
 
 # Maximum words of a noun phrase, of a noun phrase that a clause follows, and of that clause.
 _MAX_NOUN_WORDS, _MAX_SHORT_NOUN_WORDS, _MAX_FACT_WORDS = 14, 8, 14
+# Words that do not give away a title when they occur in a claim.
+_STOP_WORDS = word_list(
+    "a an and as at by de del di du for from in is it la le los no of on or the to van von with"
+)
 # Share of passive clauses that are reduced to the participle.
 _REDUCED_SHARE = 0.6
 _PASSIVE = re.compile(
@@ -268,7 +272,7 @@ def leaked_words(claim: str, hidden: str, named: Iterable[str]) -> list[str]:
     allowed = {word for title in named for word in _words(base_title(title))}
     claim_words = {_stem(word) for word in _words(claim) if word not in allowed}
     parts = _words(base_title(hidden))
-    leaked = [word for word in parts if word not in STOP_WORDS and _stem(word) in claim_words]
+    leaked = [word for word in parts if word not in _STOP_WORDS and _stem(word) in claim_words]
     # The title as initials, or written as one word.
     initials, compound = "".join(word[0] for word in parts), "".join(parts)
     if len(parts) > 1:

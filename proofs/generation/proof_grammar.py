@@ -19,7 +19,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from proofs.logic.operators import SUFFICIENCY_OPERATORS, NatOp
+from proofs.logic import SUFFICIENCY_OPERATORS, NatOp
 from proofs.logic.proof import MAX_STEPS, Proof, ProofError, ProofStep, QuotableText, quotable_texts
 from proofs.logic.words import locate_spans, word_spans
 from trie import (

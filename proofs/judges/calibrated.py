@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from proofs.drafting.drafts import (
+from proofs.drafting import (
     RELATED_SIMILARITY,
     DraftStep,
     default_operator,
@@ -27,13 +27,13 @@ from proofs.drafting.drafts import (
     merge_unquotable,
     to_proof,
 )
-from proofs.drafting.span_alignment import MAX_SPAN_WORDS
+from proofs.drafting.spans import MAX_SPAN_WORDS
 from proofs.judges.claim_features import CLAIM_FEATURES, DocumentLinks, claim_features
 from proofs.judges.fitted_weights import HiddenUnit, network_score, number, read_units, read_weights
 from proofs.judges.judgement import Evidence, Judgement, uncovered
-from proofs.lexicons.lexicon import SpanLexicon, default_lexicon, is_bare_negation
+from proofs.lexicons import SpanLexicon, default_lexicon, is_bare_negation
 from proofs.lexicons.values import value
-from proofs.logic.operators import REFUTING_OPERATORS, NatOp
+from proofs.logic import REFUTING_OPERATORS, NatOp
 from proofs.logic.proof import Proof
 from proofs.logic.words import split_words
 

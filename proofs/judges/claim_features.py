@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
-from proofs.drafting.drafts import DraftStep
+from proofs.drafting import DraftStep
 from proofs.logic.words import Word, split_words, word_list
 
 _SHARING = word_list("both also same common and")

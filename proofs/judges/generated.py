@@ -2,7 +2,7 @@
 
 In the paper (section 3.2), the most probable proof decides. Empty quotations win in it, since every
 token of a quotation costs probability. A fitted checkpoint decides otherwise: the model writes a
-proof whose steps all quote the evidence (`proofs.generation.generator.CoveringProof`), and a
+proof whose steps all quote the evidence (`proofs.generation.CoveringProof`), and a
 logistic regression over the probabilities of its steps says whether the evidence is sufficient. The
 fit belongs to the checkpoint, which holds it in the file `STEP_DECISION`. The paper's baseline
 without a proof is a linear classifier on encoder states.
@@ -18,7 +18,7 @@ from pathlib import Path
 import torch
 
 from proofs.drafting.contextual_similarity import encode_batches
-from proofs.generation.generator import CoveringProof, ProofGenerator
+from proofs.generation import CoveringProof, ProofGenerator
 from proofs.generation.proof_grammar import encode_source
 from proofs.judges.fitted_weights import (
     LinearScore,
@@ -29,7 +29,7 @@ from proofs.judges.fitted_weights import (
     sigmoid,
 )
 from proofs.judges.judgement import Evidence, Judgement, uncovered
-from proofs.logic.operators import NatOp
+from proofs.logic import NatOp
 from proofs.logic.proof import Proof, ProofStep
 from trie import SafeTokenizer, Seq2Seq
 

@@ -20,12 +20,12 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from proofs.drafting.drafts import lexical_proof
-from proofs.lexicons.lexicon import SpanLexicon, default_lexicon
-from proofs.logic.operators import NatOp, Verdict
+from proofs.drafting import lexical_proof
+from proofs.lexicons import SpanLexicon, default_lexicon
+from proofs.logic import NatOp, Verdict
 from proofs.logic.proof import Proof, ProofStep
 from proofs.logic.words import STOP_WORDS, split_words, word_list
-from proofs.verifier.reading import Comparison
+from proofs.verifier import Comparison
 
 #: The evidence of a claim: pairs of title and sentence.
 Evidence = Sequence[tuple[str, str]]

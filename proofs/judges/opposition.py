@@ -21,9 +21,9 @@ from proofs.judges.span_sources import (
     values,
     whole_phrases,
 )
-from proofs.logic.operators import REFUTING_OPERATORS, NatOp
+from proofs.logic import REFUTING_OPERATORS, NatOp
 from proofs.logic.words import Quotation, split_words, stems, word_list
-from proofs.verifier.reading import LABELS, Comparison, Reading
+from proofs.verifier import LABELS, Comparison, Reading
 
 _CONTRADICTION = LABELS.index("contradiction")
 # Stop words of which a claim and evidence about the same cannot both be right.

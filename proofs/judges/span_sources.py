@@ -18,9 +18,8 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from proofs.drafting.chunking import chunk
-from proofs.drafting.span_alignment import Aligner
-from proofs.lexicons.lexicon import SpanLexicon
+from proofs.drafting.spans import Aligner, chunk
+from proofs.lexicons import SpanLexicon
 from proofs.lexicons.values import MONTHS, ORDINAL, ORDINALS, SCALES, SMALL, TENS, YEAR
 from proofs.logic.proof import MAX_EVIDENCE_WORDS, MAX_STEPS
 from proofs.logic.words import (
@@ -35,7 +34,7 @@ from proofs.logic.words import (
     word_list,
     word_spans,
 )
-from proofs.verifier.reading import NEUTRAL, Reading
+from proofs.verifier import NEUTRAL, Reading
 
 _QUALIFIER = re.compile(r"\s\([^()]*\)$")
 _CONNECTORS = word_list("of the de van von la du di")

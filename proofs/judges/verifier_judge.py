@@ -44,12 +44,12 @@ from proofs.judges.span_sources import (
     values,
     years,
 )
-from proofs.lexicons.lexicon import SpanLexicon, default_lexicon
-from proofs.logic.operators import REFUTING_OPERATORS, NatOp, Verdict
+from proofs.lexicons import SpanLexicon, default_lexicon
+from proofs.logic import REFUTING_OPERATORS, NatOp, Verdict
 from proofs.logic.proof import Proof, ProofStep, QuotableText
 from proofs.logic.words import Quotation, split_words, word_list
+from proofs.verifier import LABELS, NEUTRAL, NOTHING_KNOWN, Reading, Verifier
 from proofs.verifier.exact_comparison import compare
-from proofs.verifier.reading import LABELS, NEUTRAL, NOTHING_KNOWN, Reading, Verifier
 
 _ENTAILMENT, _CONTRADICTION = LABELS.index("entailment"), LABELS.index("contradiction")
 # Sentences contradict each other if one alone supports, and one alone refutes, so probably.

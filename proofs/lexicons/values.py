@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from proofs.logic.operators import NatOp
+from proofs.logic import NatOp
 
 
 def _numbered(names: str, first: int, step: int = 1) -> dict[str, int]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from proofs.logic.operators import NatOp, Verdict, is_sufficient, verdict
+from proofs.logic import NatOp, Verdict, is_sufficient, verdict
 from proofs.logic.wording import cited_steps, proof_table, question, steps_in_words
 from proofs.logic.words import Quotation, Word, has_content, locate_spans, split_words, word_spans
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from proofs.logic.operators import REFUTING_OPERATORS, NatOp
+from proofs.logic import REFUTING_OPERATORS, NatOp
 from proofs.logic.words import Quotation, Word, find_quotation, split_words, word_list
 
 if TYPE_CHECKING:  # it imports this module

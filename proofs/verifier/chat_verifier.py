@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from proofs.verifier.reading import (
+from proofs.verifier import (
     LABELS,
     NOTHING_KNOWN,
     Reading,

@@ -28,13 +28,7 @@ from tokenizers import Tokenizer
 from torch import Tensor, nn
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, PreTrainedModel
 
-from proofs.verifier.evidence_verifier import (
-    EvidenceEncoder,
-    EvidenceInput,
-    EvidenceVerifier,
-    Scores,
-)
-from proofs.verifier.reading import (
+from proofs.verifier import (
     LABELS,
     NEUTRAL,
     Calibration,
@@ -47,6 +41,12 @@ from proofs.verifier.reading import (
     nothing_known,
     read_calibration,
     sentence_text,
+)
+from proofs.verifier.evidence_verifier import (
+    EvidenceEncoder,
+    EvidenceInput,
+    EvidenceVerifier,
+    Scores,
 )
 from trie.attention import pad_batch
 from trie.seq2seq import quiet_transformers

@@ -28,7 +28,7 @@ import numpy as np
 import onnxruntime
 from tokenizers import Tokenizer
 
-from proofs.verifier.reading import (
+from proofs.verifier import (
     LABELS,
     NEUTRAL,
     NOTHING_KNOWN,

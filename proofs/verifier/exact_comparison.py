@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import takewhile
 
 from proofs.logic.words import word_list
-from proofs.verifier.reading import Comparison, Reading, Sentence, Verifier, certain_of
+from proofs.verifier import Comparison, Reading, Sentence, Verifier, certain_of
 from proofs.verifier.relations import (
     Kinship,
     ages_at_death,

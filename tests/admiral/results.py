@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from admiral.records import DocumentSet, Hop, RankedDocument, RetrievalResult, Sentence
 from proofs import Judgement, NatOp, Proof, ProofStep, Verdict
-from proofs.verifier.reading import Comparison
+from proofs.verifier import Comparison
 
 #: Probabilities that contradict the proofs of `result`.
 VERDICTS = {Verdict.SUPPORTS: 0.25, Verdict.REFUTES: 0.625, Verdict.NOT_ENOUGH_INFO: 0.125}

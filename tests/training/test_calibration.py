@@ -3,7 +3,7 @@
 import pytest
 from click.testing import CliRunner
 
-from proofs.verifier.reading import CALIBRATION, Calibration, Scale, read_calibration
+from proofs.verifier import CALIBRATION, Calibration, Scale, read_calibration
 from tests.proofs.verifier.tiny_classifier import TEXT, write_classifier_directory
 from training.calibration import main
 from training.data.examples import Example, write_examples

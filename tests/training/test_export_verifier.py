@@ -12,6 +12,7 @@ import pytest
 import torch
 from click.testing import CliRunner
 
+from proofs.verifier import VerifierError
 from proofs.verifier.classifier_verifier import (
     new_model,
     open_checkpoint,
@@ -19,7 +20,6 @@ from proofs.verifier.classifier_verifier import (
     write_model,
 )
 from proofs.verifier.evidence_verifier import ONNX_FILE, open_export
-from proofs.verifier.reading import VerifierError
 from tests.proofs.verifier.tiny_classifier import write_classifier_directory
 from training.export_verifier import main
 

@@ -21,12 +21,12 @@ from admiral.citations.source_scorers import MixedScorer
 from admiral.errors import AdmiralError
 from admiral.gold import GoldClaim, read_gold
 from admiral.retrieval.document_ranking import FEATURES, document_features, ranked_documents
-from proofs.drafting.drafts import DraftStep
+from proofs.drafting import DraftStep
 from proofs.judges.calibrated import STEP_FEATURES, ProofFeatures
 from proofs.judges.claim_features import CLAIM_FEATURES
 from proofs.judges.fitted_weights import network_score
-from proofs.logic.operators import NatOp
-from proofs.verifier.reading import LABELS, Scale
+from proofs.logic import NatOp
+from proofs.verifier import LABELS, Scale
 from tests.admiral.citations.cited_pages import BRIDGE, CLAIM, HARBOUR, passage
 from training.calibration import fit_scale, scaled
 from training.citations import (
@@ -50,7 +50,7 @@ from training.feature_fits import (
 )
 from training.judges import fit_step_scorer, threshold_at_recall
 from training.ranking import fit_document_scorer, ranking_example, ranking_examples
-from training.verification.example_batches import POSSIBLE
+from training.verification import POSSIBLE
 from training.verification.verifier_program import marginal_losses, measure
 
 

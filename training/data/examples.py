@@ -19,7 +19,7 @@ from typing import Any
 from admiral.errors import AdmiralError, RecordError
 from admiral.io.streams import json_objects
 from admiral.storage.atomic_files import encode_record, write_atomically
-from proofs.verifier.reading import LABELS
+from proofs.verifier import LABELS
 
 NOT_ENTAILMENT = "not_entailment"
 RELEVANT = "relevant"

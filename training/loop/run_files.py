@@ -46,7 +46,7 @@ from admiral.storage.atomic_files import (
     staging,
     write_atomically,
 )
-from training.loop.loop_settings import LoopSettings
+from training.loop import LoopSettings
 
 
 class RunOutput:

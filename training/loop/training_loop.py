@@ -27,8 +27,8 @@ from transformers import (
 )
 
 from admiral.errors import AdmiralError
+from training.loop import LoopSettings
 from training.loop.batch_loading import BatchSplitter, Loader, moved
-from training.loop.loop_settings import LoopSettings
 from training.loop.run_files import (
     LossMeter,
     Reporter,

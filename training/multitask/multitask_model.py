@@ -36,7 +36,7 @@ from admiral.models.checkpoint import (
     locate_checkpoint,
     read_seq2seq_config,
 )
-from admiral.storage import MODELS
+from admiral.requirements import MODELS
 from proofs.generation.proof_grammar import missing_proof_marks
 from training.multitask.multitask_settings import TrainConfig
 from training.multitask.sample_batches import Batch, Counts, RerankBatch, SequenceBatch

@@ -24,10 +24,10 @@ from admiral.models.checkpoint import ARCHITECTURES, Checkpoint, save_checkpoint
 from admiral.records import Document, Sentence
 from admiral.retrieval.hop_retriever import TrieHopRetriever
 from admiral.retrieval.rerankers import CrossEncoderReranker
-from proofs.generation.generator import ProofGenerator
+from proofs.generation import ProofGenerator
 from training.data.samples import ProveSample, RerankSample, RetrieveSample, Sample
+from training.loop import values_of
 from training.loop.batch_loading import moved
-from training.loop.loop_settings import values_of
 from training.loop.run_files import (
     LossMeter,
     SourceFile,

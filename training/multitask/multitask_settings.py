@@ -15,7 +15,7 @@ import click
 
 from admiral.storage.declared_settings import documented, read_settings, setting
 from training.command_options import training_command
-from training.loop.loop_settings import (
+from training.loop import (
     COUNT,
     PROBABILITY,
     RATE,

@@ -20,6 +20,7 @@ from torch import Tensor, nn
 
 import admiral
 from admiral.errors import AdmiralError
+from proofs.verifier import LABELS
 from proofs.verifier.classifier_verifier import (
     HEADS,
     EvidenceModel,
@@ -29,13 +30,12 @@ from proofs.verifier.classifier_verifier import (
     write_model,
 )
 from proofs.verifier.evidence_verifier import EvidenceEncoder
-from proofs.verifier.reading import LABELS
 from training.data.examples import NON_COMMERCIAL, NOT_ENTAILMENT, summary_by_source
+from training.loop import values_of
 from training.loop.batch_loading import moved
-from training.loop.loop_settings import values_of
 from training.loop.run_files import SourceFile, TrainingState, markdown_table, render_card
 from training.loop.training_loop import Program, parameter_groups, run_training
-from training.verification.example_batches import (
+from training.verification import (
     UNKNOWN,
     Counts,
     EncodedExample,
@@ -103,7 +103,7 @@ def marginal_losses(logits: Tensor, possible: Tensor) -> Tensor:
     """Return the negative log-probability that one of the possible labels holds.
 
     `logits`: (..., 3), in the order of `LABELS`. `possible`: possible labels as bits (see
-    `training.verification.example_batches.POSSIBLE`), (...).
+    `training.verification.POSSIBLE`), (...).
     """
     bits = torch.arange(len(LABELS), device=possible.device)
     excluded = (possible[..., None] >> bits) & 1 == 0

@@ -12,7 +12,7 @@ from pathlib import Path
 from admiral.errors import AdmiralError
 from admiral.storage.declared_settings import documented, read_settings, setting
 from proofs.verifier.classifier_verifier import MAX_LENGTH
-from training.loop.loop_settings import COUNT, PROBABILITY, RATE, loop_problems, loop_setting
+from training.loop import COUNT, PROBABILITY, RATE, loop_problems, loop_setting
 
 
 @documented

@@ -23,7 +23,7 @@ import mwparserfromhell.parser as wikitext_parser
 from mwparserfromhell.parser import tokens
 from mwparserfromhell.parser.tokenizer import Tokenizer
 
-from admiral.kb.corpus.files.extraction import Position, written
+from admiral.kb.corpus.files import Position, written
 from proofs.logic.words import word_list
 
 # Their content is neither text of the page nor wikitext.

@@ -50,7 +50,7 @@ from admiral.citations.extract.wikitext_nodes import (
     plain_text,
     wikitext_lines,
 )
-from admiral.kb.corpus.files.extraction import Position, written
+from admiral.kb.corpus.files import Position, written
 
 _NAMED = frozenset({"r", "ref name", "named ref"})  # {{r|name|name}}
 _REFERENCE_LISTS = frozenset({"reflist", "refs", "reference list", "notelist", "references"})

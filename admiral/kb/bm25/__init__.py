@@ -3,7 +3,7 @@
 ``lucene`` is the default; ``bm25s`` needs no Java. Both use k1 = 0.6 and b = 0.4 (paper,
 section 4) unless an index is built with others, Lucene's English analysis, and title and text as
 separate fields. The weights of the fields apply when an index is searched;
-`admiral.kb.bm25.parameters` has their defaults.
+`admiral.kb.bm25.analysis` has their defaults.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from admiral.errors import AdmiralError
 from admiral.io.progress import track_documents
 from admiral.io.text_cleaning import MATCHING_FORM
 from admiral.kb.bm25 import bm25s_index, lucene_index
-from admiral.kb.bm25.parameters import (
+from admiral.kb.bm25.analysis import (
     DEFAULT,
     K1,
     TEXT_WEIGHT,

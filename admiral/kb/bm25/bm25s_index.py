@@ -18,7 +18,6 @@ differs in its last bit at most.)
 
 from __future__ import annotations
 
-import logging
 import math
 from array import array
 from collections import Counter
@@ -34,7 +33,7 @@ import numpy.typing as npt
 
 from admiral.errors import AdmiralError
 from admiral.kb.bm25 import analysis
-from admiral.kb.bm25.parameters import (
+from admiral.kb.bm25.analysis import (
     DEFAULT,
     FIELDS,
     Entry,
@@ -48,6 +47,7 @@ from admiral.kb.bm25.parameters import (
     common_text_form,
     damaged_index_error,
     first_entries,
+    import_bm25s,
     positive_weights,
 )
 from trie.token_trie import open_array
@@ -392,15 +392,6 @@ def bm25_scores(
     norms = length_norms(lengths, mean_length, saturation)
     saturations = frequencies / (norms + frequencies)
     return (idf * saturations).astype(np.float32)
-
-
-def import_bm25s() -> Any:
-    """Import and return bm25s, which imports numba if it is installed."""
-    import bm25s
-
-    # bm25s sets its own logger to DEBUG, and would report every index that is built.
-    logging.getLogger("bm25s").setLevel(logging.WARNING)
-    return bm25s
 
 
 class _FieldTokens:

@@ -29,7 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from admiral.errors import AdmiralError
-from admiral.kb.bm25.parameters import (
+from admiral.kb.bm25.analysis import (
     DEFAULT,
     FIELDS,
     MAX_QUERY_CHARACTERS,

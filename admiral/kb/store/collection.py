@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
 from admiral.errors import AdmiralError
-from admiral.kb.store.manifest import (
+from admiral.kb.store import (
     CombinedManifest,
     JoinManifest,
     Manifest,

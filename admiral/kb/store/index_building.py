@@ -25,7 +25,7 @@ import numpy as np
 from admiral.io.text_cleaning import MATCHING_FORM
 from admiral.kb.alias_index import write_aliases
 from admiral.kb.bm25 import Saturation, build_bm25, merge_bm25
-from admiral.kb.bm25.parameters import DEFAULT, Text
+from admiral.kb.bm25.analysis import DEFAULT, Text
 from admiral.kb.store.contents import BM25, DOCUMENTS
 from admiral.kb.store.document_store import PAGES, DocumentStore
 from admiral.kb.store.titles import write_titles

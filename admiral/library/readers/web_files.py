@@ -30,14 +30,14 @@ from admiral.io.limited_reading import (
 )
 from admiral.io.streams import DAMAGED, open_binary
 from admiral.io.text_cleaning import charset_of, decode_page, decode_text
-from admiral.kb.corpus.files.document_titles import choose_title
-from admiral.kb.corpus.files.extraction import (
+from admiral.kb.corpus.files import (
     SCRIPT_MARKS,
     DamagedFileError,
     TextBuilder,
     UnreadableFileError,
     on_one_line,
 )
+from admiral.kb.corpus.files.document_titles import choose_title
 from admiral.kb.corpus.files.file_types import file_type, text_of
 from admiral.kb.corpus.files.html_files import add_fragment
 from admiral.kb.corpus.files.html_parsing import is_layout, is_unseen, parse_html, walk

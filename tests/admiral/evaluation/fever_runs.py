@@ -9,7 +9,7 @@ from importlib import import_module
 
 from hypothesis import strategies as st
 
-from admiral.evaluation.predictions import read_predictions
+from admiral.evaluation import read_predictions
 from admiral.evaluation.tasks import EVALUATION_TASKS, evaluate, read_task_claims
 from admiral.io.text_cleaning import fever_title
 

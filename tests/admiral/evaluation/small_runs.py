@@ -2,7 +2,7 @@
 
 import json
 
-from admiral.evaluation.predictions import Pair, PairedClaims, Prediction
+from admiral.evaluation import Pair, PairedClaims, Prediction
 from admiral.gold import GoldClaim, Label
 from proofs import Verdict
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from admiral import AdmiralError
-from admiral.evaluation import measures
+from admiral.evaluation import Pair, Prediction, measures, pair_claims
 from admiral.evaluation.measures import (
     Group,
     Measure,
@@ -25,7 +25,6 @@ from admiral.evaluation.measures import (
     ranking_measures,
     recall_at_k,
 )
-from admiral.evaluation.predictions import Pair, Prediction, pair_claims
 from admiral.gold import Label
 from proofs import Verdict
 from tests.admiral.evaluation.small_runs import answer, gold, pairs, values

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral import AdmiralError, RecordError
+from admiral.evaluation import Prediction
 from admiral.evaluation.html_report import (
     HopTrace,
     Outcome,
@@ -25,7 +26,6 @@ from admiral.evaluation.html_report import (
     read_traces,
     report_page,
 )
-from admiral.evaluation.predictions import Prediction
 from admiral.gold import GoldClaim, Label
 from admiral.graph.subgraph import Connection, MentionEdge, Neighbour, Neighbourhood, Role
 from admiral.kb import KnowledgeBase, build

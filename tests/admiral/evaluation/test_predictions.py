@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral import AdmiralError, RecordError
-from admiral.evaluation.predictions import (
+from admiral.evaluation import (
     Prediction,
     normalise_title,
     read_predictions,

@@ -11,15 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral import AdmiralError
-from admiral.evaluation import fever
-from admiral.evaluation.fever import write_submission
-from admiral.evaluation.measures import confidence_intervals
-from admiral.evaluation.predictions import (
+from admiral.evaluation import (
     Prediction,
+    fever,
     read_predictions,
     read_run_settings,
     sentence_note,
 )
+from admiral.evaluation.fever import write_submission
+from admiral.evaluation.measures import confidence_intervals
 from admiral.evaluation.tasks import (
     EVALUATION_TASKS,
     evaluate,

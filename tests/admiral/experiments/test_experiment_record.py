@@ -2,8 +2,8 @@
 
 import json
 
+from admiral.evaluation import Prediction, sentence_note
 from admiral.evaluation.html_report import HopTrace, Trace
-from admiral.evaluation.predictions import Prediction, sentence_note
 from admiral.experiments.description import read_experiment
 from admiral.experiments.experiment_record import (
     evaluate_systems,

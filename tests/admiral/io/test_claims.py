@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError, RecordError
-from admiral.io.claims import Prefetch, claim_notes, read_claims, stream_claims
+from admiral.io.claims import Prefetch, read_claims, stream_claims
+from admiral.io.rendering import claim_notes
 from admiral.io.text_cleaning import clean_text
 from admiral.records import Claim
 

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from admiral.io.claims import claim_notes
 from admiral.io.progress import stderr_is_terminal, track_claims, track_documents
 from admiral.io.rendering import (
+    claim_notes,
     judgement_page,
     printable,
     render_judgement,

@@ -5,8 +5,12 @@ import json
 import pytest
 
 from admiral.kb import KnowledgeBase, add, build, compact
-from admiral.kb.bm25.analysis import best_sentences, matching_words
-from admiral.kb.bm25.parameters import SETTINGS_FILE, IndexSettings
+from admiral.kb.bm25.analysis import (
+    SETTINGS_FILE,
+    IndexSettings,
+    best_sentences,
+    matching_words,
+)
 from admiral.records import Document
 from admiral.retrieval.first_stage import find_mentions
 

@@ -6,7 +6,7 @@ import pytest
 
 from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, add, build, remove, verify
-from admiral.kb.store.manifest import read_manifest, replace_manifest, write_manifest
+from admiral.kb.store import read_manifest, replace_manifest, write_manifest
 from admiral.kb.store.titles import write_titles
 from admiral.storage.atomic_files import describe_files
 

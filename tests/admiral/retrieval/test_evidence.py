@@ -14,7 +14,7 @@ from admiral.kb.bm25 import BACKENDS
 from admiral.kb.bm25.analysis import terms
 from admiral.kb.knowledge_base import UnknownTitleError
 from admiral.records import Document, Sentence
-from admiral.retrieval.evidence import (
+from admiral.retrieval.state import (
     PassageReader,
     SentenceSelection,
     best_first,

@@ -21,7 +21,7 @@ from admiral.retrieval.first_stage import base_title
 from admiral.synthesis import Falsifier, SynthesisSettings, Synthesizer
 from admiral.synthesis.profiles import ParsedCorpus, find_slots, parse_profile
 from admiral.synthesis.true_claims import leaked_words
-from proofs.logic.clauses import (
+from proofs.logic.words import (
     clause_ends,
     is_parsable,
     join_parts,

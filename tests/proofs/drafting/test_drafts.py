@@ -8,10 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proofs import AnnotationError, NatOp, Verdict, annotate, lexical_proof
-from proofs.drafting.chunking import chunk
 from proofs.drafting.contextual_similarity import ContextualSimilarity
-from proofs.drafting.span_alignment import Aligner
-from proofs.lexicons.lexicon import default_lexicon
+from proofs.drafting.spans import Aligner, chunk
+from proofs.lexicons import default_lexicon
 from tests.proofs.conftest import byte_level
 from tests.proofs.helpers import bart, claims, evidence
 from tests.trie.helpers import PAD, t5, unigram_tokenizer

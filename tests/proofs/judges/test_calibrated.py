@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proofs import LexicalJudge, NatOp, default_lexicon
-from proofs.drafting.drafts import draft_steps
+from proofs.drafting import draft_steps
 from proofs.judges.calibrated import (
     FEATURES,
     STEP_FEATURES,

@@ -21,7 +21,7 @@ from proofs import (
     ProofStep,
     Verdict,
 )
-from proofs.generation.generator import CoveringProof
+from proofs.generation import CoveringProof
 from proofs.generation.proof_grammar import encode_source
 from proofs.judges.calibrated import CalibratedJudge
 from proofs.judges.fitted_weights import LinearScore
@@ -34,9 +34,9 @@ from proofs.judges.generated import (
 )
 from proofs.judges.judgement import decide, form_warning, probabilities
 from proofs.judges.verifier_judge import VerifierJudge
-from proofs.logic.operators import REFUTING_OPERATORS
+from proofs.logic import REFUTING_OPERATORS
 from proofs.logic.words import word_list, word_spans
-from proofs.verifier.reading import LABELS, Reading
+from proofs.verifier import LABELS, Reading
 from tests.proofs.helpers import bart, claims, evidence
 from tests.proofs.verifier.fixed_verifier import FixedVerifier
 from trie import Seq2Seq

@@ -11,8 +11,8 @@ import pytest
 from proofs import NatOp, Verdict
 from proofs.judges.judgement import Judgement
 from proofs.judges.verifier_judge import VerifierJudge, decided_alone
+from proofs.verifier import Comparison, Reading, Sentence
 from proofs.verifier.exact_comparison import compare
-from proofs.verifier.reading import Comparison, Reading, Sentence
 from tests.proofs.verifier.fixed_verifier import FixedVerifier
 
 CLAIM = "Rome is a city in Italy."

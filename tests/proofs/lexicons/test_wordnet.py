@@ -7,8 +7,8 @@ import pytest
 from click.testing import CliRunner
 
 from proofs import LexicalJudge, NatOp, annotate, default_lexicon
+from proofs.lexicons import open_wordnet
 from proofs.lexicons.install_wordnet import WordNetError, install, main
-from proofs.lexicons.lexicon import open_wordnet
 from tests.proofs import tiny_wordnet
 
 

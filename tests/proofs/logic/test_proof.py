@@ -23,7 +23,7 @@ from proofs import (
     lexical_proof,
     read_proofs,
 )
-from proofs.logic.operators import is_sufficient, transition, verdict
+from proofs.logic import is_sufficient, transition, verdict
 from proofs.logic.wording import (
     cited_steps,
     contrasting_words,

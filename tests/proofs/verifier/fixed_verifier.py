@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from proofs.verifier.reading import LABELS, Reading
+from proofs.verifier import LABELS, Reading
 
 Probabilities = Sequence[float]
 

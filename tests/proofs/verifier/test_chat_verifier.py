@@ -10,8 +10,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from proofs.verifier import VerifierError
 from proofs.verifier.chat_verifier import ChatSettings, ChatVerifier
-from proofs.verifier.reading import VerifierError
 from tests.proofs.verifier.chat_server import (
     ChatServer,
     Response,

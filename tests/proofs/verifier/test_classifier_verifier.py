@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from safetensors.torch import load_file, save_file
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
+from proofs.verifier import VerifierError
 from proofs.verifier.classifier_verifier import (
     ClassifierVerifier,
     label_columns,
     length_batches,
     support_columns,
 )
-from proofs.verifier.reading import VerifierError
 from tests.proofs.verifier.tiny_classifier import TEXT, write_classifier_directory
 
 CLAIMS = ["Rome is a city.", "Paris is not the capital of France.", "Oslo", "Bern"]

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from safetensors.torch import load_file, save_file
 from transformers import AutoTokenizer
 
+from proofs.verifier import LABELS
 from proofs.verifier.classifier_verifier import (
     HEADS,
     TorchBackend,
@@ -31,7 +32,6 @@ from proofs.verifier.evidence_verifier import (
     EvidenceEncoder,
     EvidenceVerifier,
 )
-from proofs.verifier.reading import LABELS
 from tests.proofs.verifier.tiny_classifier import write_classifier_directory
 
 CLAIM = "Rome is a city."

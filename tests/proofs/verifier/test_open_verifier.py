@@ -9,15 +9,15 @@ import pytest
 import torch
 
 from admiral.models.verifiers import CustomVerifier, open_verifier
+from proofs.verifier import VerifierError
 from proofs.verifier.chat_verifier import ChatSettings, ChatVerifier
 from proofs.verifier.classifier_verifier import ClassifierVerifier, new_model, write_model
 from proofs.verifier.evidence_verifier import EvidenceVerifier
-from proofs.verifier.reading import VerifierError
 from tests.proofs.verifier.tiny_classifier import write_classifier_directory
 
 MODULE = """
 import numpy as np
-from proofs.verifier.reading import Reading
+from proofs.verifier import Reading
 
 class Good:
     def read(self, claims, evidences):

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from proofs.verifier.classifier_verifier import ClassifierVerifier
-from proofs.verifier.reading import (
+from proofs.verifier import (
     CALIBRATION,
     Calibration,
     Scale,
@@ -12,6 +11,7 @@ from proofs.verifier.reading import (
     evidence_text,
     read_calibration,
 )
+from proofs.verifier.classifier_verifier import ClassifierVerifier
 from tests.proofs.verifier.tiny_classifier import TEXT, write_classifier_directory
 
 

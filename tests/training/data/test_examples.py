@@ -17,7 +17,7 @@ from admiral.errors import AdmiralError, RecordError
 from admiral.gold import GoldClaim, Label, read_gold
 from admiral.kb import KnowledgeBase, demo_kb
 from admiral.records import Document
-from proofs.verifier.reading import LABELS
+from proofs.verifier import LABELS
 from training.data.evidence_corpora import (
     PassageCorpus,
     retrieved_examples,

@@ -17,7 +17,7 @@ from proofs.verifier.classifier_verifier import new_model
 from proofs.verifier.evidence_verifier import EvidenceEncoder
 from tests.proofs.verifier.tiny_classifier import write_classifier_directory
 from training.data.examples import Example, write_examples
-from training.verification.example_batches import (
+from training.verification import (
     POSSIBLE,
     UNKNOWN,
     Counts,

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError
+from proofs.verifier import LABELS
 from proofs.verifier.classifier_verifier import HEADS, pad_inputs, read_model
 from proofs.verifier.evidence_verifier import EvidenceEncoder
-from proofs.verifier.reading import LABELS
 from tests.proofs.verifier.tiny_classifier import write_classifier_directory
 from tests.training.tiny import (
     SHORT_RUN,

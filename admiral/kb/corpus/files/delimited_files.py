@@ -17,7 +17,7 @@ from itertools import chain, groupby, islice
 from typing import NamedTuple
 
 from admiral.io.text_cleaning import decode_text
-from admiral.kb.corpus.files.extraction import LONGEST_TEXT, TextBuilder, one_line
+from admiral.kb.corpus.files import LONGEST_TEXT, TextBuilder, one_line
 from admiral.kb.corpus.files.html_parsing import TableRows
 
 MOST_COLUMNS = 16_384  # of a sheet; a wider cell is damaged

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 from zipfile import ZipFile
 
 from admiral.io.text_cleaning import decode_page
-from admiral.kb.corpus.files.extraction import TOO_LONG, TextBuilder, UnreadableFileError
+from admiral.kb.corpus.files import TOO_LONG, TextBuilder, UnreadableFileError
 from admiral.kb.corpus.files.html_files import add_html
 from admiral.kb.corpus.files.office_packages import open_archive
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from admiral.errors import AdmiralError, first_line
 from admiral.io.streams import COMPRESSED_SUFFIXES, Place, RemotePath
-from admiral.kb.corpus.files.extraction import (
+from admiral.kb.corpus.files import (
     DamagedFileError,
     TextBuilder,
     UnreadableFileError,
@@ -48,11 +48,9 @@ class FileType(NamedTuple):
 
 _TEXT = FileType("plain text", "plain_text_files", "read_plain_text", 64 * _MIB)
 _MANUAL = FileType("manual page", "manual_pages", "read_manual_page", 16 * _MIB)
-_METADATA = FileType(
-    "package metadata", "restructuredtext_files", "read_package_metadata", 8 * _MIB
-)
+_METADATA = FileType("package metadata", "markdown_files", "read_package_metadata", 8 * _MIB)
 _MARKDOWN = FileType("Markdown", "markdown_files", "read_markdown", 16 * _MIB)
-_REST = FileType("reStructuredText", "restructuredtext_files", "read_restructuredtext", 4 * _MIB)
+_REST = FileType("reStructuredText", "markdown_files", "read_restructuredtext", 4 * _MIB)
 _HTML = FileType("HTML", "html_files", "read_html", 32 * _MIB)
 _XLSX = FileType("XLSX", "workbook_files", "read_xlsx", 128 * _MIB, part="sheet")
 _PPTX = FileType("PPTX", "slide_files", "read_pptx", 128 * _MIB, part="slide")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from admiral.io.text_cleaning import decode_page
-from admiral.kb.corpus.files.extraction import (
+from admiral.kb.corpus.files import (
     SCRIPT_MARKS,
     TextBuilder,
     has_content,

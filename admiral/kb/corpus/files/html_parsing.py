@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from admiral.kb.corpus.files.extraction import (
+from admiral.kb.corpus.files import (
     UnreadableFileError,
     has_content,
     is_note_mark,

@@ -14,7 +14,7 @@ from email.policy import default as policy
 
 from admiral.errors import AdmiralError
 from admiral.io.text_cleaning import decode_page
-from admiral.kb.corpus.files.extraction import (
+from admiral.kb.corpus.files import (
     TOO_LONG,
     TextBuilder,
     UnreadableFileError,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from admiral.kb.corpus.files.extraction import TextBuilder, UnreadableFileError
+from admiral.kb.corpus.files import TextBuilder, UnreadableFileError
 from proofs.logic.words import word_list
 
 _SPECIAL = {

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from lxml import etree
 
-from admiral.kb.corpus.files.extraction import TOO_LONG, Position, UnreadableFileError
+from admiral.kb.corpus.files import TOO_LONG, Position, UnreadableFileError
 
 LONGEST_MEMBER = 64 * 2**20  # bytes
 LONGEST_ARCHIVE = 512 * 2**20

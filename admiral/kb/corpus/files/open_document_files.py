@@ -9,19 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from zipfile import ZipFile
 
+from admiral.kb.corpus.files import (
+    Position,
+    TextBuilder,
+    UnreadableFileError,
+    joined_text,
+    one_line,
+)
 from admiral.kb.corpus.files.delimited_files import (
     MOST_COLUMNS,
     GridCell,
     Span,
     add_grid,
     visible_cells,
-)
-from admiral.kb.corpus.files.extraction import (
-    Position,
-    TextBuilder,
-    UnreadableFileError,
-    joined_text,
-    one_line,
 )
 from admiral.kb.corpus.files.office_packages import (
     Element,

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from admiral.kb.corpus.files.extraction import (
+from admiral.kb.corpus.files import (
     TOO_LONG,
     Position,
     TextBuilder,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from admiral.io.text_cleaning import decode_text
-from admiral.kb.corpus.files.extraction import TextBuilder
+from admiral.kb.corpus.files import TextBuilder
 
 _OVERSTRIKE = re.compile(r".\x08")
 _ESCAPE = re.compile(r"\x1b\[[0-9;]*m")

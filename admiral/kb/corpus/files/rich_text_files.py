@@ -11,8 +11,8 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from admiral.kb.corpus.files import Position, TextBuilder, joined_text, one_line
 from admiral.kb.corpus.files.delimited_files import GridCell, add_grid
-from admiral.kb.corpus.files.extraction import Position, TextBuilder, joined_text, one_line
 from proofs.logic.words import word_list
 
 _TOKEN = re.compile(

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from zipfile import ZipFile
 
+from admiral.kb.corpus.files import Position, TextBuilder, joined_text
 from admiral.kb.corpus.files.delimited_files import MOST_COLUMNS, GridCell, add_grid
-from admiral.kb.corpus.files.extraction import Position, TextBuilder, joined_text
 from admiral.kb.corpus.files.office_packages import (
     Element,
     attribute,

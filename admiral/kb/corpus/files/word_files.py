@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from admiral.kb.corpus.files.extraction import (
+from admiral.kb.corpus.files import (
     Position,
     TextBuilder,
     has_content,

@@ -21,6 +21,7 @@ from openpyxl.utils.cell import column_index_from_string, range_boundaries
 from openpyxl.utils.datetime import MAC_EPOCH, WINDOWS_EPOCH, from_excel
 from openpyxl.utils.escape import unescape
 
+from admiral.kb.corpus.files import Position, TextBuilder, joined_text
 from admiral.kb.corpus.files.delimited_files import (
     MOST_COLUMNS,
     GridCell,
@@ -28,7 +29,6 @@ from admiral.kb.corpus.files.delimited_files import (
     add_grid,
     visible_cells,
 )
-from admiral.kb.corpus.files.extraction import Position, TextBuilder, joined_text
 from admiral.kb.corpus.files.office_packages import (
     Element,
     attribute,

@@ -25,12 +25,12 @@ from admiral.io.limited_reading import (
     read_limited,
 )
 from admiral.io.streams import Place, RemotePath, json_objects, open_binary
+from admiral.kb.corpus.files import DamagedFileError, TextBuilder, UnreadableFileError
 from admiral.kb.corpus.files.document_titles import (
     choose_title,
     title_of_part,
     without_number,
 )
-from admiral.kb.corpus.files.extraction import DamagedFileError, TextBuilder, UnreadableFileError
 from admiral.kb.corpus.files.file_types import (
     ALL_FILES,
     JUNK,

@@ -27,7 +27,7 @@ from admiral.errors import AdmiralError, RecordError
 from admiral.io.sentence_splitter import sentence_spans, split_sentences
 from admiral.io.streams import LONGEST_RECORD, Place, RemotePath, open_binary, parse_object
 from admiral.io.text_cleaning import fever_title, unescape_fever, wikipedia_title, without_markup
-from admiral.kb.corpus.files.extraction import one_line
+from admiral.kb.corpus.files import one_line
 from admiral.kb.corpus.readers.corpus_records import (
     SKIP_BAD_REMEDY,
     RecordOrError,

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, add, build, compact, info, join, remove, verify
 from admiral.kb.alias_index import document_aliases
-from admiral.kb.store.manifest import read_manifest, write_manifest
+from admiral.kb.store import read_manifest, write_manifest
 from admiral.records import Document
 from tests.admiral.kb.versions.test_kb_updating import applied, apply, write
 

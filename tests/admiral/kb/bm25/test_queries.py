@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
 from admiral.kb.bm25 import BACKENDS, TEXT_WEIGHT, TITLE_WEIGHT, lucene_index
-from admiral.kb.bm25.analysis import MAX_WORD, terms
-from admiral.kb.bm25.parameters import clean_index_text
+from admiral.kb.bm25.analysis import MAX_WORD, clean_index_text, terms
 
 DOCUMENTS = [
     ("Harbour lamp", "A lamp that stands in a harbour."),

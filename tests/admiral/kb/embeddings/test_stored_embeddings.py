@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, add, build, compact, embed, info, join, remove, verify
 from admiral.kb.embeddings import dequantise, quantise
-from admiral.kb.store.manifest import read_manifest, replace_manifest
+from admiral.kb.store import read_manifest, replace_manifest
 from admiral.records import Document, Sentence
 from admiral.storage.atomic_files import describe_file
 from tests.admiral.kb.embeddings.fake_encoder import WIDTH, FakeEncoder, unit_vector

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, add, build, compact, info, join, remove, verify
-from admiral.kb.store.manifest import JoinManifest, write_join
+from admiral.kb.store import JoinManifest, write_join
 from admiral.records import Document
 from tests.admiral.kb.versions.test_kb_updating import DOCUMENT, QUERIES, language, view, write
 from trie import RenumberedTrie, TokenTrie

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError, RecordError
 from admiral.kb import KnowledgeBase, add, build, compact, info, read_titles, remove, verify
-from admiral.kb.store.manifest import read_manifest, write_manifest
+from admiral.kb.store import read_manifest, write_manifest
 from admiral.records import Document
 from trie import TokenTrie, UpdatedTrie
 

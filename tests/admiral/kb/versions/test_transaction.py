@@ -18,8 +18,8 @@ from tqdm import tqdm
 
 from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, add, build, compact, embed, remove, verify
+from admiral.kb.store import NAME, read_manifest
 from admiral.kb.store.collection import Snapshot
-from admiral.kb.store.manifest import NAME, read_manifest
 from admiral.records import Sentence
 from tests.admiral.failing_calls import FAULTS, Failing, full_disk, marked_faults
 from tests.admiral.kb.embeddings.fake_encoder import FakeEncoder

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from admiral.kb.corpus.files import TextBuilder
 from admiral.kb.corpus.files.delimited_files import read_csv, read_tsv
-from admiral.kb.corpus.files.extraction import TextBuilder
 from tests.admiral.kb.corpus.files.test_file_formats import extract
 
 

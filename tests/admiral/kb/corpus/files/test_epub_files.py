@@ -5,8 +5,8 @@ import zipfile
 
 import pytest
 
+from admiral.kb.corpus.files import TextBuilder, UnreadableFileError
 from admiral.kb.corpus.files.epub_files import read_epub
-from admiral.kb.corpus.files.extraction import TextBuilder, UnreadableFileError
 
 CHAPTER = '<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml"><head><title/></head><body>{}</body></html>'
 ONE, TWO = CHAPTER.format("<p>It is lit.</p>"), CHAPTER.format("<p>It burns.</p>")

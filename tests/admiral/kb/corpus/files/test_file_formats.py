@@ -11,20 +11,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral.io.sentence_splitter import LONGEST_SENTENCE, sentence_spans
-from admiral.kb.corpus.files import extraction, office_packages
+from admiral.kb.corpus import files
+from admiral.kb.corpus.files import TextBuilder, UnreadableFileError, office_packages
 from admiral.kb.corpus.files.document_titles import choose_title
 from admiral.kb.corpus.files.epub_files import read_epub
-from admiral.kb.corpus.files.extraction import TextBuilder, UnreadableFileError
 from admiral.kb.corpus.files.file_types import file_type, stem
 from admiral.kb.corpus.files.html_files import read_html
 from admiral.kb.corpus.files.manual_pages import read_manual_page
-from admiral.kb.corpus.files.markdown_files import read_markdown, read_notebook
-from admiral.kb.corpus.files.pdf_files import read_pdf
-from admiral.kb.corpus.files.plain_text_files import read_plain_text
-from admiral.kb.corpus.files.restructuredtext_files import (
+from admiral.kb.corpus.files.markdown_files import (
+    read_markdown,
+    read_notebook,
     read_package_metadata,
     read_restructuredtext,
 )
+from admiral.kb.corpus.files.pdf_files import read_pdf
+from admiral.kb.corpus.files.plain_text_files import read_plain_text
 from admiral.kb.corpus.files.word_files import read_docx
 from tests.admiral.kb.corpus.files.test_pdf_files import pdf as pdf_of_operators
 from tests.admiral.kb.corpus.files.test_pdf_files import shown
@@ -207,7 +208,7 @@ def test_archives_have_bounds_and_no_entities(monkeypatch):
     monkeypatch.setattr(office_packages, "LONGEST_ARCHIVE", 1000)
     with pytest.raises(UnreadableFileError, match="too long"):
         extract(read_docx, word())
-    monkeypatch.setattr(extraction, "LONGEST_TEXT", 10)
+    monkeypatch.setattr(files, "LONGEST_TEXT", 10)
     with pytest.raises(UnreadableFileError, match="too long"):
         extract(read_plain_text, "More than ten characters.")
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from admiral.kb.corpus.files.extraction import TextBuilder
+from admiral.kb.corpus.files import TextBuilder
 from admiral.kb.corpus.files.html_files import read_html
 from admiral.kb.corpus.files.html_parsing import TableRows
 

@@ -4,7 +4,7 @@ from email.message import EmailMessage
 
 import pytest
 
-from admiral.kb.corpus.files.extraction import TextBuilder, UnreadableFileError
+from admiral.kb.corpus.files import TextBuilder, UnreadableFileError
 from admiral.kb.corpus.files.mail_files import read_mail
 from admiral.kb.corpus.readers import Record, read_file
 

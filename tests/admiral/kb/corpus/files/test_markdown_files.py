@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from admiral.kb.corpus.files.extraction import TextBuilder
+from admiral.kb.corpus.files import TextBuilder
 from admiral.kb.corpus.files.markdown_files import read_markdown, read_notebook
 
 

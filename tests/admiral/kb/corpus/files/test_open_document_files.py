@@ -7,7 +7,7 @@ from datetime import date
 import odfdo
 import pytest
 
-from admiral.kb.corpus.files.extraction import TextBuilder, UnreadableFileError
+from admiral.kb.corpus.files import TextBuilder, UnreadableFileError
 from admiral.kb.corpus.files.open_document_files import read_ods, read_odt
 from tests.admiral.kb.corpus.files.test_file_formats import extract
 

@@ -8,7 +8,7 @@ from pypdf import PdfWriter
 from pypdf.errors import DependencyError
 from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
 
-from admiral.kb.corpus.files.extraction import TextBuilder, UnreadableFileError
+from admiral.kb.corpus.files import TextBuilder, UnreadableFileError
 from admiral.kb.corpus.files.pdf_files import LineJoiner, read_pdf
 
 LONG = "A line of the text that is as long as the lines of this page are, or longer."

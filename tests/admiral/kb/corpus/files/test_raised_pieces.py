@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from admiral.kb.corpus.files.extraction import joined_text, written
+from admiral.kb.corpus.files import joined_text, written
 
 
 @pytest.mark.parametrize(

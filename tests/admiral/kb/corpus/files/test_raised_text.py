@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from admiral.kb.corpus.files.extraction import (
+from admiral.kb.corpus.files import (
     LOWERED,
     LOWERED_END,
     RAISED,

@@ -6,7 +6,7 @@ import zipfile
 import pytest
 
 from admiral.io.limited_reading import FileLimits, read_limited
-from admiral.kb.corpus.files.extraction import TextBuilder
+from admiral.kb.corpus.files import TextBuilder
 from admiral.kb.corpus.files.word_files import read_docx
 
 EXTRACT = "admiral.kb.corpus.readers:extract"

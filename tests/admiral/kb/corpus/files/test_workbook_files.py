@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from openpyxl.cell.rich_text import CellRichText, TextBlock
 from openpyxl.cell.text import InlineFont
 
-from admiral.kb.corpus.files.extraction import TextBuilder, UnreadableFileError
+from admiral.kb.corpus.files import TextBuilder, UnreadableFileError
 from admiral.kb.corpus.files.workbook_files import read_xlsx, shown_number
 
 Workbook = openpyxl.Workbook
