@@ -122,7 +122,7 @@ def test_names_that_are_no_class_are_told(module, name, says):
     ("name", "says"),
     [
         ("Short", "returned 0 readings of 1 claims; return one for each"),
-        ("Other", r"returned int; return objects of proofs\.verifier\.reading\.Reading"),
+        ("Other", r"returned int; return objects of proofs\.verifier\.Reading"),
         ("Lists", r"field 'labels' of a reading: expected an array of the shape \(3,\), found"),
         ("Shape", r"field 'sentences' .* shape \(1, 3\), found \(9, 3\)"),
         ("Nan", "field 'labels' of a reading: expected probabilities of entailment"),

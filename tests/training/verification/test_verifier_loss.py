@@ -212,7 +212,7 @@ def test_unknown_labels_give_neither_loss_nor_gradient(folder, batch):
     module(unknown, counts(unknown)).backward()
     for head in (module.model.sentence_head, module.model.token_head):
         assert head.weight.grad is not None
-        assert float(head.weight.grad.abs().max()) < 1e-7
+        assert float(head.weight.grad.abs().max()) < 1e-6
     with torch.no_grad():
         whole, _, _ = module.scores(unknown)
         expected = float(marginal_losses(whole, unknown.labels).mean())
