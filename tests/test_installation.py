@@ -203,6 +203,7 @@ def test_every_command_does_its_main_job(installed):
     command("report", "first.jsonl", "--gold", gold, "--output", "report.html")
     assert "contradicts" in command("prove", "Seth Meyers is Iraqi.", "--evidence", EVIDENCE)
     assert "reranker" in command("settings")
+    assert "_ADMIRAL_COMPLETE" in command("completion", "bash")
     assert "hover" in command("download", "hover", "--list")
 
     write_documents(folder / "documents")
