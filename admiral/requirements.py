@@ -1,4 +1,4 @@
-"""What is installed: packages, by their metadata, how to add missing ones, and the bundled data.
+"""Installed packages, the commands that add missing ones, and the bundled data.
 
 AdMIRaL is on no package index, so a remedy names the packages themselves, and the interpreter that
 lacks them. Nothing but metadata is read, so a command can say at once what it lacks.

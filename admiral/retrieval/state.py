@@ -1,4 +1,4 @@
-"""What is known about one claim while it is processed: sentences, evidence, hops, the next step."""
+"""The search state of a claim: its sentences, evidence, hops and next step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the proof generator reads and may write: its input, and a grammar compiled into the decoder.
+"""The input of the proof generator, and the grammar that constrains its output.
 
 The input is a claim and its evidence sentences as one sequence of tokens:
 ``<s> [task] [hop] claim </s> [id] [ title ] sentence </s> ...`` (paper, appendix A.1), without

@@ -1,4 +1,4 @@
-"""What the evidence sets against a span of a refuted claim."""
+"""Words of the evidence that contradict a span of a refuted claim."""
 
 from __future__ import annotations
 

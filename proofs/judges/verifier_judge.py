@@ -342,6 +342,7 @@ class _Draft:
             part.quote.place for part in beside if part.quote is not None and _is_quoted(part)
         ]
         kind, best, highest = Kind.of(text), None, _PLAUSIBLE
+        own_years = years(text)
         for other, (own, sentence) in enumerate(self._evidence):
             own_phrases = self._phrases[other] if own == title else []
             for first in range(len(own_phrases)):
@@ -356,7 +357,7 @@ class _Draft:
                     has_value = (kind.date and own_kind.date) or (kind.number and own_kind.number)
                     if not (has_value or stems & content_stems(text)):
                         continue  # words on something else
-                    if years(text) and years(window.text) and years(text) != years(window.text):
+                    if own_years and years(window.text) not in (set(), own_years):
                         continue
                     place = window.place
                     follows = any(_adjoin(sentence, one, place) for one in places)

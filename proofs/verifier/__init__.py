@@ -1,4 +1,4 @@
-"""What verifiers read and say: sentences of evidence, labels, calibration, readings of a claim.
+"""The input and output of verifiers: sentences of evidence, labels, calibration and readings.
 
 A verifier estimates how likely the evidence entails the claim, contradicts it, or does neither. It
 is one of ours, any Hugging Face sequence classifier, a chat model, or a class of the user.
@@ -54,7 +54,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a verifier says of a claim and its evidence."""
+    """The output of a verifier for a claim and its evidence."""
 
     labels: np.ndarray  # probability of each of `LABELS` for the evidence as a whole, (3,)
     sentences: np.ndarray  # the same for each sentence alone, (sentences, 3)
@@ -120,7 +120,7 @@ _REMEDY = "fit it anew with training.calibration, or delete the file"
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """How the logits for one kind of evidence become probabilities."""
+    """The calibration of logits for one kind of evidence."""
 
     temperature: float = 1.0  # what logits are divided by
     neutral: float = 0.0  # what is then added to the logit of neutral for the evidence as a whole

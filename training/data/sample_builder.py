@@ -39,7 +39,7 @@ _WITH_EVIDENCE = 0.4
 
 @dataclass(frozen=True, slots=True)
 class BuildSettings:
-    """How many samples of a claim to draw, and with which negatives."""
+    """The number of samples to draw for a claim, and their negatives."""
 
     # evidence sentences in an input, gold sentences and negatives together (l in the paper)
     sentences: int = 5

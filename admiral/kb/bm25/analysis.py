@@ -1,4 +1,4 @@
-"""What both backends share: index terms, BM25 parameters, field weights, queries, and passages.
+"""Index terms, BM25 parameters, field weights, queries and passages of both BM25 backends.
 
 The score of a document is ``TITLE_WEIGHT * BM25(title) + TEXT_WEIGHT * BM25(text)``. To try other
 weights, pass ``title_weight`` and ``text_weight`` to `KnowledgeBase.open`, or set them in the

@@ -153,7 +153,7 @@ def test_a_verifier_is_trained_and_verified_with(folder, library, pairs, start):
     scored = [score for score in scores if score is not None]
     assert scored == sorted(scored, reverse=True)
     assert scores[: len(scored)] == scored
-    # Another strategy is another model, and a run goes on where it was stopped.
+    # Another strategy makes another model, and a run resumes where it stopped.
     other = replace(config, out=str(folder / "other"), strategy="first", steps=6)
     train_source_verifier(replace(other, steps=3))
     train_source_verifier(other)
