@@ -15,7 +15,7 @@ import numpy as np
 from admiral.citations.citation_file import WICE_LABELS, WiceCitation, read_wice
 from admiral.citations.source_search import QUERY_FORMS, SourceSearch
 from admiral.citations.verdict_file import read_verdicts, write_verdicts
-from admiral.config import RetrievalConfig, names_of_retrievers
+from admiral.config import RetrievalConfig, checkpoint_settings
 from admiral.errors import AdmiralError
 from admiral.evaluation.citation_evaluation import evaluate_citations, paired_auroc, verdict_score
 from admiral.evaluation.measures import Group, Measure, confidence_intervals, paired_comparison
@@ -106,9 +106,8 @@ def _available(experiment: Experiment) -> tuple[Experiment, dict[str, str]]:
     left_out: dict[str, str] = {}
     for system in experiment.systems:
         config = system.config
-        models = [config.model, config.title_model, config.reranker_model, config.prover]
         try:
-            for name in filter(None, [*models, *names_of_retrievers(config)]):
+            for name in checkpoint_settings(config):
                 locate_checkpoint(name)
             if config.kb not in built:
                 read_combined_manifest(locate(config.kb))
