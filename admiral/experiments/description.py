@@ -72,6 +72,7 @@ class Experiment:
     task: str
     claims: Path
     limit: int  # number of claims, evenly spaced in the file; 0 for all
+    covered: bool  # only claims whose gold documents are in the first system's knowledge base
     ks: tuple[int, ...]
     seed: int
     reference: str  # name of the system that the others are compared with; empty to compare none
@@ -90,8 +91,8 @@ class Experiment:
 
 
 _KEYS = (
-    *("title", "task", "claims", "kb", "model", "limit", "ks", "seed", "reference"),
-    *("knowledge_bases", "settings", "systems", "groups", "show", "paper"),
+    *("title", "task", "claims", "kb", "model", "limit", "covered", "ks", "seed"),
+    *("reference", "knowledge_bases", "settings", "systems", "groups", "show", "paper"),
 )
 _FIELDS = ("task", "claims", "limit", "seed")  # that --set changes, apart from settings
 _SYSTEM_KEYS = ("name", "baseline", "settings")
@@ -124,6 +125,7 @@ def read_experiment(
         task=task,
         claims=_claims(content, task, path),
         limit=count_value(content, "limit", str(path)),
+        covered=_covered(content, path),
         ks=tuple(number_value(k, str(path), "ks") for k in list_value(content, "ks", str(path))),
         seed=count_value(content, "seed", str(path)),
         reference=_reference(content, systems, path),
@@ -173,6 +175,13 @@ def _claims(content: dict[str, Any], task: str, path: Path) -> Path:
             f"{path}: key 'claims': {claims} is not a file. Check the path or --data"
         )
     return claims
+
+
+def _covered(content: dict[str, Any], path: Path) -> bool:
+    value = content.get("covered", False)
+    if not isinstance(value, bool):
+        raise AdmiralError(f"{path}: key 'covered': {value!r} is neither true nor false")
+    return value
 
 
 def _recipes(
