@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import ir_measures
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from admiral import AdmiralError
@@ -36,7 +36,14 @@ from admiral.gold import Label
 from admiral.io.result_writer import write_trec
 from admiral.io.text_cleaning import fever_identifier, fever_title
 from proofs import Verdict
-from tests.admiral.evaluation.fever_runs import disagreements, our_figures, runs
+from tests.admiral.evaluation.fever_runs import (
+    FIGURES,
+    disagreements,
+    instances,
+    our_figures,
+    results_of,
+    runs,
+)
 from tests.admiral.evaluation.small_runs import answer, gold, pairs, record, values, written
 
 HOVER = {"uid": "1", "claim": "c", "supporting_facts": [["A", 0]], "label": "SUPPORTED"}
@@ -267,6 +274,47 @@ def test_feverous_s_selects_claims_that_sentences_can_verify():
         "elements were passed over"
     ]
     assert fever.select_claims(claims[:1]) == (claims[:1], [])
+
+
+@given(st.lists(instances(nei_has_evidence=True), min_size=1, max_size=8))
+def test_the_official_scorer_of_feverous_agrees(tmp_path_factory, run):
+    scorer = pytest.importorskip(
+        "feverous.evaluation.feverous_scorer", reason="`make scorers` installs FEVEROUS' scorer"
+    )
+    # Without evidence, it divides by zero; claims without any are not in FEVEROUS-S.
+    run = [i | {"predicted_label": i["predicted_label"] or "REFUTES"} for i in run if i["evidence"]]
+    assume(run)
+    folder = tmp_path_factory.mktemp("run")
+    sets = [
+        [
+            [[fever_title(page), "sentence", str(n)] for _, _, page, n in one]
+            for one in i["evidence"]
+        ]
+        for i in run
+    ]
+    gold = [
+        {
+            "id": number,
+            "claim": "c",
+            "label": instance["label"],
+            "evidence": [{"content": ["_".join(sentence) for sentence in one]} for one in own],
+        }
+        for number, (instance, own) in enumerate(zip(run, sets, strict=True))
+    ]
+    task = EVALUATION_TASKS["feverous"]
+    claims = read_task_claims(task, written(folder / "gold.jsonl", gold))
+    predictions = read_predictions(results_of(run, folder / "results.jsonl"))
+    result = evaluate(task, claims, predictions, [5])
+    ours = {m.name: m.value(result.groups[0].members) for m in result.measures}
+    write_submission(folder / "s.jsonl", "feverous", [str(n) for n in range(len(run))], predictions)
+    actual = [{"label": i["label"], "evidence": own} for i, own in zip(run, sets, strict=True)]
+    try:
+        theirs = scorer.feverous_score(lines(folder / "s.jsonl"), actual)
+    except ZeroDivisionError:
+        assert ours["evidence precision"] == ours["evidence recall"] == ours["evidence F1"] == 0
+        return
+    names = ["FEVEROUS score", *FIGURES[1:]]
+    assert [ours[name] for name in names] == pytest.approx(theirs)
 
 
 @given(runs)
