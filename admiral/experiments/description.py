@@ -125,7 +125,7 @@ def read_experiment(
         task=task,
         claims=_claims(content, task, path),
         limit=count_value(content, "limit", str(path)),
-        covered=_covered(content, path),
+        covered=flag_value(content, "covered", str(path)),
         ks=tuple(number_value(k, str(path), "ks") for k in list_value(content, "ks", str(path))),
         seed=count_value(content, "seed", str(path)),
         reference=_reference(content, systems, path),
@@ -175,13 +175,6 @@ def _claims(content: dict[str, Any], task: str, path: Path) -> Path:
             f"{path}: key 'claims': {claims} is not a file. Check the path or --data"
         )
     return claims
-
-
-def _covered(content: dict[str, Any], path: Path) -> bool:
-    value = content.get("covered", False)
-    if not isinstance(value, bool):
-        raise AdmiralError(f"{path}: key 'covered': {value!r} is neither true nor false")
-    return value
 
 
 def _recipes(
@@ -313,6 +306,14 @@ def list_value(content: dict[str, Any], key: str, where: str) -> list[Any]:
     value = content.get(key) or []
     if not isinstance(value, list):
         raise AdmiralError(f"{where}: key {key!r}: {value!r} is not a list")
+    return value
+
+
+def flag_value(content: dict[str, Any], key: str, where: str) -> bool:
+    """Return true or false, false if the key is missing."""
+    value = content.get(key, False)
+    if not isinstance(value, bool):
+        raise AdmiralError(f"{where}: key {key!r}: {value!r} is neither true nor false")
     return value
 
 
@@ -450,10 +451,7 @@ def _recipe(content: dict[str, Any], path: Path, sources: tuple[Path, ...]) -> L
     for key, value in rates.items():
         if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
             raise AdmiralError(f"{where}: key {key!r}: {value!r} is not a number from 0 on")
-    dense = given.get("dense", False)
-    if not isinstance(dense, bool):
-        raise AdmiralError(f"{where}: key 'dense': {dense!r} is neither true nor false")
-    return LibraryRecipe(sources, **lengths, **rates, dense=dense)
+    return LibraryRecipe(sources, **lengths, **rates, dense=flag_value(given, "dense", where))
 
 
 def _citation_systems(
