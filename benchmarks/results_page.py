@@ -35,7 +35,6 @@ EXPERIMENTS = [
     "table4-adversarial",
     "table5-initial",
     "table6-sufficiency",
-    "efficiency",
 ]
 INTRODUCTION = """\
 # Results
