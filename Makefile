@@ -12,7 +12,7 @@
 # make docs       build the documentation site into site/; fails on any warning
 # make audit      list the installed packages in runs/sbom.json, and look them up among known faults
 # make lock       write the hashes of what `make install` installs: configs/deploy/locked-requirements.txt
-# make scorers    install the official FEVER scorer, beside which our measures are tested
+# make scorers    install the scorers of FEVER and FEVEROUS, beside which our measures are tested
 # make mini       train the bundled model anew from the data sets in DATA, for hours: docs/training.md
 # make verifier   train and export the bundled verifier anew, the same way: docs/verifier.md
 # make settings   write configs/*.yaml of all settings and docs/settings.md from their declarations
@@ -35,10 +35,11 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-warn-conflicts \
     --constraint constraints.txt
 
-# The scorer's setup.py passes `license`, a function of interactive Python, where a text is needed.
-FEVER_SCORER = patch=$$(mktemp -d); trap "rm -rf $$patch" EXIT; \
+# FEVER's setup.py passes `license`, a function of interactive Python, where a text is needed.
+SCORERS = patch=$$(mktemp -d); trap "rm -rf $$patch" EXIT; \
     echo 'import builtins; builtins.license = "MIT"' > $$patch/sitecustomize.py; \
-    PYTHONPATH=$$patch $(PIP) --no-build-isolation fever-scorer
+    PYTHONPATH=$$patch $(PIP) --no-build-isolation fever-scorer && \
+    $(PIP) --no-build-isolation --no-deps feverous
 
 EMMY := The 66th Primetime Emmy Awards was hosted by an Iraqi comedian born in 1973.
 
@@ -82,13 +83,13 @@ install: | $(BIN)/python
 	@$(INSTALL)
 
 setup: EXTRAS := lucene training dev
-setup: AFTERWARDS = ($(FEVER_SCORER)) || \
-    echo "note: FEVER's scorer cannot be built; the tests beside it are skipped" >&2;
+setup: AFTERWARDS = ($(SCORERS)) || \
+    echo "note: the scorers of FEVER and FEVEROUS cannot be built; the tests beside them are skipped" >&2;
 setup: | $(BIN)/python
 	@$(INSTALL)
 
 scorers: setup
-	@$(FEVER_SCORER)
+	@$(SCORERS)
 
 retrieve: install
 	$(BIN)/admiral retrieve --hops dynamic "$(EMMY)"

@@ -439,6 +439,17 @@ def names_of_retrievers(config: RetrievalConfig) -> list[str]:
     return [name.strip() for name in names]
 
 
+def checkpoint_settings(config: RetrievalConfig) -> dict[str, list[str]]:
+    """Return the settings that name each checkpoint, by its name."""
+    fields: dict[str, list[str]] = {}
+    for field in ("model", "title_model", "reranker_model", "prover"):
+        if name := getattr(config, field):
+            fields.setdefault(name, []).append(field)
+    for name in dict.fromkeys(names_of_retrievers(config)):
+        fields.setdefault(name, []).append("retriever_models")
+    return fields
+
+
 def _problems(config: RetrievalConfig) -> Iterator[tuple[str, str]]:
     """Yield (key, what is wrong and what would be right) for each value that is not allowed."""
     yield from value_problems(config)

@@ -102,7 +102,7 @@ class Document:
         For each sentence, the position of its first character in the text that was extracted from
         the file; empty for a record of a corpus.
     id
-        The id of the document in its corpus; empty unless the format has ids (BEIR).
+        The id of the document in its corpus; empty unless the format has ids (BEIR, KILT).
     file, line
         Of a record of a corpus, the path or URL of its file, and its line there, from 1 (in an
         array or a database, its number); empty and 0 for other documents, and in knowledge bases

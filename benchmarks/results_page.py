@@ -1,6 +1,7 @@
 """Write docs/results.md from the records of `admiral experiment`.
 
-Run as ``make results DATA=...``. What is in ``runs/results`` already is not run again.
+Run as ``make results DATA=...``. What is in ``runs/results`` already is not run again. With
+``--only NAME``, the other sections of the page stay as they are.
 The page names the bundled weights by their checksums; a test compares these with the weights that
 are there, so that figures of an earlier edition are noticed.
 """
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -29,6 +31,9 @@ EXPERIMENTS = [
     "table2-7-hover",
     "table2-7-fever",
     "table2-7-feverous",
+    "table3-variants",
+    "table4-adversarial",
+    "table5-initial",
     "table6-sufficiency",
 ]
 INTRODUCTION = """\
@@ -113,17 +118,42 @@ def run(name: str, data: Path, out: Path, kbs: Path, limit: int) -> dict[str, An
     return record
 
 
+def sections_of(page: Path) -> dict[str, list[str]]:
+    """Return the lines of each section of the page, by the name of the experiment.
+
+    Raises ClickException if the page is of other weights than the bundled ones.
+    """
+    text = page.read_text(encoding="utf-8")
+    if not set(weights_lines()) <= set(text.splitlines()):
+        raise click.ClickException(f"{page}: is of other bundled weights. Measure without --only")
+    found = {}
+    for section in re.split(r"^(?=## )", text, flags=re.MULTILINE)[1:]:
+        name = re.search(r"configs/experiments/([\w-]+)\.yaml", section)
+        if name is not None:
+            found[name[1]] = [*section.rstrip("\n").split("\n"), ""]
+    return found
+
+
 @click.command()
 @click.argument("data", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("--runs", type=click.Path(file_okay=False, path_type=Path), required=True)
 @click.option("--limit", default=48, show_default=True, help="Claims of each experiment.")
 @click.option("--out", default=ROOT / "docs" / "results.md", type=click.Path(path_type=Path))
-def main(data: Path, runs: Path, limit: int, out: Path) -> None:
+@click.option(
+    "--only",
+    multiple=True,
+    type=click.Choice(EXPERIMENTS),
+    help="Experiment to measure; the other sections stay. Repeatable; default: all.",
+)
+def main(data: Path, runs: Path, limit: int, out: Path, only: tuple[str, ...]) -> None:
     """Run the experiments whose records are not in --runs, and write the page."""
-    records = [run(name, data, runs / name, runs / "kbs", limit) for name in EXPERIMENTS]
     lines = [INTRODUCTION, "Measured with", "", *weights_lines(), ""]
-    for record in records:
-        lines += sections(record)
+    kept = sections_of(out) if only else {}
+    for name in EXPERIMENTS:
+        if not only or name in only:
+            lines += sections(run(name, data, runs / name, runs / "kbs", limit))
+        else:
+            lines += kept.get(name, [])
     out.write_text("\n".join(lines), encoding="utf-8")
 
 

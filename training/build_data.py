@@ -18,6 +18,7 @@ from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, locate
 from admiral.kb.store import check_outside_folders
 from admiral.models.checkpoint import load_checkpoint
+from admiral.retrieval.stage_assembly import open_lexicon
 from admiral.storage.atomic_files import check_distinct_paths, check_output_path
 from proofs.drafting.contextual_similarity import ContextualSimilarity
 from training.command_options import (
@@ -26,6 +27,7 @@ from training.command_options import (
     headings_option,
     hold_out_option,
     kb_option,
+    lexicon_options,
     seed_option,
     source_option,
 )
@@ -103,6 +105,7 @@ from trie.safe_tokenizer import IDENTIFIERS
     help="Evidence sentences in an input; use fewer for a first stage of training, in which the "
     "model learns to copy.",
 )
+@lexicon_options
 @headings_option("retrieval samples")
 @hold_out_option
 @seed_option
@@ -121,6 +124,7 @@ def main(
     rerankings: int,
     rerank_documents: int,
     sentences: int,
+    lexicon: RetrievalConfig,
     headings: float,
     hold_out: float,
     seed: int,
@@ -141,7 +145,7 @@ def main(
         check_outside_folders(out, name, *filter(None, (model, context)))
         for source in parsed:  # report a bad file before the others are processed
             next(source.claims(), None)
-        excluded = titles_of(exclude)
+        excluded, relations = titles_of(exclude), open_lexicon(lexicon)
         with ExitStack() as stack:
             kb = stack.enter_context(KnowledgeBase.open(locate(name)))
             corpus = with_documents(kb, documents)
@@ -161,6 +165,7 @@ def main(
                 seed=seed,
                 negatives=sampler,
                 missing=missing,
+                lexicon=relations,
                 similarity=similarity,
                 excluded=excluded,
                 report=lambda line: click.echo(line, err=True),

@@ -17,21 +17,25 @@ from pathlib import Path
 
 import click
 
+from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
 from admiral.gold.gold_claims import Label
 from admiral.kb import KnowledgeBase, locate
 from admiral.kb.store import check_outside_folders
 from admiral.models.verifiers import open_named_verifier
+from admiral.retrieval.stage_assembly import open_lexicon
 from admiral.storage.atomic_files import check_distinct_paths, check_output_path
 from proofs import NatOp, Proof, ProofStep, Verdict
 from proofs.judges.judgement import Evidence
 from proofs.judges.verifier_judge import VerifierJudge
+from proofs.lexicons import SpanLexicon
 from proofs.verifier import Verifier
 from training.command_options import (
     documents_option,
     gold_source_option,
     hold_out_option,
     kb_option,
+    lexicon_options,
     limit_option,
     seed_option,
     verifier_option,
@@ -52,15 +56,16 @@ _VERDICTS = {
 
 
 def confirmed_proofs(
-    verifier: Verifier, examples: Iterable[VerdictExample]
+    verifier: Verifier, examples: Iterable[VerdictExample], lexicon: SpanLexicon | None = None
 ) -> Iterator[ProveSample]:
     """Yield a proof of each example whose label the verifier predicts.
 
     Of examples that have lost a document, yield the proof of the complete evidence, which comes
-    before them, without what it quotes from that document.
+    before them, without what it quotes from that document. `lexicon`: relates words and spans; the
+    built-in lexicon by default.
     """
     # Evidence counts as sufficient if NOT ENOUGH INFO is not the most probable verdict.
-    verified = VerifierJudge(verifier)
+    verified = VerifierJudge(verifier, lexicon)
     complete: tuple[str, Proof | None] = ("", None)
     remaining = iter(examples)
     while batch := list(islice(remaining, _BATCH_SIZE)):
@@ -104,6 +109,7 @@ def without_quotations(proof: Proof, evidence: Evidence) -> Proof | None:
 @kb_option()
 @documents_option
 @verifier_option(default="mini-verifier", show_default=True, help="Verifier that confirms proofs.")
+@lexicon_options
 @limit_option(2000)
 @hold_out_option
 @seed_option
@@ -113,6 +119,7 @@ def main(
     kb: str,
     documents: tuple[Path, ...],
     verifier: str,
+    lexicon: RetrievalConfig,
     limit: int,
     hold_out: float,
     seed: int,
@@ -123,12 +130,12 @@ def main(
         check_output_path(out)
         check_distinct_paths(out, *documents, *(source.path for source in parsed))
         check_outside_folders(out, kb, verifier)
-        reader = open_named_verifier(verifier, "--verifier")
+        reader, relations = open_named_verifier(verifier, "--verifier"), open_lexicon(lexicon)
         with KnowledgeBase.open(locate(kb)) as opened:
             corpus = with_documents(opened, documents)
             claims = sample_claims(parsed, corpus, limit, seed)
             examples = gold_examples(corpus, claims, seed)
-            count = write_samples(out, confirmed_proofs(reader, examples))
+            count = write_samples(out, confirmed_proofs(reader, examples, relations))
     except AdmiralError as error:
         raise click.ClickException(str(error)) from error
     click.echo(f"{out}: {count:,} proofs of {len(claims):,} claims", err=True)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
+from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
 from admiral.requirements import check_extra
 
@@ -83,6 +85,29 @@ def limit_option(default: int) -> Callable[[Command], Command]:
 retrieval_settings_option = click.option(
     "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Retrieval settings."
 )
+
+
+def lexicon_options(command: Command) -> Command:
+    """Add the options that name the sources of a lexicon, passed to the program as `lexicon`.
+
+    It gets them as settings of retrieval, for `admiral.retrieval.stage_assembly.open_lexicon`.
+    """
+
+    @wraps(command)
+    def with_lexicon(wordnet: bool, paraphrases: str, antonyms: str, **options: Any) -> Any:
+        words = RetrievalConfig(wordnet=wordnet, paraphrases=paraphrases, antonyms=antonyms)
+        return command(lexicon=words, **options)
+
+    decorated: Any = with_lexicon
+    for option in (
+        click.option("--antonyms", default="", metavar="FILE", help="Word list of opposites."),
+        click.option("--paraphrases", default="", metavar="FILE", help="Word list, or PPDB."),
+        click.option("--wordnet", is_flag=True, help="Align the spans of proofs by WordNet too."),
+    ):
+        decorated = option(decorated)
+    result: Command = decorated
+    return result
+
 
 #: Adds ``--hold-out SHARE`` to a program that builds training samples.
 hold_out_option = click.option(

@@ -1,4 +1,4 @@
-"""Train a sentence reranker: an encoder and a head.
+"""Train a sentence reranker: an encoder and a head, or a model that answers true or false.
 
 Run as ``accelerate launch -m training.reranker --config configs/paper-reranker.yaml``. On a single
 device, ``python -m training.reranker --config ...`` does the same.

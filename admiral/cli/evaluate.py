@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 # The names of `admiral.evaluation.tasks.EVALUATION_TASKS`, whose import takes too long for --help.
-_TASKS = ("fever", "hover", "feverous", "qa", "qrels")
+_TASKS = ("fever", "hover", "feverous", "qa", "kilt", "qrels")
 _FILE = click.Path(path_type=Path)
 _KS = cut_offs_option("Cut-off of the ranking; repeatable. [default: those of the task]")
 _SEED = click.option(
@@ -35,9 +35,9 @@ _SEED = click.option(
 def evaluate_command() -> None:
     """Evaluate a run, the graph, or verdicts on citations.
 
-    The rules are those of FEVER, HoVer or FEVEROUS, or of multi-hop questions (qa). Gold claims are
-    in the format of the data set or of the demo claims; for qrels, they are judgements as BEIR or
-    TREC have them.
+    The rules are those of FEVER, HoVer, FEVEROUS or KILT, or of multi-hop questions (qa). Gold
+    claims are in the format of the data set or of the demo claims; for qrels, they are judgements
+    as BEIR or TREC have them.
     """
 
 

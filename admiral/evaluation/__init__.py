@@ -38,6 +38,7 @@ class Prediction:
     verdict: Verdict | None = None
     claim: str | None = None
     probability: float | None = None
+    ids: tuple[str, ...] = ()  # of the documents in their corpus; empty if one of them has none
 
     @property
     def evidence_documents(self) -> tuple[str, ...]:
@@ -112,10 +113,12 @@ def parse_result(record: dict[str, Any], where: str) -> Prediction:
     """
     if record.get("id") is None:
         raise RecordError(where, "id", "is missing", REMEDY)
-    titles = [
-        _title(document, f"documents[{number}]", where)
-        for number, document in enumerate(_object_list(record, "documents", where))
-    ]
+    ids: dict[str, str] = {}
+    for number, document in enumerate(_object_list(record, "documents", where)):
+        field, id = f"documents[{number}]", document.get("id", "")
+        if not isinstance(id, str):
+            raise RecordError(where, f"{field}.id", "is not text", REMEDY)
+        ids.setdefault(_title(document, field, where), id)
     sentences = []
     for number, sentence in enumerate(_object_list(record, "evidence", where)):
         field, index = f"evidence[{number}]", sentence.get("sentence_id")
@@ -127,11 +130,12 @@ def parse_result(record: dict[str, Any], where: str) -> Prediction:
     verdict, probability = _verdict(record, where)
     return Prediction(
         claim_id(record, where, 0),
-        tuple(dict.fromkeys(titles)),
+        tuple(ids),
         tuple(sentences),
         verdict,
         claim if isinstance(claim, str) else None,
         probability,
+        tuple(ids.values()) if all(ids.values()) else (),
     )
 
 

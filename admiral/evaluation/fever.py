@@ -1,4 +1,4 @@
-"""The measures of FEVER and of FEVEROUS-S, as their official scorers compute them, and submissions.
+"""The measures of FEVER, FEVEROUS-S and KILT, as their scorers compute them, and submissions.
 
 A claim without a prediction is submitted as not verifiable, without evidence.
 """
@@ -20,6 +20,8 @@ from admiral.evaluation.measures import (
     group_by_hops,
     harmonic_mean_measure,
     mean_measure,
+    over_gold,
+    r_precision,
     ranking_measures,
 )
 from admiral.gold import GoldClaim, Label
@@ -28,6 +30,7 @@ from admiral.storage.atomic_files import encode_record, write_atomically
 from proofs import Verdict
 
 SENTENCE_SECTION = "sentences (first 5)"
+KILT_SECTION = "documents of the ranking (KILT)"
 LABEL_SECTION = "labels"
 MAX_SENTENCES = 5
 
@@ -186,6 +189,30 @@ def feverous_label_measures(pairs: Sequence[Pair]) -> list[Measure]:
     return accuracy_and_score(pairs, "FEVEROUS score", is_strictly_correct)
 
 
+def kilt_measures(paired: PairedClaims, ks: Sequence[int]) -> list[Measure]:
+    """Return the measures of documents, KILT's R-precision and, of claims, those of their labels.
+
+    The KILT accuracy is the share of claims with the correct label and an R-precision of 1.
+    """
+    pairs = paired.pairs
+
+    def precision(pair: Pair) -> float:
+        return r_precision(pair.title_sets, pair.documents)
+
+    def is_strictly_correct(pair: Pair) -> bool:
+        return is_label_correct(pair) and precision(pair) == 1
+
+    result = [
+        *ranking_measures(pairs, ks),
+        over_gold(KILT_SECTION, "R-precision", pairs, precision),
+    ]
+    if paired.has_sentences:
+        result += evidence_measures(pairs)
+    if paired.has_verdicts and any(pair.gold.label for pair in pairs):
+        result += accuracy_and_score(pairs, "KILT accuracy", is_strictly_correct)
+    return result
+
+
 _NO_PREDICTION = Prediction("", (), (), Verdict.NOT_ENOUGH_INFO)
 Encoder = Callable[[Iterable[tuple[str, Prediction]]], Iterator[bytes]]
 
@@ -196,10 +223,11 @@ def write_submission(
     """Write the submission file of a shared task atomically.
 
     The files of ``fever`` and ``feverous`` are JSON Lines in the order of `ids`, with the first
-    five sentences; that of ``hover`` is one JSON object whose keys are the ids. `task`: ``fever``,
-    ``hover`` or ``feverous``. `ids`: ids of the task's claims, in its order. Raises AdmiralError if
-    there is no shared task of this name, a prediction has no verdict or no sentences, or `path`
-    cannot be written.
+    five sentences; that of ``kilt`` has all documents; that of ``hover`` is one JSON object whose
+    keys are the ids. `task`: ``fever``, ``hover``, ``feverous`` or ``kilt``. `ids`: ids of the
+    task's claims, in its order. Raises AdmiralError if there is no shared task of this name, a
+    prediction has no verdict or no sentences (for KILT, documents without ids), or `path` cannot be
+    written.
     """
     if task not in _ENCODERS:
         raise AdmiralError(
@@ -207,7 +235,13 @@ def write_submission(
         )
     entries = [(id, predictions.get(id, _NO_PREDICTION)) for id in ids]
     for id, prediction in entries:
-        if prediction.verdict is None or prediction.sentences is None:
+        if task == "kilt":
+            if prediction.documents and not prediction.ids:
+                raise AdmiralError(
+                    f"claim {id!r}: its prediction has a document without id. Give the results of "
+                    "`admiral retrieve` on an index of the KILT knowledge source"
+                )
+        elif prediction.verdict is None or prediction.sentences is None:
             lacking = "sentences" if prediction.sentences is None else "proof, and so no label"
             raise AdmiralError(
                 f"claim {id!r}: its prediction has no {lacking}. Give the results of `admiral "
@@ -253,10 +287,20 @@ def _encode_hover(entries: Iterable[tuple[str, Prediction]]) -> Iterator[bytes]:
     yield json.dumps(records, indent=1).encode("ascii") + b"\n"
 
 
+def _encode_kilt(entries: Iterable[tuple[str, Prediction]]) -> Iterator[bytes]:
+    for id, prediction in entries:
+        pages = zip(prediction.ids, prediction.documents, strict=True)
+        provenance = [{"wikipedia_id": page, "title": title} for page, title in pages]
+        verdict = prediction.verdict  # questions have none, and are only searched for
+        answer = {} if verdict is None else {"answer": verdict.value}
+        yield encode_record({"id": id, "output": [{**answer, "provenance": provenance}]})
+
+
 _ENCODERS: dict[str, Encoder] = {
     "fever": _encode_fever,
     "feverous": _encode_feverous,
     "hover": _encode_hover,
+    "kilt": _encode_kilt,
 }
 
 

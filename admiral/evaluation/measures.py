@@ -116,6 +116,12 @@ def exact_match(gold_sets: Sequence[Set[str]], ranking: Sequence[str]) -> bool:
     return any(gold == set(ranking[: len(gold)]) for gold in gold_sets)
 
 
+def r_precision(gold_sets: Sequence[Set[str]], ranking: Sequence[str]) -> float:
+    """Return the share of a gold set of n among the first n documents, of the best set (KILT)."""
+    shares = (len(gold & set(ranking[: len(gold)])) / len(gold) for gold in gold_sets)
+    return max(shares, default=0.0)
+
+
 def best_overlap(gold_sets: Sequence[Set[Item]], items: Collection[Item]) -> Overlap:
     """Return precision, recall and F1 against the gold set with the highest F1.
 
@@ -301,8 +307,8 @@ def ranking_measures(pairs: Sequence[Pair], ks: Sequence[int]) -> list[Measure]:
         return exact_match(pair.title_sets, pair.documents)
 
     return [
-        *(_over_gold(RANKING_SECTION, f"recall@{k}", pairs, recall(k)) for k in ks),
-        _over_gold(RANKING_SECTION, "exact match", pairs, exact),
+        *(over_gold(RANKING_SECTION, f"recall@{k}", pairs, recall(k)) for k in ks),
+        over_gold(RANKING_SECTION, "exact match", pairs, exact),
         *ir_measures_scores(RANKING_SECTION, [f"R@{k}" for k in ks], pairs),
     ]
 
@@ -320,16 +326,16 @@ def evidence_measures(pairs: Sequence[Pair]) -> list[Measure]:
         return lambda pair: best_overlap(pair.title_sets, _evidence_documents(pair))[number]
 
     measures = [
-        _over_gold(EVIDENCE_SECTION, name, pairs, component(number))
+        over_gold(EVIDENCE_SECTION, name, pairs, component(number))
         for number, name in enumerate(("precision", "recall", "F1"))
     ]
-    exact = _over_gold(
+    exact = over_gold(
         EVIDENCE_SECTION,
         "exact match",
         pairs,
         lambda pair: set(_evidence_documents(pair)) in pair.title_sets,
     )
-    complete = _over_gold(
+    complete = over_gold(
         EVIDENCE_SECTION,
         "evidence complete",
         pairs,
@@ -379,9 +385,10 @@ def _evidence_documents(pair: Pair) -> tuple[str, ...]:
     return pair.prediction.evidence_documents if pair.prediction else ()
 
 
-def _over_gold(
+def over_gold(
     section: str, name: str, pairs: Sequence[Pair], value: Callable[[Pair], float]
 ) -> Measure:
+    """Return the mean of a value over the claims that have gold evidence."""
     return mean_measure(
         section, name, pairs, lambda pair: value(pair) if pair.gold.evidence else None
     )

@@ -1,4 +1,4 @@
-"""Evaluate runs by task (FEVER, HoVer, FEVEROUS-S, questions, qrels), and tabulate the measures."""
+"""Evaluate runs by task (FEVER, HoVer, FEVEROUS-S, KILT, questions, qrels); tabulate measures."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ EVALUATION_TASKS = {
     for task in (
         Task(
             "fever", "FEVER", _DEFAULT_KS,
-            ("fever", "pages", "kilt", "pairs", "averitec", "ex-fever", "fool-me-twice", "wice"),
+            ("fever", "pages", "pairs", "averitec", "ex-fever", "fool-me-twice", "wice"),
             _select_all, fever.groups, fever.measures,
         ),
         Task(
@@ -97,8 +97,10 @@ EVALUATION_TASKS = {
         ),
         Task(
             "qa", "multi-hop questions", (2, 5, 10, 100),
-            ("hipporag", "pages", "pairs", "kilt", "wafer"),
-            _select_all, fever.groups, _document_measures,
+            ("hipporag", "pages", "pairs", "wafer"), _select_all, fever.groups, _document_measures,
+        ),
+        Task(
+            "kilt", "KILT", _DEFAULT_KS, ("kilt",), _select_all, fever.groups, fever.kilt_measures
         ),
         Task(
             QRELS, "qrels", (10, 100, 1000), (QRELS,), _select_all, fever.groups, _qrels_measures

@@ -72,6 +72,7 @@ class Experiment:
     task: str
     claims: Path
     limit: int  # number of claims, evenly spaced in the file; 0 for all
+    covered: bool  # only claims whose gold documents are in the first system's knowledge base
     ks: tuple[int, ...]
     seed: int
     reference: str  # name of the system that the others are compared with; empty to compare none
@@ -90,8 +91,8 @@ class Experiment:
 
 
 _KEYS = (
-    *("title", "task", "claims", "kb", "model", "limit", "ks", "seed", "reference"),
-    *("knowledge_bases", "settings", "systems", "groups", "show", "paper"),
+    *("title", "task", "claims", "kb", "model", "limit", "covered", "ks", "seed"),
+    *("reference", "knowledge_bases", "settings", "systems", "groups", "show", "paper"),
 )
 _FIELDS = ("task", "claims", "limit", "seed")  # that --set changes, apart from settings
 _SYSTEM_KEYS = ("name", "baseline", "settings")
@@ -124,6 +125,7 @@ def read_experiment(
         task=task,
         claims=_claims(content, task, path),
         limit=count_value(content, "limit", str(path)),
+        covered=flag_value(content, "covered", str(path)),
         ks=tuple(number_value(k, str(path), "ks") for k in list_value(content, "ks", str(path))),
         seed=count_value(content, "seed", str(path)),
         reference=_reference(content, systems, path),
@@ -307,6 +309,14 @@ def list_value(content: dict[str, Any], key: str, where: str) -> list[Any]:
     return value
 
 
+def flag_value(content: dict[str, Any], key: str, where: str) -> bool:
+    """Return true or false, false if the key is missing."""
+    value = content.get(key, False)
+    if not isinstance(value, bool):
+        raise AdmiralError(f"{where}: key {key!r}: {value!r} is neither true nor false")
+    return value
+
+
 def count_value(content: dict[str, Any], key: str, where: str) -> int:
     """Return a number that is not negative, 0 if the key is missing."""
     return number_value(content[key], where, key, minimum=0) if key in content else 0
@@ -441,10 +451,7 @@ def _recipe(content: dict[str, Any], path: Path, sources: tuple[Path, ...]) -> L
     for key, value in rates.items():
         if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
             raise AdmiralError(f"{where}: key {key!r}: {value!r} is not a number from 0 on")
-    dense = given.get("dense", False)
-    if not isinstance(dense, bool):
-        raise AdmiralError(f"{where}: key 'dense': {dense!r} is neither true nor false")
-    return LibraryRecipe(sources, **lengths, **rates, dense=dense)
+    return LibraryRecipe(sources, **lengths, **rates, dense=flag_value(given, "dense", where))
 
 
 def _citation_systems(

@@ -15,7 +15,7 @@ import numpy as np
 from admiral.citations.citation_file import WICE_LABELS, WiceCitation, read_wice
 from admiral.citations.source_search import QUERY_FORMS, SourceSearch
 from admiral.citations.verdict_file import read_verdicts, write_verdicts
-from admiral.config import RetrievalConfig, names_of_retrievers
+from admiral.config import RetrievalConfig, checkpoint_settings
 from admiral.errors import AdmiralError
 from admiral.evaluation.citation_evaluation import evaluate_citations, paired_auroc, verdict_score
 from admiral.evaluation.measures import Group, Measure, confidence_intervals, paired_comparison
@@ -42,7 +42,7 @@ from admiral.experiments.experiment_record import (
 from admiral.experiments.job_process import describe_environment, read_measurements, run_in_process
 from admiral.gold import GoldClaim
 from admiral.io.claims import evenly_spaced
-from admiral.kb import locate
+from admiral.kb import KnowledgeBase, locate
 from admiral.kb.embeddings import SentenceEncoder
 from admiral.kb.store import read_combined_manifest
 from admiral.library import Library, build_library
@@ -73,14 +73,13 @@ def run_experiment(
     or the reference lack something.
     """
     check_run_folder(out, resume=resume, overwrite=overwrite)
-    gold = select_claims(
-        experiment, read_task_claims(experiment.evaluation_task, experiment.claims)
-    )
+    claims = read_task_claims(experiment.evaluation_task, experiment.claims)
     experiment, left_out = _available(experiment)
     for name, reason in left_out.items():
         report(f"{name} is left out: {reason}")
     make_run_folder(out, overwrite=overwrite)
     builds = _build_knowledge_bases(experiment, report)
+    gold = select_claims(experiment, claims)
     systems = []
     for number, system in enumerate(experiment.systems, 1):
         report(f"{system.name} ({number} of {len(experiment.systems)})")
@@ -95,8 +94,21 @@ def run_experiment(
 
 
 def select_claims(experiment: Experiment, gold: list[GoldClaim]) -> list[GoldClaim]:
-    """Return the claims of an experiment: those that its task evaluates, evenly spaced."""
+    """Return the claims of an experiment: those that its task evaluates, evenly spaced.
+
+    Raises AdmiralError if none is covered by the knowledge base, but only such are wanted.
+    """
     evaluated, _ = experiment.evaluation_task.select(gold)
+    if experiment.covered:
+        path = locate(experiment.systems[0].config.kb)
+        with KnowledgeBase.open(path) as kb:
+            evaluated = [
+                claim
+                for claim in evaluated
+                if any(all(kb.row(t) is not None for t in titles) for titles in claim.title_sets)
+            ]
+        if not evaluated:
+            raise AdmiralError(f"{path}: has the gold documents of no claim")
     return list(evenly_spaced(evaluated, experiment.limit))
 
 
@@ -106,9 +118,8 @@ def _available(experiment: Experiment) -> tuple[Experiment, dict[str, str]]:
     left_out: dict[str, str] = {}
     for system in experiment.systems:
         config = system.config
-        models = [config.model, config.title_model, config.reranker_model, config.prover]
         try:
-            for name in filter(None, [*models, *names_of_retrievers(config)]):
+            for name in checkpoint_settings(config):
                 locate_checkpoint(name)
             if config.kb not in built:
                 read_combined_manifest(locate(config.kb))

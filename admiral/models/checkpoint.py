@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import math
 import re
 from dataclasses import dataclass
 from importlib import resources
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 from torch import nn
 from transformers import (
@@ -227,6 +228,22 @@ def is_checkpoint(path: Path) -> bool:
     """Return whether a directory holds only a checkpoint, so that it may be replaced."""
     names = {file.name for file in path.iterdir()} if path.is_dir() else set()
     return {"config.json", "model.safetensors"} <= names <= _FILES
+
+
+def count_weights(path: Path) -> int:
+    """Return the number of weights in the directory of a checkpoint, with those of its heads.
+
+    Raises AdmiralError if a file is damaged.
+    """
+    count = 0
+    for file in sorted(path.glob("*.safetensors")):
+        try:
+            with safe_open(file, "np") as tensors:
+                shapes = [tensors.get_slice(key).get_shape() for key in tensors.keys()]  # noqa: SIM118
+                count += sum(map(math.prod, shapes))
+        except LOADING_ERRORS as error:
+            raise AdmiralError(f"{file}: damaged ({first_line(error)}). Restore it") from error
+    return count
 
 
 def load_checkpoint(

@@ -519,6 +519,20 @@ class CrossEncoderReranker:
         return logits
 
 
+#: What the model of a `PointwiseReranker` writes after a relevant sentence, and after another one.
+POINTWISE_ANSWERS = ("true", "false")
+
+
+def pointwise_input(
+    tokens: SafeTokenizer, claim: str, title: str, sentence: str, max_length: int
+) -> list[int]:
+    """Return the input of a `PointwiseReranker` for a sentence, of at most `max_length` tokens."""
+    tail = [*tokens.encode("Relevant:"), tokens.eos]
+    query = tokens.encode(f"Query: {claim}")[: max_length // 2]
+    document = tokens.encode(f"Document: {title}. {sentence}")
+    return [*query, *document[: max_length - len(query) - len(tail)], *tail]
+
+
 class PointwiseReranker:
     """Score each sentence by whether a seq2seq model calls it relevant to the claim.
 
@@ -531,7 +545,7 @@ class PointwiseReranker:
         self._model, self._tokens = checkpoint.model, checkpoint.tokens
         self._batch_tokens = batch_tokens
         # The first tokens in which the two words differ.
-        words = zip(self._tokens.encode("true"), self._tokens.encode("false"), strict=False)
+        words = zip(*map(self._tokens.encode, POINTWISE_ANSWERS), strict=False)
         self._same: list[int] = []
         for true, false in words:
             if true != false:
@@ -554,8 +568,9 @@ class PointwiseReranker:
     ) -> list[list[Sentence]]:
         """Return all sentences of each claim's documents, best first; no evidence is read."""
         sentences = [non_blank_sentences(own) for own in documents]
+        room = self._model.max_source
         inputs = [
-            self._input(claim, sentence)
+            pointwise_input(self._tokens, claim, sentence.title, sentence.text, room)
             for claim, own in zip(claims, sentences, strict=True)
             for sentence in own
         ]
@@ -567,10 +582,3 @@ class PointwiseReranker:
                 scores[i] = true - false
         values = iter(scores)
         return [with_scores(own, [next(values) for _ in own]) for own in sentences]
-
-    def _input(self, claim: str, sentence: Sentence) -> list[int]:
-        tokens, room = self._tokens, self._model.max_source
-        tail = [*tokens.encode("Relevant:"), tokens.eos]
-        query = tokens.encode(f"Query: {claim}")[: room // 2]
-        document = tokens.encode(f"Document: {sentence.title}. {sentence.text}")
-        return [*query, *document[: room - len(query) - len(tail)], *tail]

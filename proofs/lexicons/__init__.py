@@ -331,7 +331,8 @@ class PairLexicon:
     Each line holds two or more words; the first is paired with each of the others. Words are
     separated by tabs or, in lines without tabs, by spaces. A language prefix such as ``en_`` is
     dropped, and ``_`` stands for a space. Lines that begin with ``#`` are comments. Entries with
-    spaces are `phrases`, which span lexicons look up as one word.
+    spaces are `phrases`, which span lexicons look up as one word. Of PPDB's lines, whose fields are
+    separated by ``|||``, both phrases are read, unless the relation given is not Equivalence.
     """
 
     operator: NatOp
@@ -356,7 +357,7 @@ class PairLexicon:
                     raise ValueError(f"{path}:{number}: not UTF-8 ({error.reason})") from None
                 if not text or text.startswith("#"):
                     continue
-                first, *others = _fields(text)
+                first, *others = _fields(text) if "|||" not in text else _ppdb_fields(text)
                 if not others:
                     raise ValueError(f"{path}:{number}: expected two words or more: {text!r}")
                 if first:  # punctuation normalises to nothing
@@ -373,6 +374,17 @@ class PairLexicon:
         """Return the relation of the list if the pair is in it, in either order."""
         listed = evidence in self.pairs.get(claim, ()) or claim in self.pairs.get(evidence, ())
         return self.operator if listed else None
+
+
+def _ppdb_fields(text: str) -> list[str]:
+    """Return the phrases of ``[LHS] ||| phrase ||| paraphrase ||| features ||| alignment``.
+
+    PPDB 2.0 adds the relation; unless it is Equivalence, both phrases are returned empty.
+    """
+    fields = [field.strip() for field in text.split("|||")]
+    if fields[5:] not in ([], ["Equivalence"]):
+        return ["", ""]
+    return _fields("\t".join(fields[1:3]))
 
 
 def _fields(text: str) -> list[str]:

@@ -11,7 +11,7 @@ import pytest
 
 from admiral.gold import read_gold
 from admiral.gold.gold_claims import Label
-from proofs import NatOp, Verdict
+from proofs import NatOp, PairLexicon, Verdict, default_lexicon
 from tests.proofs.verifier.fixed_verifier import FixedVerifier
 from tests.proofs.verifier.tiny_classifier import write_classifier_directory
 from tests.training.tiny import CLAIMS, run_program
@@ -67,6 +67,44 @@ def test_claims_that_share_a_document_with_excluded_ones_are_left_out(kb_path, t
     assert texts and texts <= {c.claim for c in left}
     gone = run("--kb", kb_path, "--source", f"gold:{claims}", "--exclude", tmp_path / "no", out)
     assert gone.exit_code != 0 and "no" in gone.output and "Traceback" not in gone.output
+
+
+PPDB = "[VBD] ||| wed ||| married ||| Score=3.2 ||| 0-0 ||| Equivalence\n"
+MARRIED = ("Ada Quill", "Ada Quill was born in Oslo and married Bo Lind in Bergen.")
+WED = "Ada Quill wed Bo Lind in Oslo."
+
+
+def test_proofs_are_annotated_by_the_given_lexicon(kb_path, tmp_path):
+    words, claims, pages = (tmp_path / name for name in ("ppdb", "claims.jsonl", "pages.jsonl"))
+    title, sentence = MARRIED
+    words.write_text(PPDB)
+    pages.write_text(json.dumps({"title": title, "sentences": [sentence]}) + "\n")
+    claims.write_text(json.dumps({"claim": WED, "label": "SUPPORTED", "evidence": [[title, 0]]}))
+    arguments = ("--kb", kb_path, "--documents", pages, "--source", f"gold/prove:{claims}")
+    quoted = []
+    for lexicon in ((), ("--paraphrases", words)):
+        done = run(*arguments, *lexicon, tmp_path / "out.jsonl")
+        assert done.exit_code == 0, done.output
+        sample = next(iter(read_samples(tmp_path / "out.jsonl")))
+        quoted.append([step.evidence for step in sample.proof.steps])
+    assert quoted == [
+        ["Ada Quill", "Bo Lind", "in Oslo"],
+        ["Ada Quill", "married Bo Lind", "in Oslo"],
+    ]
+    done = run(*arguments, "--antonyms", tmp_path / "none", tmp_path / "out.jsonl")
+    assert done.exit_code == 1 and "'antonyms'" in done.output and "none" in done.output
+
+
+def test_confirmed_proofs_read_the_given_lexicon(tmp_path):
+    (tmp_path / "ppdb").write_text(PPDB)
+    lexicon = default_lexicon(PairLexicon.read(tmp_path / "ppdb", NatOp.EQUIVALENCE))
+    example = VerdictExample(WED, (MARRIED,), Label.SUPPORTS)
+    proofs = [
+        next(confirmed_proofs(FixedVerifier.certain("entailment"), [example], one)).proof
+        for one in (None, lexicon)
+    ]
+    assert proofs[0] != proofs[1]
+    assert any("married" in step.evidence for step in proofs[1].steps)
 
 
 def test_context_changes_proofs_only(kb_path, tmp_path):

@@ -13,7 +13,7 @@ from admiral.errors import AdmiralError
 from admiral.gold import GoldClaim, Label
 from admiral.records import Document
 from admiral.retrieval.first_stage import base_title
-from proofs import AnnotationError, annotate
+from proofs import AnnotationError, SpanLexicon, annotate
 from proofs.drafting.contextual_similarity import ContextualSimilarity
 from training.data.claim_sources import Source, SourceClaim
 from training.data.evidence_corpora import (
@@ -70,6 +70,7 @@ class ClaimSampler:
     - `corpus`: provides the gold sentences. Gold documents without gold sentences may be missing;
       they are targets only.
     - `rng`: source of randomness.
+    - `lexicon`: relates the words of proofs; the built-in lexicon by default.
     - `similarity`: contextual similarity, by which the spans of proofs are aligned in addition to
       words.
     """
@@ -81,10 +82,12 @@ class ClaimSampler:
         negatives: Negatives,
         settings: BuildSettings,
         rng: random.Random,
+        lexicon: SpanLexicon | None = None,
         similarity: ContextualSimilarity | None = None,
     ) -> None:
         self._claim, self._corpus, self._negatives = claim, corpus, negatives
-        self._settings, self._random, self._similarity = settings, rng, similarity
+        self._settings, self._random = settings, rng
+        self._lexicon, self._similarity = lexicon, similarity
 
     def samples(self, tasks: Sequence[str]) -> Iterator[Sample]:
         """Yield samples of those tasks that the claim's annotation allows."""
@@ -197,6 +200,7 @@ class ClaimSampler:
                     sufficient,
                     refuted=claim.refuted if sufficient else None,
                     withheld=[sentence for sentence in gold if sentence not in kept],
+                    lexicon=self._lexicon,
                     similarity=self._similarity,
                 )
             except AnnotationError:
@@ -225,6 +229,7 @@ def build_samples(
     seed: int = 0,
     negatives: NegativeSampler | None = None,
     missing: str = "error",
+    lexicon: SpanLexicon | None = None,
     similarity: ContextualSimilarity | None = None,
     excluded: Collection[str] = (),
     report: Callable[[str], None],
@@ -252,6 +257,7 @@ def build_samples(
             seed,
             negatives=negatives,
             handle_missing=handle_missing,
+            lexicon=lexicon,
             similarity=similarity,
             excluded=excluded,
         )
@@ -274,6 +280,7 @@ class SampleBuilder:
     - `negatives`: finds the negatives of claims without passages; by default `Bm25Negatives`.
     - `handle_missing`: called with each claim whose gold sentences the corpus lacks, and with a
       message.
+    - `lexicon`: relates the words of proofs; the built-in lexicon by default.
     - `similarity`: contextual similarity, by which the spans of proofs are aligned in addition to
       words.
     - `excluded`: titles of documents that development claims need. Claims that need one are left
@@ -294,12 +301,14 @@ class SampleBuilder:
         *,
         negatives: NegativeSampler | None = None,
         handle_missing: Callable[[GoldClaim, str], None] | None = None,
+        lexicon: SpanLexicon | None = None,
         similarity: ContextualSimilarity | None = None,
         excluded: Collection[str] = (),
     ) -> None:
         self._corpus, self._settings, self._seed = corpus, settings, seed
         self._negatives = negatives or Bm25Negatives(corpus, settings.candidates)
-        self._handle_missing, self._similarity = handle_missing, similarity
+        self._handle_missing = handle_missing
+        self._lexicon, self._similarity = lexicon, similarity
         self._excluded = frozenset(excluded)
         self.counts: Counter[str] = Counter()
 
@@ -359,4 +368,5 @@ class SampleBuilder:
 
     def _sampler(self, claim: GoldClaim, corpus: Corpus, negatives: Negatives) -> ClaimSampler:
         rng = random.Random(f"{self._seed} {claim.id} {claim.claim}")
-        return ClaimSampler(claim, corpus, negatives, self._settings, rng, self._similarity)
+        relations = self._lexicon, self._similarity
+        return ClaimSampler(claim, corpus, negatives, self._settings, rng, *relations)

@@ -87,7 +87,7 @@ def open_initial_checkpoint(config: TrainConfig, tasks: tuple[str, ...]) -> Init
     # of its backward pass.
     model.set_attn_implementation("eager")
     head = None
-    if "rerank" in tasks:
+    if "rerank" in tasks and config.reranker == "head":
         width = model.config.hidden_size
         head = load_head(path, width) or RerankHead(width)
     tokens = SafeTokenizer(tokenizer, model.config.decoder_start_token_id)

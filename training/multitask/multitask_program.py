@@ -23,7 +23,7 @@ from admiral.kb import KnowledgeBase, locate
 from admiral.models.checkpoint import ARCHITECTURES, Checkpoint, save_checkpoint
 from admiral.records import Document, Sentence
 from admiral.retrieval.hop_retriever import TrieHopRetriever
-from admiral.retrieval.rerankers import CrossEncoderReranker
+from admiral.retrieval.rerankers import CrossEncoderReranker, PointwiseReranker
 from proofs.generation import ProofGenerator
 from training.data.samples import ProveSample, RerankSample, RetrieveSample, Sample
 from training.loop import values_of
@@ -54,6 +54,7 @@ from training.multitask.sample_batches import (
     cost,
     kind_of,
     one_epoch,
+    parts_of,
     read_training_set,
     subsample,
 )
@@ -168,7 +169,8 @@ class Evaluator:
     def _reranked(self, model: Seq2Seq) -> MetricSums:
         """Measure the reciprocal rank of the first gold sentence, and recall at 5."""
         start = self._start
-        reranker = CrossEncoderReranker(Checkpoint(start.path, model, start.tokens, start.head))
+        kind = PointwiseReranker if start.head is None else CrossEncoderReranker
+        reranker = kind(Checkpoint(start.path, model, start.tokens, start.head))
         reciprocal = recall = 0.0
         for batch in _batches(self._rerank):
             rankings = reranker.score(
@@ -253,6 +255,7 @@ def _batches(items: Sequence[T]) -> Iterator[Sequence[T]]:
 _FIXED_SETTINGS = (
     *("hops", "target", "seed", "batch_tokens", "rerank_tokens", "max_source", "max_target"),
     "objective",
+    "reranker",
     "markers",
 )
 # Settings that decide which state is best.
@@ -262,6 +265,7 @@ _TASK_NAMES = {
     "rerank": "sentence reranking, with the head in `rerank_head.safetensors`",
     "prove": "natural-logic proofs",
 }
+_POINTWISE = "sentence reranking, one at a time, with `--reranker pointwise`"
 # Local paths, and settings that do not change the weights.
 _OMITTED = {"out", "kb", "device", "tracker", "push_to_hub", "log_every", "save_every"}
 
@@ -332,7 +336,8 @@ class MultiTaskProgram(Program):
     def batches(self) -> Iterator[Examples]:
         """Yield the samples of batches forever."""
         config = self._config
-        return batches_of(self._train.items, config.batch_tokens, config.rerank_tokens, config.seed)
+        items = [one for item in self._train.items for one in parts_of(item)]
+        return batches_of(items, config.batch_tokens, config.rerank_tokens, config.seed)
 
     def collate(self, items: Any) -> Batch:
         """Return a padded batch."""
@@ -355,7 +360,8 @@ class MultiTaskProgram(Program):
         assert self._dev is not None
         assert self._evaluator is not None
         config, accelerator, tokens = self._config, self._accelerator, self._start.tokens
-        batches = one_epoch(self._dev.items, config.batch_tokens, config.rerank_tokens, 0)
+        items = [one for item in self._dev.items for one in parts_of(item)]
+        batches = one_epoch(items, config.batch_tokens, config.rerank_tokens, 0)
         own = batches[self._share[0] :: self._share[1]]
         self.module.eval()
         try:
@@ -382,11 +388,13 @@ class MultiTaskProgram(Program):
             tags=["fact-verification", "multi-hop-retrieval", "natural-logic", model_type],
             base_model=base if base == config.start and base.count("/") == 1 else None,
         )
+        pointwise = self._start.head is None
+        names = _TASK_NAMES | ({"rerank": _POINTWISE} if pointwise else {})
         introduction = [
             f"A {ARCHITECTURES[model_type]} sequence-to-sequence model for AdMIRaL "
             f"{admiral.__version__}, started from {base}. Tasks:",
             "",
-            *(f"- {_TASK_NAMES[task]}" for task in self._tasks),
+            *(f"- {names[task]}" for task in self._tasks),
             "",
             '    admiral retrieve --model DIRECTORY "A claim."',
         ]

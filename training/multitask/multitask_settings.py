@@ -92,6 +92,16 @@ class TrainConfig:
             "single": "the likelihood of each target, as a sample of its own, as in the paper",
         },
     )
+    reranker: str = setting(
+        "head",
+        "What scores the sentences of a reranking sample.",
+        choices={
+            "head": "a head on the encoder, which reads a document at once",
+            "pointwise": "the decoder, which answers true or false for each sentence, as monoT5 "
+            "does, for `--reranker pointwise` of `admiral retrieve`; it learns from the gold "
+            "sentences and as many others",
+        },
+    )
     markers: bool = setting(
         True,
         "Add tokens for tasks, hop numbers and sentence identifiers to a vocabulary without them.",

@@ -19,7 +19,12 @@ from pathlib import Path
 import torch
 
 from admiral.errors import AdmiralError
-from admiral.retrieval.rerankers import RerankerInput, reranker_inputs
+from admiral.retrieval.rerankers import (
+    POINTWISE_ANSWERS,
+    RerankerInput,
+    pointwise_input,
+    reranker_inputs,
+)
 from proofs import NatOp, ProofError, target_ids
 from proofs.generation.proof_grammar import encode_source, missing_proof_marks
 from training.data.samples import (
@@ -107,21 +112,35 @@ class RerankingExample:
     gold: list[list[bool]]
 
 
+Example = GenerationExample | RerankingExample
+#: What a sample is encoded as: an example, or those of the sentences for a pointwise reranker.
+Encoded = Example | tuple[GenerationExample, ...]
+
+
+def parts_of(item: Encoded) -> tuple[Example, ...]:
+    """Return the examples of a sample, which batches are made of."""
+    return item if isinstance(item, tuple) else (item,)
+
+
 def encode(
     tokens: SafeTokenizer,
     sample: Sample,
     max_source: int,
     max_target: int,
     target: str = "sentences",
-) -> GenerationExample | RerankingExample | None:
+    reranker: str = "head",
+) -> Encoded | None:
     """Return a sample as token ids; None if it is too long or holds nothing to rank.
 
     `max_source`, `max_target`: maximum numbers of input and output tokens. Longer targets of a
     retrieval sample are dropped, and the sample with them if none is left. `target`: what precedes
     the title in a retrieval target: identifiers of ``sentences``, or the ``titles`` of their
-    documents (variant joint-docs).
+    documents (variant joint-docs). `reranker`: what scores the sentences of a reranking sample, a
+    ``head`` or the decoder (``pointwise``).
     """
     if isinstance(sample, RerankSample):
+        if reranker == "pointwise":
+            return _pointwise_examples(tokens, sample, max_source) or None
         return _reranking_example(tokens, sample, max_source)
     task = "prove" if isinstance(sample, ProveSample) else "retrieve"
     hop = None
@@ -152,15 +171,21 @@ def encode_all(
     max_source: int,
     max_target: int,
     target: str = "sentences",
+    reranker: str = "head",
     workers: int | None = None,
-) -> list[GenerationExample | RerankingExample | None]:
+) -> list[Encoded | None]:
     """Encode many samples, in several processes if there are enough samples and cores.
 
     `workers`: number of processes. By default one per core, shared with the other processes of the
     run, or this process alone for few samples.
     """
     encode_one = partial(
-        encode, tokens, max_source=max_source, max_target=max_target, target=target
+        encode,
+        tokens,
+        max_source=max_source,
+        max_target=max_target,
+        target=target,
+        reranker=reranker,
     )
     if workers is None:
         cores = len(os.sched_getaffinity(0)) // int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
@@ -235,13 +260,41 @@ def _reranking_example(
     return RerankingExample(passes, gold) if any(flat) and not all(flat) else None
 
 
+def _pointwise_examples(
+    tokens: SafeTokenizer, sample: RerankSample, max_source: int
+) -> tuple[GenerationExample, ...]:
+    """Return the gold sentences and as many others, with whether they are relevant as targets.
+
+    There are none if there are not both.
+    """
+    sentences = [
+        (number in document.relevant, document.title, sentence)
+        for document in sample.documents
+        for number, sentence in enumerate(document.sentences)
+        if sentence.strip()
+    ]
+    gold = [one for one in sentences if one[0]]
+    others = [one for one in sentences if not one[0]]
+    count = min(len(gold), len(others))
+    rng = random.Random(sample.claim)
+    true, false = ([*tokens.encode(answer), tokens.eos] for answer in POINTWISE_ANSWERS)
+    return tuple(
+        GenerationExample(
+            pointwise_input(tokens, sample.claim, title, sentence, max_source),
+            [true if relevant else false],
+            [],
+        )
+        for relevant, title, sentence in [*rng.sample(gold, count), *rng.sample(others, count)]
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class TrainingSet:
     """The usable samples of a file."""
 
     # the samples, and their encodings
     samples: list[Sample]
-    items: list[GenerationExample | RerankingExample]
+    items: list[Encoded]
     source: SourceFile  # the file and the number of its usable samples
     left_out: int  # number of samples that are too long, or that have nothing to rank
 
@@ -267,7 +320,8 @@ def read_training_set(
         raise AdmiralError(
             f"{path}: the samples cannot be read ({error}). Build them with training.build_data."
         ) from error
-    encoded = encode_all(tokens, selected, config.max_source, config.max_target, config.target)
+    lengths = config.max_source, config.max_target
+    encoded = encode_all(tokens, selected, *lengths, config.target, config.reranker)
     usable = [(s, item) for s, item in zip(selected, encoded, strict=True) if item is not None]
     left_out = len(selected) - len(usable)
     if role == "train" and config.objective == "single":
@@ -283,11 +337,9 @@ def read_training_set(
     return TrainingSet([s for s, _ in usable], [item for _, item in usable], source, left_out)
 
 
-def _by_target(
-    item: GenerationExample | RerankingExample,
-) -> Iterator[GenerationExample | RerankingExample]:
+def _by_target(item: Encoded) -> Iterator[Encoded]:
     """Yield an example of its own for each target."""
-    if isinstance(item, RerankingExample):
+    if not isinstance(item, GenerationExample):
         yield item
         return
     offset = 0
@@ -399,9 +451,7 @@ class Counts:
         )
 
 
-def bucket(
-    items: Sequence[GenerationExample | RerankingExample], budget: int, seed: int
-) -> list[Examples]:
+def bucket(items: Sequence[Example], budget: int, seed: int) -> list[Examples]:
     """Group examples of similar length into batches that cost at most `budget`.
 
     `seed` shuffles the examples and the batches; the same seed gives the same batches.
@@ -412,8 +462,8 @@ def bucket(
     sizes = [_size(item) for item in items]
     # The sort is stable, so equal lengths stay shuffled. Long targets are batched together.
     order.sort(key=lambda i: (sizes[i][2] // 32, sizes[i][1] // 8))
-    batches: list[list[GenerationExample | RerankingExample]] = []
-    batch: list[GenerationExample | RerankingExample] = []
+    batches: list[list[Example]] = []
+    batch: list[Example] = []
     rows = source = target = 0
     for i in order:
         grown = (rows + sizes[i][0], max(source, sizes[i][1]), max(target, sizes[i][2]))
@@ -435,7 +485,7 @@ def cost(items: Examples) -> int:
     return sum(size[0] for size in sizes) * longest
 
 
-def _size(item: GenerationExample | RerankingExample) -> tuple[int, int, int]:
+def _size(item: Example) -> tuple[int, int, int]:
     """Return rows, source length and target length."""
     if isinstance(item, RerankingExample):
         return len(item.passes), max(len(p.ids) for p in item.passes), 0
@@ -485,7 +535,7 @@ def _collate_groups(groups: Sequence[RerankingExample], pad: int) -> RerankBatch
 
 
 def batches_of(
-    items: Sequence[GenerationExample | RerankingExample],
+    items: Sequence[Example],
     pair_budget: int,
     group_budget: int,
     seed: int,
@@ -498,7 +548,7 @@ def batches_of(
 
 
 def one_epoch(
-    items: Sequence[GenerationExample | RerankingExample],
+    items: Sequence[Example],
     pair_budget: int,
     group_budget: int,
     seed: int,

@@ -64,6 +64,8 @@ def test_submissions_are_written_with_and_without_gold(admiral, gold, run, tmp_p
     done = admiral("evaluate", "feverous", "--predictions", run, "--submission", out)
     assert (done.returncode, done.stdout) == (0, b"")
     assert len(out.read_text().splitlines()) == 3
+    done = admiral("evaluate", "kilt", "--predictions", run, "--submission", out)
+    assert b"claim '1': its prediction has a document without id" in done.stderr
     done = admiral("evaluate", "qa", "--predictions", run, "--submission", out)
     assert (done.returncode, done.stdout) == (1, b"")
     assert b"task qa: is no shared task with submissions; there are fever" in done.stderr

@@ -7,6 +7,7 @@ from click.testing import CliRunner
 
 from admiral.cli.index import index_command, info_command, verify_command
 from admiral.errors import AdmiralError
+from admiral.models.checkpoint import load_seq2seq, locate_checkpoint
 
 
 @pytest.fixture
@@ -44,7 +45,29 @@ def test_index_verify_info(corpus, tmp_path):
     assert facts["corpora"] == "corpus.jsonl (jsonl)"
 
     result = CliRunner().invoke(info_command, ["--kb", str(kb), "--json"])
-    assert json.loads(result.stdout)["counts"] == {"documents": 1, "sentences": 3, "links": 0}
+    facts = json.loads(result.stdout)
+    assert facts["counts"] == {"documents": 1, "sentences": 3, "links": 0}
+    assert "checkpoints" not in facts
+
+
+def test_info_says_what_the_checkpoints_of_settings_take():
+    folder = locate_checkpoint("mini").resolve()
+    mini = str(folder)
+    settings = ["--set", "retriever_models=mini,mini", "--set", f"prover={mini}"]
+    result = CliRunner().invoke(info_command, ["--json", *settings])
+    (one,) = json.loads(result.stdout)["checkpoints"]
+    assert (one["path"], one["settings"]) == (mini, ["model", "retriever_models", "prover"])
+    model = load_seq2seq(folder)
+    width = model.config.d_model
+    heads = width + 1 + 2 * width + 1  # of the reranker and of the judge `classifier`
+    tensors = [*model.parameters(), *model.buffers()]
+    assert one["weights"] == heads + sum(tensor.numel() for tensor in tensors)
+    assert one["memory"] == 4 * one["weights"]
+    shown = CliRunner().invoke(info_command, settings).stdout
+    assert f" MB: {mini} (model, retriever_models, prover)\n" in shown
+    result = CliRunner().invoke(info_command, ["--set", "prover=none"])
+    assert result.exit_code == 1
+    assert "no such checkpoint" in str(result.exception)
 
 
 @pytest.mark.parametrize(("option", "count"), [("--passages", "4"), ("--no-passages", None)])

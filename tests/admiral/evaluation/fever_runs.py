@@ -22,12 +22,15 @@ _sentences = st.tuples(st.sampled_from(_PAGES), st.integers(0, 2)).map(list)
 
 
 @st.composite
-def instances(draw):
-    """Draw a claim with gold evidence and an answer, as the scorer takes them."""
+def instances(draw, nei_has_evidence=False):
+    """Draw a claim with gold evidence and an answer, as the scorer takes them.
+
+    In FEVEROUS, claims of NOT ENOUGH INFO have evidence too.
+    """
     label = draw(st.sampled_from(sorted(_SYMBOLS)))
     sets = draw(st.lists(st.lists(_sentences, min_size=1, max_size=3), max_size=3))
     gold = [[[1, 2, *sentence] for sentence in one] for one in sets]
-    if label == "NOT ENOUGH INFO":
+    if label == "NOT ENOUGH INFO" and not nei_has_evidence:
         gold = [[[1, None, None, None]]]
     own = [sentence for one in sets for sentence in one]
     # Mostly sentences of the gold sets, so that whole sets are often found.
@@ -51,7 +54,7 @@ def official_scorer():
 
 def our_figures(run, folder):
     """Return our figures for a run, read from files in `folder`."""
-    gold, results = folder / "gold.jsonl", folder / "results.jsonl"
+    gold, results = folder / "gold.jsonl", results_of(run, folder / "results.jsonl")
     gold.write_text(
         "".join(
             json.dumps({"id": n, "claim": "c", "label": i["label"], "evidence": i["evidence"]})
@@ -59,10 +62,15 @@ def our_figures(run, folder):
             for n, i in enumerate(run)
         )
     )
-    results.write_text("".join(json.dumps(_result(n, i)) + "\n" for n, i in enumerate(run)))
     task = EVALUATION_TASKS["fever"]
     result = evaluate(task, read_task_claims(task, gold), read_predictions(results), [5])
     return {m.name: m.value(result.groups[0].members) for m in result.measures}
+
+
+def results_of(run, path):
+    """Write the answers of a run as results, and return the file."""
+    path.write_text("".join(json.dumps(_result(n, i)) + "\n" for n, i in enumerate(run)))
+    return path
 
 
 def _result(number, instance):

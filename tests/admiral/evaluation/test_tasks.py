@@ -1,13 +1,16 @@
 """Evaluation of whole runs: task detection, notes, tables and records."""
 
 import json
+import sys
 from dataclasses import replace
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import SimpleNamespace
 
 import ir_measures
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from admiral import AdmiralError
@@ -33,18 +36,31 @@ from admiral.gold import Label
 from admiral.io.result_writer import write_trec
 from admiral.io.text_cleaning import fever_identifier, fever_title
 from proofs import Verdict
-from tests.admiral.evaluation.fever_runs import disagreements, our_figures, runs
+from tests.admiral.evaluation.fever_runs import (
+    FIGURES,
+    disagreements,
+    instances,
+    our_figures,
+    results_of,
+    runs,
+)
 from tests.admiral.evaluation.small_runs import answer, gold, pairs, record, values, written
 
 HOVER = {"uid": "1", "claim": "c", "supporting_facts": [["A", 0]], "label": "SUPPORTED"}
 FEVER = {"id": 1, "claim": "c", "label": "SUPPORTS", "evidence": [[[1, 2, "A", 0]]]}
 FEVEROUS = {"id": 1, "claim": "c", "label": "SUPPORTS", "evidence": [{"content": ["A_sentence_0"]}]}
 PAIRS = {"id": 1, "claim": "c", "label": "SUPPORTED", "evidence": [["A", 0]]}
+KILT = {
+    "id": 1,
+    "input": "c",
+    "output": [{"answer": "SUPPORTS", "provenance": [{"wikipedia_id": 7, "title": "A"}]}],
+}
 HIPPORAG = {"_id": 1, "question": "c", "supporting_facts": [["A", 0], ["B", 3]], "context": []}
 
 
 @pytest.mark.parametrize(
-    ("name", "one"), [("hover", HOVER), ("fever", FEVER), ("feverous", FEVEROUS), ("fever", PAIRS)]
+    ("name", "one"),
+    [("hover", HOVER), ("fever", FEVER), ("feverous", FEVEROUS), ("kilt", KILT), ("fever", PAIRS)],
 )
 def test_task_is_inferred_from_the_gold_file(tmp_path, name, one):
     path = written(tmp_path / "gold.jsonl", [one])
@@ -62,6 +78,7 @@ def test_task_is_inferred_from_the_gold_file(tmp_path, name, one):
         ("fever", HOVER, "hover"),
         ("feverous", FEVER, "fever"),
         ("fever", HIPPORAG, "qa"),
+        ("qa", KILT, "kilt"),
     ],
 )
 def test_gold_files_of_other_data_sets_are_rejected(tmp_path, name, one, other):
@@ -259,6 +276,47 @@ def test_feverous_s_selects_claims_that_sentences_can_verify():
     assert fever.select_claims(claims[:1]) == (claims[:1], [])
 
 
+@given(st.lists(instances(nei_has_evidence=True), min_size=1, max_size=8))
+def test_the_official_scorer_of_feverous_agrees(tmp_path_factory, run):
+    scorer = pytest.importorskip(
+        "feverous.evaluation.feverous_scorer", reason="`make scorers` installs FEVEROUS' scorer"
+    )
+    # Without evidence, it divides by zero; claims without any are not in FEVEROUS-S.
+    run = [i | {"predicted_label": i["predicted_label"] or "REFUTES"} for i in run if i["evidence"]]
+    assume(run)
+    folder = tmp_path_factory.mktemp("run")
+    sets = [
+        [
+            [[fever_title(page), "sentence", str(n)] for _, _, page, n in one]
+            for one in i["evidence"]
+        ]
+        for i in run
+    ]
+    gold = [
+        {
+            "id": number,
+            "claim": "c",
+            "label": instance["label"],
+            "evidence": [{"content": ["_".join(sentence) for sentence in one]} for one in own],
+        }
+        for number, (instance, own) in enumerate(zip(run, sets, strict=True))
+    ]
+    task = EVALUATION_TASKS["feverous"]
+    claims = read_task_claims(task, written(folder / "gold.jsonl", gold))
+    predictions = read_predictions(results_of(run, folder / "results.jsonl"))
+    result = evaluate(task, claims, predictions, [5])
+    ours = {m.name: m.value(result.groups[0].members) for m in result.measures}
+    write_submission(folder / "s.jsonl", "feverous", [str(n) for n in range(len(run))], predictions)
+    actual = [{"label": i["label"], "evidence": own} for i, own in zip(run, sets, strict=True)]
+    try:
+        theirs = scorer.feverous_score(lines(folder / "s.jsonl"), actual)
+    except ZeroDivisionError:
+        assert ours["evidence precision"] == ours["evidence recall"] == ours["evidence F1"] == 0
+        return
+    names = ["FEVEROUS score", *FIGURES[1:]]
+    assert [ours[name] for name in names] == pytest.approx(theirs)
+
+
 @given(runs)
 def test_the_official_scorer_agrees(tmp_path_factory, run):
     pytest.importorskip("fever.scorer", reason="`make scorers` installs the official FEVER scorer")
@@ -319,6 +377,89 @@ def test_hover_submission(tmp_path):
         "7": {"predicted_label": "NOT_SUPPORTED", "predicted_sp": [list(s) for s in MANY]},
         "8": {"predicted_label": "NOT_SUPPORTED", "predicted_sp": []},
     }
+
+
+def kilt_run(folder, *rankings, verdict="SUPPORTS"):
+    """Return the file of results with the given pages, whose ids are the letters' numbers."""
+    records = [record(str(n), ranking=pages) for n, pages in enumerate(rankings)]
+    for one in records:
+        one["verdict"] = verdict and {"label": verdict}
+        for document in one["documents"]:
+            document["id"] = str(ord(document["title"]))
+    return written(folder / "results.jsonl", records)
+
+
+def test_kilt_submission(tmp_path):
+    path = tmp_path / "s.jsonl"
+    write_submission(path, "kilt", ["1", "0", "8"], read_predictions(kilt_run(tmp_path, "AB", "")))
+    pages = [{"wikipedia_id": "65", "title": "A"}, {"wikipedia_id": "66", "title": "B"}]
+    assert lines(path) == [
+        {"id": "1", "output": [{"answer": "SUPPORTS", "provenance": []}]},
+        {"id": "0", "output": [{"answer": "SUPPORTS", "provenance": pages}]},
+        {"id": "8", "output": [{"answer": "NOT ENOUGH INFO", "provenance": []}]},
+    ]
+    # Questions have no verdict.
+    write_submission(path, "kilt", ["0"], read_predictions(kilt_run(tmp_path, "A", verdict=None)))
+    assert lines(path) == [{"id": "0", "output": [{"provenance": pages[:1]}]}]
+
+
+def test_documents_without_ids_are_no_submission_to_kilt(tmp_path):
+    run = kilt_run(tmp_path, "AB")
+    run.write_text(run.read_text().replace(', "id": "66"', ""))
+    with pytest.raises(AdmiralError, match=r"claim '0': .* document without id.*knowledge source"):
+        write_submission(tmp_path / "s.jsonl", "kilt", ["0"], read_predictions(run))
+    assert not (tmp_path / "s.jsonl").exists()
+
+
+@pytest.fixture(scope="module")
+def kilt_scorer():
+    """KILT's script of retrieval, in the copy that Pyserini has."""
+    package = pytest.importorskip("pyserini", reason="make setup installs Pyserini")
+    path = Path(package.__path__[0]) / "eval" / "evaluate_kilt_retrieval.py"
+    spec = spec_from_file_location("evaluate_kilt_retrieval", path)
+    module = module_from_spec(spec)
+    # It imports the class that downloads KILT's claims, which would start Java.
+    with pytest.MonkeyPatch.context() as patch:
+        downloads = SimpleNamespace(KiltQueryIterator=None)
+        patch.setitem(sys.modules, "pyserini.query_iterator", downloads)
+        spec.loader.exec_module(module)
+    return module
+
+
+PAGES = st.text("ABCDE", max_size=5)
+KILT_CLAIMS = st.tuples(st.lists(PAGES.filter(bool), min_size=1, max_size=3), PAGES)
+
+
+@given(st.lists(KILT_CLAIMS, min_size=1, max_size=4))
+def test_the_script_of_kilt_agrees(kilt_scorer, tmp_path_factory, claims):
+    folder = tmp_path_factory.mktemp("kilt")
+    run = kilt_run(folder, *("".join(dict.fromkeys(ranking)) for _, ranking in claims))
+    answers = [
+        [
+            {
+                "answer": "SUPPORTS",
+                "provenance": [{"wikipedia_id": ord(p), "title": p} for p in one],
+            }
+            for one in sets
+        ]
+        for sets, _ in claims
+    ]
+    gold = [{"id": n, "input": "c", "output": output} for n, output in enumerate(answers)]
+    task = EVALUATION_TASKS["kilt"]
+    read = read_task_claims(task, written(folder / "gold.jsonl", gold))
+    predictions = read_predictions(run)
+    result = evaluate(task, read, predictions, [5])
+    ours = {m.name: m.value(result.groups[0].members) for m in result.measures}
+    path = folder / "s.jsonl"
+    write_submission(path, "kilt", [claim.id for claim in read], predictions)
+    kilt_scorer.validate_input(gold, lines(path))
+    theirs = kilt_scorer.compute(gold, lines(path), [5], ["wikipedia_id"])
+    assert ours["R-precision"] == pytest.approx(theirs["Rprec"])
+    exact = [
+        kilt_scorer.rprecision(*pair, ["wikipedia_id"]) == 1
+        for pair in zip(lines(path), gold, strict=True)
+    ]
+    assert ours["KILT accuracy"] == sum(exact) / len(exact)
 
 
 @pytest.mark.parametrize(

@@ -64,6 +64,7 @@ def test_settings_of_a_system_override_those_of_all(tmp_path):
     [
         (MINIMAL + "system: []", r"key 'system': .*Did you mean 'systems'"),
         (MINIMAL + "limit: -1", r"key 'limit': -1 is not an integer"),
+        (MINIMAL + "covered: 1", r"key 'covered': 1 is neither true nor false"),
         (MINIMAL + "ks: [0]", r"key 'ks': 0 is not an integer"),
         (MINIMAL + "ks: 5", r"key 'ks': 5 is not a list"),
         (MINIMAL + "reference: BM", r"key 'reference': 'BM' is not one of BM25"),

@@ -140,6 +140,17 @@ def test_a_system_that_lacks_something_is_left_out(folder):
 
 
 @pytest.mark.slow  # many processes, each of which imports torch
+def test_claims_without_their_documents_can_be_left_out(folder):
+    gone = {"id": "c", "claim": "Gone.", "evidence": [["Apple pie", 0], ["Nowhere", 0]]}
+    (folder / "claims.jsonl").write_text(json.dumps(gone) + "\n" + json.dumps(CLAIMS[0]) + "\n")
+    text = TEXT[: TEXT.index("  - {name: Named")] + "covered: true\n"
+    (folder / "e.yaml").write_text(text)
+    assert run(folder)["claims"]["used"] == 1
+    (folder / "claims.jsonl").write_text(json.dumps(gone) + "\n")
+    with pytest.raises(AdmiralError, match="small: has the gold documents of no claim"):
+        run(folder, overwrite=True)
+
+
 def test_errors_of_processes_are_reported(folder):
     with pytest.raises(AdmiralError, match=r"nowhere: no such knowledge base"):
         run(folder, "kb=nowhere")

@@ -149,6 +149,18 @@ def test_phrases_relate_spans(tmp_path):
             assert (last.evidence, last.operator.value) == (quoted, operator)
 
 
+def test_equivalent_phrases_of_ppdb_are_read(tmp_path):
+    path = tmp_path / "ppdb.txt"
+    features = "PPDB2.0Score=3.2 Abstract=0 ||| 0-0"
+    path.write_text(
+        f"[NN] ||| motion picture ||| film ||| {features} ||| Equivalence\n"
+        f"[NN] ||| actor ||| artist ||| {features} ||| ForwardEntailment\n"
+        f"[VBD] ||| wed ||| married ||| {features}\n"
+    )
+    lexicon = PairLexicon.read(path, NatOp.EQUIVALENCE)
+    assert lexicon.pairs == {"motion picture": {"film"}, "wed": {"married"}}
+
+
 @given(st.lists(st.lists(LISTED_WORDS, min_size=2, max_size=4), max_size=5))
 def test_pairs_equal_the_lines(tmp_path_factory, lines):
     path = tmp_path_factory.mktemp("lists") / "list.txt"

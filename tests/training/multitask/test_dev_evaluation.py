@@ -8,13 +8,16 @@ import torch
 
 from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase
-from admiral.records import DocumentSet
-from tests.training.tiny import elsewhere, prepare, some_samples
+from admiral.models.checkpoint import load_checkpoint
+from admiral.records import Document, DocumentSet
+from admiral.retrieval.rerankers import PointwiseReranker
+from tests.training.tiny import RIVERS, elsewhere, prepare, some_samples, write_t5_directory
 from training.data.samples import ProveSample, RerankSample, RetrieveSample
 from training.multitask import multitask_program
 from training.multitask.multitask_model import open_initial_checkpoint
 from training.multitask.multitask_program import Evaluator, metrics, train
 from training.multitask.multitask_settings import METRICS
+from training.multitask.sample_batches import parts_of, read_training_set
 from trie.safe_tokenizer import TASKS
 
 
@@ -62,6 +65,43 @@ def test_a_model_can_learn_document_sets_as_titles(config):
         other = metrics(Evaluator(start, samples, kb, replace(titles, target="sentences")).sums())
     assert measured["retrieve_top1"] > 0.9
     assert other["retrieve_top1"] < measured["retrieve_top1"]
+
+
+def test_a_t5_can_learn_to_rerank_one_sentence_at_a_time(tmp_path):
+    config = prepare(tmp_path, write_t5_directory)
+    config = replace(config, reranker="pointwise", batch_tokens=1024, log_every=100)
+    config = replace(config, steps=120, warmup_steps=20, save_every=120)
+    train(config, ("rerank",))
+    samples = [sample for sample in some_samples() if isinstance(sample, RerankSample)]
+    before, after = (
+        metrics(Evaluator(open_initial_checkpoint(one, ("rerank",)), samples, None, one).sums())
+        for one in (config, replace(config, start=config.out))
+    )
+    assert before["rerank_recall5"] < after["rerank_recall5"] == 1
+    checkpoint = load_checkpoint(config.out)
+    assert checkpoint.head is None
+    documents = [[Document(d.title, d.sentences) for d in s.documents] for s in samples]
+    claims = [sample.claim for sample in samples]
+    for claim, ranking in zip(
+        claims, PointwiseReranker(checkpoint).score(claims, documents, [()] * 4), strict=True
+    ):
+        scores = {sentence.text: sentence.score for sentence in ranking}
+        assert (
+            scores[claim] > 0 > max(scores[f"The {river} is a river."] for river in RIVERS.values())
+        )
+
+
+def test_a_pointwise_sample_has_as_many_other_sentences_as_gold_ones(tmp_path):
+    config = replace(prepare(tmp_path, write_t5_directory), reranker="pointwise")
+    tokens = open_initial_checkpoint(config, ("rerank",)).tokens
+    found = read_training_set("train", config.samples, config, ("rerank",), tokens)
+    assert found.source.samples == {"rerank": 4}
+    for sample, item in zip(found.samples, found.items, strict=True):
+        assert [tokens.decode(one.targets[0]) for one in parts_of(item)] == ["true", "false"]
+        texts = [tokens.decode(one.source).split(" Document ") for one in parts_of(item)]
+        # The vocabulary has no colon.
+        assert [query for query, _ in texts] == [f"Query {sample.claim}"] * 2
+        assert [sample.claim in document for _, document in texts] == [True, False]
 
 
 def test_the_sums_of_processes_add_up(config):

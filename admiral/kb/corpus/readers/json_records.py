@@ -164,8 +164,9 @@ _BULLET = re.compile(r"\s*BULLET::::[-–\s]*")
 def parse_kilt(value: dict[str, Any], where: str) -> Document:
     """Return the document of one page: `wikipedia_title`, `text` (paragraphs), `anchors`.
 
-    The first paragraph repeats the title, ``Section::::`` starts a heading and ``BULLET::::`` a
-    list item. An anchor gives its paragraph, its character offsets and the page that it links to.
+    Its id is `wikipedia_id`, by which submissions to KILT name pages. The first paragraph
+    repeats the title, ``Section::::`` starts a heading and ``BULLET::::`` a list item. An anchor
+    gives its paragraph, its character offsets and the page that it links to.
     """
     title = string_field(value, "wikipedia_title", where)
     if "text" not in value:
@@ -186,7 +187,8 @@ def parse_kilt(value: dict[str, Any], where: str) -> Document:
             sentences.append(paragraph[start:end])
             in_paragraph = anchors.get(number, ())
             links.append(tuple(t for offset, t in in_paragraph if start <= offset < end))
-    return Document(title, tuple(sentences), tuple(links))
+    id = id_field(value, "wikipedia_id", where) if "wikipedia_id" in value else ""
+    return Document(title, tuple(sentences), tuple(links), id=id)
 
 
 def _anchors(value: dict[str, Any], where: str) -> dict[int, list[tuple[int, str]]]:

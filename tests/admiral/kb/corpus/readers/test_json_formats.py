@@ -157,11 +157,13 @@ def test_kilt_page():
         {"paragraph_id": 1, "start": 25, "end": 29, "text": "mice", "href": "House%20mouse"},
         {"paragraph_id": 3, "start": 12, "end": 19, "text": "Siamese", "href": "Siamese%20cat"},
     ]
-    record = {"wikipedia_title": "Cat", "text": paragraphs, "anchors": anchors}
+    record = {"wikipedia_id": 6678, "wikipedia_title": "Cat", "text": paragraphs}
+    record["anchors"] = anchors
     assert parse_kilt(record, "k:1") == Document(
         "Cat",
         ("A cat is a pet.", "It hunts mice.", "Siamese cats talk."),
         (("Pet",), ("House mouse",), ("Siamese cat",)),
+        id="6678",
     )
 
 
@@ -190,6 +192,7 @@ def test_kilt_page():
         (parse_hotpotqa, {"title": "T", "text": [["x"], "y"]}, "text"),
         (parse_hotpotqa, {"title": "T", "text": ["x"], "text_with_links": []}, "text_with_links"),
         (parse_kilt, {"wikipedia_title": "T"}, "text"),
+        (parse_kilt, {"wikipedia_id": 1.5, "wikipedia_title": "T", "text": []}, "wikipedia_id"),
         (parse_kilt, {"wikipedia_title": "T", "text": ["T"], "anchors": "x"}, "anchors"),
         (parse_kilt, {"wikipedia_title": "T", "text": ["T"], "anchors": [{}]}, "anchors"),
     ],
