@@ -411,8 +411,13 @@ def _demo_claims() -> list[tuple[str, list[str]]]:
 
 @documents.get("/kbs")
 def kbs(request: Request) -> Response:
-    """Return the names, sizes and versions of the knowledge bases; the first is the default."""
-    return Response(encode_record({"kbs": kb_records(_service(request))}), media_type=JSON)
+    """Return the names, sizes and versions of the knowledge bases; the first is the default.
+
+    `uploads` says whether files can be uploaded.
+    """
+    uploads = request.app.state.uploads is not None
+    record = {"kbs": kb_records(_service(request)), "uploads": uploads}
+    return Response(encode_record(record), media_type=JSON)
 
 
 def kb_records(service: Service) -> list[dict[str, object]]:
