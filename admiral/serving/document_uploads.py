@@ -106,7 +106,7 @@ class Uploads:
     """Make knowledge bases of files, and open them in a service.
 
     `folder`: has a folder for each; those that are there already are opened. `limits`: of reading
-    one file.
+    one file. Raises AdmiralError if the folder cannot be read.
     """
 
     def __init__(self, service: Service, folder: Path, limits: FileLimits = DEFAULT_LIMITS) -> None:
@@ -114,9 +114,17 @@ class Uploads:
         self._uploads: dict[str, Upload] = {}
         self._lock = threading.Lock()
         self._receiving = threading.BoundedSemaphore(WAITING)
-        for each in sorted(self._folder.iterdir()) if folder.is_dir() else ():
-            if each.is_dir():
-                self._open(each)
+        try:
+            found = sorted(each for each in self._folder.iterdir() if each.is_dir())
+        except FileNotFoundError:
+            found = []
+        except OSError as error:
+            raise AdmiralError(
+                f"{folder}: cannot be read ({error.strerror}). Give another folder by --uploads, "
+                "or --no-uploads"
+            ) from error
+        for each in found:
+            self._open(each)
         self._jobs = JobThread("admiral-uploads", WAITING)
 
     @contextmanager

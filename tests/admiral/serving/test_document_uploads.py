@@ -2,12 +2,14 @@
 
 import gzip
 import time
+from urllib.parse import quote
 
 import pytest
 from fastapi.testclient import TestClient
 
 from admiral import Admiral
 from admiral.cli.serve import default_uploads
+from admiral.errors import AdmiralError
 from admiral.io.limited_reading import DEFAULT_LIMITS, FileLimits
 from admiral.serving import document_uploads
 from admiral.serving.application import create_app
@@ -39,8 +41,8 @@ def serve(demo, folder):
     def start(limits=DEFAULT_LIMITS):
         end()
         service = Service({"demo": open_system("demo", demo.checkpoint, demo.config)}, LIMITS)
-        uploads = Uploads(service, folder, limits)
-        opened.extend((uploads, service))
+        opened.append(service)
+        opened.insert(0, uploads := Uploads(service, folder, limits))
         return TestClient(create_app(service, uploads=uploads), raise_server_exceptions=False)
 
     def end():
@@ -109,7 +111,7 @@ def test_names_are_made_safe_and_told_apart(serve, folder):
         "/etc/passwd.txt",
         "C:\\temp\\escape.txt",
         ".hidden.txt",
-        "a\nb<img src=x>.txt",
+        "a\x85b\u202e<img src=x>.txt",
         f"{'long' * 100}.txt",
         "..",
     ]
@@ -124,11 +126,11 @@ def test_names_are_made_safe_and_told_apart(serve, folder):
     titles = client.get("/v1/titles", params={"kb": one, "limit": 10}).json()["titles"]
     assert len(titles) == 6
     sources = {
-        client.get(f"/v1/documents/{title}", params={"kb": one}).json()["source"]
+        client.get(f"/v1/documents/{quote(title)}", params={"kb": one}).json()["source"]
         for title in titles
     }
-    assert {"escape.txt", "escape-2.txt", "passwd.txt", "hidden.txt"} < sources
-    assert not any("/" in each or "\n" in each for each in sources)
+    plain = {"escape.txt", "escape-2.txt", "passwd.txt", "hidden.txt", "a b <img src=x>.txt"}
+    assert sources == {*plain, "long" * 15 + ".txt"}
 
 
 def test_uploads_that_are_refused_or_fail_leave_nothing(serve, folder):
@@ -164,6 +166,18 @@ def test_the_limits_of_a_file_are_those_of_the_server(serve):
     assert (record["kb"], record["state"], record["documents"]) == ("large-txt", "complete", 1)
     reason = "larger than --file-megabytes"
     assert record["left_out"] == [{"file": "large.txt.gz", "reason": reason}]
+
+
+def test_a_folder_that_cannot_be_used_is_named(serve, folder):
+    folder.write_text("a file")
+    with pytest.raises(AdmiralError, match=r"uploads: cannot be read .* --no-uploads"):
+        serve()
+    folder.unlink()
+    client = serve()
+    folder.write_text("a file")
+    answer = send(client, [("bridge.txt", BRIDGE.encode())])
+    assert answer.status_code == 422
+    assert "uploads: cannot be written" in answer.json()["detail"]
 
 
 def test_a_full_folder_and_an_incomplete_upload(serve, folder, monkeypatch):
