@@ -5,7 +5,8 @@ those of the task `prove`; concatenate them with others for training.joint.
 
 The judge `calibrated` drafts and scores the steps; the verifier says whether a step is independent,
 and which one contradicts the evidence. Examples whose label it does not predict are left out: their
-labels are often wrong, or their words do not show them.
+labels are often wrong, or their words do not show them. What a proof of the complete evidence
+quotes from the document that is then withheld is what the rest lacks, whatever the verifier says.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from admiral.kb import KnowledgeBase, locate
 from admiral.kb.store import check_outside_folders
 from admiral.models.verifiers import open_named_verifier
 from admiral.storage.atomic_files import check_distinct_paths, check_output_path
-from proofs import Verdict
+from proofs import NatOp, Proof, ProofStep, Verdict
+from proofs.judges.judgement import Evidence
 from proofs.judges.verifier_judge import VerifierJudge
 from proofs.verifier import Verifier
 from training.command_options import (
@@ -52,17 +54,48 @@ _VERDICTS = {
 def confirmed_proofs(
     verifier: Verifier, examples: Iterable[VerdictExample]
 ) -> Iterator[ProveSample]:
-    """Yield a proof of each example whose label the verifier predicts."""
+    """Yield a proof of each example whose label the verifier predicts.
+
+    Of examples that have lost a document, yield the proof of the complete evidence, which comes
+    before them, without what it quotes from that document.
+    """
     # Evidence counts as sufficient if NOT ENOUGH INFO is not the most probable verdict.
     verified = VerifierJudge(verifier)
+    complete: tuple[str, Proof | None] = ("", None)
     remaining = iter(examples)
     while batch := list(islice(remaining, _BATCH_SIZE)):
         judgements = verified.judge([one.claim for one in batch], [one.evidence for one in batch])
         for example, judgement in zip(batch, judgements, strict=True):
             proof, verdict = judgement.proof, judgement.verdict
             agrees = proof is not None and proof.verdict() is verdict
-            if proof is not None and agrees and verdict in _VERDICTS[example.label]:
-                yield ProveSample(example.claim, example.evidence, proof)
+            confirmed = proof if agrees and verdict in _VERDICTS[example.label] else None
+            if example.label is not Label.NOT_ENOUGH_INFO:
+                located = None
+                if confirmed is not None:
+                    located = confirmed.located(example.claim, example.evidence)
+                complete = (example.claim, located)
+            elif complete[0] == example.claim and complete[1] is not None:
+                confirmed = without_quotations(complete[1], example.evidence) or confirmed
+            if confirmed is not None:
+                yield ProveSample(example.claim, example.evidence, confirmed)
+
+
+def without_quotations(proof: Proof, evidence: Evidence) -> Proof | None:
+    """Return a located proof with the steps independent that quote documents not in the evidence.
+
+    A title that the evidence mentions can still be quoted. None if no step depends on the others.
+    """
+    titles = {title for title, _ in evidence}
+    texts = [text for pair in evidence for text in pair]
+    steps, lacking = [], False
+    for step in proof.steps:
+        place = step.quotation
+        if place is not None and place.title not in titles:
+            named = step.evidence in place.title and any(step.evidence in text for text in texts)
+            if not named:
+                step, lacking = ProofStep(step.claim, "", NatOp.INDEPENDENCE), True
+        steps.append(step)
+    return Proof(tuple(steps)) if lacking else None
 
 
 @click.command()
