@@ -115,7 +115,7 @@ lint: setup
 
 # Processes that share the tests; the tests of a file stay together.
 WORKERS ?= 2
-PYTEST  := $(BIN)/pytest --numprocesses $(WORKERS) --dist loadfile
+PYTEST  := $(BIN)/pytest --numprocesses $(WORKERS) --dist loadfile --nbmake tests docs/retrievers.ipynb
 
 test: lint
 	$(PYTEST) -m "not slow"

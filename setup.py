@@ -92,6 +92,7 @@ setup(
         "fastapi>=0.115,<1",
         "prometheus-client>=0.21",
         "pydantic>=2.10",
+        "python-multipart>=0.0.20,<1",
         "starlette>=0.46,<2",
         "uvicorn>=0.34,<1",
     ],
@@ -114,6 +115,7 @@ setup(
         # AdMIRaL as a retriever of other systems; see docs/integrations.md.
         "haystack": ["haystack-ai>=2.31,<4"],
         "langchain": ["langchain-core>=1.7,<2"],
+        "llamaindex": ["llama-index-core>=0.14,<0.15"],
         "mcp": ["mcp>=2.3,<3"],  # `admiral mcp`
         "openai": ["openai>=3.50,<4"],  # a chat model as a verifier
         "ray": ["ray>=2.50,<3"],  # --engine ray: one run on many machines
@@ -132,8 +134,10 @@ setup(
             "hypothesis>=6.130",
             "import-linter>=2.3",
             "langchain-core>=1.7,<2",
+            "llama-index-core>=0.14,<0.15",
             "mypy>=1.19",
             "mcp>=2.3,<3",
+            "nbmake>=1.5.5,<2",  # notebooks of docs/
             "onnx>=1.23,<2",
             "onnxscript>=0.7,<1",
             "odfdo>=3.27,<4",  # this, python-docx and python-pptx write documents that tests read

@@ -153,7 +153,7 @@ class ClaimStream:
             elif name == b"event: result":
                 self.is_complete = True
                 yield result_from_record(self._claim, list(self._hops.values()), record)
-            else:
+            elif name == b"event: problem":
                 raise problem_error(self._connection.url, record.get("status", 0), record)
 
     def end(self) -> None:

@@ -24,7 +24,7 @@ from admiral.models.checkpoint import (
     load_checkpoint,
     precision_of,
 )
-from admiral.protocols import OnTiming, Stages, timed, timing_stages
+from admiral.protocols import OnStage, OnTiming, Stages, timed, timing_stages
 from admiral.records import (
     Claim,
     Document,
@@ -142,7 +142,7 @@ class Admiral(AsyncRetrieval):
         self,
         claims: Iterable[str | Claim],
         hops: str | int | None = None,
-        on_stage: Callable[[str], None] | None = None,
+        on_stage: OnStage | None = None,
         on_hop: Callable[[Claim, Hop], None] | None = None,
         on_timing: OnTiming | None = None,
     ) -> Iterator[RetrievalResult]:
@@ -155,7 +155,7 @@ class Admiral(AsyncRetrieval):
         - `claims`: the claims; the id of a plain text is its number, from "1".
         - `hops`: ``dynamic`` or a number; the setting `hops` by default.
         - `on_stage`: receives a short text when a stage begins, such as ``Hop 2: reading 40
-          documents``. It may be called from several threads.
+          documents``, and the claims that share it. It may be called from several threads.
         - `on_hop`: receives each claim with the hop that it has completed; it may be called from
           several threads.
         - `on_timing`: receives the name of each stage that has ended, its seconds and the number of
@@ -179,7 +179,7 @@ class Admiral(AsyncRetrieval):
         self,
         claims: Iterable[str | Claim],
         hops: str | int | None = None,
-        on_stage: Callable[[str], None] | None = None,
+        on_stage: OnStage | None = None,
         on_hop: Callable[[Claim, Hop], None] | None = None,
         on_timing: OnTiming | None = None,
     ) -> Iterator[SearchState]:

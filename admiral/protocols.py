@@ -20,11 +20,22 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from admiral.records import Document, DocumentSet, Proximity, RankedDocument, ScoredTitle, Sentence
+from admiral.records import (
+    Claim,
+    Document,
+    DocumentSet,
+    Proximity,
+    RankedDocument,
+    ScoredTitle,
+    Sentence,
+)
 from proofs import Judgement
 
 #: Receives the name of a stage, its seconds, and the number of claims that shared it.
 OnTiming = Callable[[str, float, int], None]
+
+#: Receives what a stage that begins does, and the claims that share it.
+OnStage = Callable[[str, Sequence[Claim]], object]
 
 # One for each thread, because each thread advances a share of a batch.
 _observer: ContextVar[tuple[OnTiming, int] | None] = ContextVar("admiral_timing", default=None)

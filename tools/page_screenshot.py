@@ -20,6 +20,7 @@ from playwright.sync_api import expect, sync_playwright
 
 from admiral import RetrievalConfig
 from admiral.serving.application import create_app
+from admiral.serving.document_uploads import Uploads
 from admiral.serving.service import Service
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -43,7 +44,9 @@ def screenshot(address: str, image: Path, width: int) -> None:
 
 def main(image: Path, width: int = WIDTH) -> None:
     """Write the image."""
-    app = create_app(Service.open(["demo"], RetrievalConfig()))
+    service = Service.open(["demo"], RetrievalConfig())
+    # As in `make serve`; nothing is uploaded, so the folder is never made.
+    app = create_app(service, uploads=Uploads(service, Path("uploads")))
     server = uvicorn.Server(uvicorn.Config(app, log_level="warning"))
     with socket.create_server(("127.0.0.1", 0)) as bound:
         serving = threading.Thread(target=server.run, kwargs={"sockets": [bound]})

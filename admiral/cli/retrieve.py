@@ -153,7 +153,7 @@ def _results(
             yield from system.retrieve_many(claims)
         else:
             status.clear()
-            yield from system.retrieve_many(claims, on_stage=status.show)
+            yield from system.retrieve_many(claims, on_stage=lambda stage, _: status.show(stage))
 
 
 def _print_results(

@@ -14,8 +14,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+import platformdirs
 
-from admiral.cli.options import config_options, overrides, setting_options
+from admiral.cli.options import (
+    config_options,
+    file_limit_options,
+    overrides,
+    setting_options,
+)
 from admiral.errors import AdmiralError
 from admiral.requirements import check_extra
 
@@ -23,6 +29,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
     from admiral.config import RetrievalConfig
+    from admiral.io.limited_reading import FileLimits
     from admiral.serving.service import Service
 
 
@@ -156,6 +163,12 @@ def open_service(
     return Service.open(kbs, config, ServiceLimits(places=places, deadline=deadline))
 
 
+def default_uploads(host: str, hosts: tuple[str, ...]) -> Path | None:
+    """Return the folder of uploads; None if others than the user may reach the service."""
+    is_own = _is_loopback(host) and not hosts
+    return platformdirs.user_data_path("admiral") / "uploads" if is_own else None
+
+
 def _is_loopback(host: str) -> bool:
     try:
         return ipaddress.ip_address(host).is_loopback
@@ -251,6 +264,16 @@ def replica_options(command: Command) -> Command:
     metavar="DIR",
     help="Library of sources, by which /audit checks the citations of pages.",
 )
+@click.option(
+    "--uploads",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Folder of the knowledge bases that users make of files which they upload. [default: one "
+    "of your own on a loopback address without --allowed-host; elsewhere none, so that nothing can "
+    "be uploaded]",
+)
+@click.option("--no-uploads", is_flag=True, help="Let nobody upload files.")
+@file_limit_options
 def serve_command(
     kbs: tuple[str, ...],
     host: str,
@@ -263,25 +286,32 @@ def serve_command(
     config: RetrievalConfig,
     replicas: dict[str, Any] | None,
     library: Path | None,
+    uploads: Path | None,
+    no_uploads: bool,
+    limits: FileLimits,
 ) -> None:
     """Answer claims over HTTP, and show a page for them.
 
     The settings are those of `admiral retrieve`. Ctrl-C completes the requests that were accepted.
     """
-    if library is not None and replicas is not None:
-        raise click.UsageError("--library needs --engine local.")
+    for option, folder in (("--library", library), ("--uploads", uploads)):
+        if folder is not None and replicas is not None:
+            raise click.UsageError(f"{option} needs --engine local.")
+    if uploads is not None and no_uploads:
+        raise click.UsageError("--uploads and --no-uploads exclude each other.")
     check_access(host, keys_path, no_auth)
     check_port(host, port)
     from admiral.citations.citation_settings import CitationConfig
     from admiral.serving.access import read_api_keys
     from admiral.serving.application import create_app, serve_application
+    from admiral.serving.document_uploads import Uploads
     from admiral.serving.page_audits import PageAudits
     from admiral.serving.ray_replicas import ReplicaOptions, front_of_replicas
     from admiral.serving.service import ServiceLimits
 
     api_keys = read_api_keys(keys_path) if keys_path is not None else []
     logging.getLogger("admiral.serving").setLevel(logging.INFO)
-    limits = ServiceLimits(places=places, deadline=deadline)
+    service_limits = ServiceLimits(places=places, deadline=deadline)
     with ExitStack() as stack:
         app: ASGIApp
         if replicas is None:
@@ -290,19 +320,26 @@ def serve_command(
             if library is not None:
                 settings = CitationConfig(device=config.device, threads=config.threads)
                 audits = PageAudits.open(library, settings)
-            app = create_app(service, api_keys, allowed_hosts(host, hosts), audits)
+            folder = None if no_uploads else uploads or default_uploads(host, hosts)
+            app = create_app(
+                service,
+                api_keys,
+                allowed_hosts(host, hosts),
+                audits,
+                None if folder is None else Uploads(service, folder, limits),
+            )
         else:
             app = stack.enter_context(
                 front_of_replicas(
                     kbs or (config.kb,),
                     config,
-                    limits,
+                    service_limits,
                     ReplicaOptions(**replicas),
                     api_keys,
                     allowed_hosts(host, hosts),
                 )
             )
-        serve_application(app, host, port, limits.read_seconds, lifespan=replicas is None)
+        serve_application(app, host, port, service_limits.read_seconds, lifespan=replicas is None)
 
 
 @click.command("mcp")

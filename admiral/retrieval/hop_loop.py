@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
-from admiral.protocols import Documents, OnTiming, Stages, timed, timing_stages
+from admiral.protocols import Documents, OnStage, OnTiming, Stages, timed, timing_stages
 from admiral.records import (
     Claim,
     Document,
@@ -102,7 +102,7 @@ class HopLoop:
     """Run the stages on batches of claims, hop by hop.
 
     - `on_stage`: receives a short text when a stage begins, such as ``Hop 2: reading 40
-      documents``.
+      documents``, and the claims that share it.
     - `on_hop`: receives each claim with the hop that it has completed.
     - `on_timing`: receives the duration of each stage, and of ``hop``, a call of `advance`.
     """
@@ -112,7 +112,7 @@ class HopLoop:
         documents: Documents,
         stages: Stages,
         config: RetrievalConfig,
-        on_stage: Callable[[str], None] | None = None,
+        on_stage: OnStage | None = None,
         on_hop: Callable[[Claim, Hop], None] | None = None,
         on_timing: OnTiming | None = None,
     ) -> None:
@@ -244,7 +244,8 @@ class HopLoop:
     def _report(self, batch: Sequence[SearchState], stage: str) -> None:
         if self._on_stage is not None:
             single = f"Hop {len(batch[0].records) + 1}"
-            self._on_stage(f"{single if len(batch) == 1 else f'{len(batch)} claims'}: {stage}")
+            text = f"{single if len(batch) == 1 else f'{len(batch)} claims'}: {stage}"
+            self._on_stage(text, [state.claim for state in batch])
 
     def _documents_to_read(self, batch: Sequence[SearchState]) -> list[list[Document]]:
         titles = [state.titles_to_read(self._config.rerank_documents) for state in batch]

@@ -29,6 +29,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from admiral.errors import AdmiralError
+from admiral.serving.document_uploads import UPLOADS
 from admiral.serving.page_audits import AUDIT_PAGES, AUDITS, PAGE_PATHS
 from admiral.serving.request_models import ProblemError
 from admiral.serving.service import Service, ServiceLimits
@@ -131,6 +132,8 @@ _OPEN_PATHS = ("/healthz", "/readyz", *PAGE_PATHS)
 _MIN_KEY = 16
 # Methods that have a label of their own: a client may send any word as a method.
 _METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
+# Files may come from slow connections: in multiples of the limit of other bodies.
+_UPLOAD_PATIENCE = 20
 _LOCAL = ("localhost", "127.0.0.1", "::1")
 _SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 # Pages have policies of their own; nothing else is to be shown as one, or in one.
@@ -228,14 +231,18 @@ class AccessMiddleware:
             await problem.response()(scope, receive, send)
             return
         length = headers.get("content-length", "0")
-        is_page = scope["path"] == AUDITS
-        most = self._limits.page_bytes if is_page else self._limits.body_bytes
-        too_long = _too_long(most, "page" if is_page else "claims")
+        limits = self._limits
+        most, remedy, patience = {
+            AUDITS: (limits.page_bytes, "Send its sections one by one", 1),
+            UPLOADS: (limits.upload_bytes, "Send fewer or smaller files", _UPLOAD_PATIENCE),
+        }.get(scope["path"], (limits.body_bytes, "Send fewer or shorter claims", 1))
+        too_long = ProblemError(413, f"the body is longer than {most} bytes", remedy)
         if not length.isdecimal() or int(length) > most:
             await too_long.response()(scope, receive, send)
             return
         read, complete = 0, False
-        end = asyncio.get_running_loop().time() + self._limits.read_seconds
+        seconds = patience * limits.read_seconds
+        end = asyncio.get_running_loop().time() + seconds
 
         async def receive_counted() -> Message:
             nonlocal read, complete
@@ -245,7 +252,7 @@ class AccessMiddleware:
                 async with asyncio.timeout_at(end):
                     message = await receive()
             except TimeoutError as error:
-                raise self._too_slow() from error
+                raise _too_slow(seconds) from error
             complete = not message.get("more_body", False)
             read += len(message.get("body", b""))
             if read > most:  # only with a body of unknown length
@@ -292,18 +299,14 @@ class AccessMiddleware:
         matches = [hmac.compare_digest(given, known) for known in self._api_keys]
         return scheme.lower() == "bearer" and any(matches)
 
-    def _too_slow(self) -> ProblemError:
-        return ProblemError(
-            408,
-            f"the body has not arrived within {self._limits.read_seconds:g} seconds",
-            "Send the request again as a whole",
-            headers={"Connection": "close"},
-        )
 
-
-def _too_long(most: int, what: str) -> ProblemError:
-    remedy = "Send its sections one by one" if what == "page" else "Send fewer or shorter claims"
-    return ProblemError(413, f"the body is longer than {most} bytes", remedy)
+def _too_slow(seconds: float) -> ProblemError:
+    return ProblemError(
+        408,
+        f"the body has not arrived within {seconds:g} seconds",
+        "Send the request again as a whole",
+        headers={"Connection": "close"},
+    )
 
 
 def _host_name(place: str) -> str:

@@ -23,8 +23,9 @@ from starlette.types import ASGIApp
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 import admiral
-from admiral.serving import page_audits, retrieval_routes
+from admiral.serving import document_uploads, page_audits, retrieval_routes
 from admiral.serving.access import AccessMiddleware, RequestMetrics
+from admiral.serving.document_uploads import Uploads
 from admiral.serving.page_audits import PageAudits
 from admiral.serving.request_models import PROBLEM_RESPONSE, handle_problems
 from admiral.serving.service import Service
@@ -34,6 +35,7 @@ ROUTERS = (
     retrieval_routes.citations,
     page_audits.router,
     retrieval_routes.documents,
+    document_uploads.router,
     retrieval_routes.health,
     page_audits.pages,
 )
@@ -44,19 +46,21 @@ def create_app(
     api_keys: Sequence[bytes] = (),
     hosts: Collection[str] | None = None,
     audits: PageAudits | None = None,
+    uploads: Uploads | None = None,
 ) -> FastAPI:
-    """Return the application; it closes the service and the audits when it shuts down.
+    """Return the application; it closes what it is given when it shuts down.
 
     `service`: the open knowledge bases. `api_keys`: keys of which each request must give one; none
     for no check. `hosts`: as for `AccessMiddleware`. `audits`: audits the pages that are sent; None
-    to refuse them.
+    to refuse them. `uploads`: makes knowledge bases of files; None to refuse them.
     """
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         yield
-        if audits is not None:
-            await run_in_threadpool(audits.close)
+        for opened in (audits, uploads):
+            if opened is not None:
+                await run_in_threadpool(opened.close)
         await run_in_threadpool(service.close)
 
     app = FastAPI(
@@ -69,7 +73,7 @@ def create_app(
         redoc_url=None,
         responses={"4XX": PROBLEM_RESPONSE, "5XX": PROBLEM_RESPONSE},
     )
-    app.state.service, app.state.audits = service, audits
+    app.state.service, app.state.audits, app.state.uploads = service, audits, uploads
     metrics = app.state.metrics = RequestMetrics(service)
     for router in ROUTERS:
         app.include_router(router)

@@ -6,7 +6,7 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
@@ -75,6 +75,7 @@ class ClaimMetrics:
 logger = logging.getLogger(__name__)
 
 OnHop = Callable[[Hop], object]
+OnStage = Callable[[str], object]
 
 
 class QueueFullError(Exception):
@@ -86,6 +87,7 @@ class _Job:
     claim: Claim
     hops: str
     on_hop: OnHop | None
+    on_stage: OnStage | None
     future: Future[RetrievalResult] = field(default_factory=Future)
     submitted: float = field(default_factory=time.perf_counter)
 
@@ -166,16 +168,21 @@ class ClaimQueue:
                 self._taken -= count
 
     def submit(
-        self, claim: Claim, hops: str | None = None, on_hop: OnHop | None = None
+        self,
+        claim: Claim,
+        hops: str | None = None,
+        on_hop: OnHop | None = None,
+        on_stage: OnStage | None = None,
     ) -> Future[RetrievalResult]:
         """Add a claim; if its future is cancelled before its turn, it is never processed.
 
-        `hops`: ``dynamic`` or a number; the setting by default. `on_hop`: receives each hop of the
-        claim as it is completed, in another thread.
+        `hops`: ``dynamic`` or a number; the setting by default. `on_hop`, `on_stage`: receive each
+        hop of the claim as it is completed, and what each stage does, which other claims may share;
+        in another thread.
 
         Raises AdmiralError if the queue was closed.
         """
-        job = _Job(claim, str(hops or self.system.config.hops), on_hop)
+        job = _Job(claim, str(hops or self.system.config.hops), on_hop, on_stage)
         with self._changed:
             if self._closed:
                 raise closed_error()
@@ -234,7 +241,7 @@ class ClaimQueue:
         self, system: Admiral, claims: Iterable[Claim], arrived: _ArrivedClaims, hops: str
     ) -> Iterator[RetrievalResult]:
         return system.retrieve_many(
-            claims, hops=hops, on_hop=arrived.report, on_timing=self._metrics.observe_stage
+            claims, hops, arrived.report_stage, arrived.report, self._metrics.observe_stage
         )
 
     def _finish(self, job: _Job, result: RetrievalResult) -> None:
@@ -285,3 +292,10 @@ class _ArrivedClaims(Iterator[Claim]):
         on_hop = self.jobs[claim.id].on_hop
         if on_hop is not None:
             on_hop(hop)
+
+    def report_stage(self, stage: str, claims: Sequence[Claim]) -> None:
+        """Pass what a stage does to the requests that wait for its claims."""
+        for claim in claims:
+            on_stage = self.jobs[claim.id].on_stage
+            if on_stage is not None:
+                on_stage(stage)

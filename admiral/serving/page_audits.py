@@ -6,14 +6,12 @@ files with a strict Content-Security-Policy.
 
 from __future__ import annotations
 
-import logging
-import queue
 import secrets
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path, PurePath
 from typing import Literal, Self
@@ -30,26 +28,23 @@ from admiral.citations.source_collections import source_texts
 from admiral.errors import AdmiralError
 from admiral.io.rendering import script_policy
 from admiral.library import Library
-from admiral.serving.claim_queue import QueueFullError
+from admiral.serving.jobs import Job, JobThread, State
 from admiral.serving.request_models import ProblemError
-
-logger = logging.getLogger(__name__)
 
 #: Audits that may wait, audits that are kept once they have ended, and statements of a page.
 WAITING, KEPT, STATEMENTS = 4, 32, 2_000
-State = Literal["waiting", "running", "complete", "failed"]
 
 
-@dataclass(slots=True)
-class PageAudit:
-    """The audit of a page. Its `id` cannot be guessed; anyone who has it may read the audit."""
+@dataclass(slots=True, eq=False, kw_only=True)
+class PageAudit(Job):
+    """The audit of a page. Its `id` cannot be guessed; anyone who has it may read the audit.
 
-    id: str
+    `done` counts statements.
+    """
+
     page: ReadPage
-    state: State = "waiting"
-    done: int = 0  # statements
+    id: str = field(default_factory=lambda: secrets.token_urlsafe(16))
     html: bytes = b""  # the audit, once it is complete
-    problem: str = ""  # why it failed
 
     @property
     def statements(self) -> int:
@@ -66,12 +61,8 @@ class PageAudits:
     def __init__(self, citer: Citer, library: Library) -> None:
         self._citer, self._library = citer, library
         self._audits: OrderedDict[str, PageAudit] = OrderedDict()
-        self._waiting: queue.Queue[PageAudit | None] = queue.Queue()
-        self._places = threading.BoundedSemaphore(WAITING)
         self._lock = threading.Lock()
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="admiral-audits", daemon=True)
-        self._thread.start()
+        self._jobs = JobThread("admiral-audits", WAITING)
 
     @classmethod
     def open(cls, library: Path, config: CitationConfig) -> Self:
@@ -98,15 +89,13 @@ class PageAudits:
                 f"the page has {len(page.claims):,} statements, more than {STATEMENTS:,}. Send its "
                 "sections one by one"
             )
-        if not self._places.acquire(blocking=False):
-            raise QueueFullError
-        audit = PageAudit(secrets.token_urlsafe(16), page)
+        audit = PageAudit(page=page)
+        self._jobs.submit(audit, self._write)
         with self._lock:
             self._audits[audit.id] = audit
-            ended = [each.id for each in self._audits.values() if each.state in _ENDED]
+            ended = [each.id for each in self._audits.values() if each.has_ended]
             for id in ended[: max(0, len(ended) - KEPT)]:
                 del self._audits[id]
-        self._waiting.put(audit)
         return audit
 
     def audit(self, id: str) -> PageAudit | None:
@@ -116,44 +105,23 @@ class PageAudits:
 
     def close(self) -> None:
         """End the audit that runs, and close the library."""
-        self._stopping.set()
-        self._waiting.put(None)
-        self._thread.join()
+        self._jobs.close()
         self._citer.close()
         self._library.close()
 
-    def _run(self) -> None:
-        while (audit := self._waiting.get()) is not None and not self._stopping.is_set():
-            self._places.release()
-            audit.state = "running"
-            try:
-                audit.html = "".join(self._parts(audit)).encode("utf-8", "replace")
-                audit.state = "complete"
-            except _StoppedError:
-                return
-            except AdmiralError as error:
-                audit.problem, audit.state = str(error), "failed"
-            except Exception:
-                logger.exception("an audit has failed")
-                audit.problem, audit.state = "internal error; see the log of the service", "failed"
+    def _write(self, audit: PageAudit) -> None:
+        audit.html = "".join(self._parts(audit)).encode("utf-8", "replace")
 
     def _parts(self, audit: PageAudit) -> Iterator[str]:
         verdicts: list[CitationVerdict] = []
+        audit.check()
         for verdict in self._citer.verify_many(each.claim for each in audit.page.claims):
-            if self._stopping.is_set():
-                raise _StoppedError
+            audit.check()
             verdicts.append(verdict)
             audit.done = len(verdicts)
         verdicts.sort(key=urgency)
         title = audit.page.title or "a page without a title"
         return audit_page(title, verdicts, (), source_texts(self._library), audit.page)
-
-
-_ENDED = ("complete", "failed")
-
-
-class _StoppedError(Exception):
-    """The service ends."""
 
 
 #: Where audits are shown. Their ids cannot be guessed, so that browsers need no key.
@@ -219,7 +187,7 @@ def show_audit(id: str, request: Request) -> Response:
 
 
 def _audits(request: Request) -> PageAudits:
-    audits: PageAudits | None = getattr(request.app.state, "audits", None)
+    audits: PageAudits | None = request.app.state.audits
     if audits is None:
         raise ProblemError(
             404,

@@ -125,18 +125,20 @@ async def retrieve_batch(body: BatchRequest, request: Request) -> Response:
     responses={200: {"description": "Events.", "content": {"text/event-stream": {}}}},
 )
 async def retrieve_stream(body: ClaimRequest, request: Request) -> Response:
-    """Send server-sent events: `hop` for each hop as it ends, then `result` or `problem`."""
+    """Send server-sent events: `stage` and `hop` as they come, then `result` or `problem`."""
     service: Service = request.app.state.service
     service.limits.check_claim(body.claim)
     queue = service.queue(body.kb)
-    events: asyncio.Queue[Hop | None] = asyncio.Queue()
-    put = asyncio.get_running_loop().call_soon_threadsafe
+    events: asyncio.Queue[Hop | str | None] = asyncio.Queue()
+    call = asyncio.get_running_loop().call_soon_threadsafe
+
+    def put(event: Hop | str) -> None:
+        call(events.put_nowait, event)
+
     with ExitStack() as stack:
         stack.enter_context(queue.reserve())
-        future = queue.submit(
-            Claim("1", body.claim), _hops(body.hops), lambda hop: put(events.put_nowait, hop)
-        )
-        future.add_done_callback(lambda _: put(events.put_nowait, None))
+        future = queue.submit(Claim("1", body.claim), _hops(body.hops), on_hop=put, on_stage=put)
+        future.add_done_callback(lambda _: call(events.put_nowait, None))
         stack.callback(future.cancel)
         return EventStream(
             _events(future, events, service.limits.deadline), reserved=stack.pop_all()
@@ -217,7 +219,7 @@ class EventStream(StreamingResponse):
 
 
 async def _events(
-    future: Future[RetrievalResult], events: asyncio.Queue[Hop | None], deadline: float
+    future: Future[RetrievalResult], events: asyncio.Queue[Hop | str | None], deadline: float
 ) -> AsyncIterator[bytes]:
     """Yield the events of a claim; None in `events` means that the result is there."""
     loop = asyncio.get_running_loop()
@@ -226,15 +228,18 @@ async def _events(
         while True:
             patience = min(_KEEP_ALIVE, end - loop.time())
             try:
-                hop = await asyncio.wait_for(events.get(), max(patience, 0))
+                event = await asyncio.wait_for(events.get(), max(patience, 0))
             except TimeoutError:
                 if loop.time() >= end:
                     raise
                 yield b": keep-alive\n\n"
                 continue
-            if hop is None:
+            if event is None:
                 break
-            yield _event("hop", hop_event(hop))
+            if isinstance(event, str):
+                yield _event("stage", {"stage": event})
+            else:
+                yield _event("hop", hop_event(event))
         yield _event("result", future.result().to_json())
     except Exception as error:
         yield problem_event(problem_of(error))
@@ -406,8 +411,13 @@ def _demo_claims() -> list[tuple[str, list[str]]]:
 
 @documents.get("/kbs")
 def kbs(request: Request) -> Response:
-    """Return the names, sizes and versions of the knowledge bases; the first is the default."""
-    return Response(encode_record({"kbs": kb_records(_service(request))}), media_type=JSON)
+    """Return the names, sizes and versions of the knowledge bases; the first is the default.
+
+    `uploads` says whether files can be uploaded.
+    """
+    uploads = request.app.state.uploads is not None
+    record = {"kbs": kb_records(_service(request)), "uploads": uploads}
+    return Response(encode_record(record), media_type=JSON)
 
 
 def kb_records(service: Service) -> list[dict[str, object]]:

@@ -120,6 +120,8 @@ class ServiceLimits:
         Length of a request's body, in bytes.
     page_bytes
         Length of the body of a request to audit a page, in bytes.
+    upload_bytes
+        Length of the body of an upload, and of the text of its files.
     claim_characters
         Length of a claim, in characters.
     read_seconds
@@ -132,6 +134,7 @@ class ServiceLimits:
     deadline: float = 120.0
     body_bytes: int = 1_000_000
     page_bytes: int = 8_000_000
+    upload_bytes: int = 200_000_000
     claim_characters: int = 5_000
     read_seconds: float = 30.0
     reload_seconds: float = 2.0
@@ -157,10 +160,12 @@ class Service:
     def __init__(self, systems: dict[str, Admiral], limits: ServiceLimits | None = None) -> None:
         self.limits = limits or ServiceLimits()
         self.claim_metrics = ClaimMetrics()
-        self.queues = {
+        #: Replaced as a whole by `add` and `remove`, since others may be reading it.
+        self.queues: Mapping[str, ClaimQueue] = {
             name: ClaimQueue(system, self.limits.places, self.claim_metrics)
             for name, system in systems.items()
         }
+        self._changing = threading.Lock()
         self._reloader = KbReloader(self.queues, self.limits.reload_seconds)
 
     @classmethod
@@ -197,6 +202,27 @@ class Service:
         if name not in self.queues:
             raise ProblemError(404, f"there is no knowledge base {name!r}", "See GET /v1/kbs", "kb")
         return self.queues[name]
+
+    def add(self, name: str, kb: Path) -> None:
+        """Open one more knowledge base, which is not watched for changes.
+
+        Raises AdmiralError if it cannot be opened.
+        """
+        first = self.queue(None).system
+        opened = open_system(str(kb), first.checkpoint, first.config)
+        with self._changing:
+            queue = ClaimQueue(opened, self.limits.places, self.claim_metrics)
+            self.queues = {**self.queues, name: queue}
+
+    def remove(self, name: str) -> None:
+        """Complete the claims on a knowledge base and close it, if there is one of this name."""
+        with self._changing:
+            queues = dict(self.queues)
+            queue = queues.pop(name, None)
+            self.queues = queues
+        if queue is not None:
+            queue.close()
+            queue.system.close()
 
     async def prove(
         self, claim: str, evidence: Sequence[tuple[str, str]], kb: str | None

@@ -17,7 +17,7 @@ from training.warm_start import mini_tokenizer
 
 INTEGRATIONS = Path(__file__).parents[2] / "docs" / "integrations.md"
 CODES = re.findall(r"^```python\n(.*?)^```$", INTEGRATIONS.read_text(encoding="utf-8"), re.M | re.S)
-NEEDS = (None, "langchain_core", "haystack")
+NEEDS = (None, "langchain_core", "llama_index.core", "haystack")
 
 
 @pytest.mark.parametrize(

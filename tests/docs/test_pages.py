@@ -1,5 +1,6 @@
 """Links, paths and settings of the pages exist, and the site is built without warnings."""
 
+import json
 import re
 import subprocess
 import sys
@@ -55,6 +56,15 @@ def test_paths_and_modules_exist(page):
     assert missing == []
     unknown = [name for name in _MODULE.findall(text) if find_spec(name) is None]
     assert unknown == []
+
+
+@pytest.mark.parametrize(
+    "notebook", sorted((ROOT / "docs").glob("*.ipynb")), ids=lambda each: each.name
+)
+def test_notebooks_have_no_outputs(notebook):
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    assert cells
+    assert not any(each.get("outputs") or each.get("execution_count") for each in cells)
 
 
 def test_every_page_is_in_the_navigation():

@@ -204,9 +204,10 @@ class FileReports:
 
     def write(self, path: Path) -> None:
         """Write one line of JSON for each file; AdmiralError if the file cannot be written."""
-        write_atomically(path, (encode_record(report.to_json()) for report in self._merged()))
+        write_atomically(path, (encode_record(report.to_json()) for report in self.merged()))
 
-    def _merged(self) -> Iterator[FileReport]:
+    def merged(self) -> Iterator[FileReport]:
+        """Yield one report for each file."""
         for first, *others in self._by_path.values():
             for other in others:
                 first.add(other)

@@ -20,7 +20,13 @@ function leave() {
   running = null;
   hideResult();
   byId("hops-found").replaceChildren();
-  byId("start").hidden = byId("stop").hidden = true;
+  byId("start").hidden = true;
+  leaveProgress();
+}
+
+function leaveProgress() {
+  byId("stop").hidden = true;
+  byId("stage").textContent = "";
 }
 
 // Handle the form: one claim is searched for, several become a list.
@@ -88,11 +94,14 @@ async function search(claim) {
   byId("stop").hidden = false;
   announce(`Searching for evidence: ${claim}`);
   try {
-    const result = await retrieve(settings, controller.signal, (hop, earlier) => {
+    const onHop = (hop, earlier) => {
       showHop(hop, earlier);
       const missing = hop.questions.map(({ span, question }) => question ?? span).join(" ");
       announce(`Hop ${hop.number} is complete. ${missing ? `Missing: ${missing}` : ""}`);
-    });
+    };
+    // Stages are too many for screen readers.
+    const onStage = (stage) => { byId("stage").textContent = stage; };
+    const result = await retrieve(settings, controller.signal, onHop, onStage);
     const verdict = showResult(result);
     const { length } = result.record.hops;
     announce(`Complete after ${length} hop${length === 1 ? "" : "s"}. ${verdict}`);
@@ -103,7 +112,7 @@ async function search(claim) {
     if (controller.signal.aborted) announce("Stopped.");
     else announceError(error);
   } finally {
-    if (running === controller) byId("stop").hidden = true;
+    if (running === controller) leaveProgress();
   }
 }
 

@@ -1,16 +1,16 @@
 // The page of the service: its forms, and the view of each address.
 
-import { read } from "./api.js";
 import { showHistory } from "./claim_history.js";
 import { stopList } from "./claim_list.js";
 import { showClaim, stop, submitClaims } from "./claim_view.js";
 import { showDocument, showSearch } from "./document_view.js";
 import { announce, announceError, byId, element } from "./elements.js";
+import { chooseKb, listKbs, showUploads, upload } from "./knowledge_bases.js";
 import { currentRoute } from "./routes.js";
 import { showStart } from "./start_view.js";
 
-const VIEWS = { claim: showClaim, document: showDocument, search: showSearch, history: showHistory };
-const TITLES = { claim: "Check a claim", document: "Document", search: "Search", history: "History" };
+const VIEWS = { claim: showClaim, document: showDocument, search: showSearch, upload: showUploads, history: showHistory };
+const TITLES = { claim: "Check a claim", document: "Document", search: "Search", upload: "Your documents", history: "History" };
 let view = null;
 let address = null;
 let origin = null; // from where a document was opened: the address and the link
@@ -50,18 +50,6 @@ function offerWayBack() {
   byId("back").textContent = { claim: "Back to the result", search: "Back to the search" }[view] ?? "Back";
 }
 
-function chooseKb(name) {
-  const known = [...byId("kb").options].some((option) => option.value === name);
-  if (!known) throw new Error(`There is no knowledge base “${name}” here. Choose another one.`);
-  byId("kb").value = name;
-}
-
-async function listKbs() {
-  const { kbs } = await read("v1/kbs");
-  const options = kbs.map((kb) => element("option", { value: kb.name }, `${kb.name} (${kb.documents.toLocaleString()})`));
-  byId("kb").replaceChildren(...options);
-}
-
 byId("claim-form").addEventListener("submit", (event) => {
   event.preventDefault();
   submitClaims().catch(announceError);
@@ -74,6 +62,10 @@ byId("search-form").addEventListener("submit", (event) => {
   const address = `#${new URLSearchParams({ search: byId("query").value })}`;
   if (location.hash === address) show();
   else location.hash = address;
+});
+byId("upload-form").addEventListener("submit", (event) => {
+  event.preventDefault();
+  upload().catch(announceError);
 });
 byId("options").addEventListener("submit", (event) => event.preventDefault());
 byId("kb").addEventListener("change", () => {

@@ -1,7 +1,7 @@
 // The result of a claim: verdict, the last hop's proof, documents, and what can be exported.
 
 import { documentGraph } from "./document_graph.js";
-import { byId, downloadLink, element } from "./elements.js";
+import { announce, byId, downloadLink, element } from "./elements.js";
 import { hopContent, isUnchanged } from "./hop_view.js";
 import { reportLink } from "./report_export.js";
 import { documentRoute } from "./routes.js";
@@ -19,25 +19,17 @@ export function hideResult() {
 
 // Show a result. `text` is its record as the service sent it, `hops` are the events of its hops.
 export function showResult({ record, text, hops }) {
-  const { label, confidence: share, probabilities } = record.verdict ?? {};
-  const verdict = verdictPhrase(label);
-  const confidence = probabilities ? ` Probability of this verdict: ${percent(share)}.` : "";
-  const kind = verdictKind(label);
-  const last = hops.findLast((hop, at) => !isUnchanged(hop, hops[at - 1]));
+  const last = lastHop(hops);
   if (last) byId(`hop-${last.number}`).remove(); // the result has it
   byId("result").replaceChildren(
     element("h2", { id: "result-heading", tabindex: "-1" }, "Result"),
     element("p", { class: "claim" }, record.claim),
-    element("p", { class: `verdict ${kind}` }, element("span", { class: "symbol", "aria-hidden": "true" }, kindSymbol(kind)), ` ${verdict}${confidence}`),
-    probabilities ? probabilityList(probabilities) : "",
-    record.verdict ? element("p", {}, `${decision(record.verdict)} It may be wrong: read the evidence.`) : "",
-    ...(record.warnings ?? []).map((warning) => element("p", { class: "warning" }, `Warning: ${warning}`)),
-    ...(last ? hopContent(last) : []),
-    element("p", { class: "muted" }, stopReason(record.stopped), last ? ` Proof and evidence are those of hop ${last.number}.` : ""),
+    ...resultParts(record, last),
     element(
       "p",
       { class: "exports" },
       copyButton(),
+      element("button", { type: "button", click: () => keep(record, last) }, "Keep beside the next claim"),
       downloadLink("Download the record (JSON)", "result.json", "application/json", text),
       reportLink(record.claim),
     ),
@@ -52,7 +44,48 @@ export function showResult({ record, text, hops }) {
     ),
   );
   byId("result").hidden = byId("documents-found").hidden = false;
-  return `${verdict}${confidence}`;
+  return verdictLine(record);
+}
+
+const lastHop = (hops) => hops.findLast((hop, at) => !isUnchanged(hop, hops[at - 1]));
+
+function verdictLine({ verdict }) {
+  const confidence = verdict?.probabilities ? ` Probability of this verdict: ${percent(verdict.confidence)}.` : "";
+  return `${verdictPhrase(verdict?.label)}${confidence}`;
+}
+
+// Return the verdict of a result, and its last hop.
+function resultParts(record, last) {
+  const kind = verdictKind(record.verdict?.label);
+  const probabilities = record.verdict?.probabilities;
+  return [
+    element("p", { class: `verdict ${kind}` }, element("span", { class: "symbol", "aria-hidden": "true" }, kindSymbol(kind)), ` ${verdictLine(record)}`),
+    probabilities ? probabilityList(probabilities) : "",
+    record.verdict ? element("p", {}, `${decision(record.verdict)} It may be wrong: read the evidence.`) : "",
+    ...(record.warnings ?? []).map((warning) => element("p", { class: "warning" }, `Warning: ${warning}`)),
+    ...(last ? hopContent(last) : []),
+    element("p", { class: "muted" }, stopReason(record.stopped), last ? ` Proof and evidence are those of hop ${last.number}.` : ""),
+  ];
+}
+
+// Keep the result that is shown, so that the next one stands beside it.
+function keep(record, last) {
+  const leave = () => {
+    byId("kept").hidden = true;
+    byId("kept").replaceChildren();
+    byId("claim").focus();
+  };
+  byId("kept").replaceChildren(
+    element("h2", {}, "Kept result"),
+    element("p", { class: "claim" }, record.claim),
+    ...resultParts(record, last),
+    element("p", { class: "exports" }, element("button", { type: "button", click: leave }, "Remove the kept result")),
+  );
+  byId("kept").hidden = false;
+  location.hash = "";
+  announce("The result is kept. Give the next claim.");
+  byId("claim").focus();
+  byId("claim").select();
 }
 
 // Say what has decided the verdict.

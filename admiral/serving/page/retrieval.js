@@ -4,12 +4,16 @@ import { announce } from "./elements.js";
 import { events, post, problemError } from "./api.js";
 
 // Return the record of a claim, its text, and the events of its hops, each of which `onHop` gets
-// with the one before it.
-export async function retrieve({ claim, hops, kb }, signal, onHop = () => {}) {
+// with the one before it; `onStage` gets what the stages do.
+export async function retrieve({ claim, hops, kb }, signal, onHop = () => {}, onStage = () => {}) {
   const body = { claim, hops: hops === "dynamic" ? hops : Number(hops), ...(kb ? { kb } : {}) };
   const found = new Map();
   for await (const [name, record, text] of events(await postPatiently("v1/retrieve/stream", body, signal))) {
     if (name === "problem") throw problemError(record);
+    if (name === "stage") {
+      onStage(record.stage);
+      continue;
+    }
     if (name !== "hop") return { record, text: `${text}\n`, hops: [...found.values()] };
     found.set(record.number, record);
     onHop(record, found.get(record.number - 1));

@@ -2,7 +2,7 @@
 
 import { byId } from "./elements.js";
 
-const VIEWS = ["claim", "document", "search", "history"];
+const VIEWS = ["claim", "document", "search", "upload", "history"];
 
 // Return the view of the address and its parameters.
 export function currentRoute() {

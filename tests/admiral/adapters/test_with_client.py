@@ -69,6 +69,25 @@ def test_langchain_with_an_asynchronous_client(url, expected):
     asyncio.run(run())
 
 
+def test_llamaindex(url, expected):
+    pytest.importorskip("llama_index.core", reason="needs the package llama-index-core")
+    from admiral.adapters import llamaindex
+
+    with Client(url, api_key=KEY) as client:
+        retriever = llamaindex.AdmiralRetriever(client, k=3, hops=1)
+        nodes = retriever.retrieve(EMMY)
+        assert [node.node_id for node in nodes] == expected
+
+    async def run():
+        async with AsyncClient(url, api_key=KEY) as client:
+            retriever = llamaindex.AdmiralRetriever(client, k=3, hops=1)
+            assert await retriever.aretrieve(EMMY) == nodes
+            with pytest.raises(AdmiralError, match="give a Client for retrieve"):
+                retriever.retrieve(EMMY)
+
+    asyncio.run(run())
+
+
 def test_haystack(url, expected, monkeypatch):
     monkeypatch.setenv("ADMIRAL_TEST_KEY", KEY)
     key = Secret.from_env_var("ADMIRAL_TEST_KEY")

@@ -12,15 +12,19 @@ from admiral.cli.serve import check_port
 from admiral.errors import AdmiralError
 
 
-def test_a_service_answers_until_it_is_terminated(environment, command):
+def test_a_service_answers_until_it_is_terminated(environment, command, tmp_path):
     settings = [*("--threads", "1"), *("--reranker", "bm25"), *("--judge", "lexical")]
     full = [*command, "serve", "--port", "0", "--hops", "1", *settings]
+    environment = {**environment, "XDG_DATA_HOME": str(tmp_path)}
     with subprocess.Popen(full, env=environment, stderr=subprocess.PIPE, text=True) as process:
         log = iter(process.stderr.readline, "")
         url = next(found[0] for line in log if (found := re.search(r"http://[\d.:]+", line)))
         response = httpx.post(f"{url}/v1/retrieve", json={"claim": "Paris is in France."})
         assert response.status_code == 200
         assert response.json()["id"] == "1"
+        response = httpx.post(f"{url}/v1/uploads", files={"files": ("a.txt", b"It rained.")})
+        assert response.status_code == 202
+        assert (tmp_path / "admiral" / "uploads" / "a").is_dir()
         process.send_signal(signal.SIGTERM)
         rest = process.stderr.read()
     assert '"route": "/v1/retrieve", "status": 200' in rest
@@ -35,6 +39,7 @@ def test_a_service_answers_until_it_is_terminated(environment, command):
         (["--kb", "demo", "--kb", "demo"], "two knowledge bases are named 'demo'"),
         (["--api-keys", "missing.txt"], "missing.txt: the API keys cannot be read"),
         (["--kb", "missing"], "missing"),
+        (["--uploads", "x", "--no-uploads"], "--uploads and --no-uploads exclude each other"),
     ],
 )
 def test_bad_options_are_named(admiral, tmp_path, arguments, message):

@@ -162,13 +162,18 @@ def test_one_sentence_that_decides_alone_stops_the_first_hop(
 
 
 def test_stages_are_reported_when_they_begin() -> None:
-    texts: list[str] = []
+    reported: list[tuple[str, list[str]]] = []
+
+    def report(text: str, claims: Sequence[Claim]) -> None:
+        reported.append((text, [claim.text for claim in claims]))
+
     stages = fake_stages(judge=FakeJudge(99), reranker=FakeReranker(RISING))
-    loop = HopLoop(FakeDocuments(), stages, small_config(), texts.append)
+    loop = HopLoop(FakeDocuments(), stages, small_config(), report)
     first, second = new_state(), new_state("Another.")
     for batch in ([first], [first], [first, second]):
         loop.advance(batch)
-    assert texts == [
+    assert reported[-1][1] == [first.claim.text, "Another."]
+    assert [text for text, _ in reported] == [
         "Hop 1: searching for candidates",
         "Hop 1: reading 3 documents",
         "Hop 1: judging the evidence",

@@ -65,7 +65,11 @@ def settings():
 def test_a_stream_has_each_hop_and_then_the_result(client):
     response = client.post("/v1/retrieve/stream", json={"claim": EMMY, "hops": 2})
     assert response.headers["content-type"].startswith("text/event-stream")
-    *hops, (last, result) = events(response.text)
+    *begun, (last, result) = events(response.text)
+    stages = [record["stage"] for name, record in begun if name == "stage"]
+    assert stages[0] == "Hop 1: searching for candidates"
+    assert stages[-1] == "Hop 2: judging the evidence"
+    hops = [(name, record) for name, record in begun if name != "stage"]
     assert [(name, hop["number"]) for name, hop in hops] == [("hop", 1), ("hop", 2)]
     assert last == "result"
     for (_, hop), recorded in zip(hops, result["hops"], strict=True):

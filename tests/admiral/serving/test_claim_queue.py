@@ -22,12 +22,13 @@ class FakeSystem:
         self.batches = []
         self.start = threading.Event()
 
-    def retrieve_many(self, claims, hops, on_hop, on_timing):
+    def retrieve_many(self, claims, hops, on_stage, on_hop, on_timing):
         assert self.start.wait(10)
         batch = list(claims)
         self.batches.append([claim.text for claim in batch])
         if any(claim.text == "bad" for claim in batch):
             raise AdmiralError("a bad claim")
+        on_stage("reading", batch)
         for claim in batch:
             on_hop(claim, Hop(1, (), (), Judgement(False, None), 0.0))
             yield RetrievalResult(claim, (), (), (), "dead_end")
@@ -48,9 +49,9 @@ def queue(system):
 
 
 def test_waiting_claims_share_a_batch_and_keep_their_ids(system, queue):
-    hops = []
+    hops, stages = [], []
     futures = [
-        queue.submit(Claim("1", "a"), "2", hops.append),
+        queue.submit(Claim("1", "a"), "2", hops.append, stages.append),
         queue.submit(Claim("1", "b"), "2"),
         queue.submit(Claim("7", "c"), "3"),
     ]
@@ -59,6 +60,7 @@ def test_waiting_claims_share_a_batch_and_keep_their_ids(system, queue):
     assert claims == [Claim("1", "a"), Claim("1", "b"), Claim("7", "c")]
     assert system.batches == [["a", "b"], ["c"]]
     assert len(hops) == 1
+    assert stages == ["reading"]
 
 
 def test_an_error_hits_only_its_claim(system, queue):

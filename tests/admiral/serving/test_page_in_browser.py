@@ -79,8 +79,10 @@ def found(page, claim):
 
 def test_hops_arrive_and_the_proof_points_at_its_quotations(page):
     find(page, EMMY)
+    expect(page.locator("#stage")).to_have_text(re.compile("^Hop [12]: [a-z]"))
     expect(page.locator("#hop-1")).to_be_visible()
     expect(page.get_by_role("status")).to_contain_text("Complete after 2 hops")
+    expect(page.locator("#stage")).to_be_empty()
     panel = page.get_by_role("region", name="Result")
     assert panel.get_by_role("article").count() >= 2
     row = panel.locator("tr.contradicts").first
@@ -128,6 +130,31 @@ def test_the_result_comes_first_and_earlier_hops_are_folded(page):
         " led to 66th Primetime Emmy Awards"
     )
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+def test_a_kept_result_stands_beside_the_next_one(page):
+    found(page, EMMY)
+    page.get_by_role("button", name="Keep beside the next claim").click()
+    kept = page.get_by_role("region", name="Kept result")
+    expect(kept.locator(".claim")).to_have_text(EMMY)
+    expect(page.locator("#result")).to_be_hidden()
+    expect(page.get_by_label("Claim, or a text")).to_be_focused()
+    page.keyboard.type("Paris is in France.")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("#result .claim")).to_have_text("Paris is in France.")
+    expect(kept.locator(".verdict")).to_contain_text("refutes the claim.")
+    kept.locator("tr.contradicts").first.focus()
+    expect(kept.locator("mark.lit").first).to_be_visible()
+    left, right = (page.locator(each).bounding_box() for each in ("#result", "#kept"))
+    assert left["y"] == right["y"]
+    assert left["x"] + left["width"] <= right["x"]
+    no_serious_violation(page)
+    page.set_viewport_size({"width": 390, "height": 800})
+    upper, lower = (page.locator(each).bounding_box() for each in ("#result", "#kept"))
+    assert upper["y"] + upper["height"] <= lower["y"]
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    page.get_by_role("button", name="Remove the kept result").click()
+    expect(kept).to_be_hidden()
 
 
 def test_a_close_call_is_named(page):

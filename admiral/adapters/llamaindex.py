@@ -1,0 +1,74 @@
+"""Retrieve in LlamaIndex; needs the extra ``llamaindex``."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from admiral.requirements import missing_extra
+
+try:
+    from llama_index.core.retrievers import BaseRetriever
+    from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+except ImportError as error:
+    raise missing_extra("llamaindex", "the retriever of LlamaIndex") from error
+
+from admiral.adapters import RetrievedDocument, fetched_documents, retrieved_documents
+from admiral.client import AsyncClient, Client
+from admiral.errors import AdmiralError
+from admiral.pipeline import Admiral
+
+
+class AdmiralRetriever(BaseRetriever):
+    """Retrieve documents that verify or refute a claim, in several hops.
+
+    - `system`: an open system, or the client of a service. Several retrievers may share it, and the
+      caller closes it. With an `AsyncClient`, only `aretrieve` works.
+    - `hops`: ``dynamic`` or a number; the setting of the system if not given.
+    - `options`: those of LlamaIndex's own retrievers, such as `callback_manager`.
+
+    Raises AdmiralError if `k` is too small.
+    """
+
+    def __init__(
+        self,
+        system: Admiral | Client | AsyncClient,
+        k: int = 10,
+        hops: str | int | None = None,
+        **options: Any,
+    ) -> None:
+        if k < 1:
+            raise AdmiralError(f"AdmiralRetriever: k={k} is too small; the minimum is 1")
+        self.system, self.k, self.hops = system, k, hops
+        super().__init__(**options)
+
+    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        if isinstance(self.system, AsyncClient):
+            raise AdmiralError(
+                "AdmiralRetriever: system: an AsyncClient is used by aretrieve only; give a Client "
+                "for retrieve"
+            )
+        result = self.system.retrieve(query_bundle.query_str, self.hops)
+        return list(map(_node, retrieved_documents(self.system, result, self.k)))
+
+    async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        claim = query_bundle.query_str
+        if isinstance(self.system, AsyncClient):
+            result = await self.system.retrieve(claim, self.hops)
+            return list(map(_node, await fetched_documents(self.system, result, self.k)))
+        result = await self.system.aretrieve(claim, self.hops)
+        found = await asyncio.to_thread(retrieved_documents, self.system, result, self.k)
+        return list(map(_node, found))
+
+
+def _node(found: RetrievedDocument) -> NodeWithScore:
+    # Of the metadata, a language model or an encoder is to read the title only.
+    others = [key for key in found.metadata if key != "title"]
+    node = TextNode(
+        id_=found.title,
+        text=found.text,
+        metadata=found.metadata,
+        excluded_llm_metadata_keys=others,
+        excluded_embed_metadata_keys=others,
+    )
+    return NodeWithScore(node=node, score=found.score)
