@@ -41,7 +41,7 @@ SCORERS = patch=$$(mktemp -d); trap "rm -rf $$patch" EXIT; \
     PYTHONPATH=$$patch $(PIP) --no-build-isolation fever-scorer && \
     $(PIP) --no-build-isolation --no-deps feverous
 
-EMMY := The 66th Primetime Emmy Awards was hosted by an Iraqi comedian born in 1973.
+CLAIM := Blade Runner 2049 was directed by a French film-maker born in 1967.
 
 export OMP_WAIT_POLICY := PASSIVE
 export PYTHONUTF8 := 1
@@ -92,7 +92,7 @@ scorers: setup
 	@$(SCORERS)
 
 retrieve: install
-	$(BIN)/admiral retrieve --hops dynamic "$(EMMY)"
+	$(BIN)/admiral retrieve --hops dynamic "$(CLAIM)"
 
 CITATIONS := admiral/data/citations
 

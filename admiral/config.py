@@ -121,8 +121,8 @@ class RetrievalConfig:
     )
     cross_encoder_documents: int = setting(
         20,
-        "Documents that the cross-encoder reads at each hop, with the reranker `combined`. They "
-        "are those that similarity and BM25 rank best. With 0, it is left out.",
+        "Documents that the cross-encoder reads at each hop from the second on, with the reranker "
+        "`combined`. They are those that similarity and BM25 rank best. With 0, it is left out.",
         bounds=(0, 1_000_000),
     )
     rerank_sentences: int = setting(

@@ -28,7 +28,7 @@ SOURCES = (
     *(*PACKAGES, "tools", "Makefile", "setup.py", "pyproject.toml", "constraints.txt"),
     *("README.md", "LICENSE"),
 )
-CLAIM = "The 66th Primetime Emmy Awards was hosted by an Iraqi comedian born in 1973."
+CLAIM = "Blade Runner 2049 was directed by a French film-maker born in 1967."
 PIECE = {
     "title": "Seth Meyers",
     "text": "Seth Meyers is an American comedian who was born in 1973.",

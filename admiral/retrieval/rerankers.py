@@ -316,7 +316,8 @@ class CombinedReranker:
 
     - `rerankers`: at least one; they read all documents.
     - `closer`: a slower reranker that only reads the documents whose sentences the others rank
-      highest. The sentences of other documents get its mean score.
+      highest, once there is evidence to read beside the claim. The sentences of other documents get
+      its mean score.
     - `closer_documents`: number of documents for each claim that `closer` reads.
     """
 
@@ -345,11 +346,14 @@ class CombinedReranker:
         """Return the sentences of each claim's documents with mean z-scores, best first."""
         results = [reranker.score(claims, documents, evidence) for reranker in self._rerankers]
         scores = [list(map(_standardise, claim)) for claim in zip(*results, strict=True)]
-        if self._closer is not None:
-            best = [self._best(*pair) for pair in zip(documents, scores, strict=True)]
-            closer_results = self._closer.score(claims, best, evidence)
-            for claim_scores, sentences, read in zip(scores, closer_results, best, strict=True):
-                claim_scores.append(_standardise(sentences, {document.title for document in read}))
+        later = [at for at, chosen in enumerate(evidence) if chosen]
+        if self._closer is not None and later:
+            best = [self._best(documents[at], scores[at]) for at in later]
+            closer_results = self._closer.score(
+                [claims[at] for at in later], best, [evidence[at] for at in later]
+            )
+            for at, sentences, read in zip(later, closer_results, best, strict=True):
+                scores[at].append(_standardise(sentences, {document.title for document in read}))
         return list(map(_combine, scores))
 
     def _best(

@@ -1,9 +1,12 @@
 """The bundled demo corpus and its claims are what the README says of them."""
 
+import csv
+import gzip
 import json
 import re
 from collections import Counter
 from importlib.resources import files
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +14,7 @@ from admiral.io.claims import read_claims
 from admiral.kb.corpus.readers import detect_format, read_corpus
 from admiral.kb.corpus.readers.corpus_records import Record
 
+ROOT = Path(__file__).parents[3]
 FOLDER = files("admiral") / "data" / "demo"
 
 
@@ -95,11 +99,30 @@ def test_the_claims_are_read_as_input(claims):
     assert [(claim.id, claim.text) for claim in read] == [(c["id"], c["claim"]) for c in claims]
 
 
-def test_the_claim_of_the_readme(claims):
-    emmy = "The 66th Primetime Emmy Awards was hosted by an Iraqi comedian born in 1973."
-    found = next(claim for claim in claims if claim["claim"] == emmy)
-    assert found["label"] == "REFUTED"
-    assert {title for title, _ in found["evidence"]} == {
-        "66th Primetime Emmy Awards",
-        "Seth Meyers",
+def _normal(text):
+    return " ".join(re.findall(r"\w+", text.lower()))
+
+
+def test_no_claim_that_is_shown_was_trained_on(claims):
+    folder = ROOT.parent / "shared" / "data"
+    if not folder.is_dir():
+        pytest.skip("needs the training data in ../shared/data")
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    shown = {
+        claim
+        for page in pages
+        for claim in re.findall(
+            r'admiral (?:retrieve|prove)[^"\n]* "([^"\n]{20,})"', page.read_text("utf-8")
+        )
     }
+    assert len(shown) >= 3
+    shown |= {claim["claim"] for claim in claims}
+    texts = {_normal(claim) for claim in shown}
+    files = [*folder.glob("*/*.train*.jsonl"), *folder.glob("*/*.train.jsonl.gz")]
+    assert files
+    for path in [*files, folder / "ex-fever" / "claims.csv"]:
+        with gzip.open(path, "rt") if path.suffix == ".gz" else path.open(newline="") as lines:
+            read = csv.DictReader(lines) if path.suffix == ".csv" else map(json.loads, lines)
+            for record in read:
+                text = record.get("hypothesis") or record.get("claim") or record.get("sentence")
+                assert _normal(str(text)) not in texts, f"{path.name} has {text!r}"

@@ -281,6 +281,7 @@ class RecordingReranker(FakeReranker):
 
 
 ALL = {("a", 0): 1.0, ("a", 1): 0.0, ("b", 0): 0.9}
+CHOSEN = [Sentence("c", 0, "chosen")]
 
 
 def test_the_closer_reranker_reads_only_the_best_documents():
@@ -289,16 +290,25 @@ def test_the_closer_reranker_reads_only_the_best_documents():
     combined = CombinedReranker(
         [FakeReranker({("a", 0): 0.1, ("a", 1): 0.2, ("b", 0): 1.0})], closer, 1
     )
-    results = combined.score(["first", "second", "third"], documents, [[], [], []])
+    results = combined.score(["first", "second", "third"], documents, [CHOSEN] * 3)
     assert closer.read == [["b"], ["b"], []]
     assert results[0] == results[1]
     assert results[2] == []
 
 
+def test_the_closer_reranker_reads_once_there_is_evidence():
+    cheap, closer = FakeReranker({("a", 0): 0.3, ("b", 0): 0.0}), RecordingReranker(ALL)
+    combined, documents = CombinedReranker([cheap], closer, 9), TWO_DOCUMENTS * 2
+    first, later = combined.score(["c", "d"], documents, [[], CHOSEN])
+    assert closer.read == [["a", "b"]]
+    assert [first] == CombinedReranker([cheap]).score(["c"], TWO_DOCUMENTS, [[]])
+    assert [later] == combined.score(["d"], TWO_DOCUMENTS, [CHOSEN])
+
+
 def test_sentences_that_the_closer_reranker_does_not_read_get_its_mean():
     cheap = {("a", 0): 1.0, ("a", 1): 0.5, ("b", 0): 0.0}
     combined = CombinedReranker([FakeReranker(cheap)], FakeReranker(ALL), 1)
-    (sentences,) = combined.score(["claim"], TWO_DOCUMENTS, [[]])
+    (sentences,) = combined.score(["claim"], TWO_DOCUMENTS, [CHOSEN])
     scores = {(s.title, s.index): s.score for s in sentences}
     # The z-scores of 1, 0.5 and 0 are ±1.22 and 0; those of the two sentences read are ±1.
     assert scores["a", 0] == pytest.approx((1.2247 + 1) / 2, abs=1e-3)
@@ -309,9 +319,9 @@ def test_sentences_that_the_closer_reranker_does_not_read_get_its_mean():
 def test_a_closer_reranker_that_reads_everything_is_one_of_the_rerankers():
     cheap = {("a", 0): 0.3, ("a", 1): 0.5, ("b", 0): 0.0}
     (narrowed,) = CombinedReranker([FakeReranker(cheap)], FakeReranker(ALL), 9).score(
-        ["c"], TWO_DOCUMENTS, [[]]
+        ["c"], TWO_DOCUMENTS, [CHOSEN]
     )
     (joined,) = CombinedReranker([FakeReranker(cheap), FakeReranker(ALL)]).score(
-        ["c"], TWO_DOCUMENTS, [[]]
+        ["c"], TWO_DOCUMENTS, [CHOSEN]
     )
     assert narrowed == joined
