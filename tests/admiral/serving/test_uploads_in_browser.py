@@ -84,6 +84,6 @@ def test_an_upload_that_fails_says_why(page):
     page.get_by_label("Files: choose them").set_input_files(file)
     page.get_by_role("button", name="Make a knowledge base").click()
     message = "none: none of the files has a text that can be read."
-    expect(page.get_by_role("status")).to_have_text(f"Error: {message}")
+    expect(page.get_by_role("status")).to_have_text(f"Error: {message}", timeout=30_000)
     expect(page.get_by_text("Failed: none of the files")).to_be_visible()
     expect(page.get_by_role("button", name="Make a knowledge base")).to_be_enabled()
