@@ -66,7 +66,7 @@ def confirmed_proofs(
     """
     # Evidence counts as sufficient if NOT ENOUGH INFO is not the most probable verdict.
     verified = VerifierJudge(verifier, lexicon)
-    complete: tuple[str, Proof | None] = ("", None)
+    complete: ProveSample | None = None
     remaining = iter(examples)
     while batch := list(islice(remaining, _BATCH_SIZE)):
         judgements = verified.judge([one.claim for one in batch], [one.evidence for one in batch])
@@ -74,26 +74,28 @@ def confirmed_proofs(
             proof, verdict = judgement.proof, judgement.verdict
             agrees = proof is not None and proof.verdict() is verdict
             confirmed = proof if agrees and verdict in _VERDICTS[example.label] else None
-            if example.label is not Label.NOT_ENOUGH_INFO:
-                located = None
-                if confirmed is not None:
-                    located = confirmed.located(example.claim, example.evidence)
-                complete = (example.claim, located)
-            elif complete[0] == example.claim and complete[1] is not None:
-                confirmed = without_quotations(complete[1], example.evidence) or confirmed
-            if confirmed is not None:
-                yield ProveSample(example.claim, example.evidence, confirmed)
+            is_complete = example.label is not Label.NOT_ENOUGH_INFO
+            if not is_complete and complete is not None and complete.claim == example.claim:
+                confirmed = without_quotations(complete, example.evidence) or confirmed
+            if confirmed is None:
+                continue
+            sample = ProveSample(example.claim, example.evidence, confirmed)
+            if is_complete:
+                complete = sample
+            yield sample
 
 
-def without_quotations(proof: Proof, evidence: Evidence) -> Proof | None:
-    """Return a located proof with the steps independent that quote documents not in the evidence.
+def without_quotations(complete: ProveSample, evidence: Evidence) -> Proof | None:
+    """Return a proof with the steps independent that quote documents not in the evidence.
 
     A title that the evidence mentions can still be quoted. None if no step depends on the others.
+
+    `complete`: the proof with all of its evidence.
     """
     titles = {title for title, _ in evidence}
     texts = [text for pair in evidence for text in pair]
     steps, lacking = [], False
-    for step in proof.steps:
+    for step in complete.proof.located(complete.claim, complete.evidence).steps:
         place = step.quotation
         if place is not None and place.title not in titles:
             named = step.evidence in place.title and any(step.evidence in text for text in texts)

@@ -39,6 +39,19 @@ def retrieved_documents(
     return _retrieved(result, limit, system.document)
 
 
+async def aretrieved_documents(
+    system: Admiral | Client | AsyncClient, claim: str, hops: str | int | None, limit: int
+) -> list[RetrievedDocument]:
+    """Return the first documents for a claim, best first, without blocking the event loop.
+
+    Raises AdmiralError as `Admiral.retrieve` does.
+    """
+    if isinstance(system, AsyncClient):
+        return await fetched_documents(system, await system.retrieve(claim, hops), limit)
+    result = await system.aretrieve(claim, hops)
+    return await asyncio.to_thread(retrieved_documents, system, result, limit)
+
+
 async def fetched_documents(
     client: AsyncClient, result: RetrievalResult, limit: int
 ) -> list[RetrievedDocument]:

@@ -22,6 +22,7 @@ except ImportError as error:
 
 from admiral.adapters import (
     RetrievedDocument,
+    aretrieved_documents,
     fetched_documents,
     retrieved_documents,
 )
@@ -59,10 +60,8 @@ class AdmiralRetriever(BaseRetriever):
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun
     ) -> list[Document]:
-        if isinstance(self.system, AsyncClient):
-            return await self._fetched(self.system, await self.system.retrieve(query, self.hops))
-        result = await self.system.aretrieve(query, self.hops)
-        return await asyncio.to_thread(self._documents, self.system, result)
+        found = await aretrieved_documents(self.system, query, self.hops, self.k)
+        return list(map(_document, found))
 
     def batch(
         self,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 from admiral.requirements import missing_extra
@@ -13,7 +12,7 @@ try:
 except ImportError as error:
     raise missing_extra("llamaindex", "the retriever of LlamaIndex") from error
 
-from admiral.adapters import RetrievedDocument, fetched_documents, retrieved_documents
+from admiral.adapters import RetrievedDocument, aretrieved_documents, retrieved_documents
 from admiral.client import AsyncClient, Client
 from admiral.errors import AdmiralError
 from admiral.pipeline import Admiral
@@ -53,12 +52,7 @@ class AdmiralRetriever(BaseRetriever):
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         claim = query_bundle.query_str
-        if isinstance(self.system, AsyncClient):
-            result = await self.system.retrieve(claim, self.hops)
-            return list(map(_node, await fetched_documents(self.system, result, self.k)))
-        result = await self.system.aretrieve(claim, self.hops)
-        found = await asyncio.to_thread(retrieved_documents, self.system, result, self.k)
-        return list(map(_node, found))
+        return list(map(_node, await aretrieved_documents(self.system, claim, self.hops, self.k)))
 
 
 def _node(found: RetrievedDocument) -> NodeWithScore:

@@ -54,7 +54,6 @@ from training.multitask.sample_batches import (
     cost,
     kind_of,
     one_epoch,
-    parts_of,
     read_training_set,
     subsample,
 )
@@ -336,8 +335,8 @@ class MultiTaskProgram(Program):
     def batches(self) -> Iterator[Examples]:
         """Yield the samples of batches forever."""
         config = self._config
-        items = [one for item in self._train.items for one in parts_of(item)]
-        return batches_of(items, config.batch_tokens, config.rerank_tokens, config.seed)
+        examples = self._train.examples
+        return batches_of(examples, config.batch_tokens, config.rerank_tokens, config.seed)
 
     def collate(self, items: Any) -> Batch:
         """Return a padded batch."""
@@ -360,8 +359,7 @@ class MultiTaskProgram(Program):
         assert self._dev is not None
         assert self._evaluator is not None
         config, accelerator, tokens = self._config, self._accelerator, self._start.tokens
-        items = [one for item in self._dev.items for one in parts_of(item)]
-        batches = one_epoch(items, config.batch_tokens, config.rerank_tokens, 0)
+        batches = one_epoch(self._dev.examples, config.batch_tokens, config.rerank_tokens, 0)
         own = batches[self._share[0] :: self._share[1]]
         self.module.eval()
         try:

@@ -298,6 +298,11 @@ class TrainingSet:
     source: SourceFile  # the file and the number of its usable samples
     left_out: int  # number of samples that are too long, or that have nothing to rank
 
+    @property
+    def examples(self) -> list[Example]:
+        """What batches are made of."""
+        return [example for item in self.items for example in parts_of(item)]
+
 
 def read_training_set(
     role: str, name: str, config: TrainConfig, tasks: tuple[str, ...], tokens: SafeTokenizer
