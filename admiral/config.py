@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from admiral.errors import AdmiralError
-from admiral.requirements import VERIFIER
+from admiral.requirements import ENCODER, VERIFIER
 from admiral.storage.declared_settings import declared_settings, documented, setting, value_problems
 
 # Larger numbers are typing errors, and too much for torch, Java or 32-bit integers.
@@ -25,7 +25,6 @@ _WEIGHT = (0, 1_000_000)
 FAST_SETTINGS: dict[str, Any] = {
     "generator": False,
     "title_beams": 0,
-    "cross_encoder_documents": 0,
     "rerank_documents": 12,
 }
 
@@ -120,9 +119,10 @@ class RetrievalConfig:
         40, "Documents whose sentences are reranked at each hop.", bounds=_COUNT
     )
     cross_encoder_documents: int = setting(
-        20,
+        0,
         "Documents that the cross-encoder reads at each hop from the second on, with the reranker "
-        "`combined`. They are those that similarity and BM25 rank best. With 0, it is left out.",
+        "`combined`: those that similarity and BM25 rank best. With 0, it reads none; it takes "
+        "time and finds little that the sentence encoder does not.",
         bounds=(0, 1_000_000),
     )
     rerank_sentences: int = setting(
@@ -193,13 +193,23 @@ class RetrievalConfig:
         "combined",
         "Reranker of sentences.",
         choices={
-            "combined": "the next three together",
-            "cross-encoder": "the checkpoint, which reads the claim with the sentences",
-            "similarity": "embeddings of all-MiniLM-L6-v2; needs no training",
+            "combined": "`similarity` and `bm25` together, and `cross-encoder` with "
+            "`cross_encoder_documents`",
+            "similarity": "embeddings of the sentence encoder",
             "bm25": "BM25 among the sentences; needs no training",
+            "cross-encoder": "the checkpoint, which reads the claim with the sentences",
             "pointwise": "a seq2seq model that answers true or false for each sentence, such as "
             "monoT5, in `reranker_model`; slow",
         },
+    )
+    sentence_encoder: str = setting(
+        ENCODER,
+        "Encoder of the rerankers `similarity` and `combined`: `mini-encoder`, the bundled one; "
+        "`all-MiniLM-L6-v2`, if it is installed; or the directory of another one with mean "
+        "pooling.",
+        pattern=".+",
+        format="'mini-encoder' or a directory",
+        is_file=True,
     )
     judge: str = setting(
         "calibrated",

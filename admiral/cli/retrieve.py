@@ -102,7 +102,6 @@ def retrieve_command(
     one JSON record per line.
     """
     from admiral.config import FAST_SETTINGS, load_config
-    from admiral.requirements import check_reranker
 
     if str(output) == "-":
         output, as_json = None, True
@@ -118,7 +117,6 @@ def retrieve_command(
         raise click.UsageError("--engine ray needs --output.")
     skip = SkippedClaims() if skip_bad else None
     source = claim_source(claim, input_path, skip, reread=output is not None)
-    check_reranker(config.reranker)  # now, rather than after the model is loaded
     if output is not None:
         _write_file(config, source, output, cluster, overwrite=overwrite, trec=trec, quiet=quiet)
     else:

@@ -53,11 +53,9 @@ def service_options(port: int) -> Callable[[Command], Command]:
             config_path: Path | None, assignments: tuple[str, ...], **given: Any
         ) -> object:
             from admiral.config import load_config
-            from admiral.requirements import check_reranker
 
             flags = {name: given.pop(name) for name in _SETTINGS}
             config = load_config(config_path, overrides(assignments, flags))
-            check_reranker(config.reranker)  # now, rather than after the model is loaded
             return command(config=config, **given)
 
         for option in reversed((*_options(port), setting_options(*_SETTINGS), config_options)):

@@ -86,7 +86,7 @@ class MeanPoolingEncoder:
                 directory, local_files_only=True, dtype=torch.float32
             )
         self.model.to(device).eval()
-        self._max_tokens = max_tokens = min(max_tokens, self.model.config.max_position_embeddings)
+        self.max_tokens = max_tokens = min(max_tokens, self.model.config.max_position_embeddings)
         # Configured once: several threads may use a tokenizer, but not while one configures it.
         self._tokenizer = Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
         self._tokenizer.enable_truncation(max_tokens)
@@ -101,7 +101,7 @@ class MeanPoolingEncoder:
     def identity(self) -> EncoderIdentity:
         """Name, and checksum of the model and the number of tokens; not of its precision."""
         sums = [describe_file(self._directory / name).sha256 for name in _FILES]
-        recipe = " ".join([*sums, f"mean of {self._max_tokens} tokens"])
+        recipe = " ".join([*sums, f"mean of {self.max_tokens} tokens"])
         fingerprint = hashlib.sha256(recipe.encode()).hexdigest()
         return EncoderIdentity(self._name, fingerprint, self.model.config.hidden_size)
 
@@ -227,8 +227,11 @@ class BM25Reranker:
         return scores
 
 
-# Tokens of a claim without the two special tokens. Evidence gets the remaining room.
-MAX_CLAIM_TOKENS = MAX_TOKENS - 2
+def similarity_query(claim: str, evidence: Sequence[str]) -> str:
+    """Return the text that is embedded for a claim and the sentences chosen so far."""
+    return " ".join([claim, *evidence])
+
+
 # Number of cached embeddings: 50 MB at 1.5 kB each. A claim reads about 400 sentences.
 _CACHE_SIZE = 1 << 15
 
@@ -248,7 +251,8 @@ class SimilarityReranker:
         self._encoder, self._stored = encoder, stored
         self._cache: OrderedDict[str, torch.Tensor] = OrderedDict()
         self._lock = threading.Lock()
-        self.claim_limits = {"the sentence encoder": MAX_CLAIM_TOKENS}
+        # Without the two special tokens. Evidence gets the remaining room.
+        self.claim_limits = {"the sentence encoder": encoder.max_tokens - 2}
 
     def score(
         self,
@@ -263,7 +267,7 @@ class SimilarityReranker:
             for claim_sentences in sentences
         ]
         queries = [
-            " ".join([claim, *(s.text for s in chosen)])
+            similarity_query(claim, [s.text for s in chosen])
             for claim, chosen in zip(claims, evidence, strict=True)
         ]
         pairs = zip(chain(*texts), chain(*sentences), strict=True)

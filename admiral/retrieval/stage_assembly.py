@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from importlib import resources
 from itertools import count
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -33,7 +34,7 @@ from admiral.protocols import (
     TitleScorer,
     max_evidence,
 )
-from admiral.requirements import MINILM, minilm_directory
+from admiral.requirements import ENCODER, MINILM, minilm_directory
 from admiral.retrieval.document_ranking import (
     GENERATIVE_FEATURES,
     GRAPH_FEATURES,
@@ -338,27 +339,40 @@ def build_title_scorer(
 
 
 def build_sentence_encoder(config: RetrievalConfig) -> MeanPoolingEncoder:
-    """Build the encoder of the similarity reranker."""
-    device, dtype = choose_device(config.device), choose_dtype(config)
-    return MeanPoolingEncoder(minilm_directory(), MINILM, device=device, dtype=dtype)
+    """Build the encoder of the similarity reranker.
+
+    Raises AdmiralError if the setting ``sentence_encoder`` names none.
+    """
+    if config.sentence_encoder == MINILM:
+        return _encoder(minilm_directory(), MINILM, config)
+    place = Path(config.sentence_encoder)
+    if config.sentence_encoder == ENCODER:
+        place = Path(str(resources.files("admiral"))) / "data" / ENCODER
+    return _encoder(place, place.name, config)
 
 
 def build_passage_encoder(
     config: RetrievalConfig, directory: Path | None = None
 ) -> MeanPoolingEncoder:
-    """Build the encoder of the passages of a library, which are longer than sentences.
+    """Build the encoder of the passages of a library.
 
     `directory`: of the encoder; all-MiniLM-L6-v2 by default. Raises AdmiralError if there is none.
     """
-    if directory is not None and not (directory / "model.safetensors").is_file():
+    if directory is None:
+        return _encoder(minilm_directory(), MINILM, config)
+    return _encoder(directory, directory.name, config)
+
+
+def _encoder(directory: Path, name: str, config: RetrievalConfig) -> MeanPoolingEncoder:
+    if not (directory / "model.safetensors").is_file():
         raise AdmiralError(
             f"{directory}: there is no model.safetensors. Give the directory of an encoder with "
             "mean pooling, as training.dense_retriever writes it"
         )
-    place = minilm_directory() if directory is None else directory
-    name = MINILM if directory is None else directory.name
     device, dtype = choose_device(config.device), choose_dtype(config)
-    return MeanPoolingEncoder(place, name, device=device, dtype=dtype, max_tokens=PASSAGE_TOKENS)
+    return MeanPoolingEncoder(
+        directory, name, device=device, dtype=dtype, max_tokens=PASSAGE_TOKENS
+    )
 
 
 def build_reranker(

@@ -105,7 +105,7 @@ def test_a_long_claim_is_cut_with_a_warning(system):
     claim = "The Danube flows through Vienna. " * 120 + "Zanzibar."
     sentences, warning = system.retrieve(claim, hops=1).warnings
     assert sentences.startswith("These are 121 sentences")
-    assert "the cross-encoder reads 99, the sentence encoder reads 126" in warning
+    assert "the hop retriever reads 253, the sentence encoder reads 254" in warning
     assert warning.split("cut from: '")[1].rstrip("…'") in claim
     assert system.retrieve(CLAIMS[1], hops=1).warnings == ()
 

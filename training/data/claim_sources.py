@@ -233,16 +233,33 @@ class Source:
     format: str
     path: Path
     tasks: tuple[str, ...]
-    # whether to use the claim with a given text; None to use all
-    keep: Callable[[str], bool] | None = None
+    # whether to use a claim; None to use all
+    keep: Callable[[GoldClaim], bool] | None = None
 
     def without_held_out(self, share: float) -> Source:
         """Return the source without the held-out share of its claims."""
-        return replace(self, keep=lambda text: not is_held_out(text, share))
+        return replace(self, keep=lambda claim: not is_held_out(claim.claim, share))
 
     def only_held_out(self, share: float | None) -> Source:
-        """Return the source with the held-out share of its claims only; None keeps all."""
-        return self if share is None else replace(self, keep=lambda t: is_held_out(t, share))
+        """Return the source with the held-out share of its claims only; None keeps all.
+
+        Claims that share a document with one that is not held out are left out too. Data sets have
+        groups of claims about the same documents, and a model that has learned one of a group
+        finds the documents of all of them.
+        """
+        if share is None:
+            return self
+        learned = {
+            title
+            for item in self.claims()
+            if not is_held_out(item.claim.claim, share)
+            for title in item.claim.all_titles
+        }
+
+        def is_unseen(claim: GoldClaim) -> bool:
+            return is_held_out(claim.claim, share) and learned.isdisjoint(claim.all_titles)
+
+        return replace(self, keep=is_unseen)
 
     @classmethod
     def parse(cls, text: str) -> Source:
@@ -271,7 +288,7 @@ class Source:
         Raises `AdmiralError` if the file cannot be read, holds a bad record, or holds no claims.
         """
         claims = _FORMATS[self.format][0](self.path)
-        return (item for item in claims if self.keep is None or self.keep(item.claim.claim))
+        return (item for item in claims if self.keep is None or self.keep(item.claim))
 
 
 def sample_claims(

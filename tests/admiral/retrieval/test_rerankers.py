@@ -14,7 +14,6 @@ from admiral.records import Document, Sentence
 from admiral.requirements import MINILM, minilm_directory
 from admiral.retrieval import rerankers
 from admiral.retrieval.rerankers import (
-    MAX_CLAIM_TOKENS,
     BM25Reranker,
     CombinedReranker,
     MeanPoolingEncoder,
@@ -115,9 +114,10 @@ def test_the_claim_limit_is_the_number_of_tokens_read(reranker):
             sentences[0].score for sentences in reranker.score(claims, [DOCUMENTS[0]] * 2, [[], []])
         ]
 
-    first, second = read(MAX_CLAIM_TOKENS - 1)
+    limit = reranker.claim_limits["the sentence encoder"]
+    first, second = read(limit - 1)
     assert first != second
-    first, second = read(MAX_CLAIM_TOKENS)
+    first, second = read(limit)
     assert first == second
 
 

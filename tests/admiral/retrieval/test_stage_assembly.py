@@ -13,6 +13,7 @@ from admiral.kb import KnowledgeBase, build, embed
 from admiral.models.checkpoint import SUFFICIENCY_HEAD, load_checkpoint
 from admiral.protocols import claim_limits, max_evidence
 from admiral.records import Sentence
+from admiral.requirements import minilm_directory
 from admiral.retrieval.document_ranking import NetworkDocumentScorer
 from admiral.retrieval.hop_retriever import TrieHopRetriever
 from admiral.retrieval.provenance import recorded_settings
@@ -54,10 +55,10 @@ def test_evidence_is_limited_by_the_identifiers_of_the_vocabulary(quick):
         build_stages(quick.kb, quick.checkpoint, replace(settings, evidence=343))
 
 
-def test_the_cross_encoder_may_be_left_out_of_the_combination(system):
-    config = replace(system.config, reranker="combined", cross_encoder_documents=0)
-    reranker = build_reranker(system.checkpoint, config)
-    assert claim_limits(reranker) == {"the sentence encoder": 126}
+def test_the_combination_may_include_the_cross_encoder(system):
+    config = replace(system.config, reranker="combined", cross_encoder_documents=20)
+    limits = claim_limits(build_reranker(system.checkpoint, config))
+    assert limits == {"the sentence encoder": 254, "the cross-encoder": 99}
 
 
 def test_the_reranker_reads_the_vectors_of_the_knowledge_base(system, tmp_path):
@@ -76,6 +77,16 @@ def test_the_reranker_reads_the_vectors_of_the_knowledge_base(system, tmp_path):
     embed(tmp_path / "kb", build_sentence_encoder(config), progress=False)
     assert score() != computed
     assert score() == pytest.approx(computed, abs=0.003)
+
+
+def test_the_sentence_encoder_is_a_setting(system, tmp_path):
+    config = replace(system.config, sentence_encoder=str(minilm_directory()))
+    ours, other = build_sentence_encoder(system.config), build_sentence_encoder(config)
+    assert ours.identity != other.identity
+    assert ours.identity.name == "mini-encoder"
+    config = replace(config, sentence_encoder=str(tmp_path))
+    with pytest.raises(AdmiralError, match=r"no model\.safetensors"):
+        build_sentence_encoder(config)
 
 
 def test_without_a_generator_nothing_is_decoded(quick, monkeypatch):
@@ -108,9 +119,9 @@ def test_aliases_may_be_left_out_of_the_mentions(quick, tmp_path):
     ("reranker", "limits"),
     [
         ("bm25", {}),
-        ("similarity", {"the sentence encoder": 126}),
+        ("similarity", {"the sentence encoder": 254}),
         ("cross-encoder", {"the cross-encoder": 99}),
-        ("combined", {"the sentence encoder": 126, "the cross-encoder": 99}),
+        ("combined", {"the sentence encoder": 254}),
     ],
 )
 def test_rerankers_state_how_much_of_a_claim_they_read(system, reranker, limits):
@@ -120,8 +131,7 @@ def test_rerankers_state_how_much_of_a_claim_they_read(system, reranker, limits)
 
 def test_the_limits_of_all_stages_are_combined(system):
     assert system.stages.claim_limits == {
-        "the sentence encoder": 126,
-        "the cross-encoder": 99,
+        "the sentence encoder": 254,
         "the hop retriever": 253,
     }
     assert system.stages.max_evidence == 342

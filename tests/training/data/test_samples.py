@@ -297,24 +297,31 @@ def test_a_larger_share_contains_a_smaller_one(claim):
     assert shares == sorted(shares)
 
 
-def write_claims(path, count=40):
+def write_claims(path, title, count=40):
+    """Write claims, each about the document of its name."""
     records = [
-        {"id": n, "claim": f"Seth Meyers has {n} shows.", "gold": ["Seth Meyers"]}
+        {"id": n, "claim": f"Seth Meyers has {n} shows.", "gold": [title.format(n)]}
         for n in range(count)
     ]
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
-    return path
+    return Source.parse(f"pages:{path}")
+
+
+def texts_of(source):
+    return [item.claim.claim for item in source.claims()]
 
 
 def test_both_parts_together_are_all_claims(tmp_path):
-    source = Source.parse(f"pages:{write_claims(tmp_path / 'claims.jsonl')}")
-    texts = [item.claim.claim for item in source.claims()]
-    kept = [item.claim.claim for item in source.without_held_out(0.3).claims()]
-    held_out = [item.claim.claim for item in source.only_held_out(0.3).claims()]
-    assert sorted(kept + held_out) == sorted(texts)
-    assert kept
-    assert held_out
-    assert [item.claim.claim for item in source.only_held_out(None).claims()] == texts
+    source = write_claims(tmp_path / "claims.jsonl", "Show {}")
+    kept, held_out = source.without_held_out(0.3), source.only_held_out(0.3)
+    assert sorted(texts_of(kept) + texts_of(held_out)) == sorted(texts_of(source))
+    assert texts_of(kept)
+    assert texts_of(held_out)
+    assert texts_of(source.only_held_out(None)) == texts_of(source)
+
+
+def test_held_out_claims_share_no_document_with_the_others(tmp_path):
+    assert not texts_of(write_claims(tmp_path / "one.jsonl", "Seth Meyers").only_held_out(0.3))
 
 
 # Words with commas and other punctuation, but without the parentheses of qualifiers.

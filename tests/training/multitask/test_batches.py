@@ -372,7 +372,7 @@ FILES = {
     "mini-copy": TASKS,
     "mini-joint": TASKS,
     "mini": TASKS,
-    "mini-decoder": TASKS,
+    "mini-gpu": TASKS,
     "paper-retriever": ("retrieve",),
     "paper-reranker": ("rerank",),
     "paper-prover": ("prove",),

@@ -1,0 +1,82 @@
+"""Turn reranking samples into claims with sentences, for `training.dense_retriever`.
+
+The query is the claim with the evidence chosen so far, as the similarity reranker writes it. The
+gold sentences that are not in it are the positives, others of the sample's documents the negatives.
+
+Run as ``python -m training.sentence_pairs SAMPLES.jsonl OUT.jsonl``.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from admiral.errors import AdmiralError
+from admiral.kb.embeddings import embedded_text
+from admiral.retrieval.rerankers import similarity_query
+from admiral.storage.atomic_files import check_distinct_paths, check_output_path
+from training.cited_pages import CitedPassages, Titled, write_cited_passages
+from training.command_options import seed_option
+from training.data.samples import RerankSample, read_samples
+
+_MOST_POSITIVES = 4
+
+
+def sentence_pairs(path: Path, negatives: int, seed: int = 0) -> Iterator[CitedPassages]:
+    """Yield the reranking samples of a file that have both positives and negatives.
+
+    `negatives`: maximum number of negatives of a sample, which are drawn at random.
+
+    Raises AdmiralError if there is none.
+    """
+    rng = random.Random(seed)
+    is_empty = True
+    for number, sample in enumerate(read_samples(path)):
+        if not isinstance(sample, RerankSample):
+            continue
+        right: list[Titled] = []
+        wrong: list[Titled] = []
+        for document in sample.documents:
+            for index, sentence in enumerate(document.sentences):
+                if sentence.strip() and (document.title, sentence) not in sample.evidence:
+                    text = embedded_text(document.title, sentence)
+                    (right if index in document.relevant else wrong).append(("", text))
+        if right and wrong:
+            is_empty = False
+            query = similarity_query(sample.claim, [text for _, text in sample.evidence])
+            drawn = rng.sample(wrong, min(len(wrong), negatives))
+            kept = tuple(right[:_MOST_POSITIVES])
+            yield CitedPassages(str(number), "", sample.claim, query, kept, tuple(drawn))
+    if is_empty:
+        raise AdmiralError(
+            f"{path}: holds no reranking samples; build them with training.build_data"
+        )
+
+
+@click.command()
+@click.argument("samples", type=click.Path(path_type=Path))
+@click.argument("out", type=click.Path(path_type=Path))
+@click.option(
+    "--negatives",
+    type=click.IntRange(min=1),
+    default=16,
+    show_default=True,
+    help="Maximum number of negatives of a sample.",
+)
+@seed_option
+def main(samples: Path, out: Path, negatives: int, seed: int) -> None:
+    """Write the reranking samples of SAMPLES to OUT as claims with sentences."""
+    try:
+        check_output_path(out)
+        check_distinct_paths(out, samples)
+        count = write_cited_passages(out, sentence_pairs(samples, negatives, seed))
+    except (AdmiralError, OSError) as error:
+        raise click.ClickException(str(error)) from error
+    click.echo(f"{out}: {count:,} claims", err=True)
+
+
+if __name__ == "__main__":
+    main()
