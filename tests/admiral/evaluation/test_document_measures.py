@@ -292,6 +292,7 @@ def test_p_value_matches_the_exact_randomisation_test(two_columns):
 
 def test_harmonic_mean_is_taken_of_the_means():
     both = harmonic_mean_measure("s", "f", measure(1, 0), measure(1, 1))
+    assert (both.section, both.name) == ("s", "f")
     assert both.value(np.array([True, True])) == pytest.approx(2 / 3)
     assert harmonic_mean_measure("s", "f", measure(0), measure(0)).value(np.array([True])) == 0
     assert np.isnan(
