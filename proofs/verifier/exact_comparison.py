@@ -94,8 +94,7 @@ def _findings(
             finding = _by_words(claim, clause)
             if finding is None:
                 stated = canonical(clause)
-                if stated is not clause or active is not claim:
-                    finding = _by_words(active, stated)
+                finding = _by_words(active, stated)
                 if finding is None and exchanged is not None:
                     finding = _by_roles(active, exchanged, stated)
             if finding is None and kin is not None:
@@ -267,8 +266,6 @@ def _flipped(
         return False
     if len(claim) > 1 or len(clause) > 1 or alignment.inserted:
         return None
-    if any("only" in item.text.lower().split() for item in alignment.claim.items):
-        return None  # "not only"
     places = set(alignment.places)
     for at, _ in clause:
         if any(item not in places for item in range(at, len(alignment.clause.items))):

@@ -111,6 +111,8 @@ def test_several_sources_may_support_a_claim_together():
     assert RULE.decide(CLAIM, alone, None, []) == "flag"
     assert RULE.decide(CLAIM, alone, source(3.0), []) == "keep"
     assert RULE.decide(CLAIM, alone[:1], None, [], beside=True) == "keep"
+    # A candidate has to be better than all of them together.
+    assert PAPER.decide(CLAIM, alone, source(3.0), [source(2.5)]) == "keep"
 
 
 @pytest.mark.parametrize(

@@ -49,6 +49,7 @@ CASES = [
      "Check: editors have tagged it as failing verification, though it seems to be in the source"),
     (verdict("not_checked", ScoredSource("", "B", "no_text")), "mid",
      "Not checked: a source could not be read"),
+    (verdict("add"), "mid", "Add: a source was found for a statement without one"),
     (verdict("not_checked"), "mid", "Not checked: no source is cited, and none was found"),
 ]  # fmt: skip
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proofs import LexicalJudge, NatOp, default_lexicon
+from proofs import LexicalJudge, NatOp, PairLexicon, default_lexicon
 from proofs.drafting import draft_steps
 from proofs.judges.calibrated import (
     FEATURES,
@@ -67,6 +67,21 @@ def test_features_can_be_counted_by_hand():
     assert dict(zip(STEP_FEATURES, features.steps[-1], strict=True))["coverage"] == 1
 
 
+def test_words_are_covered_by_inflections_and_phrases():
+    pairs = PairLexicon(NatOp.EQUIVALENCE, {"took part": frozenset({"participated"})})
+    extractor = FeatureExtractor(default_lexicon(pairs))
+
+    def step(claim, sentence):
+        (row,) = extractor.extract(claim, [("Rain", sentence)]).steps
+        return dict(zip(STEP_FEATURES, row, strict=True))
+
+    assert step("painted", "She paints.")["coverage"] == pytest.approx(0.9)
+    assert step("took part", "She participated.")["coverage"] == pytest.approx(0.9)
+    assert step("there", "It rains.")["coverage"] == 1  # nothing but stop words
+    lost = step("Ada Quill", "It rains.")
+    assert (lost["names"], lost["values"], lost["others"]) == (2, 0, 0)
+
+
 def test_deciding_steps_are_independent():
     judge = CalibratedJudge(weights(0.5, names=1.0))
     enough, partly = judge.judge([CLAIM] * 2, [[LIGHTHOUSE, ENGINEER], [LIGHTHOUSE]])
@@ -83,7 +98,7 @@ def test_deciding_steps_are_independent():
 
 
 def test_unquotable_steps_merge_with_a_neighbour():
-    content = CalibratedJudge(weights(1.0))  # no step scores more than 0
+    content = CalibratedJudge(weights(0.0))  # no step scores more than 0
     joined, alone = content.judge([CLAIM, CLAIM], [[LIGHTHOUSE], [("Rain", "It rains.")]])
     assert joined.sufficient
     assert joined.proof is not None

@@ -1,6 +1,7 @@
 """Proofs: notation, JSON, words, validation and files."""
 
 import json
+from dataclasses import replace
 from functools import lru_cache
 from html.parser import HTMLParser
 from itertools import product
@@ -31,6 +32,7 @@ from proofs.logic.wording import (
     question,
     steps_in_words,
 )
+from proofs.logic.words import Quotation
 from tests.proofs.helpers import claims, evidence
 
 OPERATORS = st.lists(st.sampled_from(NatOp))
@@ -126,9 +128,31 @@ def test_notation_round_trips(proof):
     assert "\r" not in text
 
 
-@given(proofs)
-def test_json_round_trips(proof):
-    assert Proof.from_json(json.loads(json.dumps(proof.to_json()))) == proof
+places = st.builds(Quotation, spans, st.integers(0), st.integers(0), st.integers(0), st.booleans())
+
+
+@given(proofs, st.lists(st.tuples(st.integers(0), st.none() | places), min_size=5, max_size=5))
+def test_json_round_trips(proof, located):
+    placed = [
+        replace(step, start=start, quotation=place)
+        for step, (start, place) in zip(proof.steps, located, strict=False)
+    ]
+    for one in (proof, Proof(tuple(placed))):
+        read = Proof.from_json(json.loads(json.dumps(one.to_json())))
+        assert (read, read.to_json()) == (one, one.to_json())
+
+
+def test_a_located_proof_has_the_places_of_its_spans():
+    located = PROOF.located(CLAIM, EVIDENCE, numbers=[4])
+    nowhere = dict.fromkeys(("title", "sentence_id", "evidence_start", "evidence_end"))
+    sentence = {"title": "Ada Quill", "sentence_id": 4}
+    assert [dict(list(step.items())[3:]) for step in located.to_json()] == [
+        {"claim_start": 0, "claim_end": 9, **sentence, "evidence_start": 8, "evidence_end": 17,
+         "in_title": False},
+        {"claim_start": 10, "claim_end": 30, **nowhere, "in_title": False},
+        {"claim_start": 31, "claim_end": 39, **sentence, "evidence_start": 0, "evidence_end": 7,
+         "in_title": False},
+    ]  # fmt: skip
 
 
 @given(st.text(alphabet="{}[]=!|#<> \\ab\n", max_size=30))
@@ -149,6 +173,9 @@ def test_any_text_parses_or_raises_inside_it(text):
 def test_notation_follows_the_paper():
     assert PROOF.to_text() == (
         "{ Ada Quill } [ Ada Quill ] = { built the lighthouse } [ ] # { in 1874. } [ In 1873 ] |"
+    )
+    assert (
+        Proof.parse("{Ada Quill}[Ada Quill]={built the lighthouse}[]#{in 1874.}[In 1873]|") == PROOF
     )
 
 
@@ -206,6 +233,11 @@ def test_invalid_steps_and_proofs_raise():
         ([{"claim": "a", "evidence": "b"}], "step 1 .* 'operator'"),
         ([{"claim": "a", "evidence": "b", "operator": "?"}], "step 1 .*unknown"),
         ([*PROOF.to_json(), 3], "step 4 .*object"),
+        ([PROOF.to_json()[0] | {"claim_start": "0"}], "step 1 .*'claim_start' is not .* int"),
+        (
+            [PROOF.to_json()[0] | {"evidence_end": 1.5}],
+            "step 1 .*'evidence_end' is not .* int",
+        ),
         ([], "at least one"),
     ],
 )
@@ -257,6 +289,7 @@ def test_line_ends_and_empty_lines_are_skipped(tmp_path):
         (b"{ a } [ b ] ?", 13, "expected an operator"),
         (b"{ a } [ b ] = { a [ b ] =", 19, r"expected '}', found '\['"),
         (b"proof", 1, "expected '{', found 'p'"),
+        (b"\xef\xbb\xbf{ a } [ b ] =", 1, "expected '{'"),  # only the first line has one
         (b"{ \xc3\xa9 } [ ] =", 11, "empty evidence"),
         (b"{ a } [ \xff ] =", 9, "not UTF-8"),
     ],

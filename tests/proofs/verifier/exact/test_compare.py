@@ -3,11 +3,13 @@
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from hypothesis import given
 
-from proofs.verifier.exact_comparison import compare
+from proofs.verifier.exact_comparison import ExactVerifier, compare
 from tests.proofs.helpers import claims, evidence
+from tests.proofs.verifier.fixed_verifier import FixedVerifier
 
 TRUE, FALSE = "entailment", "contradiction"
 
@@ -40,7 +42,9 @@ TWINS = {
     "age": ("Ines Varga", "Ines Varga (9 March 1847 – 2 April 1911) was a composer.",
         "Ines Varga died aged 64.", "Ines Varga died at the age of 71."),
     "age from years": ("Ines Varga", "She was born in 1847 and died in 1911.",
-        "Ines Varga lived to the age of 63.", "Ines Varga lived to be 70 years old."),
+        "Ines Varga lived to be 63 years old.", "Ines Varga lived to the age of 40."),
+    "age of one year": ("Ivo Varga", "He was born in 1910 and died in 1911.",
+        "Ivo Varga died at the age of one year.", "Ivo Varga died at the age of two years."),
     "duration": ("Bertold II", "He ruled from 1203 to 1217.", "Bertold II ruled for 14 years.",
         "Bertold II ruled for 24 years."),
     "more than": ("", "The strike was joined by 640 miners.",
@@ -66,10 +70,18 @@ TWINS = {
         "The war began before the drought.", "The war began after the drought."),
     "order of dates": ("", "The mill was built in 1702 and the inn was built in 1760.",
         "The mill was built before the inn.", "The inn was built before the mill."),
+    "dates joined by while": ("", "The mill opened in 1702 while the inn opened in 1760.",
+        "The mill opened earlier than the inn.", "The mill opened later than the inn."),
     "rank": ("", "Mount Skell is the second highest peak in Ardia.",
         "Mount Skell is the second-highest peak in Ardia.",
         "Mount Skell is the highest peak in Ardia."),
+    "place": ("", "Torvik came third.", "Torvik came third.", "Torvik came second."),
+    "number alone": ("", "The score was 14.", "The score was 14.", "The score was 12."),
+    "title of one word": ("Salt", "The salt lasted 14 years.", "Salt lasted 14 years.",
+        "Salt lasted 12 years."),
     "negation": ("", "The treaty was never signed.", "The treaty was never signed.",
+        "The treaty was signed."),
+    "contraction": ("", "The treaty wasn't signed.", "The treaty was not signed.",
         "The treaty was signed."),
     "negated claim": ("", "The treaty was signed in Ghent.", "The treaty was signed.",
         "The treaty was not signed."),
@@ -79,6 +91,10 @@ TWINS = {
         "The quarry lies north of the canal."),
     "passive": ("", "Norrel was bought by Hask in 1988.", "Hask bought Norrel.",
         "Norrel bought Hask."),
+    "passive claim": ("", "Norrel bought Hask.", "Hask was bought by Norrel.",
+        "Norrel was bought by Hask."),
+    "passive evidence": ("", "The mill was built by the miller.", "The miller built the mill.",
+        "The mill built the miller."),
     "participle": ("", "Salt Roads was written by Lena Orr.", "Lena Orr wrote Salt Roads.",
         "Salt Roads wrote Lena Orr."),
     "kinship": ("", "Ewan Lisle is the son of the painter Mara Lisle.",
@@ -103,6 +119,10 @@ SILENT = {
     "possessor": ("", "Ines Varga's brother was born in 1840.", "Ines Varga was born in 1847."),
     "clause of another": ("", "Ines met Hugo, who died in 1920.", "Ines died in 1911."),
     "alternative": ("", "The dam was completed in 1936 or 1937.", "The dam was completed in 1936."),
+    "any of a kind": ("", "A bridge was built in 1901.", "A bridge was built in 1902."),
+    "rank of a kind": ("", "Ines was the third composer.", "Ines was the second."),
+    "noun or verb": ("Ada Quill", "Ada Quill trains dogs and cooks.", "Ada Quill trains cooks."),
+    "verb without object": ("", "Hask bought Norrel.", "Hask bought."),
     "compound noun": ("", "Lena Orr is a theatre critic.", "Lena Orr is a theatre."),
     "not only": ("", "The treaty was not only signed.", "The treaty was signed."),
     "restricted negation": ("", "The film was not shown in Ghent.", "The film was shown."),
@@ -120,6 +140,8 @@ SILENT = {
         "Mara's father was born after the siege of Pest.",
         "Mara's father is Pest.",
     ),
+    "kin of either gender": ("", "Ewan is the child of Mara.", "Ewan is the son of Mara."),
+    "sister of a brother": ("", "Ewan is the brother of Mara.", "Mara is the sister of Ewan."),
     "kin as a name": ("", "Father Ewan met Mother Mara.", "Mother Mara was Father Ewan."),
     "double negation": ("", "The plan is not without faults.", "The plan is without faults."),
     "longer span": ("", "Ines ruled from 1203 to 1217.", "Ines ruled from 1203 to 1220."),
@@ -143,12 +165,49 @@ def test_silence(kind):
     assert compare(claim, [(title, sentence)]) is None
 
 
-def test_reason_names_both_values_and_the_sentence():
-    stated = [("Inn", "The inn burnt down."), ("Inn", "The inn was built in 1901.")]
-    comparison = compare("The inn was built in 1899.", stated)
+def test_a_comparison_outranks_the_verifier_and_its_sentence_is_certain():
+    claims = ["The inn was built in 1899.", "The inn is old."]
+    evidence = [("", "The inn burnt down."), ("", "The inn was built in 1901.")]
+    undecided = FixedVerifier([0.2, 0.5, 0.3])
+    decided, other = ExactVerifier(undecided).read(claims, [evidence] * 2)
+    refuted = [0.02, 0.02, 0.96]
+    assert decided.labels == pytest.approx(refuted)
+    assert decided.sentences == pytest.approx(np.array([[0.2, 0.5, 0.3], refuted]))
+    assert [one.sentence for one in decided.comparisons] == [1]
+    assert (other.labels.tolist(), other.comparisons) == ([0.2, 0.5, 0.3], ())
+
+
+@pytest.mark.parametrize(
+    ("claim", "text", "claimed", "stated", "reason"),
+    [
+        ("The inn was built in 1899.", "The inn was built in 1901.", "1899", "1901",
+         "The claim says 1899, the evidence says 1901."),
+        ("Ostrel has 7418 inns.", "Ostrel has 7,418 inns.", "7418", "7,418",
+         "The claim says 7418, which agrees with the evidence: 7,418."),
+        ("Ostrel has 12 inns.", "Ostrel has 12 inns.", "12", "12",
+         "The claim and the evidence both say 12."),
+        ("The inn was sold.", "The inn was never sold.", "sold", "never sold",
+         "The claim says sold, the evidence says never sold."),
+        ("The inn was not sold.", "The inn was sold.", "not sold", "sold",
+         "The claim says not sold, the evidence says sold."),
+        ("The inn was built in the 1890s.", "The inn was built in 1901.", "1890s", "1901",
+         "The claim says 1890s, the evidence says 1901."),
+        ("Torvik won the cup.", "Torvik lost the cup.", "won", "lost",
+         "The claim says won, the evidence says lost."),
+        ("Ida Voss died aged 64.", "Ida Voss (9 March 1847 – 2 April 1911) was a composer.", "64",
+         "9 March 1847 to 2 April 1911",
+         "The claim says 64, which agrees with the evidence: 9 March 1847 to 2 April 1911."),
+        ("Torvik lost cups.", "Torvik won and lost cups.", "Torvik lost cups", "Torvik lost cups",
+         "The evidence says this in the same words."),
+        ("The inn lies in Ost.", "The inn lies in Ost.", "inn lies Ost", "inn lies Ost",
+         "The evidence says this in the same words."),
+    ],
+)  # fmt: skip
+def test_reason_names_what_is_compared(claim, text, claimed, stated, reason):
+    comparison = compare(claim, [("Inn", "The inn burnt down."), ("Ostrel", text)])
     assert comparison is not None
-    assert (comparison.claimed, comparison.stated, comparison.sentence) == ("1899", "1901", 1)
-    assert comparison.reason == "The claim says 1899, the evidence says 1901."
+    assert (comparison.claimed, comparison.stated, comparison.sentence) == (claimed, stated, 1)
+    assert comparison.reason == reason
 
 
 def test_sentences_that_disagree_decide_nothing():
@@ -205,6 +264,7 @@ def test_who_is_older_is_read_from_dates_of_birth(name):
         found = compare(claim, told)
         assert found is not None, claim
         assert found.label == label, claim
+        assert " born " in found.claimed
     assert compare(f"{name} is two years older than Ben Roe.", told) is None
     assert compare(f"{name} is older than Joan Moe.", told) is None
 
@@ -216,6 +276,7 @@ def test_who_is_older_is_read_from_dates_of_birth(name):
         ("Ostrel has had a brewery since 1790.", "Ostrel had no brewery in 1850.", FALSE),
         ("Ostrel has had a brewery since 1790.", "Ostrel had a brewery in 1700.", None),
         ("Ostrel had a brewery since 1790.", "Ostrel had a brewery in 1850.", None),
+        ("Ostrel has had a brewery since the war.", "Ostrel had a brewery in 1850.", None),
         ("Ostrel has had a brewery since 1790.", "Ostrel has had a brewery since 1850.", FALSE),
     ],
 )
