@@ -106,7 +106,10 @@ class DenseProgram(EmProgram):
         super().__init__(config, accelerator.device)
         with quiet_transformers():
             self._tokenizer = AutoTokenizer.from_pretrained(self.start, local_files_only=True)
-            model = AutoModel.from_pretrained(self.start, local_files_only=True)
+            # Exported weights are in half precision; training needs full precision.
+            model = AutoModel.from_pretrained(
+                self.start, local_files_only=True, dtype=torch.float32
+            )
         self.module = DenseLoss(model, config)
         self.groups = [{"params": list(self.module.parameters()), "lr": config.lr}]
 

@@ -82,7 +82,9 @@ class MeanPoolingEncoder:
         products = linear_group_type(dtype, torch.device(device))
         with quiet_transformers():
             tokenizer = AutoTokenizer.from_pretrained(directory, local_files_only=True)
-            self.model = AutoModel.from_pretrained(directory, local_files_only=True)
+            self.model = AutoModel.from_pretrained(
+                directory, local_files_only=True, dtype=torch.float32
+            )
         self.model.to(device).eval()
         self._max_tokens = max_tokens = min(max_tokens, self.model.config.max_position_embeddings)
         # Configured once: several threads may use a tokenizer, but not while one configures it.

@@ -82,7 +82,7 @@ class Loader:
 
     def _fill(self) -> None:
         try:
-            if self._gpu is not None:
+            if self._gpu is not None and self._gpu.index is not None:
                 torch.cuda.set_device(self._gpu)  # a new thread uses the first GPU
             for position, items in self._batches:
                 batch = self._collate(items)

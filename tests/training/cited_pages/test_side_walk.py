@@ -127,6 +127,8 @@ def test_an_encoder_is_trained_and_searched_with(folder, library, pairs, start):
     card = (folder / "encoder" / "README.md").read_text()
     assert "accuracy" in card
     assert "changed" in card
+    # The weights are exported in half precision, and can be trained on.
+    train_dense_retriever(settings(config.out, pairs, folder / "encoder-2", strategy="soft"))
     out = folder / "dense"
     from admiral.citations.source_search import open_encoder
 

@@ -340,6 +340,22 @@ def test_processes_share_the_batches_after_a_position():
     assert taken == {at: whole[at] for at in range(5, 17)}
 
 
+def test_batches_are_loaded_for_a_gpu_with_and_without_a_number(monkeypatch):
+    chosen = []
+
+    def set_device(device):  # as strict as that of torch
+        if device.index is None:
+            raise ValueError("expected a device with an index")
+        chosen.append(device.index)
+
+    monkeypatch.setattr(torch.cuda, "set_device", set_device)
+    monkeypatch.setattr(torch.Tensor, "pin_memory", lambda tensor: tensor)
+    for name in ("cuda", "cuda:1"):
+        with Loader(stream(), padded, device=torch.device(name)) as loader:
+            assert len(loader.take(2)) == 2
+    assert chosen == [1]
+
+
 def test_exceptions_of_the_thread_are_raised_by_take():
     def broken():
         yield WORD_PAIRS[:1]
