@@ -37,14 +37,14 @@ def serving(command, environment):
             pytest.skip(str(error))
     options = ["--engine", "ray", "--replicas", str(REPLICAS), "--port", "0", *SETTINGS]
     full = [*command, "serve", *options]
-    with psutil.Popen(full, env=environment, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(full, env=environment, stderr=subprocess.PIPE, text=True) as process:
         log = iter(process.stderr.readline, "")
         url = next(found[0] for line in log if (found := re.search(r"http://[\d.:]+", line)))
         lines = []
         reader = threading.Thread(target=lines.extend, args=(log,), daemon=True)
         reader.start()
         try:
-            yield url, process, lines
+            yield url, psutil.Process(process.pid), lines
         finally:
             process.send_signal(signal.SIGTERM)
             reader.join()
