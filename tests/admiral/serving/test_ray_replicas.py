@@ -91,11 +91,19 @@ def test_no_accepted_request_is_lost_with_a_replica(environment, command):
 @pytest.mark.slow
 def test_a_service_without_rays_head_completes_its_requests_and_ends(environment, command):
     statuses = []
-    with serving(command, environment) as (url, process, lines):
+    with (
+        serving(command, environment) as (url, process, lines),
+        httpx.Client(base_url=url, timeout=120) as client,
+    ):
+
+        def ask():
+            statuses.append(client.post("/v1/retrieve", json={"claim": EMMY}).status_code)
+
+        ask()
         next(child for child in process.children() if child.name() == "gcs_server").kill()
-        with suppress(httpx.TransportError), httpx.Client(base_url=url, timeout=120) as client:
+        with suppress(httpx.TransportError):
             while True:
-                statuses.append(client.post("/v1/retrieve", json={"claim": EMMY}).status_code)
+                ask()
         assert process.wait(120) == 1
     assert set(statuses) == {200}
     assert sum(line.startswith("error: --engine ray: Ray's head") for line in lines) == 1
