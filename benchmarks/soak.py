@@ -53,7 +53,8 @@ class Soak:
     def __init__(self, url: str, titles: Sequence[str], seconds: float, share: float) -> None:
         self.statuses: defaultdict[str, Counter[str]] = defaultdict(Counter)
         self.wrong: list[str] = []
-        self.latencies: defaultdict[str, list[float]] = defaultdict(list)
+        # When a request was answered by 200, and after how long.
+        self.answered: defaultdict[str, list[tuple[float, float]]] = defaultdict(list)
         self.faults: list[tuple[str, float, float]] = []  # name, from, until
         self.began = time.monotonic()
         self.end = self.began + seconds
@@ -118,7 +119,8 @@ class Soak:
         with self._lock:
             self.statuses[kind][status] += 1
             if status == "200":
-                self.latencies[kind].append(seconds)
+                at = round(time.monotonic() - self.began, 1)
+                self.answered[kind].append((at, round(seconds, 3)))
             elif status != "429" and not (status == "503" and self._may_refuse(started)):
                 at = round(started - self.began)
                 self.wrong.append(f"{status} {kind}, sent after {at} s, answered in {seconds:.0f}")
@@ -231,7 +233,10 @@ def main(
         "statuses": {name: dict(counts) for name, counts in soak.statuses.items()},
         "lost_or_wrong": len(soak.wrong),
         "wrong": soak.wrong[:_SHOWN],
-        "latency": {kind: percentiles(each) for kind, each in soak.latencies.items()},
+        "latency": {
+            kind: percentiles([seconds for _, seconds in each])
+            for kind, each in soak.answered.items()
+        },
         "growth_after_a_third": growth([sample["mb"] for sample in samples]),
         "ready_at_the_end": ready,
         "faults": [
@@ -239,13 +244,15 @@ def main(
             for name, first, last in soak.faults
         ],
         "samples": samples,
+        "answered": soak.answered,
     }
     whole = [each["workers_mb"] for each in samples if len(each["workers_mb"]) == replicas]
     if replicas and whole:
         record["growth_of_workers"] = growth([sum(each) for each in whole])
     if output is not None:
-        output.write_text(json.dumps(record, indent=1) + "\n")
-    click.echo(json.dumps({name: v for name, v in record.items() if name != "samples"}, indent=1))
+        output.write_text(json.dumps(record) + "\n")
+    shown = {name: v for name, v in record.items() if name not in ("samples", "answered")}
+    click.echo(json.dumps(shown, indent=1))
 
 
 if __name__ == "__main__":

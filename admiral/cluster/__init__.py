@@ -59,8 +59,10 @@ def load_ray(module: str = "ray", extra: str = "ray") -> Any:
 
     Raises MissingPackagesError if it is not installed.
     """
-    # Ray reads this when it is imported: send no usage statistics.
+    # Ray reads these when it is imported: send no usage statistics, and start no other cluster for
+    # the threads of Ray Serve once a lost one is left.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_ENABLE_AUTO_CONNECT", "0")
     try:
         return import_module(module)
     except ImportError as error:

@@ -12,6 +12,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
+import os
+import signal
+import socket
+import threading
+import time
 from collections.abc import AsyncGenerator, Collection, Iterator, Mapping, Sequence
 from contextlib import aclosing, contextmanager, suppress
 from dataclasses import asdict, dataclass
@@ -158,8 +164,11 @@ class _Front:
                         f"{lost} replicas have ended while they processed the request",
                         "Try again later, or send a shorter claim",
                     ) from error
+            # A request that was accepted once is not refused because a replica has ended.
+            except QueueFullError:
+                if not lost:
+                    raise
             else:
-                # A request that was accepted once is not refused because a replica has ended.
                 if not (lost and held and held[0]["status"] == _TOO_MANY):
                     if started and held:
                         raise _problem(held)
@@ -213,6 +222,8 @@ _READS = 64
 _NAME = "admiral"
 _HEALTH_SECONDS = 2.0
 _METRICS_SECONDS = 5.0
+# Seconds without Ray's head until the service ends. Ray itself aborts the process after 60.
+_HEAD_SECONDS = 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,7 +334,8 @@ class RayReplicas:
         except self._lost as error:
             raise ReplicaLostError from error
         finally:
-            answer.cancel()
+            with suppress(Exception):  # raises again what kept the request from a replica
+                answer.cancel()
 
     async def metrics(self) -> dict[str, bytes]:
         """Return the metrics of each replica that gives them in time, by its name."""
@@ -356,7 +368,8 @@ def front_of_replicas(
     one; none for no check. `hosts`: as for `AccessMiddleware`.
 
     Raises AdmiralError if Ray Serve is not installed, there is no such knowledge base, no cluster
-    or no room, or replicas cannot start.
+    or no room, or replicas cannot start; and after the block if Ray's head was lost meanwhile, for
+    which the process gets SIGINT.
     """
     description = _describe(kbs, config, limits, options)
     serve = load_serve()
@@ -383,6 +396,8 @@ def front_of_replicas(
             health_check_period_s=_HEALTH_SECONDS,
             graceful_shutdown_timeout_s=limits.deadline,
         )
+        head = ray.get_runtime_context().gcs_address
+        ended, lost = threading.Event(), threading.Event()
         try:
             try:
                 handle = serve.run(deployment.bind(description), name=_NAME, route_prefix=None)
@@ -391,9 +406,32 @@ def front_of_replicas(
                     f"--engine ray: the replicas cannot be started ({first_line(error)}). Ray's "
                     "session directory has their log; see whether `admiral serve` starts alone"
                 ) from error
+            threading.Thread(target=_watch, args=(head, ended, lost), daemon=True).start()
             yield create_front(RayReplicas(handle), limits, api_keys, hosts)
         finally:
+            ended.set()
+            if lost.is_set():
+                # Its threads that outlive the connection would report that Ray is not running.
+                logging.getLogger("ray.serve").disabled = True
+                raise AdmiralError(
+                    f"--engine ray: Ray's head ({head}) was not reached for {_HEAD_SECONDS:.0f} "
+                    "seconds; without it, replicas are not replaced. Start the service again; with "
+                    "--ray-address, see that the cluster runs"
+                )
             serve.delete(_NAME)
+
+
+def _watch(head: str, ended: threading.Event, lost: threading.Event) -> None:
+    """Let the process complete its requests and end once the head is not reached any more."""
+    host, _, port = head.rpartition(":")
+    reached = time.monotonic()
+    while not ended.wait(_HEALTH_SECONDS):
+        with suppress(OSError), socket.create_connection((host, int(port)), _HEALTH_SECONDS):
+            reached = time.monotonic()
+        if time.monotonic() - reached >= _HEAD_SECONDS:
+            lost.set()
+            os.kill(os.getpid(), signal.SIGINT)
+            return
 
 
 def _describe(

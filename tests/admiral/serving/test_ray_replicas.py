@@ -1,4 +1,4 @@
-"""Replicas of Ray Serve: one ends while requests are in flight."""
+"""Replicas of Ray Serve: one ends while requests are in flight, or Ray's head does."""
 
 import re
 import signal
@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 import warnings
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import httpx
 import psutil
@@ -15,6 +15,7 @@ import pytest
 
 from admiral.errors import AdmiralError
 from admiral.serving.ray_replicas import load_serve
+from benchmarks.service_faults import workers
 from tests.admiral.serving.live_service import EMMY
 
 REPLICAS = 2
@@ -27,27 +28,26 @@ SETTINGS = [
 
 @contextmanager
 def serving(command, environment):
-    """Start the service and yield its address."""
+    """Start the service and yield its address, its process and the lines of its log."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # those of Ray's imports
+        try:
+            load_serve()
+        except AdmiralError as error:
+            pytest.skip(str(error))
     options = ["--engine", "ray", "--replicas", str(REPLICAS), "--port", "0", *SETTINGS]
     full = [*command, "serve", *options]
     with subprocess.Popen(full, env=environment, stderr=subprocess.PIPE, text=True) as process:
         log = iter(process.stderr.readline, "")
         url = next(found[0] for line in log if (found := re.search(r"http://[\d.:]+", line)))
-        reader = threading.Thread(target=lambda: list(log), daemon=True)
+        lines = []
+        reader = threading.Thread(target=lines.extend, args=(log,), daemon=True)
         reader.start()
         try:
-            yield url
+            yield url, psutil.Process(process.pid), lines
         finally:
             process.send_signal(signal.SIGTERM)
             reader.join()
-
-
-def replica_processes():
-    return [
-        process
-        for process in psutil.process_iter(["cmdline"])
-        if (process.info["cmdline"] or [""])[0].startswith("ray::ServeReplica:admiral")
-    ]
 
 
 def open_replicas(url):
@@ -58,12 +58,6 @@ def open_replicas(url):
 
 @pytest.mark.slow
 def test_no_accepted_request_is_lost_with_a_replica(environment, command):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # those of Ray's imports
-        try:
-            load_serve()
-        except AdmiralError as error:
-            pytest.skip(str(error))
     statuses = []
     stopping = threading.Event()
 
@@ -72,14 +66,14 @@ def test_no_accepted_request_is_lost_with_a_replica(environment, command):
             while not stopping.is_set():
                 statuses.append(client.post("/v1/retrieve", json={"claim": EMMY}).status_code)
 
-    with serving(command, environment) as url:
-        assert len(replica_processes()) == REPLICAS
+    with serving(command, environment) as (url, process, _):
+        assert len(workers(process)) == REPLICAS
         threads = [threading.Thread(target=ask) for _ in range(CLIENTS)]
         for thread in threads:
             thread.start()
         while len(statuses) < 2 * CLIENTS:
             time.sleep(0.05)
-        killed = replica_processes()[0]
+        killed = workers(process)[0]
         killed.kill()
         answered = len(statuses)
         end = time.monotonic() + 120
@@ -89,9 +83,31 @@ def test_no_accepted_request_is_lost_with_a_replica(environment, command):
         stopping.set()
         for thread in threads:
             thread.join()
-        assert killed.pid not in [process.pid for process in replica_processes()]
+        assert killed not in workers(process)
     print(f"{len(statuses)} requests, {len(statuses) - answered} after the end of a replica")
     assert set(statuses) == {200}
+
+
+@pytest.mark.slow
+def test_a_service_without_rays_head_completes_its_requests_and_ends(environment, command):
+    statuses = []
+    with (
+        serving(command, environment) as (url, process, lines),
+        httpx.Client(base_url=url, timeout=120) as client,
+    ):
+
+        def ask():
+            statuses.append(client.post("/v1/retrieve", json={"claim": EMMY}).status_code)
+
+        ask()
+        next(child for child in process.children() if child.name() == "gcs_server").kill()
+        with suppress(httpx.TransportError):
+            while True:
+                ask()
+        assert process.wait(120) == 1
+    assert set(statuses) == {200}
+    assert sum(line.startswith("error: --engine ray: Ray's head") for line in lines) == 1
+    assert not any("Traceback" in line for line in lines)
 
 
 def test_a_missing_package_is_named(monkeypatch):

@@ -1,6 +1,7 @@
 """The front of replicas, with replicas in this process that end when a test says so."""
 
 import json
+import socket
 import threading
 import time
 from contextlib import aclosing
@@ -10,6 +11,8 @@ import httpx
 import pytest
 from fastapi.testclient import TestClient
 
+from admiral.serving import ray_replicas
+from admiral.serving.claim_queue import QueueFullError
 from admiral.serving.ray_replicas import Replica, ReplicaLostError, create_front
 from admiral.serving.service import ServiceLimits
 from tests.admiral.serving.live_service import EMMY, listening, quick_config
@@ -20,7 +23,7 @@ KEY = "a-key-that-is-long-enough"
 
 
 class EndingReplicas:
-    """Call a replica in this process, which fails after `ends` messages."""
+    """Call a replica in this process, which fails after `ends` messages; None: nobody has room."""
 
     def __init__(self, replica):
         self.replica = replica
@@ -28,6 +31,8 @@ class EndingReplicas:
 
     async def ask(self, request, body):
         left = self.ends.pop(0) if self.ends else -1
+        if left is None:
+            raise QueueFullError
         async with aclosing(self.replica.answer(request, body)) as messages:
             async for message in messages:
                 if left == 0:
@@ -87,6 +92,13 @@ def test_a_request_is_repeated_after_its_replica_has_ended(client, replicas, mes
     replicas.ends = [messages, messages]
     assert client.post("/v1/retrieve", json={"claim": EMMY}).status_code == 200
     assert not replicas.ends
+
+
+def test_only_a_new_request_is_refused_by_replicas_without_room(client, replicas):
+    replicas.ends = [None]
+    problem(client.post("/v1/retrieve", json={"claim": EMMY}), 429)
+    replicas.ends = [0, None]
+    assert client.post("/v1/retrieve", json={"claim": EMMY}).status_code == 200
 
 
 def test_a_request_that_ends_every_replica_is_given_up(client, replicas):
@@ -166,3 +178,18 @@ def test_keys_are_checked(replicas):
         problem(httpx.get(f"{url}/v1/kbs"), 401)
         given = {"Authorization": f"Bearer {KEY}"}
         assert httpx.get(f"{url}/v1/kbs", headers=given).status_code == 200
+
+
+def test_the_process_is_interrupted_when_rays_head_is_lost(monkeypatch):
+    monkeypatch.setattr(ray_replicas, "_HEALTH_SECONDS", 0.05)
+    monkeypatch.setattr(ray_replicas, "_HEAD_SECONDS", 0.5)
+    ended, lost = threading.Event(), threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as head:
+        address = "127.0.0.1:{1}".format(*head.getsockname())
+        watching = threading.Thread(target=ray_replicas._watch, args=(address, ended, lost))
+        watching.start()
+        assert not lost.wait(1)
+    with pytest.raises(KeyboardInterrupt):
+        time.sleep(30)
+    watching.join()
+    assert lost.is_set()

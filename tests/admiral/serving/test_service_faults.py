@@ -6,6 +6,7 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from itertools import cycle
 
 import httpx
 import psutil
@@ -151,6 +152,19 @@ def test_a_full_queue_answers_what_it_accepts(url, service):
             problem(response, 429)
             assert int(response.headers["retry-after"]) > 0
     assert service.queue(None).taken == 0
+
+
+def test_a_clock_that_jumps_changes_no_time_limit(url, monkeypatch):
+    jumps = cycle([3600, -3600])
+    monkeypatch.setattr(time, "time", lambda: time.time_ns() / 1e9 + next(jumps))
+
+    def ask(number):
+        body = {"claim": f"{EMMY} {number}", "hops": 2}
+        text = httpx.post(f"{url}/v1/retrieve/stream", json=body, timeout=60).text
+        return text.rstrip().split("\n\n")[-1].partition("\n")[0]
+
+    with ThreadPoolExecutor(LIMITS.places) as pool:
+        assert set(pool.map(ask, range(2 * LIMITS.places))) == {"event: result"}
 
 
 @pytest.mark.parametrize("path", ["/v1/retrieve", "/v1/retrieve/stream"])
