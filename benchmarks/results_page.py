@@ -24,6 +24,7 @@ from admiral.experiments.experiment_record import differences, measured, publish
 ROOT = Path(__file__).parents[1]
 WEIGHTS = {
     "mini": ROOT / "admiral" / "data" / "mini" / "model.safetensors",
+    "mini-encoder": ROOT / "admiral" / "data" / "mini-encoder" / "model.safetensors",
     "mini-verifier": ROOT / "admiral" / "data" / "mini-verifier" / "verifier.onnx",
 }
 EXPERIMENTS = [
