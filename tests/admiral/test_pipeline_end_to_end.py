@@ -131,10 +131,10 @@ def test_an_unknown_or_damaged_model_or_kb_is_named(tmp_path, model):
         Admiral.from_pretrained(tmp_path)
 
 
-def test_the_similarity_reranker_needs_no_training(quick):
+def test_the_scores_of_the_similarity_reranker_are_cosines(quick):
     config = replace(quick.config, reranker="similarity")
     result = Admiral(quick.kb, quick.checkpoint, config).retrieve(CLAIMS[0], hops=1)
-    assert "Emmy" in result.evidence[0].title
+    assert any("Emmy" in s.title for s in result.evidence)
     assert all(-1.001 <= s.score <= 1.001 for s in result.evidence)
 
 

@@ -85,9 +85,9 @@ def test_embeddings_from_storing_to_completion(kb, tmp_path):
         return result.stdout
 
     shown = run("embed", "--kb", kb, "--no-progress")
-    assert shown.startswith(f"{kb}: embeddings of 3 sentences by all-MiniLM-L6-v2, ")
+    assert shown.startswith(f"{kb}: embeddings of 3 sentences by mini-encoder, ")
     facts = run("info", "--kb", kb)
-    assert "embeddings        3 sentences, all-MiniLM-L6-v2\n" in facts
+    assert "embeddings        3 sentences, mini-encoder\n" in facts
     assert "size: embeddings  " in facts
 
     run("add", corpus(tmp_path / "more.jsonl", "Egg"), "--kb", kb)
