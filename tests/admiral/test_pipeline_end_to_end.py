@@ -49,7 +49,7 @@ def test_a_batch_gives_the_same_results_as_single_claims(system, model, precisio
     """Here claims stop at different hops, and two threads share the batches."""
     if precision == "bf16" and not SAME_BITS:
         pytest.skip("in this processor's bfloat16, document sets of similar scores may swap")
-    claims = [Claim("d", "A village in Bolivia has a lighthouse built by a dentist."), *CLAIMS[:2]]
+    claims = [Claim("d", "The mayor of a Norwegian town wrote an opera about a submarine."), *CLAIMS[:2]]
     fewer = {"beam_size": 4, "title_beams": 2, "rerank_documents": 4}
     settings = replace(system.config, batch_size=4, max_hops=3, precision=precision, **fewer)
     with Admiral.from_pretrained(model, config=settings) as batched:
@@ -146,7 +146,7 @@ def test_int8_is_independent_of_the_batch_and_close_to_float32(system, result, m
         alone = [quantised.retrieve(claim) for claim in CLAIMS[:2]]
     for batch_result, single_result in zip(together, alone, strict=True):
         assert [s.key for s in batch_result.evidence] == [s.key for s in single_result.evidence]
-        expected = pytest.approx([s.score for s in single_result.evidence])
+        expected = pytest.approx([s.score for s in single_result.evidence], abs=1e-4)
         assert [s.score for s in batch_result.evidence] == expected
         titles = [d.title for d in single_result.documents]
         assert [d.title for d in batch_result.documents] == titles
