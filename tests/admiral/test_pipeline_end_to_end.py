@@ -50,7 +50,7 @@ def test_a_batch_gives_the_same_results_as_single_claims(system, model, precisio
     if precision == "bf16" and not SAME_BITS:
         pytest.skip("in this processor's bfloat16, document sets of similar scores may swap")
     claims = [
-        Claim("d", "A Norwegian mayor wrote an opera about a submarine."),
+        Claim("d", "The mayor of a Norwegian town wrote an opera about a submarine."),
         *CLAIMS[:2],
     ]
     fewer = {"beam_size": 4, "title_beams": 2, "rerank_documents": 4}
