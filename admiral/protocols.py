@@ -200,25 +200,6 @@ class HopRetriever(Protocol):
         ...
 
 
-class TitleScorer(Protocol):
-    """Stage 4: score documents that any stage has found by the model of the hop retriever."""
-
-    def score(
-        self,
-        claims: Sequence[str],
-        evidence: Sequence[Sequence[Sentence]],
-        hops: Sequence[int],
-        titles: Sequence[Sequence[str]],
-    ) -> list[dict[str, float]]:
-        """Return how probable it is that the next document set contains each given title.
-
-        `claims`, `evidence`, `hops`: as for `HopRetriever.expand`. `titles`: for each claim, the
-        titles to score, each once. Returns for each claim, natural log probabilities by title;
-        titles may be missing.
-        """
-        ...
-
-
 class DocumentScorer(Protocol):
     """Stage 5: score documents by their `FEATURES` (`admiral.retrieval.document_ranking`)."""
 
@@ -277,9 +258,6 @@ class Stages:
     hop_retriever: HopRetriever  # finds the documents of the next hop
     # finds the documents that claims and evidence mention; None to ignore mentions
     mention_finder: MentionFinder | None = None
-    # scores the documents that a hop reads by the model of the hop retriever, for the features of
-    # the document scorer; None to do without
-    title_scorer: TitleScorer | None = None
     # scores documents by their features, for the choice of evidence and the final ranking; None to
     # choose evidence by sentences alone and to rank by `admiral.retrieval.document_ranking`
     document_scorer: DocumentScorer | None = None

@@ -29,7 +29,6 @@ from admiral.graph import graph_to_use
 from admiral.io.progress import track_claims
 from admiral.kb.store import check_outside_folders
 from admiral.retrieval.document_ranking import FEATURES, NetworkDocumentScorer, document_features
-from admiral.retrieval.stage_assembly import Models, build_title_scorer
 from admiral.retrieval.state import SearchState
 from admiral.storage.atomic_files import check_distinct_paths, check_output_path, write_atomically
 from training.command_options import (
@@ -143,10 +142,9 @@ def main(
         check_outside_folders(out, kb, model)
         config = load_config(None, [*settings, f"kb={kb}", f"model={model}"])
         with Admiral.from_pretrained(config=config) as system:
-            # The weights in use may not need generative scores and proximity; the new ones may.
-            title_scorer = build_title_scorer(system.kb, Models(system.checkpoint, config), config)
+            # The weights in use may not need proximity; the new ones may.
             graph = graph_to_use(system.kb, config.graph)
-            system.stages = replace(system.stages, title_scorer=title_scorer, graph_proximity=graph)
+            system.stages = replace(system.stages, graph_proximity=graph)
             claims = sample_claims(parsed, system.kb, limit, seed)
             tracked = track_claims(ranking_examples(system, claims), done=0, total=len(claims))
             by_claim = [examples for examples in tracked if examples]

@@ -156,8 +156,6 @@ def _by_probability(sets: Sequence[DocumentSet]) -> list[str]:
 #: - ``seen_last``: 1 if the last hop read it, else 0;
 #: - ``mentioned_share``: share of the hops whose evidence mentions it;
 #: - ``probability``: log of the summed probability of the last hop's sets that contain it;
-#: - ``generative_first``, ``generative_last``: log of the probability that the model names it, from
-#:   the claim alone and at the last hop (`admiral.retrieval.hop_retriever`);
 #: - ``near_evidence``: log of the share of a random walk on the graph of mentions, from the claim
 #:   and the last evidence, that other documents lead to it;
 #: - ``mentions_evidence``: share of the documents of the last evidence that it mentions.
@@ -175,13 +173,9 @@ FEATURES = (
     "seen_last",
     "mentioned_share",
     "probability",
-    "generative_first",
-    "generative_last",
     "near_evidence",
     "mentions_evidence",
 )
-#: The features that the title scorer provides.
-GENERATIVE_FEATURES = ("generative_first", "generative_last")
 #: The features that the graph of a knowledge base provides. Weights that were fitted without a
 #: graph need not have them.
 GRAPH_FEATURES = ("near_evidence", "mentions_evidence")
@@ -190,7 +184,7 @@ GRAPH_FEATURES = ("near_evidence", "mentions_evidence")
 MIN_PROXIMITY = math.log(1e-6)
 
 # The z-score of a document that a hop did not read, and the log probability of one that is in no
-# probable set or was not scored.
+# probable set.
 _UNREAD_Z_SCORE = -1.0
 _MIN_LOG_PROBABILITY = math.log(1e-6)
 _FAR = Proximity(MIN_PROXIMITY, 0.0)
@@ -240,8 +234,6 @@ def document_features(state: SearchState) -> dict[str, tuple[float, ...]]:
             float(title in scores_last),
             mentioned_share.get(title, 0.0),
             log_probabilities.get(title, _MIN_LOG_PROBABILITY),
-            first.title_scores.get(title, _MIN_LOG_PROBABILITY),
-            later.title_scores.get(title, _MIN_LOG_PROBABILITY),
             near.arrivals,
             near.mentions,
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -194,7 +194,6 @@ class HopLoop:
         with timed("documents"):
             documents = self._documents_to_read(batch)
         self._report(batch, f"reading {sum(map(len, documents))} documents")
-        title_scores = self._title_scores(batch, documents)
         with timed("sentences"):
             sentence_scores = self._stages.reranker.score(
                 claims, documents, [state.kept_sentences() for state in batch]
@@ -205,12 +204,8 @@ class HopLoop:
             for state, sentences in zip(batch, reranked, strict=True)
         ]
         with timed("evidence"):
-            evidence = [
-                self._choose(*each) for each in zip(batch, scored, title_scores, strict=True)
-            ]
-        records = [
-            self._record(*each) for each in zip(batch, scored, evidence, title_scores, strict=True)
-        ]
+            evidence = [self._choose(*each) for each in zip(batch, scored, strict=True)]
+        records = [self._record(*each) for each in zip(batch, scored, evidence, strict=True)]
         self._report(batch, "judging the evidence")
         with timed("proof"):
             pairs = [[(s.title, s.text) for s in sentences] for sentences in evidence]
@@ -255,25 +250,10 @@ class HopLoop:
         claims = [state.claim.text for state in batch]
         return reader.read(claims, [state.kept_sentences() for state in batch], titles)
 
-    def _title_scores(
-        self, batch: Sequence[SearchState], documents: Sequence[Sequence[Document]]
-    ) -> list[dict[str, float]]:
-        scorer = self._stages.title_scorer
-        if scorer is None:
-            return [{} for _ in batch]
-        with timed("title_scores"):
-            return scorer.score(
-                [state.claim.text for state in batch],
-                [state.leading for state in batch],
-                [len(state.records) for state in batch],
-                [[document.title for document in read] for read in documents],
-            )
-
     def _choose(
         self,
         state: SearchState,
         scored: Sequence[Sentence],
-        title_scores: Mapping[str, float],
     ) -> tuple[Sentence, ...]:
         """Choose the evidence of a hop among the scored sentences.
 
@@ -284,7 +264,7 @@ class HopLoop:
         scorer = self._stages.document_scorer
         if scorer is None:
             return evidence
-        record = self._record(state, scored, evidence, title_scores)
+        record = self._record(state, scored, evidence)
         features = document_features(state.with_record(record))
         titles = dict.fromkeys(sentence.title for sentence in scored)
         relevance = {title: scorer.score(features[title]) for title in titles}
@@ -295,12 +275,11 @@ class HopLoop:
         state: SearchState,
         scored: Sequence[Sentence],
         evidence: tuple[Sentence, ...],
-        title_scores: Mapping[str, float],
     ) -> HopRecord:
         finder = self._stages.mention_finder
         leading = evidence[: self._config.evidence]
         mentioned = finder.in_evidence(leading) if finder is not None else []
-        record = state.reading(scored, evidence, title_scores, mentioned, leading)
+        record = state.reading(scored, evidence, mentioned, leading)
         stage = self._stages.graph_proximity
         if stage is None:
             return record

@@ -31,22 +31,18 @@ from admiral.protocols import (
     SentenceReranker,
     Stages,
     SufficiencyJudge,
-    TitleScorer,
     max_evidence,
 )
 from admiral.requirements import ENCODER, MINILM, minilm_directory
 from admiral.retrieval.document_ranking import (
-    GENERATIVE_FEATURES,
     GRAPH_FEATURES,
     NetworkDocumentScorer,
 )
 from admiral.retrieval.first_stage import Bm25FirstStage, FusedFirstStage, TitleMentionFinder
 from admiral.retrieval.hop_retriever import (
-    ForcedTitleScorer,
     HyperlinkHopRetriever,
     NoGenerator,
     PerHopRetriever,
-    PerHopTitleScorer,
     TrieHopRetriever,
 )
 from admiral.retrieval.rerankers import (
@@ -229,8 +225,7 @@ def build_stages(
     if config.hyperlinks:
         hop_retriever = HyperlinkHopRetriever(hop_retriever, kb)
     document_scorer = build_document_scorer(config, graph=graph is not None)
-    # Weights that give the generative scores, or proximity, no weight save their computation.
-    generative = document_scorer is not None and document_scorer.reads(GENERATIVE_FEATURES)
+    # Weights that give proximity no weight save its computation.
     proximity = document_scorer is not None and document_scorer.reads(GRAPH_FEATURES)
     if proximity and graph is None:
         raise AdmiralError(
@@ -243,7 +238,6 @@ def build_stages(
         build_judge(models["prover"] if config.judge in MODEL_JUDGES else None, config),
         hop_retriever,
         TitleMentionFinder(kb, aliases=config.aliases) if config.mentions else None,
-        build_title_scorer(kb, models, config) if generative else None,
         document_scorer,
         PassageReader(kb, config.rerank_sentences, config.rerank_characters),
         graph,
@@ -316,26 +310,6 @@ def build_generator(kb: KnowledgeBase, models: Models, config: RetrievalConfig) 
 
     first, *later = _by_hop(models, build)
     return PerHopRetriever([first, *later]) if later else first
-
-
-def build_title_scorer(
-    kb: KnowledgeBase, models: Models, config: RetrievalConfig
-) -> TitleScorer | None:
-    """Build the title scorer; None without a generator, or for a variant without such scores."""
-    if not config.generator or config.variant == "joint-docs":
-        return None
-
-    def build(checkpoint: Checkpoint) -> ForcedTitleScorer:
-        return ForcedTitleScorer(
-            checkpoint.model,
-            checkpoint.tokens,
-            kb.title_trie(checkpoint.tokens),
-            config.trie_normalised,
-            config.variant,
-        )
-
-    first, *later = _by_hop(models, build)
-    return PerHopTitleScorer([first, *later]) if later else first
 
 
 def build_sentence_encoder(config: RetrievalConfig) -> MeanPoolingEncoder:

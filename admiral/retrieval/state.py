@@ -331,9 +331,6 @@ class HopRecord:
     document_sets: Sequence[DocumentSet]
     # The score of the best sentence of each document that it read.
     best_scores: Mapping[str, float] = field(default_factory=dict)
-    # The generative scores of these documents: the log probability that the model, given the
-    # evidence of the hop before, names each of them.
-    title_scores: Mapping[str, float] = field(default_factory=dict)
     # The first sentences of its evidence, on which later hops and the ranking build. The others
     # complete the evidence; they would only distract the search.
     leading: Sequence[Sentence] = ()
@@ -413,7 +410,6 @@ class SearchState:
         self,
         sentences: Sequence[Sentence],
         evidence: tuple[Sentence, ...] = (),
-        title_scores: Mapping[str, float] | None = None,
         mentioned: Sequence[str] = (),
         leading: Sequence[Sentence] | None = None,
     ) -> HopRecord:
@@ -435,7 +431,6 @@ class SearchState:
             hop,
             document_sets,
             best_scores(sentences),
-            title_scores or {},
             evidence if leading is None else leading,
             mentioned,
         )

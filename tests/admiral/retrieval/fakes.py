@@ -103,18 +103,6 @@ class FakeMentionFinder:
         return ["m"] if evidence else []
 
 
-class FakeTitleScorer:
-    """Score titles by a table (default -5)."""
-
-    def __init__(self, scores=None):
-        self.scores = scores or {}
-        self.calls = []
-
-    def score(self, claims, evidence, hops, titles):
-        self.calls.append((list(hops), [list(own) for own in titles]))
-        return [{title: self.scores.get(title, -5.0) for title in own} for own in titles]
-
-
 class FakeGraphProximity:
     """Take proximities from a table; other documents are as far as can be."""
 

@@ -157,9 +157,8 @@ def states(draw):
         state.next_sets = [DocumentSet((t,), score) for t, score in sets]
         scores = sorted(draw(st.lists(st.floats(-9, 9), max_size=5)), reverse=True)
         sentences = [Sentence(draw(TITLES), at, "x", score) for at, score in enumerate(scores)]
-        title_scores = draw(st.dictionaries(TITLES, st.floats(-13, 0)))
         chosen = tuple(sentences[: draw(st.integers(0, 3))])
-        record = state.reading(sentences, chosen, title_scores, draw(LISTS))
+        record = state.reading(sentences, chosen, draw(LISTS))
         proximity = draw(st.dictionaries(TITLES, PROXIMITIES))
         state = state.with_record(replace(record, proximity=proximity))
     return state
@@ -209,8 +208,6 @@ def expected_features(state, title):
         "mentioned_share": sum(title in record.mentioned for record in state.records)
         / max(hops, 1),
         "probability": math.log(sum(probabilities)) if probabilities else floor,
-        "generative_first": state.records[0].title_scores.get(title, floor) if hops else floor,
-        "generative_last": state.records[-1].title_scores.get(title, floor) if hops > 1 else floor,
         "near_evidence": near.arrivals if near else floor,
         "mentions_evidence": near.mentions if near else 0.0,
     }

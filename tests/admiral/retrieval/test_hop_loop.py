@@ -28,7 +28,6 @@ from tests.admiral.retrieval.fakes import (
     FakeJudge,
     FakeMentionFinder,
     FakeReranker,
-    FakeTitleScorer,
     fake_stages,
     small_config,
 )
@@ -287,23 +286,6 @@ def test_proximity_in_the_graph_counts_for_the_choice_of_evidence(
         reranker=FakeReranker({"a": 0.3, "b": 0.2, "c": 0.1}),
     )
     assert titles(run(stages, hops="1").evidence) == expected
-
-
-def test_every_document_that_a_hop_reads_gets_a_generative_score() -> None:
-    generative = FakeTitleScorer({"c": -0.1})
-    stages = fake_stages(
-        title_scorer=generative,
-        document_scorer=FakeDocumentScorer(FEATURES.index("generative_first"), 1.0),
-        reranker=FakeReranker({"a": 0.3, "b": 0.2, "c": 0.1}),
-    )
-    state = run(stages, hops="2")
-    (first_hops, first_read), (second_hops, second_read) = generative.calls
-    assert (first_hops, set(first_read[0])) == ([0], set(state.hops[0].read))
-    assert (second_hops, set(second_read[0])) == ([1], set(state.hops[1].read))
-    assert [set(record.title_scores) for record in state.records] == [
-        set(hop.read) for hop in state.hops
-    ]
-    assert "c" in titles(state.hops[0].evidence)  # for its generative score alone
 
 
 def test_after_an_error_the_hop_resumes_where_it_failed() -> None:

@@ -25,7 +25,6 @@ from admiral.retrieval.stage_assembly import (
     build_reranker,
     build_sentence_encoder,
     build_stages,
-    build_title_scorer,
     open_judge,
     open_lexicon,
 )
@@ -321,16 +320,6 @@ def test_each_hop_has_its_retriever(quick, other):
     assert sets == expected_sets
     assert scores == pytest.approx(expected, abs=1e-5)
     assert titles_and_scores(mini[2:]) != titles_and_scores(second[2:])
-    titles = [["London", "Rome"]] * 4
-    scorer = build_title_scorer(quick.kb, Models(quick.checkpoint, config), config)
-    of_mini, of_second = (
-        build_title_scorer(quick.kb, Models(each, quick.config), quick.config).score(
-            claims, read, hops, titles
-        )
-        for each in (quick.checkpoint, load_checkpoint(other))
-    )
-    scores = scorer.score(claims, read, hops, titles)
-    assert scores == [pytest.approx(each, abs=1e-5) for each in [*of_mini[:2], *of_second[2:]]]
     limits = claim_limits(mixed.hop_retriever)
     assert list(limits) == [f"the hop retriever of hop {hop}" for hop in range(3)]
     least = min(max_evidence(stages.hop_retriever) for stages in alone)

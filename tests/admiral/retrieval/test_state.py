@@ -47,10 +47,9 @@ def test_copies_leave_the_state_unchanged():
     state = new_state(["a", "b"])
     assert state.first_hops(1) == state
     first = [Sentence("b", 0, "x", 2.0), Sentence("a", 0, "y", 1.0)]
-    one_hop = state.with_record(state.reading(first, (first[1],), {"b": -1.0}, ["m"]))
+    one_hop = state.with_record(state.reading(first, (first[1],), ["m"]))
     assert state == new_state(["a", "b"])
     assert (one_hop.evidence, one_hop.next_titles) == ((first[1],), ["m"])
-    assert one_hop.records[0].title_scores == {"b": -1.0}
     expanded = replace(one_hop, next_sets=[DocumentSet(("a", "c"), -1.0)])
     two_hops = after_hop(expanded, [Sentence("c", 0, "z", 1.0)], [])
     assert [h.number for h in two_hops.hops] == [1, 2]
