@@ -25,6 +25,8 @@ _WEIGHT = (0, 1_000_000)
 FAST_SETTINGS: dict[str, Any] = {
     "generator": False,
     "title_beams": 0,
+    # Also where a file of settings has the cross-encoder.
+    "cross_encoder_documents": 0,
     "rerank_documents": 12,
 }
 
