@@ -135,12 +135,25 @@ def minilm_directory() -> Path:
 
 
 def is_bundled(name: str) -> bool:
-    """Return whether a name stands for a bundled model, verifier or knowledge base."""
+    """Return whether a name is that of a bundled model, encoder, verifier or knowledge base."""
     return name in (*MODELS, ENCODER, VERIFIER, DEMO)
+
+
+def bundled_directory(name: str) -> Path:
+    """Return the directory of a bundled model, encoder or verifier, which may be missing."""
+    return Path(str(resources.files("admiral"))) / "data" / name
 
 
 def verifier_directory(name: str) -> Path:
     """Return the directory of a verifier, the bundled one or another."""
-    if name == VERIFIER:
-        return Path(str(resources.files("admiral"))) / "data" / VERIFIER
-    return Path(name)
+    return bundled_directory(name) if name == VERIFIER else Path(name)
+
+
+def encoder_directory(name: str) -> Path:
+    """Return the directory of a sentence encoder: the bundled one, all-MiniLM-L6-v2 or another.
+
+    Raises AdmiralError if all-MiniLM-L6-v2 is not installed.
+    """
+    if name == MINILM:
+        return minilm_directory()
+    return bundled_directory(name) if name == ENCODER else Path(name)

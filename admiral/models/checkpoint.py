@@ -7,7 +7,6 @@ import json
 import math
 import re
 from dataclasses import dataclass
-from importlib import resources
 from logging import getLogger
 from pathlib import Path
 from typing import Any
@@ -27,7 +26,7 @@ from transformers import (
 
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError, first_line
-from admiral.requirements import MODELS
+from admiral.requirements import MODELS, bundled_directory
 from admiral.storage.atomic_files import describe_file, write_atomically
 from proofs.judges.generated import STEP_DECISION
 from trie import SafeTokenizer, Seq2Seq
@@ -205,7 +204,7 @@ def locate_checkpoint(name: str | Path) -> Path:
     """
     path = Path(name)
     if str(name) in MODELS:
-        path = Path(str(resources.files("admiral"))) / "data" / str(name)
+        path = bundled_directory(str(name))
         if not path.is_dir():
             raise AdmiralError(
                 f"model {str(name)!r}: the bundled checkpoint is not in this installation; "

@@ -250,11 +250,7 @@ class HopLoop:
         claims = [state.claim.text for state in batch]
         return reader.read(claims, [state.kept_sentences() for state in batch], titles)
 
-    def _choose(
-        self,
-        state: SearchState,
-        scored: Sequence[Sentence],
-    ) -> tuple[Sentence, ...]:
+    def _choose(self, state: SearchState, scored: Sequence[Sentence]) -> tuple[Sentence, ...]:
         """Choose the evidence of a hop among the scored sentences.
 
         The features of the document scorer describe a completed hop, its evidence included. So a
@@ -271,10 +267,7 @@ class HopLoop:
         return self._best(state, reweighted(scored, relevance))
 
     def _record(
-        self,
-        state: SearchState,
-        scored: Sequence[Sentence],
-        evidence: tuple[Sentence, ...],
+        self, state: SearchState, scored: Sequence[Sentence], evidence: tuple[Sentence, ...]
     ) -> HopRecord:
         finder = self._stages.mention_finder
         leading = evidence[: self._config.evidence]

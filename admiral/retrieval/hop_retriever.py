@@ -211,8 +211,6 @@ class HopInput:
 
     index: int  # position of the claim in the batch
     ids: list[int]  # token ids of the claim and the evidence
-    sentences: tuple[Sentence, ...]  # the evidence that the model reads
-    count: int  # number of documents that the output names before its title
     constraint: HopConstraint | TitlesConstraint  # the sequences that may be generated
     kept: tuple[str, ...]  # titles that belong to every document set (variant ``not-joint``)
 
@@ -251,7 +249,7 @@ class HopInputEncoder:
             identifiers = [(number, s.title) for number, s in enumerate(sentences)]
             constraint = HopConstraint(self._trie, self._tokens, identifiers, count)
         kept = documents if self._variant == "not-joint" else ()
-        return HopInput(index, source.ids, sentences, count, constraint, kept)
+        return HopInput(index, source.ids, constraint, kept)
 
 
 class RowTitles(Protocol):

@@ -44,7 +44,8 @@ if TYPE_CHECKING:
     from transformers import BertModel
 
 
-#: Number of tokens of a sentence that are read, with the two special tokens, and of a passage.
+#: Number of tokens that are read, with the two special ones, of a sentence of a cited page, and of
+#: a passage or, in retrieval, of a claim with its evidence.
 MAX_TOKENS, PASSAGE_TOKENS = 128, 256
 # Files that determine the vectors of texts.
 _FILES = ("config.json", "tokenizer.json", "model.safetensors")
@@ -82,6 +83,7 @@ class MeanPoolingEncoder:
         products = linear_group_type(dtype, torch.device(device))
         with quiet_transformers():
             tokenizer = AutoTokenizer.from_pretrained(directory, local_files_only=True)
+            # The weights may be in half precision, as training exports them.
             self.model = AutoModel.from_pretrained(
                 directory, local_files_only=True, dtype=torch.float32
             )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from importlib import resources
 from itertools import count
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -33,7 +32,7 @@ from admiral.protocols import (
     SufficiencyJudge,
     max_evidence,
 )
-from admiral.requirements import ENCODER, MINILM, minilm_directory
+from admiral.requirements import MINILM, encoder_directory
 from admiral.retrieval.document_ranking import (
     GRAPH_FEATURES,
     NetworkDocumentScorer,
@@ -317,12 +316,7 @@ def build_sentence_encoder(config: RetrievalConfig) -> MeanPoolingEncoder:
 
     Raises AdmiralError if the setting ``sentence_encoder`` names none.
     """
-    if config.sentence_encoder == MINILM:
-        return _encoder(minilm_directory(), MINILM, config)
-    place = Path(config.sentence_encoder)
-    if config.sentence_encoder == ENCODER:
-        place = Path(str(resources.files("admiral"))) / "data" / ENCODER
-    return _encoder(place, place.name, config)
+    return _encoder(config.sentence_encoder, config)
 
 
 def build_passage_encoder(
@@ -332,12 +326,11 @@ def build_passage_encoder(
 
     `directory`: of the encoder; all-MiniLM-L6-v2 by default. Raises AdmiralError if there is none.
     """
-    if directory is None:
-        return _encoder(minilm_directory(), MINILM, config)
-    return _encoder(directory, directory.name, config)
+    return _encoder(MINILM if directory is None else str(directory), config)
 
 
-def _encoder(directory: Path, name: str, config: RetrievalConfig) -> MeanPoolingEncoder:
+def _encoder(name: str, config: RetrievalConfig) -> MeanPoolingEncoder:
+    directory = encoder_directory(name)
     if not (directory / "model.safetensors").is_file():
         raise AdmiralError(
             f"{directory}: there is no model.safetensors. Give the directory of an encoder with "
@@ -345,7 +338,7 @@ def _encoder(directory: Path, name: str, config: RetrievalConfig) -> MeanPooling
         )
     device, dtype = choose_device(config.device), choose_dtype(config)
     return MeanPoolingEncoder(
-        directory, name, device=device, dtype=dtype, max_tokens=PASSAGE_TOKENS
+        directory, Path(name).name, device=device, dtype=dtype, max_tokens=PASSAGE_TOKENS
     )
 
 

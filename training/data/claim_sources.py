@@ -249,12 +249,8 @@ class Source:
         """
         if share is None:
             return self
-        learned = {
-            title
-            for item in self.claims()
-            if not is_held_out(item.claim.claim, share)
-            for title in item.claim.all_titles
-        }
+        others = self.without_held_out(share).claims()
+        learned = {title for item in others for title in item.claim.all_titles}
 
         def is_unseen(claim: GoldClaim) -> bool:
             return is_held_out(claim.claim, share) and learned.isdisjoint(claim.all_titles)

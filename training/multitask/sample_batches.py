@@ -300,7 +300,7 @@ class TrainingSet:
 
     @property
     def examples(self) -> list[Example]:
-        """What batches are made of."""
+        """The examples of all samples, from which batches are formed."""
         return [example for item in self.items for example in parts_of(item)]
 
 

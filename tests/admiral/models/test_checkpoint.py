@@ -28,6 +28,7 @@ from admiral.models.checkpoint import (
     verify_checkpoint,
     write_sums,
 )
+from admiral.requirements import ENCODER, MODELS, VERIFIER, bundled_directory
 from tests.training.tiny import write_hub_directory, write_t5_directory
 from tests.trie.helpers import KINDS
 from trie import attention
@@ -187,6 +188,13 @@ def test_the_bundled_checkpoint_has_no_problems():
     result = CliRunner().invoke(verify_command, ["--model", "mini"])
     assert result.exit_code == 0
     assert result.output.endswith("mini: sound\n")
+
+
+@pytest.mark.parametrize("name", [*MODELS, ENCODER, VERIFIER])
+def test_the_checksums_of_bundled_weights_are_theirs(name):
+    subprocess.run(
+        ["sha256sum", "--check", "--quiet", SUMS], cwd=bundled_directory(name), check=True
+    )
 
 
 def test_every_flipped_bit_is_found(checkpoint):
