@@ -1,13 +1,14 @@
 """The parts of the golden outputs: what each runs, and what it keeps of the answers.
 
 Times are left out, as are the texts of claims, sentences and passages, which their ids, titles and
-numbers name.
+numbers name. Of the texts that `extract` finds, hashes are kept.
 """
 
 import json
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
+from hashlib import sha256
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -25,11 +26,13 @@ DEMO_DOCUMENTS = DATA / "demo" / "documents.jsonl"
 SOURCES = DATA / "citations" / "sources.jsonl"
 CITATION_GOLD = DATA / "citations" / "gold.jsonl"
 PAGES = sorted((DATA / "citations" / "pages").iterdir())
+PROVE_CLAIMS = FILES / "prove-claims.jsonl"
 QUICK_PAGE = "Apollo_13"
 
 # Two to four claims of each number of hops, from one to four, and of each label.
 CLAIM_IDS = tuple(json.loads(line)["id"] for line in DEMO_CLAIMS.read_text().splitlines())[:24]
 QUICK_CLAIM_IDS = ("a-001", "a-021")  # none takes more than two hops
+QUICK_PROVE_IDS = ("number-refuted", "negation-refuted", "bridge-supported", "missing-document")
 # Of a ranking of 100 documents. Those after them are mostly candidates that no hop has read.
 RANKED = 40
 
@@ -112,6 +115,47 @@ def retrieve_over_graph(folder, quick):
     kb = folder / "kb"
     admiral("index", DEMO_DOCUMENTS, "--kb", kb, "--graph", "--no-progress")
     return retrieve(folder, quick, ("--kb", kb))
+
+
+def prove(folder, quick):
+    """Prove claims from given sentences."""
+    found = {}
+    for given in lines(PROVE_CLAIMS):
+        if quick and given["id"] not in QUICK_PROVE_IDS:
+            continue
+        # A command takes a fraction of a second, after the first, which imports torch.
+        evidence = (option for text in given["evidence"] for option in ("--evidence", text))
+        (record,) = admiral_records("prove", given["claim"], *evidence, "--json", *SETTINGS)
+        found[given["id"]] = {
+            **without(record, "claim", "evidence"),
+            "proof": [list(step.values()) for step in record["proof"]],
+        }
+    return found
+
+
+def extracted(record):
+    """Return what is kept of a statement: no empty fields of citations, and hashes of texts."""
+    texts = [record[key] for key in ("before", "claim", "after")]
+    return {
+        **without(record, "id", "before", "claim", "after"),
+        "hashes": [sha256(text.encode()).hexdigest()[:8] for text in texts],
+        "citations": [
+            {key: value for key, value in citation.items() if value is not None}
+            for citation in record["citations"]
+        ],
+    }
+
+
+def extract(folder, quick):
+    """Extract the statements that have references from the demo pages."""
+    found = {}
+    for page in PAGES:
+        if quick and page.stem != QUICK_PAGE:
+            continue
+        output = folder / f"{page.stem}.jsonl"
+        admiral("extract-citations", page, "--output", output, "--quiet")
+        found[page.stem] = {record["id"]: extracted(record) for record in lines(output)}
+    return found
 
 
 def cited(source):
@@ -344,6 +388,8 @@ PARTS = {
     "retrieve-fast": partial(retrieve, options=("--fast",)),
     "retrieve-one-hop": partial(retrieve, options=("--hops", "1")),
     "retrieve-graph": retrieve_over_graph,
+    "prove": prove,
+    "extract": extract,
     "verify-citation": verify_citations,
     "audit": audit,
     "evaluate": evaluate_results,
