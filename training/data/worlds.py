@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from training.data import world_events as events
 from training.data.examples import Example
+from training.data.world_kinds import KINDS
 from training.data.world_scenes import (
     Claim,
     Entity,
@@ -365,6 +366,7 @@ SCENES: dict[str, tuple[Callable[[World], Scene], float]] = {
     "kinship": (events.kinship, 1.5),
     "rank": (events.rank, 1.8),
     "comparison": (events.comparison, 2),
+    **KINDS,
 }
 
 
@@ -419,7 +421,7 @@ def _example(
     titled = rng.random() >= _UNTITLED or not all(_is_named(stated) for stated in chosen)
     text, spans = _text_and_spans(claim, label)
     return Example(
-        text if rng.random() < 0.1 else f"{text}.",
+        text if rng.random() < 0.1 or text[-1] in ".?!" else f"{text}.",
         tuple((stated.title if titled else "", stated.text) for stated in chosen),
         label,
         SOURCE,

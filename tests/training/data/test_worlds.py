@@ -22,7 +22,7 @@ from training.data.world_values import (
 )
 from training.data.worlds import SCENES, scene_examples, without, world_examples
 
-COUNT = 6000
+COUNT = 9000
 
 
 @pytest.fixture(scope="module")
@@ -119,8 +119,10 @@ def test_texts_are_whole_sentences(examples):
         for text in texts:
             assert text[0].isupper() or text[0].isdigit()
             assert not re.search(r"  | [.,]|[{}|]|\b1 [a-z]+s\b", text), text
-            assert not re.search(r"\ba [aeio]|\ban [^aeiouAEIOU]", text), text
-            assert not re.search(r"\b[BCEHJKNPRSTVY]\b", text), text
+            assert not re.search(r"\ba [aeio]|\ban (?!hono|hour)[^aeiouAEIOU]", text), text
+            # Degrees and months have letters of their own.
+            words = re.sub(r"° ?C|\d [IVX]+ \d", "", text)
+            assert not re.search(r"\b[BCEHJKNPRSTVY]\b", words), text
 
 
 @pytest.mark.parametrize("kind", lexicon().kinds)

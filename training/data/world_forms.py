@@ -1,0 +1,407 @@
+"""The same value in many forms: dates, times of day, numbers, amounts of money, quantities.
+
+A function draws a value and returns its forms by the names that the templates of
+``world_kinds.yaml`` use: ``said`` for the evidence, ``right`` and ``wrong`` for claims, and others.
+A list of forms stands for any of them.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from training.data.world_values import MONTHS, number_words
+
+Forms = dict[str, "str | list[str]"]
+_ROMAN = ((10, "X"), (9, "IX"), (5, "V"), (4, "IV"), (1, "I"))
+_ORDINALS = {
+    "one": "first", "two": "second", "three": "third", "five": "fifth", "eight": "eighth",
+    "nine": "ninth", "twelve": "twelfth",
+}  # fmt: skip
+_UNITS = {  # by dimension: names, abbreviation, and how many of the smallest
+    "length": [("millimetres", "mm", 1), ("centimetres", "cm", 10), ("metres", "m", 1000),
+               ("kilometres", "km", 10**6)],
+    "mass": [("grams", "g", 1), ("kilograms", "kg", 1000), ("tonnes", "t", 10**6)],
+    "volume": [("millilitres", "ml", 1), ("litres", "l", 1000), ("cubic metres", "m³", 10**6)],
+    "area": [("square metres", "m²", 1), ("hectares", "ha", 10**4),
+             ("square kilometres", "km²", 10**6)],
+    "power": [("watts", "W", 1), ("kilowatts", "kW", 1000), ("megawatts", "MW", 10**6)],
+}  # fmt: skip
+#: Units between which nobody is expected to convert, each in two forms.
+_SPEEDS = [("kilometres per hour", "km/h"), ("miles per hour", "mph"), ("metres per second", "m/s")]
+_CURRENCIES = [
+    ("euros", "€", "EUR"), ("pounds", "£", "GBP"), ("US dollars", "$", "USD"), ("yen", "¥", "JPY"),
+    ("Indian rupees", "₹", "INR"), ("Swiss francs", "CHF ", "CHF"), ("roubles", "₽", "RUB"),
+]  # fmt: skip
+
+
+def spelt(number: int) -> str:
+    """Return a whole number in words."""
+    for size, name in (
+        (10**9, "billion"),
+        (10**6, "million"),
+        (1000, "thousand"),
+        (100, "hundred"),
+    ):
+        if number >= size:
+            head, rest = divmod(number, size)
+            tail = f"{' and ' if rest < 100 else ' '}{spelt(rest)}" if rest else ""
+            return f"{spelt(head)} {name}{tail}"
+    return number_words(number)
+
+
+def ordinal(number: int) -> str:
+    """Return an ordinal below 100 in words."""
+    head, dash, last = number_words(number).rpartition("-")
+    regular = f"{last.removesuffix('y')}ieth" if last.endswith("y") else f"{last}th"
+    return head + dash + _ORDINALS.get(last, regular)
+
+
+def ordinal_digits(number: int) -> str:
+    """Return an ordinal in digits, such as 21st."""
+    ends = {1: "st", 2: "nd", 3: "rd"}
+    return f"{number}{'th' if number % 100 in (11, 12, 13) else ends.get(number % 10, 'th')}"
+
+
+def roman(number: int) -> str:
+    """Return a number below 40 in Roman numerals."""
+    text = ""
+    for size, sign in _ROMAN:
+        text += sign * (number // size)
+        number %= size
+    return text
+
+
+def number_forms(number: int) -> list[str]:
+    """Return a whole number in digits and, if that is short, in words."""
+    forms = [f"{number:,}", str(number)]
+    if number < 100 or len(str(number).rstrip("0")) <= 2:
+        forms += [spelt(number)] * 2
+    if 1000 < number < 10_000 and number % 100 == 0 and number % 1000:
+        forms.append(f"{spelt(number // 100)} hundred")
+    if number in (24, 36, 48, 60):
+        forms.append(f"{spelt(number // 12)} dozen")
+    return forms
+
+
+def _distinct(right: Sequence[str], wrong: Sequence[str]) -> list[str]:
+    return [form for form in wrong if form not in right]
+
+
+def dates(rng: random.Random, options: Mapping[str, Any]) -> Forms:
+    """Return a day in many forms, and others that differ in the day, the month or the year."""
+    day, month, year = rng.randint(2, 28), rng.randint(1, 12), rng.randint(1880, 2023)
+    right = _date_forms(day, month, year)
+    changes = [
+        (day % 28 + 1, month, year), (day, month % 12 + 1, year), (day, (month + 6) % 12 + 1, year),
+        (day, month, year + rng.choice((-1, 1, 10))), ((day + 9) % 28 + 1, month, year),
+    ]  # fmt: skip
+    wrong = [form for change in changes for form in _date_forms(*change)]
+    return {"said": right, "right": right, "wrong": wrong}
+
+
+def _date_forms(day: int, month: int, year: int) -> list[str]:
+    name = MONTHS[month - 1]
+    forms = [
+        f"{day} {name} {year}", f"{name} {day}, {year}", f"{year}-{month:02}-{day:02}",
+        f"{name} {ordinal_digits(day)}, {year}", f"the {ordinal_digits(day)} of {name} {year}",
+        f"{ordinal_digits(day)} {name} {year}", f"{day} {name[:3]} {year}",
+        f"the {ordinal(day)} of {name} {year}", f"{day} {roman(month)} {year}",
+    ]  # fmt: skip
+    if day > 12:
+        forms += [f"{day}/{month:02}/{year}", f"{day}.{month}.{year}", f"{month}/{day}/{year}"]
+    return forms
+
+
+def clock(rng: random.Random, options: Mapping[str, Any]) -> Forms:
+    """Return a time of day on the clock of 24 and of 12 hours."""
+    hour, minute = rng.choice((*range(1, 12), *range(13, 24))), rng.choice((0, 15, 30, 45, 10, 25))
+    right = _clock_forms(hour, minute)
+    # 14:30 is not 4:30 p.m., nor 2:30 a.m.
+    other_minute = (minute + rng.choice((15, 30))) % 60
+    hours = [(hour + 12) % 24, (hour + 2) % 24, (hour + 10) % 24, (hour + 1) % 24]
+    changes = [(h, minute) for h in hours if h % 12] + [(hour, other_minute)]
+    return {
+        "said": right,
+        "right": right,
+        "wrong": [form for change in changes for form in _clock_forms(*change)],
+    }
+
+
+def _clock_forms(hour: int, minute: int) -> list[str]:
+    short, half = hour % 12, "p.m." if hour > 12 else "a.m."
+    part = "in the morning" if hour < 12 else "in the afternoon" if hour < 18 else "in the evening"
+    forms = [f"{hour:02}:{minute:02}", f"{short}:{minute:02} {half}"]
+    forms += [f"{short}.{minute:02} {half.replace('.', '')}", f"{hour:02}:{minute:02} hours"]
+    if hour < 4 or hour > 21:
+        part = "at night"
+    said = {0: f"{spelt(short)} o'clock", 15: f"a quarter past {spelt(short)}"}
+    said |= {30: f"half past {spelt(short)}", 45: f"a quarter to {spelt(short % 12 + 1)}"}
+    if minute in said and (short < 11 or minute < 45):
+        forms += [f"{said[minute]} {part}"] * 2
+    return forms
+
+
+def counts(rng: random.Random, options: Mapping[str, Any]) -> Forms:
+    """Return a number in digits and words, and others with its digits exchanged, and the like."""
+    number = rng.choice(
+        (
+            rng.randint(13, 99),
+            rng.choice((24, 36, 48, 60)),
+            rng.randint(11, 98) * 100,
+            rng.randint(2, 90) * 1000,
+            rng.randint(1001, 99_999),
+            rng.randint(2, 9) * 100,
+        )
+    )
+    right = number_forms(number)
+    digits = str(number)
+    changes = [
+        int(digits[1] + digits[0] + digits[2:]),
+        number * 10,
+        number + 10 ** (len(digits) - 1),
+    ]
+    changes += [number + 10 ** max(len(digits) - 2, 0), number + 10 * rng.randint(1, 3)]
+    wrong = [form for n in changes if n > 9 and n != number for form in number_forms(n)]
+    return {"said": right, "right": right, "wrong": wrong}
+
+
+def scales(rng: random.Random, options: Mapping[str, Any]) -> Forms:
+    """Return a large amount with the word of its scale, and others a thousand times as large."""
+    tenths = rng.choice((rng.randint(11, 99), rng.randint(2, 95) * 10))
+    size = rng.choice((10**5, 10**5, 10**8))
+    number = tenths * size
+    right = _scale_forms(number)
+    wrong = [number // 1000, number * 1000, number * 10, number // 10, number + 10 * size]
+    return {
+        "said": right,
+        "right": right,
+        "wrong": [form for n in wrong if 10**3 < n < 10**13 for form in _scale_forms(n)],
+    }
+
+
+def _scale_forms(number: int) -> list[str]:
+    forms = [f"{number:,}"] if number < 10**10 else []
+    if 10**8 <= number < 10**12:
+        forms += [f"{number / 10**9:g} billion", f"{number / 10**9:g}bn"]
+    if 10**5 <= number <= 10**11:
+        forms += [f"{number / 10**6:,.10g} million"] * 2
+    if 10**3 < number < 10**8 and number % 100 == 0:
+        forms += [f"{number / 1000:,.10g} thousand"]
+    if 10**9 <= number < 10**12 and number % 10**9 == 0:
+        forms += [f"{number // 10**9:,} thousand million"]
+    if number >= 10**12:
+        forms += [f"{number / 10**12:g} trillion", f"{number // 10**9:,} billion"]
+    return forms
+
+
+def currencies(rng: random.Random, options: Mapping[str, Any]) -> Forms:
+    """Return an amount of money, and the same number in another currency."""
+    own, other = rng.sample(_CURRENCIES, 2)
+    number = rng.choice(
+        (rng.randint(2, 95) * 10**5, rng.randint(2, 90) * 10**6, rng.randint(3, 99) * 10)
+    )
+    right = _money_forms(number, own)
+    wrong = _money_forms(number, other) * 2 + _money_forms(number * rng.choice((2, 3, 10)), own)
+    return {"said": right, "right": right, "wrong": wrong}
+
+
+def _money_forms(number: int, currency: tuple[str, str, str]) -> list[str]:
+    word, sign, code = currency
+    forms = [f"{number:,} {word}", f"{sign}{number:,}", f"{code} {number:,}"]
+    if number >= 10**6:
+        millions = f"{number / 10**6:g}"
+        forms += [f"{millions} million {word}"] * 2 + [f"{sign}{millions} million"]
+        forms += [f"{sign}{millions}m", f"{code} {millions} million"]
+    elif number < 100:
+        forms += [f"{spelt(number)} {word}"]
+    return forms
+
+
+def quantities(rng: random.Random, options: Mapping[str, Any]) -> Forms:
+    """Return a quantity in two units, and the same number in a wrong one."""
+    dimension, names = options.get("units", "speed"), options.get("in", "").split()
+    if dimension == "speed":
+        unit, other = rng.sample(_SPEEDS, 2)
+        number = rng.choice((20, 30, 40, 50, 60, 80, 90, 110))
+        right = [f"{number} {name}" for name in unit]
+        second = number + rng.choice((10, 20))
+        wrong = [f"{number} {name}" for name in other] * 2 + [f"{second} {n}" for n in unit]
+        return {"said": right, "right": right, "wrong": wrong}
+    ladder = _UNITS[dimension]
+    name, short, size = rng.choice([row for row in ladder if row[1] in names])
+    number = rng.choice((2, 3, 4, 5, 6, 8, 12, 15, 20, 25, 30, 40, 60, 75, 120, 150, 250, 400, 600))
+    amount = number * size
+    right = _quantity_forms(amount, ladder)
+    others = [row for row in ladder if row[1] != short]
+    wrong = [f"{number} {text}" for row in others for text in row[:2]] * 2
+    wrong += _quantity_forms(amount * rng.choice((2, 3, 10)), ladder)
+    said = [f"{number} {name}"] * 2 + [f"{number} {short}"]
+    return {"said": said, "right": right, "wrong": _distinct(right, wrong)}
+
+
+def _quantity_forms(amount: int, ladder: Sequence[tuple[str, str, int]]) -> list[str]:
+    forms = []
+    for name, short, size in ladder:
+        number = amount / size
+        # Readers convert to a number that is easily written.
+        if number != 1 and 0.1 < number < 10**5 and round(number, 2) == number:
+            text = f"{number:,.10g}"
+            forms += [f"{text} {name}", f"{text} {short}"]
+            if number == round(number) and number < 100:
+                forms.append(f"{number_words(round(number))} {name}")
+    return forms
+
+
+def ranks(rng: random.Random, options: Mapping[str, Any]) -> Forms:
+    """Return an ordinal, and the number of a king, in words, digits and Roman numerals."""
+    number = rng.randint(6, 24)
+    others = [n for n in (number - 1, number + 1, number + 2, number - 2, number + 10) if n > 3]
+    right, wrong = _rank_forms([number]), _rank_forms(others)
+    return {
+        "said": right,
+        "right": right,
+        "wrong": wrong,
+        "numeral": _king_forms([number]),
+        "numeral_right": _king_forms([number]),
+        "numeral_wrong": _king_forms(others),
+    }
+
+
+def _rank_forms(numbers: Sequence[int]) -> list[str]:
+    return [form(n) for n in numbers for form in (ordinal, ordinal_digits)]
+
+
+def _king_forms(numbers: Sequence[int]) -> list[str]:
+    return [form for n in numbers for form in (roman(n), f"the {ordinal(n).capitalize()}")]
+
+
+def eras(rng: random.Random, options: Mapping[str, Any]) -> Forms:
+    """Return a year, a decade or a century, and times that contain it, exclude it or lie in it."""
+    if rng.random() < 0.15:
+        century = rng.randint(2, 8)
+        year, other = century * 100 - rng.randint(10, 90), century % 8 + 1
+        names = [f"in the {form} century" for form in (ordinal(century), ordinal_digits(century))]
+        others = [f"in the {form} century" for form in (ordinal(other), ordinal_digits(other))]
+        wrong = [f"in AD {year}", *(f"{n} BC" for n in others), *(f"{n} AD" for n in names)]
+        said = [f"in {year} BC"]
+        right = [f"{name} BC" for name in names]
+        return {"said": said, "right": right, "wrong": wrong, "unknown": f"in May of {year} BC"}
+    year = rng.randint(16, 19) * 100 + rng.randint(12, 88)
+    decade = year // 10 * 10
+    # The 1900s may be a decade or a century.
+    far = rng.choice([n for n in range(decade - 30, decade + 40, 10) if n != decade and n % 100])
+    century, before = year // 100 + 1, decade // 100 * 100
+    names = [f"in the {form} century" for form in (ordinal(century), ordinal_digits(century))]
+    others = [f"in the {form(century + 1)} century" for form in (ordinal, ordinal_digits)]
+    others += [f"in the {form(century - 1)} century" for form in (ordinal, ordinal_digits)]
+    if rng.random() < 0.3:
+        right = [f"between {before + 1} and {before + 100}", f"before {before + 150}", *names]
+        wrong = [f"in {year - 100}", f"in the {decade - 100}s", f"after {before + 120}", *others]
+        return {"said": names, "right": right, "wrong": wrong, "unknown": f"in {year}"}
+    said = [f"in the {decade}s", f"in {year}"]
+    if century == 20 and decade % 100 > 10:
+        said.append(f"in the {spelt(decade % 100).removesuffix('y')}ies of the 20th century")
+    said = [rng.choice(said)]
+    half, wrong_half = ("first", "second") if year % 100 < 50 else ("second", "first")
+    right = [f"between {decade} and {decade + 9}", f"before {decade + 10}", f"after {decade - 1}"]
+    right += [f"in the {half} half of the {ordinal_digits(century)} century", *names]
+    wrong = [
+        f"in {far + rng.randint(1, 8)}",
+        f"between {far} and {far + 9}",
+        f"before {decade - 1}",
+    ]
+    wrong += [f"in the {wrong_half} half of the {ordinal_digits(century)} century", *others]
+    wrong += [f"after {decade + 12}", f"in the {far}s"]
+    if said[0] == f"in {year}":
+        right.append(f"in the {decade}s")
+        unknown = f"in {rng.choice(MONTHS)} {year}"
+        return {"said": said, "right": right, "wrong": wrong, "unknown": unknown}
+    return {"said": said, "right": right, "wrong": wrong, "unknown": f"in {year}"}
+
+
+def synonyms(rng: random.Random, options: Mapping[str, Any]) -> Forms:
+    """Return one of some classes of words of the same meaning, and words of the others."""
+    own, *others = rng.sample(options["classes"], len(options["classes"]))
+    said: list[str] = own
+    return {"said": said, "right": said, "wrong": [word for other in others for word in other]}
+
+
+def cold(rng: random.Random, options: Mapping[str, Any]) -> Forms:
+    """Return temperatures below and above zero."""
+    number, second = rng.sample(range(3, 32), 2)
+    wrong = [*_cold_forms(second), *_warm_forms(number)]
+    return {
+        "said": _cold_forms(number),
+        "right": _cold_forms(number),
+        "wrong": wrong,
+        "below": _cold_forms(number),
+        "above": _warm_forms(number),
+    }
+
+
+def _cold_forms(number: int) -> list[str]:
+    return [
+        f"−{number} °C", f"-{number}°C", f"minus {number} degrees Celsius",
+        f"{number} degrees below zero", f"minus {spelt(number)} degrees",
+        f"{spelt(number)} degrees below freezing",
+    ]  # fmt: skip
+
+
+def _warm_forms(number: int) -> list[str]:
+    return [
+        f"{number} °C", f"+{number} °C", f"{number} degrees Celsius",
+        f"{number} degrees above zero", f"{spelt(number)} degrees above freezing",
+    ]  # fmt: skip
+
+
+def numbers(rng: random.Random, options: Mapping[str, Any]) -> Forms:
+    """Return numbers of which others are sums, differences and multiples, and their neighbours."""
+    few, some = rng.sample(range(2, 8), 2)
+    total = few + some
+    offs = (total + 1, total + 2, few * some)
+    size = rng.choice([n for n in range(few + some + 2, 21) if n != 2 * few])
+    low, gap = rng.randint(10, 40), rng.randint(2, 9)
+    base = rng.choice((20, 40, 60, 80, 120, 150, 200, 300, 500, 800))
+    times = rng.choice((2, 3, 4, 5))
+    factor = {2: ["twice"], 3: ["three times"], 4: ["four times"], 5: ["five times"]}[times]
+    begin, years = rng.randint(1790, 1990), rng.randint(2, 12)
+    span = rng.randint(5, 20)
+    ten = rng.choice((3, 4, 5, 6, 7, 8, 12, 15, 25, 40)) * 10 ** rng.choice((2, 3))
+    gaps = {1: ["one year"], 2: ["two years"], 10: ["ten years", "a decade"]}
+    years = rng.choice((1, years, years, 10))
+    wrong_years = rng.choice(
+        [n for n in (years - 1, years + 1, years + 2, 2 * years) if n > 0 and n != years]
+    )
+    votes = rng.randint(2, 5)
+    large = rng.randint(votes + 2, 16)
+    return {
+        "few": spelt(few), "some": spelt(some), "total": number_forms(total)[1:],
+        "off": [form for n in offs if n != total for form in number_forms(n)[1:]],
+        "size": spelt(size), "rest": spelt(size - few), "other_rest": spelt(size - few + 1),
+        "other_few": spelt(few + 1), "low": str(low), "high": str(low + gap), "gap": str(gap),
+        "day_number": str(rng.randint(1, 28)), "age": number_words(rng.randint(21, 38)),
+        "below_low": str(max(1, low - 1)),
+        "above_high": str(low + gap + rng.randint(1, 9)), "middle": f"{low + gap / 2:g}",
+        "base": f"{base}", "times": factor, "product": f"{base * times:,}",
+        "not_product": [f"{base / times:,.4g}", f"{base:,}", f"{base * (times + 1):,}"],
+        "half": f"{base // 2}", "not_half": [f"{base * 2:,}", f"{base:,}", f"{base // 4}"],
+        "year": str(begin), "later": str(begin + years), "earlier": str(begin - years),
+        "not_later": [str(begin + wrong_years), str(begin - years), str(begin)],
+        "not_earlier": [str(begin - wrong_years), str(begin + years), str(begin)],
+        "years": gaps.get(years, [f"{spelt(years)} years", f"{years} years"]),
+        "end": str(begin + span), "inside": str(begin + rng.randint(1, span - 1)),
+        "after": str(begin + span + rng.randint(1, 9)), "before": str(begin - rng.randint(1, 20)),
+        "round": number_forms(ten)[0], "more": f"{ten * 3 // 2:,}", "less": f"{ten // 2:,}",
+        "round_more": f"{ten * 3:,}",
+        "ayes": spelt(large), "noes": spelt(votes), "ayes_wrong": spelt(large + 1),
+        "noes_wrong": [spelt(votes + 1), spelt(large)],
+    }  # fmt: skip
+
+
+FORMS: dict[str, Callable[[random.Random, Mapping[str, Any]], Forms]] = {
+    "dates": dates, "clock": clock, "counts": counts, "scales": scales, "currencies": currencies,
+    "quantities": quantities, "ranks": ranks, "eras": eras, "cold": cold,
+    "synonyms": synonyms, "numbers": numbers,
+}  # fmt: skip
