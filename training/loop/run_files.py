@@ -190,7 +190,7 @@ def save_state(
     old file is intact.
     """
     tensors = {}
-    for name, value in module.named_parameters():
+    for name, value in _trained(module):
         tensors[f"weight/{name}"] = value.detach().cpu().contiguous()
         for key, moment in optimizer.state.get(value, {}).items():
             tensors[f"{key}/{name}"] = moment.detach().cpu().contiguous()
@@ -211,6 +211,11 @@ def save_state(
             f"{path}: the state cannot be saved ({error}). The previous state is intact. Free some "
             "disk space and start the same command again."
         ) from error
+
+
+def _trained(module: nn.Module) -> Iterator[tuple[str, nn.Parameter]]:
+    """Yield the parameters that are trained; frozen ones are those of the initial model."""
+    return ((name, value) for name, value in module.named_parameters() if value.requires_grad)
 
 
 def _checksum(tensors: Iterable[tuple[str, torch.Tensor]]) -> str:
@@ -259,7 +264,7 @@ def load_tensors(path: Path, module: nn.Module, optimizer: torch.optim.Optimizer
                 raise AdmiralError(
                     f"{path}: is damaged. Restore it, or use --overwrite to start again."
                 )
-            for name, value in module.named_parameters():
+            for name, value in _trained(module):
                 value.copy_(saved.get_tensor(f"weight/{name}"))
                 moments = {
                     key: saved.get_tensor(f"{key}/{name}")

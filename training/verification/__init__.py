@@ -5,9 +5,11 @@ from __future__ import annotations
 import random
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Generic, Protocol, TypeVar
 
 import torch
 from torch import Tensor
@@ -91,13 +93,30 @@ class Counts:
         )
 
 
+class Encoded(Protocol):
+    """An example as numbers, whatever the model that reads it."""
+
+    @property
+    def ids(self) -> array[int]:
+        """The tokens."""
+        ...
+
+    @property
+    def weight(self) -> float:
+        """How often an epoch contains the example, on average."""
+        ...
+
+
+Item = TypeVar("Item", bound=Encoded)
+
+
 @dataclass(frozen=True, slots=True)
-class ExampleSet:
+class ExampleSet(Generic[Item]):
     """The examples of files."""
 
     # the examples that fit the model, and their encodings
     examples: list[Example]
-    items: list[EncodedExample]
+    items: list[Item]
     files: list[SourceFile]  # the files, with the number of examples by source
 
 
@@ -108,16 +127,29 @@ def read_example_set(
     limit: int | None = None,
     seed: int = 0,
     weights: Mapping[str, float] | None = None,
-) -> ExampleSet:
+) -> ExampleSet[EncodedExample]:
+    """Read the examples of files for the verifier (see `encoded_set`)."""
+    return encoded_set(role, paths, partial(_encoded, encoder=encoder), limit, seed, weights)
+
+
+def encoded_set(
+    role: str,
+    paths: Sequence[Path],
+    encode: Callable[[Sequence[Example]], Iterator[tuple[Example, Item]]],
+    limit: int | None = None,
+    seed: int = 0,
+    weights: Mapping[str, float] | None = None,
+) -> ExampleSet[Item]:
     """Read and encode the examples of files. Those that are too long for the model are left out.
 
+    `encode`: yields each of some examples that fits the model, and its encoding.
     `limit`: most examples of each source, drawn at random with their groups; None for all.
     `weights`: factors of the weights of examples, as `weighted` takes them.
 
     Raises `AdmiralError` if a file cannot be read, holds a bad record, or no example is left.
     """
     examples: list[Example] = []
-    items: list[EncodedExample] = []
+    items: list[Item] = []
     files = []
     by_file = {path: list(read_examples([path])) for path in paths}
     check_weights([one for read in by_file.values() for one in read], weights or {})
@@ -126,7 +158,7 @@ def read_example_set(
         if limit is not None:
             read = draw_examples(read, limit, seed)
         for begin in range(0, len(read), _CHUNK):
-            for example, item in _encoded(read[begin : begin + _CHUNK], encoder):
+            for example, item in encode(read[begin : begin + _CHUNK]):
                 examples.append(example)
                 items.append(item)
         counts = dict(sorted(Counter(one.source for one in read).items()))
@@ -173,7 +205,7 @@ def _token_label(offsets: tuple[int, int], spans: Sequence[tuple[int, int, str]]
     return UNKNOWN
 
 
-def batches_of(data: ExampleSet, max_tokens: int, seed: int) -> Iterator[list[EncodedExample]]:
+def batches_of(data: ExampleSet[Item], max_tokens: int, seed: int) -> Iterator[list[Item]]:
     """Yield batches forever, epoch after epoch, in an order that depends on the seed alone."""
     epoch = 0
     while True:
@@ -181,22 +213,20 @@ def batches_of(data: ExampleSet, max_tokens: int, seed: int) -> Iterator[list[En
         epoch += 1
 
 
-def epoch_batches(
-    data: ExampleSet, max_tokens: int, rng: random.Random
-) -> list[list[EncodedExample]]:
+def epoch_batches(data: ExampleSet[Item], max_tokens: int, rng: random.Random) -> list[list[Item]]:
     """Return the batches of an epoch, which contains each example as often as its weight says.
 
     Examples of a group stand in one batch, with groups of similar length.
 
     `max_tokens`: maximum number of padded tokens of a batch, unless a single group is longer.
     """
-    groups: dict[object, list[EncodedExample]] = {}
+    groups: dict[object, list[Item]] = {}
     for number, (example, item) in enumerate(zip(data.examples, data.items, strict=True)):
         whole = int(item.weight)
         for copy in range(whole + (rng.random() < item.weight - whole)):
             key = (example.source, example.group, copy) if example.group else (number, copy)
             groups.setdefault(key, []).append(item)
-    units: list[list[EncodedExample]] = []
+    units: list[list[Item]] = []
     for members in groups.values():
         rng.shuffle(members)
         size = _LARGEST_GROUP
@@ -204,7 +234,7 @@ def epoch_batches(
     rng.shuffle(units)
     # The sort is stable, so units of about the same length stay shuffled.
     units.sort(key=lambda unit: max(len(item.ids) for item in unit) // _LENGTH_STEP)
-    batches: list[list[EncodedExample]] = []
+    batches: list[list[Item]] = []
     longest = 0
     for unit in units:
         longest = max(longest, *(len(item.ids) for item in unit))

@@ -219,7 +219,11 @@ class ExampleEvaluator:
     """Measures a model on development examples, which the processes of a run share."""
 
     def __init__(
-        self, dev: ExampleSet, encoder: EvidenceEncoder, max_tokens: int, accelerator: Accelerator
+        self,
+        dev: ExampleSet[EncodedExample],
+        encoder: EvidenceEncoder,
+        max_tokens: int,
+        accelerator: Accelerator,
     ) -> None:
         self._dev, self._encoder, self._accelerator = dev, encoder, accelerator
         self._batches = length_batches([len(item.ids) for item in dev.items], max_tokens)
@@ -355,7 +359,7 @@ class VerifierProgram(Program):
         weights = weights_of(config.weights)
         paths = paths_of(config.examples)
         self._train = read_example_set("train", paths, encoder, weights=weights)
-        self._dev: ExampleSet | None = None
+        self._dev: ExampleSet[EncodedExample] | None = None
         if config.dev:
             paths, limit = paths_of(config.dev), config.eval_examples
             self._dev = read_example_set("evaluate", paths, encoder, limit, config.seed)

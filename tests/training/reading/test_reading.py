@@ -1,0 +1,216 @@
+"""Training a tiny natural-logic reader: what spans may be, the loss, learning, and resuming."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+from safetensors.torch import load_file
+
+from admiral.errors import AdmiralError
+from proofs.logic import NatOp
+from proofs.verifier.natural_logic_reader import OPERATORS, ReaderEncoder, new_reader
+from tests.proofs.verifier.tiny_classifier import write_classifier_directory
+from tests.training.tiny import SHORT_RUN, lines, page_of_settings, to_yaml
+from training.data.examples import Example, write_examples
+from training.reader import main
+from training.reading import ANY_OPERATOR, collate, possible_operators, read_reading_set
+from training.reading.adapters import load_reader, with_adapters
+from training.reading.reader_program import ReaderLoss, possible_losses, train_reader
+from training.reading.reader_settings import ReaderConfig, load_reader_config
+
+ROOT = Path(__file__).parents[3]
+CITIES = ("Rome", "Paris", "Oslo", "Bern")
+CLAIM = "Rome is a city in Italy and lies on the Tiber."
+SENTENCES = (("Rome", "Rome is a city in Italy."), ("", "Paris was never on the Tiber."))
+
+
+def some_examples():
+    examples = []
+    for name in CITIES:
+        claim = f"{name} is a city in Italy."
+        town, no = (name, f"{name} is a city in Italy."), (name, f"{name} is not a city.")
+        other = ("", "Oslo was never on the Tiber.")
+        denied = ((0, len(name), "entailment"), (len(name) + 1, len(claim), "contradiction"))
+        examples += [
+            Example(
+                claim, (town, other), "entailment", "cities", ("entailment", "neutral"), (), name
+            ),
+            Example(claim, (no,), "contradiction", "cities", ("contradiction",), denied, name),
+            Example(claim, (other,), "neutral", "rivers", ("neutral",)),
+            Example(f"{name} lies on the Tiber.", (no,), "not_entailment", "rivers", weight=2.0),
+        ]
+    return examples
+
+
+@pytest.fixture(scope="module")
+def settings(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("reader")
+    write_classifier_directory(folder / "base", labels=())
+    write_examples(folder / "examples.jsonl", some_examples())
+    return ReaderConfig(
+        base=str(folder / "base"),
+        examples=str(folder / "examples.jsonl"),
+        dev=str(folder / "examples.jsonl"),
+        out=str(folder / "out"),
+        rank=4,
+        batch_tokens=96,
+        max_length=48,
+        lr=1e-2,
+        head_lr=1e-2,
+        **SHORT_RUN,
+    )
+
+
+@pytest.fixture(scope="module")
+def encoder(settings):
+    return ReaderEncoder.of(new_reader(Path(settings.base), 0)[1], 48)
+
+
+def symbols(bits):
+    return "".join(operator.value for at, operator in enumerate(OPERATORS) if bits >> at & 1)
+
+
+@pytest.mark.parametrize(
+    ("label", "spans", "expected"),
+    [
+        ("entailment", (), ["=<"] * 5),
+        ("neutral", (), [""] * 5),
+        ("not_entailment", ((0, 4, "entailment"),), ["=<", "", "", "", ""]),
+        ("contradiction", ((18, 23, "contradiction"),), ["", "", "!|", "", ""]),
+        (
+            "contradiction",
+            ((0, 4, "entailment"), (18, 23, "contradiction"), (24, 46, "neutral")),
+            ["=<>", "", "!|", "", ""],
+        ),
+        # Two denials would support the claim, so they are left to the automaton.
+        ("contradiction", ((18, 23, "contradiction"), (40, 45, "contradiction")), [""] * 5),
+        ("neutral", ((0, 23, "entailment"), (35, 45, "neutral")), ["=<", "=<", "=<", "", "#"]),
+        # Which of several open spans lacks evidence is not known.
+        ("neutral", ((0, 23, "entailment"), (24, 45, "neutral")), ["=<", "=<", "=<", "", ""]),
+    ],
+)
+def test_operators_follow_what_is_known_of_the_claim(encoder, label, spans, expected):
+    example = Example(CLAIM, SENTENCES, label, "s", spans=spans)
+    (read,) = encoder.encode([CLAIM], [SENTENCES])
+    assert [CLAIM[b:e] for b, e in read.places] == [
+        *("Rome", "is a city", "in Italy", "and lies", "on the Tiber."),
+    ]
+    possible = possible_operators(example, read)
+    assert [symbols(bits) if bits != ANY_OPERATOR else "" for bits in possible] == expected
+
+
+@given(
+    st.lists(st.floats(-9, 9), min_size=6, max_size=6), st.integers(1, (1 << len(OPERATORS)) - 1)
+)
+def test_a_loss_is_that_of_the_sum_of_possible_answers(scores, bits):
+    logits = torch.tensor(scores, dtype=torch.float64)
+    total = sum(p for at, p in enumerate(logits.softmax(0).tolist()) if bits >> at & 1)
+    loss = float(possible_losses(logits.log_softmax(0), torch.tensor(bits)))
+    assert loss == pytest.approx(-torch.tensor(total, dtype=torch.float64).log().item(), abs=1e-9)
+
+
+@pytest.mark.parametrize("heads", ["both", "automaton", "whole"])
+def test_only_the_chosen_heads_learn(settings, encoder, heads):
+    items = read_reading_set("train", [Path(settings.examples)], encoder).items
+    reader, _ = new_reader(Path(settings.base), 0)
+    ReaderLoss(reader, heads)(collate(items, encoder.special.pad), len(items)).backward()
+    assert (reader.whole[0].weight.grad is not None) == (heads != "automaton")
+    assert (reader.operators[0].weight.grad is not None) == (heads != "whole")
+
+
+def test_the_automaton_is_drawn_towards_the_whole_head_and_not_the_reverse(settings, encoder):
+    """Without labels, nothing else teaches the operators."""
+    items = read_reading_set("train", [Path(settings.examples)], encoder).items
+    batch = collate(items, encoder.special.pad)
+    batch = replace(
+        batch,
+        labels=torch.full_like(batch.labels, 0b111),
+        operators=torch.full_like(batch.operators, ANY_OPERATOR),
+        quotable=torch.zeros_like(batch.quotable),
+    )
+    reader, _ = new_reader(Path(settings.base), 0)
+    ReaderLoss(reader, "both")(batch, len(items)).backward()
+    assert float(reader.operators[0].weight.grad.abs().max()) > 0
+    assert float(reader.whole[0].weight.grad.abs().max()) == 0
+
+
+def test_a_reader_learns_and_its_adapters_are_all_that_is_kept(settings, tmp_path):
+    config = replace(settings, out=str(tmp_path / "out"), steps=60, eval_every=60)
+    train_reader(config)
+    log = lines(config)
+    losses = [record["reader"] for record in log if "reader" in record]
+    assert losses[-1] < losses[0] / 2
+    scores = next(record for record in log if "dev/score" in record)
+    assert scores["dev/cities/accuracy"] == 1
+    assert scores["dev/cities/pairs"] == 1
+    weights = load_file(tmp_path / "out" / "model.safetensors")
+    assert all("lora_" in name or not name.startswith("encoder.") for name in weights)
+    card = (tmp_path / "out" / "README.md").read_text()
+    assert "| cities | 4 contradiction, 4 entailment | 8 |" in card
+
+    loaded, _ = new_reader(Path(settings.base), 1)
+    with_adapters(loaded, 4)
+    load_reader(loaded, tmp_path / "out")
+    state = loaded.state_dict()
+    for name, value in weights.items():
+        assert torch.equal(state[name], value.float())
+    other, _ = new_reader(Path(settings.base), 1)
+    with_adapters(other, 2)
+    with pytest.raises((AdmiralError, RuntimeError)):
+        load_reader(other, tmp_path / "out")
+
+
+@pytest.mark.parametrize("rank", [0, 4])
+def test_a_resumed_run_ends_where_a_whole_one_does(settings, tmp_path, rank):
+    whole = replace(settings, out=str(tmp_path / "whole"), rank=rank)
+    train_reader(whole)
+    halves = replace(settings, out=str(tmp_path / "halves"), rank=rank)
+    train_reader(replace(halves, steps=6, lr_schedule="constant"))
+    train_reader(halves)
+    one, two = (load_file(tmp_path / name / "model.safetensors") for name in ("whole", "halves"))
+    assert one.keys() == two.keys()
+    for name, value in one.items():
+        assert torch.equal(value, two[name]), name
+
+
+def test_a_run_can_start_from_another(settings, tmp_path):
+    train_reader(replace(settings, out=str(tmp_path / "first")))
+    second = replace(settings, out=str(tmp_path / "second"), start=str(tmp_path / "first"), steps=1)
+    train_reader(replace(second, lr=0.0, head_lr=0.0))
+    one, two = (load_file(tmp_path / name / "model.safetensors") for name in ("first", "second"))
+    assert all(torch.equal(value, two[name]) for name, value in one.items())
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"base": "nowhere"}, r"base: nowhere: there is no encoder; get it with python -m"),
+        ({"best_metric": "seas/accuracy", "eval_every": 1}, "cannot be measured there"),
+    ],
+)
+def test_bad_settings_are_errors_with_a_remedy(settings, tmp_path, changed, message):
+    with pytest.raises(AdmiralError, match=message):
+        train_reader(replace(settings, out=str(tmp_path / "out"), **changed))
+
+
+def test_the_program_runs_from_a_file_of_settings(settings, tmp_path):
+    config = to_yaml(replace(settings, out=str(tmp_path / "out"), steps=1), tmp_path / "c.yaml")
+    result = CliRunner().invoke(main, ["--config", str(config)])
+    assert result.exit_code == 0, result.output
+    assert (tmp_path / "out" / "model.safetensors").is_file()
+
+
+def test_operators_are_those_of_the_logic():
+    assert set(OPERATORS) == set(NatOp)
+
+
+def test_the_shipped_settings_are_valid_and_documented():
+    """To update the page, paste the expected text."""
+    own = load_reader_config(ROOT / "configs" / "reader.yaml")
+    assert (own.base, own.out, own.heads, own.rank) == ("runs/base", "runs/reader", "both", 0)
+    _, _, documented = (ROOT / "docs" / "reader.md").read_text().partition("\n## Settings\n")
+    assert documented == page_of_settings(ReaderConfig)

@@ -1,0 +1,150 @@
+"""Encoded examples of the natural-logic reader, and their batches.
+
+What is known of an example besides its label becomes sets of possible answers, as bits: the
+operators that a span of the claim may have, and the sentences that it may quote.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from proofs.verifier.classifier_verifier import padded_positions
+from proofs.verifier.natural_logic_reader import OPERATORS, ReaderEncoder, ReaderInput
+from training.data.examples import RELEVANT, Example
+from training.verification import POSSIBLE, UNKNOWN, ExampleSet, encoded_set
+
+#: All operators are possible.
+ANY_OPERATOR = (1 << len(OPERATORS)) - 1
+
+
+def _operators(symbols: str) -> int:
+    return sum(1 << at for at, operator in enumerate(OPERATORS) if operator.value in symbols)
+
+
+# What the evidence does to a span of a claim that it entails, and to one of another claim. After a
+# refuted span, one that is more specific than the evidence refutes no less.
+_ENTAILED, _AGREEING, _DENIED, _OPEN = map(_operators, ("=<", "=<>", "!|", "#"))
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingExample:
+    """An example as numbers; arrays, since there are hundreds of thousands."""
+
+    ids: array[int]
+    markers: array[int]
+    spans: array[int]  # begin and end of each span, one after the other
+    label: int  # possible labels of the whole
+    sentences: array[int]  # possible labels of each sentence
+    operators: array[int]  # possible operators of each span
+    quotable: array[int]  # whether a span of the claim may quote each sentence, or nothing is known
+    weight: float  # how often an epoch contains the example, on average
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingBatch:
+    """Padded examples; the sizes are those of `NaturalLogicReader.forward`."""
+
+    ids: Tensor
+    mask: Tensor
+    spans: Tensor
+    markers: Tensor
+    labels: Tensor  # possible labels of the whole, (examples,)
+    sentences: Tensor  # possible labels of each sentence, (examples, sentences)
+    operators: Tensor  # possible operators of each span, (examples, spans)
+    quotable: Tensor  # sentences that a span may quote, (examples, sentences); none if unknown
+
+
+def read_reading_set(
+    role: str,
+    paths: Sequence[Path],
+    encoder: ReaderEncoder,
+    limit: int | None = None,
+    seed: int = 0,
+    weights: Mapping[str, float] | None = None,
+) -> ExampleSet[ReadingExample]:
+    """Read the examples of files for the reader (see `encoded_set`)."""
+    return encoded_set(role, paths, partial(_encoded, encoder=encoder), limit, seed, weights)
+
+
+def _encoded(
+    chunk: Sequence[Example], encoder: ReaderEncoder
+) -> Iterator[tuple[Example, ReadingExample]]:
+    """Yield each example that fits, and its encoding."""
+    inputs = encoder.encode([e.claim for e in chunk], [e.evidence for e in chunk])
+    for example, one in zip(chunk, inputs, strict=True):
+        if one.cut:
+            continue
+        names = example.sentences or [None] * len(one.markers)
+        known = [name in ("entailment", "contradiction", RELEVANT) for name in names]
+        yield (
+            example,
+            ReadingExample(
+                ids=array("H", one.ids),
+                markers=array("H", one.markers),
+                spans=array("H", [at for span in one.spans for at in span]),
+                label=POSSIBLE[example.label],
+                sentences=array("B", [POSSIBLE[n] if n else UNKNOWN for n in names]),
+                operators=array("B", possible_operators(example, one)),
+                quotable=array("B", known if not all(known) else [False] * len(known)),
+                weight=example.weight,
+            ),
+        )
+
+
+def possible_operators(example: Example, encoded: ReaderInput) -> list[int]:
+    """Return the operators that each span of a claim may have, given what is known of it.
+
+    An entailed claim is entailed throughout. A refuted claim has one span that is denied: with two,
+    the automaton would end elsewhere, so nothing is said of claims with more.
+    """
+    if example.label == "entailment":
+        return [_ENTAILED] * len(encoded.places)
+    named = [_names_at(example, place) for place in encoded.places]
+    denied = [at for at, names in enumerate(named) if "contradiction" in names]
+    is_open = [at for at, names in enumerate(named) if "neutral" in names]
+    possible = [ANY_OPERATOR] * len(named)
+    for at, names in enumerate(named):
+        if names == {"entailment"}:
+            possible[at] = _AGREEING if example.label == "contradiction" else _ENTAILED
+    if example.label == "contradiction" and len(denied) == 1:
+        possible[denied[0]] = _DENIED
+    elif example.label == "neutral" and len(is_open) == 1 and not denied:
+        possible[is_open[0]] = _OPEN
+    return possible
+
+
+def _names_at(example: Example, place: tuple[int, int]) -> set[str]:
+    begin, end = place
+    return {name for first, last, name in example.spans if begin < last and first < end}
+
+
+def collate(items: Sequence[ReadingExample], pad: int) -> ReadingBatch:
+    """Pad examples to a batch; `pad` is the id of the padding token."""
+    ids, padding = padded_positions([i.ids.tolist() for i in items])
+    spans = torch.zeros(len(items), max(len(i.spans) // 2 for i in items), 2, dtype=torch.long)
+    for row, item in enumerate(items):
+        spans[row, : len(item.spans) // 2] = torch.tensor(item.spans.tolist()).view(-1, 2)
+    markers, _ = padded_positions([i.markers.tolist() for i in items])
+    operators, missing = padded_positions([i.operators.tolist() for i in items])
+    return ReadingBatch(
+        ids.masked_fill(padding, pad),
+        (~padding).long(),
+        spans,
+        markers,
+        torch.tensor([i.label for i in items]),
+        _padded(i.sentences.tolist() for i in items),
+        operators.masked_fill(missing, ANY_OPERATOR),
+        padded_positions([i.quotable.tolist() for i in items])[0].bool(),
+    )
+
+
+def _padded(rows: Iterator[list[int]]) -> Tensor:
+    values, missing = padded_positions(list(rows))
+    return values.masked_fill(missing, UNKNOWN)
