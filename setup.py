@@ -118,8 +118,7 @@ setup(
         "llamaindex": ["llama-index-core>=0.14,<0.15"],
         "mcp": ["mcp>=2.3,<3"],  # `admiral mcp`
         "openai": ["openai>=3.50,<4"],  # a chat model as a verifier
-        "ray": ["ray>=2.50,<3"],  # --engine ray: one run on many machines
-        "rayserve": ["ray[serve]>=2.60,<3"],  # `admiral serve --engine ray`
+        "ray": ["pandas>=2.2", "ray>=2.50,<3"],  # --engine ray: one run on many machines
         # `make docs`: the documentation site.
         "docs": [
             "mkdocs>=1.6,<2",

@@ -42,7 +42,6 @@ from admiral.scheduling import (
     AsyncRetrieval,
     BatchScheduler,
     ReferenceCount,
-    trim_heap,
     using_torch_threads,
 )
 from proofs import Judgement
@@ -161,19 +160,14 @@ class Admiral(AsyncRetrieval):
         - `on_timing`: receives the name of each stage that has ended, its seconds and the number of
           claims that shared it; it may be called from several threads.
 
-        Raises AdmiralError if a claim is empty, memory is too small for a single claim (for
-        several, batches become smaller instead), or this object was closed. An error of one claim
-        or of the stream is raised after the results of all claims before it.
+        Raises AdmiralError if a claim is empty, or this object was closed. An error of one claim or
+        of the stream is raised after the results of all claims before it.
         """
-        try:
-            for state in self.search_states(claims, hops, on_stage, on_hop, on_timing):
-                with self.in_use, timing_stages(on_timing, 1), timed("ranking"):
-                    result = build_result(state, self.stages, self.config, self.checkpoint.tokens)
-                    result = with_origins(result, self.kb)
-                trim_heap()
-                yield result
-        finally:
-            trim_heap(min_interval=0)
+        for state in self.search_states(claims, hops, on_stage, on_hop, on_timing):
+            with self.in_use, timing_stages(on_timing, 1), timed("ranking"):
+                result = build_result(state, self.stages, self.config, self.checkpoint.tokens)
+                result = with_origins(result, self.kb)
+            yield result
 
     def search_states(
         self,

@@ -13,13 +13,8 @@ between the batches of a long `aretrieve_many`.
 from __future__ import annotations
 
 import asyncio
-import ctypes
-import gc
-import logging
 import math
-import os
 import threading
-import time
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import (
@@ -44,55 +39,6 @@ from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
 from admiral.records import Claim, RetrievalResult, as_claim, check_claims
 from admiral.retrieval.state import SearchState
-
-# The host allocator, MPS and cuBLAS raise plain RuntimeErrors; these are parts of their messages.
-_OUT_OF_MEMORY_MESSAGES = (
-    "can't allocate memory",
-    "out of memory",
-    "bad_alloc",
-    "STATUS_ALLOC_FAILED",
-)
-
-# Defined by glibc; None with other C libraries.
-_malloc_trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if os.name == "posix" else None
-_last_trim = -math.inf
-
-
-def is_out_of_memory(error: BaseException) -> bool:
-    """Return whether an error means that the memory of the host or of a device is exhausted."""
-    if isinstance(error, torch.OutOfMemoryError | MemoryError):
-        return True
-    return isinstance(error, RuntimeError) and any(
-        message in str(error) for message in _OUT_OF_MEMORY_MESSAGES
-    )
-
-
-def free_cached_memory() -> None:
-    """Collect garbage and empty the device's cache.
-
-    Call it outside the ``except`` block of an out-of-memory error, whose traceback refers to the
-    tensors.
-    """
-    gc.collect()
-    if torch.cuda.is_available():
-        torch.cuda.empty_cache()
-    elif torch.backends.mps.is_available():
-        torch.mps.empty_cache()
-
-
-def trim_heap(min_interval: float = 2.0) -> None:
-    """Return freed memory of the heap to the operating system (glibc's ``malloc_trim``).
-
-    glibc keeps the memory of a claim's tensors for the next claim: 300 MB that other processes lack
-    while the system is idle. A trim takes 15 ms, so there are `min_interval` seconds between two,
-    for streams of short claims. Does nothing with other C libraries.
-    """
-    global _last_trim
-    now = time.monotonic()
-    if now - _last_trim >= min_interval and _malloc_trim is not None:
-        _last_trim = now
-        _malloc_trim(0)
-
 
 _lock = threading.Lock()
 
@@ -119,8 +65,6 @@ def using_torch_threads(count: int) -> Iterator[None]:
         set_torch_threads(previous)
 
 
-logger = logging.getLogger(__name__)
-
 # Size of the in-flight window, in batches. Few claims take more than four hops, so a slow claim
 # hardly ever makes the others wait.
 WINDOW_BATCHES = 4
@@ -138,7 +82,6 @@ class BatchScheduler:
     """Run a step function over claims, in batches, until every claim has stopped.
 
     - `step`: advances each claim of a batch by one hop, and sets `stopped` on those that are done.
-      If memory runs out, it is called again with fewer claims; it must keep what it has completed.
     - `batch_size`: number of claims that are processed at a time.
     - `workers`: maximum number of threads that share a batch. A worker that runs alone uses the
       caller's thread.
@@ -156,7 +99,6 @@ class BatchScheduler:
     ) -> None:
         self._step, self._batch_size, self._threads = step, batch_size, threads
         self._workers = min(workers, batch_size, threads)
-        self._max_claims: float = math.inf  # per call of the step; lowered if memory runs out
 
     def run(
         self, claims: Iterable[SearchState], ready: Callable[[], bool] = lambda: True
@@ -164,20 +106,23 @@ class BatchScheduler:
         """Yield the claims in order, each after it has stopped.
 
         `ready`: whether the stream can give its next claim without blocking. If not, the claims in
-        flight continue without it. Raises AdmiralError if memory is too small for a single claim.
-        Raises Exception (Any error of the step function. An error of the stream is raised after all
-        claims before it have been yielded).
+        flight continue without it. An error of the stream is raised after all claims before it have
+        been yielded.
         """
         window = InFlightWindow(claims, self._batch_size, ready)
-        running: dict[Future[list[SearchState]], _Share] = {}
+        running: dict[Future[None], _Share] = {}
         with ThreadPoolExecutor(self._workers, "admiral-hops") as pool:
             while True:
                 shares = self._next_shares(window, running.values())
                 if running or len(shares) > 1:
                     running |= {pool.submit(self._run_share, share): share for share in shares}
-                    completed = self._wait(running)
+                    done = wait(running, return_when=FIRST_COMPLETED).done
+                    for future in done:
+                        future.result()  # raises an error of the step
+                    completed = [running.pop(future) for future in done]
                 elif shares:
-                    self._run_alone(shares[0].claims)
+                    with using_torch_threads(self._threads):
+                        self._step(shares[0].claims)
                     completed = shares
                 else:
                     break
@@ -202,58 +147,9 @@ class BatchScheduler:
             )
         ]
 
-    def _wait(self, running: dict[Future[list[SearchState]], _Share]) -> list[_Share]:
-        completed = wait(running, return_when=FIRST_COMPLETED).done
-        if any(future.result() for future in completed):
-            completed = wait(running).done
-            self._workers = max(1, self._workers // 2)
-            logger.warning("out of memory: from now on, %d workers share a batch", self._workers)
-            for future in completed:
-                for claim in future.result():
-                    self._run_alone([claim])
-        return [running.pop(future) for future in completed]
-
-    def _run_share(self, share: _Share) -> list[SearchState]:
+    def _run_share(self, share: _Share) -> None:
         set_torch_threads(share.threads)
-        return list(self._advance(share.claims))
-
-    def _run_alone(self, claims: Sequence[SearchState]) -> None:
-        with using_torch_threads(self._threads):
-            for claim in self._advance(claims):
-                raise AdmiralError(
-                    f"claim {claim.claim.id!r}: out of memory with this claim alone. Lower "
-                    "beam_size or rerank_documents, or choose a smaller model or a larger device."
-                )
-
-    def _advance(self, claims: Sequence[SearchState]) -> Iterator[SearchState]:
-        """Advance claims by one hop, fewer at a time if memory runs out.
-
-        Yields each claim that did not fit in memory even as the only one of its step.
-        """
-        waiting = deque([claims])
-        while waiting:
-            batch = waiting.popleft()
-            if len(batch) > self._max_claims:
-                half = math.ceil(len(batch) / 2)
-                waiting.extendleft([batch[half:], batch[:half]])
-                continue
-            try:
-                self._step(batch)
-                continue
-            except (RuntimeError, MemoryError) as error:
-                if not is_out_of_memory(error):
-                    raise
-            # Outside the `except`, nothing refers to the failed step any more: its memory is free.
-            free_cached_memory()
-            if len(batch) == 1:
-                yield batch[0]
-                continue
-            self._max_claims = min(self._max_claims, len(batch) // 2)
-            logger.warning(
-                "out of memory: from now on, at most %d claims are processed at a time",
-                self._max_claims,
-            )
-            waiting.appendleft(batch)
+        self._step(share.claims)
 
 
 class InFlightWindow:

@@ -1,9 +1,8 @@
-"""Faults under a service: a killed worker, a full disk, files cut off and replaced."""
+"""Faults under a service: a full disk, files cut off and replaced."""
 
 from __future__ import annotations
 
 import os
-import random
 import shutil
 import threading
 import time
@@ -18,16 +17,6 @@ _CUT = "titles.marisa"
 #: Fault in which a service is right to refuse requests by 503, until some seconds after it.
 CUT_OFF = "file cut off"
 RECOVERY = 10.0  # seconds
-
-
-def workers(process: psutil.Process) -> list[psutil.Process]:
-    """Return the replicas of a service; none if it works in its own process."""
-    found = []
-    for child in process.children(recursive=True):
-        with suppress(psutil.Error):
-            if (child.cmdline() or [""])[0].startswith("ray::ServeReplica"):
-                found.append(child)
-    return found
 
 
 class Faults:
@@ -49,30 +38,20 @@ class Faults:
         self, process: psutil.Process, kb: Path, backup: Path, changing: threading.Lock
     ) -> None:
         self._process, self._kb, self._backup = process, kb, backup
-        self._changing, self._random = changing, random.Random(0)
+        self._changing = changing
         self.kinds: dict[str, Callable[[], None]] = {
             "disk full": self._fill_disk,
             "kb replaced": self._replace_kb,
             CUT_OFF: self._cut_off,
         }
-        if workers(process):
-            self.kinds["worker killed"] = self._kill_worker
-
-    def _kill_worker(self) -> None:
-        if running := workers(self._process):
-            self._random.choice(running).kill()
-        time.sleep(_WINDOW)
 
     def _fill_disk(self) -> None:
         """No file of the service can grow, as on a full disk: that of its log neither."""
-        limited = [self._process, *workers(self._process)]
-        before = [(each, each.rlimit(psutil.RLIMIT_FSIZE)) for each in limited]
-        for each, (_, hard) in before:
-            each.rlimit(psutil.RLIMIT_FSIZE, (0, hard))
+        limits = self._process.rlimit(psutil.RLIMIT_FSIZE)
+        self._process.rlimit(psutil.RLIMIT_FSIZE, (0, limits[1]))
         time.sleep(_WINDOW)
-        for each, limits in before:
-            with suppress(psutil.NoSuchProcess):
-                each.rlimit(psutil.RLIMIT_FSIZE, limits)
+        with suppress(psutil.NoSuchProcess):
+            self._process.rlimit(psutil.RLIMIT_FSIZE, limits)
 
     def _replace_kb(self) -> None:
         """Restore the backup, as docs/knowledge-bases.md does."""

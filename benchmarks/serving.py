@@ -249,12 +249,12 @@ def with_fast_settings(assignments: Sequence[str]) -> tuple[str, ...]:
 
 @contextmanager
 def service(
-    kb: str, places: int, assignments: Sequence[str], *options: str
+    kb: str, places: int, assignments: Sequence[str]
 ) -> Iterator[tuple[str, psutil.Process]]:
     """Run `admiral serve` in the block; the value is its address and its process."""
     settings = [part for assignment in assignments for part in ("--set", assignment)]
     program = "from admiral.cli.main import run; run()"
-    given = ["--kb", kb, "--port", "0", "--places", str(places), *options, *settings]
+    given = ["--kb", kb, "--port", "0", "--places", str(places), *settings]
     command = [sys.executable, "-c", program, "serve", *given]
     # A file, so that the service never waits for a reader of its log.
     with (

@@ -1,12 +1,12 @@
 """Hold `admiral serve` under valid, slow, broken and hostile requests while its KB changes.
 
-    python -m benchmarks.soak --seconds 14400 --clients 24 --workers 2 --faults --fast
+    python -m benchmarks.soak --seconds 14400 --clients 24 --faults --fast
 
 A third of the clients send valid requests, another third sends some piece by piece; a lost one, or
 an answer other than 200 and 429, is listed. The others send broken and hostile ones. A document is
-added every minute, so the service opens its knowledge base anew. With `--faults`, a worker is
-killed, files stop growing (as on a full disk), the knowledge base is replaced, and one of its files
-is cut off and restored. Memory is that of the processes of the service, every ten seconds.
+added every minute, so the service opens its knowledge base anew. With `--faults`, files stop
+growing (as on a full disk), the knowledge base is replaced, and one of its files is cut off and
+restored. Memory is that of the service, every ten seconds.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ import psutil
 
 from admiral.kb import KnowledgeBase, add, locate
 from benchmarks.hostile_requests import HOSTILE, slowly
-from benchmarks.service_faults import CUT_OFF, RECOVERY, Faults, workers
+from benchmarks.service_faults import CUT_OFF, RECOVERY, Faults
 from benchmarks.serving import (
     SETTINGS,
     mixed,
@@ -53,8 +53,7 @@ class Soak:
     def __init__(self, url: str, titles: Sequence[str], seconds: float, share: float) -> None:
         self.statuses: defaultdict[str, Counter[str]] = defaultdict(Counter)
         self.wrong: list[str] = []
-        # When a request was answered by 200, and after how long.
-        self.answered: defaultdict[str, list[tuple[float, float]]] = defaultdict(list)
+        self.answered: defaultdict[str, list[float]] = defaultdict(list)  # by 200, seconds
         self.faults: list[tuple[str, float, float]] = []  # name, from, until
         self.began = time.monotonic()
         self.end = self.began + seconds
@@ -119,8 +118,7 @@ class Soak:
         with self._lock:
             self.statuses[kind][status] += 1
             if status == "200":
-                at = round(time.monotonic() - self.began, 1)
-                self.answered[kind].append((at, round(seconds, 3)))
+                self.answered[kind].append(seconds)
             elif status != "429" and not (status == "503" and self._may_refuse(started)):
                 at = round(started - self.began)
                 self.wrong.append(f"{status} {kind}, sent after {at} s, answered in {seconds:.0f}")
@@ -157,7 +155,6 @@ def _sample(process: psutil.Process, soak: Soak, samples: list[dict[str, Any]]) 
                 {
                     "seconds": round(time.monotonic() - soak.began),
                     "mb": round(own_megabytes(process), 1),
-                    "workers_mb": [round(own_megabytes(each), 1) for each in workers(process)],
                     "files": process.num_fds(),
                     "threads": process.num_threads(),
                 }
@@ -175,8 +172,7 @@ def growth(megabytes: Sequence[float]) -> float:
 @click.option("--kb", default="demo", help="Knowledge base; a copy of it is served and changed.")
 @click.option("--seconds", default=600.0, help="Duration.")
 @click.option("--clients", default=24, help="Number of clients; a third of them is hostile.")
-@click.option("--workers", "replicas", default=0, help="Replicas (--engine ray); 0 for none.")
-@click.option("--places", default=16, help="Places of the queue, or of that of each replica.")
+@click.option("--places", default=16, help="Places of the queue.")
 @click.option("--faults", "with_faults", is_flag=True, help="Let faults happen.")
 @click.option("--retrieve-share", default=0.3, help="Share of the valid requests that retrieve.")
 @click.option("--fast", is_flag=True, help="The settings of `admiral retrieve --fast`.")
@@ -186,7 +182,6 @@ def main(
     kb: str,
     seconds: float,
     clients: int,
-    replicas: int,
     places: int,
     with_faults: bool,
     retrieve_share: float,
@@ -196,13 +191,12 @@ def main(
 ) -> None:
     """Measure what a service does under all kinds of requests at once."""
     assignments = with_fast_settings(assignments) if fast else assignments
-    engine = ("--engine", "ray", "--replicas", str(replicas)) if replicas else ()
     with tempfile.TemporaryDirectory() as folder:
         served = Path(shutil.copytree(locate(kb), Path(folder, "kb")))
         backup = Path(shutil.copytree(served, Path(folder, "backup")))
         with KnowledgeBase.open(served) as opened:
             titles = list(opened.titles())
-        with service(str(served), places, assignments, *engine) as (url, process):
+        with service(str(served), places, assignments) as (url, process):
             soak = Soak(url, titles, seconds, retrieve_share)
             samples: list[dict[str, Any]] = []
             changing = threading.Lock()
@@ -226,17 +220,13 @@ def main(
     record: dict[str, Any] = {
         "seconds": seconds,
         "clients": clients,
-        "workers": replicas,
         "places": places,
         "processors": os.cpu_count(),
         "load_average": os.getloadavg()[0],
         "statuses": {name: dict(counts) for name, counts in soak.statuses.items()},
         "lost_or_wrong": len(soak.wrong),
         "wrong": soak.wrong[:_SHOWN],
-        "latency": {
-            kind: percentiles([seconds for _, seconds in each])
-            for kind, each in soak.answered.items()
-        },
+        "latency": {kind: percentiles(each) for kind, each in soak.answered.items()},
         "growth_after_a_third": growth([sample["mb"] for sample in samples]),
         "ready_at_the_end": ready,
         "faults": [
@@ -244,14 +234,10 @@ def main(
             for name, first, last in soak.faults
         ],
         "samples": samples,
-        "answered": soak.answered,
     }
-    whole = [each["workers_mb"] for each in samples if len(each["workers_mb"]) == replicas]
-    if replicas and whole:
-        record["growth_of_workers"] = growth([sum(each) for each in whole])
     if output is not None:
         output.write_text(json.dumps(record) + "\n")
-    shown = {name: v for name, v in record.items() if name not in ("samples", "answered")}
+    shown = {name: v for name, v in record.items() if name != "samples"}
     click.echo(json.dumps(shown, indent=1))
 
 

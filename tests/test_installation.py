@@ -21,8 +21,8 @@ from tests.admiral.kb.corpus.files.test_file_formats import epub, pdf, word
 from tests.admiral.library.test_source_readers import archived
 from tests.test_house import PACKAGES, ROOT
 
-# Left out, because they take long to install: ray and rayserve, haystack, and fairseq, which is
-# built from source. The extras docs and dev are tools of a clone.
+# Left out, because they take long to install: ray, haystack, and fairseq, which is built from
+# source. The extras docs and dev are tools of a clone.
 EXTRAS = "lucene,training,langchain,mcp"
 SOURCES = (
     *(*PACKAGES, "tools", "Makefile", "setup.py", "pyproject.toml", "constraints.txt"),

@@ -316,10 +316,7 @@ class EmModule(nn.Module, ABC):
         self._config = config
 
     def forward(self, batch: Any, claims: int) -> Tensor:
-        """Return the mean loss of a batch, or the share of a part of one in it.
-
-        `claims`: number of claims of the whole batch.
-        """
+        """Return the mean loss of a batch of so many claims."""
         scored = self.scored(batch)
         return self.loss(scored) * len(scored.positives) / claims
 
@@ -345,7 +342,6 @@ class EmProgram(Program):
     """
 
     reported_group = 0
-    lengths = "max_length"
     introduction: ClassVar[str]
     pipeline_tag: ClassVar[str]
     module: EmModule
@@ -389,10 +385,6 @@ class EmProgram(Program):
     def counts(self, items: Any) -> int:
         """Return the number of claims."""
         return len(items)
-
-    def cost(self, items: Any) -> int:
-        """Return the number of passages of a batch."""
-        return sum(len(item.positives) + len(item.negatives) for item in items)
 
     def measure(self) -> dict[str, float]:
         """Return loss, accuracy, and the share of claims whose chosen passage has changed."""

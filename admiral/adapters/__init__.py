@@ -5,14 +5,12 @@ Documents of a ranking come with their text and metadata.
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from admiral.client import AsyncClient, Client
+from admiral.client import Client
 from admiral.pipeline import Admiral
-from admiral.records import Document, RetrievalResult
+from admiral.records import RetrievalResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,37 +34,6 @@ def retrieved_documents(
     `system`: the system or the client that returned the result. Raises AdmiralError if the system
     was closed, or the service does not answer.
     """
-    return _retrieved(result, limit, system.document)
-
-
-async def aretrieved_documents(
-    system: Admiral | Client | AsyncClient, claim: str, hops: str | int | None, limit: int
-) -> list[RetrievedDocument]:
-    """Return the first documents for a claim, best first, without blocking the event loop.
-
-    Raises AdmiralError as `Admiral.retrieve` does.
-    """
-    if isinstance(system, AsyncClient):
-        return await fetched_documents(system, await system.retrieve(claim, hops), limit)
-    result = await system.aretrieve(claim, hops)
-    return await asyncio.to_thread(retrieved_documents, system, result, limit)
-
-
-async def fetched_documents(
-    client: AsyncClient, result: RetrievalResult, limit: int
-) -> list[RetrievedDocument]:
-    """Return the first documents of a result of an asynchronous client, best first.
-
-    Raises AdmiralError if the service does not answer.
-    """
-    titles = [ranked.title for ranked in result.documents[:limit]]
-    documents = await asyncio.gather(*map(client.document, titles))
-    return _retrieved(result, limit, dict(zip(titles, documents, strict=True)).__getitem__)
-
-
-def _retrieved(
-    result: RetrievalResult, limit: int, document: Callable[[str], Document]
-) -> list[RetrievedDocument]:
     record = result.to_json()
     last = record["hops"][-1] if record["hops"] else {"sufficient": False}
     documents = []
@@ -86,7 +53,7 @@ def _retrieved(
             "stopped": record["stopped"],
             **{key: last.get(key) for key in ("sufficient", "proof", "missing")},
         }
-        sentences = document(title).sentences
+        sentences = system.document(title).sentences
         documents.append(
             RetrievedDocument(title, " ".join(filter(None, sentences)), ranked["score"], metadata)
         )

@@ -20,7 +20,6 @@ from admiral.client import Client
 from admiral.config import build_config
 from admiral.errors import AdmiralError
 from admiral.pipeline import Admiral
-from admiral.records import RetrievalResult
 
 
 @component
@@ -122,35 +121,22 @@ class AdmiralRetriever:
         the title as `id` and the metadata of `RetrievedDocument` as `meta`; and ``record``, the
         whole result as `admiral retrieve --json` prints it.
         """
-        limit = self._limit(top_k)
+        limit = self.top_k if top_k is None else top_k
+        _check_top_k(limit)
         system = self._open()
-        return _outputs(system, system.retrieve(query, self._hops(hops)), limit)
+        result = system.retrieve(query, self.hops if hops is None else hops)
+        documents = [
+            Document(id=each.title, content=each.text, score=each.score, meta=each.metadata)
+            for each in retrieved_documents(system, result, limit)
+        ]
+        return {"documents": documents, "record": result.to_json()}
 
     @component.output_types(documents=list[Document], record=dict[str, Any])
     async def run_async(
         self, query: str, top_k: int | None = None, hops: str | int | None = None
     ) -> dict[str, Any]:
         """Retrieve for one claim without blocking the event loop; see `run`."""
-        limit = self._limit(top_k)
-        system = await asyncio.to_thread(self._open)
-        result = await system.aretrieve(query, self._hops(hops))
-        return await asyncio.to_thread(_outputs, system, result, limit)
-
-    def _hops(self, hops: str | int | None) -> str | int | None:
-        return self.hops if hops is None else hops
-
-    def _limit(self, top_k: int | None) -> int:
-        limit = self.top_k if top_k is None else top_k
-        _check_top_k(limit)
-        return limit
-
-
-def _outputs(system: Admiral | Client, result: RetrievalResult, limit: int) -> dict[str, Any]:
-    documents = [
-        Document(id=each.title, content=each.text, score=each.score, meta=each.metadata)
-        for each in retrieved_documents(system, result, limit)
-    ]
-    return {"documents": documents, "record": result.to_json()}
+        return await asyncio.to_thread(self.run, query, top_k, hops)
 
 
 def _check_top_k(top_k: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from admiral.requirements import missing_extra
@@ -12,8 +13,8 @@ try:
 except ImportError as error:
     raise missing_extra("llamaindex", "the retriever of LlamaIndex") from error
 
-from admiral.adapters import RetrievedDocument, aretrieved_documents, retrieved_documents
-from admiral.client import AsyncClient, Client
+from admiral.adapters import RetrievedDocument, retrieved_documents
+from admiral.client import Client
 from admiral.errors import AdmiralError
 from admiral.pipeline import Admiral
 
@@ -22,7 +23,7 @@ class AdmiralRetriever(BaseRetriever):
     """Retrieve documents that verify or refute a claim, in several hops.
 
     - `system`: an open system, or the client of a service. Several retrievers may share it, and the
-      caller closes it. With an `AsyncClient`, only `aretrieve` works.
+      caller closes it.
     - `hops`: ``dynamic`` or a number; the setting of the system if not given.
     - `options`: those of LlamaIndex's own retrievers, such as `callback_manager`.
 
@@ -31,7 +32,7 @@ class AdmiralRetriever(BaseRetriever):
 
     def __init__(
         self,
-        system: Admiral | Client | AsyncClient,
+        system: Admiral | Client,
         k: int = 10,
         hops: str | int | None = None,
         **options: Any,
@@ -42,17 +43,11 @@ class AdmiralRetriever(BaseRetriever):
         super().__init__(**options)
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        if isinstance(self.system, AsyncClient):
-            raise AdmiralError(
-                "AdmiralRetriever: system: an AsyncClient is used by aretrieve only; give a Client "
-                "for retrieve"
-            )
         result = self.system.retrieve(query_bundle.query_str, self.hops)
         return list(map(_node, retrieved_documents(self.system, result, self.k)))
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        claim = query_bundle.query_str
-        return list(map(_node, await aretrieved_documents(self.system, claim, self.hops, self.k)))
+        return await asyncio.to_thread(self._retrieve, query_bundle)
 
 
 def _node(found: RetrievedDocument) -> NodeWithScore:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from admiral.cli.options import (
-    cluster_options,
     config_options,
     file_limit_options,
     overrides,
@@ -24,9 +22,7 @@ from admiral.cli.options import (
 from admiral.errors import AdmiralError
 
 if TYPE_CHECKING:
-    from admiral.cluster import ClusterOptions
     from admiral.io.limited_reading import FileLimits
-    from admiral.kb.store.index_building import BuildWorkers
 
 _kb = click.option(
     "--kb",
@@ -111,7 +107,6 @@ report_option = click.option(
 @file_limit_options
 @click.option("--overwrite", is_flag=True, help="Replace an existing knowledge base.")
 @click.option("--progress/--no-progress", default=True, help="Show progress.")
-@cluster_options
 @_json
 def index_command(
     corpora: tuple[str, ...],
@@ -130,7 +125,6 @@ def index_command(
     limits: FileLimits,
     overwrite: bool,
     progress: bool,
-    cluster: ClusterOptions | None,
     as_json: bool,
 ) -> None:
     """Build a knowledge base from corpora.
@@ -149,26 +143,24 @@ def index_command(
         from admiral.retrieval.stage_assembly import build_sentence_encoder
 
         encoder = build_sentence_encoder(RetrievalConfig())
-    with _build_workers(cluster) as workers:
-        report = build(
-            corpora,
-            kb,
-            format=format,
-            bm25=bm25,
-            passages=passages,
-            on_duplicate=on_duplicate,
-            skip_bad=skip_bad,
-            strict=strict,
-            include=include,
-            exclude=exclude,
-            overwrite=overwrite,
-            progress=progress,
-            workers=workers,
-            encoder=encoder,
-            report=report_path,
-            graph=graph,
-            limits=limits,
-        )
+    report = build(
+        corpora,
+        kb,
+        format=format,
+        bm25=bm25,
+        passages=passages,
+        on_duplicate=on_duplicate,
+        skip_bad=skip_bad,
+        strict=strict,
+        include=include,
+        exclude=exclude,
+        overwrite=overwrite,
+        progress=progress,
+        encoder=encoder,
+        report=report_path,
+        graph=graph,
+        limits=limits,
+    )
     mentions = None
     if report.graph:
         from admiral.graph import build_graph
@@ -194,14 +186,6 @@ def index_command(
         click.echo(f"duplicate titles ({treatment}): {report.duplicates:,}")
     if report.bad:
         click.echo(f"bad records skipped: {report.bad:,}")
-
-
-def _build_workers(cluster: ClusterOptions | None) -> AbstractContextManager[BuildWorkers | None]:
-    if cluster is None:
-        return nullcontext()
-    from admiral.cluster import ray_build_workers
-
-    return ray_build_workers(cluster)
 
 
 @click.command("verify")

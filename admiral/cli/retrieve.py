@@ -15,7 +15,6 @@ from admiral.cli.main import is_verbose
 from admiral.cli.options import (
     check_outside_folders,
     checked_text,
-    cluster_options,
     config_options,
     output_width,
     overrides,
@@ -24,13 +23,13 @@ from admiral.cli.options import (
 )
 from admiral.errors import AdmiralError, RecordError
 from admiral.io.progress import StatusLine, track_claims
+from admiral.requirements import check_extra
 from admiral.storage.atomic_files import check_distinct_paths, check_output_path, check_page_path
 
 if TYPE_CHECKING:
     from admiral.cluster import ClusterOptions
-    from admiral.cluster.distributed_retrieval import FailedClaim
     from admiral.config import RetrievalConfig
-    from admiral.records import Claim, RetrievalResult
+    from admiral.records import Claim, Record, RetrievalResult
     from proofs import Judgement
 
 
@@ -66,16 +65,33 @@ if TYPE_CHECKING:
 )
 @setting_options("model", "device", "threads")
 @config_options
-@cluster_options
 @click.option(
-    "--attempts",
-    type=int,
-    help="With --engine ray: attempts before a claim counts as failed. [default: 3]",
+    "--engine",
+    type=click.Choice(["local", "ray"]),
+    default="local",
+    show_default=True,
+    help="Run in this process, or on Ray workers on one or more machines.",
 )
 @click.option(
-    "--claim-seconds",
-    type=float,
-    help="With --engine ray: time limit of an attempt at a single claim. [default: 300]",
+    "--ray-address",
+    metavar="HOST:PORT",
+    help="With --engine ray: address of a running cluster, or auto for the one on this machine. "
+    "[default: a local cluster that ends with the run]",
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    help="With --engine ray: number of workers. [default: as many as fit]",
+)
+@click.option(
+    "--cpus-per-worker",
+    type=click.IntRange(min=1),
+    help="With --engine ray: CPUs and threads per worker. [default: 1]",
+)
+@click.option(
+    "--gpus-per-worker",
+    type=click.FloatRange(min=0),
+    help="With --engine ray: GPUs per worker, possibly a fraction. [default: 0]",
 )
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 def retrieve_command(
@@ -89,7 +105,11 @@ def retrieve_command(
     skip_bad: bool,
     config_path: Path | None,
     assignments: tuple[str, ...],
-    cluster: ClusterOptions | None,
+    engine: str,
+    ray_address: str | None,
+    workers: int | None,
+    cpus_per_worker: int | None,
+    gpus_per_worker: float | None,
     quiet: bool,
     **flags: object,
 ) -> None:
@@ -101,6 +121,13 @@ def retrieve_command(
     Without --output, results go to standard output: as readable text, or with --json or --input as
     one JSON record per line.
     """
+    cluster = _cluster(
+        engine,
+        ray_address=ray_address,
+        workers=workers,
+        cpus_per_worker=cpus_per_worker,
+        gpus_per_worker=gpus_per_worker,
+    )
     from admiral.config import FAST_SETTINGS, load_config
 
     if str(output) == "-":
@@ -125,6 +152,19 @@ def retrieve_command(
     if skip is not None and skip.places:
         count = len(skip.places)
         click.echo(f"{count} bad {'claim was' if count == 1 else 'claims were'} skipped", err=True)
+
+
+def _cluster(engine: str, **options: Any) -> ClusterOptions | None:
+    """Return the options of a cluster; None without one."""
+    given = {name: value for name, value in options.items() if value is not None}
+    if engine == "local":
+        for name in given:
+            raise click.UsageError(f"--{name.replace('_', '-')} needs --engine ray.")
+        return None
+    check_extra("ray", "--engine ray, on every node,", "use --engine local")
+    from admiral.cluster import ClusterOptions
+
+    return ClusterOptions(**given)
 
 
 def _keep_files_apart(
@@ -197,9 +237,9 @@ def _write_file(
     from admiral.retrieval.provenance import recorded_settings
 
     if cluster is not None:
-        from admiral.cluster.distributed_retrieval import worker_config
+        from admiral.cluster import worker_config
 
-        config = worker_config(config, cluster.cpus, cluster.gpus)
+        config = worker_config(config, cluster)
     with ResumableWriter(output, recorded_settings(config), overwrite=overwrite) as writer:
         # Counted before the model is loaded, so that changed claims are reported at once.
         pending = sum(1 for _ in writer.pending(source()))
@@ -209,13 +249,13 @@ def _write_file(
             click.echo(f"{output}: has results for {done} of {total} claims already", err=True)
         try:
             if pending:
-                outcomes = _outcomes(config, writer.pending(source()), cluster, pending)
+                outcomes = _outcomes(config, writer.pending(source()), cluster)
                 for outcome in track_claims(outcomes, done=done, total=total, quiet=quiet):
-                    if isinstance(outcome, dict):
+                    if "error" in outcome:
+                        writer.failed_claims.add(outcome)
+                    else:
                         writer.write(outcome)
                         done += 1
-                    else:
-                        writer.failed_claims.add(outcome.to_json())
             writer.finish()
         except KeyboardInterrupt:
             click.echo(
@@ -230,13 +270,14 @@ def _write_file(
 
 
 def _outcomes(
-    config: RetrievalConfig, claims: Iterable[Claim], cluster: ClusterOptions | None, total: int
-) -> Iterator[dict[str, Any] | FailedClaim]:
+    config: RetrievalConfig, claims: Iterable[Claim], cluster: ClusterOptions | None
+) -> Iterator[Record]:
+    """Yield the record of each claim; on a cluster, a failed one has the field ``error``."""
     if cluster is None:
         return (result.to_json() for result in _results(config, claims))
-    from admiral.cluster.distributed_retrieval import retrieve_on_cluster
+    from admiral.cluster import retrieve_on_cluster
 
-    return retrieve_on_cluster(config, claims, cluster, total=total)
+    return retrieve_on_cluster(config, claims, cluster)
 
 
 ClaimSource = Callable[[], Iterable["Claim"]]

@@ -8,7 +8,6 @@ import ipaddress
 import logging
 import socket
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -26,8 +25,6 @@ from admiral.errors import AdmiralError
 from admiral.requirements import check_extra
 
 if TYPE_CHECKING:
-    from starlette.types import ASGIApp
-
     from admiral.config import RetrievalConfig
     from admiral.io.limited_reading import FileLimits
     from admiral.serving.service import Service
@@ -174,87 +171,7 @@ def _is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-# Option -> field of `admiral.serving.ray_replicas.ReplicaOptions`.
-_FIELDS = {
-    "ray_address": "address",
-    "replicas": "replicas",
-    "max_replicas": "max_replicas",
-    "cpus_per_replica": "cpus",
-    "gpus_per_replica": "gpus",
-}
-_OPTIONS = (
-    click.option(
-        "--engine",
-        type=click.Choice(["local", "ray"]),
-        default="local",
-        show_default=True,
-        help="Process claims in this process, or in replicas that Ray Serve runs on one or more "
-        "machines.",
-    ),
-    click.option(
-        "--replicas",
-        type=click.IntRange(min=1),
-        help="With --engine ray: number of replicas. [default: 1]",
-    ),
-    click.option(
-        "--max-replicas",
-        type=click.IntRange(min=1),
-        help="With --engine ray: most replicas, if many requests are in flight. "
-        "[default: as --replicas]",
-    ),
-    click.option(
-        "--cpus-per-replica",
-        type=click.IntRange(min=1),
-        help="With --engine ray: CPUs and threads per replica. [default: 1]",
-    ),
-    click.option(
-        "--gpus-per-replica",
-        type=click.FloatRange(min=0),
-        help="With --engine ray: GPUs per replica, possibly a fraction. [default: 0]",
-    ),
-    click.option(
-        "--ray-address",
-        metavar="HOST:PORT",
-        help="With --engine ray: address of a running cluster, or auto for the one on this "
-        "machine. [default: a local cluster that ends with the service]",
-    ),
-)
-
-
-def replica_options(command: Command) -> Command:
-    """Add --engine and the options of ``ray``.
-
-    The command receives the fields of a `ReplicaOptions` as `replicas`, or None for ``local``.
-    """
-
-    @functools.wraps(command)
-    def wrapper(*, engine: str, **values: Any) -> Any:
-        given = {
-            field: value
-            for option, field in _FIELDS.items()
-            if (value := values.pop(option)) is not None
-        }
-        if engine == "local":
-            if given:
-                option = next(option for option, field in _FIELDS.items() if field in given)
-                raise click.UsageError(f"--{option.replace('_', '-')} needs --engine ray.")
-            return command(replicas=None, **values)
-        least, most = given.get("replicas", 1), given.get("max_replicas")
-        if most is not None and most < least:
-            raise click.UsageError(f"--max-replicas {most} is less than --replicas {least}.")
-        from admiral.cluster import RAY_MESSAGE
-
-        check_extra("rayserve", *RAY_MESSAGE)
-        return command(replicas=given, **values)
-
-    wrapped: Any = wrapper
-    for add_option in reversed(_OPTIONS):
-        wrapped = add_option(wrapped)
-    return wrapped  # type: ignore[no-any-return]
-
-
 @click.command("serve")
-@replica_options
 @service_options(port=8080)
 @click.option(
     "--library",
@@ -282,7 +199,6 @@ def serve_command(
     places: int,
     deadline: float,
     config: RetrievalConfig,
-    replicas: dict[str, Any] | None,
     library: Path | None,
     uploads: Path | None,
     no_uploads: bool,
@@ -292,9 +208,6 @@ def serve_command(
 
     The settings are those of `admiral retrieve`. Ctrl-C completes the requests that were accepted.
     """
-    for option, folder in (("--library", library), ("--uploads", uploads)):
-        if folder is not None and replicas is not None:
-            raise click.UsageError(f"{option} needs --engine local.")
     if uploads is not None and no_uploads:
         raise click.UsageError("--uploads and --no-uploads exclude each other.")
     check_access(host, keys_path, no_auth)
@@ -304,40 +217,23 @@ def serve_command(
     from admiral.serving.application import create_app, serve_application
     from admiral.serving.document_uploads import Uploads
     from admiral.serving.page_audits import PageAudits
-    from admiral.serving.ray_replicas import ReplicaOptions, front_of_replicas
-    from admiral.serving.service import ServiceLimits
 
     api_keys = read_api_keys(keys_path) if keys_path is not None else []
     logging.getLogger("admiral.serving").setLevel(logging.INFO)
-    service_limits = ServiceLimits(places=places, deadline=deadline)
-    with ExitStack() as stack:
-        app: ASGIApp
-        if replicas is None:
-            service = open_service(kbs, config, places, deadline)
-            audits = None
-            if library is not None:
-                settings = CitationConfig(device=config.device, threads=config.threads)
-                audits = PageAudits.open(library, settings)
-            folder = None if no_uploads else uploads or default_uploads(host, hosts)
-            app = create_app(
-                service,
-                api_keys,
-                allowed_hosts(host, hosts),
-                audits,
-                None if folder is None else Uploads(service, folder, limits),
-            )
-        else:
-            app = stack.enter_context(
-                front_of_replicas(
-                    kbs or (config.kb,),
-                    config,
-                    service_limits,
-                    ReplicaOptions(**replicas),
-                    api_keys,
-                    allowed_hosts(host, hosts),
-                )
-            )
-        serve_application(app, host, port, service_limits.read_seconds, lifespan=replicas is None)
+    service = open_service(kbs, config, places, deadline)
+    audits = None
+    if library is not None:
+        settings = CitationConfig(device=config.device, threads=config.threads)
+        audits = PageAudits.open(library, settings)
+    folder = None if no_uploads else uploads or default_uploads(host, hosts)
+    app = create_app(
+        service,
+        api_keys,
+        allowed_hosts(host, hosts),
+        audits,
+        None if folder is None else Uploads(service, folder, limits),
+    )
+    serve_application(app, host, port, service.limits.read_seconds)
 
 
 @click.command("mcp")
@@ -383,7 +279,7 @@ def mcp_command(
     try:
         logging.getLogger("admiral.serving").setLevel(logging.INFO)
         app = http_app(service, host, api_keys, allowed_hosts(host, hosts))
-        serve_application(app, host, port, service.limits.read_seconds, lifespan=True)
+        serve_application(app, host, port, service.limits.read_seconds)
     finally:
         service.close()
 

@@ -1,33 +1,39 @@
-"""Runs on many machines with Ray: retrieval of chunks of claims, and builds of knowledge bases.
+"""Retrieve for many claims on the cores and GPUs of a Ray cluster, with Ray Data.
 
-`connect_ray` connects to a cluster, or starts one on this machine.
+Ray Data hands out blocks of claims to a pool of workers, each of which has opened the system, and
+keeps the order of the claims. It starts a worker again whose process or node has died, and repeats
+the blocks that it lost. Claims and outcomes are sent as JSON, so Ray pickles no objects but the
+settings.
 """
 
 from __future__ import annotations
 
-import ctypes
+import json
 import logging
+import math
 import os
-import signal
+import platform
 import socket
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import partial
-from importlib import import_module
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
-from admiral.errors import AdmiralError, first_line
-from admiral.kb.store.index_building import BuildWorkers
-from admiral.requirements import missing_extra
+from admiral.config import FILE_SETTINGS, RetrievalConfig
+from admiral.errors import AdmiralError, first_line, last_line
+from admiral.models.checkpoint import choose_precision
+from admiral.records import Claim, Record
+from admiral.requirements import is_bundled
+from admiral.retrieval.provenance import recorded_settings
 
-LOCAL = "local"
-#: What needs Ray, and what to do without it.
-RAY_MESSAGE = ("--engine ray, on every node,", "use --engine local")
+_LOCAL = "local"
 _CONNECT_SECONDS = 10.0
-_FAULT_SIGNALS = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL)
-_SIGACTION_BYTES = 1024  # an upper bound; a struct sigaction has 152 bytes on Linux x86-64
+# Size of a block, in batches: large enough that claims which stop early make room for others.
+_BATCHES_PER_BLOCK = 4
+# Minimum number of blocks for each worker, so that no worker waits long for the last one.
+_BLOCKS_PER_WORKER = 4
+_RESTARTS = 3  # of a worker
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,78 +42,158 @@ class ClusterOptions:
 
     # ``HOST:PORT`` of a cluster, ``auto`` for the one that runs on this machine, or ``local`` to
     # start one on this machine that ends with the run
-    address: str = LOCAL
+    ray_address: str = _LOCAL
     workers: int = 0  # number of workers; 0 for as many as the cluster can hold at the start
-    # cpus, gpus: CPUs and GPUs of each worker. A worker uses as many threads as CPUs. Fractions of
-    # a GPU let several workers share it.
-    cpus: int = 1
-    gpus: float = 0.0
-    attempts: int = 3  # number of times that a single claim may fail before it is given up
-    # time limit for each claim. A worker that exceeds it for its chunk is replaced.
-    claim_seconds: float = 300.0
-
-    def __post_init__(self) -> None:
-        minima = {"workers": 0, "cpus": 1, "gpus": 0, "attempts": 1, "claim_seconds": 1}
-        for name, minimum in minima.items():
-            if not getattr(self, name) >= minimum:
-                problem = f"{getattr(self, name)} is too small; the least is {minimum}"
-                raise AdmiralError(f"setting {name!r} of the cluster: {problem}")
+    cpus_per_worker: int = 1  # a worker uses as many threads
+    gpus_per_worker: float = 0.0  # fractions let several workers share a GPU
 
 
-def load_ray(module: str = "ray", extra: str = "ray") -> Any:
-    """Import Ray or one of its modules, and return it.
+def worker_config(config: RetrievalConfig, options: ClusterOptions) -> RetrievalConfig:
+    """Return the settings of a worker, with absolute paths.
 
-    Raises MissingPackagesError if it is not installed.
+    Raises AdmiralError if the settings name a GPU and the worker has none.
     """
-    # Ray reads these when it is imported: send no usage statistics, and start no other cluster for
-    # the threads of Ray Serve once a lost one is left.
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    os.environ.setdefault("RAY_ENABLE_AUTO_CONNECT", "0")
-    try:
-        return import_module(module)
-    except ImportError as error:
-        raise missing_extra(extra, *RAY_MESSAGE) from error
+    device, gpus = config.device, options.gpus_per_worker
+    if device.startswith("cuda"):
+        if not gpus:
+            raise AdmiralError(f"device {device!r}: the workers have no GPU; add --gpus-per-worker")
+        device = "cuda"  # Ray makes only its own GPU visible to a worker
+    if device == "auto" and not gpus:
+        device = "cpu"
+    adapted = replace(config, device=device, threads=config.threads or options.cpus_per_worker)
+    # Resolved here to be the same on all nodes; this node may have no GPU even if the others do.
+    adapted.precision = choose_precision(replace(adapted, device="cuda") if gpus else adapted)
+    for key in ("model", "kb", *FILE_SETTINGS):
+        value = getattr(config, key)
+        if value and not is_bundled(value) and Path(value).exists():
+            # Workers have another working directory.
+            setattr(adapted, key, str(Path(value).absolute()))
+    return adapted
+
+
+class Retriever:
+    """A worker, which Ray Data calls with blocks of claims.
+
+    `config`: its settings, see `worker_config`. `expected`: what `recorded_settings` returns for
+    them where the run was started, as JSON. If the system cannot be opened, or is another one, the
+    outcome of every block is a record with the field ``problem``.
+    """
+
+    def __init__(self, config: RetrievalConfig, expected: str) -> None:
+        from admiral.pipeline import Admiral
+
+        self._problem = ""
+        try:
+            _check_equal(recorded_settings(config), json.loads(expected))
+            self._system = Admiral.from_pretrained(config=config)
+        except AdmiralError as error:
+            self._problem = f"node {platform.node()}: {error}"
+
+    def __call__(self, block: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+        """Return the outcome of each claim: its record, or one with the field ``error``."""
+        if self._problem:
+            return {"outcome": [json.dumps({"problem": self._problem})]}
+        claims = [Claim(*json.loads(claim)) for claim in block["claim"]]
+        outcomes: list[Record]
+        try:
+            outcomes = [result.to_json() for result in self._system.retrieve_many(claims)]
+        except Exception:  # of one of the claims
+            outcomes = [self._retrieve_alone(claim) for claim in claims]
+        return {"outcome": list(map(json.dumps, outcomes))}
+
+    def _retrieve_alone(self, claim: Claim) -> Record:
+        try:
+            return self._system.retrieve(claim).to_json()
+        except Exception as error:
+            kind = "" if isinstance(error, AdmiralError) else f"{type(error).__name__}: "
+            return {"id": claim.id, "claim": claim.text, "error": kind + first_line(error)}
+
+
+def _check_equal(own: Record, expected: Record) -> None:
+    for key in sorted(own.keys() | expected.keys()):
+        if own.get(key) != expected.get(key):
+            raise AdmiralError(
+                f"{key} is {own.get(key)!r} and not {expected.get(key)!r} as where the run was "
+                "started. Install the same release, model and knowledge base, at the same place, "
+                "on every node"
+            )
+
+
+def retrieve_on_cluster(
+    config: RetrievalConfig, claims: Iterable[Claim], options: ClusterOptions
+) -> Iterator[Record]:
+    """Yield the record of each claim in order; that of one that fails has the field ``error``.
+
+    The paths of `config` must lead to the same content on every node. Raises AdmiralError if there
+    is no cluster, no node has the resources of a worker, a node has no knowledge base or checkpoint
+    or different ones, or a worker has died too often.
+    """
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # is read when Ray is imported
+    import ray
+    import ray.data
+
+    settings = worker_config(config, options)
+    expected = json.dumps(recorded_settings(settings))
+    rows = [{"claim": json.dumps([claim.id, claim.text])} for claim in claims]
+    with _connected(ray, options.ray_address):
+        workers = options.workers or _room(ray, options)
+        size = min(
+            _BATCHES_PER_BLOCK * config.batch_size, len(rows) // _BLOCKS_PER_WORKER // workers
+        )
+        blocks = math.ceil(len(rows) / max(size, 1))
+        context = ray.data.DataContext.get_current()
+        context.execution_options.preserve_order = True
+        context.enable_progress_bars = False
+        logging.getLogger("ray.data").setLevel(logging.WARNING)
+        dataset = ray.data.from_items(rows, override_num_blocks=blocks).map_batches(
+            Retriever,
+            fn_constructor_args=(settings, expected),
+            batch_size=None,  # a block at a time
+            compute=ray.data.ActorPoolStrategy(size=min(workers, blocks)),
+            # Ray Data calls both at once experimental.
+            num_cpus=None if options.gpus_per_worker else options.cpus_per_worker,
+            num_gpus=options.gpus_per_worker or None,
+            max_restarts=_RESTARTS,
+            max_task_retries=_RESTARTS,
+        )
+        try:
+            for row in dataset.iter_rows():
+                outcome: Record = json.loads(row["outcome"])
+                if "problem" in outcome:
+                    raise AdmiralError(outcome["problem"])
+                yield outcome
+        except ray.exceptions.RayError as error:
+            raise AdmiralError(
+                f"--engine ray: the run has ended ({last_line(error)}). Ray's logs have the "
+                "reason, such as too little memory; the same command resumes it"
+            ) from error
 
 
 @contextmanager
-def connect_ray(address: str) -> Iterator[Any]:
-    """Yield the Ray package, connected to a cluster for the time of the block.
-
-    If this process is already connected, that connection is used and stays open. Raises
-    AdmiralError if Ray is not installed, or there is no cluster at the address.
-    """
-    ray = load_ray()
-    if ray.is_initialized():
-        yield ray
-        return
+def _connected(ray: Any, address: str) -> Iterator[None]:
+    """Connect to a cluster for the time of the block, or start one on this machine."""
     options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
-    if address == LOCAL:
+    if address == _LOCAL:
         options["include_dashboard"] = False
+    host, colon, port = address.rpartition(":")
     try:
-        _check_port(address)
-        with preserve_fault_handlers():
-            ray.init(address=address, **options)
+        if colon:  # Ray itself waits long for a cluster that is not there
+            socket.create_connection((host, int(port)), timeout=_CONNECT_SECONDS).close()
+        ray.init(address=address, **options)
     except Exception as error:  # of no class of its own if a node does not start in time
-        if address == LOCAL:
-            raise AdmiralError(
-                f"Ray cannot be started on this machine ({first_line(error)}). Try again when it "
-                "is less busy, or do without --engine ray"
-            ) from error
         raise AdmiralError(
-            f"--ray-address {address}: no cluster can be joined there ({first_line(error)}). "
-            "Start one with `ray start --head`, or leave the option out to have one on this machine"
+            f"--ray-address {address}: no cluster can be joined or started there "
+            f"({first_line(error)}). Start one with `ray start --head`, or do without --engine ray"
         ) from error
     try:
-        yield ray
+        yield
     finally:
         ray.shutdown()
 
 
-def count_workers(ray: Any, cpus: int, gpus: float) -> int:
-    """Return how many workers the nodes of the cluster can hold.
-
-    Raises AdmiralError if no node can hold a worker.
-    """
+def _room(ray: Any, options: ClusterOptions) -> int:
+    """Return how many workers the nodes of the cluster can hold."""
+    cpus, gpus = options.cpus_per_worker, options.gpus_per_worker
     nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
     workers = 0
     for node in nodes:
@@ -120,91 +206,3 @@ def count_workers(ray: Any, cpus: int, gpus: float) -> int:
             f"{resources}). Ask for fewer with --cpus-per-worker and --gpus-per-worker"
         )
     return workers
-
-
-@contextmanager
-def preserve_fault_handlers() -> Iterator[None]:
-    """Restore the signal handlers for faults after the block.
-
-    Ray installs its own, which print where a process crashed, in place of Java's. Java uses SIGSEGV
-    for null pointers and handles it; with Ray's handler, the process would die. If Ray starts
-    first, Java calls its own handler first, and nothing is lost.
-    """
-    # Python's signal module only knows handlers written in Python.
-    library = ctypes.CDLL(None)
-    handlers = {fault: ctypes.create_string_buffer(_SIGACTION_BYTES) for fault in _FAULT_SIGNALS}
-    for fault, action in handlers.items():
-        library.sigaction(int(fault), None, action)
-    try:
-        yield
-    finally:
-        for fault, action in handlers.items():
-            library.sigaction(int(fault), action, None)
-
-
-def _check_port(address: str) -> None:
-    host, colon, port = address.removeprefix("ray://").rpartition(":")
-    if colon:
-        socket.create_connection((host, int(port)), timeout=_CONNECT_SECONDS).close()
-
-
-# Submitted tasks for each one that can run, so that the next starts as soon as one ends.
-_TASKS_PER_WORKER = 4
-
-
-@contextmanager
-def ray_build_workers(options: ClusterOptions) -> Iterator[BuildWorkers]:
-    """Connect to a cluster and yield its workers, for `admiral.kb.build`.
-
-    Raises AdmiralError if Ray is not installed, there is no cluster, or no node has the resources
-    of a worker.
-    """
-    with connect_ray(options.address) as ray:
-        count = options.workers or _TASKS_PER_WORKER * count_workers(
-            ray, options.cpus, options.gpus
-        )
-        yield BuildWorkers(partial(_map, ray, options, count))
-
-
-def _map(
-    ray: Any, options: ClusterOptions, count: int, work: Callable[[Any], Any], jobs: Sequence[Any]
-) -> Iterator[Any]:
-    task = ray.remote(_attempt).options(
-        num_cpus=options.cpus,
-        num_gpus=options.gpus,
-        max_retries=options.attempts - 1,
-        scheduling_strategy="SPREAD",
-    )
-    waiting, running = iter(jobs), deque[Any]()
-    try:
-        while True:
-            while len(running) < count and (job := next(waiting, None)) is not None:
-                running.append(task.remote(work, job))
-            if not running:
-                return
-            result, problem = _result(ray, running.popleft(), options.attempts)
-            if problem:
-                raise AdmiralError(problem)
-            yield result
-    finally:
-        for future in running:
-            ray.cancel(future)
-
-
-def _attempt(work: Callable[[Any], Any], job: Any) -> tuple[Any, str]:
-    try:
-        return work(job), ""
-    except AdmiralError as error:
-        return None, str(error)
-
-
-def _result(ray: Any, future: Any, attempts: int) -> Any:
-    try:
-        return ray.get(future)
-    except ray.exceptions.RayTaskError:
-        raise  # a bug; keep its traceback
-    except ray.exceptions.RayError as error:
-        raise AdmiralError(
-            f"a part of the build failed {attempts} times ({first_line(error)}). See Ray's "
-            "logs for the reason, such as too little memory"
-        ) from error

@@ -6,8 +6,8 @@ always complete.
 
 ``results.jsonl.settings.json`` holds the settings that decided the results; they are compared
 before more results are appended. ``results.jsonl.failed.jsonl`` has a record for each claim without
-a result, with the fields ``id``, ``claim``, ``attempts`` and ``error``. It can be given as --input
-to try these claims again.
+a result, with the fields ``id``, ``claim`` and ``error``. It can be given as --input to try these
+claims again.
 
 Lines of a TREC run are ``query Q0 document rank score tag``. The document is named by its id in the
 corpus, so that qrels apply to the run, and without an id by its title.

@@ -170,19 +170,12 @@ def open_binary(path: Place) -> Iterator[IO[bytes]]:
     Raises AdmiralError for errors of the file system and for damaged archives, also while reading
     inside the ``with`` block.
     """
-    with open_plain(path) as plain:
-        magic = plain.read(6)
-        plain.seek(0)
-        with _decompressed(plain, magic) as stream:
-            yield stream
-
-
-@contextmanager
-def open_plain(path: Place) -> Iterator[IO[bytes]]:
-    """Open a file for reading without decompression; errors are those of `open_binary`."""
     try:
         with path.open("rb") as plain:
-            yield plain
+            magic = plain.read(6)
+            plain.seek(0)
+            with _decompressed(plain, magic) as stream:
+                yield stream
     except DAMAGED as error:
         raise _damaged_error(path, error) from error
     except OSError as error:

@@ -1,6 +1,5 @@
 """Build a knowledge base directory from corpora, in constant memory and atomically.
 
-Parallel workers read corpora in shards, and the documents are streamed in the order of the corpora.
 The bundled demonstration corpus is built into the user's cache on first use.
 """
 
@@ -8,35 +7,22 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import shutil
 import time
-from array import array
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any
 
-import numpy as np
 import platformdirs
 
 from admiral.errors import AdmiralError
 from admiral.io.limited_reading import DEFAULT_LIMITS, FileLimits
-from admiral.io.streams import Place, corpus_path
 from admiral.kb.bm25 import BACKENDS, check_backend
 from admiral.kb.corpus.corpora import Corpora, Incoming, check_choice
 from admiral.kb.corpus.duplicates import POLICIES, UniqueTitleWriter
-from admiral.kb.corpus.file_reports import (
-    FileRange,
-    FileReport,
-    check_report_path,
-    file_size,
-    new_report,
-    reported_records,
-    split_lines,
-)
-from admiral.kb.corpus.readers import ALL_FILES, WHOLE_FILE_FORMATS, FilePatterns, Record
+from admiral.kb.corpus.file_reports import check_report_path
+from admiral.kb.corpus.readers import FilePatterns
 from admiral.kb.embeddings import SentenceEncoder
 from admiral.kb.store import (
     FORMAT_VERSION,
@@ -49,16 +35,8 @@ from admiral.kb.store import (
     read_manifest,
     write_manifest,
 )
-from admiral.kb.store.contents import DOCUMENTS, GRAPH
-from admiral.kb.store.document_store import DocumentStore, DocumentWriter
-from admiral.kb.store.index_building import (
-    NO_BM25,
-    SHARDS,
-    BuildWorkers,
-    Indexing,
-    new_folder,
-    write_indexes,
-)
+from admiral.kb.store.contents import GRAPH
+from admiral.kb.store.index_building import NO_BM25, Indexing, write_indexes
 from admiral.kb.stored_embeddings import embed_new_segment
 from admiral.requirements import DEMO
 from admiral.storage.atomic_files import WriterLock, check_files, staging
@@ -118,7 +96,6 @@ def build(
     exclude: Sequence[str] = (),
     overwrite: bool = False,
     progress: bool = True,
-    workers: BuildWorkers | None = None,
     encoder: SentenceEncoder | None = None,
     report: str | Path | None = None,
     graph: bool | None = False,
@@ -151,11 +128,9 @@ def build(
     include, exclude
         Patterns as in ``.gitignore`` for the files of folders of documents: which to read, if there
         are any, and which not to read.
-    workers
-        Workers that read and index shards; None does everything in this process.
     encoder
-        Encoder whose vectors of all sentences are stored, as `admiral.kb.embed` does, in this
-        process; None stores none.
+        Encoder whose vectors of all sentences are stored, as `admiral.kb.embed` does; None stores
+        none.
     report
         File to write, with a line of JSON on what became of each input file (see the page "Your own
         documents"); None writes none.
@@ -180,13 +155,15 @@ def build(
     check_choice("on_duplicate", on_duplicate, POLICIES)
     target = checked_kb_path(kb_path)
     report = Path(report) if report is not None else None
-    reading: dict[str, Any] = {
-        "patterns": FilePatterns(tuple(include), tuple(exclude)),
-        "limits": limits,
-        "strict": strict,
-        "reported": bool(report),
-    }
-    sources = Corpora(corpora, format, skip_bad, **reading)
+    sources = Corpora(
+        corpora,
+        format,
+        skip_bad,
+        FilePatterns(tuple(include), tuple(exclude)),
+        limits,
+        strict=strict,
+        reported=report is not None,
+    )
     if report is not None:
         check_report_path(report, target, sources.paths)
     request = ""
@@ -210,20 +187,12 @@ def build(
             )
             return kept
     settings: dict[str, Any] = {"bm25": bm25, "passages": passages, "on_duplicate": on_duplicate}
-
-    def incoming(directory: Path) -> Incoming:
-        nonlocal sources
-        if workers is not None:
-            sources = ShardedCorpora(corpora, format, skip_bad, directory, workers, **reading)
-        return sources
-
     manifest = build_records(
-        incoming,
+        sources,
         target,
         settings,
         overwrite=overwrite,
         progress=progress,
-        workers=workers,
         encoder=encoder,
         graph_request=request,
         graph_from=0 if graph else GRAPH_DOCUMENTS,
@@ -234,36 +203,34 @@ def build(
 
 
 def build_records(
-    incoming: Callable[[Path], Incoming],
+    incoming: Incoming,
     target: Path,
     settings: dict[str, Any],
     *,
     overwrite: bool,
     progress: bool,
-    workers: BuildWorkers | None = None,
     encoder: SentenceEncoder | None = None,
     graph_request: str = "",
     graph_from: int = 0,
 ) -> Manifest:
-    """Build a knowledge base of what `incoming` returns for the folder that it is built in.
+    """Build a knowledge base of what `incoming` reads.
 
     `settings`: ``on_duplicate`` and those of `Indexing`; the manifest records them and what was
     read, and from `graph_from` documents on, the request for a graph, if any. Raises AdmiralError
     as `build` does.
     """
     with staging(target, overwrite=overwrite, owned=is_knowledge_base) as directory:
-        sources = incoming(directory)
         writer = UniqueTitleWriter(directory, settings["on_duplicate"])
-        written = writer.write(sources, progress)
-        write_indexes(directory, Indexing.of(settings), progress, workers)
+        written = writer.write(incoming, progress)
+        write_indexes(directory, Indexing.of(settings), progress)
         if encoder is not None:
             embed_new_segment(directory, encoder, written.documents, progress)
         read = {
-            "sources": sources.describe(),
-            "bad_records": sources.bad,
+            "sources": incoming.describe(),
+            "bad_records": incoming.bad,
             "duplicates": writer.duplicates,
-            "skipped": dict(sources.skipped),
-            "split": sources.split,
+            "skipped": dict(incoming.skipped),
+            "split": incoming.split,
         }
         if graph_request and written.documents >= graph_from:
             read[GRAPH_REQUEST] = graph_request
@@ -356,129 +323,3 @@ def _usable(directory: Path) -> bool:
     except AdmiralError:
         return False
     return True
-
-
-_POSITIONS = "places.npy"
-
-
-class ShardFile(NamedTuple):
-    """A whole file, or a range of its bytes if `end` is not 0."""
-
-    file: str
-    first: int = 0
-    end: int = 0
-
-    def place(self) -> Place:
-        """Return the file or range to read."""
-        file = corpus_path(self.file)
-        # Readers treat a range like any other file.
-        return cast(Place, FileRange(file, self.first, self.end)) if self.end else file
-
-
-class ReadJob(NamedTuple):
-    """Files of a corpus to read into a new folder below `directory`."""
-
-    files: tuple[ShardFile, ...]
-    format: str
-    skip_bad: bool
-    strict: bool
-    limits: FileLimits
-    directory: str
-
-
-class ReadReport(NamedTuple):
-    """Result of a job."""
-
-    directory: str
-    lines: tuple[int, ...]  # number of lines of each range; 0 for whole files
-    files: tuple[FileReport, ...]
-
-
-def read_shard(job: ReadJob) -> ReadReport:
-    """Read the files of a job; AdmiralError for the first bad record unless they are skipped."""
-    directory = new_folder(job.directory)
-    positions, lines, reports = array("Q"), [], []
-    with DocumentWriter(directory / DOCUMENTS) as writer:
-        for number, file in enumerate(job.files):
-            place = file.place()
-            report = new_report(place, job.format)
-            for record in reported_records(
-                place, job.format, report, job.limits, skip_bad=job.skip_bad, strict=job.strict
-            ):
-                writer.append(record.document)
-                positions.append(number << 40 | record.line)
-            reports.append(report)
-            lines.append(place.lines if isinstance(place, FileRange) else 0)
-    values = np.frombuffer(positions, dtype=np.uint64)
-    np.save(directory / _POSITIONS, values, allow_pickle=False)
-    return ReadReport(str(directory), tuple(lines), tuple(reports))
-
-
-class ShardedCorpora(Corpora):
-    """Corpora that workers read in shards; the records are those of `Corpora`."""
-
-    def __init__(
-        self,
-        corpora: Sequence[str | Path] | str | Path,
-        format: str,
-        skip_bad: bool,
-        directory: Path,
-        workers: BuildWorkers,
-        patterns: FilePatterns = ALL_FILES,
-        limits: FileLimits = DEFAULT_LIMITS,
-        *,
-        strict: bool = False,
-        reported: bool = False,
-    ) -> None:
-        super().__init__(
-            corpora, format, skip_bad, patterns, limits, strict=strict, reported=reported
-        )
-        self._given: dict[str, str] = {}  # paths as they were given, by absolute ones
-        self._directory, self._workers = directory / SHARDS, workers
-
-    def _good_records(self) -> Iterator[Record]:
-        jobs = list(self._jobs())
-        lines: Counter[str] = Counter()  # lines read so far, by file
-        for job, result in zip(jobs, self._workers.map(read_shard, jobs), strict=True):
-            for file, report in zip(job.files, result.files, strict=True):
-                report.path = self._given[file.file]
-                self.reports.add(file.file, report)
-                self._count(report)
-            yield from _records(job, result, lines)
-            shutil.rmtree(result.directory)
-
-    def _jobs(self) -> Iterator[ReadJob]:
-        for path, format in self._corpora:
-            files = [f for file in self._files(path, format) for f in self._split(file, format)]
-            files_per_job = -(-len(files) // self._workers.shards)
-            for start in range(0, len(files), files_per_job):
-                chunk = tuple(files[start : start + files_per_job])
-                yield ReadJob(
-                    chunk, format, self._skip_bad, self._strict, self._limits, str(self._directory)
-                )
-
-    def _split(self, file: Place, format: str) -> list[ShardFile]:
-        # Absolute, because a worker may have another current directory.
-        name = str(file.absolute() if isinstance(file, Path) else file)
-        self._given[name] = str(file)
-        size = self._workers.bytes
-        if format in WHOLE_FILE_FORMATS or file_size(file) <= size:
-            return [ShardFile(name)]
-        return [ShardFile(name, *ends) for ends in split_lines(file, size)] or [ShardFile(name)]
-
-
-def _records(job: ReadJob, report: ReadReport, lines: Counter[str]) -> Iterator[Record]:
-    files, before = [corpus_path(file.file) for file in job.files], []
-    for file, count in zip(job.files, report.lines, strict=True):
-        if not file.first:  # start again, as the corpora may contain a file twice
-            lines[file.file] = 0
-        before.append(lines[file.file])
-        lines[file.file] += count
-    positions = np.load(Path(report.directory, _POSITIONS), allow_pickle=False)
-    store = DocumentStore(Path(report.directory, DOCUMENTS))
-    try:
-        for document, position in zip(store, positions.tolist(), strict=True):
-            number, line = position >> 40, position & ((1 << 40) - 1)
-            yield Record(document, files[number], line + before[number])
-    finally:
-        store.close()

@@ -166,7 +166,7 @@ def build_library(
     incoming = SourceRecords(sources, settings, on_duplicate)
     target = checked_kb_path(path, "library").absolute()
     manifest = build_records(
-        lambda _: incoming,
+        incoming,
         target,
         settings,
         overwrite=overwrite,

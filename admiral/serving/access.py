@@ -12,7 +12,7 @@ import json
 import logging
 import time
 import uuid
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from prometheus_client import (
@@ -23,7 +23,6 @@ from prometheus_client import (
     generate_latest,
 )
 from prometheus_client.core import GaugeMetricFamily, Metric
-from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.registry import Collector
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -35,34 +34,30 @@ from admiral.serving.request_models import ProblemError
 from admiral.serving.service import Service, ServiceLimits
 
 _SECONDS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
-_REQUESTS = "admiral_request"
-_FRONT = "front"
 
 
 class RequestMetrics:
     """Count requests; memory and processor time are those of the process.
 
-    `service`: its queues are read when the metrics are, and its claims are counted; None for
-    neither.
+    `service`: its queues are read when the metrics are, and its claims are counted.
     """
 
-    def __init__(self, service: Service | None = None) -> None:
+    def __init__(self, service: Service) -> None:
         self._registry = CollectorRegistry()
         labels = ("method", "route")
         self._requests = Counter(
-            f"{_REQUESTS}s", "Requests.", (*labels, "status"), registry=self._registry
+            "admiral_requests", "Requests.", (*labels, "status"), registry=self._registry
         )
         self._seconds = Histogram(
-            f"{_REQUESTS}_seconds",
+            "admiral_request_seconds",
             "Duration of requests.",
             labels,
             buckets=_SECONDS,
             registry=self._registry,
         )
         ProcessCollector(registry=self._registry)
-        if service is not None:
-            service.claim_metrics.register(self._registry)
-            self._registry.register(_Queues(service))
+        service.claim_metrics.register(self._registry)
+        self._registry.register(_Queues(service))
 
     def observe(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count a request; `status` is 0 if its client left before the response."""
@@ -72,34 +67,6 @@ class RequestMetrics:
     def text(self) -> bytes:
         """Return all metrics."""
         return generate_latest(self._registry)
-
-    def text_with(self, replicas: Mapping[str, bytes]) -> bytes:
-        """Return all metrics beside those of replicas, told apart by the label ``replica``.
-
-        Requests are those of this process, which has passed them on.
-        """
-        merged: dict[str, Metric] = {}
-        for replica, text in {_FRONT: self.text(), **replicas}.items():
-            for family in text_string_to_metric_families(text.decode()):
-                if replica != _FRONT and family.name.startswith(_REQUESTS):
-                    continue
-                known = merged.setdefault(
-                    family.name, Metric(family.name, family.documentation, family.type)
-                )
-                for sample in family.samples:
-                    labels = {**sample.labels, "replica": replica}
-                    known.add_sample(sample.name, labels, sample.value)
-        registry = CollectorRegistry()
-        registry.register(_Given(list(merged.values())))
-        return generate_latest(registry)
-
-
-class _Given(Collector):
-    def __init__(self, families: Iterable[Metric]) -> None:
-        self._families = families
-
-    def collect(self) -> Iterable[Metric]:
-        return self._families
 
 
 class _Queues(Collector):

@@ -30,16 +30,6 @@ from admiral.serving.page_audits import PageAudits
 from admiral.serving.request_models import PROBLEM_RESPONSE, handle_problems
 from admiral.serving.service import Service
 
-ROUTERS = (
-    retrieval_routes.router,
-    retrieval_routes.citations,
-    page_audits.router,
-    retrieval_routes.documents,
-    document_uploads.router,
-    retrieval_routes.health,
-    page_audits.pages,
-)
-
 
 def create_app(
     service: Service,
@@ -74,8 +64,16 @@ def create_app(
         responses={"4XX": PROBLEM_RESPONSE, "5XX": PROBLEM_RESPONSE},
     )
     app.state.service, app.state.audits, app.state.uploads = service, audits, uploads
-    metrics = app.state.metrics = RequestMetrics(service)
-    for router in ROUTERS:
+    metrics = RequestMetrics(service)
+    for router in (
+        retrieval_routes.router,
+        retrieval_routes.citations,
+        page_audits.router,
+        retrieval_routes.documents,
+        document_uploads.router,
+        retrieval_routes.health,
+        page_audits.pages,
+    ):
         app.include_router(router)
 
     @app.get("/metrics", tags=["health"], response_class=PlainTextResponse)
@@ -101,13 +99,10 @@ _MOST_AT_ONCE = 2048
 _LOGGERS = ("asyncio", "uvicorn.error")
 
 
-def serve_application(
-    app: ASGIApp, host: str, port: int, read_seconds: float, *, lifespan: bool
-) -> None:
+def serve_application(app: ASGIApp, host: str, port: int, read_seconds: float) -> None:
     """Answer requests until the process is asked to end.
 
     `read_seconds`: time until the headers of the first request of a connection have to be there.
-    `lifespan`: whether to run the start-up and shutdown handlers of the application.
     """
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     at_once = accepted_at_once(files)
@@ -119,7 +114,7 @@ def serve_application(
         port=port,
         # The middleware logs requests; this log would hold titles and words of queries.
         access_log=False,
-        lifespan="on" if lifespan else "off",
+        lifespan="on",
         http=timed_connections(read_seconds, max(files - _RESERVED_FILES - 3 * at_once, 1)),
         backlog=at_once,
     )

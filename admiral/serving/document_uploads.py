@@ -234,7 +234,7 @@ class Uploads:
         try:
             upload.check()
             manifest = build_records(
-                lambda _: _UploadedFiles(upload, self._limits, self.most_bytes),
+                _UploadedFiles(upload, self._limits, self.most_bytes),
                 upload.kb,
                 # Without Java, unless it was asked for.
                 {**settings, "bm25": "bm25s" if chosen == "auto" else chosen},

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Annotated, Any, Literal
 
+import torch
 from fastapi import FastAPI, HTTPException, Request, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
@@ -20,7 +21,6 @@ from starlette.exceptions import HTTPException as AnyHTTPException
 from admiral.errors import AdmiralError
 from admiral.kb import UnknownTitleError
 from admiral.kb.store.contents import ChangedFileError
-from admiral.scheduling import is_out_of_memory
 from admiral.serving.claim_queue import QueueFullError
 from admiral.storage.atomic_files import encode_record
 
@@ -368,7 +368,7 @@ def problem_of(error: BaseException) -> ProblemError:
     if isinstance(error, AnyHTTPException):
         remedy = "See /openapi.json for paths, methods and fields"
         return ProblemError(error.status_code, str(error.detail), remedy, headers=error.headers)
-    if is_out_of_memory(error):
+    if isinstance(error, MemoryError | torch.OutOfMemoryError):
         return ProblemError(503, "out of memory", "Try a shorter claim, or try again later")
     if isinstance(error, ChangedFileError):
         return ProblemError(

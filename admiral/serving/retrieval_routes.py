@@ -181,7 +181,7 @@ async def _results(
     Raises TimeoutError at the deadline.
     """
     waiting = asyncio.gather(*map(asyncio.wrap_future, futures), return_exceptions=True)
-    leaving = asyncio.ensure_future(disconnect(request))
+    leaving = asyncio.ensure_future(_disconnect(request))
     try:
         either: list[asyncio.Future[Any]] = [waiting, leaving]
         await asyncio.wait(either, timeout=deadline, return_when=asyncio.FIRST_COMPLETED)
@@ -195,7 +195,7 @@ async def _results(
         waiting.cancel()
 
 
-async def disconnect(request: Request) -> None:
+async def _disconnect(request: Request) -> None:
     """Return when the client has closed the connection."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
@@ -242,12 +242,8 @@ async def _events(
                 yield _event("hop", hop_event(event))
         yield _event("result", future.result().to_json())
     except Exception as error:
-        yield problem_event(problem_of(error))
-
-
-def problem_event(problem: ProblemError) -> bytes:
-    """Return the event that ends a stream with a problem."""
-    return _event("problem", problem.to_json())
+        # The status has been sent, so the stream ends with the problem.
+        yield _event("problem", problem_of(error).to_json())
 
 
 def _event(name: str, record: dict[str, Any]) -> bytes:

@@ -241,15 +241,10 @@ class Service:
             return await asyncio.wait_for(asyncio.to_thread(judge), self.limits.deadline)
 
     @property
-    def alive(self) -> bool:
-        """Whether all queues process claims."""
-        return all(queue.alive for queue in self.queues.values())
-
-    @property
     def ready(self) -> bool:
         """Whether all queues process claims, and the files of their knowledge bases are whole."""
-        return self.alive and not any(
-            _is_cut_off(queue.system.kb) for queue in self.queues.values()
+        return all(
+            queue.alive and not _is_cut_off(queue.system.kb) for queue in self.queues.values()
         )
 
     def close(self) -> None:

@@ -156,22 +156,6 @@ def test_a_reranker_may_leave_sentences_out():
     assert (len(result.hops), len(result.evidence)) == (3, 1)
 
 
-def test_out_of_memory_makes_batches_smaller():
-    class SmallReranker(FakeReranker):
-        """A reranker with memory for one claim."""
-
-        def score(self, claims, documents, evidence):
-            if len(claims) > 1:
-                raise torch.OutOfMemoryError("CUDA out of memory.")
-            return super().score(claims, documents, evidence)
-
-    def ranked(stages):
-        results = fake_system(stages, threads=1).retrieve_many(CLAIMS, hops=2)
-        return [[document.title for document in result.documents] for result in results]
-
-    assert ranked(fake_stages(reranker=SmallReranker())) == ranked(fake_stages())
-
-
 @pytest.mark.parametrize("text", ["", " \n"])
 def test_an_empty_claim_is_an_error_after_the_results_before_it(text):
     results = fake_system().retrieve_many([*CLAIMS, Claim("7", text), CLAIMS[0]])

@@ -23,7 +23,7 @@ from admiral.requirements import (
 )
 
 ROOT = Path(__file__).parents[2]
-EXTRAS = ("mcp", "ray", "rayserve", "training", "lucene")
+EXTRAS = ("mcp", "ray", "training", "lucene")
 
 
 @pytest.fixture
@@ -71,7 +71,6 @@ def pip_arguments(message):
             ["admiral", "retrieve", "--engine", "ray", "--output", "r.jsonl", "A claim."],
             ["absent-ray[x]<3,>=2"],
         ),
-        (["admiral", "serve", "--engine", "ray"], ["absent-rayserve[x]<3,>=2"]),
         (["training.verifier", "--config", "config.yaml"], ["absent-training[x]<3,>=2"]),
     ],
 )

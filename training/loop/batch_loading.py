@@ -1,9 +1,7 @@
-"""The batches of a process: collated ahead by a thread, and split where memory runs out."""
+"""The batches of a process, collated ahead by a thread."""
 
 from __future__ import annotations
 
-import logging
-import math
 import queue
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -11,17 +9,10 @@ from contextlib import suppress
 from dataclasses import dataclass, fields
 from itertools import islice
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
-from admiral.errors import AdmiralError
-from admiral.scheduling import free_cached_memory, is_out_of_memory
-
-if TYPE_CHECKING:
-    from training.loop.training_loop import Program
-
-logger = logging.getLogger(__name__)
 _QUEUE_SIZE = 8  # batches collated ahead
 
 
@@ -108,88 +99,3 @@ def moved(batch: Any, device: torch.device) -> Any:
 
 def _mapped(batch: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
     return type(batch)(**{f.name: change(getattr(batch, f.name)) for f in fields(batch)})
-
-
-class BatchSplitter:
-    """Compute the gradients of batches, in parts where memory runs out.
-
-    The gradients of the parts add up to those of the whole batch, so training continues as it would
-    have with more memory.
-
-    `seed`: with the position of a batch, it seeds all randomness of its passes, whichever process
-    runs them and however often.
-    """
-
-    def __init__(self, program: Program, seed: int) -> None:
-        self._program, self._seed = program, seed
-        self._ceiling = math.inf
-
-    def run(
-        self,
-        batches: Sequence[MicroBatch],
-        run_pass: Callable[[Any, Any], torch.Tensor],
-        reset: Callable[[], None],
-    ) -> list[torch.Tensor]:
-        """Run the forward and backward passes of a step and return the loss of each batch.
-
-        `run_pass`: runs both passes of a batch or a part of one, given the counts of the whole.
-        `reset`: resets the gradients; called before a step is repeated.
-
-        Raises `AdmiralError` if memory is too small for a single sample.
-        """
-        while True:
-            losses: list[torch.Tensor] = []
-            failed: Sequence[Any] | None = None
-            for batch in batches:
-                loss, failed = self._run_batch(batch, run_pass)
-                if failed is not None:
-                    break
-                losses.append(loss)
-            if failed is None:
-                return losses
-            # Outside of the `except` block nothing refers to the failed pass: its memory is free.
-            reset()
-            free_cached_memory()
-            self._lower(failed)
-
-    def _run_batch(
-        self, batch: MicroBatch, run_pass: Callable[[Any, Any], torch.Tensor]
-    ) -> tuple[torch.Tensor, Sequence[Any] | None]:
-        """Return the loss of a batch, and the part that ran out of memory or None."""
-        parts = split_to_cost(batch.items, self._ceiling, self._program.cost)
-        counts = self._program.counts(batch.items)
-        total = torch.zeros(())
-        torch.manual_seed(self._seed * 1_000_003 + batch.position)
-        for items in parts:
-            whole = len(parts) == 1
-            try:
-                loss = run_pass(batch.batch if whole else self._program.collate(items), counts)
-            except (RuntimeError, MemoryError) as error:
-                if not is_out_of_memory(error):
-                    raise
-                return total, items
-            total = loss if whole else total.to(loss.device) + loss
-        return total, None
-
-    def _lower(self, failed: Sequence[Any]) -> None:
-        if len(failed) == 1:
-            raise AdmiralError(
-                "memory ran out with a single sample in the batch. Lower "
-                f"{self._program.lengths}, or choose a smaller model or a larger device."
-            )
-        self._ceiling = self._program.cost(failed) / 2
-        logger.warning(
-            "memory ran out; batches that cost more than %d are split from now on", self._ceiling
-        )
-
-
-def split_to_cost(
-    items: Sequence[Any], ceiling: float, cost: Callable[[Sequence[Any]], int]
-) -> list[Sequence[Any]]:
-    """Halve a batch until each part costs at most `ceiling` or holds a single item."""
-    if len(items) == 1 or cost(items) <= ceiling:
-        return [items]
-    middle = len(items) // 2
-    return split_to_cost(items[:middle], ceiling, cost) + split_to_cost(
-        items[middle:], ceiling, cost
-    )

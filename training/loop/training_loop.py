@@ -28,7 +28,7 @@ from transformers import (
 
 from admiral.errors import AdmiralError
 from training.loop import LoopSettings
-from training.loop.batch_loading import BatchSplitter, Loader, moved
+from training.loop.batch_loading import Loader, moved
 from training.loop.run_files import (
     LossMeter,
     Reporter,
@@ -79,8 +79,7 @@ def average_gradients(parameters: Sequence[nn.Parameter], stop: bool) -> bool:
     """Average the gradients over all processes, and return whether any process wants to stop.
 
     DistributedDataParallel averages during the backward pass. It needs every process to use the
-    same parameters in the same order, but ours train on different tasks at the same time, and it
-    cannot repeat in parts a backward pass that ran out of memory.
+    same parameters in the same order, but ours train on different tasks at the same time.
 
     `parameters`: the model's parameters, in the same order in each process. A parameter that no
     process used keeps no gradient, so that the optimizer skips it as it does with a single process.
@@ -128,10 +127,9 @@ class Program(ABC):
     loss_kinds: ClassVar[tuple[str, ...]]  # names of the losses
     # number of the optimiser's parameter group whose learning rate is logged
     reported_group: ClassVar[int]
-    lengths: ClassVar[str]  # settings to lower where memory is too small for a single sample
 
     start: Path  # directory of the initial model
-    # the model with its loss: ``module(batch, counts)`` is the loss of a batch or a part of one
+    # the model with its loss: ``module(batch, counts)`` is the loss of a batch
     module: nn.Module
     # parameter groups of the optimiser with their peak learning rates
     groups: Sequence[dict[str, Any]]
@@ -145,15 +143,11 @@ class Program(ABC):
 
     @abstractmethod
     def collate(self, items: Sequence[Any]) -> Any:
-        """Return a batch, or a part of one, as a dataclass of padded tensors."""
+        """Return a batch as a dataclass of padded tensors."""
 
     @abstractmethod
     def counts(self, items: Sequence[Any]) -> Any:
         """Return the counts that the loss of a batch is averaged over."""
-
-    @abstractmethod
-    def cost(self, items: Sequence[Any]) -> int:
-        """Return the cost of a batch in memory, in any unit."""
 
     def kind(self, batch: Any) -> str:
         """Return the name of the loss of a batch, one of `loss_kinds`."""
@@ -188,8 +182,8 @@ def run_training(
       empty: none.
 
     Raises `SystemExit` if a signal stopped the run, and `AdmiralError` for bad input, another run's
-    output in `out`, too little memory or disk space, or a loss that is not finite. The checkpoint
-    and the state that were saved earlier are intact.
+    output in `out`, too little disk space, or a loss that is not finite. The checkpoint and the
+    state that were saved earlier are intact.
     """
     stopper = StopConditions(config.minutes)
     with ExitStack() as stack:
@@ -233,7 +227,6 @@ class TrainingLoop:
                 accelerator.scaler.load_state_dict(state.scaler)
         self._optimizer = accelerator.prepare_optimizer(self._adamw)
         self._scheduler = build_scheduler(self._adamw, config, state.step)
-        self._splitter = BatchSplitter(program, config.seed)
         self._reporter = Reporter(accelerator, output, config, state.step)
         self._meter = LossMeter(program.loss_kinds, accelerator.device)
         if accelerator.is_main_process:
@@ -282,8 +275,10 @@ class TrainingLoop:
         began = time.monotonic()
         config, state = self._settings, self._state
         batches = loader.take(config.gradient_accumulation_steps)
-        losses = self._splitter.run(batches, self._pass, self._optimizer.zero_grad)
-        for batch, loss in zip(batches, losses, strict=True):
+        for batch in batches:
+            # The position seeds all randomness of a pass, whichever process runs it.
+            torch.manual_seed(config.seed * 1_000_003 + batch.position)
+            loss = self._pass(batch.batch, self._program.counts(batch.items))
             self._meter.add(self._program.kind(batch.batch), loss)
         stop = average_gradients(self._parameters, stopper.wanted)
         # With an infinite limit the norm is measured and nothing is clipped.
@@ -299,7 +294,7 @@ class TrainingLoop:
         return stop
 
     def _pass(self, batch: Any, counts: Any) -> torch.Tensor:
-        """Run the forward and backward pass of a batch or a part of one, and return its loss."""
+        """Run the forward and backward pass of a batch, and return its loss."""
         with self._accelerator.autocast():
             loss: torch.Tensor = self._module(moved(batch, self._accelerator.device), counts)
         self._accelerator.backward(loss / self._settings.gradient_accumulation_steps)

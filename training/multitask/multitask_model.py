@@ -367,10 +367,7 @@ class MultiTaskModel(nn.Module):
         return parameters
 
     def forward(self, batch: Batch, counts: Counts) -> torch.Tensor:
-        """Return the loss of a batch, or of a part of one.
-
-        `counts`: counts of the whole batch, so that the losses of its parts add up to its loss.
-        """
+        """Return the loss of a batch; `counts`: what it is averaged over."""
         if isinstance(batch, SequenceBatch):
             return self._sequence_loss(batch, counts)
         hidden = self.model.get_encoder()(

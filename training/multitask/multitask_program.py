@@ -51,7 +51,6 @@ from training.multitask.sample_batches import (
     TrainingSet,
     batches_of,
     collate,
-    cost,
     kind_of,
     one_epoch,
     read_training_set,
@@ -295,7 +294,6 @@ class MultiTaskProgram(Program):
     product = "checkpoint"
     loss_kinds = KINDS
     reported_group = 1  # of the decoder
-    lengths = "max_source and max_target"
 
     def __init__(
         self,
@@ -346,10 +344,6 @@ class MultiTaskProgram(Program):
         """Return the counts of tokens or of sentences."""
         return Counts.of(items)
 
-    def cost(self, items: Any) -> int:
-        """Return the cost of a padded batch."""
-        return cost(items)
-
     def kind(self, batch: Any) -> str:
         """Return the name of the loss of a batch."""
         return kind_of(batch)
@@ -362,20 +356,14 @@ class MultiTaskProgram(Program):
         batches = one_epoch(self._dev.examples, config.batch_tokens, config.rerank_tokens, 0)
         own = batches[self._share[0] :: self._share[1]]
         self.module.eval()
-        try:
-            with accelerator.autocast():
-                sums = development_losses(
-                    self.module, own, tokens.pad, tokens.start, accelerator.device
-                )
-            sums |= self._evaluator.sums()
-            self.module.train()
-            values = torch.tensor(list(sums.values()), device=accelerator.device)
-            rows = accelerator.reduce(values, "sum").tolist()
-        except torch.OutOfMemoryError as error:
-            raise AdmiralError(
-                "memory ran out in evaluation. Lower eval_beams, proof_beams or the batch sizes. "
-                "The same command continues from the last saved state."
-            ) from error
+        with accelerator.autocast():
+            sums = development_losses(
+                self.module, own, tokens.pad, tokens.start, accelerator.device
+            )
+        sums |= self._evaluator.sums()
+        self.module.train()
+        values = torch.tensor(list(sums.values()), device=accelerator.device)
+        rows = accelerator.reduce(values, "sum").tolist()
         return metrics({name: (total, n) for name, (total, n) in zip(sums, rows, strict=True)})
 
     def card(self, state: TrainingState, devices: str) -> str:

@@ -434,7 +434,7 @@ Examples = list[GenerationExample] | list[RerankingExample]
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Counts that the loss of a batch is averaged over, also for the parts of a split batch."""
+    """Counts that the loss of a batch is averaged over."""
 
     # Generation: target tokens (the mean over the targets of an input), and copied tokens
     tokens: float = 0
@@ -481,13 +481,6 @@ def bucket(items: Sequence[Example], budget: int, seed: int) -> list[Examples]:
         batches.append(batch)
     rng.shuffle(batches)
     return batches  # type: ignore[return-value]
-
-
-def cost(items: Examples) -> int:
-    """Return the cost of a padded batch."""
-    sizes = [_size(item) for item in items]
-    longest = max(size[1] for size in sizes) + 2 * max(size[2] for size in sizes)
-    return sum(size[0] for size in sizes) * longest
 
 
 def _size(item: Example) -> tuple[int, int, int]:

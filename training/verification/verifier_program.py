@@ -71,10 +71,7 @@ class VerifierLoss(nn.Module):
                     setattr(module, child, PooledDropout(pool))
 
     def forward(self, batch: ExampleBatch, counts: Counts) -> Tensor:
-        """Return the mean loss of a batch, or the share of a part of one in it.
-
-        `counts`: counts of the whole batch, so that the losses of its parts add up to its loss.
-        """
+        """Return the mean loss of a batch; `counts`: what it is averaged over."""
         whole, sentences, tokens = self.scores(batch)
         loss = marginal_losses(whole, batch.labels).sum() / counts.examples
         for logits, labels, weight, known in (
@@ -335,7 +332,6 @@ class VerifierProgram(Program):
     product = "verifier"
     loss_kinds = ("verifier",)
     reported_group = 0  # of the encoder
-    lengths = "max_length"
 
     def __init__(self, config: VerifierConfig, accelerator: Accelerator) -> None:
         self._config = config
@@ -399,10 +395,6 @@ class VerifierProgram(Program):
     def counts(self, items: Any) -> Counts:
         """Return the numbers of examples and of known labels."""
         return Counts.of(items)
-
-    def cost(self, items: Any) -> int:
-        """Return the number of padded tokens of a batch."""
-        return len(items) * max(len(item.ids) for item in items)
 
     def measure(self) -> dict[str, float]:
         """Return the metrics of the current weights on the development examples."""

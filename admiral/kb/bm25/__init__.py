@@ -1,4 +1,4 @@
-"""Build, merge and open BM25 indexes of titles and texts, with either of two backends.
+"""Build and open BM25 indexes of titles and texts, with either of two backends.
 
 ``lucene`` is the default; ``bm25s`` needs no Java. Both use k1 = 0.6 and b = 0.4 (paper,
 section 4) unless an index is built with others, Lucene's English analysis, and title and text as
@@ -9,7 +9,7 @@ separate fields. The weights of the fields apply when an index is searched;
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,21 +28,16 @@ from admiral.kb.bm25.analysis import (
     Entry,
     IndexSettings,
     PassageRecorder,
-    Passages,
     RowIndex,
     Saturation,
     Text,
-    common_saturation,
-    common_text_form,
-    damaged_index_error,
 )
 
 
 class _Backend(NamedTuple):
     check: Callable[[], None]  # raises `AdmiralError` unless it can run here
     check_updatable: Callable[[Path], None]
-    build: Callable[[Iterable[Entry], Path, Saturation, int], int]
-    merge: Callable[[Sequence[Path], Path], int]
+    build: Callable[[Iterable[Entry], Path, Saturation, int], None]
     open: Callable[..., RowIndex]
 
 
@@ -53,14 +48,12 @@ _BACKENDS = {
         lambda _: None,
         # It applies the parameters when it searches.
         lambda entries, folder, _, text_form: lucene_index.build(entries, folder, text_form),
-        lucene_index.merge,
         lucene_index.LuceneIndex,
     ),
     bm25s_index.BACKEND: _Backend(
         lambda: None,
         bm25s_index.check_updatable,
         bm25s_index.build,
-        bm25s_index.merge,
         lambda directories, *, threads, **options: bm25s_index.Bm25sIndex(directories, **options),
     ),
 }
@@ -77,7 +70,6 @@ __all__ = [
     "build_bm25",
     "check_backend",
     "check_updatable",
-    "merge_bm25",
     "open_bm25",
 ]
 
@@ -112,46 +104,13 @@ def build_bm25(
     cannot run here or the index cannot be written.
     """
     recorder = PassageRecorder(track_documents(documents, "indexing", enabled=progress))
-
-    def built() -> Passages:
-        _BACKENDS[backend].build(recorder.entries(), directory, saturation, text_form)
-        return recorder.passages
-
     check_backend(backend)
-    _write(backend, directory, built, saturation, text_form)
-
-
-def merge_bm25(backend: str, parts: Sequence[Path], directory: Path) -> None:
-    """Merge indexes into one; the rows of each follow those of the previous one.
-
-    Scores are those of an index built of all documents (with bm25s to the last bit, except for a
-    term that occurs more than 1,700 times in one document). Raises AdmiralError if the backend
-    cannot run here, an index is missing or damaged, or none can be written.
-    """
-    check_backend(backend)
-    passages, saturation = Passages.open(*parts), common_saturation(parts)
-
-    def merged() -> Passages:
-        count = _BACKENDS[backend].merge(parts, directory)
-        if count != len(passages):
-            raise damaged_index_error(directory, f"{count} passages instead of {len(passages)}")
-        return passages
-
-    _write(backend, directory, merged, saturation, common_text_form(parts))
-
-
-def _write(
-    backend: str,
-    directory: Path,
-    write: Callable[[], Passages],
-    saturation: Saturation,
-    text_form: int,
-) -> None:
     if directory.exists() and any(directory.iterdir()):
         raise AdmiralError(f"{directory}: is not empty. Choose a new folder for the BM25 index.")
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        passages = write()
+        _BACKENDS[backend].build(recorder.entries(), directory, saturation, text_form)
+        passages = recorder.passages
         count = passages.save(directory)
         settings = IndexSettings(backend, passages.documents, *saturation, count, text_form)
         settings.save(directory)

@@ -23,7 +23,6 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import Any, Self
 
@@ -123,10 +122,6 @@ class IndexFiles:
                 raise ValueError("the arrays of both fields are missing")
         except _DAMAGE as error:
             raise damaged_index_error(directory, str(error)) from error
-
-    def terms(self) -> Iterator[str]:
-        """Yield the terms in the order of their columns."""
-        return map(self._vocabulary.restore_key, range(len(self._vocabulary)))
 
     def document_frequency(self, field: str, term: str) -> int:
         """Return the number of passages whose field has a term."""
@@ -339,11 +334,6 @@ class FieldStatistics:
         rest = self.documents - document_frequency
         return np.float32(math.log(1 + (rest + 0.5) / (document_frequency + 0.5)))
 
-    def idfs(self, document_frequencies: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
-        """Return the idf of each term, of the shape of `document_frequencies`."""
-        distinct, inverse = np.unique(document_frequencies, return_inverse=True)
-        return np.array([self.idf(df) for df in distinct.tolist()], dtype=np.float32)[inverse]
-
     @property
     def mean_length(self) -> float:
         """Mean length in tokens of the documents that have this field; there must be some."""
@@ -432,7 +422,9 @@ class _FieldTokens:
         ids[:] = columns[ids]
 
 
-def build(entries: Iterable[Entry], directory: Path, saturation: Saturation, text_form: int) -> int:
+def build(
+    entries: Iterable[Entry], directory: Path, saturation: Saturation, text_form: int
+) -> None:
     """Index passages into the new folder `directory`.
 
     It takes four bytes of memory per token of the corpus, and about 40 per posting of one field.
@@ -456,8 +448,10 @@ def build(entries: Iterable[Entry], directory: Path, saturation: Saturation, tex
             field.renumber(columns)
             _write_field(library, field, len(columns), count, directory / name, saturation)
     except OSError as error:
-        raise _unwritable_error(directory, error) from error
-    return count
+        raise AdmiralError(
+            f"{directory}: the BM25 index cannot be written ({error}). "
+            "Check the free space and the permissions."
+        ) from error
 
 
 def _write_field(
@@ -471,107 +465,11 @@ def _write_field(
     """Write the index of one field in the format of bm25s, unless the field has no tokens."""
     if not len(field):  # the mean length would be undefined
         return
-    index = _new_bm25s(library, saturation)
+    index = library.BM25(k1=saturation.k1, b=saturation.b, method="lucene", backend="numpy")
     scores = index.build_index_from_ids(range(columns), field, show_progress=False)
     # bm25s has numbered the documents that have tokens; replace its numbers by our rows.
     scores["indices"] = np.frombuffer(field.rows, dtype=np.int32)[scores["indices"]]
-    _save(index, scores, field.lengths(rows), directory)
-
-
-def merge(directories: Sequence[Path], directory: Path) -> int:
-    """Write one index of the documents of several, in order.
-
-    It takes eight bytes of memory per posting of one field, and about 60 per posting of one part.
-    Raises AdmiralError if an index is missing or damaged, or the new one cannot be written.
-    """
-    library, saturation = import_bm25s(), common_saturation(directories)
-    indexes: list[IndexFiles] = []
-    documents = 0
-    for part in directories:
-        indexes.append(IndexFiles(part, first=documents))
-        documents += indexes[-1].documents
-    vocabulary = marisa_trie.Trie(chain.from_iterable(index.terms() for index in indexes))
-    # Per index, the new column of each of its columns.
-    columns = [
-        np.fromiter((vocabulary[term] for term in index.terms()), np.int64) for index in indexes
-    ]
-    try:
-        vocabulary.save(str(directory / VOCABULARY))
-        for name in FIELDS:
-            parts = [
-                (index, new_columns)
-                for index, new_columns in zip(indexes, columns, strict=True)
-                if name in index.fields
-            ]
-            if parts:
-                scores, lengths = _merge_field(name, parts, len(vocabulary), documents, saturation)
-                _save(_new_bm25s(library, saturation), scores, lengths, directory / name)
-    except OSError as error:
-        raise _unwritable_error(directory, error) from error
-    return documents
-
-
-def _merge_field(
-    name: str,
-    parts: list[tuple[IndexFiles, np.ndarray]],
-    columns: int,
-    documents: int,
-    saturation: Saturation,
-) -> tuple[dict[str, Any], npt.NDArray[np.int32]]:
-    """Join the columns of one field, scored with the statistics of all documents.
-
-    - `parts`: each index, and the new column of each of its columns.
-    - `columns`, `documents`: numbers of terms and documents of the merged index.
-    - Returns the matrix as bm25s stores it: ``data``, ``indices`` and ``indptr``.
-    - Returns number of tokens of each document, int32, (documents,).
-    """
-    lengths = np.zeros(documents, dtype=np.int32)
-    frequencies = np.zeros(columns, dtype=np.int64)  # document frequency of each term
-    for index, new_columns in parts:
-        field = index.fields[name]
-        lengths[index.first : index.first + index.documents] = field.lengths
-        frequencies[new_columns] += np.diff(field.indptr)
-    ends = np.cumsum(frequencies)
-    indptr = np.concatenate(([0], ends)).astype(np.int64)
-    merged, data = FieldStatistics.of(lengths), np.empty(int(ends[-1]), dtype=np.float32)
-    indices = np.empty(len(data), dtype=np.int32)
-    idfs, next_free = merged.idfs(frequencies), indptr[:-1].copy()
-    for index, new_columns in parts:
-        field = index.fields[name]
-        starts, counts = field.indptr[:-1], np.diff(field.indptr)
-        stored = FieldStatistics.of(field.lengths)
-        # Each posting goes after those of earlier indexes in its column.
-        places = np.repeat(next_free[new_columns] - starts, counts) + np.arange(len(field.data))
-        posting_lengths = field.lengths[field.indices]
-        old_idfs, new_idfs = stored.idfs(counts), idfs[new_columns]
-        term_counts = term_frequencies(
-            field.data, posting_lengths, np.repeat(old_idfs, counts), stored.mean_length, saturation
-        )
-        data[places] = bm25_scores(
-            term_counts,
-            posting_lengths,
-            np.repeat(new_idfs, counts),
-            merged.mean_length,
-            saturation,
-        )
-        indices[places] = field.indices + index.first
-        next_free[new_columns] += counts
-    return {"data": data, "indices": indices, "indptr": indptr}, lengths
-
-
-def _new_bm25s(library: Any, saturation: Saturation) -> Any:
-    return library.BM25(k1=saturation.k1, b=saturation.b, method="lucene", backend="numpy")
-
-
-def _save(index: Any, scores: dict[str, Any], lengths: np.ndarray, directory: Path) -> None:
-    scores["num_docs"] = len(lengths)
+    scores["num_docs"] = rows
     index.scores, index.nonoccurrence_array, index.vocab_dict = scores, None, {}
     index.save(directory, show_progress=False)
-    np.save(directory / LENGTHS, lengths, allow_pickle=False)
-
-
-def _unwritable_error(directory: Path, error: OSError) -> AdmiralError:
-    return AdmiralError(
-        f"{directory}: the BM25 index cannot be written ({error}). "
-        "Check the free space and the permissions."
-    )
+    np.save(directory / LENGTHS, field.lengths(rows), allow_pickle=False)

@@ -430,7 +430,7 @@ _BUFFER_MB = 128.0
 _FIELD = "(Ljava/lang/String;Ljava/lang/CharSequence;Lorg/apache/lucene/index/IndexableFieldType;)V"
 
 
-def build(entries: Iterable[Entry], directory: Path, text_form: int) -> int:
+def build(entries: Iterable[Entry], directory: Path, text_form: int) -> None:
     """Index passages into the new folder `directory`.
 
     Raises AdmiralError (With Java's message, if Lucene cannot write the index).
@@ -439,39 +439,13 @@ def build(entries: Iterable[Entry], directory: Path, text_form: int) -> int:
     with java(f"{directory}: the BM25 index cannot be written"):
         writer = _writer(directory / FOLDER)
         try:
-            count = _add(writer, entries, text_form)
+            _add(writer, entries, text_form)
             writer.forceMerge(1)
             writer.commit()
         except BaseException:
             writer.rollback()
             raise
         writer.close()
-    return count
-
-
-def merge(directories: Sequence[Path], directory: Path) -> int:
-    """Write one index of the documents of several, in order.
-
-    Raises AdmiralError (With Java's message, if Lucene cannot write the index).
-    """
-    start()
-    with java(f"{directory}: the BM25 index cannot be written"):
-        writer = _writer(directory / FOLDER)
-        folders = [open_folder(part / FOLDER) for part in directories]
-        try:
-            # Segments are added in order, and only adjacent ones are merged.
-            writer.addIndexes(*folders)
-            writer.forceMerge(1)
-            writer.commit()
-            count = int(writer.getDocStats().numDocs)
-        except BaseException:
-            writer.rollback()
-            raise
-        finally:
-            for folder in folders:
-                folder.close()
-        writer.close()
-    return count
 
 
 def _writer(folder: Path) -> Any:
@@ -483,8 +457,8 @@ def _writer(folder: Path) -> Any:
     return load("org.apache.lucene.index.IndexWriter")(open_folder(folder), config)
 
 
-def _add(writer: Any, entries: Iterable[Entry], text_form: int) -> int:
-    """Add passages, reusing one Lucene document and its fields, and return their number."""
+def _add(writer: Any, entries: Iterable[Entry], text_form: int) -> None:
+    """Add passages, reusing one Lucene document and its fields."""
     field_type = load("org.apache.lucene.document.FieldType")()
     field_type.setTokenized(True)
     field_type.setIndexOptions(load("org.apache.lucene.index.IndexOptions").DOCS_AND_FREQS)
@@ -494,10 +468,7 @@ def _add(writer: Any, entries: Iterable[Entry], text_form: int) -> int:
     fields = [new_field(name, string(""), field_type, signature=_FIELD) for name in FIELDS]
     for field in fields:
         document.add(field)
-    count = 0
     for entry in entries:
         for field, text in zip(fields, entry, strict=True):
             field.setStringValue(clean_index_text(text, text_form))
         writer.addDocument(document)
-        count += 1
-    return count

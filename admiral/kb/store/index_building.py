@@ -1,11 +1,5 @@
 """Build the indexes of a directory of documents: titles, and BM25 if asked for.
 
-With `BuildWorkers`, a build is split into shards. Workers first parse corpus files into documents
-(`admiral.kb.build`), which is the expensive part. One process then reads these
-documents in corpus order, resolves duplicate titles and writes them. Finally, workers index ranges
-of rows, and the BM25 indexes are merged under the statistics of all documents. The result does not
-depend on the workers. Workers exchange files, so all of them must see the knowledge base directory.
-
 BM25 indexes long documents by passages. A text begins with the headings of its sections, since no
 sentence has them. That of a passage of a page begins with the name of the page.
 """
@@ -13,21 +7,17 @@ sentence has them. That of a passage of a page begins with the name of the page.
 from __future__ import annotations
 
 import secrets
-import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from admiral.io.text_cleaning import MATCHING_FORM
 from admiral.kb.alias_index import write_aliases
-from admiral.kb.bm25 import Saturation, build_bm25, merge_bm25
+from admiral.kb.bm25 import Saturation, build_bm25
 from admiral.kb.bm25.analysis import DEFAULT, Text
 from admiral.kb.store.contents import BM25, DOCUMENTS
-from admiral.kb.store.document_store import PAGES, DocumentStore
+from admiral.kb.store.document_store import DocumentStore
 from admiral.kb.store.titles import write_titles
 from admiral.records import SECTION_SEPARATOR, Document
 
@@ -95,7 +85,6 @@ def _text(document: Document, start: int, end: int) -> str:
 
 
 NO_BM25 = "none"
-SHARDS = "shards"
 
 
 class Indexing(NamedTuple):
@@ -113,95 +102,27 @@ class Indexing(NamedTuple):
         return cls(str(settings["bm25"]), bool(settings.get("passages", False)), saturation)
 
 
-@dataclass(frozen=True, slots=True)
-class BuildWorkers:
-    """A pool of workers and the sizes of the shards that they process."""
-
-    # calls a module-level function on each value and yields the results in order. The function and
-    # the values must be picklable.
-    map: Callable[[Callable[[Any], Any], Sequence[Any]], Iterator[Any]]
-    rows: int = 65_536  # approximate number of documents per BM25 shard
-    shards: int = 256  # maximum number of reading jobs per corpus
-    # larger uncompressed files of lines are split into ranges of about this many bytes
-    bytes: int = 64 * 2**20
-
-
-class IndexJob(NamedTuple):
-    """A range of rows, `first` to `end`, of the documents in `directory`."""
-
-    directory: str
-    indexing: Indexing
-    first: int
-    end: int
-
-
-def write_indexes(
-    directory: Path, indexing: Indexing, progress: bool, workers: BuildWorkers | None = None
-) -> None:
-    """Index the documents in ``documents/`` of a directory; the indexes are written beside them.
-
-    `workers`: workers that build the BM25 index in shards. None builds it in this process.
-    """
+def write_indexes(directory: Path, indexing: Indexing, progress: bool) -> None:
+    """Index the documents in ``documents/`` of a directory; the indexes are written beside them."""
     store = DocumentStore(directory / DOCUMENTS)
     try:
         write_titles(directory, store.titles, store.ids())
         write_aliases(directory, store, len(store))
-        if workers is None and store.has(PAGES) and len(store) > _SHARD_PAGES:
-            # They have many passages. Merging takes less memory than one index of all.
-            workers = BuildWorkers(map, rows=_SHARD_PAGES)
-        if indexing.bm25 != NO_BM25 and workers is not None:
-            _index_in_shards(directory, indexing, workers)
-        elif indexing.bm25 != NO_BM25:
-            _build_bm25(store, indexing, directory / BM25, progress)
+        if indexing.bm25 != NO_BM25:
+            build_bm25(
+                indexing.bm25,
+                index_texts(store, passages=indexing.passages),
+                directory / BM25,
+                progress=progress,
+                saturation=indexing.saturation,
+                text_form=indexing.text_form,
+            )
     finally:
         store.close()
-    shutil.rmtree(directory / SHARDS, ignore_errors=True)
-
-
-def _build_bm25(
-    documents: Iterable[Document], indexing: Indexing, target: Path, progress: bool
-) -> None:
-    build_bm25(
-        indexing.bm25,
-        index_texts(documents, passages=indexing.passages),
-        target,
-        progress=progress,
-        saturation=indexing.saturation,
-        text_form=indexing.text_form,
-    )
-
-
-_SHARD_PAGES = 16_384
-
-
-def _index_in_shards(directory: Path, indexing: Indexing, workers: BuildWorkers) -> None:
-    store = DocumentStore(directory / DOCUMENTS)
-    # Each shard starts at the first batch at or after a multiple of `workers.rows`.
-    rows = np.arange(0, len(store), workers.rows)
-    firsts = store.rows[np.searchsorted(store.rows, rows)]
-    ends = [*np.unique(firsts).tolist(), len(store)]
-    store.close()
-    jobs = [IndexJob(str(directory), indexing, *pair) for pair in pairwise(ends)]
-    jobs = [job for job in jobs if job.first < job.end]
-    shards = list(map(Path, workers.map(index_shard, jobs)))
-    merge_bm25(indexing.bm25, shards, directory / BM25)
-
-
-def index_shard(job: IndexJob) -> str:
-    """Build the BM25 index of one shard and return its directory."""
-    directory = Path(job.directory)
-    target = new_folder(str(directory / SHARDS))
-    store = DocumentStore(directory / DOCUMENTS)
-    try:
-        documents = map(store.document, range(job.first, job.end))
-        _build_bm25(documents, job.indexing, target, progress=False)
-    finally:
-        store.close()
-    return str(target)
 
 
 def new_folder(parent: str) -> Path:
-    """Create a folder with a random name, so that a retried job never reuses an old one."""
+    """Create a folder with a random name."""
     folder = Path(parent, secrets.token_hex(8))
     folder.mkdir(parents=True)
     return folder

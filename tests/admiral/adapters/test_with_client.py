@@ -11,7 +11,7 @@ from haystack.utils import Secret
 
 from admiral import AdmiralError
 from admiral.adapters import haystack, langchain
-from admiral.client import AsyncClient, Client
+from admiral.client import Client
 from admiral.serving.application import create_app
 from admiral.serving.service import Service
 from tests.admiral.serving.live_service import EMMY, listening, quick_config
@@ -47,28 +47,6 @@ def test_langchain(url, expected):
         assert all(document.page_content for document in second)
 
 
-def test_langchain_with_an_asynchronous_client(url, expected):
-    claims = [EMMY, " ", "A river of Paris."]
-
-    async def run():
-        async with AsyncClient(url, api_key=KEY) as client:
-            retriever = langchain.AdmiralRetriever(system=client, k=3, hops=1)
-            documents = await retriever.ainvoke(EMMY)
-            assert [document.id for document in documents] == expected
-            first, empty, last = await retriever.abatch(claims, return_exceptions=True)
-            assert first == documents
-            assert isinstance(empty, AdmiralError)
-            assert len(last) == 3
-            for use in (lambda: retriever.invoke(EMMY), lambda: retriever.batch([EMMY])):
-                with pytest.raises(AdmiralError, match="give a Client for invoke and batch"):
-                    use()
-            with Client(url, api_key=KEY) as blocking:
-                other = langchain.AdmiralRetriever(system=blocking, k=3, hops=1)
-                assert await other.abatch([EMMY, claims[2]]) == [first, last]
-
-    asyncio.run(run())
-
-
 def test_llamaindex(url, expected):
     pytest.importorskip("llama_index.core", reason="needs the package llama-index-core")
     from admiral.adapters import llamaindex
@@ -77,15 +55,7 @@ def test_llamaindex(url, expected):
         retriever = llamaindex.AdmiralRetriever(client, k=3, hops=1)
         nodes = retriever.retrieve(EMMY)
         assert [node.node_id for node in nodes] == expected
-
-    async def run():
-        async with AsyncClient(url, api_key=KEY) as client:
-            retriever = llamaindex.AdmiralRetriever(client, k=3, hops=1)
-            assert await retriever.aretrieve(EMMY) == nodes
-            with pytest.raises(AdmiralError, match="give a Client for retrieve"):
-                retriever.retrieve(EMMY)
-
-    asyncio.run(run())
+        assert asyncio.run(retriever.aretrieve(EMMY)) == nodes
 
 
 def test_haystack(url, expected, monkeypatch):

@@ -87,23 +87,6 @@ def test_long_documents_are_indexed_as_passages(tmp_path, option, count):
     assert facts.get("passages") == count
 
 
-@pytest.mark.slow
-def test_index_on_ray(corpus, tmp_path):
-    pytest.importorskip("ray")
-    options = ("--skip-bad", "--on-duplicate", "merge")
-    _index(corpus, tmp_path / "kb", *options)
-    result = _index(corpus, tmp_path / "ray", *options, "--engine", "ray", "--workers", "2")
-    assert result.exit_code == 0, result.output
-    for file in ("documents/documents.arrow", "titles.marisa", "manifest.json"):
-        assert (tmp_path / "ray" / file).read_bytes() == (tmp_path / "kb" / file).read_bytes()
-
-
-def test_cluster_options_need_ray(corpus, tmp_path):
-    result = _index(corpus, tmp_path / "kb", "--cpus-per-worker", "2")
-    assert result.exit_code == 2
-    assert "--cpus-per-worker needs --engine ray" in result.output
-
-
 def test_verify_lists_the_problems(corpus, tmp_path):
     kb = tmp_path / "kb"
     _index(corpus, kb, "--skip-bad", "--on-duplicate", "skip")

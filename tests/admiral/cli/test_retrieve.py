@@ -320,20 +320,15 @@ def test_closed_standard_input_is_reported(admiral_process):
 
 
 @pytest.mark.slow
-def test_a_killed_run_on_ray_is_resumed_and_equals_the_local_one(
-    admiral, environment, command, claims_file, whole, tmp_path
-):
+def test_a_run_on_ray_resumes_a_local_one_and_equals_it(admiral, claims_file, whole, tmp_path):
     pytest.importorskip("ray")
     output = tmp_path / "results.jsonl"
-    partial = tmp_path / "results.jsonl.partial"
-    # One claim per chunk and per batch, as in the local run: the same arithmetic.
-    distributed = ("--engine", "ray", "--workers", "1", "--threads", "1")
-    arguments = ["retrieve", "--input", claims_file, "--output", output, *QUICK, *distributed]
-    with subprocess.Popen([*command, *map(str, arguments)], env=environment) as process:
-        wait_for_a_record(partial, process, 240)
-        process.kill()
-    kept = partial.read_bytes().rpartition(b"\n")[0]
-    done = admiral(*arguments)
+    arguments = ["retrieve", "--output", output, *QUICK]
+    first = tmp_path / "first.jsonl"
+    first.write_text(json.dumps(CLAIMS[0]) + "\n")
+    assert admiral(*arguments, "--input", first).returncode == 0
+    kept = output.read_bytes()
+    done = admiral(*arguments, "--input", claims_file, "--engine", "ray", "--workers", "1")
     assert done.returncode == 0, done.stderr.decode()
     assert output.read_bytes().startswith(kept)
     got, want = records(output.read_bytes()), records(whole[0].read_bytes())
@@ -348,7 +343,7 @@ def test_a_killed_run_on_ray_is_resumed_and_equals_the_local_one(
     [
         (["--engine", "ray"], "--engine ray needs --output"),
         (["--output", "results", "--workers", "2"], "--workers needs --engine ray"),
-        (["--output", "results", "--attempts", "2"], "--attempts needs --engine ray"),
+        (["--output", "results", "--gpus-per-worker", "0"], "--gpus-per-worker needs --engine ray"),
     ],
 )
 def test_options_that_go_together(admiral, tmp_path, arguments, says):

@@ -12,7 +12,6 @@ from admiral.errors import AdmiralError
 from admiral.io.rendering import render_document
 from admiral.kb import KnowledgeBase, add, build, compact
 from admiral.kb.store import document_store
-from admiral.kb.store.index_building import BuildWorkers
 from admiral.records import Document
 from tests.admiral.kb.corpus.files.test_pdf_files import pdf, shown
 
@@ -172,7 +171,7 @@ def test_lines_survive_changes(tmp_path):
     first, second, kb = tmp_path / "1.jsonl", tmp_path / "2.jsonl", tmp_path / "kb"
     first.write_text('{"title": "A", "text": "One."}\n{"title": "B", "text": "Two."}\n')
     second.write_text('\n{"title": "B", "text": "Three."}\n')
-    build(first, kb, bm25="none", progress=False, workers=BuildWorkers(map, bytes=30))
+    build(first, kb, bm25="none", progress=False)
     add(second, kb, on_duplicate="replace", progress=False)
     for _ in range(2):
         places = [json.loads(show(kb, t, "--json").output)["origin"] for t in ("A", "B")]

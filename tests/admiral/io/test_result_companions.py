@@ -28,7 +28,7 @@ SETTINGS = {"beam_size": 25}
 
 
 def failure(claim):
-    return {"id": claim.id, "claim": claim.text, "attempts": 3, "error": "ValueError: no"}
+    return {"id": claim.id, "claim": claim.text, "error": "ValueError: no"}
 
 
 def run(path, stop_after=COUNT, *, overwrite=False):

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import logging
-import platform
 import threading
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-import psutil
 import pytest
 import torch
 from hypothesis import given
@@ -21,10 +18,7 @@ from admiral.records import Claim, Stopped
 from admiral.scheduling import (
     WINDOW_BATCHES,
     BatchScheduler,
-    free_cached_memory,
-    is_out_of_memory,
     set_torch_threads,
-    trim_heap,
     using_torch_threads,
 )
 
@@ -102,14 +96,6 @@ def claims(count):
 def in_a_new_thread(call):
     with ThreadPoolExecutor(1) as new:
         return new.submit(call).result()
-
-
-@pytest.fixture(scope="module", autouse=True)
-def no_garbage_collection():
-    """Skip the collection after lack of memory, which takes most of the time of these tests."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("admiral.scheduling.free_cached_memory", lambda: None)
-        yield
 
 
 @pytest.fixture
@@ -269,151 +255,3 @@ def test_an_error_of_the_step_is_raised_and_leaves_no_thread():
                 BatchScheduler(step, batch_size=4, workers=workers, threads=workers).run(claims(9))
             )
     assert not [t for t in threading.enumerate() if t.name.startswith("admiral-hops")]
-
-
-def limited_memory(step, max_claims, error):
-    def limited(batch):
-        if len(batch) > max_claims:
-            raise error
-        step(batch)
-
-    return limited
-
-
-@pytest.mark.parametrize(
-    "error",
-    [
-        torch.OutOfMemoryError("CUDA out of memory."),
-        RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 1 bytes"),
-        MemoryError(),
-    ],
-)
-@pytest.mark.parametrize("workers", [1, 2])
-def test_batches_are_halved_when_memory_runs_out(error, workers, caplog):
-    hops = [1 + n % 3 for n in range(20)]
-    fake_hops = FakeHops(hops)
-    with caplog.at_level(logging.WARNING):
-        step = limited_memory(fake_hops, 2, error)
-        scheduler = BatchScheduler(step, batch_size=7, workers=workers, threads=workers)
-        states = list(scheduler.run(claims(20)))
-    assert ids(states) == list(range(20))
-    assert [state.hops for state in states] == hops
-    assert max(map(len, fake_hops.batches)) <= 2
-    assert "out of memory" in caplog.text
-    assert len(caplog.records) <= 4  # the new size is kept
-
-
-@pytest.mark.parametrize("capacity", [1, 2, 5])
-@pytest.mark.parametrize("workers", [2, 4])
-def test_workers_that_exceed_memory_together_run_one_after_the_other(workers, capacity):
-    held = 0
-    lock = threading.Lock()
-
-    def step(batch):
-        nonlocal held
-        with lock:
-            if held + len(batch) > capacity:
-                raise MemoryError
-            held += len(batch)
-        time.sleep(0.002)  # so that the others ask for theirs meanwhile
-        fake_hops(batch)
-        with lock:
-            held -= len(batch)
-
-    hops = [1 + n % 3 for n in range(16)]
-    fake_hops = FakeHops(hops)
-    states = list(
-        BatchScheduler(step, batch_size=8, workers=workers, threads=workers).run(claims(16))
-    )
-    assert ids(states) == list(range(16))
-    assert [state.hops for state in states] == hops
-    assert fake_hops.max_running <= capacity
-
-
-def test_a_claim_that_fails_beside_another_is_tried_alone():
-    failed = threading.Event()
-    fake_hops = FakeHops([1, 1])
-
-    def step(batch):
-        (state,) = batch
-        if state.claim.id == "0":
-            assert failed.wait(timeout=10)
-        elif not failed.is_set():
-            failed.set()
-            raise MemoryError
-        fake_hops(batch)
-
-    assert ids(BatchScheduler(step, batch_size=2, workers=2, threads=2).run(claims(2))) == [0, 1]
-    assert fake_hops.batches == [[("0", 0)], [("1", 0)]]
-    assert [name for name, _ in fake_hops.threads][1] == threading.current_thread().name
-
-
-@pytest.mark.parametrize("workers", [1, 2])
-def test_the_error_names_a_claim_that_does_not_fit_alone(workers):
-    fake_hops = FakeHops([1] * 6)
-    others = []
-
-    def step(batch):
-        if any(state.claim.id == "2" for state in batch):
-            others.append(len(batch) - 1 + len(fake_hops.running))
-            raise MemoryError
-        fake_hops(batch)
-
-    scheduler = BatchScheduler(step, batch_size=4, workers=workers, threads=workers)
-    with pytest.raises(AdmiralError, match="claim '2': out of memory with this claim alone"):
-        list(scheduler.run(claims(6)))
-    assert others[-1] == 0
-
-
-def test_other_runtime_errors_are_raised():
-    step = limited_memory(FakeHops([1]), 0, RuntimeError("shapes cannot be multiplied"))
-    with pytest.raises(RuntimeError, match="shapes"):
-        list(BatchScheduler(step, batch_size=4).run(claims(3)))
-
-
-def allocator_error():
-    with pytest.raises(RuntimeError) as caught:
-        torch.empty(1 << 60, dtype=torch.int8)
-    return caught.value
-
-
-def test_errors_of_all_allocators_are_recognised():
-    assert is_out_of_memory(allocator_error())
-    assert is_out_of_memory(
-        torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
-    )
-    assert is_out_of_memory(MemoryError())
-    assert is_out_of_memory(RuntimeError("MPS backend out of memory (MPS allocated: 1 GB)"))
-
-
-def test_other_errors_are_not():
-    assert not is_out_of_memory(
-        RuntimeError("CUDA error: an illegal memory access was encountered")
-    )
-    assert not is_out_of_memory(ValueError("out of memory"))
-    free_cached_memory()  # harmless without a GPU
-
-
-@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc keeps freed memory")
-def test_freed_memory_goes_back_to_the_system():
-    trim_heap(min_interval=0)
-    process = psutil.Process()
-    blocks = [torch.ones(15_000) for _ in range(3000)]  # of 60 kB each, which glibc keeps
-    freed = sum(block.nbytes for block in blocks[::2])
-    blocks = blocks[1::2]  # the rest keep glibc from trimming by itself
-    before = process.memory_info().rss
-    trim_heap(min_interval=1e9)
-    kept = before - process.memory_info().rss
-    trim_heap(min_interval=0)
-    assert before - process.memory_info().rss > 0.8 * freed
-    assert kept < 0.2 * freed  # too early for another trim
-    assert len(blocks) == 1500
-
-
-def test_retrieval_trims_the_heap_after_the_last_result(system, monkeypatch):
-    times = []
-    monkeypatch.setattr("admiral.scheduling._malloc_trim", times.append)
-    for _ in range(2):  # the second soon after the first
-        before = len(times)
-        system.retrieve("A bridge.", hops=1)
-        assert len(times) > before

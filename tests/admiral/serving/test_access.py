@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+from types import SimpleNamespace
 
 import httpx
 import pytest
@@ -11,6 +12,7 @@ from starlette.routing import Route
 
 from admiral.cli.serve import allowed_hosts
 from admiral.serving.access import AccessMiddleware, RequestMetrics
+from admiral.serving.claim_queue import ClaimMetrics
 from admiral.serving.service import ServiceLimits
 from tests.admiral.serving.live_service import listening
 
@@ -22,9 +24,8 @@ async def answer(request):
 
 def application(hosts):
     app = Starlette(routes=[Route("/healthz", answer, methods=["GET", "POST"])])
-    return AccessMiddleware(
-        app, api_keys=(), limits=ServiceLimits(), metrics=RequestMetrics(), hosts=hosts
-    )
+    metrics = RequestMetrics(SimpleNamespace(claim_metrics=ClaimMetrics(), queues={}))
+    return AccessMiddleware(app, api_keys=(), limits=ServiceLimits(), metrics=metrics, hosts=hosts)
 
 
 @pytest.fixture(scope="module")

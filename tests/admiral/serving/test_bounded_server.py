@@ -22,7 +22,7 @@ logging.basicConfig(level=logging.INFO)
 resource.setrlimit(resource.RLIMIT_NOFILE, (160, 160))
 from admiral.serving.application import serve_application
 from tests.admiral.serving.test_access import application
-serve_application(application(None), "127.0.0.1", int(sys.argv[1]), 5.0, lifespan=False)
+serve_application(application(None), "127.0.0.1", int(sys.argv[1]), 5.0)
 """
 
 COMMAND = (sys.executable, "-c", SERVER)

@@ -15,7 +15,7 @@ import pytest
 from packaging.utils import canonicalize_name
 
 from admiral.cli.main import cli
-from admiral.serving.application import ROUTERS
+from admiral.serving.retrieval_routes import health
 
 ROOT = Path(__file__).parents[3]
 UNIT = ROOT / "configs" / "deploy" / "admiral.service"
@@ -83,7 +83,7 @@ def test_the_container_builds_by_make_and_starts_the_service():
     address = re.search(r"http://127\.0\.0\.1:(\d+)(/\w+)", found["HEALTHCHECK"])
     assert address is not None
     assert address[1] == found["EXPOSE"]
-    assert address[2] in {getattr(route, "path", "") for r in ROUTERS for route in r.routes}
+    assert address[2] in {route.path for route in health.routes}
     users = [rest for name, rest in instructions() if name == "USER"]
     assert users == ["65534:65534"]  # nobody
     # What is written lies in the only folder that the documented command makes writable.

@@ -5,7 +5,6 @@ import os
 import shutil
 import threading
 import time
-from dataclasses import asdict
 
 import pytest
 from fastapi.testclient import TestClient
@@ -13,7 +12,6 @@ from fastapi.testclient import TestClient
 from admiral import kb
 from admiral.graph import build_graph
 from admiral.serving.application import create_app
-from admiral.serving.ray_replicas import Replica
 from admiral.serving.service import Service, ServiceLimits
 from tests.admiral.serving.live_service import quick_config
 
@@ -180,21 +178,6 @@ def test_a_file_that_is_cut_off_is_a_503_until_it_is_restored(folder, client, ca
     file.write_bytes(whole)
     wait_for(lambda: client.get("/readyz").status_code == 200)
     assert client.post("/v1/retrieve", json={"claim": CLAIM}).status_code == 200
-
-
-def test_a_replica_tells_that_a_file_was_cut_off(folder):
-    """Ray Serve would replace it by one that cannot open the knowledge base, without an end."""
-    config = quick_config(hops="1")
-    description = {"kbs": [str(folder)], "config": asdict(config), "limits": {}}
-    replica = Replica(json.dumps(description))
-    os.truncate(titles_file(folder), 16)
-    time.sleep(0.02)
-    replica.check_health()
-    client = TestClient(replica.app)
-    assert client.get("/v1/documents/NBC").status_code == 503
-    replica.app.state.service.close()
-    with pytest.raises(RuntimeError, match="not being processed"):
-        replica.check_health()
 
 
 def test_a_file_that_is_replaced_is_opened_or_refused(folder, client):

@@ -3,10 +3,7 @@
 import os
 import shutil
 import signal
-import subprocess
-import sys
 import threading
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,7 +23,6 @@ from tests.training.tiny import (
     prepare,
     same_weights,
     some_samples,
-    to_yaml,
     weights,
 )
 from training.data.samples import RetrieveSample, write_samples
@@ -63,44 +59,6 @@ def test_the_loss_falls_the_best_is_kept_and_the_checkpoint_loads(settings):
     assert all(w.dtype == torch.float16 for w in weights(config).values())
     plain = BartForConditionalGeneration.from_pretrained(config.out)
     assert torch.equal(plain.lm_head.weight, plain.get_input_embeddings().weight)
-
-
-@pytest.mark.slow
-def test_a_killed_run_resumes_exactly(settings):
-    """With accumulation, evaluation and dropout; killed after the first saved state."""
-    whole = replace(
-        elsewhere(settings, "whole"),
-        steps=40,
-        gradient_accumulation_steps=2,
-        dropout=0.1,
-        eval_every=5,
-        log_every=4,
-        keep="best",
-    )
-    parts = elsewhere(whole, "parts")
-    train(whole, TASKS)
-    path = to_yaml(parts, Path(parts.out).with_suffix(".yaml"))
-    child = subprocess.Popen(
-        [sys.executable, "-m", "training.joint", "--config", str(path)],
-        cwd=path.parent,
-        # Sums depend on the number of threads, which tests before this one may have changed.
-        env={
-            **os.environ,
-            "PYTHONPATH": str(ROOT),
-            "OMP_NUM_THREADS": str(torch.get_num_threads()),
-        },
-        stderr=subprocess.DEVNULL,
-    )
-    log = Path(f"{parts.out}.run") / "log.jsonl"
-    deadline = time.monotonic() + 120
-    while not (log.exists() and '"step": 8' in log.read_text()) and time.monotonic() < deadline:
-        time.sleep(0.005)
-    child.send_signal(signal.SIGKILL)
-    child.wait()
-    assert 8 <= max(line["step"] for line in lines(parts)) < 40
-    train(parts, TASKS)
-    assert lines(parts) == lines(whole)
-    assert same_weights(parts, whole)
 
 
 def test_a_run_stops_at_its_time_limit_and_resumes_exactly(settings):

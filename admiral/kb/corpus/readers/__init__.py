@@ -203,7 +203,6 @@ def _document(title: str, source: str, text: TextBuilder) -> Document:
 __all__ = [
     "ALL_FILES",
     "FORMATS",
-    "WHOLE_FILE_FORMATS",
     "ChosenFiles",
     "FilePatterns",
     "Record",
@@ -235,8 +234,6 @@ FORMATS: dict[str, Callable[[Place], Iterator[RecordOrError]]] = {
     "hipporag": partial(read_json, parse=parse_jsonl, objects=array_objects),
     "files": _read_files,
 }
-# Formats of files that cannot be read from any line on.
-WHOLE_FILE_FORMATS = ("feverous", "hipporag", "files")
 # Number of records that format detection reads at most.
 _DETECTION_RECORDS = 100
 _BEIR_CORPUS = "corpus.jsonl"

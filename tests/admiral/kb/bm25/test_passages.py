@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError
-from admiral.kb.bm25 import build_bm25, merge_bm25, open_bm25
+from admiral.kb.bm25 import build_bm25, open_bm25
 from admiral.kb.bm25.analysis import terms
 from tests.admiral.kb.bm25.test_rescoring import WORDS
 
@@ -54,17 +54,17 @@ def check_best_passages(backend, data, folder):
     folders = [folder / str(number) for number in range(len(parts))]
     for part, place in zip(parts, folders, strict=True):
         build_bm25(backend, part, place)
-    merge_bm25(backend, folders, folder / "merged")
+    build_bm25(backend, documents, folder / "whole")
     build_bm25(backend, pairs, folder / "flat")
     gone = np.array([n for n, row in enumerate(passage_rows) if row in removed], dtype=np.int64)
     rows = np.array(removed, dtype=np.int64)
     with (
         open_bm25(backend, folder / "flat", removed=gone, **weights) as oracle,
         open_bm25(backend, *folders, removed=rows, **weights) as several,
-        open_bm25(backend, folder / "merged", removed=rows, **weights) as merged,
+        open_bm25(backend, folder / "whole", removed=rows, **weights) as whole,
     ):
         expected = best_passages(oracle, passage_rows, queries, k, set(removed))
-        for index in (several, merged):
+        for index in (several, whole):
             assert index.search_rows(queries, k) == expected
             check_passage_scores(index, oracle, passage_rows, queries[0], removed)
         vocabulary = sorted({term for query in queries for term in terms(query)})

@@ -9,7 +9,6 @@ from click.testing import CliRunner
 from admiral.cli.index import add_command, index_command
 from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, build
-from admiral.kb.store.index_building import BuildWorkers
 from tests.admiral.kb.corpus.files.test_pdf_files import pdf, shown
 from tests.admiral.kb.corpus.files.test_word_files import word
 
@@ -92,29 +91,23 @@ def test_every_file_of_a_folder(folder, tmp_path, monkeypatch):
     assert stored == reported
 
 
-def test_shards_report_the_same(folder, tmp_path):
+def test_duplicates_and_bad_records_are_counted(folder, tmp_path):
     records = tmp_path / "records.jsonl"
     records.write_text(
         "".join(f'{{"title": "T{n % 40}", "text": "One lamp. Two lamps."}}\n' for n in range(90))
     )
     with records.open("a") as file:
         file.write("{}\n" * 3)
-    texts = []
-    for workers in (None, BuildWorkers(map, shards=3, bytes=400)):
-        build(
-            [folder, records],
-            tmp_path / "kb",
-            bm25="none",
-            on_duplicate="skip",
-            skip_bad=True,
-            overwrite=True,
-            progress=False,
-            workers=workers,
-            report=tmp_path / "report.jsonl",
-        )
-        texts.append(lines(tmp_path / "report.jsonl"))
-    assert texts[0] == texts[1]
-    found = texts[0][str(records)]
+    build(
+        [folder, records],
+        tmp_path / "kb",
+        bm25="none",
+        on_duplicate="skip",
+        skip_bad=True,
+        progress=False,
+        report=tmp_path / "report.jsonl",
+    )
+    found = lines(tmp_path / "report.jsonl")[str(records)]
     assert (found["reader"], found["documents"], found["sentences"]) == ("jsonl", 40, 80)
     assert found["left_out"] == {"duplicates of another document": 50, "bad records": 3}
     assert found["errors"][0].startswith(f"{records}:91: field 'title': missing")
@@ -160,8 +153,7 @@ def test_a_path_that_cannot_be_written(folder, tmp_path, place):
     assert (folder / "empty.md").read_bytes() == b""
 
 
-@pytest.mark.parametrize("workers", [None, BuildWorkers(map, bytes=100)])
-def test_a_corpus_that_is_cut_off_keeps_its_whole_records(tmp_path, workers):
+def test_a_corpus_that_is_cut_off_keeps_its_whole_records(tmp_path):
     corpus = tmp_path / "corpus.jsonl.gz"
     plain = "".join(
         f'{{"title": "T{n}", "text": "Number {n * n} is a square."}}\n' for n in range(999)
@@ -171,14 +163,13 @@ def test_a_corpus_that_is_cut_off_keeps_its_whole_records(tmp_path, workers):
     with pytest.raises(
         AdmiralError, match=r"corpus\.jsonl\.gz:\d+: the compressed file is damaged"
     ):
-        build(corpus, tmp_path / "kb", bm25="none", progress=False, workers=workers)
+        build(corpus, tmp_path / "kb", bm25="none", progress=False)
     report = build(
         corpus,
         tmp_path / "kb",
         bm25="none",
         progress=False,
         skip_bad=True,
-        workers=workers,
         report=tmp_path / "r.jsonl",
     )
     assert 100 < report.documents < 999

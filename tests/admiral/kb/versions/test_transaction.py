@@ -1,10 +1,8 @@
 """Changes are atomic, writers exclusive, and readers see one version."""
 
-import fcntl
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import threading
@@ -14,14 +12,13 @@ from types import SimpleNamespace
 
 import pytest
 from filelock import FileLock
-from tqdm import tqdm
 
 from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, add, build, compact, embed, remove, verify
 from admiral.kb.store import NAME, read_manifest
 from admiral.kb.store.collection import Snapshot
 from admiral.records import Sentence
-from tests.admiral.failing_calls import FAULTS, Failing, full_disk, marked_faults
+from tests.admiral.failing_calls import Failing, full_disk, marked_faults
 from tests.admiral.kb.embeddings.fake_encoder import FakeEncoder
 
 ROOT = Path(__file__).parents[4]
@@ -134,51 +131,6 @@ def test_every_failing_call_leaves_the_old_or_the_new_version(
     else:
         pytest.fail("no end of calls")
     assert all("No space left" in message for message in messages)
-
-
-def _kill():
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def own_lock():
-    """Give tqdm a lock that forked processes do not share: a killed one would never release it."""
-    tqdm.set_lock(threading.RLock())
-
-
-def _killed(kb, change, owner, name, n):
-    """Run a change in a child that kills itself at the n-th call; return whether it did."""
-    child = os.fork()
-    if child == 0:
-        try:
-            with pytest.MonkeyPatch.context() as patch:
-                Failing(getattr(owner, name), n, _kill).patch(patch, owner, name)
-                CHANGES[change](kb)
-        finally:
-            os._exit(0)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
-
-
-_FORKED = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
-
-
-@_FORKED
-@pytest.mark.slow
-@pytest.mark.parametrize(("owner", "name"), [*FAULTS, (fcntl, "flock"), (os, "rmdir")], ids=str)
-@pytest.mark.parametrize("change", CHANGES)
-def test_killed_at_every_call(change, owner, name, updated, tmp_path):
-    kb = tmp_path / "kb"
-    _copy(updated, kb)
-    before = contents(kb)
-    CHANGES[change](kb)
-    after = contents(kb)
-    for n in range(200):
-        _copy(updated, kb)
-        if not _killed(kb, change, owner, name, n):
-            break
-        check_survived(kb, change, before, after)
-    else:
-        pytest.fail("no end of calls")
 
 
 def test_a_second_writer_fails_or_waits(updated, tmp_path):

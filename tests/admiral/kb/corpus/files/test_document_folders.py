@@ -13,7 +13,6 @@ from admiral.errors import AdmiralError, RecordError
 from admiral.io.rendering import render_result
 from admiral.kb import KnowledgeBase, add, build, compact, verify
 from admiral.kb.corpus.readers import DAMAGED, LOCKED, detect_format
-from admiral.kb.store.index_building import BuildWorkers
 from admiral.pipeline import with_origins
 from admiral.records import Claim, Hop, RankedDocument, RetrievalResult, Sentence
 from proofs import Judgement
@@ -77,15 +76,6 @@ def test_other_policies_and_the_same_file_twice(folder, tmp_path):
         assert list(kb.titles()) == ["About lamps", f"About lamps ({folder}/page.html)"]
 
 
-def test_shards_give_the_same_documents(folder, tmp_path):
-    build(folder, tmp_path / "one", bm25="none", progress=False)
-    workers = BuildWorkers(map, shards=3)
-    report = build(folder, tmp_path / "two", bm25="bm25s", progress=False, workers=workers)
-    assert report.skipped == {"not of a known type": 1, "without text": 1}
-    with KnowledgeBase.open(tmp_path / "one") as one, KnowledgeBase.open(tmp_path / "two") as two:
-        assert list(one.documents()) == list(two.documents())
-
-
 def test_damaged_files_are_reported_and_the_others_read(folder, tmp_path, caplog):
     (folder / "broken.pdf").write_bytes(b"%PDF-1.4 nothing")
     (folder / "broken.docx").write_bytes(b"PK\x03\x04")
@@ -102,13 +92,6 @@ def test_damaged_files_are_reported_and_the_others_read(folder, tmp_path, caplog
     assert report.skipped[LOCKED] == 1
     assert sum("broken.pdf:1: cannot be read as PDF" in line for line in caplog.messages) == 1
     assert f"4 {DAMAGED}" in caplog.messages[-1]
-    workers = BuildWorkers(map, shards=3)
-    caplog.clear()
-    again = build(folder, tmp_path / "two", bm25="none", progress=False, workers=workers)
-    assert again.skipped == report.skipped
-    assert sum(line.startswith("skipped: ") for line in caplog.messages) == 4
-    with pytest.raises(RecordError, match=r"broken\.docx"):
-        build(folder, tmp_path / "x", bm25="none", progress=False, workers=workers, strict=True)
     kb = tmp_path / "kb"
     with pytest.raises(RecordError, match=r"broken\.docx"):
         add(folder, kb, on_duplicate="skip", progress=False, strict=True)
