@@ -377,7 +377,6 @@ FILES = {
     "paper-reranker": ("rerank",),
     "paper-prover": ("prove",),
     "paper-side-expander": ("retrieve",),
-    "side-expander": ("retrieve",),
 }
 
 
