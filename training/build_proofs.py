@@ -3,8 +3,8 @@
 Run as ``python -m training.build_proofs --kb KB --source hover:FILE OUT.jsonl``. The samples are
 those of the task `prove`; concatenate them with others for training.joint.
 
-The judge `calibrated` drafts and scores the steps; the verifier says whether a step is independent,
-and which one contradicts the evidence. Examples whose label it does not predict are left out: their
+The proofs are those of the judge `verifier`: the verifier says whether a step is independent, and
+which one contradicts the evidence. Examples whose label it does not predict are left out: their
 labels are often wrong, or their words do not show them. What a proof of the complete evidence
 quotes from the document that is then withheld is what the rest lacks, whatever the verifier says.
 """

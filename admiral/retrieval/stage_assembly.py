@@ -56,7 +56,6 @@ from admiral.retrieval.rerankers import (
 from admiral.retrieval.state import PassageReader
 from proofs import Judgement, NatOp, PairLexicon, SpanLexicon, default_lexicon
 from proofs.generation import ProofGenerator
-from proofs.judges.calibrated import CalibratedJudge, Weights
 from proofs.judges.generated import (
     STEP_DECISION,
     ClassifierJudge,
@@ -79,12 +78,10 @@ def build_judge(checkpoint: Checkpoint | None, config: RetrievalConfig) -> Suffi
             return NeverSufficient()
         case "always":
             return AlwaysSufficient()
-        case "lexical":
-            return LexicalJudge(open_lexicon(config))
-        case "calibrated":
+        case "lexical" | "verifier":
             lexicon = open_lexicon(config)
-            if not config.verifier:
-                return CalibratedJudge(judge_weights(config), lexicon)
+            if config.judge == "lexical" or not config.verifier:
+                return LexicalJudge(lexicon)
             verifier = open_configured_verifier(config)
             return VerifierJudge(verifier, lexicon, stop_at=config.stop_at)
     assert checkpoint is not None
@@ -139,20 +136,6 @@ def _read_word_list(key: str, path: str, operator: NatOp) -> PairLexicon:
     except ValueError as error:
         remedy = "Each line holds words separated by tabs or spaces, in UTF-8"
         raise AdmiralError(f"setting {key!r}: {error}. {remedy}") from error
-
-
-def judge_weights(config: RetrievalConfig) -> Weights:
-    """Read the weights of the judge `calibrated`: of the settings, or bundled.
-
-    Raises AdmiralError if the file is not one of weights; the message names the setting, the file
-    and the field.
-    """
-    if not config.judge_weights:
-        return Weights.bundled()
-    try:
-        return Weights.read(Path(config.judge_weights))
-    except ValueError as error:
-        raise AdmiralError(f"setting 'judge_weights': {error} with training.judges") from error
 
 
 def open_judge(config: RetrievalConfig) -> SufficiencyJudge:

@@ -23,7 +23,6 @@ from proofs import (
 )
 from proofs.generation import CoveringProof
 from proofs.generation.proof_grammar import encode_source
-from proofs.judges.calibrated import CalibratedJudge
 from proofs.judges.fitted_weights import LinearScore
 from proofs.judges.generated import (
     STEP_DECISION_FEATURES,
@@ -382,8 +381,7 @@ def test_huge_claim_is_judged_quickly(claim):
         *(("T", " ".join(f"Quill {at}{n}" for at in range(250))) for n in range(5)),
     ]
     began = time.process_time()
-    for judgement in (judged(claim, texts), *CalibratedJudge().judge([claim], [texts])):
-        assert not judgement.sufficient
+    assert not judged(claim, texts).sufficient
     assert time.process_time() - began < 5
 
 
