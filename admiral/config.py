@@ -257,21 +257,10 @@ class RetrievalConfig:
         "which a search stops before `min_hops` hops; needs a verifier.",
         bounds=(0, 1),
     )
-    proof_decision: str = setting(
-        "steps",
-        "How the judge `generated` decides.",
-        choices={
-            "steps": "by the probabilities of the steps of a proof that quotes the evidence "
-            "throughout; needs a checkpoint that `training.judges` fitted, and is otherwise the "
-            "same as `best-proof`",
-            "best-proof": "by the most probable proof, as in the paper",
-        },
-    )
     early_exit: bool = setting(
         False,
-        "With the judge `generated`, decide by the most probable proof and stop decoding at the "
-        "first step that the evidence does not cover. It is faster, but hops with insufficient "
-        "evidence then show no proof.",
+        "With the judge `generated`, stop decoding at the first step that the evidence does not "
+        "cover. It is faster, but hops with insufficient evidence then show no proof.",
     )
     wordnet: bool = setting(
         False, "Let the judges `verifier` and `lexical` use WordNet, if it is installed."

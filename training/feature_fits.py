@@ -12,8 +12,6 @@ from admiral.citations.citation_weights import FeatureWeight
 
 _CONSTANT = 1e-9
 _ITERATIONS = 200
-# Penalty of `fit_binary`. It is small, since probabilities are to be calibrated.
-_RIDGE = 5e-5
 _HEAD_RIDGE = 3e-2  # of `fit_linear_head`
 
 
@@ -32,49 +30,24 @@ def fit_ordinal(
     `labels`: labels from 0. `ridge`: penalty on the squares of the weights of standardised
     features, for the mean loss.
     """
-    return _fit_named(rows, labels, names, ridge)[0]
-
-
-def fit_binary(
-    rows: Sequence[Mapping[str, float]], positive: Sequence[bool], names: Sequence[str]
-) -> tuple[float, dict[str, float]]:
-    """Fit a logistic regression of two classes, and return its bias and weights as log-odds.
-
-    The weights are for features that are not standardised.
-    """
-    fitted, (bias,) = _fit_named(rows, [int(label) for label in positive], names, _RIDGE)
-    bias -= sum(own.weight * own.mean / own.deviation for own in fitted.values())
-    return bias, {name: own.weight / own.deviation for name, own in fitted.items()}
-
-
-def fit_linear_head(states: torch.Tensor, positive: Sequence[bool]) -> tuple[torch.Tensor, float]:
-    """Fit a linear classifier of states, (claims, width), and return its weight and its bias.
-
-    The weight, float32 of shape (width,), is for states that are not standardised.
-    """
-    mean, deviation, weights, offsets = _fit(
-        states.double(), [int(p) for p in positive], _HEAD_RIDGE
-    )
-    weight = weights / deviation
-    return weight.float(), float(offsets[0] - (weight * mean).sum())
-
-
-def _fit_named(
-    rows: Sequence[Mapping[str, float]], labels: Sequence[int], names: Sequence[str], ridge: float
-) -> tuple[dict[str, FeatureWeight], list[float]]:
     inputs = torch.tensor([[row[name] for name in names] for row in rows], dtype=torch.float64)
-    *columns, offsets = _fit(inputs, labels, ridge)
-    numbers = zip(names, *(column.tolist() for column in columns), strict=True)
-    return {name: FeatureWeight(*own) for name, *own in numbers}, offsets.tolist()
+    columns = (column.tolist() for column in _fit(inputs, labels, ridge))
+    return {name: FeatureWeight(*own) for name, *own in zip(names, *columns, strict=True)}
+
+
+def fit_linear_head(states: torch.Tensor, positive: Sequence[bool]) -> torch.Tensor:
+    """Fit a linear classifier of states, (claims, width), and return its weight.
+
+    It is float32, (width,), and for states that are not standardised.
+    """
+    _, deviation, weights = _fit(states.double(), [int(p) for p in positive], _HEAD_RIDGE)
+    return (weights / deviation).float()
 
 
 def _fit(
     inputs: torch.Tensor, labels: Sequence[int], ridge: float
-) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Return means, deviations and weights of features, and the offset of each label from 1.
-
-    An offset is that of the log-odds of a label or a higher one, for standardised features.
-    """
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Return means, deviations and weights of features."""
     mean, deviation = inputs.mean(0), inputs.std(0, correction=0)
     # A feature that is constant in the training data must have no effect on other data either.
     constant = deviation <= _CONSTANT * (1 + mean.abs())
@@ -97,8 +70,8 @@ def _fit(
         return value
 
     optimizer.step(closure)
-    weights, offsets = parameters.detach().split(sizes)
-    return mean, deviation, weights, offsets
+    weights, _ = parameters.detach().split(sizes)
+    return mean, deviation, weights
 
 
 def linear_score(weights: Mapping[str, FeatureWeight], row: Mapping[str, float]) -> float:

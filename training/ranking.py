@@ -28,10 +28,14 @@ from admiral.gold import GoldClaim
 from admiral.graph import graph_to_use
 from admiral.io.progress import track_claims
 from admiral.kb.store import check_outside_folders
-from admiral.retrieval.document_ranking import FEATURES, NetworkDocumentScorer, document_features
+from admiral.retrieval.document_ranking import (
+    FEATURES,
+    HiddenUnit,
+    NetworkDocumentScorer,
+    document_features,
+)
 from admiral.retrieval.state import SearchState
 from admiral.storage.atomic_files import check_distinct_paths, check_output_path, write_atomically
-from proofs.judges.fitted_weights import HiddenUnit
 from training.command_options import (
     gold_source_option,
     held_out_option,

@@ -20,7 +20,7 @@ import torch
 
 from admiral.citations.citation_records import CitedClaim, ContextForm, ScoredPart
 from admiral.citations.citation_settings import CitationConfig
-from admiral.citations.citation_weights import CitationWeights, FeatureWeight
+from admiral.citations.citation_weights import CitationWeights, FeatureWeight, log_odds
 from admiral.citations.coverage_verifier import (
     CascadeVerifier,
     CitationVerifier,
@@ -44,7 +44,6 @@ from admiral.models.verifiers import open_named_verifier
 from admiral.requirements import MINILM, minilm_directory
 from admiral.retrieval.rerankers import MeanPoolingEncoder
 from proofs.drafting.spans import chunk
-from proofs.judges.fitted_weights import log_odds
 from proofs.logic.words import LONGEST_SENTENCE, clause_ends, split_words
 from proofs.verifier import LABELS, Verifier
 

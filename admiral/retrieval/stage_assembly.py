@@ -56,12 +56,7 @@ from admiral.retrieval.rerankers import (
 from admiral.retrieval.state import PassageReader
 from proofs import Judgement, NatOp, PairLexicon, SpanLexicon, default_lexicon
 from proofs.generation import ProofGenerator
-from proofs.judges.generated import (
-    STEP_DECISION,
-    ClassifierJudge,
-    GeneratedProofJudge,
-    StepDecision,
-)
+from proofs.judges.generated import ClassifierJudge, GeneratedProofJudge
 from proofs.judges.judgement import AlwaysSufficient, LexicalJudge, NeverSufficient
 from proofs.judges.verifier_judge import VerifierJudge
 
@@ -97,18 +92,7 @@ def build_judge(checkpoint: Checkpoint | None, config: RetrievalConfig) -> Suffi
             f"setting 'judge': {checkpoint.path} cannot write proofs ({error}); "
             "train it with training.prover or training.joint, or choose another judge"
         ) from error
-    return GeneratedProofJudge(generator, _step_decision(checkpoint, config))
-
-
-def _step_decision(checkpoint: Checkpoint, config: RetrievalConfig) -> StepDecision | None:
-    """Return the fitted decision of a checkpoint; None if it has none or none is wanted."""
-    file = checkpoint.path / STEP_DECISION
-    if config.proof_decision == "best-proof" or config.early_exit or not file.is_file():
-        return None
-    try:
-        return StepDecision.read(file)
-    except ValueError as error:
-        raise AdmiralError(f"setting 'judge': {error}") from error
+    return GeneratedProofJudge(generator)
 
 
 def open_lexicon(config: RetrievalConfig) -> SpanLexicon:

@@ -2,7 +2,6 @@
 
 import json
 import math
-import random
 from dataclasses import replace
 from importlib import resources
 from itertools import product
@@ -32,15 +31,14 @@ from training.citations import (
 )
 from training.data.examples import NOT_ENTAILMENT
 from training.feature_fits import (
-    fit_binary,
     fit_linear_head,
     fit_ordinal,
     linear_score,
     out_of_fold_scores,
     page_folds,
 )
-from training.judges import threshold_at_recall
 from training.ranking import fit_document_scorer, ranking_example, ranking_examples
+from training.sufficiency import threshold_at_recall
 from training.verification import POSSIBLE
 from training.verification.verifier_program import marginal_losses, measure
 
@@ -48,8 +46,8 @@ from training.verification.verifier_program import marginal_losses, measure
 def test_a_linear_rule_is_recovered():
     states = torch.randn(200, 4, generator=torch.Generator().manual_seed(1)) * 3 + 1
     truth = states[:, 2] > 1.5
-    weight, bias = fit_linear_head(states, truth.tolist())
-    assert ((states @ weight + bias > 0) == truth).float().mean() > 0.95
+    scores = states @ fit_linear_head(states, truth.tolist())
+    assert float(scores[truth].quantile(0.05)) > float(scores[~truth].quantile(0.95))
 
 
 @given(
@@ -215,17 +213,6 @@ def test_two_labels_are_logistic_regression():
         return min(at(-3 + 0.001 * step) for step in range(6000))
 
     assert loss(own.weight) <= min(loss(own.weight - 0.02), loss(own.weight + 0.02))
-
-
-def test_the_log_odds_of_the_data_are_recovered():
-    rng = random.Random(0)
-    rows = [{"a": rng.gauss(0, 1), "b": rng.gauss(5, 20), "c": 7.0} for _ in range(3000)]
-    positive = [
-        rng.random() < 1 / (1 + math.exp(-(1 + 1.5 * row["a"] - row["b"] / 20))) for row in rows
-    ]
-    bias, weights = fit_binary(rows, positive, ["a", "b", "c"])
-    assert bias == pytest.approx(1, abs=0.15)
-    assert weights == pytest.approx({"a": 1.5, "b": -0.05, "c": 0}, rel=0.1)
 
 
 @given(st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=30), st.integers(2, 5))

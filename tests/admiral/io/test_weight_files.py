@@ -1,22 +1,14 @@
-"""Files of fitted weights, and the scores of small networks."""
+"""Files of fitted weights."""
 
 import json
 import re
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proofs.judges.fitted_weights import (
-    HiddenUnit,
-    fields,
-    network_score,
-    numbers,
-    read_units,
-    read_weights,
-)
+from admiral.io.weight_files import fields, numbers, read_weights
 
 FINE = st.integers(-1_000_000, 1_000_000) | st.floats(-1e6, 1e6)
 HERE = Path("weights.json")
@@ -63,36 +55,3 @@ def test_bad_file_raises(tmp_path, content):
         read_weights(path, ("a",))
     path.write_text('{"a": 2}')
     assert read_weights(path, ("a",)) == {"a": 2}
-
-
-NAMES = ("a", "b", "c")
-NUMBERS = st.floats(-5, 5)
-ROWS = st.lists(NUMBERS, min_size=3, max_size=3)
-UNITS = st.builds(
-    HiddenUnit, NUMBERS, NUMBERS, ROWS.map(lambda row: dict(zip(NAMES, row, strict=True)))
-)
-
-
-@given(st.lists(UNITS, min_size=1, max_size=4), ROWS)
-def test_network_score_equals_numpy(units, row):
-    weights = np.array([list(unit.weights.values()) for unit in units])
-    votes, biases = (np.array([getattr(unit, name) for unit in units]) for name in ("vote", "bias"))
-    score = network_score(units, dict(zip(NAMES, row, strict=True)))
-    assert np.isclose(score, votes @ np.tanh(weights @ np.array(row) + biases), atol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("record", "message"),
-    [
-        ([], "'units': expected a list"),
-        ({}, "'units': expected a list"),
-        ([7], r"'units\[0\]': expected an object"),
-        ([{"vote": 1, "bias": 0}], r"'units\[0\].weights': is missing"),
-        ([{"vote": 1, "bias": 0, "weights": {"a": 1, "b": 2}}], r"\.weights\.c': is missing"),
-        ([{"vote": 1, "bias": 0, "weights": dict.fromkeys("abcd", 1)}], r"\.weights\.d': is unk"),
-        ([{"vote": "1", "bias": 0, "weights": dict.fromkeys("abc", 1)}], r"\.vote': expected a n"),
-    ],
-)
-def test_bad_units_raise_with_the_field(record, message):
-    with pytest.raises(ValueError, match=message):
-        read_units(Path("w.json"), record, NAMES)

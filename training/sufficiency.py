@@ -1,17 +1,17 @@
-"""Fit the judges that read a trained model, `classifier` and `generated`.
+"""Fit the head of the judge `classifier` on the states of a trained model.
 
-Run as ``python -m training.judges --judge classifier --claims TRAIN --dev DEV --model DIR``, then
-use ``--model DIR --judge classifier``, and the same with ``generated``. It takes some minutes on
-one core. The training claims fit the weights; the development claims choose the threshold and
-nothing else. The threshold keeps a high recall of insufficient evidence, because an unnecessary hop
-costs time, but stopping too early costs the answer.
+Run as ``python -m training.sufficiency --claims TRAIN --dev DEV --kb KB --model DIR``, then use
+``--model DIR --judge classifier``. It takes some minutes on one core. The training claims fit the
+weights; the development claims choose the threshold and nothing else. The threshold keeps a high
+recall of insufficient evidence, because an unnecessary hop costs time, but stopping too early costs
+the answer.
 """
 
 from __future__ import annotations
 
 import math
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -30,19 +30,10 @@ from admiral.models.checkpoint import (
 )
 from admiral.requirements import is_bundled
 from admiral.storage.atomic_files import write_atomically
-from proofs.generation import ProofGenerator
-from proofs.judges.fitted_weights import LinearScore, sigmoid
-from proofs.judges.generated import (
-    STEP_DECISION,
-    STEP_DECISION_FEATURES,
-    StepDecision,
-    pooled_states,
-    step_decision_features,
-)
-from training.command_options import held_out_option, seed_option
-from training.data.claim_sources import is_held_out
+from proofs.judges.generated import pooled_states
+from training.command_options import seed_option
 from training.data.evidence_corpora import SufficiencyExample, sufficiency_examples
-from training.feature_fits import fit_binary, fit_linear_head
+from training.feature_fits import fit_linear_head
 
 
 def threshold_at_recall(scores: Sequence[float], positive: Sequence[bool], recall: float) -> float:
@@ -81,58 +72,13 @@ def fit_classifier(
         )
         for examples in (train, dev)
     )
-    weight, _ = fit_linear_head(train_states, [example.sufficient for example in train])
+    weight = fit_linear_head(train_states, [example.sufficient for example in train])
     scores = (-(dev_states @ weight)).tolist()
     bias = threshold_at_recall(scores, [not example.sufficient for example in dev], recall)
     return {"weight": weight.contiguous(), "bias": torch.tensor(bias)}
 
 
-def fit_step_decision(
-    checkpoint: Checkpoint,
-    train: Sequence[SufficiencyExample],
-    dev: Sequence[SufficiencyExample],
-    recall: float,
-) -> StepDecision:
-    """Fit the probability that evidence is sufficient, and choose its threshold.
-
-    `checkpoint`: the checkpoint that writes the proofs. It should not have been trained on the
-    claims. `recall`: share of the insufficient `dev` examples that must be judged insufficient.
-
-    Raises `AdmiralError` if no proof of a training or development example can be decoded, or the
-    checkpoint writes no proofs.
-    """
-    try:
-        generator = ProofGenerator(checkpoint.model, checkpoint.tokens)
-    except ValueError as error:
-        raise AdmiralError(f"{checkpoint.path}: cannot write proofs ({error})") from error
-    rows, sufficient = _rows(generator, train)
-    dev_rows, dev_sufficient = _rows(generator, dev)
-    if not rows or not any(not label for label in dev_sufficient):
-        raise AdmiralError("no proof of the claims can be decoded; give shorter claims")
-    log_odds = LinearScore(*fit_binary(rows, sufficient, STEP_DECISION_FEATURES))
-    doubts = [1 - sigmoid(log_odds(row)) for row in dev_rows]
-    doubt = threshold_at_recall(doubts, [not label for label in dev_sufficient], recall)
-    return StepDecision(log_odds, min(max(1 - doubt, 0.0), 1.0))
-
-
-def _rows(
-    generator: ProofGenerator, examples: Sequence[SufficiencyExample]
-) -> tuple[list[Mapping[str, float]], list[bool]]:
-    """Return the features and labels of the examples that a proof can be decoded of."""
-    usable = [example for example in examples if example.evidence]
-    proofs = generator.cover(
-        [example.claim for example in usable], [example.evidence for example in usable]
-    )
-    pairs = [
-        (step_decision_features(p), e.sufficient) for p, e in zip(proofs, usable, strict=True) if p
-    ]
-    return [row for row, _ in pairs], [label for _, label in pairs]
-
-
 @click.command()
-@click.option(
-    "--judge", required=True, type=click.Choice(["classifier", "generated"]), help="What to fit."
-)
 @click.option("--claims", type=click.Path(path_type=Path, exists=True), required=True)
 @click.option("--dev", type=click.Path(path_type=Path, exists=True), required=True)
 @click.option("--kb", default="demo", show_default=True)
@@ -151,30 +97,25 @@ def _rows(
     type=click.IntRange(min=1),
     help="Maximum number of training claims.",
 )
-@held_out_option
 @click.option(
     "--precision",
     type=click.Choice(["fp32", "bf16"]),
     default="fp32",
     show_default=True,
-    help="Precision of the encoder of the classifier.",
+    help="Precision of the encoder.",
 )
 @seed_option
 def main(
-    judge: str,
     claims: Path,
     dev: Path,
     kb: str,
     model: str,
     recall: float,
     limit: int,
-    held_out: float | None,
     precision: str,
     seed: int,
 ) -> None:
-    """Fit a judge on claims with gold sentences."""
-    if held_out is not None and judge != "generated":
-        raise click.UsageError("--held-out works only with --judge generated.")
+    """Fit the judge `classifier` on claims with gold sentences."""
     if is_bundled(model):
         remedy = "Train one, or name the directory of a copy"
         raise click.UsageError(f"--model {model}: the bundled model cannot be changed. {remedy}.")
@@ -182,8 +123,6 @@ def main(
         dtype = torch.bfloat16 if precision == "bf16" else torch.float32
         with KnowledgeBase.open(locate(kb)) as corpus:
             train_claims = list(read_gold(claims))
-            if held_out is not None:
-                train_claims = [one for one in train_claims if is_held_out(one.claim, held_out)]
             random.Random(seed).shuffle(train_claims)
             del train_claims[limit:]
             train = list(sufficiency_examples(corpus, train_claims, seed=seed))
@@ -195,14 +134,8 @@ def main(
                     "that the claims were annotated on"
                 )
         checkpoint = load_checkpoint(model, dtype=dtype)
-        if judge == "classifier":
-            out = checkpoint.path / SUFFICIENCY_HEAD
-            content = save(fit_classifier(checkpoint, train, dev_examples, recall))
-        else:
-            out = checkpoint.path / STEP_DECISION
-            decision = fit_step_decision(checkpoint, train, dev_examples, recall)
-            content = decision.to_json().encode()
-        write_atomically(out, [content])
+        out = checkpoint.path / SUFFICIENCY_HEAD
+        write_atomically(out, [save(fit_classifier(checkpoint, train, dev_examples, recall))])
         if (checkpoint.path / SUMS).is_file():
             write_sums(checkpoint.path)
     except AdmiralError as error:
