@@ -25,8 +25,6 @@ _WEIGHT = (0, 1_000_000)
 FAST_SETTINGS: dict[str, Any] = {
     "generator": False,
     "title_beams": 0,
-    # Also where a file of settings has the cross-encoder.
-    "cross_encoder_documents": 0,
     "rerank_documents": 12,
 }
 
@@ -120,13 +118,6 @@ class RetrievalConfig:
     rerank_documents: int = setting(
         40, "Documents whose sentences are reranked at each hop.", bounds=_COUNT
     )
-    cross_encoder_documents: int = setting(
-        0,
-        "Documents that the cross-encoder reads at each hop from the second on, with the reranker "
-        "`combined`: those that similarity and BM25 rank best. With 0, it reads none; it takes "
-        "time and finds little that the sentence encoder does not.",
-        bounds=(0, 1_000_000),
-    )
     rerank_sentences: int = setting(
         64,
         "Sentences of one document that are reranked. Of longer documents, those of the best "
@@ -195,8 +186,7 @@ class RetrievalConfig:
         "combined",
         "Reranker of sentences.",
         choices={
-            "combined": "`similarity` and `bm25` together, and `cross-encoder` with "
-            "`cross_encoder_documents`",
+            "combined": "`similarity` and `bm25` together",
             "similarity": "embeddings of the sentence encoder",
             "bm25": "BM25 among the sentences; needs no training",
             "cross-encoder": "the checkpoint, which reads the claim with the sentences",

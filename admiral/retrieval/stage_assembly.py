@@ -323,13 +323,7 @@ def build_reranker(
     similarity = SimilarityReranker(encoder, None if kb is None else kb.stored_vectors(encoder))
     if config.reranker == "similarity":
         return similarity
-    return CombinedReranker(
-        [similarity, BM25Reranker()],
-        CrossEncoderReranker(checkpoint, config.cross_encoder_tokens)
-        if config.cross_encoder_documents
-        else None,
-        config.cross_encoder_documents,
-    )
+    return CombinedReranker([similarity, BM25Reranker()])
 
 
 def build_document_scorer(

@@ -54,12 +54,6 @@ def test_evidence_is_limited_by_the_identifiers_of_the_vocabulary(quick):
         build_stages(quick.kb, quick.checkpoint, replace(settings, evidence=343))
 
 
-def test_the_combination_may_include_the_cross_encoder(system):
-    config = replace(system.config, reranker="combined", cross_encoder_documents=20)
-    limits = claim_limits(build_reranker(system.checkpoint, config))
-    assert limits == {"the sentence encoder": 254, "the cross-encoder": 99}
-
-
 def test_the_reranker_reads_the_vectors_of_the_knowledge_base(system, tmp_path):
     corpus = tmp_path / "corpus.jsonl"
     corpus.write_text(json.dumps({"title": "Ada Lovelace", "text": EVIDENCE[0][1]}))
