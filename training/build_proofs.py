@@ -38,7 +38,6 @@ from training.command_options import (
     lexicon_options,
     limit_option,
     seed_option,
-    verifier_option,
 )
 from training.data.claim_sources import Source, sample_claims
 from training.data.evidence_corpora import VerdictExample, gold_examples, with_documents
@@ -110,7 +109,13 @@ def without_quotations(complete: ProveSample, evidence: Evidence) -> Proof | Non
 @gold_source_option
 @kb_option()
 @documents_option
-@verifier_option(default="mini-verifier", show_default=True, help="Verifier that confirms proofs.")
+@click.option(
+    "--verifier",
+    metavar="DIR",
+    default="mini-verifier",
+    show_default=True,
+    help="Verifier that confirms proofs.",
+)
 @lexicon_options
 @limit_option(2000)
 @hold_out_option

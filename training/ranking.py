@@ -38,7 +38,6 @@ from admiral.retrieval.state import SearchState
 from admiral.storage.atomic_files import check_distinct_paths, check_output_path, write_atomically
 from training.command_options import (
     gold_source_option,
-    held_out_option,
     limit_option,
     retrieval_settings_option,
     seed_option,
@@ -161,7 +160,11 @@ def fit_document_scorer(
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="File of the weights.")
 @limit_option(400)
 @retrieval_settings_option
-@held_out_option
+@click.option(
+    "--held-out",
+    type=click.FloatRange(0, 1, min_open=True),
+    help="Use only the claims that --hold-out with the same share left out; default: all.",
+)
 @seed_option
 def main(
     sources: tuple[str, ...],
