@@ -231,7 +231,7 @@ runs/mini-joint/model.safetensors: runs/mini-copy/model.safetensors runs/joint.j
 
 runs/mini/model.safetensors: runs/mini-joint/model.safetensors runs/samples.jsonl
 	$(BIN)/accelerate launch -m training.joint --config configs/mini.yaml
-	$(BIN)/python -m training.judges --judge classifier --model $(@D) --kb runs/hover-43k \
+	$(BIN)/python -m training.sufficiency --model $(@D) --kb runs/hover-43k \
 	    --claims $(DATA)/hover/claims.train.jsonl --dev $(HELD_OUT)
 
 runs/ranking.json: runs/mini/model.safetensors

@@ -38,7 +38,7 @@ setup(
         # page of the service.
         "admiral": ["py.typed", "data/**", "serving/page/*"],
         "trie": ["py.typed"],
-        "proofs": ["py.typed", "data/*"],
+        "proofs": ["py.typed"],
         "training": ["py.typed", "data/*.yaml"],
     },
     zip_safe=False,

@@ -1,4 +1,4 @@
-"""Retrieval of the cited page: which query, passage length and fusion finds it (SIDE, table 4).
+"""Retrieval of the cited page: which index and passage length finds it (SIDE, table 4).
 
     python -m benchmarks.citation_retrieval WICE.jsonl --more WICE-TOKENS.jsonl.gz
         [--introductions KB] [--dense minilm] [--lengths 50/50,100/50,...]
@@ -23,7 +23,6 @@ import numpy as np
 
 from admiral.citations.citation_records import Citation, CitedClaim
 from admiral.citations.source_search import (
-    QUERY_FORMS,
     best_passages,
     claim_query,
     reciprocal_rank_fusion,
@@ -136,7 +135,7 @@ class Table:
 
 def print_head(what: str) -> None:
     """Print the title and the head of a table."""
-    click.echo(f"\n{what}\n\n| query | P@1 | SR@5 | SR@20 | MRR | p of each, against |")
+    click.echo(f"\n{what}\n\n| search | P@1 | SR@5 | SR@20 | MRR | p of each, against |")
     click.echo("|---|---|---|---|---|---|")
 
 
@@ -144,36 +143,29 @@ def oracle_queries(library: Library, claims: Sequence[CitedClaim]) -> list[str]:
     """Return queries with the true title of the cited page, the best an expansion could do."""
     sources = [library.source(claim.citations[0].url) for claim in claims]
     return [
-        f"{claim_query(claim, QUERY_FORMS['title'])} {source.title if source else ''}"
+        f"{claim_query(claim)} {source.title if source else ''}"
         for claim, source in zip(claims, sources, strict=True)
     ]
 
 
-def compare_queries(
-    library: Library,
-    claims: Sequence[CitedClaim],
-    forms: Sequence[str],
-    encoder: SentenceEncoder | None = None,
+def compare_indexes(
+    library: Library, claims: Sequence[CitedClaim], encoder: SentenceEncoder | None = None
 ) -> None:
-    """Print the rows of all forms of queries, of dense retrieval and of fusion."""
+    """Print the rows of sparse retrieval, of dense retrieval and of fusion."""
     table = Table(claims)
-    queries = {name: [claim_query(claim, QUERY_FORMS[name]) for claim in claims] for name in forms}
-    sparse: dict[str, list[Ranking]] = {}
-    for name, texts in queries.items():
-        began = time.perf_counter()
-        sparse[name] = library.search(texts, PASSAGES)
-        seconds = time.perf_counter() - began
-        table.add(f"BM25, {name}", sparse[name], "BM25, title")
-        click.echo(f"BM25 {name}: {1000 * seconds / len(claims):.1f} ms a query", err=True)
+    queries = list(map(claim_query, claims))
+    began = time.perf_counter()
+    sparse = library.search(queries, PASSAGES)
+    seconds = time.perf_counter() - began
+    table.add("BM25", sparse)
+    click.echo(f"BM25: {1000 * seconds / len(claims):.1f} ms a query", err=True)
     oracle = library.search(oracle_queries(library, claims), PASSAGES)
-    table.add("BM25, title + true title of the source", oracle, "BM25, title")
+    table.add("BM25, with the true title of the source", oracle, "BM25")
     if encoder is not None:
-        index = library.dense(encoder)
-        for name, texts in queries.items():
-            dense = index.search(texts, PASSAGES)
-            table.add(f"MiniLM, {name}", dense, f"BM25, {name}")
-            fused = [reciprocal_rank_fusion(p) for p in zip(sparse[name], dense, strict=True)]
-            table.add(f"RRF of both, {name}", fused, f"BM25, {name}")
+        dense = library.dense(encoder).search(queries, PASSAGES)
+        table.add("MiniLM", dense, "BM25")
+        fused = [reciprocal_rank_fusion(pair) for pair in zip(sparse, dense, strict=True)]
+        table.add("RRF of both", fused, "BM25")
 
 
 def compare_lengths(
@@ -181,7 +173,7 @@ def compare_lengths(
 ) -> None:
     """Print rows for passages of different lengths and strides, and for BM25's parameters."""
     table = Table(claims)
-    texts = [claim_query(claim, QUERY_FORMS["title"]) for claim in claims]
+    texts = list(map(claim_query, claims))
     first = ""
     for length, k1 in [*((length, 0.9) for length in lengths), ("100/50", 0.6)]:
         words, stride = map(int, length.split("/"))
@@ -211,14 +203,6 @@ def compare_lengths(
 @click.option("--dense", type=click.Choice(["minilm"]), help="Encoder of passages.")
 @click.option("--lengths", default="", help="Words and strides, as in 100/100,100/50.")
 @click.option(
-    "--form",
-    "forms",
-    multiple=True,
-    type=click.Choice(list(QUERY_FORMS)),
-    default=list(QUERY_FORMS),
-    help="Form of queries; repeatable, all by default.",
-)
-@click.option(
     "--limit", type=click.IntRange(1), help="Measure so many claims, evenly spaced in the file."
 )
 @click.option("--words", default=100, show_default=True)
@@ -230,7 +214,6 @@ def main(
     kb: str | None,
     dense: str | None,
     lengths: str,
-    forms: tuple[str, ...],
     limit: int | None,
     words: int,
     stride: int,
@@ -263,9 +246,9 @@ def main(
                 f"{library.settings['words']} words, stride {library.settings['stride']}, "
                 f"{len(claims)} claims"
             )
-            compare_queries(library, claims, forms, encoder)
+            compare_indexes(library, claims, encoder)
         if lengths:
-            print_head("page title + claim, passages of different lengths")
+            print_head("passages of different lengths")
             compare_lengths(claims, pages, lengths.split(","), folder)
         if kb:
             with KnowledgeBase.open(kb) as opened:
@@ -276,7 +259,7 @@ def main(
                 f"{words} words, stride {stride}"
             )
             with Library.open(folder / "all") as library:
-                compare_queries(library, claims, forms)
+                compare_indexes(library, claims)
 
 
 if __name__ == "__main__":

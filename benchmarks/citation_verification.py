@@ -13,16 +13,13 @@ its token-level files. It prints tables in Markdown:
 
 from __future__ import annotations
 
-import random
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import click
 import torch
 
 from admiral.citations.citation_file import WICE_LABELS, WiceCitation, read_wice
-from admiral.citations.citation_records import CONTEXT_FORMS
 from admiral.citations.citation_settings import CitationConfig
 from admiral.citations.coverage_verifier import CoverageVerifier, TermWeights
 from admiral.citations.source_collections import cut_source
@@ -50,7 +47,7 @@ from training.feature_fits import out_of_fold_scores, page_folds
 
 _WINDOWS = ((50, 50), (50, 25), (100, 100), (100, 50), (200, 200), (200, 100))
 _BATCH = 16
-_UNTRAINED = ("coverage", "similarity", "late", "proof")
+_UNTRAINED = ("coverage", "late")
 
 Rows = Sequence[Mapping[str, float]]
 
@@ -118,8 +115,7 @@ def detection_tables(
         for how, whole in (("max", 1.0), ("max and parts", WHOLE_WEIGHT), ("parts", 0.0)):
             scores = [parts_score(row, name, whole) for row in rows]
             lines.append(table.line(f"{name}, {how}", scores))
-    for name, feature in (("coverage, whole source", "coverage_source"), ("reading", ENTAILED)):
-        lines.append(table.line(name, [row[feature] for row in rows]))
+    lines.append(table.line("reading", [row[ENTAILED] for row in rows]))
     for name, own in features.items():
         scores = out_of_fold_scores(rows, table.labels, table.folds, own, ridge=RIDGE)
         lines.append(table.line(name, scores))
@@ -129,37 +125,24 @@ def detection_tables(
 def context_table(
     citations: Sequence[WiceCitation], factory: VerifierFactory, names: Sequence[str]
 ) -> list[str]:
-    """Return the AUROC of supported > rest for each form of the context, and of shuffled ones.
+    """Return the AUROC of supported > rest without and with the context.
 
-    Each has its difference to no context, with the p-value of the paired bootstrap.
+    The second has its difference to the first, with the p-value of the paired bootstrap.
     """
     supported = [each.label == WICE_LABELS[-1] for each in citations]
-    claims = [each.claim for each in citations]
-    sources = [cut_source(each.source) for each in citations]
-    order = list(range(len(claims)))
-    random.Random(0).shuffle(order)
-    shuffled = [
-        replace(c, page=claims[o].page, before=claims[o].before)
-        for c, o in zip(claims, order, strict=True)
-    ]
-    lines = [f"| context | {' | '.join(names)} |", "|---" * (len(names) + 1) + "|"]
-    runs: dict[str, list[list[float]]] = {n: [[] for _ in (*CONTEXT_FORMS, "other")] for n in names}
-    verifiers = {n: [factory.verifier(n, form) for form in CONTEXT_FORMS] for n in names}
-    titles = {n: factory.verifier(n, "title") for n in names}
-    for begin in range(0, len(claims), _BATCH):  # outermost: all read the sentences of a batch
-        chunk = slice(begin, begin + _BATCH)
-        for n in names:
-            for at, verifier in enumerate(verifiers[n]):
-                scores = verifier.score(claims[chunk], sources[chunk])
-                runs[n][at] += [max(own) for own in scores]
-            scores = titles[n].score(shuffled[chunk], sources[chunk])
-            runs[n][-1] += [max(own) for own in scores]
-    for at, form in enumerate((*CONTEXT_FORMS, "title of another page")):
-        cells = [f"{auroc(runs[n][at], supported):.3f}" for n in names]
-        for column, name in enumerate(names if at else ()):
-            paired = paired_auroc(runs[name][0], runs[name][at], supported)
-            cells[column] += f" ({paired.difference.value:+.3f}, p {paired.p_value:.3f})"
-        lines.append(f"| {form} | {' | '.join(cells)} |")
+    lines = ["| verifier | claim | claim in context |", "|---|---|---|"]
+    for name in names:
+        alone: list[float] = []
+        whole: list[float] = []
+        for begin in range(0, len(citations), _BATCH):
+            batch = citations[begin : begin + _BATCH]
+            claims, sources = [e.claim for e in batch], [cut_source(e.source) for e in batch]
+            alone += map(max, factory.verifier(name).score(claims, sources))
+            whole += map(max, factory.verifier(name, "all").score(claims, sources))
+        paired = paired_auroc(alone, whole, supported)
+        areas = " | ".join(f"{auroc(run, supported):.3f}" for run in (alone, whole))
+        change = f"{paired.difference.value:+.3f}, p {paired.p_value:.3f}"
+        lines.append(f"| {name} | {areas} ({change}) |")
     return lines
 
 
@@ -268,7 +251,7 @@ def main(
         return
     verifiers = {name: factory.verifier(name) for name in chosen}
     pairs = [(each.claim, each.source) for each in citations]
-    rows = extract_features(pairs, verifiers, stems, factory.reader())
+    rows = extract_features(pairs, verifiers, factory.reader())
     # Some of its verifiers may have been left out.
     features = {name: own for name, own in features.items() if all(f in rows[0] for f in own)}
 

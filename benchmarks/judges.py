@@ -30,7 +30,7 @@ from training.data.evidence_corpora import (
 )
 
 # In the order of the paper's table 6, and ours. The oracle knows the answers.
-JUDGES = ("never", "always", "classifier", "generated", "lexical", "oracle", "calibrated")
+JUDGES = ("never", "always", "classifier", "generated", "lexical", "oracle", "verifier")
 _BATCH = 16
 
 

@@ -28,7 +28,7 @@ from proofs.judges.judgement import NeverSufficient
 
 # In the order of the paper's table 6, and ours. The oracle stops when every gold document has a
 # sentence in the evidence.
-JUDGES = ("never", "always", "classifier", "generated", "lexical", "oracle", "calibrated")
+JUDGES = ("never", "always", "classifier", "generated", "lexical", "oracle", "verifier")
 _CUTS = (5, 10, 100)
 
 

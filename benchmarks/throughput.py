@@ -28,9 +28,9 @@ from admiral.kb import KnowledgeBase
 from admiral.retrieval.first_stage import TitleMentionFinder
 from admiral.retrieval.hop_retriever import TrieHopRetriever
 from admiral.retrieval.rerankers import BM25Reranker, CrossEncoderReranker, SimilarityReranker
-from proofs.judges.calibrated import CalibratedJudge
 from proofs.judges.generated import ClassifierJudge, GeneratedProofJudge
 from proofs.judges.judgement import LexicalJudge
+from proofs.judges.verifier_judge import VerifierJudge
 from trie import Seq2Seq
 
 _STAGES: list[tuple[str, type, str]] = [
@@ -44,7 +44,7 @@ _STAGES: list[tuple[str, type, str]] = [
     ("beam search", TrieHopRetriever, "expand"),
     ("beam search: encoder", Seq2Seq, "encode"),
     ("beam search: decoder", Seq2Seq, "step"),
-    ("judge", CalibratedJudge, "judge"),
+    ("judge", VerifierJudge, "judge"),
     ("judge", ClassifierJudge, "judge"),
     ("judge", GeneratedProofJudge, "judge"),
     ("judge", LexicalJudge, "judge"),

@@ -10,7 +10,7 @@ Run as ``python -m benchmarks.verdicts --data DATA --kb KB --verifier DIR``. The
 - ``wice``: claims of Wikipedia with all sentences of the page that they cite, where ``area`` is
   that of supported claims over partly supported and unsupported ones.
 
-``--judge`` asks the judge `calibrated` with the verifier, as retrieval does, in place of the
+``--judge`` asks the judge `verifier`, as retrieval does, in place of the
 verifier itself. ``--reliability`` prints how often verdicts of each confidence are right, and
 ``--errors N`` the most confident errors.
 """

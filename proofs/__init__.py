@@ -13,8 +13,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from proofs.drafting import AnnotationError, annotate, lexical_proof
-from proofs.judges.calibrated import CalibratedJudge
 from proofs.judges.judgement import AlwaysSufficient, Judgement, LexicalJudge, NeverSufficient
+from proofs.judges.verifier_judge import VerifierJudge
 from proofs.lexicons import (
     BuiltinLexicon,
     Lexicon,
@@ -43,7 +43,6 @@ __all__ = [
     "AlwaysSufficient",
     "AnnotationError",
     "BuiltinLexicon",
-    "CalibratedJudge",
     "ClassifierJudge",
     "GeneratedProofJudge",
     "Judgement",
@@ -63,6 +62,7 @@ __all__ = [
     "ScoredProof",
     "SpanLexicon",
     "Verdict",
+    "VerifierJudge",
     "WordLexicon",
     "annotate",
     "compose",

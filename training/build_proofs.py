@@ -3,8 +3,8 @@
 Run as ``python -m training.build_proofs --kb KB --source hover:FILE OUT.jsonl``. The samples are
 those of the task `prove`; concatenate them with others for training.joint.
 
-The judge `calibrated` drafts and scores the steps; the verifier says whether a step is independent,
-and which one contradicts the evidence. Examples whose label it does not predict are left out: their
+The proofs are those of the judge `verifier`: the verifier says whether a step is independent, and
+which one contradicts the evidence. Examples whose label it does not predict are left out: their
 labels are often wrong, or their words do not show them. What a proof of the complete evidence
 quotes from the document that is then withheld is what the rest lacks, whatever the verifier says.
 """
@@ -38,7 +38,6 @@ from training.command_options import (
     lexicon_options,
     limit_option,
     seed_option,
-    verifier_option,
 )
 from training.data.claim_sources import Source, sample_claims
 from training.data.evidence_corpora import VerdictExample, gold_examples, with_documents
@@ -110,7 +109,13 @@ def without_quotations(complete: ProveSample, evidence: Evidence) -> Proof | Non
 @gold_source_option
 @kb_option()
 @documents_option
-@verifier_option(default="mini-verifier", show_default=True, help="Verifier that confirms proofs.")
+@click.option(
+    "--verifier",
+    metavar="DIR",
+    default="mini-verifier",
+    show_default=True,
+    help="Verifier that confirms proofs.",
+)
 @lexicon_options
 @limit_option(2000)
 @hold_out_option

@@ -15,19 +15,18 @@ import random
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
-from typing import cast, get_args
+from typing import cast
 
 import click
 
 from admiral.citations.citation_file import read_citations
 from admiral.citations.citation_records import (
-    CONTEXT_FORMS,
     CitedClaim,
     ContextForm,
     claim_in_context,
 )
 from admiral.citations.decide import FAILING_TAG
-from admiral.citations.source_search import QueryForm, claim_query
+from admiral.citations.source_search import claim_query
 from admiral.errors import AdmiralError
 from admiral.library import Library, Passage
 from admiral.library.canonical_urls import canonical
@@ -61,7 +60,7 @@ def cited_passages(
     urls = [source.url for source in library.sources() if source.text.strip()]
     for first in range(0, len(claims), _BATCH):
         batch = claims[first : first + _BATCH]
-        queries = [claim_query(claim, QueryForm()) for claim in batch]
+        queries = list(map(claim_query, batch))
         for claim, query, found in zip(
             batch, queries, library.search(queries, _SEARCHED), strict=True
         ):
@@ -109,8 +108,8 @@ def kept_claims(paths: Sequence[Path], excluded: Collection[str]) -> list[CitedC
 @click.option("--library", required=True, metavar="DIR", help="Library of the cited pages.")
 @click.option(
     "--context",
-    type=click.Choice(get_args(ContextForm)),
-    default=CONTEXT_FORMS[0],
+    type=click.Choice(["claim", "all"]),
+    default="claim",
     show_default=True,
     help="Context that the verifier reads, as its setting `context`.",
 )

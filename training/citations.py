@@ -37,6 +37,7 @@ from admiral.citations.source_collections import cut_source, passage_texts
 from admiral.citations.source_scorers import (
     ENTAILED,
     PARTS,
+    UNCOVERED,
     WHOLE_WEIGHT,
     MixedFeatures,
     SourceReader,
@@ -106,11 +107,10 @@ def pool_stems(sources: Iterable[Source]) -> TermWeights:
 def extract_features(
     citations: Sequence[tuple[CitedClaim, Source]],
     verifiers: Mapping[str, CitationVerifier],
-    stems: TermWeights,
     reader: SourceReader | None = None,
 ) -> list[Mapping[str, float]]:
     """Return the features of `MixedFeatures` for each claim and source."""
-    extractor = MixedFeatures(verifiers, stems, reader)
+    extractor = MixedFeatures(verifiers, reader)
     rows: list[Mapping[str, float]] = []
     for begin in range(0, len(citations), _BATCH):
         batch = citations[begin : begin + _BATCH]
@@ -184,7 +184,7 @@ _STEPS = 200  # thresholds that are tried
 
 
 #: Features of the verifier `mixed`: the few that help on held-out pages.
-FEATURES = ("coverage", "late_parts", "uncovered", ENTAILED)
+FEATURES = ("coverage", "late_parts", UNCOVERED, ENTAILED)
 #: Penalty on squared weights.
 RIDGE = 0.03
 # Penalty of the weights of missing words.
@@ -192,7 +192,7 @@ _WORD_RIDGE = 0.001
 #: Number of folds.
 FOLDS = 10
 # Verifiers whose scores are calibrated besides `mixed`.
-_SINGLE = ("coverage", "similarity", "late")
+_SINGLE = ("coverage", "late")
 
 
 def single_scores(rows: Sequence[Mapping[str, float]], name: str) -> list[float]:
@@ -239,7 +239,6 @@ def main(citations: Path, tokens: Path, out: Path, name: str, precision: str) ->
         rows = extract_features(
             [(each.claim, each.source) for each in labelled],
             {verifier: factory.verifier(verifier) for verifier in names},
-            stems,
             factory.reader(),
         )
         title = name or f"{citations.stem} ({len(labelled)} citations)"

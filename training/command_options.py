@@ -118,20 +118,8 @@ hold_out_option = click.option(
     help="Share of the claims to leave out, for --held-out of the programs that fit weights.",
 )
 
-#: Adds ``--held-out SHARE`` to a program that fits weights.
-held_out_option = click.option(
-    "--held-out",
-    type=click.FloatRange(0, 1, min_open=True),
-    help="Use only the claims that --hold-out with the same share left out; default: all.",
-)
-
 #: Adds ``--seed``.
 seed_option = click.option("--seed", default=0, show_default=True)
-
-
-def verifier_option(**rules: Any) -> Callable[[Command], Command]:
-    """Return a decorator that adds ``--verifier``, with other parameters of `click.option`."""
-    return click.option("--verifier", metavar="DIR", **rules)
 
 
 def training_command(

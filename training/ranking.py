@@ -28,20 +28,27 @@ from admiral.gold import GoldClaim
 from admiral.graph import graph_to_use
 from admiral.io.progress import track_claims
 from admiral.kb.store import check_outside_folders
-from admiral.retrieval.document_ranking import FEATURES, NetworkDocumentScorer, document_features
+from admiral.retrieval.document_ranking import (
+    FEATURES,
+    HiddenUnit,
+    NetworkDocumentScorer,
+    document_features,
+)
 from admiral.retrieval.state import SearchState
 from admiral.storage.atomic_files import check_distinct_paths, check_output_path, write_atomically
 from training.command_options import (
     gold_source_option,
-    held_out_option,
     limit_option,
     retrieval_settings_option,
     seed_option,
 )
 from training.data.claim_sources import Source, sample_claims
-from training.feature_fits import FitSettings, fit_network
 
-_DOCUMENT_SCORER = FitSettings(units=8, iterations=300, learning_rate=0.03, ridge=1e-2)
+# Hidden units, and settings of Adam, which reads all claims at once; `_RIDGE` is the weight of the
+# squared parameters in the loss (L2 regularisation).
+_UNITS, _ITERATIONS, _LEARNING_RATE, _RIDGE = 8, 300, 0.03, 1e-2
+# Up to this share of the mean, a standard deviation is due to rounding.
+_ROUNDING = 1e-6
 # Features that may count against a document. `seen_last` balances the z-score that documents have
 # by default if they were not read. What the others mean depends on the kind of claim: a claim that
 # names many documents may ask for another one. A better rank, z-score or share among the documents
@@ -109,10 +116,41 @@ def fit_document_scorer(
         worst_right = -(-scores).masked_fill(~right, -torch.inf).logsumexp(1)
         return nn.functional.softplus(best_wrong - worst_right).mean()
 
-    units, _ = fit_network(
-        features, FEATURES, loss, _DOCUMENT_SCORER, seed=seed, unconstrained=_UNCONSTRAINED
+    free = torch.tensor([name in _UNCONSTRAINED for name in FEATURES])
+    every_row = torch.cat(list(features))
+    mean = every_row.mean(0)
+    deviation = every_row.std(0) if len(every_row) > 1 else torch.zeros_like(mean)
+    # A feature that is constant in the training data must have no effect on other data either.
+    deviation = torch.where(deviation > _ROUNDING * (1 + mean.abs()), deviation, torch.inf)
+    inputs = pad_sequence([(own - mean) / deviation for own in features], batch_first=True)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        hidden = nn.Linear(len(FEATURES), _UNITS)
+        votes = nn.Linear(_UNITS, 1, bias=False)
+
+    def constrained() -> tuple[torch.Tensor, torch.Tensor]:
+        return torch.where(free, hidden.weight, hidden.weight.abs()), votes.weight[0].abs()
+
+    parameters = [*hidden.parameters(), *votes.parameters()]
+    optimizer = torch.optim.Adam(parameters, _LEARNING_RATE)
+    for _ in range(_ITERATIONS):
+        weight, vote = constrained()
+        value = loss((inputs @ weight.T + hidden.bias).tanh() @ vote)
+        value = value + _RIDGE * sum(p.square().sum() for p in parameters)
+        optimizer.zero_grad()
+        value.backward()
+        optimizer.step()
+    with torch.no_grad():
+        weight, vote = constrained()
+        weight = weight / deviation
+        bias = hidden.bias - weight @ mean
+    fitted = zip(vote.tolist(), bias.tolist(), weight.tolist(), strict=True)
+    return NetworkDocumentScorer(
+        tuple(
+            HiddenUnit(unit_vote, unit_bias, dict(zip(FEATURES, unit_weights, strict=True)))
+            for unit_vote, unit_bias, unit_weights in fitted
+        )
     )
-    return NetworkDocumentScorer(units)
 
 
 @click.command()
@@ -122,7 +160,11 @@ def fit_document_scorer(
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="File of the weights.")
 @limit_option(400)
 @retrieval_settings_option
-@held_out_option
+@click.option(
+    "--held-out",
+    type=click.FloatRange(0, 1, min_open=True),
+    help="Use only the claims that --hold-out with the same share left out; default: all.",
+)
 @seed_option
 def main(
     sources: tuple[str, ...],

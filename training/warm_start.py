@@ -26,13 +26,14 @@ from admiral.storage.atomic_files import as_os_errors, staging
 from trie.safe_tokenizer import MARKERS
 
 _BART_OFFSET = 2  # rows of BART's position embeddings before position 0
+_DECODER_LAYERS = 3
 
 
-def warm_start(minilm: Path, decoder_layers: int = 3) -> BartForConditionalGeneration:
+def warm_start(minilm: Path) -> BartForConditionalGeneration:
     """Return a BART model initialised with the weights of MiniLM.
 
-    Decoder layer ``i`` of ``n`` copies MiniLM's layer ``round((i + 1) * 6 / n) - 1``, so that a
-    shallow decoder spans the whole depth.
+    Decoder layer ``i`` of three copies MiniLM's layer ``2 * i + 1``, so that it spans the whole
+    depth.
     """
     bert = {k.removeprefix("bert."): v for k, v in load_file(minilm / "model.safetensors").items()}
     shape = json.loads((minilm / "config.json").read_text())
@@ -41,7 +42,7 @@ def warm_start(minilm: Path, decoder_layers: int = 3) -> BartForConditionalGener
         max_position_embeddings=shape["max_position_embeddings"],
         d_model=shape["hidden_size"],
         encoder_layers=shape["num_hidden_layers"],
-        decoder_layers=decoder_layers,
+        decoder_layers=_DECODER_LAYERS,
         encoder_attention_heads=shape["num_attention_heads"],
         decoder_attention_heads=shape["num_attention_heads"],
         encoder_ffn_dim=shape["intermediate_size"],
@@ -74,8 +75,8 @@ def warm_start(minilm: Path, decoder_layers: int = 3) -> BartForConditionalGener
     depth = int(shape["num_hidden_layers"])
     for layer in range(depth):
         _copy_layer(bert, layer, state, f"model.encoder.layers.{layer}", cross_attention=False)
-    for layer in range(decoder_layers):
-        origin = round((layer + 1) * depth / decoder_layers) - 1
+    for layer in range(_DECODER_LAYERS):
+        origin = round((layer + 1) * depth / _DECODER_LAYERS) - 1
         _copy_layer(bert, origin, state, f"model.decoder.layers.{layer}", cross_attention=True)
     model.load_state_dict(state)
     model.tie_weights()
@@ -146,15 +147,14 @@ def mini_tokenizer(minilm: Path) -> PreTrainedTokenizerFast:
 
 @click.command()
 @click.argument("out", type=click.Path(path_type=Path))
-@click.option("--decoder-layers", type=click.IntRange(1, 6), default=3, show_default=True)
 @click.option("--seed", default=0, show_default=True, help="Seed of the parameters that are new.")
-def main(out: Path, decoder_layers: int, seed: int) -> None:
+def main(out: Path, seed: int) -> None:
     """Write the warm-started checkpoint to the directory OUT, replacing an earlier one."""
     try:
         minilm = minilm_directory()
         with staging(out, overwrite=True, owned=is_checkpoint) as folder, as_os_errors():
             torch.manual_seed(seed)
-            warm_start(minilm, decoder_layers).save_pretrained(folder)
+            warm_start(minilm).save_pretrained(folder)
             mini_tokenizer(minilm).save_pretrained(folder)
             write_sums(folder)
     except AdmiralError as error:

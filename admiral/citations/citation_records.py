@@ -27,7 +27,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import Literal
 
 from admiral.io.sentence_splitter import split_sentences
 from admiral.library import Passage
@@ -215,9 +215,9 @@ def joint_finding(
     return None if best is None else best.finding
 
 
-#: How much of the context is read; each form contains the one before it.
-ContextForm = Literal["claim", "title", "section", "sentence", "all"]
-CONTEXT_FORMS: tuple[ContextForm, ...] = get_args(ContextForm)
+#: What is read beside the claim: nothing; or the title of the page, the section, and the sentence
+#: before or all of them.
+ContextForm = Literal["claim", "sentence", "all"]
 #: Longest text of a claim in context, in tokens of the model that reads it.
 MAX_CONTEXT_TOKENS = 128
 # Share of the limit that the title and the section keep of a text that is too long.
@@ -239,15 +239,13 @@ class ContextPieces:
 
 def context_pieces(claim: CitedClaim, form: ContextForm) -> ContextPieces:
     """Return the pieces of a claim that a form of the context reads, with single spaces."""
-    depth = CONTEXT_FORMS.index(form)
-    before = ""
-    if depth >= CONTEXT_FORMS.index("sentence"):
-        sentences = split_sentences(claim.before)
-        before = " ".join(sentences if form == "all" else sentences[-1:])
+    if form == "claim":
+        return ContextPieces("", "", "", _one_line(claim.claim))
+    sentences = split_sentences(claim.before)
     return ContextPieces(
-        _one_line(claim.page) if depth >= CONTEXT_FORMS.index("title") else "",
-        _one_line(" ".join(claim.section)) if depth >= CONTEXT_FORMS.index("section") else "",
-        _one_line(before),
+        _one_line(claim.page),
+        _one_line(" ".join(claim.section)),
+        _one_line(" ".join(sentences if form == "all" else sentences[-1:])),
         _one_line(claim.claim),
     )
 

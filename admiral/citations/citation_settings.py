@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from admiral.citations.citation_records import CONTEXT_FORMS
 from admiral.requirements import VERIFIER
 from admiral.storage.declared_settings import declared_settings, documented, setting, value_problems
 
@@ -19,9 +18,7 @@ _SCORE = (-1_000_000, 1_000_000)
 VERIFIERS = {
     "mixed": "several verifiers and counts of uncovered words, with fitted weights",
     "coverage": "share of the claim's words, weighted by rarity; needs no model",
-    "similarity": "all-MiniLM-L6-v2, sentences as vectors",
     "late": "all-MiniLM-L6-v2, token by token",
-    "proof": "the proof of the judge `calibrated`",
     "cross-encoder": "the model in `classifier`, which reads the sentences of a passage",
 }
 
@@ -45,11 +42,8 @@ class CitationConfig:
         "claim",
         "Context of the claim that verifiers other than `mixed` read.",
         choices={
-            CONTEXT_FORMS[0]: "none",
-            CONTEXT_FORMS[1]: "the title of the page",
-            CONTEXT_FORMS[2]: "title and section",
-            CONTEXT_FORMS[3]: "title, section and the sentence before",
-            CONTEXT_FORMS[4]: "title, section and all sentences before",
+            "claim": "none",
+            "all": "the title of the page, the section and all sentences before, as in the paper",
         },
     )
     verify_passages: int = setting(
@@ -140,15 +134,7 @@ class CitationConfig:
         choices={
             "bm25": "words",
             "dense": "vectors of the library by `encoder`",
-            "both": "both",
-        },
-    )
-    fusion: str = setting(
-        "rrf",
-        "How the rankings of both indexes become one.",
-        choices={
-            "rrf": "by the sum of reciprocal ranks",
-            "union": "in turns, as the verifier orders them anyway, as in the paper",
+            "both": "both; a source has the sum of the reciprocals of its ranks",
         },
     )
     encoder: str = setting(
@@ -157,31 +143,12 @@ class CitationConfig:
         "if empty, all-MiniLM-L6-v2.",
         is_file=True,
     )
-    query: str = setting(
-        "title",
-        "What the claim is searched with.",
-        choices={
-            "claim": "nothing",
-            "title": "the title of its page, as in the paper",
-            "section": "title and section",
-            "sentence": "the title and the sentence before",
-            "context": "the title and all sentences before",
-        },
-    )
     expander: str = setting(
         "",
         "Directory of a model that writes the title of the page to cite, trained by "
-        "`training.retriever`; if empty, queries are not expanded.",
+        "`training.retriever`. The title is added to what is searched in the words of the library, "
+        "as in the paper. If empty, queries are not expanded.",
         is_file=True,
-    )
-    expansion: str = setting(
-        "both",
-        "What is searched in the words of the library, with an `expander`.",
-        choices={
-            "claim": "the query as it is",
-            "title": "the title that is written",
-            "both": "query and title, as in the paper",
-        },
     )
     ranked: int = setting(
         0,

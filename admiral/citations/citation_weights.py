@@ -20,9 +20,9 @@ from typing import Any
 
 from admiral.citations.coverage_verifier import passage_stems, text_stems
 from admiral.errors import AdmiralError
+from admiral.io.weight_files import bad_field, fields, number, numbers, read_weights
 from admiral.library import Passage
 from proofs.drafting.spans import chunk
-from proofs.judges.fitted_weights import bad_field, fields, number, numbers, read_weights
 from proofs.logic.words import has_content, word_spans
 
 _SEVERAL = 3  # words
@@ -259,6 +259,16 @@ def sigmoid(value: float) -> float:
     """Return the logistic function, without overflow."""
     bounded = max(-_LARGEST_EXPONENT, min(_LARGEST_EXPONENT, value))
     return 1.0 / (1.0 + math.exp(-bounded))
+
+
+# Probabilities closer to 0 or 1 are rounded, so that their logarithms are finite.
+_SMALLEST = 1e-6
+
+
+def log_odds(probability: float) -> float:
+    """Return the log-odds of a probability, rounded so that they are finite."""
+    clamped = min(max(probability, _SMALLEST), 1 - _SMALLEST)
+    return math.log(clamped / (1 - clamped))
 
 
 def score_quantiles(scores: Sequence[float]) -> tuple[float, ...]:

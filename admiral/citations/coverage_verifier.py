@@ -18,8 +18,8 @@ from typing import Protocol
 from admiral.citations.citation_records import CitedClaim, ContextForm, claim_in_context
 from admiral.kb.bm25.analysis import STOP_WORDS, porter
 from admiral.library import Passage
-from proofs.lexicons.values import excludes, same_value, value
-from proofs.logic.words import Word, split_words
+from proofs.lexicons.values import value
+from proofs.logic.words import split_words
 
 
 class CitationVerifier(Protocol):
@@ -163,60 +163,18 @@ def passage_stems(text: str) -> frozenset[str]:
     return frozenset(text_stems(text))
 
 
-#: Names of the features, each of which is explained where it is computed.
-LEXICAL_FEATURES = (
-    "coverage_source",
-    "uncovered_names",
-    "uncovered_values",
-    "uncovered",
-    "value_conflicts",
-    "claim_length",
-    "source_length",
-)
 # A claim that lacks more names or values is not worse.
 _MOST = 5
-# Words of a passage that are compared with the values of a claim.
-_MAX_WORDS = 400
 
 
-def lexical_features(
-    claim: CitedClaim, passages: Sequence[Passage], best: int, weights: TermWeights
-) -> dict[str, float]:
-    """Return the value of each of `LEXICAL_FEATURES`.
+def uncovered(claim: str, passages: Sequence[Passage]) -> float:
+    """Return the square root of the number of names and values of a claim that a source lacks.
 
-    `best`: position of the best passage.
+    The first one says most. Names are capitalised words.
     """
     source = frozenset[str]().union(*(passage_stems(passage.text) for passage in passages))
-    words = [word for word in split_words(claim.claim) if word.is_content]
-    uncovered = [word for word in words if not _is_covered(word.norm, source)]
-    names = [w for w in uncovered if claim.claim[w.start].isupper() and value(w.norm) is None]
-    values = [w for w in uncovered if value(w.norm) is not None]
-    return {
-        # Coverage of the claim by all passages together.
-        "coverage_source": weights.coverage(sorted(set(text_stems(claim.claim))), source),
-        # Capitalised words and values that the source does not contain.
-        "uncovered_names": float(min(len(names), _MOST)),
-        "uncovered_values": float(min(len(values), _MOST)),
-        # Square root of the number of both: the first one says most.
-        "uncovered": math.sqrt(min(len(names), _MOST) + min(len(values), _MOST)),
-        # Values of the claim beside which the best passage has only others of their kind.
-        "value_conflicts": float(min(_conflicts(words, passages[best].text), _MOST)),
-        # Logarithms of numbers of content words, and of characters.
-        "claim_length": math.log(1 + len(words)),
-        "source_length": math.log(1 + max(passage.end for passage in passages)),
-    }
-
-
-def _is_covered(norm: str, stems: Collection[str]) -> bool:
-    own = text_stems(norm)
-    return all(stem in stems for stem in own)
-
-
-def _conflicts(words: Sequence[Word], passage: str) -> int:
-    there = {w.norm for w in split_words(passage)[:_MAX_WORDS] if value(w.norm) is not None}
-    return sum(
-        value(word.norm) is not None
-        and not any(same_value(word.norm, other) or word.norm == other for other in there)
-        and any(excludes(word.norm, other) for other in there)
-        for word in words
-    )
+    words = [word for word in split_words(claim) if word.is_content]
+    lacking = [word for word in words if not source.issuperset(text_stems(word.norm))]
+    values = [word for word in lacking if value(word.norm) is not None]
+    names = [w for w in lacking if claim[w.start].isupper() and value(w.norm) is None]
+    return math.sqrt(min(len(names), _MOST) + min(len(values), _MOST))

@@ -1,28 +1,24 @@
-"""Verify by models: sentence embeddings, proofs, and classifiers of claims and evidence.
+"""Verify by models: late interaction, and classifiers of claims and evidence.
 
-`SimilarityVerifier` compares the claim with the sentences of a passage, each as one vector;
-`LateInteractionVerifier` compares their tokens, as ColBERT does (Khattab and Zaharia, 2020). Both
-need no training.
+`LateInteractionVerifier` compares the tokens of the claim with those of a passage, as ColBERT does
+(Khattab and Zaharia, 2020), without training.
 """
 
 from __future__ import annotations
 
 import threading
-from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import chain
 
 import torch
 from torch.nn.functional import normalize
 
 from admiral.citations.citation_records import CitedClaim, ContextForm, claim_in_context
+from admiral.citations.citation_weights import log_odds
 from admiral.io.sentence_splitter import split_sentences
 from admiral.library import Passage
 from admiral.retrieval.rerankers import MAX_TOKENS, MeanPoolingEncoder
-from proofs.judges.calibrated import CalibratedJudge
-from proofs.judges.fitted_weights import log_odds
 from proofs.verifier import LABELS, Verifier
 
 #: Tokens of a claim in context: the room without the special tokens.
@@ -31,22 +27,16 @@ CLAIM_TOKENS = MAX_TOKENS - 2
 _CACHED_TOKENS = 200_000
 
 
-@dataclass(frozen=True, slots=True)
-class TextStates:
-    """The states of a text."""
-
-    vector: torch.Tensor  # the mean of all states, scaled to length 1; float32, (width,)
-    # the states of the tokens without the special ones, scaled to length 1; float16, (tokens,
-    # width)
-    tokens: torch.Tensor
-
-
 class SentenceStates:
-    """Encodes sentences, and keeps the states of the most recently used ones."""
+    """Encodes sentences, and keeps the states of the most recently used ones.
+
+    The states of a text are those of its tokens without the special ones, scaled to length 1;
+    float16, (tokens, width).
+    """
 
     def __init__(self, encoder: MeanPoolingEncoder) -> None:
         self._encoder = encoder
-        self._cache: OrderedDict[str, TextStates] = OrderedDict()
+        self._cache: OrderedDict[str, torch.Tensor] = OrderedDict()
         self._cached_tokens = 0
         self._lock = threading.Lock()
 
@@ -54,9 +44,9 @@ class SentenceStates:
         """Return the number of tokens of a text, without special ones."""
         return self._encoder.token_count(_encodable(text))
 
-    def of(self, texts: Sequence[str]) -> dict[str, TextStates]:
+    def of(self, texts: Sequence[str]) -> dict[str, torch.Tensor]:
         """Return the states of texts, by text."""
-        states: dict[str, TextStates] = {}
+        states: dict[str, torch.Tensor] = {}
         with self._lock:
             for text in texts:
                 if (cached := self._cache.get(text)) is not None:
@@ -65,17 +55,17 @@ class SentenceStates:
         missing = [text for text in dict.fromkeys(texts) if text not in states]
         states_of_missing = self._encoder.token_states(list(map(_encodable, missing)))
         new = {
-            text: TextStates(normalize(rows.mean(0), dim=-1), normalize(rows[1:-1], dim=-1).half())
+            text: normalize(rows[1:-1], dim=-1).half()
             for text, rows in zip(missing, states_of_missing, strict=True)
         }
         with self._lock:
             for text, one in new.items():
                 if text not in self._cache:
                     self._cache[text] = one
-                    self._cached_tokens += len(one.tokens)
+                    self._cached_tokens += len(one)
             while self._cached_tokens > _CACHED_TOKENS:
                 _, oldest = self._cache.popitem(last=False)
-                self._cached_tokens -= len(oldest.tokens)
+                self._cached_tokens -= len(oldest)
         return states | new
 
 
@@ -88,8 +78,8 @@ def _encodable(text: str) -> str:
 _LOWEST = -1.0
 
 
-class _StateVerifier(ABC):
-    """Score passages by encoder states of the claim and of their sentences."""
+class LateInteractionVerifier:
+    """Score passages by the mean over the claim's tokens of their highest cosine with any token."""
 
     def __init__(self, states: SentenceStates, context: ContextForm = "claim") -> None:
         self._states, self._context = states, context
@@ -98,39 +88,20 @@ class _StateVerifier(ABC):
         self, claims: Sequence[CitedClaim], passages: Sequence[Sequence[Passage]]
     ) -> list[list[float]]:
         """Return the score of each passage of each claim."""
-        return [
-            self._scores(*encoded_texts(self._states, claim, self._context, own))
-            for claim, own in zip(claims, passages, strict=True)
-        ]
+        return [self._scores(claim, own) for claim, own in zip(claims, passages, strict=True)]
 
-    @abstractmethod
-    def _scores(
-        self, query: TextStates, sentences: list[list[str]], states: dict[str, TextStates]
-    ) -> list[float]: ...
-
-
-class SimilarityVerifier(_StateVerifier):
-    """Score passages by the highest cosine of the claim with one of their sentences."""
-
-    def _scores(
-        self, query: TextStates, sentences: list[list[str]], states: dict[str, TextStates]
-    ) -> list[float]:
-        cosines = {text: float(one.vector @ query.vector) for text, one in states.items()}
-        return [max((cosines[s] for s in texts), default=_LOWEST) for texts in sentences]
-
-
-class LateInteractionVerifier(_StateVerifier):
-    """Score passages by the mean over the claim's tokens of their highest cosine with any token."""
-
-    def _scores(
-        self, query: TextStates, sentences: list[list[str]], states: dict[str, TextStates]
-    ) -> list[float]:
-        tokens = query.tokens.float()
+    def _scores(self, claim: CitedClaim, passages: Sequence[Passage]) -> list[float]:
+        text = claim_in_context(
+            claim, self._context, max_tokens=CLAIM_TOKENS, cost=self._states.token_count
+        )
+        sentences = [split_sentences(passage.text) for passage in passages]
+        states = self._states.of([text, *dict.fromkeys(chain(*sentences))])
+        tokens = states[text].float()
         # For each sentence, the highest cosine of each token of the claim.
         best = {
-            text: (tokens @ one.tokens.float().T).amax(1)
-            for text, one in states.items()
-            if len(one.tokens)
+            one: (tokens @ states[one].float().T).amax(1)
+            for one in dict.fromkeys(chain(*sentences))
+            if len(states[one])
         }
         return [_mean_of_best([best[s] for s in texts if s in best]) for texts in sentences]
 
@@ -139,48 +110,6 @@ def _mean_of_best(rows: Sequence[torch.Tensor]) -> float:
     if not rows or not len(rows[0]):
         return _LOWEST
     return float(torch.stack(list(rows)).amax(0).mean())
-
-
-def encoded_texts(
-    encoder: SentenceStates, claim: CitedClaim, context: ContextForm, passages: Sequence[Passage]
-) -> tuple[TextStates, list[list[str]], dict[str, TextStates]]:
-    """Return the states of a claim, the sentences of each passage, and their states by text."""
-    text = claim_in_context(claim, context, max_tokens=CLAIM_TOKENS, cost=encoder.token_count)
-    sentences = [split_sentences(passage.text) for passage in passages]
-    states = encoder.of([text, *dict.fromkeys(chain(*sentences))])
-    query = states.pop(text) if text not in chain(*sentences) else states[text]
-    return query, sentences, states
-
-
-# The proof aligns every span of the claim with every span of the evidence.
-_MAX_WORDS = 100
-# The score of a passage or claim without words, below that of any proof.
-_LOWEST_PROOF = -10.0
-
-
-class ProofVerifier:
-    """Score passages by the proof that the calibrated judge writes from their sentences.
-
-    The score is the negative of the highest step score: that of the step that is covered least.
-    """
-
-    def __init__(self, context: ContextForm = "claim") -> None:
-        self._judge, self._context = CalibratedJudge(), context
-
-    def score(
-        self, claims: Sequence[CitedClaim], passages: Sequence[Sequence[Passage]]
-    ) -> list[list[float]]:
-        """Return the score of each passage of each claim."""
-        scores = []
-        for claim, own in zip(claims, passages, strict=True):
-            text = claim_in_context(claim, self._context, max_tokens=_MAX_WORDS)
-            scores.append([self._score(text, passage) for passage in own])
-        return scores
-
-    def _score(self, claim: str, passage: Passage) -> float:
-        evidence = [(passage.title, text) for text in split_sentences(passage.text)]
-        highest = self._judge.highest_score(claim, evidence)
-        return _LOWEST_PROOF if highest is None else max(-highest, _LOWEST_PROOF)
 
 
 _ENTAILED = LABELS.index("entailment")

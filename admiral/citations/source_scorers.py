@@ -20,23 +20,20 @@ import torch
 
 from admiral.citations.citation_records import CitedClaim, ContextForm, ScoredPart
 from admiral.citations.citation_settings import CitationConfig
-from admiral.citations.citation_weights import CitationWeights, FeatureWeight
+from admiral.citations.citation_weights import CitationWeights, FeatureWeight, log_odds
 from admiral.citations.coverage_verifier import (
-    LEXICAL_FEATURES,
     CascadeVerifier,
     CitationVerifier,
     CoverageVerifier,
     TermWeights,
-    lexical_features,
     passage_stems,
     text_stems,
+    uncovered,
 )
 from admiral.citations.model_verifiers import (
     LateInteractionVerifier,
     PairClassifierVerifier,
-    ProofVerifier,
     SentenceStates,
-    SimilarityVerifier,
 )
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
@@ -47,7 +44,6 @@ from admiral.models.verifiers import open_named_verifier
 from admiral.requirements import MINILM, minilm_directory
 from admiral.retrieval.rerankers import MeanPoolingEncoder
 from proofs.drafting.spans import chunk
-from proofs.judges.fitted_weights import log_odds
 from proofs.logic.words import LONGEST_SENTENCE, clause_ends, split_words
 from proofs.verifier import LABELS, Verifier
 
@@ -308,6 +304,8 @@ def mean_of_parts(claim: CitedClaim, parts: Sequence[ScoredPart]) -> float:
 
 #: Suffix of the feature that is the mean score over the parts of the claim.
 PARTS = "_parts"
+#: The feature of the names and values that a source lacks.
+UNCOVERED = "uncovered"
 #: The feature of sources that are read: log-odds that their best sentences entail the claim.
 ENTAILED = "entailed"
 
@@ -316,21 +314,19 @@ class MixedScorer:
     """Score sources by the weighted sum of standardised features.
 
     The features are, for each verifier, its highest score of a passage and the mean over the parts
-    of the claim of their highest scores (suffix ``_parts``), and `LEXICAL_FEATURES`. A passage is
-    scored by the verifiers alone, with the same weights. `verifiers`: the verifiers by name; the
-    first one chooses the best passage for the lexical features. `weights`: the weight of each
-    feature; verifiers that it does not name are not asked for scores. `reader`: reads the best
-    sentences of sources, which gives the feature `ENTAILED`; None for none.
+    of the claim of their highest scores (suffix ``_parts``), and `UNCOVERED`. A passage is scored
+    by the verifiers alone, with the same weights. `verifiers`: the verifiers by name; the parts of
+    the claim have the scores of the first one. `weights`: the weight of each feature. `reader`:
+    reads the best sentences of sources, which gives the feature `ENTAILED`; None for none.
     """
 
     def __init__(
         self,
         verifiers: Mapping[str, CitationVerifier],
-        stems: TermWeights,
         weights: Mapping[str, FeatureWeight],
         reader: SourceReader | None = None,
     ) -> None:
-        self._extractor = MixedFeatures(verifiers, stems, reader)
+        self._extractor = MixedFeatures(verifiers, reader)
         self._weights = dict(weights)
         unknown = [name for name in weights if name not in self._extractor.names]
         if unknown:
@@ -375,18 +371,15 @@ class MixedFeatures:
     """Extracts the features of `MixedScorer`."""
 
     def __init__(
-        self,
-        verifiers: Mapping[str, CitationVerifier],
-        stems: TermWeights,
-        reader: SourceReader | None = None,
+        self, verifiers: Mapping[str, CitationVerifier], reader: SourceReader | None = None
     ) -> None:
-        self._verifiers, self._stems, self._reader = dict(verifiers), stems, reader
+        self._verifiers, self._reader = dict(verifiers), reader
 
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the features."""
         own = [name + suffix for name in self._verifiers for suffix in ("", PARTS)]
-        return (*own, *LEXICAL_FEATURES, *([ENTAILED] if self._reader else []))
+        return (*own, UNCOVERED, *([ENTAILED] if self._reader else []))
 
     def extract(
         self, claims: Sequence[CitedClaim], sources: Sequence[Sequence[Passage]]
@@ -403,8 +396,7 @@ class MixedFeatures:
         extracted = []
         for at, (claim, source) in enumerate(zip(claims, sources, strict=True)):
             own = {name: scores[at] for name, scores in passages.items()}
-            best = own[first].index(max(own[first]))
-            values = lexical_features(claim, source, best, self._stems)
+            values = {UNCOVERED: uncovered(claim.claim, source)}
             for name in self._verifiers:
                 values[name] = max(own[name])
                 values[name + PARTS] = mean_of_parts(claim, parts[name][at])
@@ -420,7 +412,7 @@ WHOLE_WEIGHT = 0.5
 
 
 class VerifierFactory:
-    """Makes verifiers that share a sentence encoder."""
+    """Makes verifiers that share a classifier."""
 
     def __init__(self, config: CitationConfig, stems: TermWeights) -> None:
         self._config, self._stems = config, stems
@@ -444,20 +436,12 @@ class VerifierFactory:
         return SourceReader(self._classifier, self._stems)
 
     def _close(self, name: str, context: ContextForm) -> CitationVerifier:
-        if name == "similarity":
-            return SimilarityVerifier(self._states, context)
         if name == "late":
-            return LateInteractionVerifier(self._states, context)
-        if name == "proof":
-            return ProofVerifier(context=context)
+            encoder = MeanPoolingEncoder(
+                minilm_directory(), MINILM, device=self._device, dtype=self._dtype
+            )
+            return LateInteractionVerifier(SentenceStates(encoder), context)
         return PairClassifierVerifier(self._classifier, context)
-
-    @cached_property
-    def _states(self) -> SentenceStates:
-        encoder = MeanPoolingEncoder(
-            minilm_directory(), MINILM, device=self._device, dtype=self._dtype
-        )
-        return SentenceStates(encoder)
 
     @cached_property
     def _classifier(self) -> Verifier:
@@ -483,7 +467,7 @@ def open_scorer(
         try:
             verifiers = {name: factory.verifier(name) for name in names}
             reader = factory.reader() if ENTAILED in weights.mixed else None
-            return MixedScorer(verifiers, stems, weights.mixed, reader)
+            return MixedScorer(verifiers, weights.mixed, reader)
         except ValueError as error:
             raise AdmiralError(f"setting 'weights': {error}; fit them anew") from error
     context = cast(ContextForm, config.context)
@@ -493,8 +477,7 @@ def open_scorer(
 
 def mixed_verifiers(features: Mapping[str, object] | Iterable[str]) -> list[str]:
     """Return the verifiers that features are made of; `coverage` comes first."""
-    others = (*LEXICAL_FEATURES, ENTAILED)
-    names = [name.removesuffix(PARTS) for name in features if name not in others]
+    names = [name.removesuffix(PARTS) for name in features if name not in (UNCOVERED, ENTAILED)]
     return list(dict.fromkeys(["coverage", *names]))
 
 

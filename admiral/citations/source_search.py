@@ -1,17 +1,17 @@
 """Retrieve sources for claims: BM25 and dense passages, fused into a ranking of pages.
 
-`open_search` opens what the settings name: words, vectors or both. A query can be expanded by a
-title: a model writes that of the page that a claim may cite. As in SIDE (Petroni et al., 2023,
-after Mao et al., 2021), the model reads the claim in its context, and the first of 15 beams of at
-most 15 tokens is used. No constraint limits the titles.
+`open_search` opens what the settings name: words, vectors or both. A query is the title of the page
+with the claim, which SIDE (Petroni et al., 2023) found best for BM25. It can be expanded by another
+title: a model writes that of the page that a claim may cite. As in SIDE, after Mao et al. (2021),
+the model reads the claim in its context, and the first of 15 beams of at most 15 tokens is used. No
+constraint limits the titles.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol, cast
+from typing import Protocol
 
 import numpy as np
 
@@ -20,7 +20,6 @@ from admiral.citations.citation_settings import CitationConfig
 from admiral.citations.source_collections import SourceCollection
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
-from admiral.io.sentence_splitter import split_sentences
 from admiral.library import Library, ScoredPassage
 from admiral.library.canonical_urls import canonical
 from admiral.library.open_library import SourceFilter, blocked_sites
@@ -33,45 +32,17 @@ from trie.grammar import Transitions
 from trie.token_trie import Ints
 
 
-@dataclass(frozen=True, slots=True)
-class QueryForm:
-    """The parts of a query in addition to the claim."""
-
-    # whether it holds the title of the page. With it alone, the query is the one that SIDE found
-    # best for BM25.
-    title: bool = True
-    section: bool = False  # whether it holds the headings above the claim
-    sentences: int | None = 0  # number of sentences before the claim; None for the whole context
+def claim_query(claim: CitedClaim) -> str:
+    """Return the query of a claim: the title of its page, and the claim."""
+    return _joined(claim.page, claim.claim)
 
 
-#: The forms that `benchmarks.citation_retrieval` compares, by name.
-QUERY_FORMS = {
-    "claim": QueryForm(title=False),
-    "title": QueryForm(),
-    "section": QueryForm(section=True),
-    "sentence": QueryForm(sentences=1),
-    "context": QueryForm(sentences=None),
-}
-
-
-def claim_query(claim: CitedClaim, form: QueryForm) -> str:
-    """Return the query of a claim: title, headings, sentences before, claim."""
-    parts = [claim.page] if form.title else []
-    if form.section:
-        parts += claim.section
-    if form.sentences is None:
-        parts.append(claim.before)
-    elif form.sentences:
-        parts += split_sentences(claim.before)[-form.sentences :]
-    return " ".join(part for part in (*parts, claim.claim) if part)
+def _joined(*parts: str) -> str:
+    return " ".join(filter(None, parts))
 
 
 #: The usual constant of reciprocal rank fusion (Cormack et al., 2009).
 RRF_CONSTANT = 60
-
-Fusion = Literal["union", "rrf"]
-#: What a generated title does to a query: nothing, it stands beside the query, or in its place.
-Expansion = Literal["claim", "both", "title"]
 
 
 def best_passages(found: Sequence[ScoredPassage]) -> list[ScoredPassage]:
@@ -83,17 +54,6 @@ def best_passages(found: Sequence[ScoredPassage]) -> list[ScoredPassage]:
     for scored in found:
         best.setdefault(canonical(scored.passage.url), scored)
     return list(best.values())
-
-
-def union(rankings: Sequence[Sequence[ScoredPassage]]) -> list[ScoredPassage]:
-    """Return the best passage of each source of all rankings, in turns: the firsts, the seconds...
-
-    SIDE leaves the order to its verifier. Scores are those of the ranking that is first in turn.
-    """
-    ranked = [best_passages(ranking) for ranking in rankings]
-    longest = max(map(len, ranked), default=0)
-    turns = [ranking[rank] for rank in range(longest) for ranking in ranked if rank < len(ranking)]
-    return best_passages(turns)
 
 
 def reciprocal_rank_fusion(rankings: Sequence[Sequence[ScoredPassage]]) -> list[ScoredPassage]:
@@ -128,10 +88,8 @@ class PassageIndex(Protocol):
 class SourceSearch:
     """Find sources that may support claims.
 
-    `sparse`, `dense`: indexes that are searched; None for none. `fusion`: how both rankings of
-    pages become one: by reciprocal ranks (``rrf``), or in turns (``union``). `filter`: which
-    sources are left out. `expander`, `expansion`: writes titles, and what they do to the query of
-    the sparse index; the dense one is searched for the claim.
+    `sparse`, `dense`: indexes that are searched; None for none. `filter`: which sources are left
+    out. `expander`: writes titles, which are added to the queries of the sparse index.
     """
 
     def __init__(
@@ -140,18 +98,13 @@ class SourceSearch:
         *,
         sparse: PassageIndex | None,
         dense: PassageIndex | None = None,
-        form: QueryForm | None = None,
-        fusion: Fusion = "rrf",
         filter: SourceFilter | None = None,
         passages: int = PASSAGES,
         expander: TitleWriter | None = None,
-        expansion: Expansion = "both",
     ) -> None:
         self._texts, self._sparse, self._dense = texts, sparse, dense
-        self._form = form or QueryForm()
-        self._fuse = union if fusion == "union" else reciprocal_rank_fusion
         self._filter, self._passages = filter or SourceFilter(), passages
-        self._expander, self._expansion = expander, expansion
+        self._expander = expander
 
     def search(self, claims: Sequence[CitedClaim], k: int) -> list[list[ScoredPassage]]:
         """Return the best passage of each of the `k` best sources for each claim."""
@@ -174,25 +127,22 @@ class SourceSearch:
     def _search(
         self, claims: Sequence[CitedClaim], k: int
     ) -> list[tuple[str, list[ScoredPassage]]]:
-        plain = [claim_query(claim, self._form) for claim in claims]
-        queries = self._expanded(claims, plain)
+        plain = list(map(claim_query, claims))
+        queries = plain
+        if self._expander is not None:
+            titles = self._expander.titles(claims)
+            queries = list(map(_joined, plain, titles))
         rankings = [
             index.search(own, self._passages)
             for index, own in ((self._sparse, queries), (self._dense, plain))
             if index is not None
         ]
         return [
-            (query, self._allowed(claim, self._fuse([ranking[n] for ranking in rankings]), k))
+            (
+                query,
+                self._allowed(claim, reciprocal_rank_fusion([each[n] for each in rankings]), k),
+            )
             for n, (claim, query) in enumerate(zip(claims, queries, strict=True))
-        ]
-
-    def _expanded(self, claims: Sequence[CitedClaim], queries: list[str]) -> list[str]:
-        if self._expander is None or self._expansion == "claim":
-            return queries
-        alone = self._expansion == "title"
-        rows = zip(queries, self._expander.titles(claims), strict=True)
-        return [
-            (title if alone else f"{query} {title}") if title else query for query, title in rows
         ]
 
     def _allowed(
@@ -211,10 +161,6 @@ def _context(claim: CitedClaim) -> str:
     return f"{claim.before} {claim.claim} {claim.after}"
 
 
-#: What a model reads to write a title: the title of the page, the sentence before, and the claim.
-EXPANDER_CONTEXT: ContextForm = "sentence"
-
-
 def open_search(library: Library, config: CitationConfig) -> SourceSearch:
     """Return the search of the settings over a library.
 
@@ -227,17 +173,14 @@ def open_search(library: Library, config: CitationConfig) -> SourceSearch:
             checkpoint = load_checkpoint(config.expander, choose_device(config.device))
         except AdmiralError as error:
             raise AdmiralError(f"setting 'expander': {error}") from error
-        expander = TitleWriter(checkpoint, EXPANDER_CONTEXT)
+        expander = TitleWriter(checkpoint)
     return SourceSearch(
         library,
         sparse=None if config.index == "dense" else library,
         dense=None if config.index == "bm25" else library.dense(open_encoder(config)),
-        form=QUERY_FORMS[config.query],
-        fusion=cast(Fusion, config.fusion),
         filter=SourceFilter(blocked=blocked_sites(config.blocked_sites)),
         passages=config.sparse_passages,
         expander=expander,
-        expansion=cast(Expansion, config.expansion),
     )
 
 
@@ -250,6 +193,8 @@ def open_encoder(config: CitationConfig) -> MeanPoolingEncoder:
     return build_passage_encoder(runtime, Path(config.encoder) if config.encoder else None)
 
 
+#: What a model reads of a claim to write a title.
+EXPANDER_CONTEXT: ContextForm = "sentence"
 #: Beams, and tokens of a title; as in SIDE.
 BEAMS, TITLE_TOKENS = 15, 15
 _BRACKETS_AND_END = 3
@@ -257,14 +202,10 @@ _BATCH = 16
 
 
 class TitleWriter:
-    """Writes titles with a seq2seq model, such as `training.retriever` trains.
+    """Writes titles with a seq2seq model, such as `training.retriever` trains."""
 
-    `context`: how much of the context of a claim the model reads.
-    """
-
-    def __init__(self, checkpoint: Checkpoint, context: ContextForm = "sentence") -> None:
+    def __init__(self, checkpoint: Checkpoint) -> None:
         self._model, self._tokens = checkpoint.model, checkpoint.tokens
-        self._context = context
         self._constraint = AnyTitle(self._tokens, self._model.vocab_size)
 
     def titles(self, claims: Sequence[CitedClaim]) -> list[str]:
@@ -273,7 +214,7 @@ class TitleWriter:
         longest = self._model.max_source
         for first in range(0, len(claims), _BATCH):
             texts = [
-                claim_in_context(each, self._context) for each in claims[first : first + _BATCH]
+                claim_in_context(each, EXPANDER_CONTEXT) for each in claims[first : first + _BATCH]
             ]
             inputs = [
                 encode_source(self._tokens, "retrieve", text, (), longest, 0).ids for text in texts

@@ -65,7 +65,7 @@ def citation_config(path: Path | None, assignments: Sequence[str]) -> CitationCo
 
     config = load_citation_config(path, assignments)
     bundled = config.verifier == "mixed" and not config.weights
-    if bundled or config.verifier in ("similarity", "late"):
+    if bundled or config.verifier == "late":
         minilm_directory()  # now, rather than after torch is imported
     return config
 

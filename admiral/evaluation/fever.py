@@ -245,7 +245,7 @@ def write_submission(
             lacking = "sentences" if prediction.sentences is None else "proof, and so no label"
             raise AdmiralError(
                 f"claim {id!r}: its prediction has no {lacking}. Give the results of `admiral "
-                "retrieve` with a judge that writes proofs, such as calibrated"
+                "retrieve` with a judge that writes proofs, such as verifier"
             )
     write_atomically(path, _ENCODERS[task](entries))
 

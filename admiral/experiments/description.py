@@ -15,7 +15,6 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import InterpolationKeyError, OmegaConfBaseException
 
 from admiral.citations.citation_settings import CitationConfig, load_citation_config
-from admiral.citations.source_search import QUERY_FORMS
 from admiral.config import RetrievalConfig, build_config
 from admiral.errors import AdmiralError, first_line
 from admiral.evaluation.tasks import EVALUATION_TASKS, QRELS, Task
@@ -336,23 +335,22 @@ def number_value(value: Any, where: str, key: str, minimum: int = 1) -> int:
 #: The task that such files name.
 CITATIONS = "citations"
 #: Which index a search reads, or how both are fused.
-INDEXES = ("bm25", "minilm", "rrf", "union")
+INDEXES = ("bm25", "minilm", "rrf")
 _CITATION_KEYS = (
     *("title", "task", "claims", "sources", "library", "limit", "seed", "reference"),
     *("settings", "systems", "show", "paper"),
 )
 _CITATION_FIELDS = ("claims", "limit", "seed")  # that --set changes, apart from settings
 _CITATION_SYSTEM_KEYS = ("name", "settings", "search")
-_SEARCH_KEYS = ("index", "query")
+_SEARCH_KEYS = ("index",)
 _LIBRARY_KEYS = ("words", "stride", "k1", "b", "dense")
 
 
 @dataclass(frozen=True, slots=True)
 class SearchSettings:
-    """A search for the cited page: an index of `INDEXES` and a form of `QUERY_FORMS`."""
+    """A search for the cited page: an index of `INDEXES`."""
 
     index: str = "bm25"
-    query: str = "title"
 
 
 @dataclass(frozen=True, slots=True)
@@ -467,10 +465,9 @@ def _citation_systems(
                 entry["search"], path, f"{where.removeprefix(f'{path}: ')}.search"
             )
             check_keys(given, _SEARCH_KEYS, f"{where}.search")
-            choices = {"index": INDEXES, "query": tuple(QUERY_FORMS)}
             within = Path(f"{where}.search")
             search = SearchSettings(
-                **{key: choice_value(given, key, choices[key], within) for key in given}
+                **{key: choice_value(given, key, INDEXES, within) for key in given}
             )
         yield CitationSystem(text_value(entry, "name", where), config, search)
 

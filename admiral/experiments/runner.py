@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from admiral.citations.citation_file import WICE_LABELS, WiceCitation, read_wice
-from admiral.citations.source_search import QUERY_FORMS, SourceSearch
+from admiral.citations.source_search import SourceSearch
 from admiral.citations.verdict_file import read_verdicts, write_verdicts
 from admiral.config import RetrievalConfig, checkpoint_settings
 from admiral.errors import AdmiralError
@@ -278,8 +278,6 @@ class _Searched:
                 dense=None
                 if settings.index == "bm25" or encoder is None
                 else library.dense(encoder),
-                form=QUERY_FORMS[settings.query],
-                fusion="union" if settings.index == "union" else "rrf",
                 passages=PASSAGES,
             )
             found = search.search([each.claim for each in citations], 2 * PASSAGES)
@@ -302,7 +300,7 @@ class _Searched:
     def record(self) -> Record:
         limits = confidence_intervals(self._measures, self._group, self._seed)
         return {
-            "search": {"index": self._settings.index, "query": self._settings.query},
+            "search": {"index": self._settings.index},
             "seconds_per_claim": self._seconds,
             "measures": {
                 measure.name: [measure.value(self._group.members), low, high]

@@ -28,7 +28,6 @@ from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError, first_line
 from admiral.requirements import MODELS, bundled_directory
 from admiral.storage.atomic_files import describe_file, write_atomically
-from proofs.judges.generated import STEP_DECISION
 from trie import SafeTokenizer, Seq2Seq
 from trie.attention import bfloat16_is_fast, check_int8
 from trie.seq2seq import quiet_transformers
@@ -166,7 +165,7 @@ def load_sufficiency_head(path: Path, width: int) -> tuple[torch.Tensor, torch.T
     except (OSError, SafetensorError, KeyError, ValueError) as error:
         raise AdmiralError(
             f"{file}: not a sufficiency classifier of this model ({first_line(error)}); "
-            "fit one with training.judges, or choose another judge"
+            "fit one with training.sufficiency, or choose another judge"
         ) from error
 
 
@@ -177,7 +176,7 @@ _LAYER = re.compile(r"\.(layers|block)\.")
 # The files of a checkpoint, including those of checkpoints saved by other programs.
 _FILES = {
     *("config.json", "generation_config.json", "model.safetensors"),
-    *(RERANK_HEAD, SUFFICIENCY_HEAD, STEP_DECISION),
+    *(RERANK_HEAD, SUFFICIENCY_HEAD),
     # Of a verifier.
     *("evidence_heads.safetensors", "calibration.json"),
     *("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"),

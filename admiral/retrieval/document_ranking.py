@@ -13,10 +13,12 @@ from dataclasses import asdict, dataclass, replace
 from importlib import resources
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
 from admiral.io.rendering import claim_notes
+from admiral.io.weight_files import bad_field, fields, number, numbers, read_weights
 from admiral.protocols import DocumentScorer, Stages
 from admiral.records import (
     DocumentSet,
@@ -27,7 +29,6 @@ from admiral.records import (
     ScoredTitle,
 )
 from admiral.retrieval.state import NOT_JUDGED, HopRecord, SearchState, z_scores
-from proofs.judges.fitted_weights import HiddenUnit, network_score, read_units, read_weights
 from trie import SafeTokenizer
 
 #: The constant of reciprocal rank fusion, ``1 / (constant + rank)`` (Cormack et al. 2009). They use
@@ -266,11 +267,39 @@ RERANKED_DOCUMENTS = 50
 
 
 @dataclass(frozen=True, slots=True)
-class NetworkDocumentScorer:
-    """A network of tanh units over the features of a document; see `proofs.judges.fitted_weights`.
+class HiddenUnit:
+    """A hidden unit, which contributes ``vote * tanh(bias + sum of weight * feature)``."""
 
-    The score is the weighted sum of the outputs of the hidden units.
-    """
+    vote: float
+    bias: float
+    weights: Mapping[str, float]  # the weight of each of `FEATURES`
+
+    def __call__(self, features: Mapping[str, float]) -> float:
+        """Return what the unit contributes to the score of a document."""
+        products = (self.weights[name] * value for name, value in features.items())
+        return self.vote * math.tanh(self.bias + sum(products))
+
+    @classmethod
+    def parse(cls, path: Path, where: str, record: Any) -> HiddenUnit:
+        """Read a unit from a field of a file; missing graph features have no weight.
+
+        Raises ValueError if a field is missing, unknown or not a number, with the file and the
+        field.
+        """
+        values = fields(path, where, record, ("vote", "bias", "weights"))
+        given = values["weights"]
+        needed = [name for name in FEATURES if name not in GRAPH_FEATURES or name in given]
+        weights = numbers(path, f"{where}.weights", given, needed)
+        return cls(
+            number(path, f"{where}.vote", values["vote"]),
+            number(path, f"{where}.bias", values["bias"]),
+            {name: weights.get(name, 0.0) for name in FEATURES},
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkDocumentScorer:
+    """A network of tanh units over the features of a document; the score is their sum."""
 
     units: tuple[HiddenUnit, ...]
 
@@ -281,8 +310,12 @@ class NetworkDocumentScorer:
         Raises AdmiralError if a field is missing, unknown or not a number; the message names it.
         """
         try:
-            record = read_weights(path, ("units",))["units"]
-            return cls(read_units(path, record, FEATURES, optional=GRAPH_FEATURES))
+            units = read_weights(path, ("units",))["units"]
+            if not isinstance(units, list) or not units:
+                raise bad_field(path, "units", "expected a list of units")
+            return cls(
+                tuple(HiddenUnit.parse(path, f"units[{at}]", one) for at, one in enumerate(units))
+            )
         except ValueError as error:
             raise AdmiralError(f"{error} with training.ranking") from error
 
@@ -303,7 +336,11 @@ class NetworkDocumentScorer:
 
     def score(self, features: Sequence[float]) -> float:
         """Return the score of a document from its values of `FEATURES`; higher is more relevant."""
-        return network_score(self.units, dict(zip(FEATURES, features, strict=True)))
+        named = dict(zip(FEATURES, features, strict=True))
+        total = 0.0
+        for unit in self.units:
+            total += unit(named)
+        return total
 
     def rank(
         self, documents: Sequence[RankedDocument], features: Mapping[str, Sequence[float]]

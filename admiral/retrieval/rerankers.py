@@ -9,13 +9,13 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections import OrderedDict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import torch
 from tokenizers import Tokenizer
@@ -312,36 +312,22 @@ class SimilarityReranker:
         return query_vectors, vectors
 
 
-_Key = tuple[str, int]  # title and index of a sentence
-
-
 class CombinedReranker:
     """Score each sentence by the mean of its z-scores from several rerankers.
 
-    A trained cross-encoder and the similarity of sentence embeddings err on different sentences.
-    Since their scales differ, the scores of each reranker are standardised over the sentences of a
-    claim that it reads. A sentence that a reranker leaves out gets its lowest score.
+    Rerankers err on different sentences. Since their scales differ, the scores of each are
+    standardised over the sentences of a claim.
 
-    - `rerankers`: at least one; they read all documents.
-    - `closer`: a slower reranker that only reads the documents whose sentences the others rank
-      highest, once there is evidence to read beside the claim. The sentences of other documents get
-      its mean score.
-    - `closer_documents`: number of documents for each claim that `closer` reads.
+    - `rerankers`: at least one; each scores all sentences.
     """
 
-    def __init__(
-        self,
-        rerankers: Sequence[SentenceReranker],
-        closer: SentenceReranker | None = None,
-        closer_documents: int = 0,
-    ) -> None:
+    def __init__(self, rerankers: Sequence[SentenceReranker]) -> None:
         if not rerankers:
             raise ValueError("no rerankers to combine")
         self._rerankers = tuple(rerankers)
-        self._closer, self._closer_documents = closer, closer_documents
         self.claim_limits = {
             name: limit
-            for reranker in (*self._rerankers, closer)
+            for reranker in self._rerankers
             for name, limit in claim_limits(reranker).items()
         }
 
@@ -353,54 +339,13 @@ class CombinedReranker:
     ) -> list[list[Sentence]]:
         """Return the sentences of each claim's documents with mean z-scores, best first."""
         results = [reranker.score(claims, documents, evidence) for reranker in self._rerankers]
-        scores = [list(map(_standardise, claim)) for claim in zip(*results, strict=True)]
-        later = [at for at, chosen in enumerate(evidence) if chosen]
-        if self._closer is not None and later:
-            best = [self._best(documents[at], scores[at]) for at in later]
-            closer_results = self._closer.score(
-                [claims[at] for at in later], best, [evidence[at] for at in later]
-            )
-            for at, sentences, read in zip(later, closer_results, best, strict=True):
-                scores[at].append(_standardise(sentences, {document.title for document in read}))
-        return list(map(_combine, scores))
-
-    def _best(
-        self, documents: Sequence[Document], scores: Sequence[_StandardScores]
-    ) -> list[Document]:
-        by_title = {document.title: document for document in documents}
-        titles = dict.fromkeys(sentence.title for sentence in _combine(scores))
-        return [by_title[title] for title in list(titles)[: self._closer_documents]]
+        return [_combine(claim) for claim in zip(*results, strict=True)]
 
 
-class _StandardScores(NamedTuple):
-    """The z-scores of one reranker for the sentences of a claim.
-
-    `read` holds the titles that the reranker read; None if it read all.
-    """
-
-    sentences: dict[_Key, Sentence]
-    scores: dict[_Key, float]
-    lowest: float
-    read: Collection[str] | None
-
-    def score(self, key: _Key) -> float:
-        if self.read is not None and key[0] not in self.read:
-            return 0.0  # the mean
-        return self.scores.get(key, self.lowest)
-
-
-def _standardise(
-    scored: Sequence[Sentence], read: Collection[str] | None = None
-) -> _StandardScores:
-    sentences = {(s.title, s.index): s for s in scored}
-    scores = z_scores({key: s.score for key, s in sentences.items()})
-    return _StandardScores(sentences, scores, min(scores.values(), default=0.0), read)
-
-
-def _combine(scores: Sequence[_StandardScores]) -> list[Sentence]:
-    sentences = {key: s for reranker in scores for key, s in reranker.sentences.items()}
-    means = [sum(reranker.score(key) / len(scores) for reranker in scores) for key in sentences]
-    return with_scores(list(sentences.values()), means)
+def _combine(scored: Sequence[Sequence[Sentence]]) -> list[Sentence]:
+    scores = [z_scores({s.key: s.score for s in own}) for own in scored]
+    means = [sum(own[s.key] / len(scores) for own in scores) for s in scored[0]]
+    return with_scores(scored[0], means)
 
 
 # Maximum shares of the encoder's length: for the claim, and for the claim with chosen sentences.

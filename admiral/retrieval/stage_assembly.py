@@ -56,13 +56,7 @@ from admiral.retrieval.rerankers import (
 from admiral.retrieval.state import PassageReader
 from proofs import Judgement, NatOp, PairLexicon, SpanLexicon, default_lexicon
 from proofs.generation import ProofGenerator
-from proofs.judges.calibrated import CalibratedJudge, Weights
-from proofs.judges.generated import (
-    STEP_DECISION,
-    ClassifierJudge,
-    GeneratedProofJudge,
-    StepDecision,
-)
+from proofs.judges.generated import ClassifierJudge, GeneratedProofJudge
 from proofs.judges.judgement import AlwaysSufficient, LexicalJudge, NeverSufficient
 from proofs.judges.verifier_judge import VerifierJudge
 
@@ -79,12 +73,10 @@ def build_judge(checkpoint: Checkpoint | None, config: RetrievalConfig) -> Suffi
             return NeverSufficient()
         case "always":
             return AlwaysSufficient()
-        case "lexical":
-            return LexicalJudge(open_lexicon(config))
-        case "calibrated":
+        case "lexical" | "verifier":
             lexicon = open_lexicon(config)
-            if not config.verifier:
-                return CalibratedJudge(judge_weights(config), lexicon)
+            if config.judge == "lexical" or not config.verifier:
+                return LexicalJudge(lexicon)
             verifier = open_configured_verifier(config)
             return VerifierJudge(verifier, lexicon, stop_at=config.stop_at)
     assert checkpoint is not None
@@ -100,18 +92,7 @@ def build_judge(checkpoint: Checkpoint | None, config: RetrievalConfig) -> Suffi
             f"setting 'judge': {checkpoint.path} cannot write proofs ({error}); "
             "train it with training.prover or training.joint, or choose another judge"
         ) from error
-    return GeneratedProofJudge(generator, _step_decision(checkpoint, config))
-
-
-def _step_decision(checkpoint: Checkpoint, config: RetrievalConfig) -> StepDecision | None:
-    """Return the fitted decision of a checkpoint; None if it has none or none is wanted."""
-    file = checkpoint.path / STEP_DECISION
-    if config.proof_decision == "best-proof" or config.early_exit or not file.is_file():
-        return None
-    try:
-        return StepDecision.read(file)
-    except ValueError as error:
-        raise AdmiralError(f"setting 'judge': {error}") from error
+    return GeneratedProofJudge(generator)
 
 
 def open_lexicon(config: RetrievalConfig) -> SpanLexicon:
@@ -139,20 +120,6 @@ def _read_word_list(key: str, path: str, operator: NatOp) -> PairLexicon:
     except ValueError as error:
         remedy = "Each line holds words separated by tabs or spaces, in UTF-8"
         raise AdmiralError(f"setting {key!r}: {error}. {remedy}") from error
-
-
-def judge_weights(config: RetrievalConfig) -> Weights:
-    """Read the weights of the judge `calibrated`: of the settings, or bundled.
-
-    Raises AdmiralError if the file is not one of weights; the message names the setting, the file
-    and the field.
-    """
-    if not config.judge_weights:
-        return Weights.bundled()
-    try:
-        return Weights.read(Path(config.judge_weights))
-    except ValueError as error:
-        raise AdmiralError(f"setting 'judge_weights': {error} with training.judges") from error
 
 
 def open_judge(config: RetrievalConfig) -> SufficiencyJudge:
@@ -356,13 +323,7 @@ def build_reranker(
     similarity = SimilarityReranker(encoder, None if kb is None else kb.stored_vectors(encoder))
     if config.reranker == "similarity":
         return similarity
-    return CombinedReranker(
-        [similarity, BM25Reranker()],
-        CrossEncoderReranker(checkpoint, config.cross_encoder_tokens)
-        if config.cross_encoder_documents
-        else None,
-        config.cross_encoder_documents,
-    )
+    return CombinedReranker([similarity, BM25Reranker()])
 
 
 def build_document_scorer(

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from proofs.drafting.spans import Aligner, Alignment, chunk
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 # From this similarity on, spans whose relation no lexicon knows count as equivalent.
 EQUIVALENT_SIMILARITY = 0.4
 # Below this similarity, the aligned span of an independent step is unrelated and is not quoted.
-RELATED_SIMILARITY = 0.3
+_RELATED_SIMILARITY = 0.3
 
 
 class AnnotationError(ProofError):
@@ -53,7 +52,7 @@ class DraftStep:
         """Return the step of the proof; an independent one quotes a related span or nothing."""
         quoted = "" if self.alignment is None else self.alignment.span
         if self.operator is NatOp.INDEPENDENCE and (
-            self.unquoted or self.similarity < RELATED_SIMILARITY
+            self.unquoted or self.similarity < _RELATED_SIMILARITY
         ):
             quoted = ""
         return ProofStep(self.claim, quoted, self.operator)
@@ -105,49 +104,14 @@ def _operator(
         return relation if same_topic else NatOp.INDEPENDENCE
     if relation is None and alignment.similarity < EQUIVALENT_SIMILARITY:
         return NatOp.INDEPENDENCE
-    return relation or default_operator(span, alignment, lexicon)
-
-
-def default_operator(span: str, alignment: Alignment, lexicon: SpanLexicon) -> NatOp:
-    """Return the operator of a covered span whose relation the lexicon does not know."""
-    contradicted = lexicon.is_contradicted(span, alignment.span)
-    return NatOp.NEGATION if contradicted else NatOp.EQUIVALENCE
+    if relation is None and lexicon.is_contradicted(span, alignment.span):
+        return NatOp.NEGATION
+    return relation or NatOp.EQUIVALENCE
 
 
 def to_proof(steps: Sequence[DraftStep]) -> Proof:
     """Return the proof of drafted steps."""
     return Proof(tuple(step.to_step() for step in steps))
-
-
-def merge_unquotable(claim: str, steps: Sequence[DraftStep]) -> list[DraftStep]:
-    """Merge covered steps whose alignment is unrelated with a covered step that quotes something.
-
-    They are merged with the previous step, otherwise with the next. Between independent steps they
-    become independent.
-    """
-    merged: list[DraftStep] = []
-    pending = ""  # the claim text of steps that wait for the next one
-    for step, text in zip(steps, _step_texts(claim, steps), strict=True):
-        covered = step.operator is not NatOp.INDEPENDENCE
-        if covered and step.similarity < RELATED_SIMILARITY:
-            if not pending and merged and merged[-1].operator is not NatOp.INDEPENDENCE:
-                merged[-1] = replace(merged[-1], claim=merged[-1].claim + text)
-            else:
-                pending += text
-            continue
-        if pending and not covered:
-            merged.append(DraftStep(pending, None, NatOp.INDEPENDENCE))
-            pending = ""
-        merged.append(replace(step, claim=pending + text))
-        pending = ""
-    if pending:
-        merged.append(DraftStep(pending, None, NatOp.INDEPENDENCE))
-    return [replace(step, claim=step.claim.strip()) for step in merged]
-
-
-def _step_texts(claim: str, steps: Sequence[DraftStep]) -> list[str]:
-    ends = [0, *(end for _, end in locate_spans(claim, (step.claim for step in steps)))]
-    return [claim[begin:end] for begin, end in pairwise(ends)]
 
 
 def lexical_proof(

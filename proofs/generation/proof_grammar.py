@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from proofs.logic import SUFFICIENCY_OPERATORS, NatOp
 from proofs.logic.proof import MAX_STEPS, Proof, ProofError, ProofStep, QuotableText, quotable_texts
@@ -208,15 +207,6 @@ def missing_proof_marks(
     return missing
 
 
-class StepSpan(NamedTuple):
-    """The position of a step: its units of the claim and its tokens in the proof."""
-
-    first: int  # the claim's units ``[first, end)``
-    end: int
-    quotation: int  # position of the bracket that opens the quotation
-    operator: int  # position of the operator
-
-
 class ProofGrammar(GrammarConstraint):
     """A `trie.Constraint` that accepts the proofs of one claim over the given evidence.
 
@@ -234,8 +224,6 @@ class ProofGrammar(GrammarConstraint):
     stop_at_independence
         Whether the proof ends at the first independent step: for use when only the sufficiency of
         the evidence is of interest.
-    quote_always
-        Whether every step quotes the evidence, as far as there is any and the tokens suffice.
 
     Attributes
     ----------
@@ -263,12 +251,11 @@ class ProofGrammar(GrammarConstraint):
         max_claim_words: int = MAX_CLAIM_WORDS,
         operators: Sequence[NatOp] = SUFFICIENCY_OPERATORS,
         stop_at_independence: bool = False,
-        quote_always: bool = False,
     ) -> None:
         if max_steps < 1 or NatOp.INDEPENDENCE not in operators:
             raise ValueError("a proof needs a step and the operator '#'")
         self._claim, self.max_length, self._max_steps = claim, max_length, max_steps
-        self._stop_at_independence, self._quote_always = stop_at_independence, quote_always
+        self._stop_at_independence = stop_at_independence
         self._marks = {mark: tokens.single_token(mark) for mark in _BRACKETS}
         self._operators = {tokens.single_token(op.value): op for op in operators}
         self._independence = tokens.single_token(NatOp.INDEPENDENCE.value)
@@ -302,31 +289,24 @@ class ProofGrammar(GrammarConstraint):
         if not self.automaton.values(state):
             raise ProofError("the proof is not complete")
         steps = []
-        for span in self.spans(tokens):
-            begin, stop = self.characters[span.first][0], self.characters[span.end - 1][1]
-            quoted = tokens[span.quotation + 1 : span.operator - 1]
-            steps.append(
-                ProofStep(
-                    self._claim[begin:stop],
-                    self.quotations.text(quoted) if quoted else "",
-                    self._operators[tokens[span.operator]],
-                )
-            )
-        return Proof(tuple(steps))
-
-    def spans(self, tokens: Sequence[int]) -> list[StepSpan]:
-        """Return where the steps of a decoded proof are."""
-        spans: list[StepSpan] = []
         place = at = first = 0  # positions in the proof, in the claim's tokens and in its units
         while tokens[place] == self._marks["{"]:
             place += 1
             # No unit begins with the closing mark, so at a unit border it ends the span.
             while (unit := self._unit_at.get(at, 0)) <= first or tokens[place] != self._marks["}"]:
                 place, at = place + 1, at + 1
+            begin, stop = self.characters[first][0], self.characters[unit - 1][1]
             end = tokens.index(self._marks["]"], place)
-            spans.append(StepSpan(first, unit, place + 1, end + 1))
+            quoted = tokens[place + 2 : end]
+            steps.append(
+                ProofStep(
+                    self._claim[begin:stop],
+                    self.quotations.text(quoted) if quoted else "",
+                    self._operators[tokens[end + 1]],
+                )
+            )
             place, first = end + 2, unit
-        return spans
+        return Proof(tuple(steps))
 
     # The grammar's productions. `spare` is the number of tokens left beyond the shortest completion
     # of the proof, the rest of the claim as one uncovered span. A step that ends before the claim
@@ -348,9 +328,8 @@ class ProofGrammar(GrammarConstraint):
         if quotable is not None and quotable.shortest <= spare:
             rest = Deferred(self._after_quotation, (quotable, spare, step, at))
             alternatives.append((quotable.within(spare), self._mark("]"), rest))
-        if not (alternatives and self._quote_always):
-            uncovered = self._one_operator([self._independence], spare, step, at)
-            alternatives.append((self._mark("]"), *uncovered))
+        uncovered = self._one_operator([self._independence], spare, step, at)
+        alternatives.append((self._mark("]"), *uncovered))
         return self._mark("}"), self._mark("["), Alternatives(*alternatives)
 
     def _after_quotation(

@@ -291,12 +291,6 @@ def default_lexicon(*more: WordLexicon, wordnet: bool = False) -> SpanLexicon:
     return SpanLexicon([BuiltinLexicon(), *more, *([] if database is None else [database])])
 
 
-def is_bare_negation(span: str) -> bool:
-    """Return whether a span consists of a negation and stop words alone."""
-    norms = _norms(span)
-    return bool(_is_negated(norms)) and not _content(norms)
-
-
 def _combine(relations: Iterable[NatOp]) -> NatOp:
     distinct = set(relations)
     for operator in (NatOp.ALTERNATION, NatOp.NEGATION):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from admiral.config import FAST_SETTINGS, RetrievalConfig, load_config
+from admiral.config import RetrievalConfig, load_config
 from admiral.errors import AdmiralError
 
 
@@ -21,15 +21,7 @@ def test_fast_settings_may_be_changed():
     config.validate()
     assert not config.generator
     assert config.verifier == RetrievalConfig().verifier
-    assert (config.cross_encoder_documents, config.title_beams) == (0, 0)
-    assert (config.rerank_documents, config.hops) == (20, "2")
-
-
-def test_fast_leaves_out_the_cross_encoder_of_a_file(tmp_path):
-    path = tmp_path / "settings.yaml"
-    path.write_text("cross_encoder_documents: 20\n")
-    preset = [f"{key}={value}" for key, value in FAST_SETTINGS.items()]
-    assert load_config(path, preset).cross_encoder_documents == 0
+    assert (config.title_beams, config.rerank_documents, config.hops) == (0, 20, "2")
 
 
 @pytest.mark.parametrize("value", ["1e5", "yes", "007", "null", "a=b", "[x]", "kb: x"])

@@ -14,7 +14,7 @@ from proofs.judges.judgement import NeverSufficient
 DEMO = Path(__file__).parents[2] / "admiral" / "data" / "demo" / "claims.jsonl"
 
 
-@pytest.mark.parametrize("name", ["calibrated", "lexical", "always"])
+@pytest.mark.parametrize("name", ["verifier", "lexical", "always"])
 def test_stops_where_dynamic_retrieval_stops(name):
     config = RetrievalConfig(
         beam_size=4, rerank_documents=4, top_k=10, title_beams=0, reranker="bm25", judge=name

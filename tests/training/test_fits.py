@@ -2,7 +2,6 @@
 
 import json
 import math
-import random
 from dataclasses import replace
 from importlib import resources
 from itertools import product
@@ -13,7 +12,6 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from torch import nn
 
 from admiral import Admiral, Claim, RetrievalConfig
 from admiral.citations.coverage_verifier import CoverageVerifier, TermWeights
@@ -21,11 +19,6 @@ from admiral.citations.source_scorers import MixedScorer
 from admiral.errors import AdmiralError
 from admiral.gold import GoldClaim, read_gold
 from admiral.retrieval.document_ranking import FEATURES, document_features, ranked_documents
-from proofs.drafting import DraftStep
-from proofs.judges.calibrated import STEP_FEATURES, ProofFeatures
-from proofs.judges.claim_features import CLAIM_FEATURES
-from proofs.judges.fitted_weights import network_score
-from proofs.logic import NatOp
 from proofs.verifier import LABELS, Scale
 from tests.admiral.citations.cited_pages import BRIDGE, CLAIM, HARBOUR, passage
 from training.calibration import fit_scale, scaled
@@ -38,48 +31,23 @@ from training.citations import (
 )
 from training.data.examples import NOT_ENTAILMENT
 from training.feature_fits import (
-    FitSettings,
-    fit_binary,
     fit_linear_head,
-    fit_network,
     fit_ordinal,
     linear_score,
     out_of_fold_scores,
     page_folds,
-    row_mask,
 )
-from training.judges import fit_step_scorer, threshold_at_recall
 from training.ranking import fit_document_scorer, ranking_example, ranking_examples
+from training.sufficiency import threshold_at_recall
 from training.verification import POSSIBLE
 from training.verification.verifier_program import marginal_losses, measure
-
-
-def test_a_rule_on_the_highest_step_is_recovered():
-    rng = torch.Generator().manual_seed(0)
-    supports, insufficient = [], []
-    for _ in range(400):
-        count = int(torch.randint(1, 6, (1,), generator=rng))
-        steps = torch.rand(count, len(STEP_FEATURES), generator=rng)
-        claim = torch.rand(len(CLAIM_FEATURES), generator=rng)
-        supports.append(
-            ProofFeatures(
-                (DraftStep("x", None, NatOp.INDEPENDENCE),) * count,
-                tuple(claim.tolist()),
-                tuple(tuple(row.tolist()) for row in steps),
-            )
-        )
-        insufficient.append(float(2 * steps[:, 3].max() - claim[4] > 1))
-    fitted = fit_step_scorer(supports[:300], torch.tensor(insufficient[:300]))
-    predicted = [max(fitted.scores(s)) > fitted.threshold for s in supports]
-    right = [a == bool(b) for a, b in zip(predicted, insufficient, strict=True)]
-    assert sum(right[:300]) / 300 > 0.93 and sum(right[300:]) / 100 > 0.85
 
 
 def test_a_linear_rule_is_recovered():
     states = torch.randn(200, 4, generator=torch.Generator().manual_seed(1)) * 3 + 1
     truth = states[:, 2] > 1.5
-    weight, bias = fit_linear_head(states, truth.tolist())
-    assert ((states @ weight + bias > 0) == truth).float().mean() > 0.95
+    scores = states @ fit_linear_head(states, truth.tolist())
+    assert float(scores[truth].quantile(0.05)) > float(scores[~truth].quantile(0.95))
 
 
 @given(
@@ -129,50 +97,6 @@ def test_probabilities_become_calibrated(truth):
     assert measure(names, found.double().exp().numpy())["ece"] < 0.03
 
 
-SETTINGS = FitSettings(units=4, iterations=200, learning_rate=0.05, ridge=1e-4)
-NAMES = ("left", "right", "other")
-
-
-def rows(count, seed=0):
-    rng = torch.Generator().manual_seed(seed)
-    lengths = torch.randint(1, 5, (count,), generator=rng).tolist()
-    return [10 * torch.rand(length, 3, generator=rng) + 3 for length in lengths]
-
-
-def test_a_rule_is_recovered_by_units_for_raw_features():
-    items = rows(300)
-    truth = torch.tensor([float((one[:, 0] > one[:, 1] + 2).any()) for one in items])
-    real = row_mask(items)
-    last = []
-
-    def loss(scores):
-        last.append(scores.detach())
-        highest = scores.masked_fill(~real, -1e4).max(1).values
-        return nn.functional.binary_cross_entropy_with_logits(highest, truth)
-
-    units, offset = fit_network(items, NAMES, loss, SETTINGS, with_offset=True)
-    scores_of = [
-        [network_score(units, dict(zip(NAMES, row, strict=True))) + offset for row in one.tolist()]
-        for one in items
-    ]
-    right = [(max(one) > 0) == bool(t) for one, t in zip(scores_of, truth, strict=True)]
-    assert sum(right) / len(right) > 0.95
-    # The last step of the fit moved them a little.
-    for one, scores in zip(scores_of, last[-1], strict=True):
-        assert torch.allclose(torch.tensor(one), scores[: len(one)], atol=0.3)
-    again = fit_network(items, NAMES, loss, SETTINGS, with_offset=True)
-    assert again == (units, offset) and offset != 0
-    other, none = fit_network(items, NAMES, loss, SETTINGS, seed=1)
-    assert other != units and none == 0
-
-
-def test_constant_features_have_no_weight():
-    items = [torch.cat([one[:, :2], torch.full((len(one), 1), 1.1)], 1) for one in rows(50)]
-    for some in (items, [items[0][:1]]):
-        units, _ = fit_network(some, NAMES, lambda scores: scores.square().mean(), SETTINGS)
-        assert all(unit.weights["other"] == 0 and abs(unit.bias) < 100 for unit in units)
-
-
 DEMO = Path(str(resources.files("admiral"))) / "data" / "demo" / "claims.jsonl"
 # Stages that take little time.
 QUICK = {"reranker": "bm25", "judge": "never", "title_beams": 0, "beam_size": 4, "max_hops": 2}
@@ -201,6 +125,16 @@ def test_a_rule_is_recovered_and_generalises():
     first, again, other = (fit_document_scorer(rows, gold, seed=seed) for seed in (3, 3, 4))
     assert first == again != other
     assert torch.equal(torch.get_rng_state(), state)  # the caller's generator is unchanged
+
+
+def test_constant_features_have_no_weight():
+    rng = torch.Generator().manual_seed(0)
+    features = [torch.rand(6, len(FEATURES), generator=rng) for _ in range(20)]
+    column = FEATURES.index("read_first")
+    for one in features:
+        one[:, column] = 1.1
+    fitted = fit_document_scorer(features, [one[:, 0] > one[:, 0].median() for one in features])
+    assert all(unit.weights["read_first"] == 0 and abs(unit.bias) < 100 for unit in fitted.units)
 
 
 @pytest.mark.parametrize(
@@ -281,17 +215,6 @@ def test_two_labels_are_logistic_regression():
     assert loss(own.weight) <= min(loss(own.weight - 0.02), loss(own.weight + 0.02))
 
 
-def test_the_log_odds_of_the_data_are_recovered():
-    rng = random.Random(0)
-    rows = [{"a": rng.gauss(0, 1), "b": rng.gauss(5, 20), "c": 7.0} for _ in range(3000)]
-    positive = [
-        rng.random() < 1 / (1 + math.exp(-(1 + 1.5 * row["a"] - row["b"] / 20))) for row in rows
-    ]
-    bias, weights = fit_binary(rows, positive, ["a", "b", "c"])
-    assert bias == pytest.approx(1, abs=0.15)
-    assert weights == pytest.approx({"a": 1.5, "b": -0.05, "c": 0}, rel=0.1)
-
-
 @given(st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=30), st.integers(2, 5))
 def test_no_page_is_in_two_folds(pages, folds):
     divided = page_folds(pages, folds)
@@ -313,10 +236,10 @@ def test_the_mixed_score_is_the_weighted_sum_of_its_features():
     stems = TermWeights.background()
     verifiers = {"coverage": CoverageVerifier(stems)}
     claims = [(CLAIM, BRIDGE), (CLAIM, HARBOUR)]
-    rows = extract_features(claims, verifiers, stems)
-    names = ["coverage", "coverage_parts", "uncovered_values"]
+    rows = extract_features(claims, verifiers)
+    names = ["coverage", "coverage_parts", "uncovered"]
     weights = fit_ordinal(rows, [1, 0], names, ridge=0.1)
-    scorer = MixedScorer(verifiers, stems, weights)
+    scorer = MixedScorer(verifiers, weights)
     sources = [[passage(source.text)] for _, source in claims]
     scores = scorer.score_sources([CLAIM, CLAIM], sources)
     expected = [linear_score(weights, row) for row in rows]
@@ -324,7 +247,7 @@ def test_the_mixed_score_is_the_weighted_sum_of_its_features():
     assert scores[0].score > scores[1].score
     assert scores[0].passages[0] > scores[1].passages[0]
     with pytest.raises(ValueError, match="late"):
-        MixedScorer(verifiers, stems, weights | {"late": weights["coverage"]})
+        MixedScorer(verifiers, weights | {"late": weights["coverage"]})
 
 
 def test_missing_words_are_fitted(tmp_path):

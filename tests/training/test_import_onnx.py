@@ -8,7 +8,7 @@ import pytest
 import torch
 from click.testing import CliRunner
 from onnx import TensorProto, helper, numpy_helper
-from transformers import AutoModel, AutoModelForSequenceClassification, BertConfig, BertModel
+from transformers import AutoModel, BertConfig, BertModel
 
 from admiral.errors import AdmiralError
 from admiral.requirements import minilm_directory
@@ -211,15 +211,10 @@ def test_other_files_are_refused(encoder, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["bge-small", "ms-marco", "colbert"])
-def test_the_encoders_of_the_wheel(name, tmp_path):
-    """The real files; skipped where the package of 72 MB is not installed."""
+def test_the_encoder_of_the_wheel(tmp_path):
+    """The real file; skipped where the package of 72 MB is not installed."""
     try:
-        path = locate_encoder(name)
+        path = locate_encoder("bge-small")
     except AdmiralError as error:
         pytest.skip(str(error))
-    assert import_encoder(path, tmp_path / name) > 0.99
-    bare = tmp_path / "bare"
-    import_encoder(path, bare, encoder_only=True)
-    model = AutoModelForSequenceClassification.from_pretrained(bare, num_labels=3)
-    assert model.config.hidden_size == 384
+    assert import_encoder(path, tmp_path / "bge-small") > 0.99

@@ -6,9 +6,7 @@ that BM25 or the model's own beams confuse with gold.
 To fit and to compare judges, there are two examples of each claim with gold sentences: one with all
 gold sentences, and one without the sentences of one gold document. Both are filled up with
 distractors, sentences of other documents that BM25 retrieves for the claim, so that the number of
-sentences reveals nothing. Distractors from BM25 are easy to tell from evidence; sentences that hops
-select are not. A judge that decides when hops end must handle both, so there are also examples of
-selected evidence.
+sentences reveals nothing.
 """
 
 from __future__ import annotations
@@ -27,7 +25,6 @@ from admiral.gold.gold_claims import Label
 from admiral.io.text_cleaning import without_markup
 from admiral.kb.corpus.readers import detect_format, read_corpus
 from admiral.records import Claim, Document, RetrievalResult, ScoredTitle
-from admiral.retrieval.state import SearchState
 
 
 class Corpus(Protocol):
@@ -230,8 +227,7 @@ _CANDIDATES = 20  # documents that BM25 retrieves for a claim
 # Distractors are the first sentences of the best documents.
 _DISTRACTOR_DOCUMENTS, _DISTRACTOR_SENTENCES = 8, 3
 _BATCH_SIZE = 256  # claims that are searched together
-# Limits of sentences that serve as claims: their words, and their distractors.
-_MAX_CLAIM_WORDS, _MAX_CLAIM_DISTRACTORS = 30, 4
+_EVIDENCE_SENTENCES = 5  # sentences of evidence; more only of claims with more gold sentences
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,14 +241,12 @@ class SufficiencyExample:
 
 
 def sufficiency_examples(
-    corpus: Corpus, claims: Iterable[GoldClaim], *, sentences: int = 5, seed: int = 0
+    corpus: Corpus, claims: Iterable[GoldClaim], *, seed: int = 0
 ) -> Iterator[SufficiencyExample]:
     """Yield each claim with sufficient evidence, then with insufficient evidence.
 
     The examples of a claim depend on the claim and the seed, not on the other claims. Claims whose
     gold sentences the corpus lacks are left out.
-
-    `sentences`: number of evidence sentences; larger only for claims with more gold sentences.
     """
     known = (claim for claim in claims if holds_gold(corpus, claim))
     while batch := list(islice(known, _BATCH_SIZE)):
@@ -265,14 +259,13 @@ def sufficiency_examples(
                 for sentence in corpus.document(title).sentences[:_DISTRACTOR_SENTENCES]
             ]
             rng = random.Random(f"{seed} {claim.claim}")
-            yield from _complete_and_incomplete(corpus, claim, distractors, sentences, rng)
+            yield from _complete_and_incomplete(corpus, claim, distractors, rng)
 
 
 def _complete_and_incomplete(
     corpus: Corpus,
     claim: GoldClaim,
     distractors: list[tuple[str, str]],
-    sentences: int,
     rng: random.Random,
 ) -> Iterator[SufficiencyExample]:
     gold = [(title, corpus.document(title).sentences[index]) for title, index in claim.sentences]
@@ -280,75 +273,9 @@ def _complete_and_incomplete(
     rng.shuffle(distractors)
     for sufficient in (True, False):
         kept = gold if sufficient else [pair for pair in gold if pair[0] != withheld]
-        evidence = kept + distractors[: max(sentences - len(kept), 0)]
+        evidence = kept + distractors[: max(_EVIDENCE_SENTENCES - len(kept), 0)]
         rng.shuffle(evidence)
         yield SufficiencyExample(claim.claim, tuple(evidence), sufficient, len(claim.titles))
-
-
-def sentence_claims(
-    examples: Iterable[SufficiencyExample], seed: int = 0
-) -> Iterator[SufficiencyExample]:
-    """Use evidence sentences as claims, with their own document and without it.
-
-    Such claims need a single document. Without them, a judge that is fitted on claims of several
-    documents would learn that evidence without links between documents is never sufficient. A
-    sentence that is long or does not contain the title of its document is not used.
-    """
-    for example in examples:
-        if not example.evidence:
-            continue
-        rng = random.Random(f"{seed} {example.claim} {example.sufficient}")
-        title, sentence = rng.choice(example.evidence)
-        if title not in sentence or len(sentence.split()) > _MAX_CLAIM_WORDS:
-            continue
-        distractors = [pair for pair in example.evidence if pair[0] != title]
-        distractors = distractors[: rng.randint(0, _MAX_CLAIM_DISTRACTORS)]
-        evidence = [(title, sentence), *distractors]
-        rng.shuffle(evidence)
-        yield SufficiencyExample(sentence, tuple(evidence), True, 1)
-        if distractors:
-            yield SufficiencyExample(sentence, tuple(distractors), False, 1)
-
-
-def retrieved_examples(
-    system: Admiral, claims: Sequence[GoldClaim], seed: int = 0
-) -> Iterator[list[SufficiencyExample]]:
-    """Run the hops of claims and yield, for each claim, examples of the evidence they select.
-
-    Evidence is sufficient if it has a sentence of every gold document. For the first such hop of a
-    claim, a second example withholds the sentences of one gold document, if any others are left.
-
-    `system`: the system that searches; it must not stop early because of the judge that is to be
-    fitted.
-    """
-    inputs = (Claim(claim.id, claim.claim) for claim in claims)
-    for state, claim in zip(system.search_states(inputs), claims, strict=True):
-        yield list(_examples_of_hops(state, claim, random.Random(f"{seed} {claim.claim}")))
-
-
-def _examples_of_hops(
-    state: SearchState, claim: GoldClaim, rng: random.Random
-) -> Iterator[SufficiencyExample]:
-    gold_sets = [frozenset(titles) for titles in claim.title_sets]
-
-    def labelled(evidence: Sequence[tuple[str, str]]) -> SufficiencyExample:
-        titles = {title for title, _ in evidence}
-        sufficient = any(gold <= titles for gold in gold_sets)
-        return SufficiencyExample(claim.claim, tuple(evidence), sufficient, len(claim.titles))
-
-    has_withheld = False
-    for hop in state.hops:
-        evidence = [(sentence.title, sentence.text) for sentence in hop.evidence]
-        if not evidence:
-            continue
-        example = labelled(evidence)
-        yield example
-        if example.sufficient and not has_withheld:
-            withheld = rng.choice(claim.titles)
-            incomplete = labelled([pair for pair in evidence if pair[0] != withheld])
-            if incomplete.evidence and not incomplete.sufficient:
-                has_withheld = True
-                yield incomplete
 
 
 @dataclass(frozen=True, slots=True)

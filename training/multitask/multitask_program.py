@@ -47,7 +47,6 @@ from training.multitask.sample_batches import (
     Batch,
     Counts,
     Examples,
-    RerankingExample,
     TrainingSet,
     batches_of,
     collate,
@@ -323,8 +322,6 @@ class MultiTaskProgram(Program):
             start.model, start.head, config.attention_loss_weight, config.label_smoothing
         )
         encoder = self.module.encoder_parameters()
-        if not config.encoder_lr:
-            self._freeze(encoder)
         self.groups = parameter_groups(self.module, encoder, config.encoder_lr, config.decoder_lr)
         self.summary = self._describe_data()
         self._share = (accelerator.process_index, accelerator.num_processes)
@@ -414,16 +411,6 @@ class MultiTaskProgram(Program):
         left_out = self._train.left_out
         why = f" ({left_out} left out: too long, or nothing to rank)" if left_out else ""
         return f"{counts} samples{why}"
-
-    def _freeze(self, encoder: Sequence[torch.nn.Parameter]) -> None:
-        """Exclude the encoder, the embeddings and the head from training, and from its cost."""
-        if any(isinstance(item, RerankingExample) for item in self._train.items):
-            raise AdmiralError(
-                f"{self._config.samples}: holds reranking samples, of which nothing can be learnt "
-                "with encoder_lr=0. Leave them out, or raise encoder_lr."
-            )
-        for parameter in encoder:
-            parameter.requires_grad_(False)
 
     def _open_evaluator(self, dev: TrainingSet, stack: ExitStack) -> Evaluator:
         kb = None

@@ -129,8 +129,7 @@ class TrainConfig:
 
     encoder_lr: float = setting(
         1e-4,
-        "Peak learning rate of the encoder, the embeddings and the reranking head; 0 freezes them, "
-        "which makes a step faster and leaves reranking as it is.",
+        "Peak learning rate of the encoder, the embeddings and the reranking head.",
         section="Optimisation",
         bounds=RATE,
     )

@@ -15,6 +15,7 @@ from admiral.records import Claim, DocumentSet, Proximity, RankedDocument, Score
 from admiral.retrieval.document_ranking import (
     FEATURES,
     GRAPH_FEATURES,
+    HiddenUnit,
     NetworkDocumentScorer,
     build_result,
     cut_claim_warnings,
@@ -23,7 +24,6 @@ from admiral.retrieval.document_ranking import (
     ranked_documents,
 )
 from admiral.retrieval.state import SearchState
-from proofs.judges.fitted_weights import HiddenUnit
 from tests.admiral.retrieval.fakes import (
     FakeDocumentScorer,
     FakeReranker,

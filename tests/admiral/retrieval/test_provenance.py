@@ -44,12 +44,12 @@ def test_identity_follows_the_content(tmp_path):
 
 def test_files_in_settings_are_identified_by_their_content(tmp_path):
     path = tmp_path / "weights.json"
-    config = RetrievalConfig(judge_weights=str(path))
+    config = RetrievalConfig(ranking_weights=str(path))
     path.write_text("1")
     before = recorded_settings(config)
     path.write_text("2")
     assert recorded_settings(config) != before
-    assert before["judge_weights"].startswith("weights.json (")
+    assert before["ranking_weights"].startswith("weights.json (")
     assert before["antonyms"] == ""
 
 

@@ -221,7 +221,7 @@ def test_the_identity_is_that_of_the_model(tmp_path):
 
 
 class FakeReranker:
-    """Returns given scores, and leaves out sentences without one."""
+    """Returns given scores."""
 
     def __init__(self, scores):
         self._scores = scores
@@ -232,7 +232,6 @@ class FakeReranker:
                 Sentence(d.title, i, text, self._scores[d.title, i])
                 for d in claim_documents
                 for i, text in enumerate(d.sentences)
-                if (d.title, i) in self._scores
             ]
             for claim_documents in documents
         ]
@@ -257,11 +256,6 @@ def test_scales_do_not_matter():
     assert order(wide, narrow)[0] == ("b", 0)
 
 
-def test_a_sentence_that_a_reranker_leaves_out_gets_its_lowest_score():
-    first = {("a", 0): 1.0, ("a", 1): 0.0, ("b", 0): 0.9}
-    assert order(first, {("a", 1): 0.5, ("b", 0): 1.0}) == [("b", 0), ("a", 0), ("a", 1)]
-
-
 def test_equal_scores_and_no_documents():
     same = {("a", 0): 1.0, ("a", 1): 1.0, ("b", 0): 1.0}
     assert order(same) == [("a", 0), ("a", 1), ("b", 0)]
@@ -270,58 +264,15 @@ def test_equal_scores_and_no_documents():
         CombinedReranker([])
 
 
-class RecordingReranker(FakeReranker):
-    """Records the titles that it reads."""
-
-    def score(self, claims, documents, evidence):
-        self.read = [
-            [document.title for document in claim_documents] for claim_documents in documents
-        ]
-        return super().score(claims, documents, evidence)
-
-
-ALL = {("a", 0): 1.0, ("a", 1): 0.0, ("b", 0): 0.9}
-CHOSEN = [Sentence("c", 0, "chosen")]
-
-
-def test_the_closer_reranker_reads_only_the_best_documents():
-    closer = RecordingReranker(ALL)
-    documents = [*TWO_DOCUMENTS, list(reversed(TWO_DOCUMENTS[0])), []]
-    combined = CombinedReranker(
-        [FakeReranker({("a", 0): 0.1, ("a", 1): 0.2, ("b", 0): 1.0})], closer, 1
+def test_scores_are_means_of_z_scores():
+    first, second = (
+        {("a", 0): 1.0, ("a", 1): 0.5, ("b", 0): 0.0},
+        {("a", 0): 1, ("a", 1): 0, ("b", 0): 0.5},
     )
-    results = combined.score(["first", "second", "third"], documents, [CHOSEN] * 3)
-    assert closer.read == [["b"], ["b"], []]
-    assert results[0] == results[1]
-    assert results[2] == []
-
-
-def test_the_closer_reranker_reads_once_there_is_evidence():
-    cheap, closer = FakeReranker({("a", 0): 0.3, ("b", 0): 0.0}), RecordingReranker(ALL)
-    combined, documents = CombinedReranker([cheap], closer, 9), TWO_DOCUMENTS * 2
-    first, later = combined.score(["c", "d"], documents, [[], CHOSEN])
-    assert closer.read == [["a", "b"]]
-    assert [first] == CombinedReranker([cheap]).score(["c"], TWO_DOCUMENTS, [[]])
-    assert [later] == combined.score(["d"], TWO_DOCUMENTS, [CHOSEN])
-
-
-def test_sentences_that_the_closer_reranker_does_not_read_get_its_mean():
-    cheap = {("a", 0): 1.0, ("a", 1): 0.5, ("b", 0): 0.0}
-    combined = CombinedReranker([FakeReranker(cheap)], FakeReranker(ALL), 1)
-    (sentences,) = combined.score(["claim"], TWO_DOCUMENTS, [CHOSEN])
-    scores = {(s.title, s.index): s.score for s in sentences}
-    # The z-scores of 1, 0.5 and 0 are ±1.22 and 0; those of the two sentences read are ±1.
-    assert scores["a", 0] == pytest.approx((1.2247 + 1) / 2, abs=1e-3)
-    assert scores["a", 1] == pytest.approx((0 - 1) / 2, abs=1e-3)
-    assert scores["b", 0] == pytest.approx(-1.2247 / 2, abs=1e-3)
-
-
-def test_a_closer_reranker_that_reads_everything_is_one_of_the_rerankers():
-    cheap = {("a", 0): 0.3, ("a", 1): 0.5, ("b", 0): 0.0}
-    (narrowed,) = CombinedReranker([FakeReranker(cheap)], FakeReranker(ALL), 9).score(
-        ["c"], TWO_DOCUMENTS, [CHOSEN]
+    combined = CombinedReranker([FakeReranker(first), FakeReranker(second)])
+    (sentences,) = combined.score(["claim"], TWO_DOCUMENTS, [[]])
+    scores = {s.key: s.score for s in sentences}
+    # Their z-scores are ±1.2247 and 0.
+    assert scores == pytest.approx(
+        {("a", 0): 1.2247, ("a", 1): -1.2247 / 2, ("b", 0): -1.2247 / 2}, abs=1e-3
     )
-    (joined,) = CombinedReranker([FakeReranker(cheap), FakeReranker(ALL)]).score(
-        ["c"], TWO_DOCUMENTS, [CHOSEN]
-    )
-    assert narrowed == joined

@@ -29,7 +29,7 @@ from admiral.retrieval.stage_assembly import (
     open_lexicon,
 )
 from proofs import NatOp, NeverSufficient
-from proofs.judges.calibrated import WEIGHTS, Weights
+from proofs.judges.judgement import LexicalJudge
 from proofs.judges.verifier_judge import VerifierJudge
 from tests.proofs.judges.test_judgement import check
 from tests.proofs.verifier.tiny_classifier import write_classifier_directory
@@ -52,12 +52,6 @@ def test_evidence_is_limited_by_the_identifiers_of_the_vocabulary(quick):
     assert len(system.retrieve(CLAIM, hops=2).hops) == 2
     with pytest.raises(AdmiralError, match=r"'evidence': 343 is .* so give 342 or less$"):
         build_stages(quick.kb, quick.checkpoint, replace(settings, evidence=343))
-
-
-def test_the_combination_may_include_the_cross_encoder(system):
-    config = replace(system.config, reranker="combined", cross_encoder_documents=20)
-    limits = claim_limits(build_reranker(system.checkpoint, config))
-    assert limits == {"the sentence encoder": 254, "the cross-encoder": 99}
 
 
 def test_the_reranker_reads_the_vectors_of_the_knowledge_base(system, tmp_path):
@@ -160,33 +154,25 @@ def test_some_judges_use_no_model(system, checkpoint, name, with_proof):
     assert (judgement.proof is not None) == with_proof
 
 
-def test_the_calibrated_judge_needs_no_file_of_the_checkpoint(system, checkpoint):
-    judge = build_judge(checkpoint, replace(system.config, judge="calibrated"))
+def test_the_verifier_needs_no_file_of_the_checkpoint(system, checkpoint):
+    judge = build_judge(checkpoint, replace(system.config, judge="verifier"))
     covered, not_covered = judge.judge([CLAIM] * 2, [EVIDENCE, [("Rain", "It rains.")]])
     assert covered.proof is not None
     assert covered.sufficient
     assert not not_covered.sufficient
 
 
-def test_the_weights_of_the_calibrated_judge_are_a_setting(system, checkpoint, tmp_path):
-    path = tmp_path / "weights.json"
-    settings = replace(system.config, judge="calibrated", verifier="", judge_weights=str(path))
-    with pytest.raises(AdmiralError, match=r"'judge_weights': .*weights\.json: not a file of"):
-        build_judge(checkpoint, settings)
-    fitted = Weights.read(WEIGHTS)
-    evidence = [("Ada Lovelace", "Ada Lovelace was born in London."), ("Rain", "In 1815.")]
-    for threshold in (1e6, -1e6):
-        path.write_text(replace(fitted, threshold=threshold).to_json())
-        (judgement,) = build_judge(checkpoint, settings).judge([CLAIM], [evidence])
-        assert judgement.sufficient == (threshold > 0)
-    path.write_text("{}")
-    with pytest.raises(AdmiralError, match=r"'judge_weights': .*field 'threshold': is missing"):
-        build_judge(checkpoint, settings)
+def test_without_a_verifier_words_decide(system, checkpoint):
+    settings = replace(system.config, judge="verifier", verifier="")
+    judge = build_judge(checkpoint, settings)
+    (judgement,) = judge.judge([CLAIM], [EVIDENCE])
+    assert judgement == LexicalJudge().judge([CLAIM], [EVIDENCE])[0]
+    assert judgement.verdicts is None
 
 
 def test_a_verifier_adds_probabilities(system, checkpoint, tmp_path):
     folder = write_classifier_directory(tmp_path / "model")
-    settings = replace(system.config, judge="calibrated", verifier=str(folder))
+    settings = replace(system.config, judge="verifier", verifier=str(folder))
     judge = build_judge(checkpoint, settings)
     assert isinstance(judge, VerifierJudge)
     (judgement,) = judge.judge([CLAIM], [EVIDENCE])
@@ -201,7 +187,7 @@ def test_a_verifier_adds_probabilities(system, checkpoint, tmp_path):
 
 
 def test_a_bad_verifier_is_named(system, checkpoint, tmp_path):
-    settings = replace(system.config, judge="calibrated", verifier=str(tmp_path / "none"))
+    settings = replace(system.config, judge="verifier", verifier=str(tmp_path / "none"))
     with pytest.raises(
         AdmiralError, match=r"^setting 'verifier': .*none': no such directory; give that of a"
     ):

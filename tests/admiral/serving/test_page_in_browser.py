@@ -36,7 +36,7 @@ def address(user_cache, tmp_path_factory):
     corpus = folder / "corpus.jsonl"
     corpus.write_text("".join(json.dumps(document) + "\n" for document in HOSTILE))
     kb.build(corpus, folder / "hostile", bm25="bm25s", progress=False)
-    demo = Admiral.from_pretrained(config=quick_config(judge="calibrated"))
+    demo = Admiral.from_pretrained(config=quick_config(judge="verifier"))
     opened = kb.KnowledgeBase.open(folder / "hostile")
     hostile = Admiral(opened, demo.checkpoint, quick_config())
     with listening(create_app(Service({"demo": demo, "hostile": hostile}))) as url:

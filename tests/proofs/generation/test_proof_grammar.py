@@ -226,53 +226,11 @@ def test_untrained_models_generate_valid_proofs(tokens):
     ]
 
 
-@ONE_KIND
-def test_covering_proofs_quote_in_every_step(tokens):
-    generator = ProofGenerator(Seq2Seq(bart(tokens, 1)), tokens, batch_size=3, max_length=100)
-    claims, evidence = zip(*HOSTILE, strict=True)
-    proofs = generator.cover(claims, evidence)
-    for claim, texts, covering in zip(claims, evidence, proofs, strict=True):
-        assert covering is not None
-        covering.proof.validate(claim, texts)
-        sizes = {len(covering.proof.steps), *map(len, covering[1:])}
-        assert len(sizes) == 1
-        assert all(0 <= p <= 1 for p in (*covering.independent, *covering.unquoted))
-    assert all(step.evidence for step in proofs[0].proof.steps[:-1])
-    assert [generator.cover([c], [e])[0].proof for c, e in HOSTILE] == [p.proof for p in proofs]
-
-
-def test_step_probabilities_are_those_of_the_model(tokens):
-    """Against a plain forward pass of transformers over the proof's tokens."""
-    model = bart(tokens, positions=256)
-    texts = [LIGHTHOUSE, ENGINEER]
-    (covering,) = ProofGenerator(Seq2Seq(model), tokens).cover([GENERATED_CLAIM], [texts])
-    ids = target_ids(tokens, covering.proof, GENERATED_CLAIM, texts)
-    source = encode_source(tokens, "prove", GENERATED_CLAIM, texts, 256).ids
-    with torch.no_grad():
-        logits = model(
-            input_ids=torch.tensor([source]),
-            decoder_input_ids=torch.tensor([[tokens.start, *ids[:-1]]]),
-        ).logits[0]
-    opened = [at for at, token in enumerate(ids) if token == tokens.single_token("[")]
-    closing = tokens.single_token("]")
-    unquoted = [float(logits[at + 1].softmax(-1)[closing]) for at in opened]
-    assert list(covering.unquoted) == pytest.approx(unquoted, abs=1e-5)
-    operators = [tokens.single_token(symbol) for symbol in "=!|#"]
-    after = [ids.index(closing, at) + 1 for at in opened]
-    independent = [float(logits[at, operators].softmax(-1)[-1]) for at in after]
-    assert list(covering.independent) == pytest.approx(independent, abs=1e-5)
-
-
 def test_claims_too_long_to_decode_have_no_proof(tokens):
     generator = ProofGenerator(Seq2Seq(bart(tokens, positions=64)), tokens)
     claims = [GENERATED_CLAIM, " ", "word " * 200]
     proofs_of_claims = generator.generate(claims, [[ENGINEER]] * 3)
     assert [bool(candidates) for candidates in proofs_of_claims] == [True, False, False]
-    assert [p is not None for p in generator.cover(claims, [[ENGINEER]] * 3)] == [
-        True,
-        False,
-        False,
-    ]
     judgements = GeneratedProofJudge(generator).judge(claims, [[ENGINEER]] * 3)
     assert judgements[2].sufficient is False
     assert judgements[2].proof is None

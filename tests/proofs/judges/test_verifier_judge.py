@@ -1,4 +1,4 @@
-"""The judge `calibrated` with a verifier, which decides."""
+"""The judge `verifier`."""
 
 from __future__ import annotations
 

@@ -28,8 +28,10 @@ from training.cited_pages import (
     read_cited_passages,
     write_cited_passages,
 )
+from training.data.samples import read_samples
 from training.dense_retriever import train_dense_retriever
-from training.expansion_data import library_citations
+from training.expansion_data import TITLE_WORDS
+from training.expansion_data import main as write_samples
 from training.source_verifier import train_source_verifier
 
 ROOT = Path(__file__).parents[3]
@@ -135,7 +137,7 @@ def test_an_encoder_is_trained_and_searched_with(folder, library, pairs, start):
     encoder = open_encoder(CitationConfig(encoder=config.out, device="cpu", precision="fp32"))
     files = SourceFiles([DEMO / "sphere.jsonl"])
     build_library(out, files, words=100, stride=100, encoder=encoder)
-    changes = {"encoder": config.out, "index": "both", "fusion": "union", "precision": "fp32"}
+    changes = {"encoder": config.out, "index": "both", "precision": "fp32"}
     both = read_verdicts(verified(folder, out, 9, **changes))
     dense = read_verdicts(verified(folder, out, 9, **{**changes, "index": "dense"}))
     name = next(iter(both))
@@ -204,21 +206,28 @@ def test_titles_are_written_for_queries(library, folder):
     assert len(titles) == 3
     assert all("[" not in title for title in titles)
     assert any(titles)
-    by_title, both = (
-        read_verdicts(verified(folder, library, 3, expander="mini", expansion=name))
-        for name in ("title", "both")
-    )
+    found = read_verdicts(verified(folder, library, 3, expander="mini"))
     for claim, title in zip(claims, titles, strict=True):
-        assert by_title[claim.id]["query"] == (title or both[claim.id]["query"])
-        assert both[claim.id]["query"].endswith(title)
-        assert claim.claim in both[claim.id]["query"]
+        assert found[claim.id]["query"].endswith(title)
+        assert claim.claim in found[claim.id]["query"]
 
 
-def test_titles_of_cited_pages_are_samples_of_the_expander(library):
-    with Library.open(library) as opened:
-        found = list(library_citations([WAFER], opened))
-    assert len(found) == 113
-    assert ("Krakatoa, August 1883") in {title for _, title in found}
+def test_titles_of_cited_pages_are_samples_of_the_expander(library, folder):
+    out, fewer, dev = (folder / f"{name}.jsonl" for name in ("titles", "fewer", "dev"))
+    dev.write_text(WAFER.read_text(encoding="utf-8").split("\n", 1)[0], encoding="utf-8")
+    options = ["--citations", str(WAFER), "--library", str(library)]
+    for arguments in ([str(out)], [str(fewer), "--exclude", str(dev)]):
+        result = CliRunner().invoke(write_samples, [*options, *arguments])
+        assert result.exit_code == 0, result.output
+    samples = list(read_samples(out))
+    titles = {title for sample in samples for title in sample.gold}
+    assert len(samples) == 113
+    assert "Krakatoa, August 1883" in titles
+    # Brackets delimit titles in the output of the retriever.
+    assert all("[" not in title and len(title.split()) <= TITLE_WORDS for title in titles)
+    (excluded,) = {claim.claim.page for claim in read_wafer(dev)}
+    assert not any(sample.claim.startswith(f"{excluded}:") for sample in read_samples(fewer))
+    assert len(list(read_samples(fewer))) < len(samples)
 
 
 def test_errors(folder, library, pairs, start):

@@ -3,7 +3,6 @@
 import json
 import random
 from collections import Counter
-from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 
@@ -11,8 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from admiral import Admiral, Claim
-from admiral.config import load_config
 from admiral.errors import AdmiralError, RecordError
 from admiral.gold import GoldClaim, Label, read_gold
 from admiral.kb import KnowledgeBase, demo_kb
@@ -20,8 +17,6 @@ from admiral.records import Document
 from proofs.verifier import LABELS
 from training.data.evidence_corpora import (
     PassageCorpus,
-    retrieved_examples,
-    sentence_claims,
     sufficiency_examples,
 )
 from training.data.evidence_examples import joined_examples, selection_examples
@@ -247,38 +242,3 @@ def test_incomplete_evidence_lacks_one_gold_document(kb):
     assert list(sufficiency_examples(kb, claims, seed=4)) != examples
     unknown = GoldClaim("1", "No.", None, ((("No such title", 0),),))
     assert list(sufficiency_examples(kb, [unknown])) == []
-
-
-def test_selected_evidence_is_labelled_by_its_documents(user_cache):
-    claims = [replace(claim, id=str(n)) for n, claim in enumerate(list(read_gold(DEMO))[:5])]
-    with Admiral.from_pretrained(config=load_config(None, QUICK)) as system:
-        examples = list(retrieved_examples(system, claims, seed=1))
-        assert examples[:1] == list(retrieved_examples(system, claims[:1], seed=1))
-        results = list(system.retrieve_many([Claim(c.id, c.claim) for c in claims]))
-    withheld = 0
-    for claim, result, cases in zip(claims, results, examples, strict=True):
-        chosen = [tuple((s.title, s.text) for s in hop.evidence) for hop in result.hops]
-        extra = [example for example in cases if example.evidence not in chosen]
-        assert [e.evidence for e in cases if e not in extra] == [c for c in chosen if c]
-        gold = set(claim.titles)
-        for example in cases:
-            assert example.claim == claim.claim and example.gold_documents == len(gold)
-            assert example.sufficient == (gold <= {title for title, _ in example.evidence})
-        for example in extra:
-            withheld += 1
-            assert len(gold - {title for title, _ in example.evidence}) == 1 and len(extra) == 1
-            first = next(c for c in chosen if gold <= {title for title, _ in c})
-            assert set(example.evidence) < set(first)
-    assert withheld > 1
-    assert {example.sufficient for cases in examples for example in cases} == {True, False}
-
-
-def test_sentence_claims_come_with_and_without_their_document(kb):
-    claim_examples = list(sufficiency_examples(kb, list(read_gold(DEMO))[:30]))
-    examples = list(sentence_claims(claim_examples))
-    assert len(examples) > 20 and {example.sufficient for example in examples} == {True, False}
-    for example in examples:
-        titles = [title for title, sentence in example.evidence if sentence == example.claim]
-        assert len(titles) == example.sufficient
-        assert all(title in example.claim for title in titles)
-    assert list(sentence_claims(claim_examples)) == examples

@@ -23,9 +23,9 @@ from tests.training.tiny import (
     prepare,
     same_weights,
     some_samples,
+    to_yaml,
     weights,
 )
-from training.data.samples import RetrieveSample, write_samples
 from training.loop.run_files import RunOutput
 from training.loop.training_loop import build_scheduler
 from training.multitask import multitask_program
@@ -214,25 +214,6 @@ def test_a_new_metric_resets_the_best_state(settings):
     shutil.rmtree(config.out)  # the best checkpoint
     train(replace(config, best_metric="loss", steps=6, encoder_lr=1e-12, decoder_lr=0), TASKS)
     assert Path(config.out).exists()
-
-
-def test_a_frozen_encoder_keeps_its_weights_and_those_of_the_head(settings):
-    path = Path(settings.samples).with_name("retrieval.jsonl")
-    write_samples(path, [s for s in some_samples() if isinstance(s, RetrieveSample)])
-    trained = replace(elsewhere(settings, "thawed"), samples=str(path), steps=1, encoder_lr=1e-12)
-    frozen = replace(elsewhere(settings, "frozen"), samples=str(path), steps=4, encoder_lr=0)
-    train(trained, TASKS)
-    train(frozen, TASKS)
-    train(replace(frozen, steps=8), TASKS)  # resumes, without moments of frozen weights
-    before, after = weights(trained), weights(frozen)
-    changed = {name for name in before if not torch.equal(before[name], after[name])}
-    assert changed
-    assert all("decoder" in name for name in changed)
-
-
-def test_a_frozen_encoder_cannot_learn_to_rerank(settings):
-    with pytest.raises(AdmiralError, match="holds reranking samples"):
-        train(replace(elsewhere(settings, "cold"), encoder_lr=0), TASKS)
 
 
 def test_a_finished_run_exports_a_missing_checkpoint(settings, monkeypatch):

@@ -287,7 +287,6 @@ FILES = {
     "paper-reranker": ("rerank",),
     "paper-prover": ("prove",),
     "paper-side-expander": ("retrieve",),
-    "side-expander": ("retrieve",),
 }
 
 

@@ -7,7 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from admiral.citations.coverage_verifier import CoverageVerifier, TermWeights, text_stems
+from admiral.citations.coverage_verifier import (
+    CoverageVerifier,
+    TermWeights,
+    text_stems,
+    uncovered,
+)
 from admiral.kb.bm25.analysis import STOP_WORDS, porter
 from tests.admiral.citations.cited_pages import BRIDGE, HARBOUR, claim, passage
 
@@ -57,6 +62,17 @@ def test_the_context_has_to_be_covered_if_it_is_read():
     weights = TermWeights.of([BRIDGE.text, HARBOUR.text])
     own = claim("It was opened in 1932.", page="Zanzibar")
     alone = CoverageVerifier(weights).score([own], [[passage(BRIDGE.text)]])
-    titled = CoverageVerifier(weights, "title").score([own], [[passage(BRIDGE.text)]])
+    titled = CoverageVerifier(weights, "all").score([own], [[passage(BRIDGE.text)]])
     assert alone[0][0] == pytest.approx(1.0)
     assert titled[0][0] < alone[0][0]
+
+
+def test_names_and_values_that_a_source_lacks_are_counted():
+    source = [passage(BRIDGE.text)]
+    for text, count in (
+        ("The bridge was opened in 1932.", 0),
+        ("The bridge was opened in 1931.", 1),
+        ("The bridge of Zanzibar was painted by Quill in 1931.", 3),
+        (" ".join(f"Name{number}" for number in range(9)), 5),
+    ):
+        assert uncovered(text, source) == pytest.approx(math.sqrt(count)), text

@@ -12,9 +12,7 @@ from admiral.citations.coverage_verifier import CascadeVerifier, CoverageVerifie
 from admiral.citations.model_verifiers import (
     LateInteractionVerifier,
     PairClassifierVerifier,
-    ProofVerifier,
     SentenceStates,
-    SimilarityVerifier,
 )
 from admiral.citations.source_scorers import PassageAggregator
 from admiral.io.sentence_splitter import split_sentences
@@ -24,7 +22,7 @@ from proofs.verifier.classifier_verifier import ClassifierVerifier
 from tests.admiral.citations.cited_pages import BRIDGE, CLAIM, HARBOUR, claim, passage
 from tests.proofs.verifier.tiny_classifier import write_classifier_directory
 
-NAMES = ["coverage", "similarity", "late", "proof", "cross-encoder", "cascade"]
+NAMES = ["coverage", "late", "cross-encoder", "cascade"]
 PASSAGES = [passage(BRIDGE.text), passage(HARBOUR.text, 1, HARBOUR.title)]
 
 
@@ -41,9 +39,7 @@ def verifiers(encoder, tmp_path_factory):
     classifier = ClassifierVerifier.open(directory)
     return {
         "coverage": coverage,
-        "similarity": SimilarityVerifier(states),
         "late": LateInteractionVerifier(states),
-        "proof": ProofVerifier(),
         "cross-encoder": PairClassifierVerifier(classifier),
         "cascade": CascadeVerifier(coverage, LateInteractionVerifier(states), 1),
     }
@@ -69,7 +65,7 @@ def test_hostile_texts_have_finite_scores(verifiers, name, text):
     assert all(math.isfinite(score) for own in scores for score in own)
 
 
-@pytest.mark.parametrize("name", ["coverage", "similarity", "late", "proof", "cascade"])
+@pytest.mark.parametrize("name", ["coverage", "late", "cascade"])
 def test_the_right_source_is_first(verifiers, name):
     (scores,) = verifiers[name].score([CLAIM], [PASSAGES])
     assert scores[0] > scores[1] or (name == "cascade" and scores[0] == scores[1])
@@ -81,28 +77,24 @@ def test_no_claims_and_no_passages(verifiers):
         assert verifier.score([CLAIM], [[]]) == [[]]
 
 
-def test_similarity_and_late_interaction_are_as_defined(encoder, verifiers):
+def test_late_interaction_is_as_defined(encoder, verifiers):
     """Against the states of each sentence, encoded by itself."""
     query = encoder.token_states([CLAIM.claim])[0]
-    cosines, best = [], []
+    best = []
     for sentence in split_sentences(BRIDGE.text):
         (states,) = encoder.token_states([sentence])
-        cosines.append(float(torch.cosine_similarity(query.mean(0), states.mean(0), dim=0)))
         tokens = torch.nn.functional.normalize(query[1:-1], dim=-1)
         others = torch.nn.functional.normalize(states[1:-1], dim=-1)
         best.append((tokens @ others.T).amax(1))
-    (similarity,) = verifiers["similarity"].score([CLAIM], [PASSAGES[:1]])
     (late,) = verifiers["late"].score([CLAIM], [PASSAGES[:1]])
-    assert similarity == pytest.approx([max(cosines)], abs=1e-4)
     assert late == pytest.approx([float(torch.stack(best).amax(0).mean())], abs=2e-3)
 
 
 def test_the_context_reaches_the_models(encoder):
     states = SentenceStates(encoder)
     own = claim("It was first lit in 1911.", page="Lighthouse of Belmar Harbour")
-    for kind in (SimilarityVerifier, LateInteractionVerifier):
-        plain = kind(states).score([own], [PASSAGES])
-        assert kind(states, "title").score([own], [PASSAGES]) != plain
+    plain = LateInteractionVerifier(states).score([own], [PASSAGES])
+    assert LateInteractionVerifier(states, "all").score([own], [PASSAGES]) != plain
 
 
 def test_the_cascade_reads_the_best_passages_only(verifiers):
