@@ -22,8 +22,6 @@ from tests.training.tiny import (
     no_space,
     prepare,
     same_weights,
-    some_samples,
-    to_yaml,
     weights,
 )
 from training.loop.run_files import RunOutput
