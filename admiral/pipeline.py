@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import count
@@ -35,28 +36,19 @@ from admiral.records import (
     check_claims,
 )
 from admiral.retrieval.document_ranking import build_result
-from admiral.retrieval.hop_loop import HopLoop
+from admiral.retrieval.search import Search
 from admiral.retrieval.stage_assembly import build_stages, judge_evidence
 from admiral.retrieval.state import SearchState
-from admiral.scheduling import (
-    AsyncRetrieval,
-    BatchScheduler,
-    ReferenceCount,
-    using_torch_threads,
-)
 from proofs import Judgement
 
 logger = logging.getLogger(__name__)
 
-# On a CPU, cores that each process claims of their own are faster than cores that share every
-# matrix product. More workers than this would wait for Python's global lock.
-_MAX_WORKERS = 4
 
-
-class Admiral(AsyncRetrieval):
+class Admiral:
     """Retrieve the documents and sentences that verify claims.
 
-    Several threads may share one object. For asyncio, see `aretrieve` and `aretrieve_many`.
+    Several threads may share one object; a program with an event loop calls it by
+    `asyncio.to_thread`.
 
     - `kb`: the open knowledge base; it is closed together with this object.
     - `checkpoint`: the model that the stages share.
@@ -76,7 +68,6 @@ class Admiral(AsyncRetrieval):
         config: RetrievalConfig,
         stages: Stages | None = None,
     ) -> None:
-        super().__init__()
         config.validate()
         if config.precision == "auto":
             config = replace(config, precision=precision_of(checkpoint.model.dtype))
@@ -85,8 +76,8 @@ class Admiral(AsyncRetrieval):
             stages = build_stages(kb, checkpoint, config, graph_to_use(kb, config.graph))
         self.stages = stages
         self.in_use = ReferenceCount()
-        # Read once, because torch's own number depends on the calling thread.
-        self._threads = config.threads or torch.get_num_threads()
+        if config.threads:
+            torch.set_num_threads(config.threads)
 
     @classmethod
     def from_pretrained(
@@ -147,18 +138,17 @@ class Admiral(AsyncRetrieval):
     ) -> Iterator[RetrievalResult]:
         """Yield the result of each claim, in order.
 
-        Claims are processed in batches of `batch_size` (a setting). This method therefore reads a
-        few batches ahead of the results that it yields, and waits until a batch is complete; from a
-        stream that knows whether it is `ready` (`Prefetch`) it takes the claims that have arrived.
+        Claims are searched for in batches of `batch_size` (a setting), and the results of a batch
+        come together. From a stream that knows whether it is `ready` (`Prefetch`), a batch takes
+        the claims that have arrived.
 
         - `claims`: the claims; the id of a plain text is its number, from "1".
         - `hops`: ``dynamic`` or a number; the setting `hops` by default.
         - `on_stage`: receives a short text when a stage begins, such as ``Hop 2: reading 40
-          documents``, and the claims that share it. It may be called from several threads.
-        - `on_hop`: receives each claim with the hop that it has completed; it may be called from
-          several threads.
+          documents``, and the claims that share it.
+        - `on_hop`: receives each claim with the hop that it has completed.
         - `on_timing`: receives the name of each stage that has ended, its seconds and the number of
-          claims that shared it; it may be called from several threads.
+          claims that shared it.
 
         Raises AdmiralError if a claim is empty, or this object was closed. An error of one claim or
         of the stream is raised after the results of all claims before it.
@@ -186,24 +176,13 @@ class Admiral(AsyncRetrieval):
         config.hops = config.hops if hops is None else str(hops)
         config.validate()
         with self.in_use:
-            hop_loop = HopLoop(self.kb, self.stages, config, on_stage, on_hop, on_timing)
-
-        def advance(batch: Sequence[SearchState]) -> None:
+            search = Search(self.kb, self.stages, config, on_stage, on_hop, on_timing)
+        ready = claims.ready if isinstance(claims, ReadyStream) else None
+        checked = map(_checked, check_claims(claims), count(1))
+        for batch in _batches(checked, config.batch_size, ready):
             with self.in_use:
-                hop_loop.advance(batch)
-
-        on_cpu = self.checkpoint.model.device.type == "cpu"
-        scheduler = BatchScheduler(
-            advance,
-            batch_size=config.batch_size,
-            workers=_MAX_WORKERS if on_cpu else 1,
-            threads=self._threads,
-        )
-        states = map(_new_state, check_claims(claims), count(1))
-        if isinstance(claims, ReadyStream):
-            yield from scheduler.run(states, claims.ready)
-        else:
-            yield from scheduler.run(states)
+                states = search.run(batch)
+            yield from states
 
     def prove(self, claim: str, evidence: Sequence[tuple[str, str]]) -> Judgement:
         """Judge a claim against (title, sentence) pairs with the configured judge.
@@ -211,7 +190,7 @@ class Admiral(AsyncRetrieval):
         Raises AdmiralError if an argument is of another type, there are more sentences than the
         judge accepts, or this object was closed.
         """
-        with self.in_use, using_torch_threads(self._threads):
+        with self.in_use:
             return judge_evidence(self.stages.judge, claim, evidence)
 
     def document(self, title: str) -> Document:
@@ -228,7 +207,6 @@ class Admiral(AsyncRetrieval):
         Running calls of `retrieve` and `prove` are completed; `retrieve_many` completes its running
         batch and then raises `AdmiralError`.
         """
-        self._worker.close()
         self.in_use.close()
         self.kb.close()
 
@@ -244,11 +222,76 @@ class Admiral(AsyncRetrieval):
         self.close()
 
 
-def _new_state(given: str | Claim, number: int) -> SearchState:
+def _checked(given: str | Claim, number: int) -> Claim:
     claim = as_claim(given, number)
     if not claim.text.strip():
         raise AdmiralError(f"claim {claim.id!r}: is empty; give a sentence to verify")
-    return SearchState(Claim(claim.id, clean_text(claim.text)))
+    return Claim(claim.id, clean_text(claim.text))
+
+
+def _batches(
+    claims: Iterator[Claim], size: int, ready: Callable[[], bool] | None
+) -> Iterator[list[Claim]]:
+    """Yield claims in lists of at most `size`; a list is shorter if no more claims are ready.
+
+    An error of the stream is raised after the claims before it have been yielded.
+    """
+    batch: list[Claim] = []
+    try:
+        for claim in claims:
+            batch.append(claim)
+            if len(batch) == size or (ready is not None and not ready()):
+                yield batch
+                batch = []
+    except Exception:
+        if batch:
+            yield batch
+        raise
+    if batch:
+        yield batch
+
+
+class ReferenceCount:
+    """Count the threads inside its ``with`` blocks; `close` waits until the count is zero.
+
+    A thread that is inside may enter again, even while another thread waits in `close`.
+    """
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._closed = False
+        self._changed = threading.Condition()
+        self._local = threading.local()
+
+    def __enter__(self) -> None:
+        depth = getattr(self._local, "depth", 0)
+        with self._changed:
+            if self._closed and not depth:
+                raise closed_error()
+            self._count += 1
+        self._local.depth = depth + 1
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._local.depth -= 1
+        with self._changed:
+            self._count -= 1
+            self._changed.notify_all()
+
+    def close(self) -> None:
+        """Refuse new threads with an `AdmiralError`, and wait until no thread is inside."""
+        with self._changed:
+            self._closed = True
+            self._changed.wait_for(lambda: self._count == 0)
+
+
+def closed_error() -> AdmiralError:
+    """Return the error for a call on a closed system."""
+    return AdmiralError("the system was closed. Open another one.")
 
 
 def with_origins(result: RetrievalResult, kb: KnowledgeBase) -> RetrievalResult:

@@ -21,7 +21,7 @@ from admiral.evaluation.measures import recall_at_k
 from admiral.gold import read_gold
 from admiral.io.claims import evenly_spaced
 from admiral.records import Hop
-from admiral.retrieval.hop_loop import stop_reason
+from admiral.retrieval.search import stop_reason
 from admiral.retrieval.stage_assembly import build_judge
 from proofs import Judgement
 from proofs.judges.judgement import NeverSufficient

@@ -2,7 +2,7 @@
 
 1. `state`: what is known about one claim while it is processed: the sentences that a hop reads and
    keeps, with a record for each hop.
-2. `hop_loop`: one hop of a batch of claims, and when to stop.
+2. `search`: the search for a batch of claims, hop by hop, and when to stop.
 3. `first_stage`: candidate documents from the claim alone, and those that a text names.
 4. `rerankers`: the scores of sentences.
 5. `hop_retriever`: the next document sets, by constrained decoding.

@@ -1,4 +1,4 @@
-"""The search state of a claim: its sentences, evidence, hops and next step."""
+"""The search state of a claim: its sentences, evidence and hops."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import statistics
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import Enum, auto
 from typing import TypeVar
 
 from admiral.kb import KnowledgeBase
@@ -310,17 +309,6 @@ def choose_evidence(
 NOT_JUDGED = Judgement(False, None)
 
 
-class NextStep(Enum):
-    """The next step of the hop loop for a claim that has not stopped."""
-
-    FIRST_STAGE = auto()
-    """Find candidate documents from the claim alone."""
-    READ = auto()
-    """Rerank the sentences of the documents, choose the evidence and judge it."""
-    EXPAND = auto()
-    """Find the document sets of the next hop."""
-
-
 @dataclass(frozen=True, slots=True)
 class HopRecord:
     """The results of one hop."""
@@ -352,8 +340,6 @@ class SearchState:
     next_sets: list[DocumentSet] = field(default_factory=list)
     # The titles of documents that are close in the graph to the evidence of the last hop.
     graph_titles: list[str] = field(default_factory=list)
-    # What the hop loop does next, unless the claim has stopped.
-    next_step: NextStep = NextStep.FIRST_STAGE
     stopped: Stopped | None = None  # why the claim has stopped; None while it has not
 
     @property
@@ -446,5 +432,4 @@ class SearchState:
 
     def first_hops(self, count: int) -> SearchState:
         """Return a copy that ends after the first `count` hops."""
-        next_step = NextStep.EXPAND if self.records[:count] else self.next_step
-        return replace(self, records=self.records[:count], next_sets=[], next_step=next_step)
+        return replace(self, records=self.records[:count], next_sets=[])

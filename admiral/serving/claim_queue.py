@@ -14,9 +14,8 @@ from functools import partial
 
 from prometheus_client import CollectorRegistry, Histogram
 
-from admiral.pipeline import Admiral
+from admiral.pipeline import Admiral, closed_error
 from admiral.records import Claim, Hop, RetrievalResult
-from admiral.scheduling import closed_error
 
 _STAGE_SECONDS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 _WAIT_SECONDS = (0.01, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)

@@ -1,6 +1,5 @@
 """The pipeline with fake stages: claims in, results out, threads, errors and closing."""
 
-import asyncio
 import json
 import math
 import threading
@@ -185,8 +184,6 @@ def test_claims_may_be_texts_with_their_numbers_as_ids():
 def test_a_claim_of_another_type_is_an_error(claim):
     with pytest.raises(AdmiralError, match="claim 1: is of type"):
         fake_system().retrieve(claim)
-    with pytest.raises(AdmiralError, match="claim 1: is of type"):
-        asyncio.run(fake_system().aretrieve(claim))
 
 
 def test_settings_of_another_type_are_an_error():
@@ -237,36 +234,29 @@ def test_a_judge_states_how_much_evidence_it_accepts():
         system.prove("A claim.", [("A", "s")] * 3)
 
 
-def test_every_call_uses_the_configured_number_of_threads(set_threads):
+def test_all_threads_use_the_configured_number_of_torch_threads(set_threads):
     set_threads(2)
     seen = []
     stages = fake_stages(judge=CallbackJudge(lambda: seen.append(torch.get_num_threads())))
     system = fake_system(stages, threads=3, hops="1", batch_size=1)
-    calls = [
-        lambda: system.retrieve(CLAIMS[0]),
-        lambda: list(system.retrieve_many(CLAIMS)),
-        lambda: system.prove(CLAIMS[0].text, []),
-        lambda: asyncio.run(system.aretrieve(CLAIMS[0])),
-    ]
-    with ThreadPoolExecutor(1) as pool:  # its thread has torch's default
-        for call in calls:
-            call()
-            pool.submit(call).result()
-        assert pool.submit(torch.get_num_threads).result() == 2
-    assert torch.get_num_threads() == 2
-    assert seen == [3] * 12
-
-
-def test_by_default_the_number_of_threads_is_that_at_construction(set_threads):
-    set_threads(2)
-    seen = []
-    stages = fake_stages(judge=CallbackJudge(lambda: seen.append(torch.get_num_threads())))
-    system = fake_system(stages, hops="1")
+    system.retrieve(CLAIMS[0])
     with ThreadPoolExecutor(1) as pool:
-        pool.submit(torch.set_num_threads, 1).result()
         pool.submit(system.retrieve, CLAIMS[0]).result()
-    torch.set_num_threads(2)
-    assert seen == [2]
+    assert seen == [3, 3]
+
+
+@pytest.mark.parametrize("batch_size", [1, 2, 3, 8])
+def test_a_claim_gets_the_same_result_in_any_batch(batch_size):
+    claims = [Claim(str(number), f"about {'xyz'[: number % 4]}") for number in range(7)]
+    alone = [fake_system().retrieve(claim) for claim in claims]
+    together = list(fake_system(batch_size=batch_size).retrieve_many(claims))
+    assert [unlike_times(result) for result in together] == list(map(unlike_times, alone))
+
+
+def unlike_times(result):
+    """Return the record of a result without the seconds of its hops."""
+    record = result.to_json()
+    return record | {"hops": [hop | {"seconds": None} for hop in record["hops"]]}
 
 
 def test_close_waits_for_running_calls_and_later_calls_are_errors():
@@ -301,7 +291,6 @@ def test_close_waits_for_running_calls_and_later_calls_are_errors():
         lambda: list(system.retrieve_many([])),
         lambda: next(suspended),
         lambda: system.prove(CLAIMS[0].text, [("A", "An Emmy.")]),
-        lambda: asyncio.run(system.aretrieve(CLAIMS[0])),
     ]
     for call in calls:
         with pytest.raises(AdmiralError, match=r"^the system was closed\. Open another one\.$"):

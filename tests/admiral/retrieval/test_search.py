@@ -14,9 +14,9 @@ from admiral import Admiral, AdmiralError
 from admiral.protocols import Stages
 from admiral.records import Claim, DocumentSet, Proximity, ScoredTitle, Sentence
 from admiral.retrieval.document_ranking import FEATURES, ranked_documents
-from admiral.retrieval.hop_loop import HopLoop, checked_scores
 from admiral.retrieval.hop_retriever import NoGenerator
-from admiral.retrieval.state import NextStep, SearchState
+from admiral.retrieval.search import Search, checked_scores
+from admiral.retrieval.state import SearchState
 from proofs import Judgement, Verdict
 from tests.admiral.retrieval.fakes import (
     FakeDocumentReader,
@@ -36,17 +36,9 @@ from tests.admiral.retrieval.fakes import (
 RISING = {"new1": 9, "new2": 19, "new3": 29}
 
 
-def new_state(text: str = "A claim.") -> SearchState:
-    return SearchState(Claim("1", text))
-
-
-def run(stages: Stages, state: SearchState | None = None, **settings: Any) -> SearchState:
-    """Advance a claim until it stops."""
-    state = state or new_state()
-    loop = HopLoop(FakeDocuments(), stages, small_config(**settings))
-    for _ in range(20):
-        if state.stopped is None:
-            loop.advance([state])
+def run(stages: Stages, text: str = "A claim.", **settings: Any) -> SearchState:
+    """Search for a claim."""
+    (state,) = Search(FakeDocuments(), stages, small_config(**settings)).run([Claim("1", text)])
     return state
 
 
@@ -69,16 +61,6 @@ def test_the_first_hop_reads_candidates_and_later_hops_read_document_sets() -> N
     assert read2 == [["b", "c", "a", "new1"]]
     assert kept2 == [[first.evidence[0]]]  # the best sentence of the set's kept document
     assert state.stopped == "max_hops"
-
-
-def test_each_part_of_a_hop_sets_the_next_step() -> None:
-    state = new_state()
-    loop = HopLoop(FakeDocuments(), fake_stages(judge=FakeJudge(99)), small_config())
-    assert state.next_step is NextStep.FIRST_STAGE
-    loop.advance([state])
-    assert (len(state.hops), state.next_step) == (1, NextStep.EXPAND)
-    loop.advance([state])
-    assert (len(state.hops), state.next_step) == (2, NextStep.EXPAND)
 
 
 @pytest.mark.parametrize(
@@ -127,7 +109,7 @@ def test_later_hops_build_on_the_leading_sentences_of_a_long_claim() -> None:
             return super().expand(claims, evidence, hops)
 
     stages = fake_stages(reranker=reranker, hop_retriever=Retriever())
-    state = run(stages, new_state(claim), hops="2", evidence=1, max_evidence=3)
+    state = run(stages, claim, hops="2", evidence=1, max_evidence=3)
     assert titles(state.hops[0].evidence) == ["b", "c", "a"]
     assert seen == [[["b"]]]
     assert reranker.calls[1][2] == [[state.hops[0].evidence[0]]]
@@ -167,11 +149,8 @@ def test_stages_are_reported_when_they_begin() -> None:
         reported.append((text, [claim.text for claim in claims]))
 
     stages = fake_stages(judge=FakeJudge(99), reranker=FakeReranker(RISING))
-    loop = HopLoop(FakeDocuments(), stages, small_config(), report)
-    first, second = new_state(), new_state("Another.")
-    for batch in ([first], [first], [first, second]):
-        loop.advance(batch)
-    assert reported[-1][1] == [first.claim.text, "Another."]
+    search = Search(FakeDocuments(), stages, small_config(hops="2"), report)
+    search.run([Claim("1", "A claim.")])
     assert [text for text, _ in reported] == [
         "Hop 1: searching for candidates",
         "Hop 1: reading 3 documents",
@@ -179,11 +158,10 @@ def test_stages_are_reported_when_they_begin() -> None:
         "Hop 2: generating documents",
         "Hop 2: reading 3 documents",
         "Hop 2: judging the evidence",
-        "Hop 1: searching for candidates",
-        "Hop 3: generating documents",
-        "2 claims: reading 6 documents",
-        "2 claims: judging the evidence",
     ]
+    del reported[:]
+    search.run([Claim("1", "A claim."), Claim("2", "Another.")])
+    assert reported[-1] == ("2 claims: judging the evidence", ["A claim.", "Another."])
 
 
 def test_without_hops_documents_keep_the_order_of_the_first_stage() -> None:
@@ -226,23 +204,29 @@ def test_no_candidate_is_a_dead_end() -> None:
     assert (len(state.hops), state.stopped, state.evidence) == (1, "dead_end", ())
 
 
-def test_claims_at_different_hops_share_a_batch() -> None:
-    retriever, reranker = FakeHopRetriever(), FakeReranker()
-    stages = fake_stages(hop_retriever=retriever, reranker=reranker, judge=FakeJudge(99))
-    loop = HopLoop(FakeDocuments(), stages, small_config())
-    old, new = new_state("old"), new_state("new")
-    stopped = replace(new_state("stopped"), stopped="sufficient")
-    loop.advance([old])
-    loop.advance([old, new, stopped])
-    assert [len(state.hops) for state in (old, new, stopped)] == [2, 1, 0]
-    assert retriever.calls == [(["old"], [1])]
-    assert reranker.calls[1][0] == ["old", "new"]
+def test_claims_leave_the_batch_as_they_stop() -> None:
+    class Judge(FakeJudge):
+        def judge(self, claims, evidence):
+            judgements = super().judge(claims, evidence)
+            return [
+                replace(each, sufficient=claim != "long")
+                for each, claim in zip(judgements, claims, strict=True)
+            ]
+
+    retriever, reranker = FakeHopRetriever(dead_end_at=3), FakeReranker(RISING)
+    stages = fake_stages(hop_retriever=retriever, reranker=reranker, judge=Judge(99))
+    search = Search(FakeDocuments(), stages, small_config(hops="dynamic"))
+    states = search.run([Claim("1", "short"), Claim("2", "long"), Claim("3", "short")])
+    assert [len(state.hops) for state in states] == [2, 3, 2]
+    assert [state.stopped for state in states] == ["sufficient", "dead_end", "sufficient"]
+    assert retriever.calls[-1] == (["long"], [3])
+    assert [len(texts) for texts, _, _ in reranker.calls] == [3, 3, 1]
 
 
 def test_the_claim_is_searched_for_mentions_once() -> None:
     finder, first_stage = FakeMentionFinder(), FakeFirstStage()
     stages = fake_stages(mention_finder=finder, first_stage=first_stage, judge=FakeJudge(99))
-    state = run(stages, new_state("all about xy"), hops="3", first_stage_documents=2)
+    state = run(stages, "all about xy", hops="3", first_stage_documents=2)
     assert finder.texts == ["all about xy"]
     assert first_stage.calls == [(["all about xy"], [["x", "y"]], 2)]
     assert state.claim_mentions == ["x", "y"]
@@ -270,7 +254,7 @@ def test_evidence_comes_from_documents_that_the_scorer_prefers(
         document_scorer=scorer,
         reranker=FakeReranker({"a": 0.3, "b": 0.2, "c": 0.1}),
     )
-    state = run(stages, new_state("about ax"), hops="1", rerank_documents=4)
+    state = run(stages, "about ax", hops="1", rerank_documents=4)
     assert set(titles(state.evidence)) == expected
     scores = [sentence.score for sentence in state.evidence]
     assert scores == sorted(scores, reverse=True)
@@ -286,25 +270,6 @@ def test_proximity_in_the_graph_counts_for_the_choice_of_evidence(
         reranker=FakeReranker({"a": 0.3, "b": 0.2, "c": 0.1}),
     )
     assert titles(run(stages, hops="1").evidence) == expected
-
-
-def test_after_an_error_the_hop_resumes_where_it_failed() -> None:
-    class FailsOnce(FakeReranker):
-        def score(self, *args: Any) -> list[list[Sentence]]:
-            if not self.calls:
-                self.calls.append(())
-                raise RuntimeError("out of memory")
-            return super().score(*args)
-
-    first_stage = FakeFirstStage()
-    stages = fake_stages(first_stage=first_stage, reranker=FailsOnce())
-    loop = HopLoop(FakeDocuments(), stages, small_config())
-    state = new_state()
-    with pytest.raises(RuntimeError, match="out of memory"):
-        loop.advance([state])
-    assert state.next_step is NextStep.READ
-    loop.advance([state])
-    assert (len(state.hops), len(first_stage.calls)) == (1, 1)
 
 
 def test_numbers_of_other_types_become_floats_and_floats_stay() -> None:

@@ -1,4 +1,4 @@
-"""The hop loop: find documents, read them, choose evidence, judge it, and hop again."""
+"""The search: find documents, read them, choose evidence, judge it, and hop again."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ from admiral.retrieval.document_ranking import document_features, found_titles
 from admiral.retrieval.first_stage import mentions_in_texts
 from admiral.retrieval.state import (
     HopRecord,
-    NextStep,
     SearchState,
     boost_mentioned,
     choose_evidence,
@@ -98,13 +97,13 @@ def _name(entry: Sentence | DocumentSet | ScoredTitle) -> str:
 logger = logging.getLogger(__name__)
 
 
-class HopLoop:
-    """Run the stages on batches of claims, hop by hop.
+class Search:
+    """Search for the evidence of claims, hop by hop.
 
     - `on_stage`: receives a short text when a stage begins, such as ``Hop 2: reading 40
       documents``, and the claims that share it.
     - `on_hop`: receives each claim with the hop that it has completed.
-    - `on_timing`: receives the duration of each stage, and of ``hop``, a call of `advance`.
+    - `on_timing`: receives the duration of each stage, and of ``hop``, all stages of a hop.
     """
 
     def __init__(
@@ -125,26 +124,27 @@ class HopLoop:
             config.max_evidence if limit is None else min(config.max_evidence, limit)
         )
 
-    def advance(self, batch: Sequence[SearchState]) -> None:
-        """Advance each claim by one hop, in place, and mark the claims that stop.
-
-        The claims may be at different hops. `SearchState.next_step` records each completed part of
-        a hop, so if this method raises an error, calling it again resumes after that part.
-        """
-        started = time.perf_counter()
-        with timing_stages(self._on_timing, len(batch)), timed("hop"):
-            if new := _waiting_for(NextStep.FIRST_STAGE, batch):
-                self._find_candidates(new)
-            if expanding := _waiting_for(NextStep.EXPAND, batch):
-                self._expand(expanding)
-            if reading := _waiting_for(NextStep.READ, batch):
-                self._read(reading, started)
+    def run(self, claims: Sequence[Claim]) -> list[SearchState]:
+        """Search for a batch of claims, which leave it as they stop; return their states."""
+        states = [SearchState(claim) for claim in claims]
+        with timing_stages(self._on_timing, len(states)):
+            self._find_candidates(states)
+        for number in range(1, self._max_hops + 1):
+            if not (searching := _not_stopped(states)):
+                break
+            started = time.perf_counter()
+            with timing_stages(self._on_timing, len(searching)), timed("hop"):
+                if number > 1:
+                    self._find_next(searching)
+                    searching = _not_stopped(searching)
+                if searching:
+                    scored = self._read(searching)
+                    records = self._choose_evidence(searching, scored)
+                    self._judge(searching, records, started)
+        return states
 
     def _find_candidates(self, batch: Sequence[SearchState]) -> None:
-        """Find the titles that the claims mention, and run the first stage.
-
-        Without any hops, the claims stop here.
-        """
+        """Find the titles that the claims mention, and run the first stage."""
         self._report(batch, "searching for candidates")
         claims = [state.claim.text for state in batch]
         with timed("mentions"):
@@ -156,91 +156,44 @@ class HopLoop:
         for state, titles, scored in zip(batch, mentions, candidates, strict=True):
             state.claim_mentions = titles
             state.candidates = checked_scores("first_stage", scored)
-            state.next_step = NextStep.READ
             if self._max_hops == 0:
                 state.stopped = "max_hops"
 
-    def _expand(self, batch: Sequence[SearchState]) -> None:
+    def _find_next(self, batch: Sequence[SearchState]) -> None:
         """Find the document sets of the next hop; claims that get none stop.
 
         Without a generator, hops have no document sets and read mentions and candidates only.
         """
         self._report(batch, "generating documents")
+        claims = [state.claim.text for state in batch]
+        leading = [state.leading for state in batch]
         expanded = self._stages.hop_retriever.expand(
-            [state.claim.text for state in batch],
-            [state.leading for state in batch],
-            [len(state.records) for state in batch],
+            claims, leading, [len(state.records) for state in batch]
         )
         if self._stages.graph is not None:
             with timed("graph"):
-                close = self._stages.graph.rank(
-                    [state.claim.text for state in batch],
-                    [state.leading for state in batch],
-                    self._config.rerank_documents,
-                )
+                close = self._stages.graph.rank(claims, leading, self._config.rerank_documents)
             for state, titles in zip(batch, close, strict=True):
                 state.graph_titles = titles
         for state, scored in zip(batch, expanded, strict=True):
-            document_sets = checked_scores("hop_retriever", scored)
-            if document_sets or not self._config.generator:
-                state.next_sets = document_sets
-                state.next_step = NextStep.READ
-            else:
+            state.next_sets = checked_scores("hop_retriever", scored)
+            if not state.next_sets and self._config.generator:
                 state.stopped = "dead_end"
 
-    def _read(self, batch: Sequence[SearchState], started: float) -> None:
-        config = self._config
+    def _read(self, batch: Sequence[SearchState]) -> list[list[Sentence]]:
+        """Return the scored sentences of the documents that each claim reads, best first."""
         claims = [state.claim.text for state in batch]
         with timed("documents"):
             documents = self._documents_to_read(batch)
         self._report(batch, f"reading {sum(map(len, documents))} documents")
         with timed("sentences"):
-            sentence_scores = self._stages.reranker.score(
+            sentences = self._stages.reranker.score(
                 claims, documents, [state.kept_sentences() for state in batch]
             )
-        reranked = checked_sentences(sentence_scores, documents)
-        scored = [
-            boost_mentioned(checked_scores("reranker", sentences), state.next_titles)
-            for state, sentences in zip(batch, reranked, strict=True)
+        return [
+            boost_mentioned(checked_scores("reranker", scored), state.next_titles)
+            for state, scored in zip(batch, checked_sentences(sentences, documents), strict=True)
         ]
-        with timed("evidence"):
-            evidence = [self._choose(*each) for each in zip(batch, scored, strict=True)]
-        records = [self._record(*each) for each in zip(batch, scored, evidence, strict=True)]
-        self._report(batch, "judging the evidence")
-        with timed("proof"):
-            pairs = [[(s.title, s.text) for s in sentences] for sentences in evidence]
-            judgements = [
-                judgement.located(claim, given, [s.index for s in sentences])
-                for judgement, claim, given, sentences in zip(
-                    self._stages.judge.judge(claims, pairs), claims, pairs, evidence, strict=True
-                )
-            ]
-        seconds = (time.perf_counter() - started) / len(batch)
-        for state, record, judgement in zip(batch, records, judgements, strict=True):
-            hop = replace(
-                record.hop,
-                document_sets=tuple(record.document_sets[: config.beam_size]),
-                judgement=judgement,
-                seconds=seconds,
-            )
-            state.records.append(replace(record, hop=hop))
-            state.next_sets = []
-            state.next_step = NextStep.EXPAND
-            self._stop_if_done(state, hop)
-            if self._on_hop is not None:
-                self._on_hop(state.claim, hop)
-            logger.debug(
-                "claim %s, hop %d: read %d documents in %.2f s; evidence from %s; %s",
-                *(state.claim.id, hop.number, len(hop.read), seconds),
-                ", ".join(dict.fromkeys(s.title for s in hop.evidence)) or "none",
-                state.stopped or "another hop",
-            )
-
-    def _report(self, batch: Sequence[SearchState], stage: str) -> None:
-        if self._on_stage is not None:
-            single = f"Hop {len(batch[0].records) + 1}"
-            text = f"{single if len(batch) == 1 else f'{len(batch)} claims'}: {stage}"
-            self._on_stage(text, [state.claim for state in batch])
 
     def _documents_to_read(self, batch: Sequence[SearchState]) -> list[list[Document]]:
         titles = [state.titles_to_read(self._config.rerank_documents) for state in batch]
@@ -250,21 +203,29 @@ class HopLoop:
         claims = [state.claim.text for state in batch]
         return reader.read(claims, [state.kept_sentences() for state in batch], titles)
 
-    def _choose(self, state: SearchState, scored: Sequence[Sentence]) -> tuple[Sentence, ...]:
-        """Choose the evidence of a hop among the scored sentences.
+    def _choose_evidence(
+        self, batch: Sequence[SearchState], scored: Sequence[Sequence[Sentence]]
+    ) -> list[HopRecord]:
+        """Return the record of each claim's hop with the evidence that it keeps."""
+        with timed("evidence"):
+            return [self._chosen(*each) for each in zip(batch, scored, strict=True)]
 
-        The features of the document scorer describe a completed hop, its evidence included. So a
-        first choice, by the sentences alone, provides the features for the final one.
-        """
-        evidence = self._best(state, scored)
+    def _chosen(self, state: SearchState, scored: Sequence[Sentence]) -> HopRecord:
+        # The features of the document scorer describe a hop with its evidence. So a first choice,
+        # by the sentences alone, provides the features for the final one.
+        first = self._record(state, scored, self._best(state, scored))
         scorer = self._stages.document_scorer
         if scorer is None:
-            return evidence
-        record = self._record(state, scored, evidence)
-        features = document_features(state.with_record(record))
+            return first
+        features = document_features(state.with_record(first))
         titles = dict.fromkeys(sentence.title for sentence in scored)
         relevance = {title: scorer.score(features[title]) for title in titles}
-        return self._best(state, reweighted(scored, relevance))
+        evidence = self._best(state, reweighted(scored, relevance))
+        if [s.key for s in evidence] == [s.key for s in first.hop.evidence]:
+            # Only the scores differ, on which nothing else in the record depends.
+            hop = replace(first.hop, evidence=evidence)
+            return replace(first, hop=hop, leading=evidence[: self._config.evidence])
+        return self._record(state, scored, evidence)
 
     def _record(
         self, state: SearchState, scored: Sequence[Sentence], evidence: tuple[Sentence, ...]
@@ -285,14 +246,50 @@ class HopLoop:
         count = evidence_count(state.claim.text, config.evidence, self._max_evidence)
         return choose_evidence(scored, count, config.evidence_per_document)
 
-    def _stop_if_done(self, state: SearchState, hop: Hop) -> None:
+    def _judge(
+        self, batch: Sequence[SearchState], records: Sequence[HopRecord], started: float
+    ) -> None:
+        """Judge the evidence of each claim, complete its hop, and stop it if that is enough."""
+        self._report(batch, "judging the evidence")
+        claims = [state.claim.text for state in batch]
+        evidence = [record.hop.evidence for record in records]
+        pairs = [[(s.title, s.text) for s in sentences] for sentences in evidence]
+        with timed("proof"):
+            judgements = self._stages.judge.judge(claims, pairs)
+        seconds = (time.perf_counter() - started) / len(batch)
+        for state, record, given, judgement in zip(batch, records, pairs, judgements, strict=True):
+            numbers = [sentence.index for sentence in record.hop.evidence]
+            hop = replace(
+                record.hop,
+                document_sets=tuple(record.document_sets[: self._config.beam_size]),
+                judgement=judgement.located(state.claim.text, given, numbers),
+                seconds=seconds,
+            )
+            state.records.append(replace(record, hop=hop))
+            state.next_sets = []
+            state.stopped = self._stop_reason(state)
+            if self._on_hop is not None:
+                self._on_hop(state.claim, hop)
+            logger.debug(
+                "claim %s, hop %d: read %d documents in %.2f s; evidence from %s; %s",
+                *(state.claim.id, hop.number, len(hop.read), seconds),
+                ", ".join(dict.fromkeys(s.title for s in hop.evidence)) or "none",
+                state.stopped or "another hop",
+            )
+
+    def _stop_reason(self, state: SearchState) -> Stopped | None:
         reason = stop_reason(state.hops, self._config) if self._dynamic else None
-        if not hop.evidence:
-            state.stopped = "dead_end"
-        elif reason is None and hop.number == self._max_hops:
-            state.stopped = "max_hops"
-        else:
-            state.stopped = reason
+        if not state.evidence:
+            return "dead_end"
+        if reason is None and len(state.records) == self._max_hops:
+            return "max_hops"
+        return reason
+
+    def _report(self, batch: Sequence[SearchState], stage: str) -> None:
+        if self._on_stage is not None:
+            single = f"Hop {len(batch[0].records) + 1}"
+            text = f"{single if len(batch) == 1 else f'{len(batch)} claims'}: {stage}"
+            self._on_stage(text, [state.claim for state in batch])
 
 
 def stop_reason(hops: Sequence[Hop], config: RetrievalConfig) -> Stopped | None:
@@ -310,5 +307,5 @@ def stop_reason(hops: Sequence[Hop], config: RetrievalConfig) -> Stopped | None:
     return "dead_end" if repeated and last.number < config.max_hops else None
 
 
-def _waiting_for(step: NextStep, batch: Sequence[SearchState]) -> list[SearchState]:
-    return [state for state in batch if state.stopped is None and state.next_step is step]
+def _not_stopped(states: Sequence[SearchState]) -> list[SearchState]:
+    return [state for state in states if state.stopped is None]
