@@ -15,6 +15,7 @@
 # make scorers    install the scorers of FEVER and FEVEROUS, beside which our measures are tested
 # make mini       train the bundled model anew from the data sets in DATA, for hours: docs/training.md
 # make verifier   train and export the bundled verifier anew, the same way: docs/verifier.md
+# make reader     train the natural-logic reader, the same way: docs/reader.md
 # make settings   write configs/*.yaml of all settings and docs/settings.md from their declarations
 # make clean      remove .venv and what the tools left behind
 #
@@ -47,7 +48,7 @@ export OMP_WAIT_POLICY := PASSIVE
 export PYTHONUTF8 := 1
 
 .PHONY: help install setup scorers retrieve cite serve lint test test-browser test-all golden golden-update \
-    docs results audit lock mini verifier settings clean
+    docs results audit lock mini verifier reader settings clean
 
 help:
 	@sed -n 's/^# \{0,1\}//p; /^$$/q' $(firstword $(MAKEFILE_LIST))
@@ -276,6 +277,18 @@ runs/bridge-claims.jsonl: | runs/hover-367k/manifest.json
 runs/bridge-examples.jsonl: runs/bridge-claims.jsonl
 	$(EXAMPLES) --kb runs/hover-367k --source gold:$< $(EXCLUDED) $@
 
+# The same claims and evidence, of which a sentence no longer names the next document.
+runs/bridge-twin-examples.jsonl: runs/bridge-claims.jsonl
+	$(EXAMPLES) --kb runs/hover-367k $(EXCLUDED) --bridge-twins gold:$< \
+	    --bridge-twins hover:$(DATA)/hover/claims.train.jsonl $@
+
+# What decides a claim among the sentences around it, as citations are read, and passages of news.
+runs/passage-examples.jsonl: | runs/hover-367k/manifest.json
+	$(EXAMPLES) $(foreach s,cg2c-doc cg2c-hops,--nli $(DATA)/nli3/$s.train.jsonl.gz) --kb runs/hover-367k \
+	    $(EXCLUDED) $(foreach s,fever-train vitaminc,--passage nli:$(DATA)/nli2/$s.train.jsonl.gz) \
+	    --passage hover:$(DATA)/hover/claims.train.jsonl \
+	    --passage gold:$(DATA)/fever/claims.train-pages.jsonl $@
+
 runs/selection-examples.jsonl: runs/bridge-claims.jsonl
 	$(EXAMPLES) --kb runs/hover-367k $(EXCLUDED) --hold-out 0.15 --select hover:$(DATA)/hover/claims.train.jsonl \
 	    --select hotpotqa:$(DATA)/hotpotqa/questions.jsonl --select ex-fever:$(DATA)/ex-fever/claims.csv \
@@ -299,6 +312,22 @@ runs/calibration-examples.jsonl: | runs/hover-367k/manifest.json
 	    --limit $(subst :,=,$(notdir $p))) $(foreach s,vitaminc fever-train fever,--title $s) \
 	    --source hover:$(DATA)/hover/claims.dev.jsonl --source gold:$(DATA)/feverous/claims.dev.jsonl \
 	    --source fool-me-twice:$(DATA)/fool-me-twice/claims.dev.jsonl $@
+
+runs/base/model.safetensors: | setup
+	$(BIN)/python -m training.base $(@D)
+
+# The whole head first, on short pairs; then the automaton too; then all examples.
+READER := runs/base/model.safetensors $(foreach e,real world twin bridge bridge-twin passage dev,runs/$e-examples.jsonl)
+
+runs/reader-%/model.safetensors: $(READER)
+	$(BIN)/accelerate launch -m training.reader --config configs/reader-$*.yaml
+
+runs/reader-pairs/model.safetensors: runs/reader-first/model.safetensors
+
+runs/reader/model.safetensors: runs/reader-pairs/model.safetensors
+	$(BIN)/accelerate launch -m training.reader --config configs/reader.yaml
+
+reader: runs/reader/model.safetensors
 
 verifier: runs/verifier/model.safetensors runs/calibration-examples.jsonl
 	$(BIN)/python -m training.export_verifier runs/verifier runs/verifier-onnx

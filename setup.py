@@ -105,6 +105,8 @@ setup(
             # These two are for training.import_onnx and training.export_verifier.
             "onnx>=1.23,<2",
             "onnxscript>=0.7,<1",
+            "peft>=0.17,<1",
+            "scikit-learn>=1.7,<2",  # benchmarks.example_shortcuts
             "tensorboard>=2.18",
         ],
         # `training.build_twins`. The second is spaCy's en_core_web_sm on the package index.
@@ -146,9 +148,11 @@ setup(
             "pytest>=9",
             "pytest-timeout>=2.3",
             "pytest-xdist>=3.8",
+            "peft>=0.17,<1",
             "python-docx>=1.2,<2",
             "python-pptx>=1,<2",
             "ruff>=0.14",
+            "scikit-learn>=1.7,<2",
             "schemathesis>=4.30,<5",
             "spacy>=3.8,<3.9",
             "zstandard>=0.23",

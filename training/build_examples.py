@@ -13,6 +13,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -34,6 +35,7 @@ from training.command_options import (
     seed_option,
     source_option,
 )
+from training.data.bridge_twins import bridge_twins
 from training.data.claim_sources import FORMATS, Source, is_held_out, titles_of
 from training.data.evidence_corpora import Corpus, PassageCorpus, with_documents
 from training.data.evidence_examples import (
@@ -51,8 +53,11 @@ from training.data.examples import (
     summary_by_source,
     write_examples,
 )
+from training.data.overlap import balanced_by_overlap
+from training.data.passages import inference_passages, passage_examples
 from training.data.worlds import world_examples
 
+_PAIRS = "nli:"
 _FIELDS = ("premise", "hypothesis", "label", "source")
 _MAX_SENTENCES = 12
 _NAME = re.compile(r"[A-Z][\w'’.-]*(?: (?:(?:of|the|and|de|von) )?[A-Z0-9][\w'’.-]*)*")
@@ -261,6 +266,23 @@ def surrounded_examples(
     help="Claims with gold evidence to choose sentences for, among hard ones; repeatable.",
 )
 @click.option(
+    "--passage",
+    "passages",
+    multiple=True,
+    metavar="FORMAT:FILE",
+    help="Claims with gold documents, or inference pairs (nli:FILE) with evidence from a document "
+    "of the knowledge base: what decides them among the sentences around it, and, where they are "
+    "entailed, the same without it; repeatable.",
+)
+@click.option(
+    "--bridge-twins",
+    "bridges",
+    multiple=True,
+    metavar="FORMAT:FILE",
+    help="Claims with gold sentences of several documents, and twins in which a sentence has a "
+    "general noun in place of the next document's name; repeatable.",
+)
+@click.option(
     "--worlds",
     type=click.IntRange(min=0),
     default=0,
@@ -273,6 +295,11 @@ def surrounded_examples(
     multiple=True,
     metavar="SOURCE=COUNT",
     help="Most examples of a source of --nli, drawn at random with their groups; repeatable.",
+)
+@click.option(
+    "--balance-overlap",
+    is_flag=True,
+    help="Weight the examples so that words which claim and evidence share tell no label.",
 )
 @exclude_option(
     "claims that share a document with them, and examples of --nli that name one, are left out"
@@ -291,46 +318,69 @@ def main(
     sources: tuple[str, ...],
     documents: tuple[Path, ...],
     selections: tuple[str, ...],
+    passages: tuple[str, ...],
+    bridges: tuple[str, ...],
     worlds: int,
     limits: tuple[str, ...],
+    balance_overlap: bool,
     exclude: tuple[Path, ...],
     hold_out: float,
     seed: int,
 ) -> None:
     """Write examples to OUT (JSON Lines), the same ones for the same seed."""
-    if not nli and not sources and not selections and not worlds:
+    if not (nli or sources or selections or passages or bridges or worlds):
         raise click.UsageError(
-            "There is nothing to build from: give --nli, --source, --select or --worlds."
+            "There is nothing to build from: give --nli, --source, --select, --passage, "
+            "--bridge-twins or --worlds."
         )
     try:
-        parsed = [Source.parse(text).without_held_out(hold_out) for text in sources]
         most = dict(map(_parse_limit, limits))
-        to_select = [Source.parse(text).without_held_out(hold_out) for text in selections]
+        pairs = [text.removeprefix(_PAIRS) for text in passages if text.startswith(_PAIRS)]
+        in_files = [text for text in passages if not text.startswith(_PAIRS)]
+        claims = [
+            (Source.parse(text).without_held_out(hold_out), kind)
+            for texts, kind in (
+                (sources, ""),
+                (selections, "selection"),
+                (in_files, "passage"),
+                (bridges, "twins"),
+            )
+            for text in texts
+        ]
         files = [file for path in nli for file in inference_files(path, split)]
-        inputs = (*files, *(source.path for source in (*parsed, *to_select)), *documents, *exclude)
+        around = [file for path in pairs for file in inference_files(Path(path), split)]
+        inputs = (*files, *around, *(one.path for one, _ in claims), *documents, *exclude)
         check_output_path(out)
         check_distinct_paths(out, *inputs)
         check_outside_folders(out, name)
         excluded = titles_of(exclude)
-        examples = _inference_examples(files, non_commercial, TitleNames(excluded), most, seed)
-        examples = [one for one in examples if not is_held_out(one.claim, hold_out)]
+        read = partial(
+            _inference_examples,
+            non_commercial=non_commercial,
+            names=TitleNames(excluded),
+            limits=most,
+            hold_out=hold_out,
+            seed=seed,
+        )
+        examples, decided = read(files), read(around)
         for source in title:
             examples = with_titles(examples, source, seed)
         joined = [new for source in join for new in joined_examples(examples, source, seed)]
-        if parsed or to_select or surround:
+        if claims or surround or decided:
             with ExitStack() as stack:
                 kb = stack.enter_context(KnowledgeBase.open(locate(name)))
                 corpus = with_documents(kb, documents)
                 for source in surround:
                     examples += list(surrounded_examples(examples, source, kb, seed))
-                for claims in parsed:
-                    examples += _claim_examples(claims, corpus, excluded, seed)
-                for claims in to_select:
-                    examples += _claim_examples(claims, corpus, excluded, seed, select=True)
+                examples += inference_passages(decided, corpus, excluded, seed)
+                for own, kind in claims:
+                    examples += _claim_examples(own, corpus, excluded, seed, kind)
         examples += joined
         examples += islice(world_examples(seed), worlds)
         if not examples:
             raise AdmiralError(f"{out}: no examples are left; check the sources")
+        if balance_overlap:
+            examples = balanced_by_overlap(examples)
         write_examples(out, examples)
     except AdmiralError as error:
         raise click.ClickException(str(error)) from error
@@ -351,9 +401,10 @@ def _inference_examples(
     non_commercial: bool,
     names: TitleNames,
     limits: Mapping[str, int],
+    hold_out: float,
     seed: int,
 ) -> list[Example]:
-    """Return the examples of --nli that name no excluded document, by file."""
+    """Return the examples of files that name no excluded document, by file."""
     kept: list[Example] = []
     for file in files:
         read = list(read_inference_examples(file, non_commercial=non_commercial))
@@ -365,24 +416,30 @@ def _inference_examples(
             own = [example for example in allowed if example.source == source]
             limit = limits.get(source)
             kept += own if limit is None else draw_examples(own, limit, seed)
-    return kept
+    return [example for example in kept if not is_held_out(example.claim, hold_out)]
+
+
+_MAKERS = {"selection": selection_examples, "passage": passage_examples, "twins": bridge_twins}
 
 
 def _claim_examples(
-    source: Source, corpus: Corpus, excluded: set[str], seed: int, *, select: bool = False
+    source: Source, corpus: Corpus, excluded: set[str], seed: int, kind: str
 ) -> Iterator[Example]:
-    """Yield the examples of a file of claims, with the names of folder and file as their source."""
+    """Yield the examples of a file of claims, with the names of folder and file as their source.
+
+    `kind`: one of `_MAKERS`, which is added to the name; empty for evidence as it is retrieved.
+    """
     count = left_out = 0
     path = source.path.resolve()
-    name = f"{path.parent.name}-{path.name.split('.')[0]}" + "-selection" * select
+    name = "-".join(filter(None, (path.parent.name, path.name.split(".")[0], kind)))
     for count, item in enumerate(source.claims(), start=1):  # noqa: B007
         own: Corpus = PassageCorpus(item.passages) if item.passages else corpus
         rng = random.Random(f"{seed} {item.claim.claim}")
         examples: list[Example] = []
         if not excluded.isdisjoint(item.claim.all_titles):
             pass
-        elif select:
-            examples = list(selection_examples(item.claim, own, name, rng))
+        elif kind:
+            examples = list(_MAKERS[kind](item.claim, own, name, rng))
         else:
             examples = list(evidence_examples(item.claim, own, name, rng))
             examples += page_examples(item.claim, own, name, rng)

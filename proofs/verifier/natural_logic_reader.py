@@ -255,23 +255,33 @@ class NaturalLogicReader(nn.Module):
         self.quote_keys = nn.Linear(width, 3 * _QUOTE_WIDTH)
         self.automaton = AutomatonLayer()
 
-    def forward(self, ids: Tensor, mask: Tensor, spans: Tensor, markers: Tensor) -> ReaderOutput:
+    def forward(
+        self,
+        ids: Tensor,
+        mask: Tensor,
+        spans: Tensor,
+        markers: Tensor,
+        *,
+        spans_teach: bool = True,
+    ) -> ReaderOutput:
         """Read claims with their evidence.
 
         `ids`, `mask`: tokens and whether they are there, (claims, length). `spans`: first token
         and token after the last one of each span, (claims, spans, 2), both 0 for none. `markers`:
-        positions of the markers of sentences, (claims, sentences), 0 for none.
+        positions of the markers of sentences, (claims, sentences), 0 for none. `spans_teach`:
+        whether the gradient of what is said of spans reaches the encoder.
         """
         states = self.encoder(input_ids=ids, attention_mask=mask).last_hidden_state
         positions = torch.arange(ids.shape[1], device=ids.device)
         inside = (positions >= spans[..., :1]) & (positions < spans[..., 1:])
         present = spans[..., 1] > spans[..., 0]
         shares = inside / inside.sum(-1, keepdim=True).clamp(min=1)
-        of_spans = shares.to(states.dtype) @ states
+        taught = states if spans_teach else states.detach()
+        of_spans = shares.to(states.dtype) @ taught
         at_markers = states.gather(1, markers[..., None].expand(-1, -1, states.shape[-1]))
         operators = self.operators(of_spans).float().log_softmax(-1)
         queries = self.quote_queries(of_spans).float().chunk(3, -1)
-        keys = self.quote_keys(states).float().chunk(3, -1)
+        keys = self.quote_keys(taught).float().chunk(3, -1)
         of_sentences = keys[0].gather(1, markers[..., None].expand(-1, -1, _QUOTE_WIDTH))
         scale = _QUOTE_WIDTH**-0.5
         return ReaderOutput(

@@ -297,6 +297,26 @@ def test_examples_that_name_an_excluded_document_are_left_out(tmp_path):
     assert {one.source for one in read_examples([out])} == {"snli"}
 
 
+def test_passages_and_twins_of_claims_and_pairs(kb_path, tmp_path):
+    out, pairs = tmp_path / "examples.jsonl", tmp_path / "pairs.jsonl"
+    sentence = "He went to school in India and moved to England with his family in 1964."
+    labels = {"He moved in 1964.": "entailment", "He moved in 1966.": "contradiction"}
+    records = [
+        {"premise": sentence, "hypothesis": claim, "label": label, "source": "pairs"}
+        for claim, label in labels.items()
+    ]
+    pairs.write_text("".join(json.dumps(record) + "\n" for record in records))
+    arguments = ("--kb", kb_path, "--passage", f"nli:{pairs}", "--passage", f"gold:{CLAIMS}")
+    done = build(*arguments, "--bridge-twins", f"gold:{CLAIMS}", "--balance-overlap", out)
+    assert done.exit_code == 0, done.output
+    by_source = Counter(one.source for one in read_examples([out]))
+    assert set(by_source) == {"pairs-passage", "demo-claims-passage", "demo-claims-twins"}
+    assert by_source["demo-claims-twins"] % 2 == 0
+    done = build(*arguments, "--exclude", CLAIMS, out)
+    assert done.exit_code == 1
+    assert "no examples are left" in done.output
+
+
 def test_at_most_the_limit_of_a_source_is_drawn(tmp_path):
     out = tmp_path / "examples.jsonl"
     arguments = ("--nli", nli(tmp_path / "nli"), "--non-commercial", "--limit", "snli=7", out)

@@ -75,7 +75,13 @@ class ReaderLoss(nn.Module):
 
     def output(self, batch: ReadingBatch) -> ReaderOutput:
         """Return what the reader says of a batch."""
-        output: ReaderOutput = self.reader(batch.ids, batch.mask, batch.spans, batch.markers)
+        output: ReaderOutput = self.reader(
+            batch.ids,
+            batch.mask,
+            batch.spans,
+            batch.markers,
+            spans_teach=self._heads != "whole",
+        )
         return output
 
     def forward(self, batch: ReadingBatch, counts: int) -> Tensor:
@@ -93,20 +99,19 @@ class ReaderLoss(nn.Module):
         )
         if self._heads != "automaton":
             loss = loss + _mean(possible_losses(whole, batch.labels), known)
-        if self._heads != "whole":
-            loss = loss + _mean(possible_losses(output.verdicts, batch.labels), known)
-            loss = loss + SPANS * _mean(
-                possible_losses(output.operators, batch.operators),
-                (batch.operators != ANY_OPERATOR) & present,
-            )
-            quoted = (
-                output.quoted.log_softmax(-1)
-                .masked_fill(~batch.quotable[:, None], -torch.inf)
-                .logsumexp(-1)
-            )
-            can_quote = batch.quotable.any(-1) & (batch.labels & 0b101 == batch.labels)
-            loss = loss + QUOTED * _mean(-quoted, can_quote[:, None] & present)
-        if self._heads == "both":
+        loss = loss + _mean(possible_losses(output.verdicts, batch.labels), known)
+        loss = loss + SPANS * _mean(
+            possible_losses(output.operators, batch.operators),
+            (batch.operators != ANY_OPERATOR) & present,
+        )
+        quoted = (
+            output.quoted.log_softmax(-1)
+            .masked_fill(~batch.quotable[:, None], -torch.inf)
+            .logsumexp(-1)
+        )
+        can_quote = batch.quotable.any(-1) & (batch.labels & 0b101 == batch.labels)
+        loss = loss + QUOTED * _mean(-quoted, can_quote[:, None] & present)
+        if self._heads != "automaton":
             teacher = whole.detach()
             drawn = (teacher.exp() * (teacher - output.verdicts)).sum(-1)
             loss = loss + DRAWN * drawn.mean()

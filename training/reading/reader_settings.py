@@ -48,7 +48,7 @@ class ReaderConfig:
         choices={
             "both": "the automaton, and the whole head that it is drawn towards",
             "automaton": "the automaton alone",
-            "whole": "the whole head alone",
+            "whole": "the whole head; the automaton follows it, without any say in the encoder",
         },
     )
     rank: int = setting(

@@ -114,12 +114,22 @@ def test_a_loss_is_that_of_the_sum_of_possible_answers(scores, bits):
 
 
 @pytest.mark.parametrize("heads", ["both", "automaton", "whole"])
-def test_only_the_chosen_heads_learn(settings, encoder, heads):
+def test_only_the_chosen_heads_teach_the_encoder(settings, encoder, heads):
     items = read_reading_set("train", [Path(settings.examples)], encoder).items
+    batch = collate(items, encoder.special.pad)
     reader, _ = new_reader(Path(settings.base), 0)
-    ReaderLoss(reader, heads)(collate(items, encoder.special.pad), len(items)).backward()
+    ReaderLoss(reader, heads)(batch, len(items)).backward()
     assert (reader.whole[0].weight.grad is not None) == (heads != "automaton")
-    assert (reader.operators[0].weight.grad is not None) == (heads != "whole")
+    assert float(reader.operators[0].weight.grad.abs().max()) > 0
+    # What is known of operators alone reaches the encoder unless the whole head leads.
+    reader.zero_grad()
+    unknown = torch.full_like(batch.labels, 0b111)
+    few = replace(batch, labels=unknown, sentences=torch.full_like(batch.sentences, 0b111))
+    ReaderLoss(reader, heads)(few, len(items)).backward()
+    taught = max(
+        float(p.grad.abs().max()) for p in reader.encoder.parameters() if p.grad is not None
+    )
+    assert (taught > 0) == (heads != "whole")
 
 
 def test_the_automaton_is_drawn_towards_the_whole_head_and_not_the_reverse(settings, encoder):

@@ -1,0 +1,165 @@
+"""Twins of claims of several documents: the claim stays, and its evidence loses a link.
+
+A claim on a chain of documents holds only if the sentence of one names the next. In the twin, that
+name is a general noun ("directed by Ann Lee" becomes "directed by a director"), as the document
+changes and the claim stays in FactCG (Lei et al., 2025). The evidence that keeps the link has a
+general noun as well, in a sentence that retrieval finds for the claim and that it does not need; so
+a general noun does not give the label away.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator, Sequence
+from itertools import permutations
+
+from admiral.gold import GoldClaim
+from admiral.records import Document
+from admiral.retrieval.first_stage import base_title
+from admiral.synthesis.profiles import parse_profile
+from proofs.logic.words import PREPOSITIONS, VERBS
+from training.data.evidence_corpora import Corpus, holds_gold
+from training.data.evidence_examples import LABELS, Sentence, gold_sentences
+from training.data.examples import NOT_ENTAILMENT, RELEVANT, Example
+from training.data.world_values import article
+
+_MAX_OTHERS = 2
+_SEARCHED_DOCUMENTS, _SEARCHED_SENTENCES = 8, 4
+_NAME = re.compile(r"[A-Z][\w'’.-]*\w(?: (?:(?:of|the|and) )?[A-Z][\w'’.-]*\w)*")
+_PERSON = 0.4  # share of people that are "a person" rather than what they do
+# A name is the whole of a noun phrase if one of these words or marks is before it, and none of a
+# longer name, a description or an apposition is after it.
+_BEFORE = re.compile(
+    rf"(?:^|[,;(] |\b(?:{'|'.join(sorted(PREPOSITIONS | VERBS))}|[a-z]+ed|of|to|into|between|and|or"
+    r"|as|than|starring|featuring|including) )$"
+)
+# In "the city of Paris", both denote the same thing; after "called", the name itself is meant.
+_SAME = re.compile(
+    r"\b(?:city|town|village|state|province|county|district|island|region|kingdom|republic|title"
+    r"|name|role|part|character) of $"
+    r"|\b(?:called|named|titled|entitled|nicknamed|renamed|dubbed|known as) $"
+)
+_AFTER = re.compile(
+    r"(?!\w|[-–/&]| (?:and |of |& )?[A-Z0-9(]|, (?:an?|the|his|her|its|who|whose|which)\b"
+    r"|, [A-Z0-9(])"
+)
+
+
+def bridge_twins(
+    claim: GoldClaim, corpus: Corpus, source: str, rng: random.Random
+) -> Iterator[Example]:
+    """Yield a claim with its evidence, then with evidence that lacks a link; none without a link.
+
+    Of a refuted claim, what is left may still refute it, so the twin is not entailed at least.
+    """
+    label = None if claim.label is None else LABELS[claim.label]
+    if label not in ("entailment", "contradiction") or not holds_gold(corpus, claim):
+        return
+    gold = gold_sentences(claim, corpus)
+    links = list(permutations(claim.titles, 2))
+    rng.shuffle(links)
+    for title, bridge in links:
+        general = _general(corpus.document(bridge), rng)
+        if general and base_title(bridge).casefold() not in claim.claim.casefold():
+            unlinked = _without_link(gold, title, bridge, general)
+            if unlinked:
+                break
+    else:
+        return
+    control = _control(claim, corpus, title, bridge, rng)
+    if control is None:
+        return
+    others = [
+        (name, text)
+        for name in claim.titles
+        for n, text in enumerate(corpus.document(name).sentences)
+        if text.strip() and n not in claim.sentence_numbers(name)
+        if not _links([(name, text)], title, bridge)
+    ]
+    others = rng.sample(others, min(rng.randint(0, _MAX_OTHERS), len(others)))
+    order = rng.sample(range(size := len(gold) + 1 + len(others)), size)
+    entailed = label == "entailment"
+    for sentences, other, name in (
+        (gold, control[1], label),
+        (unlinked, control[0], "neutral" if entailed else NOT_ENTAILMENT),
+    ):
+        # What is said of the parts is known, except where the name was.
+        own = [
+            (label if entailed else RELEVANT) if name == label or (entailed and s in gold) else None
+            for s in sentences
+        ]
+        evidence = [*sentences, other, *others]
+        labels = [*own, *[None] * (size - len(own))]
+        yield Example(
+            claim.claim,
+            tuple(evidence[at] for at in order),
+            name,
+            source,
+            tuple(labels[at] for at in order),
+            group=claim.id,
+        )
+
+
+def _control(
+    claim: GoldClaim, corpus: Corpus, title: str, bridge: str, rng: random.Random
+) -> tuple[Sentence, Sentence] | None:
+    """Return a sentence that the claim does not need, and the same with a general noun in it."""
+    (results,) = corpus.search([claim.claim], _SEARCHED_DOCUMENTS)
+    found = [result.title for result in results if result.title not in claim.all_titles]
+    for own in rng.sample(found, len(found)):
+        for text in corpus.document(own).sentences[:_SEARCHED_SENTENCES]:
+            names = [name for name in _NAME.findall(text) if corpus.row(name) is not None]
+            for name in () if _links([(own, text)], title, bridge) else names:
+                general = _general(corpus.document(name), rng)
+                changed = _generalised(text, name, general) if general else text
+                if changed != text and name != own:
+                    return (own, text), (own, changed)
+    return None
+
+
+def _general(document: Document, rng: random.Random) -> str:
+    """Return what the first sentence says that a document is, by a noun; empty if it does not."""
+    profile = parse_profile(document)
+    noun = profile.noun
+    words = re.findall(r"\w+", profile.definition)  # a name is not there in small letters
+    if noun not in words or not noun.isalpha() or noun.endswith(("s", "largest", "oldest")):
+        return ""
+    return article("person" if profile.person and rng.random() < _PERSON else noun)
+
+
+def _without_link(
+    gold: Sequence[Sentence], title: str, bridge: str, general: str
+) -> list[Sentence] | None:
+    """Return sentences with a general noun for the bridge; None if a link stays, or there is none.
+
+    `title`, `bridge`: the document of the sentences to change, and the one that they name.
+    """
+    changed = [
+        (name, _generalised(text, base_title(bridge), general) if name == title else text)
+        for name, text in gold
+    ]
+    return None if changed == list(gold) or _links(changed, title, bridge) else changed
+
+
+def _links(sentences: Sequence[Sentence], title: str, bridge: str) -> bool:
+    """Return whether a sentence names the bridge or, of its document, the one that names it."""
+    return any(_names(text, title if name == bridge else bridge) for name, text in sentences)
+
+
+def _names(text: str, title: str) -> bool:
+    """Return whether a text has a title or the last word of one, such as a surname."""
+    last = base_title(title).rsplit(" ", 1)[-1]
+    return re.search(rf"(?<!\w){re.escape(last)}(?!\w)", text) is not None
+
+
+def _generalised(text: str, name: str, general: str) -> str:
+    """Return a text with a general noun in place of a name."""
+    pieces, end = [], 0
+    for match in re.finditer(rf"(?:\b[Tt]he )?(?<!\w){re.escape(name)}", text):
+        before, after = text[: match.start()], text[match.end() :]
+        if _BEFORE.search(before) and not _SAME.search(before) and _AFTER.match(after):
+            noun = general if before else general[0].upper() + general[1:]
+            pieces += [text[end : match.start()], noun]
+            end = match.end()
+    return "".join([*pieces, text[end:]])
