@@ -9,7 +9,6 @@ import traceback
 from collections.abc import Sequence
 from difflib import get_close_matches
 from importlib import import_module
-from pathlib import Path
 
 import click
 
@@ -85,10 +84,6 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "admiral audit Joe_Hipp.wiki --library my-library --output audit.html",
         "admiral audit page.html --library my-library --set verifier=coverage --output audit.html",
     ),
-    "study": (
-        "admiral study build verdicts.jsonl --claims citations.jsonl --output study.html",
-        "admiral study score answers-1.json answers-2.json --key study.key.json",
-    ),
     "cite": ('admiral cite "The bridge was opened in 1932." --library my-library',),
     "evaluate": (
         "admiral evaluate hover --gold claims.jsonl --predictions results.jsonl",
@@ -114,7 +109,6 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "admiral convert hf-to-fairseq my-model my-model-fairseq",
     ),
     "settings": ("admiral settings > my.yaml",),
-    "completion": ("admiral completion bash --install",),
 }
 
 _RESUME = "Run the same command to resume."
@@ -200,7 +194,6 @@ _SECTIONS = {
         "verify-citation": "admiral.cli.cite",
         "extract-citations": "admiral.cli.cite",
         "library": "admiral.cli.library",
-        "study": "admiral.cli.study",
         "migrate": "admiral.cli.library",
     },
     "Measuring": {
@@ -216,7 +209,6 @@ _SECTIONS = {
     },
     "Set-up": {
         "settings": "admiral.cli.retrieve",
-        "completion": "admiral.cli.main",
     },
 }
 _COMMANDS = {name: module for section in _SECTIONS.values() for name, module in section.items()}
@@ -296,44 +288,6 @@ def cli() -> None:
 
     set_up_logging()
     check_requirements()
-
-
-# Where each shell looks for the completions of a command, below the home directory.
-_COMPLETIONS = {
-    "bash": ".local/share/bash-completion/completions/admiral",
-    "zsh": ".local/share/zsh/site-functions/_admiral",
-    "fish": ".config/fish/completions/admiral.fish",
-}
-
-
-@click.command("completion")
-@click.argument("shell", type=click.Choice(tuple(_COMPLETIONS)))
-@click.option("--install", is_flag=True, help="Write it where the shell looks for it.")
-def completion_command(shell: str, *, install: bool) -> None:
-    r"""Print the completion of commands and options for a shell.
-
-    \b
-    With --install, it is written below the home directory:
-      bash  .local/share/bash-completion/completions/admiral
-      zsh   .local/share/zsh/site-functions/_admiral
-      fish  .config/fish/completions/admiral.fish
-    bash needs the package bash-completion; zsh, the folder in its `fpath`.
-    """
-    from click.shell_completion import get_completion_class
-
-    from admiral.storage.atomic_files import explain_write_errors, write_atomically
-
-    kind = get_completion_class(shell)
-    assert kind is not None
-    script = kind(cli, {}, "admiral", "_ADMIRAL_COMPLETE").source()
-    if not install:
-        click.echo(script)
-        return
-    path = Path.home() / _COMPLETIONS[shell]
-    with explain_write_errors(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, [script.encode()])
-    click.echo(f"Wrote {path}. It works in new shells.", err=True)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
