@@ -40,11 +40,6 @@ DOCUMENTS = {
     "notes.txt": ("Lamps of Tooting", "Lamps of Tooting\n================\n\nAll shine.\n"),
     "usage.rst": ("Usage guide", "Usage guide\n===========\n\nRequests is a library.\n"),
     "page.html": ("About lamps", "<title>Lamps</title><h1>About lamps</h1><p>Lamps shine.</p>"),
-    "mount.8": ("mount(8)", ".TH MOUNT 8\n.SH NAME\nmount \\- mount a filesystem\n"),
-    "METADATA": (
-        "flask",
-        "Metadata-Version: 2.1\nName: flask\nVersion: 1\nSummary: A framework.\n",
-    ),
     "cells.ipynb": (
         "Cells",
         json.dumps(

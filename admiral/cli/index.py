@@ -138,8 +138,8 @@ def index_command(
     CORPUS is a file or a folder: JSON Lines, FEVER wiki-pages, a HotpotQA or HoVer dump, the
     FEVEROUS database, the KILT knowledge source, corpus.jsonl of BEIR, a corpus of HippoRAG (a JSON
     array), or a folder of documents: text, Markdown, reStructuredText, HTML, PDF, DOCX, ODT, RTF,
-    EPUB, PPTX, XLSX, ODS, CSV, mails, manual pages, notebooks. Files may be compressed (.gz, .bz2,
-    .xz, .zst). CORPUS may also be a URL that fsspec opens, such as s3://bucket/folder.
+    EPUB, PPTX, XLSX, ODS, CSV, mails, notebooks. Files may be compressed (.gz, .bz2, .xz, .zst).
+    CORPUS may also be a URL that fsspec opens, such as s3://bucket/folder.
     """
     from admiral.kb import build
 
