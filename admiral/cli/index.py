@@ -1,4 +1,4 @@
-"""``admiral index`` and the commands that check, describe, change and join knowledge bases."""
+"""``admiral index`` and the commands that check, describe and change knowledge bases."""
 
 from __future__ import annotations
 
@@ -216,7 +216,6 @@ def verify_command(kb: str | None, model: str | None, progress: bool) -> None:
     """
     from admiral.graph import graph_problems
     from admiral.kb import locate, verify
-    from admiral.kb.store import read_join
 
     if kb is None and model is None:
         kb, model = "demo", "mini"
@@ -224,8 +223,6 @@ def verify_command(kb: str | None, model: str | None, progress: bool) -> None:
     if kb is not None:
         path = locate(kb)
         remedy = "Build it again with `admiral index`."
-        if read_join(path) is not None:
-            remedy = "Repair it, or join other members with `admiral join --overwrite`."
         problems, of_graph = verify(path, progress=progress), graph_problems(path)
         if of_graph and not problems:
             remedy = "Build its graph again with `admiral graph build`."
@@ -269,9 +266,6 @@ def info_command(
     rows += [(name, f"{count:,}") for name, count in facts.counts.items()]
     if facts.added or facts.removed:
         rows += [("changed since", f"{facts.added:,} added, {facts.removed:,} removed")]
-    rows += [("member", f"{one['path']} ({one['documents']:,})") for one in facts.members]
-    if facts.hidden:
-        rows += [("duplicate titles", f"{facts.hidden:,} skipped")]
     if facts.passages and "passages" not in facts.counts:  # of pages, which are counted
         rows += [("passages", f"{facts.passages:,}")]
     rows += [("embeddings", f"{n:,} sentences, {name}") for name, n in facts.embedded.items()]
@@ -473,31 +467,3 @@ def _show(report: UpdateReport, as_json: bool) -> None:
         "waiting for `admiral compact`": report.pending,
     }
     print_report(report, as_json, f"{report.documents:,} documents", changes)
-
-
-@click.command("join")
-@click.argument("members", metavar="SHARD...", nargs=-1, required=True, type=click.Path())
-@click.option(
-    "--kb", "kb", metavar="PATH", required=True, help="Directory of the joined knowledge base."
-)
-@click.option(
-    "--on-duplicate",
-    default="error",
-    show_default=True,
-    help="Treatment of a title that several members have: error, or skip (the first one counts).",
-)
-@click.option("--overwrite", is_flag=True, help="Replace an existing knowledge base.")
-@report_json_option
-def join_command(
-    members: tuple[str, ...], kb: str, on_duplicate: str, overwrite: bool, as_json: bool
-) -> None:
-    """Join knowledge bases, so that they are searched as one.
-
-    Nothing is copied: the members stay where they are. Changes by `admiral add`, `remove` and
-    `compact` to a member take effect when the joined knowledge base is next opened.
-    """
-    from admiral.kb import join
-
-    report = join(members, kb, on_duplicate=on_duplicate, overwrite=overwrite)
-    line = f"{report.documents:,} documents of {report.members:,} knowledge bases"
-    print_report(report, as_json, line, {"duplicate titles (skip)": report.hidden})

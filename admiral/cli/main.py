@@ -28,9 +28,8 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     ),
     "index": (
         "admiral index corpus.jsonl --kb my-kb",
-        "admiral index notes/ --kb my-kb --overwrite",
+        "admiral index notes/ wiki.jsonl --kb my-kb --overwrite",
     ),
-    "join": ("admiral join shard-1 shard-2 --kb my-kb",),
     "add": (
         "admiral add new.jsonl --kb my-kb",
         "admiral add corrected.jsonl --kb my-kb --on-duplicate replace",
@@ -74,7 +73,6 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         'admiral library search "host of the Emmy Awards" --library my-library',
         "admiral library verify --library my-library",
     ),
-    "migrate": ("admiral migrate old-library my-library",),
     "verify-citation": (
         "admiral verify-citation --library my-library --input citations.jsonl "
         "--output verdicts.jsonl",
@@ -115,8 +113,8 @@ _RESUME = "Run the same command to resume."
 _UNCHANGED = "Nothing was changed. Run the same command to start again."
 #: What to do about an interrupted command. `retrieve` and `experiment` say it themselves.
 INTERRUPTED = {
-    **dict.fromkeys(("index", "join", "add", "remove", "compact", "embed", "graph"), _UNCHANGED),
-    **dict.fromkeys(("library", "migrate", "extract-citations"), _UNCHANGED),
+    **dict.fromkeys(("index", "add", "remove", "compact", "embed", "graph"), _UNCHANGED),
+    **dict.fromkeys(("library", "extract-citations"), _UNCHANGED),
     **dict.fromkeys(("synthesize", "download"), _RESUME),
 }
 
@@ -184,7 +182,6 @@ _SECTIONS = {
         "info": "admiral.cli.index",
         "verify": "admiral.cli.index",
         "compact": "admiral.cli.index",
-        "join": "admiral.cli.index",
         "embed": "admiral.cli.index",
         "graph": "admiral.cli.graph",
     },
@@ -194,7 +191,6 @@ _SECTIONS = {
         "verify-citation": "admiral.cli.cite",
         "extract-citations": "admiral.cli.cite",
         "library": "admiral.cli.library",
-        "migrate": "admiral.cli.library",
     },
     "Measuring": {
         "evaluate": "admiral.cli.evaluate",

@@ -18,7 +18,7 @@ from admiral.evaluation.tasks import Evaluation, compare_evaluations, evaluate, 
 from admiral.experiments.description import CITATIONS, CitationExperiment, Experiment, System
 from admiral.gold import GoldClaim
 from admiral.kb import info, locate
-from admiral.kb.store import read_combined_manifest
+from admiral.kb.store import read_manifest
 from admiral.storage.atomic_files import explain_write_errors, write_atomically
 
 FORMAT = 1
@@ -69,7 +69,7 @@ def knowledge_base_record(kb: str, builds: dict[str, dict[str, Any]]) -> dict[st
     facts = info(locate(kb))
     return {
         "name": Path(kb).name,
-        "digest": read_combined_manifest(locate(kb)).digest,
+        "digest": read_manifest(locate(kb)).digest,
         "documents": facts.counts["documents"],
         "bytes": facts.sizes,
         "bm25": facts.bm25,

@@ -44,7 +44,7 @@ from admiral.gold import GoldClaim
 from admiral.io.claims import evenly_spaced
 from admiral.kb import KnowledgeBase, locate
 from admiral.kb.embeddings import SentenceEncoder
-from admiral.kb.store import read_combined_manifest
+from admiral.kb.store import read_manifest
 from admiral.library import Library, build_library
 from admiral.library.canonical_urls import canonical
 from admiral.library.readers import SourceFiles
@@ -122,7 +122,7 @@ def _available(experiment: Experiment) -> tuple[Experiment, dict[str, str]]:
             for name in checkpoint_settings(config):
                 locate_checkpoint(name)
             if config.kb not in built:
-                read_combined_manifest(locate(config.kb))
+                read_manifest(locate(config.kb))
         except AdmiralError as error:
             if system.name == experiment.reference:
                 raise
@@ -145,9 +145,7 @@ def _build_knowledge_bases(experiment: Experiment, report: Report) -> dict[str, 
 def _build_knowledge_base(name: str, recipe: KnowledgeBaseRecipe, report: Report) -> dict[str, Any]:
     measurements = recipe.path.with_name(recipe.path.name + ".build.json")
     if recipe.path.exists():
-        sources = [
-            source["name"] for source in read_combined_manifest(recipe.path).settings["sources"]
-        ]
+        sources = [source["name"] for source in read_manifest(recipe.path).settings["sources"]]
         if sources != [corpus.name for corpus in recipe.corpora]:
             raise AdmiralError(
                 f"{recipe.path}: was built from {', '.join(sources)}, not from the corpus of "

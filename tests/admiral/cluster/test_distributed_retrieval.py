@@ -1,7 +1,6 @@
 """Retrieval on two Ray nodes of this machine: results are the same, even if nodes die."""
 
 from dataclasses import replace
-from importlib.resources import files
 
 import pytest
 
@@ -9,7 +8,6 @@ from admiral import Admiral
 from admiral.cluster import ClusterOptions
 from admiral.cluster.distributed_retrieval import FailedClaim, open_system, retrieve_on_cluster
 from admiral.errors import AdmiralError
-from admiral.kb import build, join
 from admiral.records import Claim
 from tests.admiral.cluster.poisoned import open_and_die, open_nothing, open_poisoned
 from tests.admiral.results import without_timings
@@ -58,22 +56,6 @@ def test_no_claim_is_lost_when_a_node_dies(cluster, config):
     with Admiral.from_pretrained(config=config) as system:
         expected = [result.to_json() for result in system.retrieve_many(CLAIMS)]
     for record, local in zip(results, expected, strict=True):
-        assert nearly_equal(without_timings(record), without_timings(local))
-
-
-@pytest.mark.slow
-def test_a_joined_knowledge_base_gives_the_same_results_as_locally(cluster, config, tmp_path):
-    lines = (files("admiral") / "data" / "demo" / "documents.jsonl").read_bytes().splitlines(True)
-    for name, part in {"a": lines[:200], "b": lines[200:]}.items():
-        (tmp_path / "part.jsonl").write_bytes(b"".join(part))
-        build(tmp_path / "part.jsonl", tmp_path / name, bm25="bm25s", progress=False)
-    join([tmp_path / "a", tmp_path / "b"], tmp_path / "all")
-    joined = replace(config, kb=str(tmp_path / "all"))
-    results = list(outcomes(cluster, joined, CLAIMS[:4]))
-    with Admiral.from_pretrained(config=joined) as system:
-        expected = [result.to_json() for result in system.retrieve_many(CLAIMS[:4])]
-    for record, local in zip(results, expected, strict=True):
-        assert isinstance(record, dict)
         assert nearly_equal(without_timings(record), without_timings(local))
 
 

@@ -1,16 +1,12 @@
 """The record of an experiment: decisions of the judge, counted by hand, and knowledge bases."""
 
-import json
-
-from admiral.evaluation import Prediction, sentence_note
+from admiral.evaluation import Prediction
 from admiral.evaluation.html_report import HopTrace, Trace
 from admiral.experiments.description import read_experiment
 from admiral.experiments.experiment_record import (
     evaluate_systems,
-    knowledge_base_record,
     stopping_quality,
 )
-from admiral.kb import KnowledgeBase, build, join
 from tests.admiral.evaluation.small_runs import gold, record, written
 
 
@@ -99,18 +95,3 @@ def test_systems_are_compared_with_the_reference(tmp_path):
     assert "evidence complete" not in names  # the baseline selects no sentences
     assert "stopping" not in bm25
     assert part["stopping"]["hops"] == 1
-
-
-def test_the_record_of_a_joined_knowledge_base(tmp_path):
-    for name in ("a", "b"):
-        corpus = tmp_path / f"{name}.jsonl"
-        corpus.write_text(json.dumps({"title": name, "sentences": ["It is."]}))
-        build(corpus, tmp_path / name, bm25="none", progress=False)
-    kb = tmp_path / "all"
-    join([tmp_path / "a", tmp_path / "b"], kb)
-    made = knowledge_base_record(str(kb), {})
-    with KnowledgeBase.open(kb) as opened:
-        assert made["digest"] == opened.digest
-        assert [one["name"] for one in opened.settings["sources"]] == ["a.jsonl", "b.jsonl"]
-    assert (made["name"], made["documents"], made["bm25"]) == ("all", 2, "none")
-    assert "those of the corpus where it gives sentences" in sentence_note(kb / "x", str(kb))
