@@ -93,10 +93,6 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "admiral report results.jsonl --output report.html",
         "admiral report results.jsonl --gold claims.jsonl --output report.html --kb my-kb",
     ),
-    "experiment": (
-        "admiral experiment configs/experiments/demo.yaml",
-        "admiral experiment my.yaml --data data --limit 50 --resume",
-    ),
     "synthesize": ("admiral synthesize --kb my-kb --count 8000 --output claims.jsonl",),
     "download": (
         "admiral download hover",
@@ -111,7 +107,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
 
 _RESUME = "Run the same command to resume."
 _UNCHANGED = "Nothing was changed. Run the same command to start again."
-#: What to do about an interrupted command. `retrieve` and `experiment` say it themselves.
+#: What to do about an interrupted command. `retrieve` says it itself.
 INTERRUPTED = {
     **dict.fromkeys(("index", "add", "remove", "compact", "embed", "graph"), _UNCHANGED),
     **dict.fromkeys(("library", "extract-citations"), _UNCHANGED),
@@ -196,7 +192,6 @@ _SECTIONS = {
         "evaluate": "admiral.cli.evaluate",
         "compare": "admiral.cli.evaluate",
         "report": "admiral.cli.evaluate",
-        "experiment": "admiral.cli.evaluate",
     },
     "Training data and checkpoints": {
         "download": "admiral.cli.data",
