@@ -74,7 +74,7 @@ setup(
         "platformdirs>=4.2",
         "regex>=2024.9.11",
         "snowballstemmer>=3.0",
-        # Documents of `admiral index` other than plain text, Markdown, manual pages and notebooks.
+        # Documents of `admiral index` other than plain text, Markdown and notebooks.
         "docutils>=0.22,<0.24",
         "cryptography>=44",  # pypdf reads files that are encrypted by AES with it
         "openpyxl>=3.1,<4",  # number formats and dates of workbooks

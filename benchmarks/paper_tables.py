@@ -24,7 +24,7 @@ INTRODUCTION = """\
 
 Which experiment makes each row of the papers' tables here, and what the other rows need:
 
-    admiral experiment configs/experiments/EXPERIMENT.yaml --data DATA
+    python -m benchmarks.compare_systems configs/experiments/EXPERIMENT.yaml --data DATA
 
 DATA is a folder of data sets, [made like this](scale.md#a-whole-wikipedia); `--limit N` takes
 fewer claims. A system that lacks a checkpoint or a knowledge base is left out of its table, which

@@ -1,6 +1,6 @@
-"""Write docs/results.md from the records of `admiral experiment`.
+"""Write docs/results.md: the tables of `benchmarks.compare_systems` with the bundled weights.
 
-Run as ``make results DATA=...``. What is in ``runs/results`` already is not run again. With
+Run as ``make results DATA=...``. What these weights have answered already is not run again. With
 ``--only NAME``, the other sections of the page stay as they are.
 The page names the bundled weights by their checksums; a test compares these with the weights that
 are there, so that figures of an earlier edition are noticed.
@@ -9,17 +9,13 @@ are there, so that figures of an earlier edition are noticed.
 from __future__ import annotations
 
 import hashlib
-import json
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import click
 
-from admiral.experiments.experiment_record import differences, measured, published
+from benchmarks.compare_systems import compare, read_description
 
 ROOT = Path(__file__).parents[1]
 WEIGHTS = {
@@ -41,12 +37,12 @@ INTRODUCTION = """\
 # Results
 
 `make results DATA=DATA` measures the bundled models and writes this page;
-[evaluation.md](evaluation.md) defines the measures, and
-[running-experiments.md](running-experiments.md) describes the files. In brackets are 95%
-intervals, by bootstrap over claims. Recall, exact match and F1 are of documents: recall@k is the
-share of claims with all gold documents among the first k. "Insufficient precision" and "recall"
-say how well incomplete evidence is recognised, over all hops that were made. Other work ran on
-the machine, so seconds are upper limits: [scale.md](scale.md) says what makes a claim cheaper.
+[evaluation.md](evaluation.md) defines the measures and says how to make one table. In brackets
+are 95% intervals, by bootstrap over claims. Recall, exact match and F1 are of documents: recall@k
+is the share of claims with all gold documents among the first k. "Insufficient precision" and
+"recall" say how well incomplete evidence is recognised, over all hops that were made. Other
+work ran on the machine, so seconds are upper limits: [scale.md](scale.md) says what makes a claim
+cheaper.
 
 The paper's figures stand below ours where it has such a table. They are not comparable in
 absolute terms: the paper trains large models on each data set and searches 5.2 million
@@ -66,57 +62,18 @@ def weights_lines() -> list[str]:
     return [f"- `{name}`: weights {checksum(path)}" for name, path in WEIGHTS.items()]
 
 
-def sections(record: dict[str, Any]) -> Iterator[str]:
+def section(name: str, data: Path, runs: Path, limit: int) -> Iterator[str]:
     """Yield the lines of one experiment."""
-    name = record["file"].removesuffix(".yaml")
-    data = "" if name == "demo" else " --data DATA"
-    used, run = record["claims"]["used"], record["systems"][-1]["run"]
-    bases = {s["kb"]["name"]: f"{s['kb']['documents']:,} documents" for s in record["systems"]}
-    yield f"## {record['title']}"
+    file = f"configs/experiments/{name}.yaml"
+    content = read_description(ROOT / file, data, [f"limit={limit}"])
+    option = "" if name == "demo" else " --data DATA"
+    yield f"## {content['title']}"
     yield ""
-    yield f"    admiral experiment configs/experiments/{name}.yaml{data} --limit {used}"
+    yield f"    python -m benchmarks.compare_systems {file}{option} --limit {limit}"
     yield ""
-    yield (
-        f"{used} claims of `{record['claims']['file']}` over "
-        f"{', '.join(f'{size} (`{kb}`)' for kb, size in bases.items())}; "
-        f"{run['date']}, commit {run['commit'][:12]}, {run['hardware']}."
-    )
+    answers = hashlib.sha256("".join(weights_lines()).encode()).hexdigest()[:12]
+    yield from compare(content, runs / answers / name, runs / "kbs")
     yield ""
-    yield from measured(record)
-    if record["reference"]:
-        yield ""
-        yield from differences(record)
-    if record["paper"]:
-        yield ""
-        yield from published(record["paper"])
-    yield ""
-
-
-def changed_since(commit: str) -> bool:
-    """Return whether bundled weights differ from those of a commit."""
-    command = ["git", "-C", str(ROOT), "diff", "--quiet", commit, "--"]
-    return subprocess.run([*command, *map(str, WEIGHTS.values())], check=False).returncode != 0
-
-
-def run(name: str, data: Path, out: Path, kbs: Path, limit: int) -> dict[str, Any]:
-    """Return the record of an experiment, which is run unless it is there."""
-    file = out / "experiment.json"
-    if not file.is_file():
-        options = ["--data", data, "--kbs", kbs, "--out", out, "--limit", limit, "--resume"]
-        command = [sys.executable, "-m", "admiral", "experiment"]
-        subprocess.run(
-            [*command, str(ROOT / "configs" / "experiments" / f"{name}.yaml"), *map(str, options)],
-            check=True,
-        )
-    record: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-    for system in record["systems"]:
-        commit = system["run"]["commit"].rstrip("+")
-        if changed_since(commit):
-            raise click.ClickException(
-                f"{file}: measured at {commit[:12]} with other bundled weights. Delete {out}, and "
-                "run this again"
-            )
-    return record
 
 
 def sections_of(page: Path) -> dict[str, list[str]]:
@@ -147,12 +104,12 @@ def sections_of(page: Path) -> dict[str, list[str]]:
     help="Experiment to measure; the other sections stay. Repeatable; default: all.",
 )
 def main(data: Path, runs: Path, limit: int, out: Path, only: tuple[str, ...]) -> None:
-    """Run the experiments whose records are not in --runs, and write the page."""
+    """Run the experiments that --runs does not have yet, and write the page."""
     lines = [INTRODUCTION, "Measured with", "", *weights_lines(), ""]
     kept = sections_of(out) if only else {}
     for name in EXPERIMENTS:
         if not only or name in only:
-            lines += sections(run(name, data, runs / name, runs / "kbs", limit))
+            lines += section(name, data, runs, limit)
         else:
             lines += kept.get(name, [])
     out.write_text("\n".join(lines), encoding="utf-8")

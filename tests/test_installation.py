@@ -40,11 +40,6 @@ DOCUMENTS = {
     "notes.txt": ("Lamps of Tooting", "Lamps of Tooting\n================\n\nAll shine.\n"),
     "usage.rst": ("Usage guide", "Usage guide\n===========\n\nRequests is a library.\n"),
     "page.html": ("About lamps", "<title>Lamps</title><h1>About lamps</h1><p>Lamps shine.</p>"),
-    "mount.8": ("mount(8)", ".TH MOUNT 8\n.SH NAME\nmount \\- mount a filesystem\n"),
-    "METADATA": (
-        "flask",
-        "Metadata-Version: 2.1\nName: flask\nVersion: 1\nSummary: A framework.\n",
-    ),
     "cells.ipynb": (
         "Cells",
         json.dumps(
@@ -203,7 +198,6 @@ def test_every_command_does_its_main_job(installed):
     command("report", "first.jsonl", "--gold", gold, "--output", "report.html")
     assert "contradicts" in command("prove", "Seth Meyers is Iraqi.", "--evidence", EVIDENCE)
     assert "reranker" in command("settings")
-    assert "_ADMIRAL_COMPLETE" in command("completion", "bash")
     assert "hover" in command("download", "hover", "--list")
 
     write_documents(folder / "documents")
@@ -222,20 +216,13 @@ def test_every_command_does_its_main_job(installed):
     command("compact", "--kb", "kb-bm25s")
     command("embed", "--kb", "kb-bm25s")
     assert "sound" in command("verify", "--kb", "kb-bm25s")
-    command("index", "more.jsonl", "--kb", "kb-more", "--no-progress")
-    command("join", "kb-lucene", "kb-more", "--kb", "joined")
-    assert "11" in command("info", "--kb", "joined")
+    assert str(len(DOCUMENTS)) in command("info", "--kb", "kb-bm25s")
     command("graph", "build", "--kb", "demo", "--no-progress")
     assert "Seth Meyers" in command("graph", "query", "Seth Meyers hosts Late Night.")
     command("graph", "export", "graph.graphml")
     command("synthesize", "--kb", "demo", "--count", "4", "--output", "claims.jsonl")
     command("convert", "hf-to-fairseq", data / "mini", "fairseq")
     command("convert", "fairseq-to-hf", "fairseq", "back")
-    (folder / "experiment.yaml").write_text(
-        "title: Demo\ntask: demo\nlimit: 2\nsystems: [{name: BM25, baseline: bm25}]\n"
-    )
-    assert "BM25" in command("experiment", "experiment.yaml", "--out", "run")
-
     lines = first_lines(data / "citations" / "sources.jsonl")
     texts = {record["title"]: record["text"] for record in map(json.loads, lines)}
     write_sources(folder / "sources", texts)
@@ -245,14 +232,10 @@ def test_every_command_does_its_main_job(installed):
     )
     assert "3 sources" in built
     assert "Tyne" in command("library", "search", "Tyne", "--library", "library")
-    earlier = ROOT / "tests" / "admiral" / "library" / "earlier-library.zip"
-    shutil.unpack_archive(earlier, folder / "earlier")
-    assert "4 sources" in command("migrate", "earlier", "migrated")
     page = data / "citations" / "pages" / "Eiffel_Tower.wiki"
     command("extract-citations", page, "--output", "citations.jsonl")
     verdicts = ("--library", "demo-sources", "--input", "citations.jsonl", "--output")
     command("verify-citation", *verdicts, "verdicts.jsonl", "--quiet")
-    command("study", "build", "verdicts.jsonl", "--output", "study.html")
     audited = command(
         "audit", page, "--library", "demo-sources", "--output", "audit.html", "--quiet"
     )

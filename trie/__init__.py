@@ -28,7 +28,7 @@ from trie.grammar import (
     repeated,
 )
 from trie.safe_tokenizer import NoIdentifierError, SafeTokenizer
-from trie.token_trie import RenumberedTrie, TokenTrie, TrieFileError, UpdatedTrie
+from trie.token_trie import TokenTrie, TrieFileError, UpdatedTrie
 
 if TYPE_CHECKING:
     from trie.beam_decoding import Hypothesis, beam_search
@@ -48,7 +48,6 @@ __all__ = [
     "GrammarConstraint",
     "Hypothesis",
     "NoIdentifierError",
-    "RenumberedTrie",
     "SafeTokenizer",
     "Segment",
     "Seq2Seq",

@@ -1,7 +1,7 @@
-"""An immutable trie of token sequences in four flat arrays, opened by memory map, and views of it.
+"""An immutable trie of token sequences in four flat arrays, opened by memory map.
 
 Nodes are numbered breadth first, so the children of a node are consecutive, and ascend by token.
-`UpdatedTrie` adds and removes sequences, `RenumberedTrie` gives the rows other numbers.
+`UpdatedTrie` is a view of one with sequences added and removed.
 """
 
 from __future__ import annotations
@@ -440,39 +440,3 @@ class UpdatedTrie(Walkable):
         low, high = self._closed_array.searchsorted([nodes[0], nodes[-1] + 1])
         closed = self._closed_array[low:high] - nodes[0]
         return np.delete(tokens, closed), np.delete(nodes, closed)
-
-
-class RenumberedTrie:
-    """A view of a trie that maps its rows to other numbers and hides some.
-
-    Nodes are those of the trie: nothing is copied, and following tokens costs the same.
-
-    `starts`, `numbers`: ranges of rows: the row at which each range begins, ascending from 0, and
-    the number that this row is mapped to. The following rows of the range are mapped to consecutive
-    numbers. No two rows may be mapped to the same number. `hidden`: the numbers to hide, ascending,
-    of existing rows. The sequence of each must also be that of a visible row, because it can still
-    be followed to its end.
-    """
-
-    root = 0
-
-    def __init__(
-        self, trie: TokenTrie | UpdatedTrie, starts: Ints, numbers: Ints, hidden: Ints
-    ) -> None:
-        self._trie, self._starts, self._hidden = trie, starts, hidden
-        self._shifts = numbers - starts
-        # Bound methods of the trie, to save a call.
-        self.children, self.child, self.walk = trie.children, trie.child, trie.walk
-        self.ends, self.contains_token = trie.ends, trie.contains_token
-
-    @property
-    def longest(self) -> int:
-        return self._trie.longest
-
-    def __len__(self) -> int:
-        return len(self._trie) - self._hidden.size
-
-    def rows(self, node: int) -> Ints:
-        rows = self._trie.rows(node)
-        ranges = self._starts.searchsorted(rows, side="right") - 1
-        return np.setdiff1d(rows + self._shifts[ranges], self._hidden)

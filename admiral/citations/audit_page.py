@@ -120,7 +120,7 @@ def linked(url: str, text: str) -> str:
     return escaped(text)
 
 
-def claim_html(claim: CitedClaim, missing: Sequence[str] = ()) -> str:
+def _claim_html(claim: CitedClaim, missing: Sequence[str] = ()) -> str:
     """Return a claim, with the parts that no source covers marked, and its context dimmed."""
     start, end = claim.span or (0, len(claim.claim))
     before, after = claim.before[-_CONTEXT:], claim.after[:_CONTEXT]
@@ -220,7 +220,7 @@ def _statement(verdict: CitationVerdict, source_text: SourceText, *, is_html: bo
         f'<article id="{anchor(claim.id)}" class="{tone(verdict)}" '
         f'data-decision="{verdict.decision}" tabindex="-1">\n',
         f'<p class="decision">{escaped(summary(verdict))}</p>\n',
-        f'<p class="claim">{claim_html(claim, verdict.missing)}</p>\n',
+        f'<p class="claim">{_claim_html(claim, verdict.missing)}</p>\n',
         f'<p class="dim small">{escaped(place)}{tags}</p>\n',
     ]
     covered = covered_claim(claim).claim

@@ -1,4 +1,4 @@
-"""``admiral index`` and the commands that check, describe, change and join knowledge bases."""
+"""``admiral index`` and the commands that check, describe and change knowledge bases."""
 
 from __future__ import annotations
 
@@ -132,8 +132,8 @@ def index_command(
     CORPUS is a file or a folder: JSON Lines, FEVER wiki-pages, a HotpotQA or HoVer dump, the
     FEVEROUS database, the KILT knowledge source, corpus.jsonl of BEIR, a corpus of HippoRAG (a JSON
     array), or a folder of documents: text, Markdown, reStructuredText, HTML, PDF, DOCX, ODT, RTF,
-    EPUB, PPTX, XLSX, ODS, CSV, mails, manual pages, notebooks. Files may be compressed (.gz, .bz2,
-    .xz, .zst). CORPUS may also be a URL that fsspec opens, such as s3://bucket/folder.
+    EPUB, PPTX, XLSX, ODS, CSV, mails, notebooks. Files may be compressed (.gz, .bz2, .xz, .zst).
+    CORPUS may also be a URL that fsspec opens, such as s3://bucket/folder.
     """
     from admiral.kb import build
 
@@ -200,7 +200,6 @@ def verify_command(kb: str | None, model: str | None, progress: bool) -> None:
     """
     from admiral.graph import graph_problems
     from admiral.kb import locate, verify
-    from admiral.kb.store import read_join
 
     if kb is None and model is None:
         kb, model = "demo", "mini"
@@ -208,8 +207,6 @@ def verify_command(kb: str | None, model: str | None, progress: bool) -> None:
     if kb is not None:
         path = locate(kb)
         remedy = "Build it again with `admiral index`."
-        if read_join(path) is not None:
-            remedy = "Repair it, or join other members with `admiral join --overwrite`."
         problems, of_graph = verify(path, progress=progress), graph_problems(path)
         if of_graph and not problems:
             remedy = "Build its graph again with `admiral graph build`."
@@ -253,9 +250,6 @@ def info_command(
     rows += [(name, f"{count:,}") for name, count in facts.counts.items()]
     if facts.added or facts.removed:
         rows += [("changed since", f"{facts.added:,} added, {facts.removed:,} removed")]
-    rows += [("member", f"{one['path']} ({one['documents']:,})") for one in facts.members]
-    if facts.hidden:
-        rows += [("duplicate titles", f"{facts.hidden:,} skipped")]
     if facts.passages and "passages" not in facts.counts:  # of pages, which are counted
         rows += [("passages", f"{facts.passages:,}")]
     rows += [("embeddings", f"{n:,} sentences, {name}") for name, n in facts.embedded.items()]
@@ -457,31 +451,3 @@ def _show(report: UpdateReport, as_json: bool) -> None:
         "waiting for `admiral compact`": report.pending,
     }
     print_report(report, as_json, f"{report.documents:,} documents", changes)
-
-
-@click.command("join")
-@click.argument("members", metavar="SHARD...", nargs=-1, required=True, type=click.Path())
-@click.option(
-    "--kb", "kb", metavar="PATH", required=True, help="Directory of the joined knowledge base."
-)
-@click.option(
-    "--on-duplicate",
-    default="error",
-    show_default=True,
-    help="Treatment of a title that several members have: error, or skip (the first one counts).",
-)
-@click.option("--overwrite", is_flag=True, help="Replace an existing knowledge base.")
-@report_json_option
-def join_command(
-    members: tuple[str, ...], kb: str, on_duplicate: str, overwrite: bool, as_json: bool
-) -> None:
-    """Join knowledge bases, so that they are searched as one.
-
-    Nothing is copied: the members stay where they are. Changes by `admiral add`, `remove` and
-    `compact` to a member take effect when the joined knowledge base is next opened.
-    """
-    from admiral.kb import join
-
-    report = join(members, kb, on_duplicate=on_duplicate, overwrite=overwrite)
-    line = f"{report.documents:,} documents of {report.members:,} knowledge bases"
-    print_report(report, as_json, line, {"duplicate titles (skip)": report.hidden})

@@ -286,24 +286,6 @@ def search_command(query: str, library: str, count: int, dense: str | None, as_j
     print_passages(found, as_json)
 
 
-@click.command("migrate")
-@click.argument("old", metavar="OLD", type=click.Path())
-@click.argument("new", metavar="NEW", type=click.Path())
-@click.option("--overwrite", is_flag=True, help="Replace an existing library.")
-@progress_option
-@_json
-def migrate_command(old: str, new: str, overwrite: bool, progress: bool, as_json: bool) -> None:
-    """Rewrite a library of an earlier release, with its settings and vectors.
-
-    OLD is not changed. Knowledge bases need no migration.
-    """
-    from admiral.library import migrate_library
-
-    report = migrate_library(old, new, overwrite=overwrite, progress=progress)
-    line = f"{sources_and_passages(report)}, {report.bytes / 1e6:.1f} MB"
-    print_report(report, as_json, line, {})
-
-
 def _encoder(name: str) -> SentenceEncoder:
     from admiral.config import RetrievalConfig
     from admiral.retrieval.stage_assembly import build_passage_encoder

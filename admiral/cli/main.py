@@ -9,7 +9,6 @@ import traceback
 from collections.abc import Sequence
 from difflib import get_close_matches
 from importlib import import_module
-from pathlib import Path
 
 import click
 
@@ -29,9 +28,8 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     ),
     "index": (
         "admiral index corpus.jsonl --kb my-kb",
-        "admiral index notes/ --kb my-kb --overwrite",
+        "admiral index notes/ wiki.jsonl --kb my-kb --overwrite",
     ),
-    "join": ("admiral join shard-1 shard-2 --kb my-kb",),
     "add": (
         "admiral add new.jsonl --kb my-kb",
         "admiral add corrected.jsonl --kb my-kb --on-duplicate replace",
@@ -75,7 +73,6 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         'admiral library search "host of the Emmy Awards" --library my-library',
         "admiral library verify --library my-library",
     ),
-    "migrate": ("admiral migrate old-library my-library",),
     "verify-citation": (
         "admiral verify-citation --library my-library --input citations.jsonl "
         "--output verdicts.jsonl",
@@ -84,10 +81,6 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "audit": (
         "admiral audit Joe_Hipp.wiki --library my-library --output audit.html",
         "admiral audit page.html --library my-library --set verifier=coverage --output audit.html",
-    ),
-    "study": (
-        "admiral study build verdicts.jsonl --claims citations.jsonl --output study.html",
-        "admiral study score answers-1.json answers-2.json --key study.key.json",
     ),
     "cite": ('admiral cite "The bridge was opened in 1932." --library my-library',),
     "evaluate": (
@@ -100,10 +93,6 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "admiral report results.jsonl --output report.html",
         "admiral report results.jsonl --gold claims.jsonl --output report.html --kb my-kb",
     ),
-    "experiment": (
-        "admiral experiment configs/experiments/demo.yaml",
-        "admiral experiment my.yaml --data data --limit 50 --resume",
-    ),
     "synthesize": ("admiral synthesize --kb my-kb --count 8000 --output claims.jsonl",),
     "download": (
         "admiral download hover",
@@ -114,15 +103,14 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "admiral convert hf-to-fairseq my-model my-model-fairseq",
     ),
     "settings": ("admiral settings > my.yaml",),
-    "completion": ("admiral completion bash --install",),
 }
 
 _RESUME = "Run the same command to resume."
 _UNCHANGED = "Nothing was changed. Run the same command to start again."
-#: What to do about an interrupted command. `retrieve` and `experiment` say it themselves.
+#: What to do about an interrupted command. `retrieve` says it itself.
 INTERRUPTED = {
-    **dict.fromkeys(("index", "join", "add", "remove", "compact", "embed", "graph"), _UNCHANGED),
-    **dict.fromkeys(("library", "migrate", "extract-citations"), _UNCHANGED),
+    **dict.fromkeys(("index", "add", "remove", "compact", "embed", "graph"), _UNCHANGED),
+    **dict.fromkeys(("library", "extract-citations"), _UNCHANGED),
     **dict.fromkeys(("synthesize", "download"), _RESUME),
 }
 
@@ -190,7 +178,6 @@ _SECTIONS = {
         "info": "admiral.cli.index",
         "verify": "admiral.cli.index",
         "compact": "admiral.cli.index",
-        "join": "admiral.cli.index",
         "embed": "admiral.cli.index",
         "graph": "admiral.cli.graph",
     },
@@ -200,14 +187,11 @@ _SECTIONS = {
         "verify-citation": "admiral.cli.cite",
         "extract-citations": "admiral.cli.cite",
         "library": "admiral.cli.library",
-        "study": "admiral.cli.study",
-        "migrate": "admiral.cli.library",
     },
     "Measuring": {
         "evaluate": "admiral.cli.evaluate",
         "compare": "admiral.cli.evaluate",
         "report": "admiral.cli.evaluate",
-        "experiment": "admiral.cli.evaluate",
     },
     "Training data and checkpoints": {
         "download": "admiral.cli.data",
@@ -216,7 +200,6 @@ _SECTIONS = {
     },
     "Set-up": {
         "settings": "admiral.cli.retrieve",
-        "completion": "admiral.cli.main",
     },
 }
 _COMMANDS = {name: module for section in _SECTIONS.values() for name, module in section.items()}
@@ -296,44 +279,6 @@ def cli() -> None:
 
     set_up_logging()
     check_requirements()
-
-
-# Where each shell looks for the completions of a command, below the home directory.
-_COMPLETIONS = {
-    "bash": ".local/share/bash-completion/completions/admiral",
-    "zsh": ".local/share/zsh/site-functions/_admiral",
-    "fish": ".config/fish/completions/admiral.fish",
-}
-
-
-@click.command("completion")
-@click.argument("shell", type=click.Choice(tuple(_COMPLETIONS)))
-@click.option("--install", is_flag=True, help="Write it where the shell looks for it.")
-def completion_command(shell: str, *, install: bool) -> None:
-    r"""Print the completion of commands and options for a shell.
-
-    \b
-    With --install, it is written below the home directory:
-      bash  .local/share/bash-completion/completions/admiral
-      zsh   .local/share/zsh/site-functions/_admiral
-      fish  .config/fish/completions/admiral.fish
-    bash needs the package bash-completion; zsh, the folder in its `fpath`.
-    """
-    from click.shell_completion import get_completion_class
-
-    from admiral.storage.atomic_files import explain_write_errors, write_atomically
-
-    kind = get_completion_class(shell)
-    assert kind is not None
-    script = kind(cli, {}, "admiral", "_ADMIRAL_COMPLETE").source()
-    if not install:
-        click.echo(script)
-        return
-    path = Path.home() / _COMPLETIONS[shell]
-    with explain_write_errors(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, [script.encode()])
-    click.echo(f"Wrote {path}. It works in new shells.", err=True)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

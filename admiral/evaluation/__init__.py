@@ -259,9 +259,9 @@ def sentence_note(predictions: Path, kb: str | None) -> str:
         return f"sentences are numbered as in {known}; --kb DIR tells who split them"
     # Imported here: the package of knowledge bases takes half a second.
     from admiral.kb import locate
-    from admiral.kb.store import read_combined_manifest
+    from admiral.kb.store import read_manifest
 
-    sources = read_combined_manifest(locate(kb)).settings["sources"]
+    sources = read_manifest(locate(kb)).settings["sources"]
     formats = sorted({source["format"] for source in sources})
     origins = [_SENTENCES_BY_FORMAT.get(name, f"those of {name}") for name in formats]
     return f"sentences are {'; '.join(origins)}"

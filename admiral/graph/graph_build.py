@@ -37,7 +37,7 @@ from admiral.graph.mention_graph import (
 from admiral.io.progress import track_documents
 from admiral.kb import KnowledgeBase
 from admiral.kb.alias_index import document_aliases
-from admiral.kb.store import checked_kb_path, copy_permissions, read_combined_manifest
+from admiral.kb.store import checked_kb_path, copy_permissions, read_manifest
 from admiral.kb.transaction import remove_older_versions
 from admiral.records import Document
 from admiral.storage.atomic_files import staging
@@ -109,7 +109,7 @@ def build_graph(
 
     Raises AdmiralError if the knowledge base cannot be opened or its directory cannot be written.
 
-    `kb_path`: directory of the knowledge base, also of a changed or joined one. `aliases`: whether
+    `kb_path`: directory of the knowledge base. `aliases`: whether
     sentences and claims also mention documents by their aliases. `kept`: mentions that need not be
     searched for, see `admiral.graph.keeping_graph`. Those of another version are not used.
     `processes`: number of processes that search for mentions. A program that asks for more than one
@@ -117,7 +117,7 @@ def build_graph(
     """
     began = time.monotonic()
     path = checked_kb_path(kb_path).absolute()
-    read_combined_manifest(path)  # before anything is written beside a mistyped path
+    read_manifest(path)  # before anything is written beside a mistyped path
     folder = graph_folder(path)
     # Another writer may have changed both before this one has the lock.
     with (

@@ -22,7 +22,7 @@ from admiral.kb import KnowledgeBase
 from admiral.kb.store import (
     GRAPH_REQUEST,
     digest_of,
-    read_combined_manifest,
+    read_manifest,
     write_with_digest,
 )
 from admiral.kb.store.contents import GRAPH
@@ -404,7 +404,7 @@ def graph_problems(kb_path: Path) -> list[str]:
         manifest = read_graph_manifest(kb_path)
         if problems := changed_files(kb_path, manifest["files"]):
             return [f"{problem}. {rebuild_remedy(kb_path)}" for problem in problems]
-        if manifest["knowledge_base"] != read_combined_manifest(kb_path).digest:
+        if manifest["knowledge_base"] != read_manifest(kb_path).digest:
             logger.warning("%s: %s %s", graph_folder(kb_path), _STALE, rebuild_remedy(kb_path))
             return []
         graph = MentionGraph(
@@ -418,6 +418,6 @@ def graph_problems(kb_path: Path) -> list[str]:
 
 def _is_asked_for(kb_path: Path) -> bool:
     try:
-        return GRAPH_REQUEST in read_combined_manifest(kb_path).settings
+        return GRAPH_REQUEST in read_manifest(kb_path).settings
     except AdmiralError:
         return False  # that it cannot be read is a problem of the knowledge base

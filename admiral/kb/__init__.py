@@ -1,9 +1,8 @@
-"""Build, open, update, join and verify knowledge bases: memory-mapped directories of documents."""
+"""Build, open, update and verify knowledge bases: memory-mapped directories of documents."""
 
 from admiral.kb.build import BuildReport, build, demo_kb, locate
 from admiral.kb.corpus.corpora import read_titles
 from admiral.kb.info import KbInfo, info
-from admiral.kb.joined import JoinReport, join
 from admiral.kb.knowledge_base import KnowledgeBase, UnknownTitleError
 from admiral.kb.stored_embeddings import EmbeddingReport, embed
 from admiral.kb.updating import UpdateReport, add, compact, remove
@@ -12,7 +11,6 @@ from admiral.kb.verify import verify
 __all__ = [
     "BuildReport",
     "EmbeddingReport",
-    "JoinReport",
     "KbInfo",
     "KnowledgeBase",
     "UnknownTitleError",
@@ -23,7 +21,6 @@ __all__ = [
     "demo_kb",
     "embed",
     "info",
-    "join",
     "locate",
     "read_titles",
     "remove",

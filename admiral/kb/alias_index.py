@@ -16,9 +16,9 @@ the first verb, "World Health Organization (WHO) is" defines an acronym, "Barack
 sentence may name other things. Single words are left out unless they are acronyms or written like
 "GitHub": in an encyclopaedia, "Charles" or "Georgia" are parts of too many names.
 
-The title of a manual page is "curl(1)", but texts name it "curl". A README describes the folder
-that it lies in. Packages are spelled in several ways: "python-dateutil", "python_dateutil". Names
-of files in lower case count too, unlike in titles of records.
+A README describes the folder that it lies in. Packages are spelled in several ways:
+"python-dateutil", "python_dateutil". Names of files in lower case count too, unlike in titles of
+records.
 """
 
 from __future__ import annotations
@@ -198,12 +198,10 @@ def _is_distinctive(word: str) -> bool:
     return len(word) >= _SHORTEST_ACRONYM and capitals > 1 and not word.startswith(("Mc", "Mac"))
 
 
-_MANUAL_PAGE = re.compile(r"([\w.+:@-]*\w\+*)\((\d\w*|n)\)")
-_PAGES_NAMED = re.compile(r"([\w.+:@-]+(?:, [\w.+:@-]+)*),? [-–—] ")
 # Files that describe the folder that they lie in, and folders that are only parts of one.
-_DESCRIBES_FOLDER = frozenset({"readme", "index", "metadata", "pkg-info", "about", "overview"})
+_DESCRIBES_FOLDER = frozenset({"readme", "index", "about", "overview"})
 _PARTS = frozenset({"doc", "docs", "documentation", "en", "html", "latest", "source", "src"})
-_VERSION = re.compile(r"[-_]v?\d[\w.+-]*$|\.(?:dist|egg)-info$")
+_VERSION = re.compile(r"[-_]v?\d[\w.+-]*$")
 _PACKAGE = re.compile(r"[A-Za-z][\w.-]*\w(?= \(|$)")
 _LANGUAGE_PREFIX = re.compile(r"(?:python3?|node|ruby|golang|rust|lua|php)-(?=[a-z])")
 _TAGLINE = re.compile(r"(\w[\w.+-]*(?: [\w.+-]+)?)(?::| [-–—]) ")
@@ -218,9 +216,6 @@ def names_of_file(document: Document) -> Iterator[str]:
     own_name = None if title.casefold() in _DESCRIBES_FOLDER else _PACKAGE.match(title)
     if not title[:1].isupper() and title.casefold() not in _DESCRIBES_FOLDER:
         yield from (title, own_name[0]) if own_name else (title,)
-    if match := _MANUAL_PAGE.match(title):
-        yield from _names_of_manual_page(document, match[1], match[2])
-        return
     if match := _TAGLINE.match(title):
         yield match[1]
     yield from _common_heading(document)
@@ -249,19 +244,6 @@ def spellings(name: str) -> Iterator[str]:
             yield re.sub("[-_.]+", "_", variant)
 
 
-def _names_of_manual_page(document: Document, page: str, section: str) -> Iterator[str]:
-    heading = document.sections[0] if document.sections else ""
-    names = [page]
-    if heading.casefold() == "name" and (match := _PAGES_NAMED.match(document.sentences[0])):
-        names += match[1].split(", ")
-    for name in names:
-        yield from (name, f"{name}({section})", name[:1].upper() + name[1:])
-    # The page of "git commit" is called git-commit(1).
-    spaced = page.replace("-", " ")
-    if spaced != page and any(spaced in sentence for sentence in document.sentences):
-        yield spaced
-
-
 def _common_heading(document: Document) -> Iterator[str]:
     """Yield the heading above all sentences, which is the title that the file gives itself."""
     headings = {section.partition(SECTION_SEPARATOR)[0] for section in document.sections}
@@ -282,14 +264,7 @@ def _is_ordinary(name: str) -> bool:
 
 def _folder(parts: Iterable[str]) -> str:
     """Return the first folder that is not only a part of another one, without its version."""
-    return _without_version(next((p for p in parts if p.casefold() not in _PARTS), ""))
-
-
-def _without_version(name: str) -> str:
-    previous = ""
-    while previous != name:
-        previous, name = name, _VERSION.sub("", name)
-    return name
+    return _VERSION.sub("", next((p for p in parts if p.casefold() not in _PARTS), ""))
 
 
 #: Length of the longest alias, in characters.

@@ -1,4 +1,4 @@
-"""Describe a knowledge base: its counts, settings and members, and the sizes of its files."""
+"""Describe a knowledge base: its counts and settings, and the sizes of its files."""
 
 from __future__ import annotations
 
@@ -10,12 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from admiral.kb.bm25.analysis import Passages
-from admiral.kb.joined import NAME as DUPLICATES
-from admiral.kb.joined import open_contents
-from admiral.kb.store import JOINED_VERSION, NAME, split_segment
-from admiral.kb.store.collection import Collection, read_with
-from admiral.kb.store.contents import BM25
+from admiral.kb.store import NAME, Manifest, split_segment
+from admiral.kb.store.contents import BM25, Contents
 from admiral.kb.store.index_building import NO_BM25
+from admiral.kb.store.snapshot import Snapshot, read_with
 from admiral.kb.store.titles import FOLDER, is_trie_of
 
 
@@ -31,10 +29,6 @@ class KbInfo:
     # added, removed: numbers of documents added and removed since the last build or compaction
     added: int
     removed: int
-    # number of documents hidden because an earlier member has a document of the same title
-    hidden: int
-    # path and number of documents of each member of a joined knowledge base
-    members: list[dict[str, Any]]
     sizes: dict[str, int]  # bytes on disk of each kind of file and, under ``total``, of all
     bm25: str
     # number of passages that BM25 scores, with removed ones; 0 if no document is split
@@ -55,43 +49,30 @@ def info(path: str | Path) -> KbInfo:
     Raises AdmiralError if there is no knowledge base, it has an unknown format version, or files
     are truncated.
     """
-    return read_with(Path(path), lambda collection: _describe(collection, str(path)))
+    return read_with(Path(path), lambda snapshot: _describe(snapshot, str(path)))
 
 
-def _describe(collection: Collection, path: str) -> KbInfo:
-    manifest, snapshots = collection.manifest, collection.snapshots
-    contents, counts = open_contents(collection)
-    with closing(contents):
+def _describe(snapshot: Snapshot, path: str) -> KbInfo:
+    manifest = snapshot.manifest
+    with closing(Contents(snapshot)) as contents:
         indexes = [segment.folder / BM25 for segment in contents.segments]
         embedded: Counter[str] = Counter()
         for stored in contents.embeddings:
             if stored is not None:
                 embedded[stored.encoder.name] += len(stored)
-    passages = 0 if manifest.bm25 == NO_BM25 else _passages(indexes)
-    deltas = [snapshot.manifest.delta for snapshot in snapshots if snapshot.manifest.delta]
-    # A joined knowledge base does not use the tries of its members.
-    folders = sorted((collection.trie_folder / FOLDER).glob("[!.]*"))
-    tries = [folder for folder in folders if is_trie_of(folder, manifest.base_digest)]
-    sizes = _listed_sizes(collection) | {"tries": sum(map(_size_on_disk, tries))}
-    directories = {collection.path, *(snapshot.path for snapshot in snapshots)}
-    sizes["manifest"] = sum((directory / NAME).stat().st_size for directory in directories)
-    duplicates = collection.path / DUPLICATES
-    if manifest.join is not None and duplicates.exists():
-        sizes["duplicates"] = duplicates.stat().st_size
+    folders = sorted((snapshot.base / FOLDER).glob("[!.]*"))
+    tries = [folder for folder in folders if is_trie_of(folder, manifest.base.digest)]
+    sizes = _listed_sizes(manifest) | {"tries": sum(map(_size_on_disk, tries))}
+    sizes["manifest"] = (snapshot.path / NAME).stat().st_size
     return KbInfo(
         path=path,
-        version=JOINED_VERSION if manifest.join else snapshots[0].manifest.version,
-        counts=counts,
-        added=sum(delta.documents for delta in deltas),
-        removed=sum(delta.removed for delta in deltas),
-        hidden=len(contents.hidden),
-        members=[
-            {"path": str(snapshot.path), "documents": snapshot.manifest.documents}
-            for snapshot in (snapshots if manifest.join else ())
-        ],
+        version=manifest.version,
+        counts=dict(manifest.counts),
+        added=manifest.delta.documents if manifest.delta else 0,
+        removed=manifest.delta.removed if manifest.delta else 0,
         sizes={**sizes, "total": sum(sizes.values())},
         bm25=manifest.bm25,
-        passages=passages,
+        passages=0 if manifest.bm25 == NO_BM25 else _passages(indexes),
         embedded=dict(embedded),
         tries=[folder.name for folder in tries],
         settings=manifest.settings,
@@ -104,14 +85,13 @@ def _passages(indexes: Sequence[Path]) -> int:
     return len(passages) if len(passages) > passages.documents else 0
 
 
-def _listed_sizes(collection: Collection) -> dict[str, int]:
-    """Return the total bytes of the files in all manifests, by kind."""
+def _listed_sizes(manifest: Manifest) -> dict[str, int]:
+    """Return the total bytes of the files in a manifest, by kind."""
     sizes = {"documents": 0, "titles": 0, "bm25": 0}
-    for manifest in collection.manifest.manifests:
-        for name, entry in manifest.files.items():
-            top = split_segment(name)[1].split("/")[0].removesuffix(".npy")
-            kind = "titles" if top.startswith(("titles", "ids.")) else top
-            sizes[kind] = sizes.get(kind, 0) + entry.size
+    for name, entry in manifest.files.items():
+        top = split_segment(name)[1].split("/")[0].removesuffix(".npy")
+        kind = "titles" if top.startswith(("titles", "ids.")) else top
+        sizes[kind] = sizes.get(kind, 0) + entry.size
     return sizes
 
 

@@ -19,12 +19,11 @@ from admiral.io.text_cleaning import clean_prefix, clean_title, matching_form
 from admiral.kb.bm25 import TEXT_WEIGHT, TITLE_WEIGHT, RowIndex, analysis, open_bm25
 from admiral.kb.bm25.analysis import Passages, clean_query
 from admiral.kb.embeddings import SentenceEncoder
-from admiral.kb.joined import open_contents
-from admiral.kb.store import checked_kb_path, read_combined_manifest
-from admiral.kb.store.collection import Collection, open_with
+from admiral.kb.store import checked_kb_path, read_manifest
 from admiral.kb.store.contents import BM25, Contents, OpenedFiles, StoredVectors
 from admiral.kb.store.document_store import IDS, ORIGINS
 from admiral.kb.store.index_building import NO_BM25
+from admiral.kb.store.snapshot import Snapshot, open_with
 from admiral.kb.store.titles import FOLDER, title_trie
 from admiral.kb.stored_embeddings import DenseIndex
 from admiral.records import Document, ScoredTitle
@@ -74,8 +73,7 @@ class KnowledgeBase:
     """Documents, titles and their indexes, memory-mapped and shared between processes.
 
     Use :meth:`open` to open one. It is a context manager, lookups may run in several threads, and
-    it satisfies the ``Bm25Index`` protocol. A joined knowledge base (`admiral.kb.joined`)
-    behaves as if its members had been built together.
+    it satisfies the ``Bm25Index`` protocol.
 
     An open knowledge base is a snapshot: changes made by `admiral.kb.add`, `remove` and `compact`
     are visible only when it is opened again. Lookups raise `ChangedFileError` once one of its files
@@ -88,19 +86,17 @@ class KnowledgeBase:
     """
 
     def __init__(
-        self, collection: Collection, *, title_weight: float, text_weight: float, threads: int
+        self, snapshot: Snapshot, *, title_weight: float, text_weight: float, threads: int
     ) -> None:
-        self.path = collection.path
-        self._collection, self._threads = collection, threads
+        self.path = snapshot.path
+        self._snapshot, self._threads = snapshot, threads
         self._weights = title_weight, text_weight
-        contents, self._counts = open_contents(collection)
-        self._open_contents: Contents | None = contents  # None once closed
+        self._open_contents: Contents | None = Contents(snapshot)  # None once closed
         self._index: RowIndex | None = None
         self._tries: dict[str, Trie] = {}
         self._lock = threading.Lock()
         self.opened_files = OpenedFiles()
-        for snapshot in collection.snapshots:
-            self.opened_files.add(snapshot.path / name for name in snapshot.manifest.files)
+        self.opened_files.add(snapshot.path / name for name in snapshot.manifest.files)
 
     @classmethod
     def open(
@@ -119,38 +115,36 @@ class KnowledgeBase:
         required backend of the BM25 index; None accepts any. `title_weight`, `text_weight`: BM25
         field weights, zero or more, not both zero. `threads`: number of processors that Java
         assumes, 0 for at most four. Raises AdmiralError if there is no knowledge base, it has an
-        unknown format version, its index is of another backend, or files are truncated; if it joins
-        others and one of them is missing, or several have the same title and the policy of the join
-        is ``error``.
+        unknown format version, its index is of another backend, or files are truncated.
         """
         # Absolute, so that it stays the same directory if the process changes its own.
         directory = checked_kb_path(path).absolute()
 
-        def make(collection: Collection) -> KnowledgeBase:
-            backend = collection.manifest.bm25
+        def make(snapshot: Snapshot) -> KnowledgeBase:
+            backend = snapshot.manifest.bm25
             if bm25 is not None and bm25 != backend:
                 raise AdmiralError(
                     f"{directory}: holds a BM25 index of {backend!r}, not of {bm25!r}. Build it "
                     f"again with `admiral index --bm25 {bm25}`, or leave --bm25 out."
                 )
             return cls(
-                collection, title_weight=title_weight, text_weight=text_weight, threads=threads
+                snapshot, title_weight=title_weight, text_weight=text_weight, threads=threads
             )
 
         return open_with(directory, make)
 
     def __len__(self) -> int:
-        return self._counts["documents"]
+        return self._snapshot.manifest.documents
 
     @property
     def digest(self) -> str:
-        """Digest that identifies the version, or the versions of all members."""
-        return self._collection.manifest.digest
+        """Digest that identifies the version."""
+        return self._snapshot.manifest.digest
 
     @property
     def counts(self) -> dict[str, int]:
         """Numbers of ``documents``, ``sentences`` and ``links``."""
-        return dict(self._counts)
+        return dict(self._snapshot.manifest.counts)
 
     @property
     def has_origins(self) -> bool:
@@ -160,15 +154,15 @@ class KnowledgeBase:
     @property
     def settings(self) -> dict[str, Any]:
         """Settings of the build: ``bm25``, ``on_duplicate``, ``sources``."""
-        return self._collection.manifest.settings
+        return self._snapshot.manifest.settings
 
     @property
     def current(self) -> bool:
-        """Whether this is still the newest version of the knowledge base and all its members.
+        """Whether this is still the newest version of the knowledge base.
 
-        Raises AdmiralError if the knowledge base or a member no longer exists or cannot be read.
+        Raises AdmiralError if the knowledge base no longer exists or cannot be read.
         """
-        return read_combined_manifest(self.path).digest == self.digest
+        return read_manifest(self.path).digest == self.digest
 
     def rows(self) -> np.ndarray:
         """Return all rows: int64, ascending, with gaps where documents were removed."""
@@ -177,13 +171,10 @@ class KnowledgeBase:
     def shared_rows(self, other: KnowledgeBase) -> int:
         """Return how many of the first rows hold the same documents as in another version.
 
-        Documents may have been removed from either. The number is 0 after a compaction, and for
-        joined knowledge bases.
+        Documents may have been removed from either. The number is 0 after a compaction.
         """
-        ours, theirs = self._collection.manifest, other._collection.manifest
-        if ours.join or theirs.join or ours.base_digest != theirs.base_digest:
-            return 0
-        return ours.manifests[0].base.documents
+        ours, theirs = self._snapshot.manifest.base, other._snapshot.manifest.base
+        return ours.documents if ours.digest == theirs.digest else 0
 
     def titles(self) -> Iterator[str]:
         """Yield all titles in the order of rows."""
@@ -312,7 +303,7 @@ class KnowledgeBase:
         documents, each once; UnknownTitleError for another.
         """
         rows = [self._known_row(title) for title in titles]
-        if self._collection.manifest.bm25 == NO_BM25:
+        if self._snapshot.manifest.bm25 == NO_BM25:
             return [[(0, None)] for _ in rows]
         index = self._row_index()
         split = [row for row in rows if len(index.passages.of_row(row)) > 1]
@@ -333,7 +324,7 @@ class KnowledgeBase:
 
         It is Lucene's, ``log(1 + (N - n + 0.5) / (n + 0.5))`` for a term in `n` of `N` passages.
         """
-        if self._collection.manifest.bm25 == NO_BM25:
+        if self._snapshot.manifest.bm25 == NO_BM25:
             return dict.fromkeys(analysis.terms(clean_query(text)), 1.0)
         index = self._row_index()
         terms = list(dict.fromkeys(analysis.terms(clean_query(text, index.text_form))))
@@ -367,10 +358,10 @@ class KnowledgeBase:
         with self._lock:
             trie = self._tries.get(tokens.fingerprint)
             if trie is None:
-                with self._collection.unchanged():
-                    trie = title_trie(self._collection, self._contents, tokens)
+                with self._snapshot.unchanged():
+                    trie = title_trie(self._snapshot, self._contents, tokens)
                 self._tries[tokens.fingerprint] = trie
-                folder = self._collection.trie_folder / FOLDER / tokens.fingerprint
+                folder = self._snapshot.base / FOLDER / tokens.fingerprint
                 self.opened_files.add(folder.glob("*"))
             return trie
 
@@ -384,7 +375,7 @@ class KnowledgeBase:
             if self._open_contents is not None:
                 self._open_contents.close()
                 self._open_contents = None
-            self._collection.close()
+            self._snapshot.close()
 
     def __enter__(self) -> KnowledgeBase:
         return self
@@ -412,14 +403,14 @@ class KnowledgeBase:
         with self._lock:
             contents = self._contents
             if self._index is None:
-                backend = self._collection.manifest.bm25
+                backend = self._snapshot.manifest.bm25
                 if backend == NO_BM25:
                     raise AdmiralError(
                         f"{self.path}: was built without a BM25 index. Build it again with "
                         "`admiral index --bm25 lucene` or `--bm25 bm25s`."
                     )
                 title_weight, text_weight = self._weights
-                with self._collection.unchanged():
+                with self._snapshot.unchanged():
                     index = open_bm25(
                         backend,
                         *(segment.folder / BM25 for segment in contents.segments),

@@ -53,9 +53,8 @@ def embed(
 ) -> EmbeddingReport:
     """Store the vectors of all sentences of a knowledge base, in eight bits per component.
 
-    Vectors that are stored already are kept, if they are of the same encoder. `kb_path`: directory
-    of the knowledge base, not of a joined one. Raises AdmiralError if the knowledge base cannot be
-    changed; it is then unchanged.
+    Vectors that are stored already are kept, if they are of the same encoder. Raises
+    AdmiralError if the knowledge base cannot be changed; it is then unchanged.
     """
     began = time.monotonic()
     with changing(checked_kb_path(kb_path), wait) as (change, contents):

@@ -33,8 +33,8 @@ from admiral.kb.store import (
     replace_manifest,
     split_segment,
 )
-from admiral.kb.store.collection import Snapshot, try_exclusive_lock
 from admiral.kb.store.contents import BM25, DOCUMENTS, REMOVED, Contents
+from admiral.kb.store.snapshot import Snapshot, try_exclusive_lock
 from admiral.kb.store.titles import FOLDER as TRIES
 from admiral.kb.store.titles import FORMS, IDS, KEYS, ROWS, TRIE
 from admiral.storage.atomic_files import describe_files, exclusive_access, sync_path, sync_tree
@@ -144,7 +144,7 @@ def changing(kb: Path, wait: bool) -> Iterator[tuple[Transaction, Contents]]:
                         folder.parent.mkdir()
                         copy_permissions(folder.parent, path)
                     folder.mkdir()
-                    with closing(Contents([snapshot])) as contents:
+                    with closing(Contents(snapshot)) as contents:
                         yield Transaction(snapshot, folder), contents
             finally:
                 remove_leftovers(path)

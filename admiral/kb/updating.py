@@ -7,7 +7,7 @@ since the last build or compaction, and a search reads at most two indexes. Repl
 removes it and adds another. Rows of the base stay the same; rows of the delta, which follow, may
 shift. `compact` writes a new base of the remaining documents.
 
-See `admiral.kb.store.collection` and `admiral.kb.transaction` for concurrent access.
+See `admiral.kb.store.snapshot` and `admiral.kb.transaction` for concurrent access.
 """
 
 from __future__ import annotations

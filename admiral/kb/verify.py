@@ -16,13 +16,11 @@ from admiral.kb.alias_index import FOLDER as ALIASES
 from admiral.kb.alias_index import AliasIndex
 from admiral.kb.bm25 import check_backend, open_bm25
 from admiral.kb.bm25.analysis import Passages
-from admiral.kb.joined import NAME as DUPLICATES
-from admiral.kb.joined import find_duplicates
-from admiral.kb.store import NAME, read_join
-from admiral.kb.store.collection import Collection, Snapshot, read_with
+from admiral.kb.store import NAME
 from admiral.kb.store.contents import BM25, DOCUMENTS, GRAPH, Contents
 from admiral.kb.store.document_store import document_counts
 from admiral.kb.store.index_building import NO_BM25
+from admiral.kb.store.snapshot import Snapshot
 from admiral.kb.store.titles import FOLDER, trie_problems
 from admiral.kb.transaction import leftovers
 from admiral.records import Document
@@ -32,31 +30,14 @@ logger = logging.getLogger(__name__)
 
 
 def verify(path: str | Path, *, progress: bool = False) -> list[str]:
-    """Check a knowledge base, and all members of a joined one.
+    """Check a knowledge base.
 
     The graph has a check of its own, `admiral.graph.graph_problems`. Return one message per
-    problem; none if the knowledge base is intact. Raises AdmiralError if there is no knowledge
-    base, or its manifest cannot be read.
+    problem; none if the knowledge base is intact. Damaged files are not opened, because a damaged
+    index can crash its library. Raises AdmiralError if there is no knowledge base, or its manifest
+    cannot be read.
     """
-    directory = Path(path)
-    join = read_join(directory)
-    if join is None:
-        return _verify_documents(directory, progress)
-    problems = []
-    for member in join.paths(directory):
-        try:
-            problems += _verify_documents(member, progress)
-        except AdmiralError as error:
-            problems.append(str(error))
-    return problems or _verify_join(directory)
-
-
-def _verify_documents(path: Path, progress: bool) -> list[str]:
-    """Check the files of a knowledge base that holds documents itself, then the rest.
-
-    Damaged files are not opened, because a damaged index can crash its library.
-    """
-    with Snapshot.open(path, check=False) as snapshot:
+    with Snapshot.open(Path(path), check=False) as snapshot:
         problems = file_problems(snapshot)
         if not problems:
             try:
@@ -69,24 +50,6 @@ def _verify_documents(path: Path, progress: bool) -> list[str]:
                 f"{path}: was replaced by another build while it was checked. Start again."
             )
     return problems
-
-
-def _verify_join(path: Path) -> list[str]:
-    ours = {NAME, DUPLICATES, *(f"{name}.new.partial" for name in (NAME, DUPLICATES)), FOLDER}
-    ours.update(file.name for file in _graph_paths(path))
-    foreign = sorted(file for file in path.iterdir() if file.name not in ours)
-    problems = [f"{file}: does not belong there" for file in foreign]
-    try:
-        read_with(path, _check_duplicates)
-    except AdmiralError as error:
-        problems.append(str(error))
-    # Tries may belong to other versions: those of the bases before a member was compacted.
-    return problems + trie_problems(path, None)
-
-
-def _check_duplicates(collection: Collection) -> None:
-    with closing(Contents(collection.snapshots)) as contents:
-        find_duplicates(collection, contents)
 
 
 def file_problems(snapshot: Snapshot) -> list[str]:
@@ -112,20 +75,16 @@ def file_problems(snapshot: Snapshot) -> list[str]:
     # Files of older versions do not belong to this one, but are not a problem.
     ours = {directory / NAME, snapshot.base / FOLDER, *leftovers(directory, manifest)}
     ours.update(directory / name for name in manifest.files)
-    ours.update(_graph_paths(directory))
+    ours.update((directory / GRAPH, *directory.glob(f".{GRAPH}.*")))
     for path in sorted(directory.rglob("*")):
         if not path.is_dir() and ours.isdisjoint((path, *path.parents)):
             problems.append(f"{path}: does not belong there")
     return problems
 
 
-def _graph_paths(directory: Path) -> list[Path]:
-    return [directory / GRAPH, *directory.glob(f".{GRAPH}.*")]
-
-
 def _verify_contents(snapshot: Snapshot, progress: bool) -> list[str]:
     """Check the arrays and rows of files that match their checksums."""
-    with closing(Contents([snapshot])) as contents:
+    with closing(Contents(snapshot)) as contents:
         numbers = range(len(contents.segments))
         problems = [problem for number in numbers for problem in _array_problems(contents, number)]
         if not problems:

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
         LibraryReport,
         add_sources,
         build_library,
-        migrate_library,
         remove_sources,
     )
     from admiral.library.open_library import Library, SourceFilter
@@ -26,7 +25,6 @@ __all__ = [
     "SourceFilter",
     "add_sources",
     "build_library",
-    "migrate_library",
     "remove_sources",
 ]
 
@@ -85,7 +83,6 @@ _MODULES = {
     "SourceFilter": "open_library",
     "add_sources": "library_changes",
     "build_library": "library_changes",
-    "migrate_library": "library_changes",
     "remove_sources": "library_changes",
 }
 

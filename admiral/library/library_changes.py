@@ -1,7 +1,6 @@
 """Build a library, add sources to it and remove them: a knowledge base whose documents are pages.
 
-Compaction, embedding and verification are those of any knowledge base (`admiral.kb`). Libraries of
-earlier releases had a format of their own, which `migrate_library` reads.
+Compaction, embedding and verification are those of any knowledge base (`admiral.kb`).
 """
 
 from __future__ import annotations
@@ -9,12 +8,9 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import pyarrow as pa
 
 from admiral.errors import AdmiralError
 from admiral.io.progress import track_documents
@@ -25,18 +21,14 @@ from admiral.kb.build import build_records
 from admiral.kb.corpus.corpora import check_choice
 from admiral.kb.corpus.file_reports import FileReports
 from admiral.kb.corpus.readers import Record
-from admiral.kb.embeddings import EMBEDDINGS, SentenceEncoder, write_embeddings
-from admiral.kb.store import OLD_LIBRARY, checked_kb_path, read_manifest
-from admiral.kb.store.collection import Snapshot
+from admiral.kb.embeddings import SentenceEncoder
+from admiral.kb.store import checked_kb_path, read_manifest
 from admiral.kb.store.contents import Contents
-from admiral.kb.store.index_building import new_folder
-from admiral.kb.transaction import changing
 from admiral.kb.updating import UpdateReport, add_records, remove_documents
 from admiral.library import Source
 from admiral.library.canonical_urls import canonical, names_source
 from admiral.library.passage_windows import STRIDE, WORDS, check_window, windows
 from admiral.records import Document, Page
-from admiral.storage.atomic_files import check_files
 
 _LONGEST_NAME = 500  # characters of a title that name a document
 
@@ -274,50 +266,3 @@ def remove_sources(
         progress=progress,
     )
     return LibraryChange.of(done)
-
-
-# What a segment had beside the files of a knowledge base, whose titles were canonical URLs.
-_TABLE = Path("sources", "sources.arrow")
-_REMEDY = "Read it with the release that built it."
-
-
-def migrate_library(
-    old: str | Path, new: str | Path, *, overwrite: bool = False, progress: bool = False
-) -> LibraryReport:
-    """Write a library of an earlier release into a new one, with its settings and its vectors.
-
-    Raises AdmiralError if `old` is not such a library or is damaged, or `new` cannot be written.
-    """
-    path, target = checked_kb_path(old, "library"), checked_kb_path(new, "library")
-    manifest = read_manifest(path, OLD_LIBRARY)
-    check_files(path, manifest.files, _REMEDY)
-    with Snapshot(path, manifest) as snapshot, closing(Contents([snapshot])) as contents:
-        report = build_library(
-            target, _sources(contents), overwrite=overwrite, progress=progress, **manifest.settings
-        )
-        _copy_vectors(contents, target)
-    return report
-
-
-def _sources(contents: Contents) -> Iterator[Source]:
-    for segment, store in zip(contents.segments, contents.stores, strict=True):
-        path = segment.folder / _TABLE
-        try:
-            table = pa.ipc.open_file(pa.memory_map(str(path))).read_all()
-            table.validate(full=True)
-            rows = table.to_pylist()
-        except (pa.ArrowException, OSError, ValueError) as error:
-            raise AdmiralError(f"{path}: damaged ({error}). {_REMEDY}") from error
-        for row, (fields, document) in enumerate(zip(rows, store, strict=True), segment.first):
-            if row in contents:
-                yield Source(text="".join(document.sentences), **fields)
-
-
-def _copy_vectors(contents: Contents, target: Path) -> None:
-    identities = {stored.encoder for stored in contents.embeddings if stored is not None}
-    for encoder in identities:
-        with changing(target, wait=True) as (change, new):
-            folder = new_folder(str(new.segments[0].folder / EMBEDDINGS))
-            rows = contents.live_rows().tolist()
-            write_embeddings(folder, encoder, (contents.embedded(row, encoder) for row in rows))
-            change.publish_embeddings({".": folder})

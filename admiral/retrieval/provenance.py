@@ -9,7 +9,6 @@ from typing import Any
 
 import admiral
 from admiral.config import FILE_SETTINGS, RetrievalConfig, names_of_retrievers
-from admiral.kb.store import find_join, read_combined_manifest
 from admiral.requirements import is_bundled
 from proofs.verifier import CALIBRATION
 from proofs.verifier.evidence_verifier import ONNX_FILE, SETTINGS_FILE
@@ -37,17 +36,12 @@ def identity(name: str) -> str:
     """Return a string that identifies a checkpoint, a knowledge base or a file.
 
     For a bundled one, this is its name. For a file, it is its name and a hash of its content. For a
-    directory, it is the directory's name and a hash: of the manifest of a knowledge base, of the
-    versions of all members of a joined one, or of the configuration and weights of a checkpoint
-    or verifier.
-
-    Raises AdmiralError if it is a joined knowledge base and one of its members cannot be used.
+    directory, it is the directory's name and a hash: of the manifest of a knowledge base, or of the
+    configuration and weights of a checkpoint or verifier.
     """
     directory = Path(name)
     if is_bundled(name) or not directory.exists():
         return name
-    if find_join(directory) is not None:
-        return f"{directory.resolve().name} ({read_combined_manifest(directory).digest[:12]})"
     digest = hashlib.sha256()
     for path in _files(directory):
         if path.is_file():

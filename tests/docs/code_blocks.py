@@ -12,8 +12,8 @@ PAGES = sorted(
 )
 #: Its sections were written by a program.
 GENERATED = ROOT / "docs" / "results.md"
-#: What `admiral experiment --set` takes besides settings of systems.
-OF_EXPERIMENTS = {"task", "claims", "limit", "seed"}
+#: What `benchmarks.compare_systems --set` takes besides settings of systems.
+OF_EXPERIMENTS = {"task", "claims", "limit"}
 
 _FENCE = re.compile(
     r"(?:^<!-- not run: (?P<reason>[^\n]+) -->\n)?"

@@ -103,8 +103,7 @@ def _check(words):
         assert all(re.search(rf"^{target}:", makefile, re.M) for target in targets), words
     elif program == "admiral":
         command, arguments = _subcommand(cli, arguments)
-        also = OF_EXPERIMENTS if command.name == "experiment" else set()
-        _check_options(command, arguments, _names(RetrievalConfig) | also)
+        _check_options(command, arguments, _names(RetrievalConfig))
     elif [program, *arguments[:1]] == ["python", "-m"] or words[1:3] == ["launch", "-m"]:
         _, _, module, *arguments = words if program == "python" else words[1:]
         settings = TrainConfig if module in TRAINING else RetrievalConfig
@@ -112,8 +111,9 @@ def _check(words):
             settings = VerifierConfig
         elif module in ("training.source_verifier", "training.dense_retriever"):
             settings = EmConfig
+        also = OF_EXPERIMENTS if module == "benchmarks.compare_systems" else set()
         command, arguments = _subcommand(importlib.import_module(module).main, arguments)
-        _check_options(command, arguments, _names(settings))
+        _check_options(command, arguments, _names(settings) | also)
     else:
         assert program in SYSTEM, f"{program}: mark the block, or check its commands"
 

@@ -32,22 +32,9 @@ def test_code_about_integrations(code, needs, monkeypatch, capsys):
 
 
 KNOWLEDGE_BASES = Path(__file__).parents[2] / "docs" / "knowledge-bases.md"
-UPDATING_CODE, JOINING_CODE = re.findall(
+(UPDATING_CODE,) = re.findall(
     r"^```python\n(.*?)^```$", KNOWLEDGE_BASES.read_text(encoding="utf-8"), re.M | re.S
 )
-
-
-def test_code_about_joining(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    titles = {"wiki-1": "Late Night", "wiki-2": "Seth Meyers", "my-kb": "Late Night"}
-    for name, title in titles.items():
-        record = {"title": title, "text": f"A host of {name} late at night."}
-        Path("corpus.jsonl").write_text(json.dumps(record))
-        build("corpus.jsonl", name, bm25="bm25s", progress=False)
-    exec(compile(JOINING_CODE, str(KNOWLEDGE_BASES), "exec"), {})
-    said = capsys.readouterr().out
-    assert said.startswith("2 [[ScoredTitle(title='Late Night'")
-    assert said.count("ScoredTitle") == 2
 
 
 def test_code_about_updating(tmp_path, monkeypatch):

@@ -17,7 +17,6 @@ from tests.trie.helpers import language
 from trie import (
     FixedTokens,
     GrammarConstraint,
-    RenumberedTrie,
     TokenSet,
     TokenTrie,
     TrieConstraint,
@@ -423,23 +422,3 @@ def test_every_constraint_sees_the_changes(first, added, gone):
     inside = [TokenSet([7, 8]), TrieSequence(trie), FixedTokens([8])]
     expected = {(mark, *one, 8) for one in left for mark in (7, 8)}
     assert _language(GrammarConstraint(inside, Automaton(9))) == expected
-
-
-@given(st.data(), st.lists(st.lists(sequence, min_size=1, max_size=5), min_size=1, max_size=4))
-def test_rows_are_mapped_to_their_numbers(data, ranges):
-    """Ranges of rows in any order, with removed and hidden rows."""
-    flat = [one for rows_of_range in ranges for one in rows_of_range]
-    sizes = [len(rows_of_range) for rows_of_range in ranges]
-    starts, numbers, at = np.cumsum([0, *sizes[:-1]]), np.zeros(len(ranges), dtype=np.int64), 0
-    for place in data.draw(st.permutations(range(len(ranges)))):
-        numbers[place] = at + data.draw(st.integers(0, 3))
-        at = int(numbers[place]) + sizes[place]
-    number = np.concatenate([np.arange(n, n + s) for n, s in zip(numbers, sizes, strict=True)])
-    removed = data.draw(st.sets(st.sampled_from(range(len(flat)))))
-    left = [row for row in range(len(flat)) if row not in removed]
-    # A row may be hidden only if another row has the same sequence.
-    hidden = [row for row in left if flat[row] in [flat[other] for other in left if other < row]]
-    hidden = [row for row in hidden if data.draw(st.booleans())]
-    trie = UpdatedTrie(TokenTrie.build(flat), removed=removed)
-    found = RenumberedTrie(trie, starts, numbers, np.sort(number[hidden]).astype(np.int64))
-    _same_as_dict(found, {int(number[row]): flat[row] for row in left if row not in hidden})

@@ -1,12 +1,7 @@
 """Read and write the manifest of a knowledge base, which is written last and lists all files.
 
 Format version 2 is a knowledge base as `admiral index` builds it. Version 3 is one that has been
-changed since; its manifest also names the segments. Version 4 joins other knowledge bases: it names
-its members and the policy for titles that several of them have, while documents and indexes stay in
-the members::
-
-    {"format": "admiral-kb", "version": 4, "on_duplicate": "error",
-     "members": ["../wiki", "/data/mine"], "digest": "..."}
+changed since; its manifest also names the segments.
 
 A version has a base segment, whose documents were indexed together. If it has changed since, it
 also has one delta segment: the documents that were added and the rows of the base that were
@@ -20,11 +15,8 @@ import hashlib
 import json
 import os
 import re
-import shlex
 import stat
-from collections import Counter
 from dataclasses import asdict, dataclass
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -33,13 +25,11 @@ from admiral.kb.embeddings import EMBEDDINGS
 from admiral.requirements import is_bundled
 from admiral.storage.atomic_files import REBUILD, FileEntry, describe_files, write_atomically
 
-FORMAT_VERSION, UPDATED_VERSION, JOINED_VERSION = 2, 3, 4
+FORMAT_VERSION, UPDATED_VERSION = 2, 3
 SEGMENTS = "segments"
 
 
 FORMAT = "admiral-kb"
-#: Format of libraries of sources in earlier releases; now they are knowledge bases.
-OLD_LIBRARY = "admiral-library"
 NAME = "manifest.json"
 #: Setting of a knowledge base that is to have a graph: a digest of the command that asked for it.
 GRAPH_REQUEST = "graph_request"
@@ -148,30 +138,17 @@ def replace_manifest(
 
     `base`: the base segment; None if the whole directory is the base, as after a build.
     """
-    body = _body(FORMAT, counts, settings, files, base, delta)
+    body = _body(counts, settings, files, base, delta)
     digest = write_with_digest(directory / NAME, body)
     base = base or BaseSegment(".", counts["documents"], digest)
     return Manifest(counts, settings, files, base, delta, digest)
 
 
-def read_manifest(directory: Path, format: str = FORMAT) -> Manifest:
-    """Read and check the manifest of a knowledge base that holds documents itself.
+def read_manifest(directory: Path) -> Manifest:
+    """Read and check the manifest of a knowledge base.
 
-    `format`: `OLD_LIBRARY` for a library of an earlier release. Raises
-    AdmiralError if there is none, it has an unknown format version, it was modified, or the
-    knowledge base joins others.
+    Raises AdmiralError if there is none, it has an unknown format version, or it was modified.
     """
-    value = read_value(directory, format)
-    if value["version"] == JOINED_VERSION:
-        raise AdmiralError(
-            f"{directory}: joins other knowledge bases and holds no documents itself. Name one of "
-            "its members instead; `admiral info` lists them."
-        )
-    return _parse(value, directory / NAME)
-
-
-def read_value(directory: Path, format: str = FORMAT) -> dict[str, Any]:
-    """Read the JSON of a manifest; AdmiralError if it is absent or of an unknown version."""
     path = directory / NAME
     try:
         value: Any = json.loads(path.read_bytes())
@@ -193,19 +170,17 @@ def read_value(directory: Path, format: str = FORMAT) -> dict[str, Any]:
         raise AdmiralError(f"{path}: damaged ({error}). {_REBUILD_EITHER}") from error
     fields: dict[str, Any] = value if isinstance(value, dict) else {}
     found = fields.get("format")
-    if found == OLD_LIBRARY != format:
+    if found != FORMAT:
         raise AdmiralError(
-            f"{directory}: is a library of an earlier release. Write it anew with "
-            f"`admiral migrate {shlex.quote(str(directory))} NEW`, and use NEW."
+            f"{path}: field 'format' is {found!r}, not {FORMAT!r}. Check the path. If it is of an "
+            f"earlier release: {_REBUILD_EITHER}"
         )
-    if found != format:
-        raise AdmiralError(f"{path}: field 'format' is not {format!r}. Check the path.")
-    if fields.get("version") not in (FORMAT_VERSION, UPDATED_VERSION, JOINED_VERSION):
+    if fields.get("version") not in (FORMAT_VERSION, UPDATED_VERSION):
         raise AdmiralError(
             f"{path}: field 'version' is {fields.get('version')!r}; this release reads versions "
-            f"{FORMAT_VERSION} to {JOINED_VERSION}. {_REBUILD_EITHER}"
+            f"{FORMAT_VERSION} and {UPDATED_VERSION}. {_REBUILD_EITHER}"
         )
-    return fields
+    return _parse(fields, path)
 
 
 def write_with_digest(path: Path, body: dict[str, Any]) -> str:
@@ -217,15 +192,12 @@ def write_with_digest(path: Path, body: dict[str, Any]) -> str:
 
 
 def is_knowledge_base(directory: Path) -> bool:
-    """Return whether a directory holds a knowledge base, of any version and in any state.
-
-    A library of an earlier release is one too.
-    """
+    """Return whether a directory holds a knowledge base, of any version and in any state."""
     try:
         value = json.loads((directory / NAME).read_bytes())
     except (OSError, ValueError, RecursionError):
         return False
-    return isinstance(value, dict) and value.get("format") in (FORMAT, OLD_LIBRARY)
+    return isinstance(value, dict) and value.get("format") == FORMAT
 
 
 def _parse(value: dict[str, Any], path: Path) -> Manifest:
@@ -239,11 +211,11 @@ def _parse(value: dict[str, Any], path: Path) -> Manifest:
         digest = str(value["digest"])
         if value["version"] == FORMAT_VERSION:
             base, delta = BaseSegment(".", counts["documents"], digest), None
-            body = _body(value["format"], counts, settings, files)
+            body = _body(counts, settings, files)
         else:
             base = BaseSegment(**value["base"])
             delta = None if value["delta"] is None else DeltaSegment(**value["delta"])
-            body = _body(value["format"], counts, settings, files, base, delta)
+            body = _body(counts, settings, files, base, delta)
         intact = digest == digest_of(body) and "bm25" in settings and counts["documents"] > 0
         intact = intact and not any(map(_outside, files)) and _consistent(counts, base, delta)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -270,7 +242,6 @@ def _consistent(counts: dict[str, int], base: BaseSegment, delta: DeltaSegment |
 
 
 def _body(
-    format: str,
     counts: dict[str, int],
     settings: dict[str, Any],
     files: dict[str, FileEntry],
@@ -278,7 +249,7 @@ def _body(
     delta: DeltaSegment | None = None,
 ) -> dict[str, Any]:
     body: dict[str, Any] = {
-        "format": format,
+        "format": FORMAT,
         "version": FORMAT_VERSION,
         "counts": counts,
         "settings": settings,
@@ -305,168 +276,6 @@ def copy_permissions(tree: Path, kb: Path) -> None:
             os.chmod(os.path.join(folder, name), file_mode)
 
 
-POLICIES = ("error", "skip")
-_REMEDY = "Join the members again with `admiral join --overwrite`."
-
-
-@dataclass(frozen=True, slots=True)
-class JoinManifest:
-    """Contents of the manifest of a joined knowledge base."""
-
-    members: tuple[str, ...]
-    # policy for a title that several members have: ``error``, or ``skip`` to keep the document of
-    # the first of them
-    on_duplicate: str
-
-    def paths(self, directory: Path) -> list[Path]:
-        """Return the paths of the members of the knowledge base in `directory`."""
-        # Relative paths start at the real directory, also if `directory` is a symbolic link.
-        home = os.path.realpath(directory)
-        return [Path(os.path.normpath(os.path.join(home, name))) for name in self.members]
-
-
-def member_name(member: Path, directory: Path) -> str:
-    """Return the path by which the knowledge base in `directory` names a member.
-
-    The path is relative, so that both can be moved together, if the member was given by a relative
-    path or lies below the parent of `directory`. Otherwise it is absolute.
-    """
-    home = os.path.realpath(directory)
-    parent, name = os.path.split(os.path.abspath(member))
-    place = os.path.join(os.path.realpath(parent), name)  # keeps a link in the last component
-    if member.is_absolute() and not Path(place).is_relative_to(os.path.dirname(home)):
-        return place
-    return os.path.relpath(place, home)
-
-
-def write_join(directory: Path, join: JoinManifest) -> None:
-    """Write the manifest of a joined knowledge base."""
-    write_with_digest(directory / NAME, _join_body(join))
-
-
-def read_join(directory: Path) -> JoinManifest | None:
-    """Read the manifest of a joined knowledge base; None for one that holds documents itself.
-
-    Raises AdmiralError if there is none, it has an unknown format version, or it was modified.
-    """
-    value = read_value(directory)
-    if value["version"] != JOINED_VERSION:
-        return None
-    try:
-        join = JoinManifest(tuple(map(str, value["members"])), str(value["on_duplicate"]))
-        intact = value["digest"] == digest_of(_join_body(join)) and join.on_duplicate in POLICIES
-    except (KeyError, TypeError) as error:
-        raise AdmiralError(
-            f"{directory / NAME}: damaged (bad or missing {error}). {_REMEDY}"
-        ) from error
-    if not intact or not join.members:
-        raise AdmiralError(f"{directory / NAME}: changed since it was written. {_REMEDY}")
-    return join
-
-
-def find_join(directory: Path) -> JoinManifest | None:
-    """Read a manifest as `read_join` does; None also if there is no knowledge base."""
-    return read_join(directory) if is_knowledge_base(directory) else None
-
-
-@dataclass(frozen=True, slots=True)
-class CombinedManifest:
-    """Manifests of a knowledge base and its members, seen as one.
-
-    Raises AdmiralError if the members have BM25 indexes of different backends.
-    """
-
-    path: Path
-    # its manifest if it is a joined one; None if it holds documents itself
-    join: JoinManifest | None
-    # manifests of the members in order, or its own if it joins none
-    manifests: tuple[Manifest, ...]
-
-    def __post_init__(self) -> None:
-        backends = [manifest.bm25 for manifest in self.manifests]
-        other = next((n for n, backend in enumerate(backends) if backend != backends[0]), None)
-        if self.join and other is not None:
-            members = self.join.paths(self.path)
-            raise AdmiralError(
-                f"{members[other]}: its BM25 index is {backends[other]!r}, that of {members[0]} is "
-                f"{backends[0]!r}, and {self.path} cannot search both as one. Build one of them "
-                "again with `admiral index --bm25`."
-            )
-
-    @property
-    def digest(self) -> str:
-        """Digest that identifies the versions of all members, wherever they are stored."""
-        if self.join is None:
-            return self.manifests[0].digest
-        members = [manifest.digest for manifest in self.manifests]
-        return digest_of({"on_duplicate": self.join.on_duplicate, "members": members})
-
-    @property
-    def base_digest(self) -> str:
-        """Digest that identifies the base segments, whatever has changed since."""
-        bases = [manifest.base.digest for manifest in self.manifests]
-        return bases[0] if self.join is None else digest_of({"bases": bases})
-
-    @property
-    def bm25(self) -> str:
-        """The backend of the BM25 index, or ``none``."""
-        return self.manifests[0].bm25
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """Numbers of ``documents``, ``sentences`` and ``links`` of all members together."""
-        total: Counter[str] = Counter()
-        for manifest in self.manifests:
-            total.update(manifest.counts)
-        return dict(total)
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """Settings of the build; ``sources`` are the distinct sources of all members."""
-        if self.join is None:
-            return self.manifests[0].settings
-        sources: list[Any] = []
-        for source in chain.from_iterable(m.settings["sources"] for m in self.manifests):
-            if source not in sources:
-                sources.append(source)
-        return {"bm25": self.bm25, "on_duplicate": self.join.on_duplicate, "sources": sources}
-
-
-def read_combined_manifest(path: Path) -> CombinedManifest:
-    """Read the manifest of a knowledge base, and those of its members if it joins others.
-
-    Raises AdmiralError if one of them is missing or cannot be read, or the members use different
-    BM25 backends.
-    """
-    join = read_join(path)
-    if join is None:
-        return CombinedManifest(path, None, (read_manifest(path),))
-    manifests = []
-    for member in join.paths(path):
-        try:
-            manifests.append(read_manifest(member))
-        except AdmiralError as error:
-            raise missing_member_error(path, error) from error
-    return CombinedManifest(path, join, tuple(manifests))
-
-
-def missing_member_error(path: Path, error: AdmiralError) -> AdmiralError:
-    """Return the error of a joined knowledge base whose member raised `error`."""
-    return AdmiralError(
-        f"{path}: cannot be used without all of its members. {error} Or join the members that you "
-        f"have: `admiral join ... --kb {path} --overwrite`."
-    )
-
-
-def _join_body(join: JoinManifest) -> dict[str, Any]:
-    return {
-        "format": FORMAT,
-        "version": JOINED_VERSION,
-        "on_duplicate": join.on_duplicate,
-        "members": list(join.members),
-    }
-
-
 def checked_kb_path(path: str | Path, noun: str = "knowledge base") -> Path:
     """Return the path of a knowledge base or a library; a relative path stays relative.
 
@@ -488,16 +297,9 @@ def checked_kb_path(path: str | Path, noun: str = "knowledge base") -> Path:
 def check_outside_folders(output: Path, *folders: str) -> None:
     """Raise `AdmiralError` if an output file would lie in a knowledge base or a checkpoint.
 
-    `folders` are names or directories of the knowledge bases and checkpoints in use. The members of
-    a joined knowledge base count too.
+    `folders` are names or directories of the knowledge bases and checkpoints in use.
     """
-    for name in folders:
-        if is_bundled(name) or not os.path.isdir(name):
-            continue
-        folder = Path(name)
-        join = find_join(folder)
-        for directory in (folder, *(join.paths(folder) if join else ())):
-            if Path(os.path.realpath(output)).is_relative_to(os.path.realpath(directory)):
-                raise AdmiralError(
-                    f"{output}: lies in {directory}, which is read. Choose another output"
-                )
+    for folder in folders:
+        is_read = os.path.isdir(folder) and not is_bundled(folder)
+        if is_read and Path(os.path.realpath(output)).is_relative_to(os.path.realpath(folder)):
+            raise AdmiralError(f"{output}: lies in {folder}, which is read. Choose another output")

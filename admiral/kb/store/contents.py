@@ -1,7 +1,6 @@
-"""Documents and titles of open snapshots, addressed by row.
+"""Documents and titles of an open snapshot, addressed by row.
 
-The rows of a snapshot are those of its base segment, then those of its delta segment, if any. In a
-joined knowledge base, the rows of each member follow those of the previous member.
+The rows of a snapshot are those of its base segment, then those of its delta segment, if any.
 
 Files that are open by memory map are watched: a read beyond the end of one that was cut off would
 end the process (SIGBUS). Nothing of ours shortens a file in place, but a careless copy or a full
@@ -33,8 +32,8 @@ from admiral.kb.embeddings import (
     no_vectors,
     text_checksum,
 )
-from admiral.kb.store.collection import Snapshot
 from admiral.kb.store.document_store import IDS, ORIGINS, DocumentStore
+from admiral.kb.store.snapshot import Snapshot
 from admiral.kb.store.titles import TitleIndex
 from admiral.records import Document, Sentence
 from admiral.storage.atomic_files import REBUILD
@@ -48,8 +47,6 @@ GRAPH = "graph"  # written by `admiral.graph`
 class Segment(NamedTuple):
     """A directory of documents that were indexed together."""
 
-    member: int  # number of the snapshot that the segment belongs to
-    is_base: bool  # whether it is the base segment of that snapshot, rather than its delta segment
     folder: Path
     first: int
     documents: int
@@ -59,18 +56,15 @@ class Segment(NamedTuple):
 class Contents:
     """Documents and titles by row.
 
-    Looking up a removed row raises IndexError. `removed`: removed and hidden rows, int64,
-    ascending. `hidden`: rows passed to `hide`, int64, ascending. `embeddings`: sentence embeddings
-    of each segment; None for a segment that has none. Raises AdmiralError if files are damaged or
-    do not fit together.
+    Looking up a removed row raises IndexError. `removed`: removed rows, all of the base segment,
+    int64, ascending. `embeddings`: sentence embeddings of each segment; None for a segment that has
+    none. Raises AdmiralError if files are damaged or do not fit together.
     """
 
-    def __init__(self, snapshots: Sequence[Snapshot]) -> None:
-        self.segments: list[Segment] = []
-        self.rows = 0
-        removed = [self._add_segments(n, snapshot) for n, snapshot in enumerate(snapshots)]
-        self.removed = np.concatenate(removed)
-        self.hidden = np.empty(0, dtype=np.int64)
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.segments = _segments(snapshot)
+        self.removed = _removed_rows(snapshot)
+        self.rows = sum(segment.documents for segment in self.segments)
         self._firsts = [segment.first for segment in self.segments]
         self._is_live = bytearray(b"\x01") * self.rows  # one byte per row, 0 if removed
         np.frombuffer(self._is_live, dtype=np.uint8)[self.removed] = 0
@@ -81,39 +75,18 @@ class Contents:
             self.indexes = [TitleIndex(segment.folder) for segment in self.segments]
             for segment, store, index in zip(self.segments, self.stores, self.indexes, strict=True):
                 if not segment.documents == len(store) == len(index):
-                    raise _inconsistent_error(snapshots[segment.member])
+                    raise _inconsistent_error(snapshot)
             self.embeddings = [
                 StoredEmbeddings(segment.embeddings) if segment.embeddings else None
                 for segment in self.segments
             ]
             for segment, embeddings in zip(self.segments, self.embeddings, strict=True):
                 if embeddings is not None and embeddings.documents != segment.documents:
-                    raise _inconsistent_error(snapshots[segment.member])
+                    raise _inconsistent_error(snapshot)
             self.aliases = SegmentAliases(self._open_aliases(), self.__contains__)
         except BaseException:
             self.close()
             raise
-
-    def _add_segments(self, number: int, snapshot: Snapshot) -> np.ndarray:
-        base, delta = snapshot.manifest.base, snapshot.manifest.delta
-        removed = np.empty(0, dtype=np.int64)
-        if snapshot.delta is not None and delta and delta.removed:
-            removed = read_removed(snapshot.delta / REMOVED, base.documents)
-        if len(removed) != (delta.removed if delta else 0):
-            raise _inconsistent_error(snapshot)
-        removed += self.rows
-        embeddings = snapshot.embeddings(base.path)
-        self.segments.append(
-            Segment(number, True, snapshot.base, self.rows, base.documents, embeddings)
-        )
-        self.rows += base.documents
-        if snapshot.delta is not None and delta and delta.documents:
-            embeddings = snapshot.embeddings(delta.path)
-            self.segments.append(
-                Segment(number, False, snapshot.delta, self.rows, delta.documents, embeddings)
-            )
-            self.rows += delta.documents
-        return removed
 
     def _open_aliases(self) -> list[SegmentIndex]:
         return [
@@ -121,14 +94,6 @@ class Contents:
             for segment in self.segments
             if (segment.folder / ALIASES).is_dir()
         ]
-
-    def hide(self, rows: np.ndarray) -> None:
-        """Treat rows as removed because an earlier member has documents of the same titles.
-
-        `rows` are int64, ascending. Call this once, before any lookup.
-        """
-        self.hidden, self.removed = rows, np.union1d(self.removed, rows)
-        np.frombuffer(self._is_live, dtype=np.uint8)[rows] = 0
 
     def __contains__(self, row: int) -> bool:
         return 0 <= row < self.rows and self._is_live[row] == 1
@@ -180,16 +145,13 @@ class Contents:
                 titles.setdefault(id, title)
         return titles
 
-    def segment_titles(self, number: int) -> Iterator[tuple[str, int]]:
-        """Yield the title and row of each document of one segment."""
-        segment = self.segments[number]
-        rows = range(segment.first, segment.first + segment.documents)
-        pairs = zip(self.stores[number].titles(), rows, strict=True)
-        return compress(pairs, self._is_live[rows.start : rows.stop])
-
     def row(self, title: str) -> int | None:
-        """Return the first row of a cleaned title, or None."""
-        return next(self.rows_of(title), None)
+        """Return the row of a cleaned title, or None."""
+        for segment, index in zip(self.segments, self.indexes, strict=True):
+            row = index.row(title)
+            if row is not None and row + segment.first in self:
+                return row + segment.first
+        return None
 
     def row_of_id(self, id: str) -> int | None:
         """Return the first row of an id, or None; only indexes of this release have ids."""
@@ -214,14 +176,6 @@ class Contents:
                 if row + segment.first in self:
                     yield title, row + segment.first
 
-    def rows_of(self, title: str, member: int | None = None) -> Iterator[int]:
-        """Yield all rows of a cleaned title in ascending order, of one member or of all."""
-        for segment, index in zip(self.segments, self.indexes, strict=True):
-            if member in (None, segment.member):
-                row = index.row(title)
-                if row is not None and row + segment.first in self:
-                    yield row + segment.first
-
     def title(self, row: int) -> str:
         """Return the title of a row; IndexError if there is no such row."""
         number, offset = self._locate(row)
@@ -240,10 +194,6 @@ class Contents:
             completions = ((title, row) for title, row in completions if row in self)
         return completions
 
-    def member(self, row: int) -> int:
-        """Return the number of the snapshot that a row belongs to."""
-        return self.segments[self._locate(row)[0]].member
-
     def close(self) -> None:
         """Close the files of the documents."""
         for store in self.stores:
@@ -259,6 +209,26 @@ class Contents:
     def _skip_removed(self, segments: Iterable[Iterator[T]]) -> Iterator[T]:
         """Chain the values of all segments, one per row, without those of removed rows."""
         return compress(chain.from_iterable(segments), self._is_live)
+
+
+def _segments(snapshot: Snapshot) -> list[Segment]:
+    base, delta = snapshot.manifest.base, snapshot.manifest.delta
+    embeddings = snapshot.embeddings(base.path)
+    segments = [Segment(snapshot.base, 0, base.documents, embeddings)]
+    if snapshot.delta is not None and delta and delta.documents:
+        embeddings = snapshot.embeddings(delta.path)
+        segments.append(Segment(snapshot.delta, base.documents, delta.documents, embeddings))
+    return segments
+
+
+def _removed_rows(snapshot: Snapshot) -> np.ndarray:
+    base, delta = snapshot.manifest.base, snapshot.manifest.delta
+    if snapshot.delta is None or not delta or not delta.removed:
+        return np.empty(0, dtype=np.int64)
+    removed = read_removed(snapshot.delta / REMOVED, base.documents)
+    if len(removed) != delta.removed:
+        raise _inconsistent_error(snapshot)
+    return removed
 
 
 def _inconsistent_error(snapshot: Snapshot) -> AdmiralError:

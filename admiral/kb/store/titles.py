@@ -8,9 +8,7 @@ have none. ``ids.marisa`` has the row of each id, if documents have ids.
 There is one token trie per tokenizer, built on first use and kept on disk. It covers the titles of
 the base segment, and lies in ``tries/<tokenizer fingerprint>/`` of the knowledge base, or in the
 user's cache if the knowledge base is read-only. A small manifest beside its arrays ties it to that
-base segment. Later changes are applied in memory, which takes milliseconds. A joined knowledge base
-has one trie of the titles of all base segments in its own ``tries`` folder; changes of its members
-are applied in memory too.
+base segment. Later changes are applied in memory, which takes milliseconds.
 """
 
 from __future__ import annotations
@@ -34,8 +32,8 @@ from admiral.storage.atomic_files import damaged_error, describe_files, staging
 from trie.token_trie import open_array
 
 if TYPE_CHECKING:
-    from admiral.kb.store.collection import Collection
     from admiral.kb.store.contents import Contents
+    from admiral.kb.store.snapshot import Snapshot
     from trie import SafeTokenizer, TokenTrie, Trie
 
 
@@ -153,56 +151,19 @@ _FORMAT_VERSION = 3
 _BATCH_SIZE = 8192
 
 
-def title_trie(collection: Collection, contents: Contents, tokens: SafeTokenizer) -> Trie:
+def title_trie(snapshot: Snapshot, contents: Contents, tokens: SafeTokenizer) -> Trie:
     """Return the trie of all titles for a tokenizer; its rows are the rows of `contents`."""
-    home = collection.trie_folder, collection.manifest.base_digest
+    from trie import UpdatedTrie
+
+    home = snapshot.base, snapshot.manifest.base.digest
     trie = _load_trie(*home, tokens)
     if trie is None:
-        trie = _build_trie(*home, lambda: _base_titles(contents), tokens)
-    return _apply_changes(trie, contents, tokens)
-
-
-def _base_titles(contents: Contents) -> Iterator[str]:
-    """Yield the titles of all base segments, including rows removed since."""
-    pairs = zip(contents.segments, contents.stores, strict=True)
-    return chain.from_iterable(store.titles() for segment, store in pairs if segment.is_base)
-
-
-def _apply_changes(trie: TokenTrie, contents: Contents, tokens: SafeTokenizer) -> Trie:
-    """Return the trie of the current titles, given the trie of the base segments.
-
-    The rows of `trie` are those of all base segments, one after the other. The rows of the delta
-    segments are appended, so a delta can change without a new trie of the bases. Finally, trie rows
-    are mapped to rows of `contents`, where the delta of each member follows its own base.
-    """
-    from trie import RenumberedTrie, UpdatedTrie
-
-    pairs = list(zip(contents.segments, contents.stores, strict=True))
-    bases = [segment for segment, _ in pairs if segment.is_base]
-    deltas = [(segment, store) for segment, store in pairs if not segment.is_base]
-    removed = _removed_trie_rows(contents)
-    current: TokenTrie | UpdatedTrie = trie
-    if removed or deltas:
-        titles = chain.from_iterable(store.titles() for _, store in deltas)
-        current = UpdatedTrie(trie, _token_sequences(titles, tokens), removed)
-    segments = [*bases, *(segment for segment, _ in deltas)]
-    trie_starts = np.cumsum([0, *(segment.documents for segment in segments[:-1])])
-    row_starts = np.array([segment.first for segment in segments])
-    if np.array_equal(trie_starts, row_starts) and not contents.hidden.size:
-        return current
-    return RenumberedTrie(current, trie_starts, row_starts, contents.hidden)
-
-
-def _removed_trie_rows(contents: Contents) -> list[int]:
-    """Return the trie rows of removed base documents; hidden documents stay in the trie."""
-    removed = np.setdiff1d(contents.removed, contents.hidden, assume_unique=True)
-    rows, start = [], 0
-    for segment in contents.segments:
-        if segment.is_base:
-            low, high = removed.searchsorted([segment.first, segment.first + segment.documents])
-            rows += (removed[low:high] - segment.first + start).tolist()
-            start += segment.documents
-    return rows
+        trie = _build_trie(*home, contents.stores[0].titles, tokens)
+    deltas = contents.stores[1:]
+    if not deltas and not contents.removed.size:
+        return trie
+    titles = chain.from_iterable(store.titles() for store in deltas)
+    return UpdatedTrie(trie, _token_sequences(titles, tokens), contents.removed.tolist())
 
 
 def _places(directory: Path, digest: str, tokens: SafeTokenizer) -> list[Path]:
@@ -212,7 +173,7 @@ def _places(directory: Path, digest: str, tokens: SafeTokenizer) -> list[Path]:
 
 
 def _load_trie(directory: Path, digest: str, tokens: SafeTokenizer) -> TokenTrie | None:
-    """Open the stored trie of the base segments with this digest, if there is one."""
+    """Open the stored trie of the base segment with this digest, if there is one."""
     for place in _places(directory, digest, tokens):
         try:
             if (trie := _open_trie(place, digest, tokens)) is not None:
@@ -227,9 +188,7 @@ def _open_trie(place: Path, digest: str, tokens: SafeTokenizer) -> TokenTrie | N
 
     if not is_trie_of(place, digest, tokens.fingerprint):
         return None
-    trie = TokenTrie.open(place)
-    # A reader of another version of a joined knowledge base may have replaced it meanwhile.
-    return trie if is_trie_of(place, digest, tokens.fingerprint) else None
+    return TokenTrie.open(place)
 
 
 def _build_trie(
@@ -268,18 +227,17 @@ def _write_trie(
         (temporary / _NAME).write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")
 
 
-def is_trie_of(directory: Path, digest: str | None, fingerprint: str | None = None) -> bool:
-    """Return whether a directory holds a complete trie of this digest and tokenizer.
+def is_trie_of(directory: Path, digest: str, fingerprint: str | None = None) -> bool:
+    """Return whether a directory holds a complete trie of a base segment with this digest.
 
-    `digest`: digest of the base segments; None accepts any. `fingerprint`: fingerprint of the
-    tokenizer; None accepts any.
+    `fingerprint`: fingerprint of the tokenizer; None accepts any.
     """
     try:
         value = _read_manifest(directory)
         sizes = {name: (directory / name).stat().st_size for name in value["files"]}
         return (
             value["version"] == _FORMAT_VERSION
-            and digest in (None, value["knowledge_base"])
+            and digest == value["knowledge_base"]
             and fingerprint in (None, value["tokenizer"])
             and sizes == {name: entry["size"] for name, entry in value["files"].items()}
         )
@@ -291,19 +249,18 @@ def _read_manifest(directory: Path) -> Any:
     return json.loads((directory / _NAME).read_bytes())
 
 
-def trie_problems(directory: Path, digest: str | None) -> list[str]:
+def trie_problems(directory: Path, digest: str) -> list[str]:
     """Check all tries stored in a directory and return one message per problem.
 
     Tries of earlier format versions are not looked at: they are not read but built again.
-    `directory`: the folder that contains ``tries/``. `digest`: digest that the tries must belong
-    to; None accepts any.
+    `directory`: the folder that contains ``tries/``. `digest`: that of the base segment.
     """
     places = sorted((directory / FOLDER).iterdir()) if (directory / FOLDER).is_dir() else []
     checked = [_check_trie(place, digest) for place in places if not place.name.startswith(".")]
     return [problem for problems in checked for problem in problems]
 
 
-def _check_trie(directory: Path, digest: str | None) -> list[str]:
+def _check_trie(directory: Path, digest: str) -> list[str]:
     from trie import TokenTrie
 
     if _is_older(directory):

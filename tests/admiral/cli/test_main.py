@@ -70,19 +70,6 @@ def test_commands_and_options_are_completed(environment, command, words, complet
     assert f"plain,{completed}" in done.stdout.decode().splitlines()
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_is_installed_below_the_home_directory(admiral, monkeypatch, tmp_path, shell):
-    monkeypatch.setenv("HOME", str(tmp_path))
-    printed = admiral("completion", shell)
-    assert printed.returncode == 0
-    done = admiral("completion", shell, "--install")
-    assert done.returncode == 0
-    (file,) = (path for path in tmp_path.rglob("*admiral*") if path.is_file())
-    assert str(file) in done.stderr.decode()
-    assert file.read_text().strip() == printed.stdout.decode().strip()
-    assert "_ADMIRAL_COMPLETE" in file.read_text()
-
-
 def test_every_command_has_examples_that_parse():
     assert EXAMPLES.keys() == module._COMMANDS.keys()
     for name, lines in EXAMPLES.items():

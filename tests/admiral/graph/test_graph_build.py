@@ -26,7 +26,7 @@ from admiral.graph import (
     keeping_graph,
 )
 from admiral.graph.mention_graph import LINK, load_arrays, mention_weights
-from admiral.kb import KnowledgeBase, UnknownTitleError, add, build, compact, join, remove, verify
+from admiral.kb import KnowledgeBase, UnknownTitleError, add, build, compact, remove, verify
 from tests.admiral.graph.conftest import DOCUMENTS, ROWS
 from tests.admiral.graph.random_graphs import small_graphs
 
@@ -142,19 +142,6 @@ def test_a_changed_knowledge_base_needs_a_new_graph(kb_path, change, caplog):
     assert {p: m for p, m in found.items() if "script" not in p[0]} == {
         p: m for p, m in expected.items() if "script" not in p[0]
     }
-
-
-def test_the_graph_of_a_joined_knowledge_base(kb_path, tmp_path):
-    corpus = tmp_path / "other.jsonl"
-    corpus.write_text(json.dumps({"title": "Ripley", "text": "Ripley is in Alien (film)."}))
-    build([corpus], tmp_path / "other", bm25="bm25s", progress=False)
-    join([kb_path, tmp_path / "other"], tmp_path / "joined")
-    build_graph(tmp_path / "joined", progress=False)
-    with KnowledgeBase.open(tmp_path / "joined") as kb:
-        found = mentions_of(kb, MentionGraph.open(kb))
-    assert found["Ripley", 0] == {"Ripley": 1, "Alien (film)": 1}
-    assert found["London", 0] == MENTIONS["London", 0]
-    assert verify(tmp_path / "joined") == graph_problems(tmp_path / "joined") == []
 
 
 def test_every_flipped_bit_is_found(kb):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from admiral.errors import AdmiralError
-from admiral.kb import KnowledgeBase, add, build, compact, demo_kb, join, locate, remove, verify
+from admiral.kb import KnowledgeBase, add, build, compact, demo_kb, locate, remove, verify
 
 
 def test_a_relative_path_survives_a_change_of_directory(birds, tmp_path, monkeypatch):
@@ -26,7 +26,6 @@ USES = {
     "add": lambda corpus, path: add(corpus, path, progress=False),
     "remove": lambda _, path: remove("Bird", path),
     "compact": lambda _, path: compact(path, progress=False),
-    "join": lambda _, path: join([path], "joined"),
     "open": lambda _, path: KnowledgeBase.open(path),
     "locate": lambda _, path: locate(path),
 }

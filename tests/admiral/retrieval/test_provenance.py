@@ -1,12 +1,6 @@
 """The provenance that is recorded with results."""
 
-import json
-
-import pytest
-
 from admiral import RetrievalConfig
-from admiral.errors import AdmiralError
-from admiral.kb import add, build, join
 from admiral.models.checkpoint import locate_checkpoint
 from admiral.retrieval.provenance import identity, recorded_settings
 
@@ -62,19 +56,3 @@ def test_a_verifier_is_identified_by_its_weights_and_fits(tmp_path):
         seen.add(recorded_settings(config)["verifier"])
     assert len(seen) == len(names)
     assert all(text.startswith(f"{tmp_path.name} (") for text in seen)
-
-
-def test_identity_of_a_joined_knowledge_base_follows_its_members(tmp_path):
-    for name in ("a", "b"):
-        (tmp_path / "corpus.jsonl").write_text(json.dumps({"title": name, "text": "It is."}))
-        build(tmp_path / "corpus.jsonl", tmp_path / name, bm25="none", progress=False)
-    join([tmp_path / "a", tmp_path / "b"], tmp_path / "all")
-    before = identity(str(tmp_path / "all"))
-    assert before.startswith("all (")
-    assert before == identity(str(tmp_path / "all"))
-    (tmp_path / "corpus.jsonl").write_text(json.dumps({"title": "c", "text": "It is."}))
-    add(tmp_path / "corpus.jsonl", tmp_path / "b", progress=False)
-    assert identity(str(tmp_path / "all")) not in (before, identity(str(tmp_path / "b")))
-    (tmp_path / "a").rename(tmp_path / "gone")
-    with pytest.raises(AdmiralError, match="cannot be used without all of its members"):
-        identity(str(tmp_path / "all"))

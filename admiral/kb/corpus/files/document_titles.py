@@ -1,8 +1,8 @@
 """Choose the title of a file among its headings, its metadata and its name; tell equal ones apart.
 
 Documents with equal titles are distinguished by the parts of their paths that differ,
-``requests/README`` and ``flask/README``, ``mount(8) (de)`` and ``mount(8) (fr)``: never by a
-number, which would say nothing about the document and depend on the order of reading.
+``requests/README`` and ``flask/README``, ``Notes (2023)`` and ``Notes (2024)``: never by a number,
+which would say nothing about the document and depend on the order of reading.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 
 from admiral.errors import AdmiralError
-from admiral.kb.corpus.files.file_types import manual_name, stem
+from admiral.kb.corpus.files.file_types import stem
 
 _LONGEST_TITLE = 200  # characters; a longer one is a paragraph that looks like a title
 # What the first headings and the metadata of many files say, which tells nothing about them.
@@ -46,11 +46,8 @@ def choose_title(titles: Sequence[str], name: str) -> str:
     """Return the title of a file, given its possible titles, best first, and its name.
 
     It is the first one that tells something about the file, without the number of a section, or
-    else the name. The title of a manual page is what `man` calls it: its head may name the group
-    that it belongs to, or spell its name in another way.
+    else the name.
     """
-    if page := manual_name(name):
-        return page
     return _telling_title(titles) or title_from_name(name)
 
 
@@ -78,11 +75,8 @@ def without_number(heading: str) -> str:
 
 
 def title_from_name(name: str) -> str:
-    """Return the name of a file without its suffix, with spaces for underscores.
-
-    A manual page is called as `man` calls it, such as ``mount(8)``.
-    """
-    return manual_name(name) or stem(name).replace("_", " ").strip() or name
+    """Return the name of a file without its suffix, with spaces for underscores."""
+    return stem(name).replace("_", " ").strip() or name
 
 
 # What is tried until a title is unique: the title itself, what differs in the paths, the whole
@@ -159,10 +153,7 @@ def _with_differences(title: str, sources: Sequence[str]) -> list[str]:
     for folder, name, short in zip(folders, names, stems, strict=True):
         # Files of one folder differ in their names, or only in the suffixes of these.
         label = () if in_folder[folder] == 1 else (short if of_stem[folder, short] == 1 else name,)
-        if manual_name(name):  # pages of one name have different files, which `man` goes by
-            page = "".join(label) or title
-            new = f"{page} ({'/'.join(folder)})" if folder else page
-        elif title == short:
+        if title == short:
             new = "/".join((*folder, *(label or (title,))))
         else:
             difference = "/".join((*folder, *label))

@@ -47,8 +47,6 @@ class FileType(NamedTuple):
 
 
 _TEXT = FileType("plain text", "plain_text_files", "read_plain_text", 64 * _MIB)
-_MANUAL = FileType("manual page", "manual_pages", "read_manual_page", 16 * _MIB)
-_METADATA = FileType("package metadata", "markdown_files", "read_package_metadata", 8 * _MIB)
 _MARKDOWN = FileType("Markdown", "markdown_files", "read_markdown", 16 * _MIB)
 _REST = FileType("reStructuredText", "markdown_files", "read_restructuredtext", 4 * _MIB)
 _HTML = FileType("HTML", "html_files", "read_html", 32 * _MIB)
@@ -78,9 +76,8 @@ _BY_SUFFIX = {
     ".pptm": _PPTX,
     ".eml": FileType("mail", "mail_files", "read_mail", 64 * _MIB),
 }
-_MANUAL_SUFFIX = re.compile(r"\.(?:[1-9n][a-z]{0,6}|man|mdoc)", re.IGNORECASE)
-_LIBRARY = re.compile(r"lib.*\.so\.\d+(?:\.\d+)*$")
-# Files of software that are plain text although their names have no suffix; install.1 is not.
+# Files of software that are plain text although their names have no suffix; install.1 is a manual
+# page.
 _TEXT_NAME = re.compile(
     r"(?!(?-i:install|history|news)\.\d)"
     r"(?:readme|news|changes|changelog|history|authors|contributors|todo|install|faq|copying|"
@@ -95,12 +92,7 @@ def file_type(name: str) -> FileType | None:
     suffix = PurePosixPath(name).suffix.lower()
     if suffix in _BY_SUFFIX:
         return _BY_SUFFIX[suffix]
-    if name in ("METADATA", "PKG-INFO"):
-        return _METADATA
-    if _TEXT_NAME.fullmatch(name):
-        return _TEXT
-    is_manual = _MANUAL_SUFFIX.fullmatch(suffix) and not _LIBRARY.match(name)
-    return _MANUAL if is_manual else None
+    return _TEXT if _TEXT_NAME.fullmatch(name) else None
 
 
 def text_of(data: bytes, name: str) -> TextBuilder:
@@ -128,18 +120,10 @@ def uncompressed_name(name: str) -> str:
     return name
 
 
-def manual_name(name: str) -> str | None:
-    """Return what `man` calls a page, such as ``mount(8)``; None for other files."""
-    path = PurePosixPath(uncompressed_name(name))
-    if file_type(name) is not _MANUAL or path.suffix.lower() in (".man", ".mdoc"):
-        return None
-    return f"{path.stem}({path.suffix[1:]})"
-
-
 def stem(name: str) -> str:
     """Return the name of a file without the suffixes of its format and its compression."""
     name = uncompressed_name(_file_of_part(name))
-    return PurePosixPath(name).stem if file_type(name) not in (None, _METADATA) else name
+    return PurePosixPath(name).stem if file_type(name) else name
 
 
 def part_source(source: str, name: str) -> str:

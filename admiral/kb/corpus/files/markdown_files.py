@@ -1,11 +1,11 @@
-"""Read Markdown and reStructuredText, notebooks, and the metadata of Python packages.
+"""Read Markdown, reStructuredText and notebooks.
 
 Markdown is CommonMark with tables, notes and the extensions that its readers see. It is made HTML,
 as for a browser, and read as such. So HTML within it follows the same rules. What extensions add to
 it is rewritten as plain Markdown before, line by line: admonitions and tabs (``!!! note``,
 ``=== "Tab"``), containers (``:::note``), directives of MyST, lists of attributes (``{: .wide}``),
 definitions of abbreviations, comments and marked changes. Notebooks are read for their Markdown
-cells; code cells and outputs are left out. Descriptions of packages are in either format.
+cells; code cells and outputs are left out.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator, Sequence
-from email.parser import Parser
 from functools import cache
 from textwrap import dedent
 from typing import TYPE_CHECKING, Any
@@ -25,9 +24,8 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from admiral.io.text_cleaning import decode_text
-from admiral.kb.corpus.files import LOWERED, LOWERED_END, RAISED, RAISED_END, TextBuilder, closed
+from admiral.kb.corpus.files import LOWERED, LOWERED_END, RAISED, RAISED_END, TextBuilder
 from admiral.kb.corpus.files.html_files import add_fragment
-from admiral.kb.corpus.files.plain_text_files import add_plain_text
 from proofs.logic.words import word_list
 
 if TYPE_CHECKING:
@@ -309,12 +307,7 @@ _MAX_DEPTH = 6
 
 def read_restructuredtext(data: bytes, text: TextBuilder) -> None:
     """Read a reStructuredText file in UTF-8."""
-    add_restructuredtext(data.decode("utf-8-sig"), text)
-
-
-def add_restructuredtext(source: str, text: TextBuilder) -> None:
-    """Add the text of a reStructuredText document."""
-    _Tree(text).add(source, 0)
+    _Tree(text).add(data.decode("utf-8-sig"), 0)
 
 
 class _Tree:
@@ -406,27 +399,3 @@ def _words(node: nodes.Node) -> str:
 def _role_text(match: re.Match[str]) -> str:
     found = _LINK_TEXT.fullmatch(match.group(1))
     return match.group(1) if found is None else found.group(1)
-
-
-_FIELDS = ("Version", "Author", "Maintainer", "License", "License-Expression", "Requires-Python")
-_LONGEST_FIELD = 200  # characters; a licence may be given in full
-
-
-def read_package_metadata(data: bytes, text: TextBuilder) -> None:
-    """Read core metadata: name, summary, single fields, and the description as a document."""
-    message = Parser().parsestr(data.decode("utf-8"))
-    name = str(message.get("Name", ""))
-    if not name:
-        raise ValueError("no field 'Name'")
-    text.propose_title(name)
-    if message.get("Summary"):
-        text.paragraph(f"{name}: {closed(str(message['Summary']))}")
-    for field in _FIELDS:
-        value = str(message.get(field, ""))
-        if value and value != "UNKNOWN" and len(value) < _LONGEST_FIELD:
-            text.paragraph(f"{field.replace('-', ' ')} of {name}: {closed(value)}")
-    body = message.get_payload()
-    description = body if isinstance(body, str) and body.strip() else message.get("Description", "")
-    kind = str(message.get("Description-Content-Type", "")).partition(";")[0].strip()
-    add = {"text/markdown": add_markdown, "text/plain": add_plain_text}
-    add.get(kind, add_restructuredtext)(str(description), text)

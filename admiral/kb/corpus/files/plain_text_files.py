@@ -1,4 +1,4 @@
-"""Read plain text: paragraphs, underlined headings and list items; rendered manual pages."""
+"""Read plain text: paragraphs, underlined headings and list items."""
 
 from __future__ import annotations
 
@@ -7,92 +7,6 @@ from collections.abc import Sequence
 
 from admiral.io.text_cleaning import decode_text
 from admiral.kb.corpus.files import TextBuilder
-
-_OVERSTRIKE = re.compile(r".\x08")
-_ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
-_PAGE = re.compile(r"([\w.+:@-]{1,80}\([0-9n]\w{0,5}\))\s.*\s\1", re.IGNORECASE)
-_FIRST_LINES = 10
-_SUBHEADING, _MARGIN = 3, 7  # columns
-_TAG = re.compile(r"-{1,2}\w|[A-Z_]{2,}$|/\w")  # begins an option, a variable or a path
-
-
-def is_rendered_manual(lines: Sequence[str]) -> bool:
-    """Return whether a text begins with the head of a manual page: ``LS(1)  ...  LS(1)``."""
-    return any(_PAGE.fullmatch(_plain(line).strip()) for line in lines[:_FIRST_LINES])
-
-
-def add_rendered_manual(lines: Sequence[str], text: TextBuilder) -> None:
-    """Add a manual page that a terminal or a file shows.
-
-    Flush-left lines are headings, lines indented by three columns are headings of the second level.
-    The head and foot of the page are left out.
-    """
-    plain = [_plain(line) for line in lines]
-    head = next(match for line in plain if (match := _PAGE.fullmatch(line.strip())))
-    name, section = head.group(1).lower().rstrip(")").split("(")
-    title = _name_in(plain, name)
-    text.propose_title(f"{title}({section})")
-    paragraph: list[str] = []
-    for line in [*plain, ""]:
-        indent = len(line) - len(line.lstrip())
-        stripped = line.strip()
-        is_break = not stripped or indent == 0 or indent == _SUBHEADING
-        if is_break or (paragraph and _begins_new(paragraph, indent)):
-            if paragraph:
-                _add_paragraph(paragraph, text)
-            paragraph = []
-        if not stripped or _PAGE.fullmatch(stripped) or _is_foot(line):
-            continue
-        if indent == 0:
-            text.heading(1, stripped)
-        elif indent == _SUBHEADING:
-            text.heading(2, stripped)
-        else:
-            paragraph.append(line)
-
-
-def _begins_new(paragraph: Sequence[str], indent: int) -> bool:
-    before = len(paragraph[-1]) - len(paragraph[-1].lstrip())
-    return indent < before and indent <= _MARGIN
-
-
-def _add_paragraph(lines: Sequence[str], text: TextBuilder) -> None:
-    indents = [len(line) - len(line.lstrip()) for line in lines]
-    first = lines[0].strip()
-    gap = re.search(r"(?<=\S)\s{2,}(?=\S)", first)
-    if _TAG.match(first) and gap:
-        text.definition(first[: gap.start()], _joined([first[gap.end() :], *lines[1:]]))
-    elif _TAG.match(first) and len(lines) > 1 and indents[0] < indents[1]:
-        text.definition(first, _joined(lines[1:]))
-    else:
-        text.paragraph(_joined(lines))
-
-
-def _joined(lines: Sequence[str]) -> str:
-    joined = ""
-    for line in map(str.strip, lines):
-        if joined.endswith("‐") and line[:1].islower():
-            joined = joined[:-1] + line
-        else:
-            joined = f"{joined} {line}"
-    return joined.replace("‐", "-").replace("−", "-")
-
-
-def _plain(line: str) -> str:
-    return _ESCAPE.sub("", _OVERSTRIKE.sub("", line)).expandtabs().rstrip()
-
-
-def _is_foot(line: str) -> bool:
-    return line[:1] != " " and len(re.findall(r"\s{3,}", line)) >= 2
-
-
-def _name_in(lines: Sequence[str], name: str) -> str:
-    for line in lines:
-        for word in re.findall(r"[\w.+:@-]+", line):
-            if word.lower() == name and not word.isupper():
-                return str(word)
-    return name
-
 
 _UNDERLINE = re.compile(r"\s*(?:={3,}|-{3,}|~{3,}|\*{3,}|#{3,})\s*")
 _ITEM = re.compile(r"\s*(?:[-*+•]|(?P<number>\d{1,3})[.)])\s+(?=\S)")
@@ -108,9 +22,6 @@ def read_plain_text(data: bytes, text: TextBuilder) -> None:
 def add_plain_text(source: str, text: TextBuilder) -> None:
     """Add a plain text."""
     lines = source.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    if is_rendered_manual(lines):
-        add_rendered_manual(lines, text)
-        return
     paragraph: list[str] = []
     is_item = in_list = False
     number = 0  # of the latest item

@@ -85,10 +85,13 @@ def test_an_alias_of_several_segments(segments, removed):
 
 
 def test_common_words_are_no_names(tmp_path):
-    manual = [Document(f"{n}(1)", ("Text.",), source=f"{n}.1") for n in ("sort", "rare", "WHO")]
+    tools = [
+        Document(f"{name} (tool)", ("Text.",), source=f"{name}/README")
+        for name in ("sort", "rare", "WHO")
+    ]
     others = [Document(f"Title {n}", (f"We sort, who rare{n}; bird's.",)) for n in range(20)]
-    aliases = SegmentAliases([opened(tmp_path, manual + others)], lambda row: True)
-    names = ("sort", "Sort", "sort(1)", "rare", "Rare", "WHO")
+    aliases = SegmentAliases([opened(tmp_path, tools + others)], lambda row: True)
+    names = ("sort", "Sort", "sort (tool)", "rare", "Rare", "WHO")
     assert {name for name in names if not aliases.rows(name)} == {"sort", "Sort"}
 
 

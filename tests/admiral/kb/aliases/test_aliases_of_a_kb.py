@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError
-from admiral.kb import KnowledgeBase, add, build, compact, info, join, remove, verify
+from admiral.kb import KnowledgeBase, add, build, compact, info, remove, verify
 from admiral.kb.alias_index import document_aliases
 from admiral.kb.store import read_manifest, write_manifest
 from admiral.records import Document
@@ -57,21 +57,6 @@ def test_changes(corpus, changes):
                 apply(change, kb)
                 corpus = remaining
                 check_aliases(kb, corpus)
-
-
-@settings(max_examples=15)
-@given(st.lists(_documents, min_size=2, max_size=3))
-def test_joins(members):
-    with TemporaryDirectory() as name:
-        folders = [Path(name) / str(number) for number in range(len(members))]
-        for folder, documents in zip(folders, members, strict=True):
-            folder.mkdir()
-            build(write(folder, documents), folder / "kb", bm25="none", progress=False)
-        join([f / "kb" for f in folders], Path(name) / "all", on_duplicate="skip")
-        first = {}
-        for document in (document for documents in members for document in documents):
-            first.setdefault(document.title, document)
-        check_aliases(Path(name) / "all", first.values())
 
 
 def without_aliases(kb):

@@ -13,8 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from admiral.errors import AdmiralError
-from admiral.kb import KnowledgeBase, add, build, compact, embed, info, join, remove, verify
+from admiral.kb import KnowledgeBase, add, build, compact, embed, info, remove, verify
 from admiral.kb.embeddings import dequantise, quantise
 from admiral.kb.store import read_manifest, replace_manifest
 from admiral.records import Document, Sentence
@@ -152,19 +151,6 @@ def test_other_sentences_have_no_vectors(kb_path):
             ]
         )
     assert vectors.any(axis=1).tolist() == [False, False, False, True]
-
-
-def test_a_joined_knowledge_base_has_the_vectors_of_its_members(kb_path, tmp_path):
-    plain = Document("Egg", ("An egg is laid.",))
-    build(write(tmp_path, [plain, SEED]), tmp_path / "other", bm25="bm25s", progress=False)
-    join([tmp_path / "other", kb_path], tmp_path / "all", on_duplicate="skip")
-    # The first document of a title counts, and here it has no vectors.
-    check_vectors(tmp_path / "all", [plain, SEED, BIRD, NEST], {"Bird", "Nest"})
-    assert info(tmp_path / "all").embedded == {"fake": 4}
-    with pytest.raises(AdmiralError, match="joins other knowledge bases"):
-        embed(tmp_path / "all", FakeEncoder(), progress=False)
-    embed(tmp_path / "other", FakeEncoder(), progress=False)
-    check_vectors(tmp_path / "all", [plain, SEED, BIRD, NEST], {"Bird", "Nest", "Seed", "Egg"})
 
 
 def test_vectors_of_another_encoder_are_not_used_but_replaced(kb_path, caplog):

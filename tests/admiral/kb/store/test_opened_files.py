@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from admiral.graph import build_graph
-from admiral.kb import add, build, compact, join, remove
+from admiral.kb import add, build, compact, remove
 
 FILES = [
     "documents/documents.arrow",
@@ -99,8 +99,7 @@ def test_changes_keep_the_file_modes(umask, modes, set_umask, birds, write_jsonl
     kb, expected = tmp_path / "kb", ({modes[0]}, {modes[1]})
     set_umask(umask)
     build(birds, kb, bm25="bm25s", progress=False)
-    join([kb], tmp_path / "joined")
-    assert _modes(kb) == expected == _modes(tmp_path / "joined")
+    assert _modes(kb) == expected
     set_umask(0o077)
     add(write_jsonl([{"title": "Emu", "text": "A bird."}]), kb, progress=False)
     assert (kb / "segments").is_dir()
@@ -109,7 +108,5 @@ def test_changes_keep_the_file_modes(umask, modes, set_umask, birds, write_jsonl
     assert _modes(kb) == expected
     compact(kb, progress=False)
     assert _modes(kb) == expected
-    join([kb], tmp_path / "joined", overwrite=True)
-    assert _modes(tmp_path / "joined") == expected
     build(birds, kb, bm25="bm25s", overwrite=True, progress=False)
     assert _modes(kb) == expected

@@ -16,7 +16,7 @@ from filelock import FileLock
 from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, add, build, compact, embed, remove, verify
 from admiral.kb.store import NAME, read_manifest
-from admiral.kb.store.collection import Snapshot
+from admiral.kb.store.snapshot import Snapshot
 from admiral.records import Sentence
 from tests.admiral.failing_calls import Failing, full_disk, marked_faults
 from tests.admiral.kb.embeddings.fake_encoder import FakeEncoder
@@ -244,7 +244,7 @@ def test_a_file_system_without_locks(updated, tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         # Only the locks of readers; writers use another library.
         locks = SimpleNamespace(flock=none, LOCK_SH=1, LOCK_EX=2, LOCK_NB=4)
-        patch.setattr("admiral.kb.store.collection.fcntl", locks)
+        patch.setattr("admiral.kb.store.snapshot.fcntl", locks)
         compact(kb, progress=False)
         assert contents(kb) == before
         assert verify(kb) == []

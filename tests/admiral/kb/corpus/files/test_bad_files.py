@@ -82,8 +82,6 @@ def whole_files():
         "a.md": f"---\ntitle: x\n---\n# Lamps {{#a}}\n{TEXT}[^1]\n\n!!! n\n    $x$".encode(),
         "a.rst": f"Lamps\n=====\n\n{TEXT}\n".encode(),
         "a.txt": TEXT.encode("utf-16-le"),
-        "a.1": f".TH A 1\n.SH NAME\na \\- {TEXT}\n".encode(),
-        "METADATA": f"Name: lamp\nSummary: {TEXT}\n\n{TEXT}".encode(),
         "b.txt.gz": gzip.compress(TEXT.encode(), mtime=0),
     }
 

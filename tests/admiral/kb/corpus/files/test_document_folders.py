@@ -24,8 +24,8 @@ def folder(tmp_path):
     for name, text in {
         "flask/README.md": "Flask is a web framework. It was written by Armin Ronacher.",
         "requests/README.rst": "Usage\n=====\n\nRequests is an HTTP library.\n",
-        "man/mount.8": ".TH MOUNT 8\n.SH NAME\nmount \\- mount a filesystem\n",
-        "de/mount.8": ".TH MOUNT 8\n.SH NAME\nmount \\- hängt ein Dateisystem ein\n",
+        "en/mount.txt": "Mounting\n========\n\nmount attaches a file system.\n",
+        "de/mount.txt": "Mounting\n========\n\nmount hängt ein Dateisystem ein.\n",
         "page.html": "<title>Lamps</title><h1>About lamps</h1><p>Lamps shine.",
         "empty.md": "",
         "photo.png": "x",
@@ -36,7 +36,7 @@ def folder(tmp_path):
 
 
 TITLES = [
-    "mount(8) (de)", "flask/README", "mount(8) (man)", "About lamps", "requests/README",
+    "Mounting (de)", "Mounting (en)", "flask/README", "About lamps", "requests/README",
 ]  # fmt: skip
 
 
@@ -59,7 +59,7 @@ def test_a_folder_without_an_option(folder, tmp_path, caplog):
 
 
 def test_other_policies_and_the_same_file_twice(folder, tmp_path):
-    with pytest.raises(RecordError, match=r"'mount\(8\)' is taken by the document at"):
+    with pytest.raises(RecordError, match="'Mounting' is taken by the document at"):
         build(folder, tmp_path / "kb", bm25="none", on_duplicate="error", progress=False)
     merged = build(folder, tmp_path / "kb", bm25="none", on_duplicate="merge", progress=False)
     assert (merged.documents, merged.duplicates) == (3, 2)
@@ -106,11 +106,11 @@ def test_a_folder_of_damaged_files_alone_makes_no_knowledge_base(tmp_path):
 
 def test_patterns_reach_the_walk(folder, tmp_path):
     report = build(
-        folder, tmp_path / "kb", bm25="none", progress=False, include=["*.8"], exclude=["de/"]
+        folder, tmp_path / "kb", bm25="none", progress=False, include=["*.txt"], exclude=["de/"]
     )
     assert report.documents == 1
     with KnowledgeBase.open(tmp_path / "kb") as kb:
-        assert list(kb.titles()) == ["mount(8)"]
+        assert list(kb.titles()) == ["Mounting"]
 
 
 def test_files_are_added_and_replaced(folder, tmp_path):
@@ -131,10 +131,10 @@ def test_files_are_added_and_replaced(folder, tmp_path):
         assert kb.document("Another heading").sentences == ("Lamps glow.",)
         assert kb.document("Another heading").source == str(page)
     records = tmp_path / "records.jsonl"
-    records.write_text(json.dumps({"title": "mount(8)", "text": "A record."}) + "\n")
-    add([records, folder / "man"], kb_path, progress=False)
+    records.write_text(json.dumps({"title": "Mounting", "text": "A record."}) + "\n")
+    add([records, folder / "en"], kb_path, progress=False)
     with KnowledgeBase.open(kb_path) as kb:
-        assert kb.row(f"mount(8) ({folder}/man/mount.8)") is not None
+        assert kb.row(f"Mounting ({folder}/en/mount.txt)") is not None
     assert verify(kb_path) == []
 
 

@@ -17,11 +17,9 @@ from admiral.kb.corpus.files.document_titles import choose_title
 from admiral.kb.corpus.files.epub_files import read_epub
 from admiral.kb.corpus.files.file_types import file_type, stem
 from admiral.kb.corpus.files.html_files import read_html
-from admiral.kb.corpus.files.manual_pages import read_manual_page
 from admiral.kb.corpus.files.markdown_files import (
     read_markdown,
     read_notebook,
-    read_package_metadata,
     read_restructuredtext,
 )
 from admiral.kb.corpus.files.pdf_files import read_pdf
@@ -213,126 +211,6 @@ def test_archives_have_bounds_and_no_entities(monkeypatch):
         extract(read_plain_text, "More than ten characters.")
 
 
-MAN = r""".\" A comment
-.TH MOUNT 8 "2020" "Linux"
-.SH NAME
-mount \- mount a \fIfilesystem\fP
-.SH SYNOPSIS
-.B mount
-.RB [ \-h | \-V ]
-.SH DESCRIPTION
-The
-.B mount
-command serves to
-attach \(lqit\(rq to the tree; see
-.BR umount (8).
-.nf
-mount -a
-.fi
-.SH OPTIONS
-.TP
-.BR \-a ", " \-\-all
-Mount all filesystems. \" another comment
-.de XX
-macro
-..
-.TS
-table
-.TE
-.SS "Loop devices"
-.IP \(bu
-An item.
-.IP loop 4
-A term.
-"""
-MDOC = r""".Dd May 1, 2020
-.Dt SSH 1
-.Os
-.Sh NAME
-.Nm ssh
-.Nd OpenSSH remote login client
-.Sh SYNOPSIS
-.Nm
-.Op Fl 46
-.Op Fl b Ar bind_address
-.Sh DESCRIPTION
-.Nm
-(SSH client) reads
-.Xr ssh_config 5 .
-.Bl -tag -width Ds
-.It Fl 4
-Forces
-.Nm
-to use IPv4 or a
-.Ux Ns -domain socket of
-.Bx 4.3 .
-.El
-"""
-
-
-def test_manual_pages():
-    titles, sentences = extract(read_manual_page, MAN)
-    assert titles[0] == "mount(8)"
-    assert sentences == [
-        ("NAME", "mount - mount a filesystem"),
-        ("SYNOPSIS", "mount [-h|-V]"),
-        ("DESCRIPTION", "The mount command serves to attach “it” to the tree; see umount(8)."),
-        ("OPTIONS", "-a, --all: Mount all filesystems."),
-        ("OPTIONS > Loop devices", "An item."),
-        ("OPTIONS > Loop devices", "loop: A term."),
-    ]
-    group = extract(read_manual_page, ".TH TC 8\n.SH NAME\nchoke \\- choose and keep\n")
-    assert group[0][0] == "choke(8)"
-    several = ".TH bzip2 1\n.SH NAME\nbzip2, bunzip2 \\- a compressor\n.br\nbzcat \\- a reader\n"
-    assert extract(read_manual_page, several)[0][0] == "bzip2(1)"
-    address = '.TH A 1\n.SH AUTHORS\nBy\n.MTO "k\\(atb.c" "Kim Zak" ","\n.URL "b.org" "" "."\n'
-    assert extract(read_manual_page, address)[1] == [("AUTHORS", "By Kim Zak, b.org.")]
-    titles, sentences = extract(read_manual_page, MDOC)
-    assert titles[0] == "ssh(1)"
-    assert sentences == [
-        ("NAME", "ssh - OpenSSH remote login client"),
-        ("SYNOPSIS", "ssh [-46] [-b bind_address]"),
-        ("DESCRIPTION", "ssh (SSH client) reads ssh_config(5)."),
-        ("DESCRIPTION", "-4: Forces ssh to use IPv4 or a UNIX-domain socket of BSD 4.3."),
-    ]
-    with pytest.raises(UnreadableFileError, match="not a manual page"):
-        extract(read_manual_page, "12:01 a line of a log\n")
-    with pytest.raises(UnreadableFileError, match="a link to another manual page"):
-        extract(read_manual_page, ".so man8/mount.8\n")
-    latin = b".TH caf\xe9 1\n.SH NAME\ncaf\xe9 \\- coffee\n"
-    assert extract(read_manual_page, latin)[0][0] == "café(1)"
-
-
-RENDERED = """MOUNT(8)              System Administration             MOUNT(8)
-
-N\bNA\bAM\bME\bE
-       mount - mount a filesystem
-
-DESCRIPTION
-       All files are ar‐
-       ranged in one big tree.
-
-   Loop devices
-       -a, --all
-              Mount all filesystems.
-
-       -V     Print the version.
-
-util-linux 2.38.1            2022-11-10            MOUNT(8)
-"""
-
-
-def test_rendered_manual_pages():
-    titles, sentences = extract(read_plain_text, RENDERED)
-    assert titles[0] == "mount(8)"
-    assert sentences == [
-        ("NAME", "mount - mount a filesystem"),
-        ("DESCRIPTION", "All files are arranged in one big tree."),
-        ("DESCRIPTION > Loop devices", "-a, --all: Mount all filesystems."),
-        ("DESCRIPTION > Loop devices", "-V: Print the version."),
-    ]
-
-
 def test_plain_text():
     text = "Guide\n=====\n\nSome text\non two lines.\n\nIt reads:\n- PDF\n- EPUB\n\n----\n\nEnd."
     titles, sentences = extract(read_plain_text, text)
@@ -357,7 +235,7 @@ def test_numbers_at_the_beginning_of_lines(text, sentences):
     assert [s for _, s in extract(read_plain_text, text)[1]][: len(sentences)] == sentences
 
 
-def test_notebooks_and_package_metadata():
+def test_notebooks():
     cells = [
         {"cell_type": "markdown", "source": ["# Guide\n", "Text."]},
         {"cell_type": "code", "source": "x = 1", "outputs": []},
@@ -368,15 +246,6 @@ def test_notebooks_and_package_metadata():
         ["Guide"],
         [("Guide", "Text."), ("Guide > End", "Last.")],
     )
-    metadata = "Name: lamp\nVersion: 1.2\nSummary: Lights a room\n{}\n# Lamp\n\nA **lamp**."
-    kind = "Description-Content-Type: text/markdown\n"
-    titles, sentences = extract(read_package_metadata, metadata.format(kind))
-    assert titles[0] == "lamp"
-    assert [text for _, text in sentences] == [
-        "lamp: Lights a room.",
-        "Version of lamp: 1.2.",
-        "A lamp.",
-    ]
 
 
 def test_offsets_lead_to_the_sentences():
@@ -397,11 +266,6 @@ def test_no_markdown_or_text_is_an_error(parts):
             assert any(map(str.isalnum, sentence))
 
 
-@given(st.lists(st.sampled_from([*".'\\\"()[]{}*fBnes \n", ".SH", ".TP", ".It Fl", "\\f["])))
-def test_no_manual_page_is_an_error(parts):
-    extract(read_manual_page, ".TH A 1\n" + "".join(parts))
-
-
 def test_a_text_without_sentence_ends_is_split():
     for text in ("word " * 100_000, "x" * 100_000):
         spans = sentence_spans(text)
@@ -417,15 +281,11 @@ def test_a_text_without_sentence_ends_is_split():
         ("README", "plain text"),
         ("LICENSE.txt", "plain text"),
         ("LICENSE-MIT", "plain text"),
-        ("mount.8.gz", "manual page"),
-        ("printf.3posix", "manual page"),
-        ("install.1.gz", "manual page"),
+        ("mount.8.gz", None),
+        ("install.1.gz", None),
         ("INSTALL.1", "plain text"),
-        ("METADATA", "package metadata"),
         ("setup.py", None),
         ("history.py", None),
-        ("libssl.so.3", None),
-        ("ld.so.8.gz", "manual page"),
         ("wiki_00", None),
         ("a.tar.gz", None),
     ],
@@ -461,8 +321,5 @@ def test_titles_have_no_numbers_of_sections(heading, title):
 def test_titles_that_say_nothing_are_left_out():
     assert choose_title(["Synopsis", "Microsoft Word - a.doc", "The lamp"], "x.md") == "The lamp"
     assert choose_title(["README", "x" * 300], "old_lamp.md") == "old lamp"
-    assert choose_title([], "xz_map.1posix.gz") == "xz_map(1posix)"
-    assert choose_title(["NetEm(8)"], "tc-netem.8.gz") == "tc-netem(8)"
-    assert choose_title(["choke(8)"], "tc.man") == "choke(8)"
     assert choose_title(["1. AUTHORS", "About"], "dist.authors.html") == "dist.authors"
-    assert stem("mount.8.gz") == "mount"
+    assert stem("lamp.txt.gz") == "lamp"

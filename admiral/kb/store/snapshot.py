@@ -1,4 +1,4 @@
-"""Versions of a knowledge base, or of all members of a joined one, held open together.
+"""A version of a knowledge base, held open while other processes change the files.
 
 Files never change once a manifest lists them. A change adds new files and then replaces the
 manifest by a rename, so a reader of one manifest sees one version. A reader holds shared locks
@@ -21,14 +21,7 @@ from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
 from admiral.errors import AdmiralError
-from admiral.kb.store import (
-    CombinedManifest,
-    JoinManifest,
-    Manifest,
-    missing_member_error,
-    read_join,
-    read_manifest,
-)
+from admiral.kb.store import Manifest, read_manifest
 from admiral.storage.atomic_files import check_files
 
 # Opening is retried while another process changes the knowledge base. A change takes milliseconds
@@ -102,6 +95,27 @@ class Snapshot:
         name = self.manifest.embeddings(segment)
         return None if name is None else self.path / name
 
+    @contextmanager
+    def unchanged(self) -> Iterator[None]:
+        """Raise `AdmiralError` if another build replaces the segments during the block.
+
+        This keeps files of two builds from being mixed.
+        """
+        if not self.intact:
+            raise self._replaced_error()
+        try:
+            yield
+        except AdmiralError:
+            if self.intact:
+                raise
+        if not self.intact:
+            raise self._replaced_error()
+
+    def _replaced_error(self) -> AdmiralError:
+        return AdmiralError(
+            f"{self.path}: was replaced by another build while it was open. Start again."
+        )
+
     def __enter__(self) -> Snapshot:
         return self
 
@@ -158,102 +172,33 @@ T = TypeVar("T", bound=Closable)
 R = TypeVar("R")
 
 
-class Collection:
-    """Snapshots that are searched as one, held open while other processes change the files.
+def open_with(path: Path, make: Callable[[Snapshot], T]) -> T:
+    """Open the current snapshot and return ``make(snapshot)``, which then owns it.
 
-    A knowledge base that holds documents itself is a collection of one snapshot.
-    """
-
-    def __init__(self, path: Path, join: JoinManifest | None) -> None:
-        self.path = path
-        self.snapshots: list[Snapshot] = []
-        try:
-            for member in [path] if join is None else join.paths(path):
-                try:
-                    self.snapshots.append(Snapshot.open(member))
-                except AdmiralError as error:
-                    if join is None:
-                        raise
-                    raise missing_member_error(path, error) from error
-            manifests = tuple(snapshot.manifest for snapshot in self.snapshots)
-            self.manifest = CombinedManifest(path, join, manifests)
-        except BaseException:
-            self.close()
-            raise
-
-    @property
-    def intact(self) -> bool:
-        """Whether the files of all snapshots are still in place."""
-        return all(snapshot.intact for snapshot in self.snapshots)
-
-    @property
-    def trie_folder(self) -> Path:
-        """The directory that holds the token tries of the base segments."""
-        return self.path if self.manifest.join else self.snapshots[0].base
-
-    def replaced_error(self) -> AdmiralError:
-        """Return the error for a knowledge base that another build has replaced."""
-        replaced = next((s.path for s in self.snapshots if not s.intact), self.path)
-        return AdmiralError(
-            f"{replaced}: was replaced by another build while it was open. Start again."
-        )
-
-    @contextmanager
-    def unchanged(self) -> Iterator[None]:
-        """Raise `AdmiralError` if another build replaces a snapshot during the block.
-
-        This keeps files of two builds from being mixed.
-        """
-        if not self.intact:
-            raise self.replaced_error()
-        try:
-            yield
-        except AdmiralError:
-            if self.intact:
-                raise
-        if not self.intact:
-            raise self.replaced_error()
-
-    def close(self) -> None:
-        """Release all snapshots."""
-        for snapshot in self.snapshots:
-            snapshot.close()
-
-
-def open_with(path: Path, make: Callable[[Collection], T]) -> T:
-    """Open the current snapshots and return ``make(collection)``, which then owns them.
-
-    If another build replaces a knowledge base meanwhile, the result may mix files of two builds. It
-    is then closed and made again. Raises AdmiralError if there is no knowledge base, a member is
-    missing, files cannot be read, or `make` raises it.
+    If another build replaces the knowledge base meanwhile, the result may mix files of two builds.
+    It is then closed and made again. Raises AdmiralError if there is no knowledge base, files
+    cannot be read, or `make` raises it.
     """
     for _ in range(ATTEMPTS):
-        join = read_join(path)
+        snapshot = Snapshot.open(path)
         try:
-            collection = Collection(path, join)
-        except AdmiralError:
-            if read_join(path) == join:
-                raise
-            time.sleep(PAUSE)
-            continue
-        try:
-            made = make(collection)
+            made = make(snapshot)
         except BaseException as error:
-            intact = collection.intact
-            collection.close()
+            intact = snapshot.intact
+            snapshot.close()
             if intact or not isinstance(error, AdmiralError):
                 raise
         else:
-            if collection.intact:
+            if snapshot.intact:
                 return made
             made.close()
         time.sleep(PAUSE)
     raise constantly_changing_error(path)
 
 
-def read_with(path: Path, read: Callable[[Collection], R]) -> R:
-    """Return ``read(collection)`` of the current snapshots, and close them, as `open_with` does."""
-    result = open_with(path, lambda collection: _Result(read(collection), collection))
+def read_with(path: Path, read: Callable[[Snapshot], R]) -> R:
+    """Return ``read(snapshot)`` of the current snapshot, and close it, as `open_with` does."""
+    result = open_with(path, lambda snapshot: _Result(read(snapshot), snapshot))
     result.close()
     return result.value
 
@@ -261,7 +206,7 @@ def read_with(path: Path, read: Callable[[Collection], R]) -> R:
 @dataclass(frozen=True, slots=True)
 class _Result(Generic[R]):
     value: R
-    collection: Collection
+    snapshot: Snapshot
 
     def close(self) -> None:
-        self.collection.close()
+        self.snapshot.close()

@@ -1,1 +1,0 @@
-"""Experiments: a YAML file names claims and systems, a directory keeps results and measures."""
