@@ -37,7 +37,7 @@ class ClaimMetrics:
     def __init__(self) -> None:
         self._stages = Histogram(
             "admiral_stage_seconds",
-            "Duration of a stage for the claims of a batch that one thread processes; "
+            "Duration of a stage for the claims of a batch; "
             "hop has all stages of a hop, and a stage has those inside it.",
             ("stage",),
             buckets=_STAGE_SECONDS,
@@ -45,7 +45,7 @@ class ClaimMetrics:
         )
         self._batches = Histogram(
             "admiral_batch_claims",
-            "Claims that one thread advances by a hop together.",
+            "Claims that make a hop together.",
             buckets=_BATCH_SIZES,
             registry=None,
         )

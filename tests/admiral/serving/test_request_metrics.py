@@ -60,7 +60,8 @@ def test_stages_hops_and_batches_of_requests_are_counted(client):
     assert 0 < added("admiral_stage_seconds_count", "beam_search") <= batches
     seconds = {part: added("admiral_stage_seconds_sum", part) for part in PARTS}
     assert min(seconds.values()) > 0
-    assert sum(seconds.values()) <= added("admiral_stage_seconds_sum", "hop")
+    in_hops = sum(seconds[part] for part in PARTS if part not in ("mentions", "first_stage"))
+    assert in_hops <= added("admiral_stage_seconds_sum", "hop")
     assert added("admiral_stage_seconds_sum", "cross_encoder") < seconds["sentences"]
 
 
