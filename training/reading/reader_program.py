@@ -1,7 +1,7 @@
 """Training of the natural-logic reader: its loss, its measures, its directory and model card.
 
 The loss is that of the verdict by the automaton and of the verdict by the whole head, which the
-automaton is drawn towards: alone, it does not find its way, since any span may have decided. Where
+automaton is drawn towards: it must find out which spans decide, and alone learns less. Where
 operators of spans are known, their loss is added, and so are those of what each sentence does to
 the claim and of which sentences spans quote.
 """
