@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import onnxruntime
-from tokenizers import Tokenizer
+from tokenizers import Encoding, Tokenizer
 
 from proofs.verifier import (
     LABELS,
@@ -122,20 +122,22 @@ class EvidenceEncoder:
 
         Sentences are read in their order until `max_length` is reached. An empty title is left out.
         """
-        flat = [
-            encodable(sentence_text(sentence)) for sentences in evidences for sentence in sentences
-        ]
-        encoded = iter(self._tokenizer.encode_batch(flat, add_special_tokens=False))
-        own = self._tokenizer.encode_batch(list(map(encodable, claims)), add_special_tokens=False)
+        flat = [sentence_text(sentence) for sentences in evidences for sentence in sentences]
+        encoded = iter(self.tokens(flat))
         inputs = []
-        for claim, sentences in zip(own, evidences, strict=True):
+        for claim, sentences in zip(self.tokens(claims), evidences, strict=True):
             texts = [next(encoded).ids for _ in sentences]
-            inputs.append(self._joined(claim.ids, claim.offsets, texts))
+            inputs.append(self.joined(claim.ids, claim.offsets, texts))
         return inputs
 
-    def _joined(
+    def tokens(self, texts: Sequence[str]) -> list[Encoding]:
+        """Return the tokens of texts, without special ones."""
+        return self._tokenizer.encode_batch(list(map(encodable, texts)), add_special_tokens=False)
+
+    def joined(
         self, claim: list[int], offsets: list[tuple[int, int]], texts: list[list[int]]
     ) -> EvidenceInput:
+        """Return the input of the tokens of a claim, with their offsets, and of its sentences."""
         most = self.max_length - _SPECIAL_TOKENS
         kept, ids = claim[: min(MAX_CLAIM_TOKENS, most)], [self.special.start]
         markers: list[int] = []

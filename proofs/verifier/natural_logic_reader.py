@@ -75,9 +75,6 @@ class ReaderEncoder:
         canonical_values: bool = True,
     ) -> None:
         self._inputs = EvidenceEncoder(tokenizer, special, max_length)
-        self._tokenizer = Tokenizer.from_str(tokenizer.to_str())
-        self._tokenizer.no_truncation()
-        self._tokenizer.no_padding()
         self.special, self.max_length = special, max_length
         self._form = canonical if canonical_values else CanonicalText
 
@@ -104,21 +101,21 @@ class ReaderEncoder:
             [self._form(encodable(sentence_text(one))) for one in evidence]
             for evidence in evidences
         ]
-        inputs = self._inputs.encode(
-            [claim.text for claim in own], [[("", one.text) for one in each] for each in texts]
-        )
-        flat = [one.text for each in texts for one in each]
-        encoded = iter(self._tokenizer.encode_batch(flat, add_special_tokens=False))
+        encoded = iter(self._inputs.tokens([one.text for each in texts for one in each]))
         read = []
-        for claim, sentences, one in zip(own, texts, inputs, strict=True):
+        for claim, tokens, sentences in zip(
+            own, self._inputs.tokens([claim.text for claim in own]), texts, strict=True
+        ):
+            given = [next(encoded) for _ in sentences]
+            one = self._inputs.joined(tokens.ids, tokens.offsets, [each.ids for each in given])
             spans, places = _token_spans(claim, one.offsets, one.claim)
             ends = [*one.markers[1:], one.claim - 1]
-            offsets = []
-            for number, sentence in enumerate(sentences):
-                of_tokens = next(encoded).offsets
-                if number < len(one.markers):
-                    length = ends[number] - one.markers[number] - 1
-                    offsets.append([sentence.original(b, e) for b, e in of_tokens[:length]])
+            offsets = [
+                [sentence.original(*place) for place in each.offsets[: end - begin - 1]]
+                for sentence, each, begin, end in zip(
+                    sentences, given, one.markers, ends, strict=False
+                )
+            ]
             read.append(ReaderInput(one.ids, one.markers, spans, places, offsets, one.cut))
         return read
 
