@@ -29,7 +29,7 @@ import numpy as np
 import yaml
 
 from admiral.citations.citation_file import WiceCitation, read_wice
-from admiral.citations.citation_settings import load_citation_config
+from admiral.citations.citation_settings import CitationConfig, load_citation_config
 from admiral.citations.source_search import SourceSearch
 from admiral.citations.verdict_file import read_verdicts, write_verdicts
 from admiral.config import RetrievalConfig, build_config, checkpoint_settings
@@ -106,6 +106,13 @@ def system_config(content: Record, system: Record, kbs: Path) -> RetrievalConfig
     if config.kb in content.get("knowledge_bases", {}):
         config.kb = str(kbs / config.kb)
     return config
+
+
+def citation_config(content: Record, system: Record) -> CitationConfig:
+    """Return the settings with which a system verifies citations."""
+    settings = content.get("settings", {}) | system.get("settings", {})
+    own = [f"{key}={json.dumps(v) if isinstance(v, bool) else v}" for key, v in settings.items()]
+    return load_citation_config(None, [*own, *(item[0] for item in content["assignments"])])
 
 
 def folder_of(out: Path, system: Record) -> Path:
@@ -379,9 +386,7 @@ def _searched(search: SourceSearch, citations: Sequence[WiceCitation]) -> dict[s
 def _verified(
     content: Record, system: Record, citations: Sequence[WiceCitation], library: Path, out: Path
 ) -> dict[str, str]:
-    settings = content.get("settings", {}) | system.get("settings", {})
-    own = [f"{key}={str(value).lower()}" for key, value in settings.items()]
-    config = load_citation_config(None, [*own, *(item[0] for item in content["assignments"])])
+    config = citation_config(content, system)
     file = folder_of(out, system) / "verdicts.jsonl"
     write_verdicts(file, library, config, [each.claim for each in citations])
     measures = evaluate_citations(citations, read_verdicts(file)).measures

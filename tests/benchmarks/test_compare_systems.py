@@ -7,12 +7,12 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from admiral.citations.citation_settings import load_citation_config
 from admiral.evaluation import Prediction
 from admiral.evaluation.html_report import HopTrace, Trace
 from benchmarks import compare_systems
 from benchmarks.compare_systems import (
     ROOT,
+    citation_config,
     main,
     published_table,
     read_description,
@@ -132,8 +132,7 @@ def test_the_files_are_valid(path, tmp_path):
     assert len(set(names)) == len(names)
     for system in content["systems"]:
         if content["task"] == "citations":
-            settings = content.get("settings", {}) | system.get("settings", {})
-            load_citation_config(None, [f"{k}={str(v).lower()}" for k, v in settings.items()])
+            citation_config(content, system)
             assert system.get("search", {"index": "bm25"})["index"] in ("bm25", "minilm", "rrf")
         else:
             assert content["task"] in compare_systems.TASKS
