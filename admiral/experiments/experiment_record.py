@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from admiral.errors import AdmiralError
-from admiral.evaluation import normalise_title, read_predictions, read_results
-from admiral.evaluation.html_report import Trace, read_traces
+from admiral.evaluation import normalise_title, parse_result, read_predictions, read_results
 from admiral.evaluation.measures import confidence_intervals
 from admiral.evaluation.tasks import Evaluation, compare_evaluations, evaluate, measure_records
 from admiral.experiments.description import CITATIONS, CitationExperiment, Experiment, System
 from admiral.gold import GoldClaim
 from admiral.kb import info, locate
 from admiral.kb.store import read_combined_manifest
+from admiral.records import RetrievalResult
 from admiral.storage.atomic_files import explain_write_errors, write_atomically
 
 FORMAT = 1
@@ -94,8 +94,9 @@ def evaluate_systems(
     for system in experiment.systems:
         record = _measures(experiment, evaluations[system.name])
         if not system.baseline:
-            traces = read_traces(results_file(out, system))
-            record["stopping"] = stopping_quality(gold, {t.prediction.id: t for t in traces})
+            rows = read_results(results_file(out, system))
+            traces = {found.id: found for found in (parse_result(row, at) for at, row in rows)}
+            record["stopping"] = stopping_quality(gold, traces)
         if experiment.reference not in ("", system.name):
             reference = evaluations[experiment.reference]
             record["differences"] = _differences(experiment, reference, evaluations[system.name])
@@ -142,7 +143,9 @@ def mean_seconds(results: Path) -> float:
     return float(sum(times) / len(times))
 
 
-def stopping_quality(gold: Iterable[GoldClaim], traces: Mapping[str, Trace]) -> dict[str, Any]:
+def stopping_quality(
+    gold: Iterable[GoldClaim], traces: Mapping[str, RetrievalResult]
+) -> dict[str, Any]:
     """Compare the decisions of the judge at each hop with the gold documents.
 
     Evidence is complete if it has a sentence of every document of one of the gold sets. Claims
@@ -161,7 +164,8 @@ def stopping_quality(gold: Iterable[GoldClaim], traces: Mapping[str, Trace]) -> 
             continue
         sets = [frozenset(map(normalise_title, titles)) for titles in claim.title_sets]
         for hop in trace.hops:
-            complete = any(titles <= hop.titles for titles in sets)
+            kept = {sentence.title for sentence in hop.evidence}
+            complete = any(titles <= kept for titles in sets)
             counts[hop.number, hop.sufficient, complete] += 1
         reasons[trace.stopped] += 1
         hops.append(len(trace.hops))

@@ -161,7 +161,7 @@ def _rank(
         seconds = (time.perf_counter() - start) / len(batch)
         for claim, ranked in zip(batch, candidates, strict=True):
             documents = tuple(RankedDocument(c.title, c.score, 0) for c in ranked[: config.top_k])
-            result = RetrievalResult(claim, documents, (), (), "dead_end")
+            result = RetrievalResult(claim.id, claim.text, documents, (), (), "dead_end")
             yield result.to_json() | {"seconds": round(seconds, 6)}
 
 

@@ -2,8 +2,7 @@
 
 import json
 
-from admiral.evaluation import Prediction, sentence_note
-from admiral.evaluation.html_report import HopTrace, Trace
+from admiral.evaluation import sentence_note
 from admiral.experiments.description import read_experiment
 from admiral.experiments.experiment_record import (
     evaluate_systems,
@@ -11,15 +10,16 @@ from admiral.experiments.experiment_record import (
     stopping_quality,
 )
 from admiral.kb import KnowledgeBase, build, join
+from admiral.records import Hop, RetrievalResult, Sentence
 from tests.admiral.evaluation.small_runs import gold, record, written
 
 
 def trace(id, *hops, stopped="sufficient"):
     made = tuple(
-        HopTrace(number, (), (), tuple((t, 0) for t in titles), None, sufficient)
+        Hop(sufficient, None, number=number, evidence=tuple(Sentence(t, 0) for t in titles))
         for number, (titles, sufficient) in enumerate(hops, 1)
     )
-    return Trace(Prediction(id, ()), made, {}, stopped)
+    return RetrievalResult(id, "", (), (), made, stopped)
 
 
 def test_decisions_of_the_judge_are_counted():
