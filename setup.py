@@ -91,7 +91,7 @@ setup(
         # `admiral serve`: the HTTP API and the page.
         "fastapi>=0.115,<1",
         "prometheus-client>=0.21",
-        "pydantic>=2.10",
+        "pydantic>=2.12",
         "python-multipart>=0.0.20,<1",
         "starlette>=0.46,<2",
         "uvicorn>=0.34,<1",

@@ -7,6 +7,7 @@ import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from itertools import count
 from typing import Any, Self
 from urllib.parse import quote
@@ -23,10 +24,7 @@ from admiral.records import (
     RetrievalResult,
     as_claim,
     check_claims,
-    document_from_record,
-    hop_from_event,
-    judgement_from_record,
-    result_from_record,
+    from_json,
 )
 from proofs import Judgement
 
@@ -133,12 +131,12 @@ class Client:
         """Judge a claim against (title, sentence) pairs; see `Admiral.prove`."""
         sentences = [{"title": title, "text": text} for title, text in evidence]
         body = {"claim": claim, "evidence": sentences, **self._kb}
-        return judgement_from_record(self._json("POST", "/v1/prove", json=body))
+        return from_json(Judgement, self._json("POST", "/v1/prove", json=body))
 
     def document(self, title: str) -> Document:
         """Return the document with a title."""
         path = f"/v1/documents/{quote(title, safe='')}"
-        return document_from_record(self._json("GET", path, params=self._kb))
+        return from_json(Document, self._json("GET", path, params=self._kb))
 
     def close(self) -> None:
         """Close the connections."""
@@ -156,13 +154,14 @@ class Client:
         is_complete = False
         for event, record in _events(parts):
             if event == b"hop":
-                hop = hop_from_event(record)
+                hop = from_json(Hop, record)
                 if hop.number not in hops:
                     yield hop
                 hops[hop.number] = hop
             elif event == b"result":
                 is_complete = True
-                yield result_from_record(claim, list(hops.values()), record)
+                result = from_json(RetrievalResult, record)
+                yield replace(result, id=claim.id, hops=tuple(hops.values()))
             elif event == b"problem":
                 raise self._problem(record)
         if not is_complete:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
+
 
 class AdmiralError(Exception):
     """An error in the input or the environment.
@@ -24,6 +29,14 @@ class RecordError(AdmiralError):
         self.where, self.field, self.problem, self.remedy = where, field, problem, remedy
         location = f"{where}: field {field!r}" if field else where
         super().__init__(f"{location}: {problem}. {remedy}")
+
+
+def problem_of(error: ValidationError) -> tuple[str, str]:
+    """Return the first field that pydantic finds wrong, and what is wrong with it."""
+    first = error.errors()[0]
+    field = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"])
+    problem = "is missing" if first["type"] == "missing" else first["msg"]
+    return field.removeprefix("."), problem.removeprefix("Value error, ").removeprefix("Input ")
 
 
 def first_line(error: BaseException) -> str:

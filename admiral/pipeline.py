@@ -311,6 +311,8 @@ def with_origins(result: RetrievalResult, kb: KnowledgeBase) -> RetrievalResult:
 
     def located(sentence: Sentence) -> Sentence:
         origin = document(sentence.title)
+        if not origin.source:
+            return sentence
         return replace(
             sentence,
             source=origin.source,

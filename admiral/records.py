@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import cache
 from itertools import accumulate, repeat
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import BeforeValidator, Field, PlainSerializer, TypeAdapter
 
 from admiral.errors import AdmiralError
-from proofs import Judgement, Proof, Verdict
-from proofs.judges.judgement import Conflict
-from proofs.verifier import Comparison
+from proofs import Judgement, Verdict
+from proofs.judges.judgement import ScoredVerdict
 
 T = TypeVar("T")
 Record = Mapping[str, Any]
 
 Stopped = Literal["sufficient", "max_hops", "dead_end"]
+
+Score = Annotated[float, PlainSerializer(lambda score: round(score, 6), float)]
+# Fields that records leave out if they are empty, and fields that are in no record.
+_IF_ANY = Field(exclude_if=lambda value: not value)
+_IF_KNOWN = Field(exclude_if=lambda value: value is None)
+_UNWRITTEN = Field(exclude=True)
 
 # Between the headings in `Document.sections`.
 SECTION_SEPARATOR = " > "
@@ -26,7 +34,7 @@ class Claim:
     """A claim to verify; `id` is unique within a run."""
 
     id: str
-    text: str
+    text: Annotated[str, Field(alias="claim")]
 
 
 def as_claim(claim: str | Claim, number: int) -> Claim:
@@ -113,14 +121,14 @@ class Document:
 
     title: str
     sentences: tuple[str, ...]
-    links: tuple[tuple[str, ...], ...] = ()
-    source: str = ""
-    sections: tuple[str, ...] = ()
-    offsets: tuple[int, ...] = ()
-    id: str = ""
-    file: str = field(default="", compare=False)
-    line: int = field(default=0, compare=False)
-    page: Page | None = None
+    links: Annotated[tuple[tuple[str, ...], ...], _IF_ANY] = ()
+    source: Annotated[str, _IF_ANY] = ""
+    sections: Annotated[tuple[str, ...], _IF_ANY] = ()
+    offsets: Annotated[tuple[int, ...], _UNWRITTEN] = ()
+    id: Annotated[str, _IF_ANY] = ""
+    file: Annotated[str, _UNWRITTEN] = field(default="", compare=False)
+    line: Annotated[int, _UNWRITTEN] = field(default=0, compare=False)
+    page: Annotated[Page | None, _UNWRITTEN] = None
 
     @property
     def text(self) -> str:
@@ -172,12 +180,12 @@ class Sentence:
     """
 
     title: str
-    index: int
-    text: str
-    score: float = 0.0
-    source: str = ""
-    section: str = ""
-    offset: int | None = None
+    index: Annotated[int, Field(alias="sentence_id", ge=0)]
+    text: str = ""
+    score: Score = 0.0
+    source: Annotated[str, _IF_ANY] = ""
+    section: Annotated[str | None, _IF_KNOWN] = None
+    offset: Annotated[int | None, _IF_KNOWN] = None
 
     @property
     def key(self) -> tuple[str, int]:
@@ -224,12 +232,21 @@ class DocumentSet:
     """
 
     titles: tuple[str, ...]
-    score: float
+    score: Score
 
 
-@dataclass(frozen=True, slots=True)
-class Hop:
-    """A completed hop.
+def _named(sentence: Any) -> Any:
+    """Return the record of a sentence that a hop names by its title and number."""
+    if isinstance(sentence, list | tuple) and len(sentence) == 2:
+        return {"title": sentence[0], "sentence_id": sentence[1]}
+    return sentence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hop(Judgement):
+    """A completed hop, and what the judge decided of its evidence.
+
+    The proof has the places of all spans. Records name the evidence by titles and numbers.
 
     Attributes
     ----------
@@ -239,8 +256,6 @@ class Hop:
         Best first.
     evidence
         The sentences that the hop kept, best first.
-    judgement
-        What the judge decided of the evidence, with the places of all spans of its proof.
     seconds
         Duration; claims in one batch share its time equally.
     read
@@ -248,31 +263,23 @@ class Hop:
     """
 
     number: int
-    document_sets: tuple[DocumentSet, ...]
-    evidence: tuple[Sentence, ...]
-    judgement: Judgement
-    seconds: float
+    document_sets: tuple[DocumentSet, ...] = ()
     read: tuple[str, ...] = ()
+    evidence: Annotated[
+        tuple[Annotated[Sentence, BeforeValidator(_named)], ...],
+        PlainSerializer(lambda found: [each.key for each in found], list[tuple[str, int]]),
+    ] = ()
+    seconds: Annotated[float, PlainSerializer(lambda seconds: round(seconds, 4), float)] = 0.0
 
-    @property
-    def proof(self) -> Proof | None:
-        """The proof of the judge; None if the judge writes none."""
-        return self.judgement.proof
-
-    @property
-    def sufficient(self) -> bool:
-        """Whether the judge found the evidence sufficient."""
-        return self.judgement.sufficient
-
-    @property
-    def missing(self) -> tuple[str, ...] | None:
-        """The parts of the claim that the evidence does not cover yet; None without a proof."""
-        return self.judgement.missing
+    def judged(self, judgement: Judgement, **changes: Any) -> Hop:
+        """Return the hop with another judgement, and with other changes."""
+        decided = {f.name: getattr(judgement, f.name) for f in fields(Judgement) if f.init}
+        return replace(self, **decided, **changes)
 
     def repeats(self, earlier: Hop) -> bool:
         """Return whether this hop has changed neither the evidence of another nor its verdict."""
         same = {s.key for s in self.evidence} == {s.key for s in earlier.evidence}
-        return same and self.judgement.verdict is earlier.judgement.verdict
+        return same and self.verdict is earlier.verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,20 +301,18 @@ class RankedDocument:
     """
 
     title: str
-    score: float
-    hop: int
-    source: str = ""
-    id: str = ""
+    score: Score = 0.0
+    hop: int = 0
+    source: Annotated[str, _IF_ANY] = ""
+    id: Annotated[str, _IF_ANY] = ""
 
 
 @dataclass(frozen=True, slots=True)
-class RetrievalResult:
-    """The result for one claim.
+class RetrievalResult(Claim):
+    """The result for a claim.
 
     Attributes
     ----------
-    claim
-        The claim.
     documents
         Best first, without repetition.
     evidence
@@ -317,21 +322,32 @@ class RetrievalResult:
     stopped
         ``sufficient`` (the judge found the evidence sufficient), ``max_hops``, or ``dead_end`` (no
         further document set or evidence).
+    scored_verdict
+        The verdict on the last hop's evidence, with its probabilities; None without a proof.
     warnings
         For example, that the claim is longer than a stage can read.
     """
 
-    claim: Claim
     documents: tuple[RankedDocument, ...]
     evidence: tuple[Sentence, ...]
     hops: tuple[Hop, ...]
     stopped: Stopped
-    warnings: tuple[str, ...] = field(default=())
+    scored_verdict: Annotated[ScoredVerdict | None, Field(alias="verdict")] = None
+    warnings: Annotated[tuple[str, ...], _IF_ANY] = ()
+
+    def __post_init__(self) -> None:
+        if self.scored_verdict is None and self.hops:
+            object.__setattr__(self, "scored_verdict", self.hops[-1].scored_verdict)
+
+    @property
+    def claim(self) -> Claim:
+        """The claim."""
+        return Claim(self.id, self.text)
 
     @property
     def judgement(self) -> Judgement | None:
         """The judgement of the last hop's evidence; None without hops."""
-        return self.hops[-1].judgement if self.hops else None
+        return self.hops[-1] if self.hops else None
 
     @property
     def verdict(self) -> Verdict | None:
@@ -339,172 +355,26 @@ class RetrievalResult:
 
         See `proofs.Judgement.verdict`.
         """
-        return None if self.judgement is None else self.judgement.verdict
+        return None if self.scored_verdict is None else self.scored_verdict.label
 
     def to_json(self) -> dict[str, Any]:
         """Return the record that the command line writes (one JSON object per claim)."""
-        record: dict[str, Any] = {
-            "id": self.claim.id,
-            "claim": self.claim.text,
-            "documents": [
-                {
-                    "title": d.title,
-                    **({"id": d.id} if d.id else {}),
-                    "score": round(d.score, 6),
-                    "hop": d.hop,
-                    **({"source": d.source} if d.source else {}),
-                }
-                for d in self.documents
-            ],
-            "evidence": [sentence_json(s) for s in self.evidence],
-            "hops": [hop_json(hop) for hop in self.hops],
-            "stopped": self.stopped,
-            "verdict": None if self.judgement is None else verdict_json(self.judgement),
-        }
-        if self.warnings:
-            record["warnings"] = list(self.warnings)
-        return record
+        return json_of(self)
 
 
-def verdict_json(judgement: Judgement) -> dict[str, Any] | None:
-    """Return a verdict as a JSON object, with the probabilities that it follows from, if any."""
-    if judgement.verdict is None:
-        return None
-    record: dict[str, Any] = {"label": judgement.verdict.value}
-    if judgement.verdicts is not None:
-        record["confidence"] = judgement.confidence
-        record["probabilities"] = {v.value: share for v, share in judgement.verdicts.items()}
-        record["stop_at"] = judgement.stop_at
-    if judgement.outweighed is not None:
-        record["outweighed"] = judgement.outweighed.value
-    return record
+_adapter: Callable[[Any], TypeAdapter[Any]] = cache(TypeAdapter)
 
 
-def judgement_json(judgement: Judgement) -> dict[str, Any]:
-    """Return the fields of a judgement, the same in every record."""
-    proof, share, conflict = judgement.proof, judgement.probability, judgement.conflict
-    record: dict[str, Any] = {
-        "sufficient": judgement.sufficient,
-        "verdict": verdict_json(judgement),
-        "missing": None if judgement.missing is None else list(judgement.missing),
-        "proof": None if proof is None else proof.to_json(),
-    }
-    if share is not None:
-        record["probability"] = round(share, 6)
-    if judgement.comparisons:
-        record["comparisons"] = [asdict(one) for one in judgement.comparisons]
-    if conflict is not None:
-        sides = {"supporting": conflict.supporting, "refuting": conflict.refuting}
-        record["conflict"] = {
-            side: {"title": title, "sentence_id": number} for side, (title, number) in sides.items()
-        }
-    return record
+def json_of(record: object) -> dict[str, Any]:
+    """Return one of these records as a JSON object."""
+    written: dict[str, Any] = _adapter(type(record)).dump_python(record, mode="json", by_alias=True)
+    return written
 
 
-def sentence_json(sentence: Sentence) -> dict[str, Any]:
-    """Return a sentence of the evidence as a JSON object."""
-    return {
-        "title": sentence.title,
-        "sentence_id": sentence.index,
-        "text": sentence.text,
-        "score": round(sentence.score, 6),
-        **_origin_json(sentence),
-    }
+def from_json(kind: type[T], record: Record) -> T:
+    """Return a record of this kind from its JSON object.
 
-
-def _origin_json(sentence: Sentence) -> Mapping[str, Any]:
-    if not sentence.source:
-        return {}
-    return {"source": sentence.source, "section": sentence.section, "offset": sentence.offset}
-
-
-def hop_json(hop: Hop) -> dict[str, Any]:
-    """Return a hop as a JSON object; its evidence is named by (title, sentence index)."""
-    return {
-        "number": hop.number,
-        "document_sets": [
-            {"titles": list(s.titles), "score": round(s.score, 6)} for s in hop.document_sets
-        ],
-        "read": list(hop.read),
-        "evidence": [[s.title, s.index] for s in hop.evidence],
-        **judgement_json(hop.judgement),
-        "seconds": round(hop.seconds, 4),
-    }
-
-
-def hop_from_event(event: Record) -> Hop:
-    """Return a hop from the record of its event, which has the sentences of its evidence."""
-    return Hop(
-        event["number"],
-        tuple(DocumentSet(tuple(each["titles"]), each["score"]) for each in event["document_sets"]),
-        tuple(map(_sentence, event["evidence"])),
-        judgement_from_record(event),
-        event["seconds"],
-        tuple(event["read"]),
-    )
-
-
-def result_from_record(claim: Claim, hops: Sequence[Hop], record: Record) -> RetrievalResult:
-    """Return a result from its record and its hops; `claim` has the id that the caller gave."""
-    return RetrievalResult(
-        replace(claim, text=record["claim"]),
-        tuple(
-            RankedDocument(
-                each["title"],
-                each["score"],
-                each["hop"],
-                each.get("source", ""),
-                each.get("id", ""),
-            )
-            for each in record["documents"]
-        ),
-        tuple(map(_sentence, record["evidence"])),
-        tuple(hops),
-        record["stopped"],
-        tuple(record.get("warnings", ())),
-    )
-
-
-def judgement_from_record(record: Record) -> Judgement:
-    """Return a judgement from the record of a hop, or of the evidence of a request to prove."""
-    verdict, conflict = record["verdict"] or {}, record.get("conflict")
-    shares = verdict.get("probabilities")
-    return Judgement(
-        record["sufficient"],
-        None if record["proof"] is None else Proof.from_json(record["proof"]),
-        record.get("probability"),
-        None if shares is None else {Verdict(label): share for label, share in shares.items()},
-        verdict.get("stop_at"),
-        tuple(Comparison(**one) for one in record.get("comparisons", ())),
-        None
-        if conflict is None
-        else Conflict(_named(conflict["supporting"]), _named(conflict["refuting"])),
-    )
-
-
-def document_from_record(record: Record) -> Document:
-    """Return a document from its record."""
-    return Document(
-        record["title"],
-        tuple(record["sentences"]),
-        links=tuple(map(tuple, record.get("links", ()))),
-        source=record.get("source", ""),
-        sections=tuple(record.get("sections", ())),
-        id=record.get("id", ""),
-    )
-
-
-def _sentence(record: Record) -> Sentence:
-    return Sentence(
-        record["title"],
-        record["sentence_id"],
-        record["text"],
-        record["score"],
-        record.get("source", ""),
-        record.get("section", ""),
-        record.get("offset"),
-    )
-
-
-def _named(record: Record) -> tuple[str, int]:
-    return record["title"], record["sentence_id"]
+    Raises pydantic.ValidationError, which `admiral.errors.problem_of` puts into words.
+    """
+    read: T = _adapter(kind).validate_python(record)
+    return read

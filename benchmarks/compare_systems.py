@@ -34,9 +34,8 @@ from admiral.citations.source_search import SourceSearch
 from admiral.citations.verdict_file import read_verdicts, write_verdicts
 from admiral.config import RetrievalConfig, build_config, checkpoint_settings
 from admiral.errors import AdmiralError
-from admiral.evaluation import normalise_title, read_predictions
+from admiral.evaluation import normalise_title, parse_result, read_predictions, read_results
 from admiral.evaluation.citation_evaluation import evaluate_citations
-from admiral.evaluation.html_report import read_traces
 from admiral.evaluation.measures import Group, Measure, confidence_intervals
 from admiral.evaluation.tasks import EVALUATION_TASKS, Evaluation, evaluate, read_task_claims
 from admiral.gold import GoldClaim
@@ -52,7 +51,7 @@ from admiral.library.readers import SourceFiles
 from admiral.models.checkpoint import locate_checkpoint
 from admiral.pipeline import Admiral
 from admiral.protocols import FirstStage, HopRetriever, MentionFinder
-from admiral.records import Claim, ScoredTitle
+from admiral.records import Claim, RetrievalResult, ScoredTitle
 from admiral.retrieval.first_stage import (
     Bm25FirstStage,
     FusedFirstStage,
@@ -216,7 +215,9 @@ class Compared(NamedTuple):
     figures: dict[str, str]  # what is no measure, by column
 
 
-def stopping_quality(gold: Sequence[GoldClaim], results: Path) -> dict[str, str]:
+def stopping_quality(
+    gold: Sequence[GoldClaim], results: Iterable[RetrievalResult]
+) -> dict[str, str]:
     """Return the mean number of hops, and how well the judge knew insufficient evidence.
 
     Evidence is complete if it has a sentence of every document of one of the gold sets. Claims
@@ -230,11 +231,12 @@ def stopping_quality(gold: Sequence[GoldClaim], results: Path) -> dict[str, str]
     }
     counts: Counter[tuple[bool, bool]] = Counter()  # (said to be sufficient, complete)
     hops = []
-    for trace in read_traces(results):
-        if trace.prediction.id in sets:
-            hops.append(len(trace.hops))
-            for hop in trace.hops:
-                is_complete = any(one <= hop.titles for one in sets[trace.prediction.id])
+    for result in results:
+        if result.id in sets:
+            hops.append(len(result.hops))
+            for hop in result.hops:
+                titles = {sentence.title for sentence in hop.evidence}
+                is_complete = any(one <= titles for one in sets[result.id])
                 counts[hop.sufficient, is_complete] += 1
     right = counts[False, False]
     said, incomplete = right + counts[False, True], right + counts[True, False]
@@ -297,7 +299,7 @@ def _evaluated(
         **{column: f"{facts.sizes[kind] / 1e6:,.1f}" for column, kind in SIZES.items()},
         "index seconds": built.read_text(encoding="utf-8") if built.exists() else "–",
         "s/claim": _number(sum(seconds), len(seconds), ".2f"),
-        **stopping_quality(gold, results),
+        **stopping_quality(gold, (parse_result(r, where) for where, r in read_results(results))),
     }
     return Compared(name, evaluation, figures)
 

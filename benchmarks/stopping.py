@@ -85,7 +85,7 @@ def stop_of(
         else:
             (judgement,) = judge.judge([claim.text], [evidence])
             spent += time.perf_counter() - began
-        hops.append(replace(hop, judgement=judgement))
+        hops.append(hop.judged(judgement))
         if stop_reason(hops, config) is not None:
             break
     return Stop(hop.number, sum(h.seconds for h in whole.hops[: hop.number]), spent)

@@ -26,8 +26,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, PlainSerializer
 
 from admiral.io.sentence_splitter import split_sentences
 from admiral.library import Passage
@@ -85,12 +87,16 @@ class CitedClaim:
     citations: tuple[Citation, ...] = ()  # the references that stand together after the claim
 
 
+#: A score; records round it to 6 digits.
+Score = Annotated[float, PlainSerializer(lambda score: round(score, 6), float)]
+
+
 @dataclass(frozen=True, slots=True)
 class ScoredPart:
     """A part of a claim, the best passage for it (None if there is none) and its score."""
 
     text: str
-    score: float
+    score: Score
     passage: int | None
 
 
@@ -99,7 +105,11 @@ class ScoredSentence:
     """A sentence of a passage and the share of the claim's words in it."""
 
     text: str
-    score: float
+    score: Score
+
+
+def _passage_record(passage: Passage) -> dict[str, Any]:
+    return {name: getattr(passage, name) for name in ("number", "start", "end", "text")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,23 +119,25 @@ class ScoredSource:
     url: str  # url, title: of the source, or of the citation if there is none
     title: str
     status: Status  # whether the source was scored, and otherwise why not
+    finding: Finding | None = field(default=None, kw_only=True)  # None unless scored
     # score, probability, percentile: unbounded score, calibrated probability of support, and the
     # share (0 to 100) of reference citations with a lower score; None unless scored
-    score: float | None = None
-    probability: float | None = None
-    percentile: float | None = None
-    passage: Passage | None = None  # the best passage; None unless scored
+    score: Score | None = None
+    probability: Score | None = None
+    percentile: Annotated[float, PlainSerializer(lambda rank: round(rank, 1), float)] | None = None
+    # probability that the source denies the claim, and the sentence that does, which is empty if
+    # the finding is another; None if the verifier does not tell
+    denial: Score | None = field(default=None, kw_only=True)
+    denied_by: str = field(default="", kw_only=True)
+    # the best passage; None unless scored
+    passage: Annotated[Passage, PlainSerializer(_passage_record)] | None = None
     # the sentences of the passage that say most of the claim, in the order of the text
     sentences: tuple[ScoredSentence, ...] = ()
     parts: tuple[ScoredPart, ...] = ()  # the parts of the claim with their own best passages
     # parts of the claim that nothing in the source covers; empty where this is not sure
     missing: tuple[str, ...] = ()
-    finding: Finding | None = None  # None unless scored
-    # probability that the source denies the claim, and the sentence that does, which is empty if
-    # the finding is another; None if the verifier does not tell
-    denial: float | None = None
-    denied_by: str = ""
-    wikitext: str = ""  # of a suggestion: the reference to paste; empty if it is not on the web
+    # of a suggestion: the reference to paste; empty if it is not on the web
+    wikitext: Annotated[str, Field(exclude=True)] = ""
 
     @property
     def supports(self) -> bool:
@@ -138,7 +150,7 @@ class RankedSource:
     """A source that the search has found, as it ranks among the others."""
 
     url: str
-    score: float | None  # None unless it was verified
+    score: Score | None  # None unless it was verified
 
 
 @dataclass(frozen=True, slots=True)

@@ -509,9 +509,11 @@ class SourceJudge:
             self._best_sentences(claim, best),
             score.parts,
             missing,
-            finding,
-            denial,
-            reading.denied_by if reading is not None and finding == "contradicted" else "",
+            finding=finding,
+            denial=denial,
+            denied_by=reading.denied_by
+            if reading is not None and finding == "contradicted"
+            else "",
         )
 
     def most_covering(

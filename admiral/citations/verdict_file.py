@@ -21,12 +21,16 @@ from admiral.errors import RecordError
 from admiral.io.progress import track_claims
 from admiral.io.result_writer import ResumableWriter
 from admiral.io.streams import json_objects
-from admiral.library import Passage
 from admiral.models.checkpoint import choose_precision
-from admiral.records import Claim
+from admiral.records import Claim, json_of
 from admiral.retrieval.provenance import identity
 
 _DIGITS = 6
+# What a record says of all sources as one.
+_JOINT = (
+    *("finding", "score", "probability", "percentile", "denial", "denied_by"),
+    "missing",
+)
 
 
 def verdict_record(verdict: CitationVerdict) -> dict[str, Any]:
@@ -46,10 +50,10 @@ def verdict_record(verdict: CitationVerdict) -> dict[str, Any]:
         "missing": list(verdict.missing),
         "tags": list(claim.tags),
         "flagged": verdict.flagged,
-        "existing": [source_record(one) for one in verdict.existing],
+        "existing": [json_of(one) for one in verdict.existing],
         "together": None
         if verdict.together is None
-        else {**_judgement(verdict.together), "missing": list(verdict.together.missing)},
+        else {name: value for name, value in json_of(verdict.together).items() if name in _JOINT},
         "suggestions": [
             suggestion_record(rank, one, verdict.existing_score)
             for rank, one in enumerate(verdict.suggestions, 1)
@@ -61,9 +65,7 @@ def verdict_record(verdict: CitationVerdict) -> dict[str, Any]:
     }
     if verdict.found:
         record["found"] = list(verdict.found)
-        record["ranking"] = [
-            {"url": one.url, "score": _rounded(one.score)} for one in verdict.ranking
-        ]
+        record["ranking"] = [json_of(one) for one in verdict.ranking]
     return record
 
 
@@ -76,49 +78,8 @@ def suggestion_record(rank: int, source: ScoredSource, existing: float | None) -
     margin = None
     if existing is not None and source.score is not None:
         margin = round(source.score - existing, _DIGITS)
-    record = {"rank": rank, **source_record(source), "margin": margin}
+    record = {"rank": rank, **json_of(source), "margin": margin}
     return {**record, "wikitext": source.wikitext}
-
-
-def source_record(source: ScoredSource) -> dict[str, Any]:
-    """Return the record of a source; what was not computed is null."""
-    return {
-        "url": source.url,
-        "title": source.title,
-        "status": source.status,
-        **_judgement(source),
-        "passage": None if source.passage is None else _passage_record(source.passage),
-        "sentences": [{"text": one.text, "score": _rounded(one.score)} for one in source.sentences],
-        "parts": [
-            {"text": part.text, "score": _rounded(part.score), "passage": part.passage}
-            for part in source.parts
-        ],
-        "missing": list(source.missing),
-    }
-
-
-def _judgement(source: ScoredSource) -> dict[str, Any]:
-    return {
-        "finding": source.finding,
-        "score": _rounded(source.score),
-        "probability": _rounded(source.probability),
-        "percentile": _rounded(source.percentile, 1),
-        "denial": _rounded(source.denial),
-        "denied_by": source.denied_by,
-    }
-
-
-def _passage_record(passage: Passage) -> dict[str, Any]:
-    return {
-        "number": passage.number,
-        "start": passage.start,
-        "end": passage.end,
-        "text": passage.text,
-    }
-
-
-def _rounded(value: float | None, digits: int = _DIGITS) -> float | None:
-    return None if value is None else round(value, digits)
 
 
 _REMEDY = "Give a file that `admiral verify-citation` wrote"

@@ -75,8 +75,9 @@ def show_command(title: str, kb: str, source: bool, as_json: bool) -> None:
     Its sentences are numbered from 0, as `sentence_id` in results. If there is no such document,
     similar titles are suggested.
     """
-    from admiral.io.rendering import document_record, render_document
+    from admiral.io.rendering import render_document
     from admiral.kb import KnowledgeBase, UnknownTitleError, locate
+    from admiral.records import json_of
     from admiral.storage.atomic_files import encode_record
 
     title = checked_text(title, "TITLE")
@@ -92,7 +93,7 @@ def show_command(title: str, kb: str, source: bool, as_json: bool) -> None:
             ) from error
     origin = origin_of(document)
     if as_json:
-        record = document_record(document)
+        record = json_of(document)
         record["origin"] = None if origin is None else origin.to_json()
         sys.stdout.buffer.write(encode_record(record))
         return

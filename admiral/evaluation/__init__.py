@@ -9,16 +9,20 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+from pydantic import ValidationError
 
-from admiral.errors import AdmiralError, RecordError
+from admiral.errors import AdmiralError, RecordError, problem_of
 from admiral.gold import GoldClaim
 from admiral.io.claims import claim_id
 from admiral.io.result_writer import document_column, unescape_id, unescape_title
 from admiral.io.streams import parse_object, record_lines
-from proofs import Proof, ProofError, Verdict
+from admiral.records import RankedDocument, RetrievalResult, Sentence, from_json
+from proofs import Verdict
+
+Titled = TypeVar("Titled", RankedDocument, Sentence)
 
 REMEDY = "Give the results that `admiral retrieve` wrote, unchanged"
 _EXAMPLE = '{"id": "1", "documents": [{"title": "..."}], "evidence": [], "hops": []}'
@@ -65,7 +69,7 @@ def read_predictions(path: Path, *, by_id: bool = False) -> dict[str, Prediction
     predictions: dict[str, Prediction] = {}
     places: dict[str, str] = {}
     for where, record in read_results(path):
-        prediction = parse_result(record, where)
+        prediction = prediction_of(parse_result(record, where))
         id = prediction.id
         if by_id:
             columns = map(document_column, record["documents"])
@@ -106,82 +110,57 @@ def read_results(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         raise AdmiralError(f"{path}: holds no results. {REMEDY}")
 
 
-def parse_result(record: dict[str, Any], where: str) -> Prediction:
-    """Return the prediction in one record of `admiral retrieve`.
+def parse_result(record: dict[str, Any], where: str) -> RetrievalResult:
+    """Return the result in one record of `admiral retrieve`, with normalised titles.
 
     Raises RecordError if a field is missing or has the wrong type.
     """
     if record.get("id") is None:
         raise RecordError(where, "id", "is missing", REMEDY)
-    ids: dict[str, str] = {}
-    for number, document in enumerate(_object_list(record, "documents", where)):
-        field, id = f"documents[{number}]", document.get("id", "")
-        if not isinstance(id, str):
-            raise RecordError(where, f"{field}.id", "is not text", REMEDY)
-        ids.setdefault(_title(document, field, where), id)
-    sentences = []
-    for number, sentence in enumerate(_object_list(record, "evidence", where)):
-        field, index = f"evidence[{number}]", sentence.get("sentence_id")
-        if not isinstance(index, int) or isinstance(index, bool) or index < 0:
-            problem = "is not a sentence number (0 or greater)"
-            raise RecordError(where, f"{field}.sentence_id", problem, REMEDY)
-        sentences.append((_title(sentence, field, where), index))
-    claim = record.get("claim")
-    verdict, probability = _verdict(record, where)
-    return Prediction(
-        claim_id(record, where, 0),
-        tuple(ids),
-        tuple(sentences),
-        verdict,
-        claim if isinstance(claim, str) else None,
-        probability,
-        tuple(ids.values()) if all(ids.values()) else (),
+    # Of other systems, the rest will do.
+    given = {"claim": "", "stopped": "max_hops", **record, "id": claim_id(record, where, 0)}
+    try:
+        result = from_json(RetrievalResult, given)
+    except ValidationError as error:
+        raise RecordError(where, *problem_of(error), REMEDY) from error
+    return replace(
+        result,
+        documents=tuple(map(_spelled, result.documents)),
+        evidence=tuple(map(_spelled, result.evidence)),
+        hops=tuple(
+            replace(
+                hop,
+                document_sets=tuple(
+                    replace(each, titles=tuple(map(normalise_title, each.titles)))
+                    for each in hop.document_sets
+                ),
+                read=tuple(dict.fromkeys(map(normalise_title, hop.read))),
+                evidence=tuple(map(_spelled, hop.evidence)),
+            )
+            for hop in result.hops
+        ),
     )
 
 
-def _verdict(record: dict[str, Any], where: str) -> tuple[Verdict | None, float | None]:
-    """Return the verdict of a record and its probability, None where there is none.
-
-    Records of early versions have no verdict but that of their last proof.
-    """
-    last = _last_verdict(record, where)
-    verdict = record.get("verdict")
-    if verdict is None:
-        return None if "verdict" in record else last, None
-    try:
-        label, values = Verdict(verdict["label"]), verdict.get("probabilities")
-        probability = None if values is None else float(values[label.value])
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        problem = f"is not a label with its probability ({error})"
-        raise RecordError(where, "verdict", problem, REMEDY) from error
-    if probability is not None and not 0 <= probability <= 1:
-        raise RecordError(where, "verdict", f"{probability} is not a probability", REMEDY)
-    return label, probability
+def _spelled(titled: Titled) -> Titled:
+    return replace(titled, title=normalise_title(titled.title))
 
 
-def _last_verdict(record: dict[str, Any], where: str) -> Verdict | None:
-    hops = _object_list(record, "hops", where)
-    steps = hops[-1].get("proof") if hops else None
-    if steps is None:
-        return None
-    try:
-        return Proof.from_json(steps).verdict()
-    except (ProofError, TypeError) as error:
-        raise RecordError(where, "hops[-1].proof", str(error), REMEDY) from error
-
-
-def _object_list(record: dict[str, Any], field: str, where: str) -> list[dict[str, Any]]:
-    value = record.get(field)
-    if not isinstance(value, list) or not all(isinstance(member, dict) for member in value):
-        raise RecordError(where, field, "is not a list of objects", REMEDY)
-    return value
-
-
-def _title(record: dict[str, Any], field: str, where: str) -> str:
-    title = record.get("title")
-    if not isinstance(title, str):
-        raise RecordError(where, f"{field}.title", "is not text", REMEDY)
-    return normalise_title(title)
+def prediction_of(result: RetrievalResult) -> Prediction:
+    """Return what a result predicts."""
+    ids: dict[str, str] = {}
+    for document in result.documents:
+        ids.setdefault(document.title, document.id)
+    verdict = result.scored_verdict
+    return Prediction(
+        result.id,
+        tuple(ids),
+        tuple(sentence.key for sentence in result.evidence),
+        result.verdict,
+        result.text or None,
+        None if verdict is None else (verdict.probabilities or {}).get(verdict.label),
+        tuple(ids.values()) if all(ids.values()) else (),
+    )
 
 
 def _read_trec_run(path: Path, *, by_id: bool) -> dict[str, Prediction]:

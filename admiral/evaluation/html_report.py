@@ -15,13 +15,12 @@ from typing import Any, NamedTuple
 
 from admiral.errors import AdmiralError, RecordError
 from admiral.evaluation import (
-    REMEDY,
-    Prediction,
     count_noun,
     is_trec_run,
     normalise_title,
     pair_claims,
     parse_result,
+    prediction_of,
     read_predictions,
     read_results,
 )
@@ -32,84 +31,10 @@ from admiral.io.rendering import STOPPED, page_file, page_head, script_policy
 from admiral.io.result_writer import id_column, unescape_title
 from admiral.kb import KnowledgeBase
 from admiral.kb.bm25.analysis import best_sentences
-from proofs import Proof, Verdict
+from admiral.records import Hop, RankedDocument, RetrievalResult
+from proofs import Verdict
 from proofs.logic.wording import STYLE as PROOF_STYLE
 from proofs.logic.wording import escaped, escaped_text
-
-
-@dataclass(frozen=True, slots=True)
-class HopTrace:
-    """One hop of a trace."""
-
-    number: int
-    read: tuple[str, ...]  # documents whose sentences the reranker scored
-    document_sets: tuple[tuple[str, ...], ...]  # titles of the best document sets, best first
-    evidence: tuple[tuple[str, int], ...]
-    proof: Proof | None
-    sufficient: bool
-    probability: float | None = None
-
-    @property
-    def titles(self) -> frozenset[str]:
-        """Documents of the evidence."""
-        return frozenset(title for title, _ in self.evidence)
-
-
-@dataclass(frozen=True, slots=True)
-class Trace:
-    """The search for one claim."""
-
-    prediction: Prediction
-    hops: tuple[HopTrace, ...]
-    # text of the sentences that the record holds, by (title, sentence number)
-    sentence_texts: dict[tuple[str, int], str]
-    stopped: str
-    # path or URL of the documents of the ranking that were read from files, by title
-    sources: dict[str, str] = field(default_factory=dict)
-
-
-def read_traces(path: Path) -> Iterator[Trace]:
-    """Yield the traces of a file of results in the order of the file.
-
-    Raises RecordError for an invalid record. Raises AdmiralError if the file cannot be read, is
-    empty or is a TREC run.
-    """
-    for where, record in read_results(path):
-        prediction = parse_result(record, where)
-        try:
-            hops = tuple(_parse_hop(hop) for hop in record["hops"])
-            sentence_texts = {
-                (normalise_title(sentence["title"]), sentence["sentence_id"]): str(sentence["text"])
-                for sentence in record["evidence"]
-            }
-            stopped = str(record["stopped"])
-            sources = {
-                normalise_title(document["title"]): str(document["source"])
-                for document in record["documents"]
-                if "source" in document
-            }
-        except (KeyError, TypeError, ValueError, OverflowError) as error:
-            problem = f"a hop or a sentence is not as it was written ({error})"
-            raise RecordError(where, "hops", problem, REMEDY) from error
-        yield Trace(prediction, hops, sentence_texts, stopped, sources)
-
-
-def _parse_hop(record: dict[str, Any]) -> HopTrace:
-    document_sets = tuple(
-        tuple(map(normalise_title, entry["titles"])) for entry in record["document_sets"]
-    )
-    # Records of early versions do not say what a hop read: take all documents of its sets.
-    read = record.get("read", [title for titles in document_sets for title in titles])
-    steps, probability = record["proof"], record.get("probability")
-    return HopTrace(
-        int(record["number"]),
-        tuple(dict.fromkeys(map(normalise_title, read))),
-        document_sets,
-        tuple((normalise_title(title), int(number)) for title, number in record["evidence"]),
-        None if steps is None else Proof.from_json(steps),
-        bool(record["sufficient"]),
-        None if probability is None else float(probability),
-    )
 
 
 class Outcome(Enum):
@@ -142,8 +67,20 @@ _MEANINGS = {
 }
 
 
+def _titles(hop: Hop) -> frozenset[str]:
+    return frozenset(sentence.title for sentence in hop.evidence)
+
+
+def _ranked(trace: RetrievalResult | None) -> list[str]:
+    return list(dict.fromkeys(each.title for each in trace.documents)) if trace else []
+
+
 def classify_outcome(
-    gold_sets: Sequence[Set[str]], trace: Trace | None, *, min_hops: int = 1, dynamic: bool = True
+    gold_sets: Sequence[Set[str]],
+    trace: RetrievalResult | None,
+    *,
+    min_hops: int = 1,
+    dynamic: bool = True,
 ) -> Outcome:
     """Return the outcome of a claim: found, or the first stage that lost its gold documents.
 
@@ -155,14 +92,15 @@ def classify_outcome(
     if trace is None or not trace.hops:
         return Outcome.NO_ANSWER
     last = trace.hops[-1]
-    complete = [hop.number for hop in trace.hops if any(s <= hop.titles for s in gold_sets)]
+    complete = [hop.number for hop in trace.hops if any(s <= _titles(hop) for s in gold_sets)]
     if dynamic and any(min_hops <= number < last.number for number in complete):
         return Outcome.LATE
     if last.number in complete:
         return Outcome.FOUND
-    nearest = max(gold_sets, key=lambda titles: len(titles & last.titles) / len(titles))
-    missing = nearest - last.titles
-    in_evidence = frozenset().union(*(hop.titles for hop in trace.hops))
+    kept = _titles(last)
+    nearest = max(gold_sets, key=lambda titles: len(titles & kept) / len(titles))
+    missing = nearest - kept
+    in_evidence = frozenset().union(*(_titles(hop) for hop in trace.hops))
     if not nearest & (set(trace.hops[0].read) | in_evidence):
         return Outcome.FIRST
     if missing & (frozenset().union(*(hop.read for hop in trace.hops)) | in_evidence):
@@ -193,7 +131,7 @@ class ReportCase:
     """One claim of the report."""
 
     gold: GoldClaim  # the claim with its gold evidence; without any if there is no gold file
-    trace: Trace | None
+    trace: RetrievalResult | None
     # whether the gold documents were found, or where they were lost; None if that is not known,
     # because there is no gold file or the run has only documents
     outcome: Outcome | None
@@ -206,8 +144,6 @@ class ReportCase:
         if self.outcome is not None:
             return _Status(self.outcome.name, self.outcome.value, _css_class(self.outcome))
         stopped = self.trace.stopped if self.trace and self.trace.hops else ""
-        if stopped not in _ENDINGS:  # of a record that was changed
-            return _Status("other", "other", "neutral")
         css = "found" if stopped == "sufficient" else "neutral"
         return _Status(stopped or "ranking", _ENDINGS[stopped], css)
 
@@ -299,8 +235,8 @@ def _claim(
     case: ReportCase, sentence_text: SentenceLookup, graph: NeighbourhoodFinder | None
 ) -> Iterator[str]:
     gold, trace = case.gold, case.trace
-    verdict = trace.prediction.verdict if trace else None
-    probability = trace.prediction.probability if trace else None
+    verdict = trace.verdict if trace else None
+    probability = prediction_of(trace).probability if trace else None
     status = case.status
     facts = [
         f'<span class="stage {status.css}">{status.text}</span>',
@@ -317,18 +253,18 @@ def _claim(
     gold_sentences = {sentence for evidence_set in gold.evidence for sentence in evidence_set}
     gold_titles = {title for title, _ in gold_sentences}
 
+    recorded = {each.key: each.text for each in trace.evidence} if trace else {}
+
     def look_up(title: str, number: int) -> str:
-        recorded = trace.sentence_texts.get((title, number)) if trace else None
-        return recorded or sentence_text(title, number) or ""
+        return recorded.get((title, number)) or sentence_text(title, number) or ""
 
     if trace is None:
         yield "<p>The run has no answer.</p>\n"
     else:
         for hop in trace.hops:
             yield from _hop(hop, gold_sentences, gold_titles, look_up)
-        if trace.stopped:
-            stopped = STOPPED.get(trace.stopped, trace.stopped)
-            yield f"<p>Stopped because {escaped(stopped)}.</p>\n"
+        if trace.hops:
+            yield f"<p>Stopped because {STOPPED[trace.stopped]}.</p>\n"
     yield "</div>\n<div>\n"
     if case.outcome is not None or gold.evidence:
         yield from _gold(gold, trace, look_up)
@@ -342,8 +278,7 @@ def _claim(
 def _connections(case: ReportCase, graph: NeighbourhoodFinder) -> Iterator[str]:
     trace, gold = case.trace, {title for names in case.gold.title_sets for title in names}
     evidence = trace.hops[-1].evidence if trace and trace.hops else ()
-    ranking = trace.prediction.documents if trace else ()
-    titles = [title for title, _ in evidence] or list(ranking[:MAX_DOCUMENTS])
+    titles = [sentence.title for sentence in evidence] or _ranked(trace)[:MAX_DOCUMENTS]
     around = graph.around(case.gold.claim, [*dict.fromkeys([*titles, *sorted(gold)])])
     if not around.edges:
         return
@@ -366,24 +301,24 @@ def _verdict_text(verdict: Verdict, probability: float | None) -> str:
 
 
 def _hop(
-    hop: HopTrace,
+    hop: Hop,
     gold_sentences: set[tuple[str, int | None]],
     gold_titles: set[str],
     look_up: Callable[[str, int], str],
 ) -> Iterator[str]:
     yield f"<h3>Hop {hop.number}</h3>\n<ul>\n"
-    for title, number in hop.evidence:
+    for title, number in (sentence.key for sentence in hop.evidence):
         is_gold = not gold_sentences.isdisjoint({(title, number), (title, None)})
         yield f"<li>{_sentence(title, number, look_up(title, number), is_gold=is_gold)}</li>\n"
     yield "</ul>\n"
     if hop.number > 1 and hop.document_sets:
         document_sets = "; ".join(
-            " + ".join(_title(title, gold_titles) for title in titles)
-            for titles in hop.document_sets[:_MAX_SETS]
+            " + ".join(_title(title, gold_titles) for title in each.titles)
+            for each in hop.document_sets[:_MAX_SETS]
         )
         yield f'<p class="dim">Best document sets: {document_sets}</p>\n'
     if hop.proof is not None:
-        sentences = [(title, look_up(title, number)) for title, number in hop.evidence]
+        sentences = [(sentence.title, look_up(*sentence.key)) for sentence in hop.evidence]
         yield f'<div class="scroll">{hop.proof.to_html(sentences, styled=False)}</div>\n'
     share = "probability" if hop.sufficient else "probability that it is:"
     note = "" if hop.probability is None else f" ({share} {hop.probability:.2f})"
@@ -391,9 +326,9 @@ def _hop(
 
 
 def _gold(
-    gold: GoldClaim, trace: Trace | None, look_up: Callable[[str, int], str]
+    gold: GoldClaim, trace: RetrievalResult | None, look_up: Callable[[str, int], str]
 ) -> Iterator[str]:
-    ranking = trace.prediction.documents if trace else ()
+    ranking = _ranked(trace)
     yield "<h3>Gold</h3>\n"
     for number, evidence_set in enumerate(gold.evidence):
         yield "<p>or</p>\n<ul>\n" if number else "<ul>\n"
@@ -403,12 +338,12 @@ def _gold(
         yield "<p>No evidence.</p>\n"
 
 
-def _ranking(gold: GoldClaim, trace: Trace | None, excerpts: Mapping[str, str]) -> str:
-    ranking = trace.prediction.documents if trace else ()
+def _ranking(gold: GoldClaim, trace: RetrievalResult | None, excerpts: Mapping[str, str]) -> str:
+    ranking = _ranked(trace)
     if not ranking:
         return ""
     titles = {title for names in gold.title_sets for title in names}
-    sources = trace.sources if trace else {}
+    sources = {each.title: each.source for each in trace.documents} if trace else {}
     items = "".join(
         f"<li>{_title(title, titles)}{_source(sources.get(title))}"
         f"{_excerpt(excerpts.get(title))}</li>\n"
@@ -560,17 +495,17 @@ def build_report_cases(
     if claims is not None and texts.keys().isdisjoint(traces):
         raise AdmiralError(f"{claims}: no claim of it is in the run. Give the claims of the run")
 
-    def excerpts(claim: str, trace: Trace | None) -> Mapping[str, str]:
+    def excerpts(claim: str, trace: RetrievalResult | None) -> Mapping[str, str]:
         return {} if has_hops or kb is None or trace is None else _excerpts(claim, trace, kb)
 
     if gold is None:
         cases = []
         for id, trace in traces.items():
-            claim = GoldClaim(id, trace.prediction.claim or texts.get(id) or id, None, ())
+            claim = GoldClaim(id, trace.text or texts.get(id) or id, None, ())
             cases.append(ReportCase(claim, trace, None, excerpts(claim.claim, trace)))
         return cases, []
     gold_claims = _judged_claims(gold, texts, names) if is_qrels(gold) else read_gold(gold)
-    paired = pair_claims(gold_claims, {id: trace.prediction for id, trace in traces.items()})
+    paired = pair_claims(gold_claims, {id: prediction_of(trace) for id, trace in traces.items()})
     min_hops = settings.get("min_hops")
     if not isinstance(min_hops, int):
         min_hops = 1
@@ -600,24 +535,24 @@ class _DocumentNames:
         return normalise_title(self._titles.get(column) or unescape_title(column))
 
 
-def _traces_by_id(results: Path, names: _DocumentNames) -> tuple[dict[str, Trace], bool]:
+def _traces_by_id(results: Path, names: _DocumentNames) -> tuple[dict[str, RetrievalResult], bool]:
     """Return the traces of a run by claim id, and whether the run has hops.
 
     A TREC run has none, and neither have results of ``hops=0``.
     """
-    traces: dict[str, Trace] = {}
+    traces: dict[str, RetrievalResult] = {}
     if is_trec_run(results):
         for id, ranking in read_predictions(results, by_id=True).items():
-            titles = tuple(dict.fromkeys(map(names.title, ranking.documents)))
-            traces[id] = Trace(Prediction(id, titles), (), {}, "")
+            documents = tuple(RankedDocument(names.title(each)) for each in ranking.documents)
+            traces[id] = RetrievalResult(id, "", documents, (), (), "dead_end")
         return traces, False
-    for trace in read_traces(results):
-        id = trace.prediction.id
-        if id in traces:
+    for where, record in read_results(results):
+        trace = parse_result(record, where)
+        if trace.id in traces:
             raise RecordError(
-                str(results), "id", f"{id!r} occurs twice", "Keep one result for each claim"
+                where, "id", f"{trace.id!r} occurs twice", "Keep one result for each claim"
             )
-        traces[id] = trace
+        traces[trace.id] = trace
     return traces, any(trace.hops for trace in traces.values())
 
 
@@ -630,8 +565,8 @@ def _judged_claims(
         yield GoldClaim(query.id, texts.get(query.id, ""), None, evidence)
 
 
-def _excerpts(claim: str, trace: Trace, kb: KnowledgeBase) -> dict[str, str]:
-    shown = trace.prediction.documents[:MAX_DOCUMENTS]
+def _excerpts(claim: str, trace: RetrievalResult, kb: KnowledgeBase) -> dict[str, str]:
+    shown = _ranked(trace)[:MAX_DOCUMENTS]
     titles = [title for title in shown if kb.row(title) is not None]
     sentences = best_sentences(claim, [kb.document(title) for title in titles])
     return {t: s.text for t, s in zip(titles, sentences, strict=True) if s is not None}

@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from admiral.io.sentence_splitter import split_sentences
-from admiral.records import Document, Hop, RetrievalResult, ScoredTitle, Sentence, judgement_json
+from admiral.records import Document, Hop, RetrievalResult, ScoredTitle, Sentence, json_of
 from proofs import Judgement, Proof, Verdict
 from proofs.judges.judgement import Conflict, form_warning
 from proofs.logic.wording import escaped
@@ -114,7 +114,11 @@ def conflict_statement(conflict: Conflict, texts: Mapping[tuple[str, int], str])
     - `texts`: the sentences of the evidence, by title and number.
     """
     sides = (conflict.supporting, conflict.refuting)
-    one, other = (f'"{texts.get(key, "")}"' + (f" [{key[0]}]" if key[0] else "") for key in sides)
+    one, other = (
+        f'"{texts.get((side.title, side.sentence_id), "")}"'
+        + (f" [{side.title}]" if side.title else "")
+        for side in sides
+    )
     return f"The evidence contradicts itself: {one} supports the claim, {other} refutes it."
 
 
@@ -195,8 +199,8 @@ def _hop_lines(hop: Hop, previous: Hop | None, colour: bool, width: int) -> Iter
         yield from _proof_lines(hop.proof, quoted, "    ", width)
     yield from _missing_lines("Not covered yet: ", hop.proof, "  ", width)
     texts = {sentence.key: sentence.text for sentence in hop.evidence}
-    yield from _decision_lines(hop.judgement, texts, "  ", width)
-    yield from _wrapped(sufficiency_statement(hop.judgement, "yet "), "  ", width)
+    yield from _decision_lines(hop, texts, "  ", width)
+    yield from _wrapped(sufficiency_statement(hop, "yet "), "  ", width)
 
 
 def _sentence_lines(place: str, text: str, indent: str, colour: bool, width: int) -> Iterator[str]:
@@ -262,15 +266,6 @@ def _dim(text: str, colour: bool) -> str:
     return click.style(text, dim=True) if colour else text
 
 
-def document_record(document: Document) -> dict[str, Any]:
-    """Return a document; fields that it does not have are left out."""
-    record: dict[str, Any] = {"title": document.title, "sentences": document.sentences}
-    for field in ("id", "links", "source", "sections"):
-        if value := getattr(document, field):
-            record[field] = value
-    return record
-
-
 def search_record(
     rank: int, scored: ScoredTitle, document: Document, sentence: Sentence | None
 ) -> dict[str, Any]:
@@ -316,7 +311,7 @@ def judgement_record(
     record: dict[str, Any] = {
         "claim": claim,
         "evidence": [{"title": title, "text": text} for title, text in evidence],
-        **judgement_json(judgement),
+        **json_of(judgement),
     }
     if notes := claim_notes(claim):
         record["warnings"] = list(notes)

@@ -28,7 +28,7 @@ from admiral.records import (
     RetrievalResult,
     ScoredTitle,
 )
-from admiral.retrieval.state import NOT_JUDGED, HopRecord, SearchState, z_scores
+from admiral.retrieval.state import HopRecord, SearchState, z_scores
 from trie import SafeTokenizer
 
 #: The constant of reciprocal rank fusion, ``1 / (constant + rank)`` (Cormack et al. 2009). They use
@@ -189,7 +189,7 @@ MIN_PROXIMITY = math.log(1e-6)
 _UNREAD_Z_SCORE = -1.0
 _MIN_LOG_PROBABILITY = math.log(1e-6)
 _FAR = Proximity(MIN_PROXIMITY, 0.0)
-_NO_HOP = HopRecord(Hop(0, (), (), NOT_JUDGED, 0.0), ())
+_NO_HOP = HopRecord(Hop(False, None, number=0), ())
 
 
 def found_titles(state: SearchState) -> list[str]:
@@ -367,12 +367,12 @@ def build_result(
 ) -> RetrievalResult:
     """Return the result of a claim that has stopped."""
     return RetrievalResult(
-        state.claim,
+        *(state.claim.id, state.claim.text),
         tuple(ranked_documents(state, config, stages.document_scorer)[: config.top_k]),
         state.evidence,
         tuple(state.hops),
         state.stopped or "dead_end",
-        claim_notes(state.claim.text)
+        warnings=claim_notes(state.claim.text)
         + cut_claim_warnings(state.claim.text, stages.claim_limits, tokens),
     )
 

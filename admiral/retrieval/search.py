@@ -259,10 +259,9 @@ class Search:
         seconds = (time.perf_counter() - started) / len(batch)
         for state, record, given, judgement in zip(batch, records, pairs, judgements, strict=True):
             numbers = [sentence.index for sentence in record.hop.evidence]
-            hop = replace(
-                record.hop,
+            hop = record.hop.judged(
+                judgement.located(state.claim.text, given, numbers),
                 document_sets=tuple(record.document_sets[: self._config.beam_size]),
-                judgement=judgement.located(state.claim.text, given, numbers),
                 seconds=seconds,
             )
             state.records.append(replace(record, hop=hop))
@@ -301,7 +300,7 @@ def stop_reason(hops: Sequence[Hop], config: RetrievalConfig) -> Stopped | None:
     *earlier, last = hops
     if last.sufficient:
         is_early = last.number < min(config.min_hops, config.max_hops)
-        if not is_early or (last.judgement.alone or 0.0) >= config.stop_early_at:
+        if not is_early or (last.alone or 0.0) >= config.stop_early_at:
             return "sufficient"
     repeated = earlier and last.repeats(earlier[-1])
     return "dead_end" if repeated and last.number < config.max_hops else None

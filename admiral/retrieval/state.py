@@ -23,7 +23,6 @@ from admiral.records import (
     Stopped,
 )
 from admiral.retrieval.first_stage import interleaved
-from proofs import Judgement
 from proofs.logic.words import split_words
 
 # First sentence and end of a passage; None is the end of the document.
@@ -305,10 +304,6 @@ def choose_evidence(
     return tuple(scored[rank] for rank in ranks)
 
 
-#: In place of the judgement of a hop that is not complete.
-NOT_JUDGED = Judgement(False, None)
-
-
 @dataclass(frozen=True, slots=True)
 class HopRecord:
     """The results of one hop."""
@@ -412,7 +407,7 @@ class SearchState:
             rank = {title: number for number, title in enumerate(read)}
             ordered = sorted(self.candidates or (), key=lambda c: rank.get(c.title, len(rank)))
             document_sets = [DocumentSet((c.title,), c.score) for c in ordered]
-        hop = Hop(len(self.records) + 1, (), evidence, NOT_JUDGED, 0.0, read)
+        hop = Hop(False, None, number=len(self.records) + 1, evidence=evidence, read=read)
         return HopRecord(
             hop,
             document_sets,

@@ -245,7 +245,7 @@ class ClaimQueue:
 
     def _finish(self, job: _Job, result: RetrievalResult) -> None:
         self._metrics.hops.observe(len(result.hops))
-        job.future.set_result(replace(result, claim=replace(result.claim, id=job.claim.id)))
+        job.future.set_result(replace(result, id=job.claim.id))
 
     def _has_next(self) -> bool:
         return bool(self._waiting)

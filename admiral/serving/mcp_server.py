@@ -14,6 +14,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Collection, Sequence
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from mcp.server.mcpserver import Context, MCPServer
@@ -23,16 +24,14 @@ from pydantic import BaseModel, Field, ValidationError
 
 import admiral
 from admiral.io.rendering import claim_notes
-from admiral.records import Claim, Hop, RetrievalResult, Sentence, judgement_json
+from admiral.records import Claim, Hop, RetrievalResult, Sentence
 from admiral.serving.request_models import (
     MAX_HOPS,
-    ConflictRecord,
-    ProofStepRecord,
     Text,
-    VerdictRecord,
     plain_problem,
 )
-from proofs import Judgement
+from proofs import Judgement, ProofStep
+from proofs.judges.judgement import Conflict, ScoredVerdict
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -355,21 +354,22 @@ class EvidenceSentence(NumberedSentence):
     title: str = Field(description="Title of its document, for read_document.")
 
 
-class Step(ProofStepRecord):
+@dataclass(frozen=True, slots=True)
+class Step(ProofStep):
     """A step of a proof, also in words."""
 
-    words: str = Field(description="The step as a sentence.")
+    words: Annotated[str, Field(description="The step as a sentence.")] = ""
 
 
 class ProofRecord(BaseModel):
     """What given evidence proves; the words of a program, which may be wrong."""
 
-    verdict: VerdictRecord | None = Field(description="Null if the text is no claim.")
+    verdict: ScoredVerdict | None = Field(description="Null if the text is no claim.")
     sufficient: bool = Field(description="Whether the evidence is enough for a verdict.")
     proof: list[Step] = Field(description="The steps of the proof.")
     missing: list[str] = Field(description="Questions that the evidence leaves open.")
     comparisons: list[str] = Field(description="Values compared exactly, which decided.")
-    conflict: ConflictRecord | None = Field(description="Sentences that contradict each other.")
+    conflict: Conflict | None = Field(description="Sentences that contradict each other.")
     warnings: list[str] = Field(description="Why there is no verdict, or what was not read.")
 
 
@@ -440,17 +440,17 @@ def evidence_sentence(sentence: Sentence) -> EvidenceSentence:
 
 def judgement_fields(judgement: Judgement, evidence: Sequence[tuple[str, str]]) -> dict[str, Any]:
     """Return the fields of a `ProofRecord` that a judgement has, without warnings."""
-    record, proof = judgement_json(judgement), judgement.proof
+    proof = judgement.proof
     words = [] if proof is None else proof.in_words(evidence)
     questions = [] if proof is None else proof.questions()
-    steps = zip(record["proof"] or (), words, strict=True)
+    steps = zip(() if proof is None else proof.steps, words, strict=True)
     return {
-        "verdict": record["verdict"],
+        "verdict": judgement.scored_verdict,
         "sufficient": judgement.sufficient,
-        "proof": [{**step, "words": sentence} for step, sentence in steps],
+        "proof": [{**asdict(step), "words": sentence} for step, sentence in steps],
         "missing": [question or span for span, question in questions],
         "comparisons": [one.reason for one in judgement.comparisons],
-        "conflict": record.get("conflict"),
+        "conflict": judgement.conflict,
     }
 
 

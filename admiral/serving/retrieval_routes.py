@@ -24,7 +24,6 @@ from admiral.errors import AdmiralError
 from admiral.graph import ClaimSubgraph, GraphRanker, MentionGraph, SubgraphOptions
 from admiral.graph.mention_graph import sentences_at
 from admiral.io.rendering import (
-    document_record,
     judgement_record,
     ranking_record,
     search_record,
@@ -34,21 +33,20 @@ from admiral.io.sentence_splitter import sentence_spans
 from admiral.kb import KnowledgeBase
 from admiral.kb.bm25.analysis import best_sentences, matching_words
 from admiral.library import Source
-from admiral.records import Claim, Hop, RetrievalResult, hop_json, sentence_json
+from admiral.records import Claim, Hop, RetrievalResult, json_of
 from admiral.serving.request_models import (
     BatchRequest,
     CitationRequest,
     ClaimRequest,
     GraphRequest,
-    JudgementRecord,
     ProblemError,
     ProofRequest,
-    ResultRecord,
     SplitRequest,
     problem_of,
 )
 from admiral.serving.service import Service
 from admiral.storage.atomic_files import encode_record
+from proofs import Judgement
 from proofs.logic.wording import contrasting_words
 
 
@@ -60,11 +58,10 @@ def hop_event(hop: Hop) -> dict[str, Any]:
     ``questions``, the parts of the claim that the evidence does not cover (``span``) with a
     ``question`` or null.
     """
-    evidence = [sentence_json(sentence) for sentence in hop.evidence]
     questions = [] if hop.proof is None else hop.proof.questions()
     return {
-        **hop_json(hop),
-        "evidence": evidence,
+        **json_of(hop),
+        "evidence": [json_of(sentence) for sentence in hop.evidence],
         "contrasts": [
             contrasting_words(step.claim, step.evidence, step.operator)
             for step in (() if hop.proof is None else hop.proof.steps)
@@ -81,7 +78,7 @@ router = APIRouter(prefix="/v1", tags=["retrieval"])
 citations = APIRouter(prefix="/v1", tags=["citations"])
 
 
-@router.post("/retrieve", responses={200: {"model": ResultRecord}})
+@router.post("/retrieve", responses={200: {"model": RetrievalResult}})
 async def retrieve(body: ClaimRequest, request: Request) -> Response:
     """Return the record of a claim, as `admiral retrieve --json` writes it."""
     service: Service = request.app.state.service
@@ -145,7 +142,7 @@ async def retrieve_stream(body: ClaimRequest, request: Request) -> Response:
         )
 
 
-@router.post("/prove", responses={200: {"model": JudgementRecord}})
+@router.post("/prove", responses={200: {"model": Judgement}})
 async def prove(body: ProofRequest, request: Request) -> Response:
     """Return the judgement of a claim on given sentences, as `admiral prove --json` writes it."""
     service: Service = request.app.state.service
@@ -327,7 +324,7 @@ health = APIRouter(tags=["health"])
 def document(title: str, request: Request, kb: KbName = None) -> Response:
     """Return a document, as `admiral show --json` writes it."""
     with _service(request).queue(kb).open_system() as system:
-        record = document_record(system.kb.document(title))
+        record = json_of(system.kb.document(title))
     return Response(encode_record(record), media_type=JSON)
 
 

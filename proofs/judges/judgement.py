@@ -19,6 +19,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Annotated
+
+from pydantic import AliasPath, Field, PlainSerializer
 
 from proofs.drafting import lexical_proof
 from proofs.lexicons import SpanLexicon, default_lexicon
@@ -62,14 +65,41 @@ def _decided(verdicts: Mapping[Verdict, float]) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Conflict:
-    """Sentences of the evidence that contradict each other, as titles and sentence numbers.
+class SentenceName:
+    """A sentence of the evidence.
 
-    The numbers are those in the list of evidence, or in the documents after `Judgement.located`.
+    `sentence_id`: its number in the list of evidence, or in its document after `Judgement.located`.
     """
 
-    supporting: tuple[str, int]  # it alone supports the claim
-    refuting: tuple[str, int]  # it alone refutes the claim
+    title: str
+    sentence_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """Sentences of the evidence that contradict each other about the claim."""
+
+    supporting: SentenceName  # it alone supports the claim
+    refuting: SentenceName  # it alone refutes the claim
+
+
+Share = Annotated[float, Field(ge=0, le=1)]
+# A record has the field only if there is a value.
+_IF_KNOWN = Field(exclude_if=lambda value: not value and value != 0)
+_UNWRITTEN = Field(exclude=True)
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredVerdict:
+    """A verdict and the probabilities that it follows from, which need a verifier."""
+
+    label: Verdict
+    confidence: Annotated[Share | None, _IF_KNOWN] = None  # the probability of the label
+    probabilities: Annotated[Mapping[Verdict, Share] | None, _IF_KNOWN] = None
+    # what SUPPORTS and REFUTES together need; below it, the label is NOT ENOUGH INFO
+    stop_at: Annotated[float | None, _IF_KNOWN] = None
+    # a more probable label; None unless `stop_at` has forced NOT ENOUGH INFO
+    outweighed: Annotated[Verdict | None, _IF_KNOWN] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +110,10 @@ class Judgement:
     ----------
     sufficient
         Whether the evidence suffices to verify the claim.
+    scored_verdict
+        The verdict that follows from the other fields; None without a proof or a verifier.
+    missing
+        The claim spans that the evidence does not cover; None without a proof.
     proof
         The proof, or None if the judge writes none.
     probability
@@ -98,13 +132,48 @@ class Judgement:
     """
 
     sufficient: bool
+    scored_verdict: Annotated[ScoredVerdict | None, Field(alias="verdict")] = field(
+        init=False, default=None
+    )
+    missing: tuple[str, ...] | None = field(init=False, default=None)
     proof: Proof | None
-    probability: float | None = None
-    verdicts: Mapping[Verdict, float] | None = None
-    stop_at: float | None = None
-    comparisons: tuple[Comparison, ...] = ()
-    conflict: Conflict | None = None
-    alone: float | None = field(default=None, compare=False)
+    probability: Annotated[
+        Annotated[float, PlainSerializer(lambda share: round(share, _DIGITS), float)] | None,
+        _IF_KNOWN,
+    ] = None
+    verdicts: Annotated[
+        Mapping[Verdict, float] | None,
+        Field(validation_alias=AliasPath("verdict", "probabilities")),
+        _UNWRITTEN,
+    ] = None
+    stop_at: Annotated[
+        float | None, Field(validation_alias=AliasPath("verdict", "stop_at")), _UNWRITTEN
+    ] = None
+    comparisons: Annotated[tuple[Comparison, ...], _IF_KNOWN] = ()
+    conflict: Annotated[Conflict | None, _IF_KNOWN] = None
+    alone: Annotated[float | None, _UNWRITTEN] = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "missing", None if self.proof is None else self.proof.missing)
+        object.__setattr__(self, "scored_verdict", self._scored())
+
+    def _scored(self) -> ScoredVerdict | None:
+        if self.verdicts is not None and self.stop_at is not None:
+            label = decide(self.verdicts, self.stop_at)
+            best = max(self.verdicts, key=self.verdicts.__getitem__)
+            is_forced = (
+                label is Verdict.NOT_ENOUGH_INFO and self.verdicts[best] > self.verdicts[label]
+            )
+            return ScoredVerdict(
+                label,
+                self.verdicts[label],
+                self.verdicts,
+                self.stop_at,
+                best if is_forced else None,
+            )
+        if self.proof is None:
+            return None
+        return ScoredVerdict(self.proof.verdict() if self.sufficient else Verdict.NOT_ENOUGH_INFO)
 
     @classmethod
     def decided(
@@ -128,18 +197,12 @@ class Judgement:
         It is what `decide` makes of the probabilities, or without them what the steps of the proof
         add up to; None without either.
         """
-        if self.verdicts is not None and self.stop_at is not None:
-            return decide(self.verdicts, self.stop_at)
-        if self.proof is None:
-            return None
-        return self.proof.verdict() if self.sufficient else Verdict.NOT_ENOUGH_INFO
+        return None if self.scored_verdict is None else self.scored_verdict.label
 
     @property
     def confidence(self) -> float | None:
         """The probability of the verdict; None without a verifier."""
-        if self.verdicts is None or self.verdict is None:
-            return None
-        return self.verdicts[self.verdict]
+        return None if self.scored_verdict is None else self.scored_verdict.confidence
 
     @property
     def outweighed(self) -> Verdict | None:
@@ -147,15 +210,7 @@ class Judgement:
 
         None if the verdict is the most probable one.
         """
-        if self.verdicts is None or self.verdict is not Verdict.NOT_ENOUGH_INFO:
-            return None
-        best = max(self.verdicts, key=self.verdicts.__getitem__)
-        return best if self.verdicts[best] > self.verdicts[Verdict.NOT_ENOUGH_INFO] else None
-
-    @property
-    def missing(self) -> tuple[str, ...] | None:
-        """The claim spans that the evidence does not cover; None without a proof."""
-        return None if self.proof is None else self.proof.missing
+        return None if self.scored_verdict is None else self.scored_verdict.outweighed
 
     def located(self, claim: str, evidence: Evidence, numbers: Sequence[int] = ()) -> Judgement:
         """Return the judgement with the places of all spans (see `Proof.located`).
@@ -167,8 +222,8 @@ class Judgement:
         if proof is not None:
             proof = proof.located(claim, evidence, numbers)
         if conflict is not None and numbers:
-            (title, one), (other_title, other) = conflict.supporting, conflict.refuting
-            conflict = Conflict((title, numbers[one]), (other_title, numbers[other]))
+            sides = conflict.supporting, conflict.refuting
+            conflict = Conflict(*(replace(s, sentence_id=numbers[s.sentence_id]) for s in sides))
         return replace(self, proof=proof, conflict=conflict)
 
 

@@ -22,6 +22,7 @@ from proofs.judges.judgement import (
     Conflict,
     Evidence,
     Judgement,
+    SentenceName,
     decide,
     form_warning,
     probabilities,
@@ -142,8 +143,7 @@ def conflict_of(claim: str, evidence: Evidence, reading: Reading) -> Conflict | 
         pair = int(np.argmax(supports)), int(np.argmax(refutes))
         if min(supports[pair[0]], refutes[pair[1]]) < _CONFLICT:
             return None
-    supporting, refuting = ((evidence[number][0], number) for number in pair)
-    return Conflict(supporting, refuting)
+    return Conflict(*(SentenceName(evidence[number][0], number) for number in pair))
 
 
 def shares_a_word(claim: str, evidence: Evidence) -> bool:
@@ -240,7 +240,7 @@ class _Draft:
         text = self._text(part)
         if part.quote is None or part.operator is NatOp.INDEPENDENCE:
             return ProofStep(text, "", NatOp.INDEPENDENCE)
-        return ProofStep(text, part.quote.text, part.operator, quotation=part.quote.place)
+        return ProofStep(text, part.quote.text, part.operator).quoted_at(part.quote.place)
 
     def _text(self, part: _Part) -> str:
         spans = self._sources.spans

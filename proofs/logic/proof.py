@@ -7,16 +7,16 @@ braces and backslashes are escaped with a backslash, and line breaks are written
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
+
+from pydantic import model_serializer, model_validator
 
 from proofs.logic import NatOp, Verdict, is_sufficient, verdict
 from proofs.logic.wording import cited_steps, proof_table, question, steps_in_words
 from proofs.logic.words import Quotation, Word, has_content, locate_spans, split_words, word_spans
-
-T = TypeVar("T", str, int, bool)
 
 _ESCAPES = {**{c: "\\" + c for c in "\\{}[]"}, "\n": "\\n", "\r": "\\r"}
 _ESCAPE_TABLE = str.maketrans(_ESCAPES)
@@ -137,10 +137,11 @@ class ProofStep:
     ----------
     evidence
         The evidence span; may be empty only if the operator is independence.
-    start
-        The character of the claim at which its span begins; None before `Proof.located`.
-    quotation
-        Where the evidence span stands; None if that is not known, or if there is none.
+    claim_start, claim_end
+        The characters of the claim span in the claim; None before `Proof.located`.
+    title, sentence_id, evidence_start, evidence_end, in_title
+        Where the evidence span stands, as in `Quotation`; None if that is not known, or if there is
+        none.
 
     Raises
     ------
@@ -151,8 +152,13 @@ class ProofStep:
     claim: str
     evidence: str
     operator: NatOp
-    start: int | None = field(default=None, compare=False)
-    quotation: Quotation | None = field(default=None, compare=False)
+    claim_start: int | None = field(default=None, compare=False)
+    claim_end: int | None = field(default=None, compare=False)
+    title: str | None = field(default=None, compare=False)
+    sentence_id: int | None = field(default=None, compare=False)
+    evidence_start: int | None = field(default=None, compare=False)
+    evidence_end: int | None = field(default=None, compare=False)
+    in_title: bool = field(default=False, compare=False)
 
     def __post_init__(self) -> None:
         if not self.claim or self.claim != self.claim.strip():
@@ -164,12 +170,43 @@ class ProofStep:
                 f"the step of {self.claim!r} has operator {self.operator.value} and no evidence"
             )
 
+    @property
+    def quotation(self) -> Quotation | None:
+        """Where the evidence span stands."""
+        title, number, start, end = (
+            *(self.title, self.sentence_id),
+            *(self.evidence_start, self.evidence_end),
+        )
+        if title is None or number is None or start is None or end is None:
+            return None
+        return Quotation(title, number, start, end, self.in_title)
+
+    def quoted_at(self, place: Quotation) -> ProofStep:
+        """Return the step with the place of its evidence span."""
+        return replace(
+            self,
+            title=place.title,
+            sentence_id=place.sentence_id,
+            evidence_start=place.start,
+            evidence_end=place.end,
+            in_title=place.in_title,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """A natural-logic proof: at least one step, in the order of the claim."""
+    """A natural-logic proof: at least one step, in the order of the claim; in JSON, their list."""
 
     steps: tuple[ProofStep, ...]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, steps: Any) -> Any:
+        return {"steps": steps} if isinstance(steps, list) else steps
+
+    @model_serializer
+    def _written(self) -> tuple[ProofStep, ...]:
+        return self.steps
 
     def __post_init__(self) -> None:
         if not self.steps:
@@ -233,9 +270,11 @@ class Proof:
         starts = [start for start, _ in locate_spans(claim, (step.claim for step in self.steps))]
         steps = []
         for (step, place), start in zip(cited_steps(self.steps, evidence), starts, strict=True):
-            if place is not None and numbers:
-                place = replace(place, sentence_id=numbers[place.sentence_id])
-            steps.append(replace(step, start=start, quotation=place))
+            step = replace(step, claim_start=start, claim_end=start + len(step.claim))
+            if place is not None:
+                number = numbers[place.sentence_id] if numbers else place.sentence_id
+                step = step.quoted_at(replace(place, sentence_id=number))
+            steps.append(step)
         return Proof(tuple(steps))
 
     def to_text(self) -> str:
@@ -255,21 +294,6 @@ class Proof:
         if not steps:
             raise ProofSyntaxError("expected '{', found the end", text, len(text))
         return cls(steps)
-
-    def to_json(self) -> list[dict[str, Any]]:
-        """Return a list of objects with the fields claim, evidence and operator.
-
-        Those of a located proof also have the places of both spans, null where nothing is quoted.
-        """
-        return [_step_json(step) for step in self.steps]
-
-    @classmethod
-    def from_json(cls, record: Iterable[Any]) -> Proof:
-        """Read a proof from the list that `to_json` returns.
-
-        Raises ProofError with the step and the field that is missing or wrong.
-        """
-        return cls(tuple(_step_from_json(number, step) for number, step in enumerate(record, 1)))
 
     def validate(self, claim: str, evidence: Sequence[tuple[str, str]]) -> None:
         """Check that the proof covers the claim and quotes the evidence.
@@ -315,59 +339,6 @@ def read_proofs(path: str | Path) -> Iterator[Proof]:
                 yield Proof.parse(line)
             except ProofSyntaxError as error:
                 raise ProofFileError(path, number, error.offset + 1, error.problem) from None
-
-
-def _step_json(step: ProofStep) -> dict[str, Any]:
-    record = {"claim": step.claim, "evidence": step.evidence, "operator": step.operator.value}
-    if step.start is None:
-        return record
-    place = step.quotation
-    return {
-        **record,
-        "claim_start": step.start,
-        "claim_end": step.start + len(step.claim),
-        "title": None if place is None else place.title,
-        "sentence_id": None if place is None else place.sentence_id,
-        "evidence_start": None if place is None else place.start,
-        "evidence_end": None if place is None else place.end,
-        "in_title": place is not None and place.in_title,
-    }
-
-
-def _step_from_json(number: int, record: Any) -> ProofStep:
-    where = f"step {number} of the proof"
-    if not isinstance(record, Mapping):
-        raise ProofError(f"{where}: expected an object, found {type(record).__name__}")
-    for name in ("claim", "evidence", "operator"):
-        if not isinstance(record.get(name), str):
-            raise ProofError(f"{where}: field {name!r} is missing or not a string")
-    try:
-        operator = NatOp(record["operator"])
-    except ValueError:
-        raise ProofError(f"{where}: unknown operator {record['operator']!r}") from None
-    return ProofStep(
-        record["claim"],
-        record["evidence"],
-        operator,
-        _place(where, record, "claim_start", int),
-        _quotation(where, record),
-    )
-
-
-def _quotation(where: str, record: Mapping[str, Any]) -> Quotation | None:
-    title = _place(where, record, "title", str)
-    fields = ("sentence_id", "evidence_start", "evidence_end")
-    number, start, end = (_place(where, record, name, int) for name in fields)
-    if title is None or number is None or start is None or end is None:
-        return None
-    return Quotation(title, number, start, end, bool(_place(where, record, "in_title", bool)))
-
-
-def _place(where: str, record: Mapping[str, Any], name: str, kind: type[T]) -> T | None:
-    value = record.get(name)
-    if value is None or type(value) is kind:
-        return value
-    raise ProofError(f"{where}: field {name!r} is not of type {kind.__name__}")
 
 
 def _check_partition(spans: Sequence[str], claim: str) -> None:

@@ -23,13 +23,19 @@ def result(claim, *, title="Ada Lovelace", seconds=0.25):
     )
     full_proof = Proof((ProofStep("Ada wrote", "She wrote", NatOp.EQUIVALENCE),))
     hops = (
-        Hop(1, (DocumentSet((title,), 9.5),), (sentence,), Judgement(False, open_proof), seconds),
         Hop(
-            2,
-            (DocumentSet((title, "Analytical Engine"), -0.7),),
-            (sentence, Sentence("Analytical Engine", 0, "It is a machine.", -1.0)),
-            Judgement(True, full_proof),
-            seconds * 2,
+            *(False, open_proof),
+            number=1,
+            document_sets=(DocumentSet((title,), 9.5),),
+            evidence=(sentence,),
+            seconds=seconds,
+        ),
+        Hop(
+            *(True, full_proof),
+            number=2,
+            document_sets=(DocumentSet((title, "Analytical Engine"), -0.7),),
+            evidence=(sentence, Sentence("Analytical Engine", 0, "It is a machine.", -1.0)),
+            seconds=seconds * 2,
         ),
     )
     documents = (
@@ -37,19 +43,19 @@ def result(claim, *, title="Ada Lovelace", seconds=0.25):
         RankedDocument("Analytical Engine", -0.7, 2),
         RankedDocument("", 4.0, 0),
     )
-    return RetrievalResult(claim, documents, hops[-1].evidence, hops, "sufficient")
+    return RetrievalResult(claim.id, claim.text, documents, hops[-1].evidence, hops, "sufficient")
 
 
 def verified_result(claim):
     """Return a result with the probabilities of a verifier."""
     plain = result(claim)
     hops = tuple(
-        replace(hop, judgement=Judgement.decided(verdicts, 0.75, hop.proof, compared))
+        hop.judged(Judgement.decided(verdicts, 0.75, hop.proof, compared))
         for hop, verdicts, compared in zip(
             plain.hops, (OPEN_VERDICTS, VERDICTS), ((), COMPARED), strict=True
         )
     )
-    return replace(plain, hops=hops)
+    return replace(plain, hops=hops, scored_verdict=None)
 
 
 def without_timings(record):

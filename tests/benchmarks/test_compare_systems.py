@@ -7,8 +7,7 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from admiral.evaluation import Prediction
-from admiral.evaluation.html_report import HopTrace, Trace
+from admiral.records import Hop, RetrievalResult, Sentence
 from benchmarks import compare_systems
 from benchmarks.compare_systems import (
     ROOT,
@@ -141,32 +140,30 @@ def test_the_files_are_valid(path, tmp_path):
         assert len(list(published_table(content["paper"]))) > 5
 
 
-def trace(id, *hops):
+def searched(id, *hops):
     made = tuple(
-        HopTrace(number, (), (), tuple((t, 0) for t in titles), None, sufficient)
+        Hop(sufficient, number=number, evidence=tuple(Sentence(title, 0, "") for title in titles))
         for number, (titles, sufficient) in enumerate(hops, 1)
     )
-    return Trace(Prediction(id, ()), made, {}, "sufficient")
+    return RetrievalResult(id, "", (), (), made, "sufficient")
 
 
-def test_decisions_of_the_judge_are_counted(monkeypatch):
+def test_decisions_of_the_judge_are_counted():
     claims = [
         gold([("A", 0), ("B", 1)], id="1"),
         gold([("A", 0)], [("C", 0)], id="2"),  # one of the two is enough
         gold(id="3"),
         gold([("A", 0)], id="4"),
     ]
-    traces = [
-        trace("1", ("AX", False), ("AB", True)),
-        trace("2", ("C", False), ("X", False)),
-        trace("3", ("A", True)),  # no gold evidence
+    results = [
+        searched("1", ("AX", False), ("AB", True)),
+        searched("2", ("C", False), ("X", False)),
+        searched("3", ("A", True)),  # no gold evidence
     ]
-    monkeypatch.setattr(compare_systems, "read_traces", lambda _: traces)
-    assert stopping_quality(claims, None) == {
+    assert stopping_quality(claims, results) == {
         "hops": "2.00", "insufficient precision": "0.667", "insufficient recall": "1.000"
     }  # fmt: skip
-    monkeypatch.setattr(compare_systems, "read_traces", lambda _: [])
-    assert set(stopping_quality(claims, None).values()) == {"–"}
+    assert set(stopping_quality(claims, []).values()) == {"–"}
 
 
 CITATIONS = """

@@ -237,13 +237,13 @@ def _library(folder):
 
 def _prediction(id, record):
     """Return what `admiral evaluate` reads of a record, from what is kept of it."""
-    proof = record["hops"][-1]["proof"]
-    steps = proof and [dict(zip(_STEP, each, strict=True)) for each in proof]
+    last = record["hops"][-1]
+    steps = last["proof"] and [dict(zip(_STEP, each, strict=True)) for each in last["proof"]]
     return {
         "id": id,
         "documents": [{"title": title} for title, _, _ in record["documents"]],
         "evidence": [{"title": each[0], "sentence_id": each[1]} for each in record["evidence"]],
-        "hops": [{"proof": steps}],
+        "hops": [{"number": last["number"], "sufficient": last["sufficient"], "proof": steps}],
         "verdict": record["verdict"],
     }
 

@@ -149,7 +149,10 @@ def _to_json(sample: Sample) -> dict[str, object]:
             "task": task,
             "claim": sample.claim,
             "evidence": sample.evidence,
-            "proof": sample.proof.to_json(),
+            "proof": [
+                {"claim": step.claim, "evidence": step.evidence, "operator": step.operator.value}
+                for step in sample.proof.steps
+            ],
         }
     return {"task": task, **asdict(sample)}
 

@@ -84,7 +84,7 @@ def _result(number, instance):
             {"title": fever_title(page), "sentence_id": line}
             for page, line in instance["predicted_evidence"]
         ],
-        "hops": [{"proof": proof}],
+        "hops": [{"number": 1, "sufficient": True, "proof": proof}],
     }
 
 

@@ -14,22 +14,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral import AdmiralError, RecordError
-from admiral.evaluation import Prediction
+from admiral.evaluation import parse_result, read_results
 from admiral.evaluation.html_report import (
-    HopTrace,
     Outcome,
     ReportCase,
-    Trace,
     build_report_cases,
     classify_outcome,
     graph_picture,
-    read_traces,
     report_page,
 )
 from admiral.gold import GoldClaim, Label
 from admiral.graph.subgraph import Connection, MentionEdge, Neighbour, Neighbourhood, Role
 from admiral.kb import KnowledgeBase, build
-from admiral.records import Claim, Sentence
+from admiral.records import Claim, Hop, RetrievalResult, Sentence
 from tests.admiral.evaluation.small_runs import written
 from tests.admiral.io.test_rendering import Reader
 from tests.admiral.results import result, verified_result
@@ -40,6 +37,10 @@ GOLD = GoldClaim("7", "Ada wrote.", Label.REFUTES, (((ADA, 1), (ENGINE, 4)), ((E
 
 def text(title, number):
     return "It had gears." if (title, number) == (ENGINE, 4) else None
+
+
+def read_traces(path):
+    return [parse_result(record, where) for where, record in read_results(path)]
 
 
 def page(*cases, title="r.jsonl", notes=()):
@@ -171,7 +172,7 @@ def test_trec_runs_are_answers_for_reading(tmp_path, user_cache):
         with KnowledgeBase.open(tmp_path / "kb") as kb:
             (case,), _ = build_report_cases(run, gold, {}, claims=claims, kb=kb)
         assert case.trace is not None
-        assert case.trace.prediction.documents == (ENGINE, ADA, "Other title")
+        assert [each.title for each in case.trace.documents] == [ENGINE, ADA, "Other title"]
         text = Reader(page(case)).text
         assert "Who wrote a program?" in text
         assert "She wrote a program." in text
@@ -210,17 +211,23 @@ def test_outcomes_depend_on_the_run_settings(tmp_path):
 
 def test_a_run_without_gold_claims(tmp_path):
     records = [result(Claim("7", "Ada wrote.")).to_json(), result(Claim("8", "Bo sang.")).to_json()]
-    records[1]["stopped"] = "</script>"
+    records[1]["stopped"] = "max_hops"
     cases, notes = build_report_cases(written(tmp_path / "r.jsonl", records), None, {})
     assert (notes, [one.outcome for one in cases]) == ([], [None, None])
     html = page(*cases)
     found = Reader(html)
-    for said in ("Ada wrote.", "evidence sufficient", "2 hops", "Judged not sufficient.", "other"):
+    for said in (
+        "Ada wrote.",
+        "evidence sufficient",
+        "2 hops",
+        "Judged not sufficient.",
+        "no hops left",
+    ):
         assert said in found.text
     for absent in ("Gold", "No evidence", "stopped late"):
         assert absent not in found.text
     assert 'data-stage="sufficient" data-hops="2"' in html
-    assert 'data-stage="other" data-hops="2"' in html
+    assert 'data-stage="max_hops" data-hops="2"' in html
     assert html.count("</script>") == 1
 
 
@@ -243,21 +250,18 @@ def test_huge_numbers_are_errors(tmp_path, number):
     (line,) = map(json.dumps, [result(Claim("7", "c")).to_json()])
     path = tmp_path / "r.jsonl"
     path.write_text(line.replace('"number": 1', f'"number": {number}'))
-    with pytest.raises(RecordError, match="is not as it was written"):
+    with pytest.raises(RecordError, match=r"field 'hops\[0\]\.number': "):
         list(read_traces(path))
 
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("hops", [{}]), ("evidence", [{"title": "A", "sentence_id": 0}]), ("stopped", None)],
+    [("hops", [{}]), ("evidence", [{"title": "A"}]), ("stopped", "</script>")],
 )
 def test_invalid_records_are_rejected(tmp_path, field, value):
     record = result(Claim("7", "c")).to_json()
-    if value is None:
-        del record[field]
-    else:
-        record[field] = value
-    with pytest.raises(RecordError, match=r"r\.jsonl:1: field 'hops': .*Give the results"):
+    record[field] = value
+    with pytest.raises(RecordError, match=rf"r\.jsonl:1: field '{field}.*Give the results"):
         list(read_traces(written(tmp_path / "r.jsonl", [record])))
 
 
@@ -299,10 +303,16 @@ AB = [frozenset("AB")]
 def trace(*hops, stopped="sufficient"):
     """Return a trace from (documents read, documents of the evidence) for each hop."""
     made = tuple(
-        HopTrace(number, tuple(read), (), tuple((t, 0) for t in kept), None, False)
+        Hop(
+            False,
+            None,
+            number=number,
+            read=tuple(read),
+            evidence=tuple(Sentence(t, 0) for t in kept),
+        )
         for number, (read, kept) in enumerate(hops, 1)
     )
-    return Trace(Prediction("1", ()), made, {}, stopped)
+    return RetrievalResult("1", "", (), (), made, stopped)
 
 
 @pytest.mark.parametrize(

@@ -381,7 +381,8 @@ def test_hover_submission(tmp_path):
 
 def kilt_run(folder, *rankings, verdict="SUPPORTS"):
     """Return the file of results with the given pages, whose ids are the letters' numbers."""
-    records = [record(str(n), ranking=pages) for n, pages in enumerate(rankings)]
+    operator = verdict and "="
+    records = [record(str(n), ranking=pages, operator=operator) for n, pages in enumerate(rankings)]
     for one in records:
         one["verdict"] = verdict and {"label": verdict}
         for document in one["documents"]:

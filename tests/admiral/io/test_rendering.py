@@ -22,7 +22,7 @@ from admiral.io.rendering import (
 )
 from admiral.records import Claim, RankedDocument, Sentence
 from proofs import Judgement, LexicalJudge, Verdict
-from proofs.judges.judgement import Conflict
+from proofs.judges.judgement import Conflict, SentenceName
 from tests.admiral.results import COMPARED, OPEN_VERDICTS, VERDICTS, result, verified_result
 
 CLAIM = Claim("1", "Ada wrote")
@@ -92,7 +92,7 @@ def test_long_rankings_and_texts_are_shortened_and_notes_shown():
     documents = tuple(RankedDocument(f"D{i}", 1.0, 1) for i in range(14))
     long = result(CLAIM)
     sentence = Sentence("T", 0, "word " * 10_000)
-    hop = replace(long.hops[0], evidence=(sentence,), judgement=Judgement(False, None))
+    hop = long.hops[0].judged(Judgement(False, None), evidence=(sentence,))
     long = replace(long, documents=documents, hops=(hop,), warnings=("The claim was cut.",))
     text = render_result(long, width=60)
     assert "and 4 more" in text
@@ -158,7 +158,7 @@ def test_a_repeated_proof_is_printed_once():
 
 def test_both_sides_of_contradictory_evidence_are_shown():
     evidence = [("Ada", "Ada was born in Oslo."), ("Bo", "Ada was born in Rome.")]
-    conflict = Conflict(("Ada", 0), ("Bo", 1))
+    conflict = Conflict(SentenceName("Ada", 0), SentenceName("Bo", 1))
     judgement = Judgement.decided(VERDICTS, 0.7, conflict=conflict)
     assert (
         'The evidence contradicts itself: "Ada was born in Oslo." [Ada] supports the claim, '

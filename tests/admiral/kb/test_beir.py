@@ -7,7 +7,7 @@ import pytest
 from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, add, build, compact, verify
 from admiral.pipeline import with_origins
-from admiral.records import Claim, RankedDocument, RetrievalResult
+from admiral.records import RankedDocument, RetrievalResult
 
 CORPUS = (
     {"_id": "d1", "title": "Mercury", "text": "Mercury is a planet.", "metadata": {}},
@@ -96,7 +96,7 @@ def test_an_id_occurs_once(folder, tmp_path):
 def test_results_name_the_ids(folder, tmp_path):
     build(folder, tmp_path / "kb", bm25="none", progress=False)
     ranked = tuple(RankedDocument(title, 1.0, 0) for title in TITLES.values())
-    plain = RetrievalResult(Claim("q1", "A claim."), ranked, (), (), "max_hops")
+    plain = RetrievalResult("q1", "A claim.", ranked, (), (), "max_hops")
     with KnowledgeBase.open(tmp_path / "kb") as kb:
         record = with_origins(plain, kb).to_json()
     assert {d["id"]: d["title"] for d in record["documents"]} == TITLES

@@ -11,7 +11,6 @@ from admiral import Admiral, AdmiralError, RetrievalConfig
 from admiral.records import Claim, Hop, RetrievalResult
 from admiral.serving.claim_queue import ClaimQueue, QueueFullError
 from admiral.serving.retrieval_routes import EventStream
-from proofs import Judgement
 
 
 class FakeSystem:
@@ -30,8 +29,8 @@ class FakeSystem:
             raise AdmiralError("a bad claim")
         on_stage("reading", batch)
         for claim in batch:
-            on_hop(claim, Hop(1, (), (), Judgement(False, None), 0.0))
-            yield RetrievalResult(claim, (), (), (), "dead_end")
+            on_hop(claim, Hop(False, None, number=1))
+            yield RetrievalResult(claim.id, claim.text, (), (), (), "dead_end")
 
 
 @pytest.fixture

@@ -200,8 +200,8 @@ def check(judgement, claim, texts, stop_at):
         assert judgement.missing
     # Quotations stand where the steps say.
     for step in proof.steps:
-        assert step.start is not None
-        assert claim[step.start : step.start + len(step.claim)] == step.claim
+        assert step.claim_start is not None
+        assert claim[step.claim_start : step.claim_end] == step.claim
         assert (step.quotation is None) == (not step.evidence)
         if step.quotation is not None:
             title, text = texts[step.quotation.sentence_id]

@@ -14,8 +14,7 @@ from admiral.io.rendering import render_result
 from admiral.kb import KnowledgeBase, add, build, compact, verify
 from admiral.kb.corpus.readers import DAMAGED, LOCKED, detect_format
 from admiral.pipeline import with_origins
-from admiral.records import Claim, Hop, RankedDocument, RetrievalResult, Sentence
-from proofs import Judgement
+from admiral.records import Hop, RankedDocument, RetrievalResult, Sentence
 from tests.admiral.kb.corpus.files.test_bad_files import whole_files
 
 
@@ -142,9 +141,9 @@ def test_results_name_files_and_sections(folder, tmp_path):
     build(folder, tmp_path / "kb", bm25="none", progress=False)
     title, text = "requests/README", "Requests is an HTTP library."
     evidence = (Sentence(title, 0, text),)
-    hop = Hop(1, (), evidence, Judgement(False, None), 0.1)
+    hop = Hop(False, None, number=1, evidence=evidence)
     document = RankedDocument(title, 1.0, 1)
-    plain = RetrievalResult(Claim("1", "A claim."), (document,), evidence, (hop,), "max_hops")
+    plain = RetrievalResult("1", "A claim.", (document,), evidence, (hop,), "max_hops")
     with KnowledgeBase.open(tmp_path / "kb") as kb:
         result = with_origins(plain, kb)
     record, source = result.to_json(), str(folder / "requests" / "README.rst")
