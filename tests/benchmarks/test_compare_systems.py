@@ -142,7 +142,12 @@ def test_the_files_are_valid(path, tmp_path):
 
 def searched(id, *hops):
     made = tuple(
-        Hop(sufficient, number=number, evidence=tuple(Sentence(title, 0, "") for title in titles))
+        Hop(
+            sufficient,
+            None,
+            number=number,
+            evidence=tuple(Sentence(title, 0, "") for title in titles),
+        )
         for number, (titles, sufficient) in enumerate(hops, 1)
     )
     return RetrievalResult(id, "", (), (), made, "sufficient")
