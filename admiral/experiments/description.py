@@ -11,14 +11,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import yaml
-from omegaconf import DictConfig, OmegaConf
-from omegaconf.errors import InterpolationKeyError, OmegaConfBaseException
 
-from admiral.citations.citation_settings import CitationConfig, load_citation_config
-from admiral.config import RetrievalConfig, build_config
-from admiral.errors import AdmiralError, first_line
+from admiral.citations.citation_settings import CitationConfig
+from admiral.config import RetrievalConfig
+from admiral.errors import AdmiralError
 from admiral.evaluation.tasks import EVALUATION_TASKS, QRELS, Task
-from admiral.storage.declared_settings import parse_override
+from admiral.settings import parse_override
 
 #: Evaluation tasks by name; the demo claims follow the rules of HoVer.
 EXPERIMENT_TASKS: dict[str, Task] = {
@@ -142,26 +140,32 @@ def load_description(
 ) -> dict[str, Any]:
     """Return the content of the file of an experiment, with `data` for ``${data}``."""
     try:
-        loaded = OmegaConf.load(path)
-        if not isinstance(loaded, DictConfig):
-            raise AdmiralError(f"{path}: expected lines of the form 'key: value', found a list")
-        if data is not None:
-            if keys is not None:
-                check_keys(loaded, keys, str(path))
-            loaded["data"] = str(data)
-        content: Any = OmegaConf.to_container(loaded, resolve=True)
-    except InterpolationKeyError as error:
-        remedy = "Give --data DIR or set ADMIRAL_DATA; ${data} is the only variable"
-        raise AdmiralError(
-            f"{path}: key {error.full_key!r}: {first_line(error)}. {remedy}"
-        ) from error
+        loaded = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
         raise AdmiralError(f"{path}: the experiment cannot be read: {reason}") from error
-    except (yaml.YAMLError, OmegaConfBaseException) as error:
+    except yaml.YAMLError as error:
         raise AdmiralError(f"{path}: not a YAML file: {' '.join(str(error).split())}") from error
-    content.pop("data", None)
-    return dict(content)
+    if not isinstance(loaded, dict):
+        raise AdmiralError(f"{path}: expected lines of the form 'key: value', found a list")
+    if data is not None and keys is not None:
+        check_keys(loaded, keys, str(path))
+    return {str(key): _filled(value, data, f"{path}: key {key!r}") for key, value in loaded.items()}
+
+
+def _filled(value: Any, data: Path | None, where: str) -> Any:
+    """Return a value of the file with `data` for ``${data}``, the only variable."""
+    if isinstance(value, dict):
+        return {key: _filled(each, data, where) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_filled(each, data, where) for each in value]
+    if not isinstance(value, str):
+        return value
+    filled = value if data is None else value.replace("${data}", str(data))
+    if "${" in filled:
+        remedy = "Give --data DIR or set ADMIRAL_DATA; ${data} is the only variable"
+        raise AdmiralError(f"{where}: {value!r} names a variable. {remedy}")
+    return filled
 
 
 def _claims(content: dict[str, Any], task: str, path: Path) -> Path:
@@ -214,9 +218,9 @@ def _systems(
             choice_value(entry, "baseline", BASELINES, Path(where)) if "baseline" in entry else None
         )
         items = [*shared, *((f"{where}.settings", str(k), v) for k, v in own.items()), *overrides]
-        config = build_config(items)
+        config = RetrievalConfig.build(items)
         if config.kb in recipes:
-            config.kb = str(recipes[config.kb].path)
+            config = config.changed(kb=str(recipes[config.kb].path))
         yield System(text_value(entry, "name", where), config, baseline)
 
 
@@ -458,7 +462,7 @@ def _citation_systems(
     common = mapping_value(content.get("settings") or {}, path, "settings")
     for entry, where, own in _entries(content, path, _CITATION_SYSTEM_KEYS):
         assignments = [f"{k}={_written(v)}" for k, v in {**common, **own}.items()]
-        config = load_citation_config(None, [*assignments, *shared])
+        config = CitationConfig.read(None, [*assignments, *shared])
         search = None
         if "search" in entry:
             given = mapping_value(

@@ -18,7 +18,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
@@ -87,7 +86,7 @@ def _retrieve(job: Job) -> Record:
     claims = [Claim(id, text) for id, text in job["claims"]]
     output = Path(job["output"])
     if job["baseline"] is not None and config.precision == "auto":  # no model is used
-        config = replace(config, precision="fp32")
+        config = config.changed(precision="fp32")
     settings = recorded_settings(config) | {"baseline": job["baseline"]}
     with ResumableWriter(output, settings, overwrite=job["overwrite"]) as writer:
         pending = list(writer.pending(claims))

@@ -6,7 +6,7 @@ import json
 import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -182,7 +182,7 @@ def _run_system(
     previous = {} if overwrite else read_measurements(measurements)
     job = {
         "work": "retrieve",
-        "config": asdict(system.config),
+        "config": system.config.model_dump(),
         "baseline": system.baseline,
         "claims": [(claim.id, claim.claim) for claim in gold],
         "output": str(results),

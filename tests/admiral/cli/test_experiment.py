@@ -4,7 +4,6 @@ import json
 import subprocess
 import sys
 import time
-from dataclasses import asdict
 
 from admiral.config import RetrievalConfig
 from tests.admiral.evaluation.small_runs import written
@@ -58,7 +57,7 @@ def test_a_job_process_ends_with_its_parent(environment, tmp_path):
     partial = output.with_name(output.name + ".partial")
     job = {
         "work": "retrieve",
-        "config": asdict(RetrievalConfig(reranker="bm25", title_beams=0, beam_size=4)),
+        "config": RetrievalConfig(reranker="bm25", title_beams=0, beam_size=4).model_dump(),
         "baseline": None,
         "claims": [(str(i), "Seth Meyers hosted the Emmy Awards.") for i in range(5_000)],
         "output": str(output),

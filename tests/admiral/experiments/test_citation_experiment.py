@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from admiral.citations.citation_settings import load_citation_config
+from admiral.citations.citation_settings import CitationConfig
 from admiral.cli.evaluate import experiment_command
 from admiral.errors import AdmiralError
 from admiral.experiments.description import is_citation_experiment, read_citation_experiment
@@ -156,6 +156,6 @@ def test_the_shipped_files_are_valid(path, tmp_path):
 
 
 def test_the_settings_of_the_paper_are_valid():
-    paper = load_citation_config(CONFIGS / "paper-side.yaml")
+    paper = CitationConfig.read(CONFIGS / "paper-side.yaml")
     assert (paper.verifier, paper.aggregate, paper.verify_passages) == ("cross-encoder", "max", 0)
     assert paper.paper_rule
