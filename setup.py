@@ -63,7 +63,7 @@ setup(
         "click>=8.2",
         "fsspec>=2025.3",
         "tqdm>=4.66",
-        "omegaconf>=2.3,<3",
+        "pydantic>=2.12",
         "pyyaml>=6",
         "filelock>=3.21",
         "httpx>=0.27,<1",
@@ -91,7 +91,6 @@ setup(
         # `admiral serve`: the HTTP API and the page.
         "fastapi>=0.115,<1",
         "prometheus-client>=0.21",
-        "pydantic>=2.12",
         "python-multipart>=0.0.20,<1",
         "starlette>=0.46,<2",
         "uvicorn>=0.34,<1",

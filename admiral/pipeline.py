@@ -68,9 +68,8 @@ class Admiral:
         config: RetrievalConfig,
         stages: Stages | None = None,
     ) -> None:
-        config.validate()
         if config.precision == "auto":
-            config = replace(config, precision=precision_of(checkpoint.model.dtype))
+            config = config.changed(precision=precision_of(checkpoint.model.dtype))
         self.kb, self.checkpoint, self.config = kb, checkpoint, config
         if stages is None:
             stages = build_stages(kb, checkpoint, config, graph_to_use(kb, config.graph))
@@ -98,9 +97,8 @@ class Admiral:
                 f"config: is of type {type(config).__name__}; give a RetrievalConfig, for example "
                 "RetrievalConfig(hops=1)"
             )
-        config = replace(config or RetrievalConfig())
-        config.model, config.kb = str(model or config.model), str(kb or config.kb)
-        config.validate()
+        config = config or RetrievalConfig()
+        config = config.changed(model=str(model or config.model), kb=str(kb or config.kb))
         checkpoint = load_checkpoint(
             config.model, choose_device(config.device), choose_dtype(config)
         )
@@ -172,9 +170,7 @@ class Admiral:
         Use this to rank the documents in another way or to inspect the hops. Parameters and errors
         are those of `retrieve_many`.
         """
-        config = replace(self.config)
-        config.hops = config.hops if hops is None else str(hops)
-        config.validate()
+        config = self.config if hops is None else self.config.changed(hops=hops)
         with self.in_use:
             search = Search(self.kb, self.stages, config, on_stage, on_hop, on_timing)
         ready = claims.ready if isinstance(claims, ReadyStream) else None

@@ -24,7 +24,7 @@ from typing import Any
 import click
 
 from admiral.citations.citation_records import Citation, CitationVerdict, CitedClaim, ScoredSource
-from admiral.citations.citation_settings import load_citation_config
+from admiral.citations.citation_settings import CitationConfig
 from admiral.citations.citer import Citer
 from admiral.citations.coverage_verifier import TermWeights
 from admiral.citations.source_collections import LoadedSources
@@ -55,7 +55,7 @@ class Auditor:
             Source(url, record["title"], record["text"])
             for url, record in zip(self._urls, records, strict=True)
         ]
-        config = load_citation_config(None, [*settings, "suggest=false"])
+        config = CitationConfig.read(None, [*settings, "suggest=false"])
         self._citer = Citer.over(LoadedSources(sources), TermWeights.background(), config)
 
     def verdict(

@@ -242,7 +242,7 @@ def main(
         features["mixed with cross-encoder"] = [*FEATURES, "cross-encoder"]
     for left_out in FEATURES:
         features[f"mixed without {left_out}"] = [name for name in FEATURES if name != left_out]
-    config = CitationConfig(
+    config = CitationConfig().changed(
         precision=precision, classifier=classifier or VERIFIER, verify_passages=passages
     )
     factory = VerifierFactory(config, stems)

@@ -29,10 +29,10 @@ import numpy as np
 import yaml
 
 from admiral.citations.citation_file import WiceCitation, read_wice
-from admiral.citations.citation_settings import CitationConfig, load_citation_config
+from admiral.citations.citation_settings import CitationConfig
 from admiral.citations.source_search import SourceSearch
 from admiral.citations.verdict_file import read_verdicts, write_verdicts
-from admiral.config import RetrievalConfig, build_config, checkpoint_settings
+from admiral.config import RetrievalConfig, checkpoint_settings
 from admiral.errors import AdmiralError
 from admiral.evaluation import normalise_title, parse_result, read_predictions, read_results
 from admiral.evaluation.citation_evaluation import evaluate_citations
@@ -59,7 +59,7 @@ from admiral.retrieval.first_stage import (
 )
 from admiral.retrieval.provenance import recorded_settings
 from admiral.retrieval.stage_assembly import build_passage_encoder
-from admiral.storage.declared_settings import parse_override
+from admiral.settings import parse_override
 
 ROOT = Path(__file__).parents[1]
 TASKS = {**EVALUATION_TASKS, "demo": EVALUATION_TASKS["hover"]}
@@ -101,9 +101,9 @@ def system_config(content: Record, system: Record, kbs: Path) -> RetrievalConfig
     shared = {key: content[key] for key in ("kb", "model") if key in content}
     settings = shared | content.get("settings", {}) | system.get("settings", {})
     own = [(f"system {system['name']!r}", key, value) for key, value in settings.items()]
-    config = build_config([*own, *content["assignments"]])
+    config = RetrievalConfig.build([*own, *content["assignments"]])
     if config.kb in content.get("knowledge_bases", {}):
-        config.kb = str(kbs / config.kb)
+        config = config.changed(kb=str(kbs / config.kb))
     return config
 
 
@@ -111,7 +111,7 @@ def citation_config(content: Record, system: Record) -> CitationConfig:
     """Return the settings with which a system verifies citations."""
     settings = content.get("settings", {}) | system.get("settings", {})
     own = [f"{key}={json.dumps(v) if isinstance(v, bool) else v}" for key, v in settings.items()]
-    return load_citation_config(None, [*own, *(item[0] for item in content["assignments"])])
+    return CitationConfig.read(None, [*own, *(item[0] for item in content["assignments"])])
 
 
 def folder_of(out: Path, system: Record) -> Path:

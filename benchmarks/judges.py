@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -93,7 +92,7 @@ def main(
         if name == "oracle":
             answers, seconds = [one.sufficient for one in labelled], 0.0
         else:
-            judge = build_judge(checkpoint, replace(config, judge=name))
+            judge = build_judge(checkpoint, config.changed(judge=name))
             answers, began = [], time.perf_counter()
             for at in range(0, len(texts), _BATCH):
                 found = judge.judge(texts[at : at + _BATCH], evidence[at : at + _BATCH])

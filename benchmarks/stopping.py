@@ -149,7 +149,7 @@ def main(
         deciders = {
             name: None
             if name == "oracle"
-            else build_judge(system.checkpoint, replace(config, judge=name, early_exit=True))
+            else build_judge(system.checkpoint, config.changed(judge=name, early_exit=True))
             for name in judges
         }
         stages = system.stages

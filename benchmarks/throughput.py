@@ -13,7 +13,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from functools import wraps
 from itertools import islice
 from pathlib import Path
@@ -191,7 +190,7 @@ def main(
     with ExitStack() as opened:
         ways: list[Way] = []
         for precision in precisions or [config.precision]:
-            ways += _ways(replace(config, precision=precision), alone_threads, opened)
+            ways += _ways(config.changed(precision=precision), alone_threads, opened)
         ordered = list(ways)
         clock = Clock()
         for stage, kind, name in _STAGES:
@@ -210,7 +209,7 @@ def _ways(config: RetrievalConfig, alone_threads: int, opened: ExitStack) -> lis
     threads = config.threads or torch.get_num_threads()
     few = alone_threads or threads
     batched = opened.enter_context(Admiral.from_pretrained(config=config))
-    alone = Admiral(batched.kb, batched.checkpoint, replace(batched.config, threads=few))
+    alone = Admiral(batched.kb, batched.checkpoint, batched.config.changed(threads=few))
     # What is loaded at the first use is not counted; these claims are not asked again.
     for system in (alone, batched):
         list(system.retrieve_many([Claim("1", "A river in Paris."), Claim("2", "A bridge.")], 1))

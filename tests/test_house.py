@@ -120,8 +120,7 @@ def test_every_dependency_is_pinned():
         if not line.startswith("#"):
             name, version = re.fullmatch(r"([A-Za-z0-9_.-]+)==([0-9][\w.]*)", line).groups()
             pins[re.sub(r"[-_.]+", "-", name).lower()] = version
-    # The fairseq fork needs an older omegaconf than the rest, so it is installed in a separate
-    # environment and is not pinned.
+    # The fairseq fork is installed in a separate environment and is not pinned.
     named = declared_packages() - {"fairseq-fixed"}
     assert {"torch", "click", "pyjnius", "ruff"} <= named
     assert named - pins.keys() == set()

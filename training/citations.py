@@ -234,7 +234,7 @@ def main(citations: Path, tokens: Path, out: Path, name: str, precision: str) ->
         labelled = read_wice(citations)
         words = read_token_claims(tokens)
         stems = pool_stems([*(each.source for each in labelled), *(one.source for one in words)])
-        factory = VerifierFactory(CitationConfig(precision=precision), stems)
+        factory = VerifierFactory(CitationConfig().changed(precision=precision), stems)
         names = mixed_verifiers([*FEATURES, *_SINGLE])
         rows = extract_features(
             [(each.claim, each.source) for each in labelled],

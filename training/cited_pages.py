@@ -14,7 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Literal, cast, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import torch
 from huggingface_hub import ModelCardData
@@ -23,115 +23,64 @@ from torch import Tensor, nn
 import admiral
 from admiral.errors import AdmiralError, RecordError
 from admiral.io.streams import json_objects
+from admiral.settings import Name
 from admiral.storage.atomic_files import encode_record, write_atomically
-from admiral.storage.declared_settings import documented, read_settings, setting
-from training.loop import (
-    COUNT,
-    PROBABILITY,
-    RATE,
-    loop_problems,
-    loop_setting,
-    values_of,
-)
+from training.loop import Count, Dropout, LoopSettings, MaxLength, Rate, values_of
 from training.loop.batch_loading import moved
 from training.loop.run_files import SourceFile, TrainingState, markdown_table, render_card
 from training.loop.training_loop import Program
 
-
-@documented
-@dataclass
-class EmConfig:
-    """Settings of a run that trains a verifier or an encoder on cited pages."""
-
-    start: str = setting(
-        "runs/bge-small",
-        "Directory of the encoder or verifier to start from.",
-        section="Files",
-        pattern=".+",
-        format="a directory",
-    )
-    pairs: str = setting(
-        "runs/citation-pairs.jsonl",
-        "File of claims with passages, written by `training.citation_pairs`.",
-        pattern=".+",
-        format="a file",
-    )
-    dev: str = setting("", "File of development claims; empty: no evaluation.")
-    out: str = loop_setting(
-        "out",
-        default="runs/citation-model",
-        help="Directory of the trained model. The state that resumes the run is in `out`.run.",
-    )
-
-    strategy: str = setting(
-        "hard",
-        "Passage of the cited page that is taken as right.",
-        section="Loss",
-        choices={
-            "hard": "the one with the highest score, as in the paper",
-            "soft": "all, by the softmax of their scores",
-            "first": "the first",
-            "random": "a random one",
-            "uniform": "all, equally",
-        },
-    )
-    sharpness: float = setting(
-        1.0, "Factor of the scores in the weights of `soft`; large ones are `hard`.", bounds=RATE
-    )
-    scale: float = setting(
-        20.0, "Factor of the cosines that are the scores of an encoder.", bounds=RATE
-    )
-    shared_negatives: bool = setting(
-        True, "Whether the passages of the other claims of a batch are negatives of an encoder."
-    )
-
-    max_length: int = setting(
-        384, "Maximum number of tokens of an input.", section="Examples", bounds=(16, 512)
-    )
-    steps: int = loop_setting("steps", default=2000)
-    minutes: float = loop_setting("minutes")
-    batch_claims: int = setting(4, "Claims of a batch, each with all its passages.", bounds=COUNT)
-    gradient_accumulation_steps: int = loop_setting("gradient_accumulation_steps")
-
-    lr: float = setting(
-        2e-5, "Peak learning rate of the encoder.", section="Optimisation", bounds=RATE
-    )
-    head_lr: float = setting(1e-4, "Peak learning rate of the heads of a verifier.", bounds=RATE)
-    weight_decay: float = loop_setting("weight_decay")
-    warmup_steps: int = loop_setting("warmup_steps", default=100)
-    lr_schedule: str = loop_setting("lr_schedule")
-    max_grad_norm: float = loop_setting("max_grad_norm")
-    dropout: float = setting(0.1, "Dropout of hidden states of a verifier.", bounds=PROBABILITY)
-
-    precision: str = loop_setting("precision")
-    device: str = loop_setting("device")
-    seed: int = loop_setting("seed")
-
-    eval_every: int = loop_setting("eval_every", default=500)
-    best_metric: str = setting(
-        "accuracy",
-        "Metric that decides which state is the best.",
-        choices={
-            "accuracy": "share of claims whose best passage is of the cited page",
-            "loss": "the loss",
-        },
-    )
-
-    keep: str = loop_setting("keep", help="State that becomes the model.")
-    save_every: int = loop_setting("save_every", default=250)
-    log_every: int = loop_setting("log_every")
-    tracker: str = loop_setting("tracker")
-    export: str = loop_setting("export")
-
-
-def load_em_config(path: Path, overrides: tuple[str, ...] = ()) -> EmConfig:
-    """Return the validated settings of a run (see `read_settings`)."""
-    return read_settings(EmConfig, loop_problems, path, overrides)
-
-
 #: How the positives of a claim are weighted: ``hard`` and ``soft`` are EM, the others its controls.
 Strategy = Literal["hard", "soft", "first", "random", "uniform"]
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
+
+
+class EmConfig(LoopSettings):
+    """Settings of a run that trains a verifier or an encoder on cited pages."""
+
+    headings: ClassVar[dict[str, str]] = {
+        "start": "Files",
+        "strategy": "Loss",
+        "max_length": "Examples",
+        "batch_claims": "Steps and batches",
+        "lr": "Optimisation",
+    }
+    start: Name = "runs/bge-small"
+    """Directory of the encoder or verifier to start from."""
+    pairs: Name = "runs/citation-pairs.jsonl"
+    """File of claims with passages, written by `training.citation_pairs`."""
+    out: Name = "runs/citation-model"
+    strategy: Strategy = "hard"
+    """Passage of the cited page that is taken as right.
+
+    - `hard`: the one with the highest score, as in the paper
+    - `soft`: all, by the softmax of their scores
+    - `first`: the first
+    - `random`: a random one
+    - `uniform`: all, equally
+    """
+    sharpness: Rate = 1.0
+    """Factor of the scores in the weights of `soft`; large ones are `hard`."""
+    scale: Rate = 20.0
+    """Factor of the cosines that are the scores of an encoder."""
+    shared_negatives: bool = True
+    """Whether the passages of the other claims of a batch are negatives of an encoder."""
+    max_length: MaxLength = 384
+    """Maximum number of tokens of an input."""
+    batch_claims: Count = 4
+    """Claims of a batch, each with all its passages."""
+    lr: Rate = 2e-5
+    """Peak learning rate of the encoder."""
+    head_lr: Rate = 1e-4
+    """Peak learning rate of the heads of a verifier."""
+    dropout: Dropout = 0.1
+    """Dropout of hidden states of a verifier."""
+    best_metric: Literal["accuracy", "loss"] = "accuracy"
+    """Metric that decides which state is the best.
+
+    - `accuracy`: share of claims whose best passage is of the cited page
+    - `loss`: the loss
+    """
 
 
 def em_loss(
@@ -326,7 +275,7 @@ class EmModule(nn.Module, ABC):
             scored.scores,
             scored.positives,
             scored.negatives,
-            cast(Strategy, self._config.strategy),
+            self._config.strategy,
             sharpness=self._config.sharpness,
         )
 
@@ -427,7 +376,7 @@ class EmProgram(Program):
             introduction,
             list(markdown_table(("file", "for", "holds", "sha256"), files)),
             "on all development claims",
-            {key: value for key, value in asdict(config).items() if key not in _OMITTED},
+            {key: value for key, value in config.model_dump().items() if key not in _OMITTED},
         )
 
 

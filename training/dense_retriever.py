@@ -27,7 +27,6 @@ from training.cited_pages import (
     EmModule,
     EmProgram,
     ScoredBatch,
-    load_em_config,
 )
 from training.command_options import training_command
 from training.loop.training_loop import run_training
@@ -154,7 +153,7 @@ class DenseProgram(EmProgram):
 
 
 def _start(path: Path, overrides: tuple[str, ...], overwrite: bool) -> None:
-    train_dense_retriever(load_em_config(path, overrides), overwrite=overwrite)
+    train_dense_retriever(EmConfig.read(path, overrides), overwrite=overwrite)
 
 
 main = training_command(

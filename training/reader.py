@@ -12,9 +12,9 @@ from training.command_options import training_command
 
 def _start(path: Path, overrides: tuple[str, ...], overwrite: bool) -> None:
     from training.reading.reader_program import train_reader
-    from training.reading.reader_settings import load_reader_config
+    from training.reading.reader_settings import ReaderConfig
 
-    train_reader(load_reader_config(path, overrides), overwrite=overwrite)
+    train_reader(ReaderConfig.read(path, overrides), overwrite=overwrite)
 
 
 main = training_command(_start, "Train a natural-logic reader.", "docs/verifier.md")

@@ -36,7 +36,6 @@ from training.cited_pages import (
     EmModule,
     EmProgram,
     ScoredBatch,
-    load_em_config,
 )
 from training.command_options import training_command
 from training.loop.training_loop import parameter_groups, run_training
@@ -156,7 +155,7 @@ def _sentences(title: str, text: str) -> list[tuple[str, str]]:
 
 
 def _start(path: Path, overrides: tuple[str, ...], overwrite: bool) -> None:
-    train_source_verifier(load_em_config(path, overrides), overwrite=overwrite)
+    train_source_verifier(EmConfig.read(path, overrides), overwrite=overwrite)
 
 
 main = training_command(_start, "Train a verifier on cited pages.", "docs/side.md")

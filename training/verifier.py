@@ -13,9 +13,9 @@ from training.command_options import training_command
 
 def _start(path: Path, overrides: tuple[str, ...], overwrite: bool) -> None:
     from training.verification.verifier_program import train_verifier
-    from training.verification.verifier_settings import load_verifier_config
+    from training.verification.verifier_settings import VerifierConfig
 
-    train_verifier(load_verifier_config(path, overrides), overwrite=overwrite)
+    train_verifier(VerifierConfig.read(path, overrides), overwrite=overwrite)
 
 
 main = training_command(_start, "Train a verifier of claims and evidence.", "docs/verifier.md")

@@ -17,7 +17,7 @@ except ImportError as error:
 
 from admiral.adapters import retrieved_documents
 from admiral.client import Client
-from admiral.config import build_config
+from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
 from admiral.pipeline import Admiral
 
@@ -66,7 +66,7 @@ class AdmiralRetriever:
                 "and `settings` out"
             )
         given = self.settings if hops is None else {**self.settings, "hops": str(hops)}
-        self._config = build_config(("AdmiralRetriever", key, given[key]) for key in given)
+        self._config = RetrievalConfig.build(("AdmiralRetriever", key, given[key]) for key in given)
         self._system: Admiral | Client | None = None
         self._opening = threading.Lock()
 

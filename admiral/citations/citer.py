@@ -108,8 +108,7 @@ class Citer:
         """
         config = config or CitationConfig()
         if verifier is not None:
-            config = replace(config, verifier=verifier)
-        config.validate()
+            config = config.changed(verifier=verifier)
         opened = Library.open(library)
         try:
             search = None
@@ -150,7 +149,6 @@ class Citer:
 
         Raises AdmiralError if a setting is invalid, or a file that it names cannot be used.
         """
-        config.validate()
         weights = open_weights(config)
         calibration = weights.calibrations.get(config.verifier)
         rule = finding_rule(config, calibration)

@@ -60,10 +60,10 @@ def citation_config(path: Path | None, assignments: Sequence[str]) -> CitationCo
 
     Raises AdmiralError if a setting is invalid, or the encoder of the verifier is not installed.
     """
-    from admiral.citations.citation_settings import load_citation_config
+    from admiral.citations.citation_settings import CitationConfig
     from admiral.requirements import minilm_directory
 
-    config = load_citation_config(path, assignments)
+    config = CitationConfig.read(path, assignments)
     bundled = config.verifier == "mixed" and not config.weights
     if bundled or config.verifier == "late":
         minilm_directory()  # now, rather than after torch is imported

@@ -17,7 +17,7 @@ import click
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
 from admiral.io.limited_reading import DEFAULT_LIMITS, FileLimits
-from admiral.storage.declared_settings import Setting, declared_settings
+from admiral.settings import Setting, described
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 _METAVARS = {
@@ -117,7 +117,7 @@ def cut_offs_option(help: str) -> Callable[[Command], Command]:
 
 def setting_options(*names: str) -> Callable[[Command], Command]:
     """Return a decorator that adds the options of settings, described as they are declared."""
-    declarations = {each.name: each for each in declared_settings(RetrievalConfig)}
+    declarations = {each.name: each for each in described(RetrievalConfig)}
 
     def add(command: Command) -> Command:
         for name in reversed(names):
@@ -128,19 +128,20 @@ def setting_options(*names: str) -> Callable[[Command], Command]:
 
 
 def _setting_option(declared: Setting) -> Callable[[Command], Command]:
+    kind = RetrievalConfig.model_fields[declared.name].annotation
     choices = f"One of {', '.join(declared.choices)}." if declared.choices else ""
     default = f"[default: {declared.default}]"
     return click.option(
         f"--{declared.name.replace('_', '-')}",
-        type=declared.type,
-        metavar=_METAVARS.get(declared.name, None if declared.type is int else "NAME"),
+        type=kind if kind in (int, float) else str,
+        metavar=_METAVARS.get(declared.name, None if kind is int else "NAME"),
         help=" ".join(filter(None, [declared.summary, choices, default])),
     )
 
 
 def config_options(command: Command) -> Command:
     """Add --config and --set."""
-    names = ", ".join(declared.name for declared in declared_settings(RetrievalConfig))
+    names = ", ".join(each.name for each in described(RetrievalConfig))
     for option in (
         click.option(
             "--set",

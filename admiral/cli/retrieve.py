@@ -377,7 +377,7 @@ def settings_command(markdown: bool, citations: bool) -> None:
     file and delete what you do not change.
     """
     from admiral.config import RetrievalConfig
-    from admiral.storage.declared_settings import settings_tables, settings_yaml
+    from admiral.settings import settings_tables, settings_yaml
 
     if citations:
         if markdown:

@@ -16,7 +16,7 @@ import platform
 import socket
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -60,15 +60,16 @@ def worker_config(config: RetrievalConfig, options: ClusterOptions) -> Retrieval
         device = "cuda"  # Ray makes only its own GPU visible to a worker
     if device == "auto" and not gpus:
         device = "cpu"
-    adapted = replace(config, device=device, threads=config.threads or options.cpus_per_worker)
+    adapted = config.changed(device=device, threads=config.threads or options.cpus_per_worker)
     # Resolved here to be the same on all nodes; this node may have no GPU even if the others do.
-    adapted.precision = choose_precision(replace(adapted, device="cuda") if gpus else adapted)
+    precision = choose_precision(adapted.changed(device="cuda") if gpus else adapted)
+    paths = {}
     for key in ("model", "kb", *FILE_SETTINGS):
         value = getattr(config, key)
         if value and not is_bundled(value) and Path(value).exists():
             # Workers have another working directory.
-            setattr(adapted, key, str(Path(value).absolute()))
-    return adapted
+            paths[key] = str(Path(value).absolute())
+    return adapted.changed(precision=precision, **paths)
 
 
 class Retriever:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,7 @@ def recorded_settings(config: RetrievalConfig) -> dict[str, Any]:
         # Imported here, because with a named precision this function does not need torch.
         from admiral.models.checkpoint import choose_precision
 
-        config = replace(config, precision=choose_precision(config))
+        config = config.changed(precision=choose_precision(config))
     names = ("model", "kb", *(key for key in FILE_SETTINGS if getattr(config, key)))
     return config.settings() | {
         "version": admiral.__version__,

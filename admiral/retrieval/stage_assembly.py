@@ -128,7 +128,6 @@ def open_judge(config: RetrievalConfig) -> SufficiencyJudge:
     Raises AdmiralError if a setting is invalid, or the checkpoint or another file is missing or
     damaged.
     """
-    config.validate()
     checkpoint = None
     if config.threads and (config.judge in MODEL_JUDGES or config.verifier):
         torch.set_num_threads(config.threads)

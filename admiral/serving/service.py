@@ -8,7 +8,7 @@ import logging
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from admiral.config import RetrievalConfig
@@ -38,7 +38,7 @@ def open_system(kb: str, checkpoint: Checkpoint, config: RetrievalConfig) -> Adm
     try:
         # Opens the index now: later, its files may be those of another version.
         opened.search(["a document"], 1)
-        return Admiral(opened, checkpoint, replace(config, kb=kb))
+        return Admiral(opened, checkpoint, config.changed(kb=kb))
     except BaseException:
         opened.close()
         raise
@@ -273,7 +273,6 @@ def check_kbs(kbs: Sequence[str], config: RetrievalConfig) -> None:
     Raises AdmiralError if a setting is invalid, two knowledge bases have the same name, or one
     cannot be opened.
     """
-    config.validate()
     kb_names(kbs)
     for kb in kbs:
         KnowledgeBase.open(locate(kb), bm25=None if config.bm25 == "auto" else config.bm25).close()

@@ -192,8 +192,8 @@ def test_settings_of_another_type_are_an_error():
 
 
 def test_invalid_settings_are_an_error():
-    with pytest.raises(AdmiralError, match="setting 'beam_size'"):
-        fake_system(beam_size=0)
+    with pytest.raises(AdmiralError, match="setting 'hops': '-1' should match"):
+        list(fake_system().retrieve_many(["A."], hops=-1))
 
 
 def test_claims_that_have_arrived_do_not_wait_for_later_ones():

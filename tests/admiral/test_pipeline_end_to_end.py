@@ -1,7 +1,5 @@
 """The pipeline over the demo knowledge base with the bundled checkpoint."""
 
-from dataclasses import replace
-
 import pytest
 import torch
 
@@ -54,7 +52,7 @@ def test_a_batch_gives_the_same_results_as_single_claims(system, model, precisio
         *CLAIMS[:2],
     ]
     fewer = {"beam_size": 4, "title_beams": 2, "rerank_documents": 4}
-    settings = replace(system.config, batch_size=4, max_hops=3, precision=precision, **fewer)
+    settings = system.config.changed(batch_size=4, max_hops=3, precision=precision, **fewer)
     with Admiral.from_pretrained(model, config=settings) as batched:
         together = list(batched.retrieve_many(claims))
         alone = [batched.retrieve(claim) for claim in claims]
@@ -91,7 +89,7 @@ def test_documents_exist_and_include_the_best_set(system, result):
 
 
 def test_the_ranking_last_hop_begins_with_the_best_set(system):
-    config = replace(system.config, ranking="last-hop")
+    config = system.config.changed(ranking="last-hop")
     result = Admiral(system.kb, system.checkpoint, config).retrieve(CLAIMS[0], hops=2)
     best = result.hops[-1].document_sets[0].titles
     assert tuple(d.title for d in result.documents[: len(best)]) == best
@@ -135,7 +133,7 @@ def test_an_unknown_or_damaged_model_or_kb_is_named(tmp_path, model):
 
 
 def test_the_scores_of_the_similarity_reranker_are_cosines(quick):
-    config = replace(quick.config, reranker="similarity")
+    config = quick.config.changed(reranker="similarity")
     result = Admiral(quick.kb, quick.checkpoint, config).retrieve(CLAIMS[0], hops=1)
     assert any("Emmy" in s.title for s in result.evidence)
     assert all(-1.001 <= s.score <= 1.001 for s in result.evidence)
@@ -143,7 +141,7 @@ def test_the_scores_of_the_similarity_reranker_are_cosines(quick):
 
 @pytest.mark.skipif(not int8_is_supported(), reason="the processor has no int8")
 def test_int8_is_independent_of_the_batch_and_close_to_float32(system, result, model, two_threads):
-    settings = replace(system.config, precision="int8", batch_size=3, max_hops=2)
+    settings = system.config.changed(precision="int8", batch_size=3, max_hops=2)
     with Admiral.from_pretrained(model, config=settings) as quantised:
         together = list(quantised.retrieve_many(CLAIMS[:2]))
         alone = [quantised.retrieve(claim) for claim in CLAIMS[:2]]
@@ -160,7 +158,7 @@ def test_int8_is_independent_of_the_batch_and_close_to_float32(system, result, m
 
 @pytest.mark.parametrize("judge", ["generated", "classifier"])
 def test_a_judge_accepts_as_many_sentences_as_its_model_can_name(quick, judge):
-    system = Admiral(quick.kb, quick.checkpoint, replace(quick.config, judge=judge))
+    system = Admiral(quick.kb, quick.checkpoint, quick.config.changed(judge=judge))
     evidence = [("A", f"It is {number}.") for number in range(343)]
     assert isinstance(system.prove("It is 7.", evidence[:342]), Judgement)
     with pytest.raises(AdmiralError, match=r"^evidence: 343 sentences .* so give 342 or less$"):

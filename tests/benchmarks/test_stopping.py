@@ -23,7 +23,7 @@ def test_stops_where_dynamic_retrieval_stops(name):
     with Admiral.from_pretrained(config=config) as system:
         stages = system.stages
         expected = [system.retrieve(claim, hops="dynamic") for claim in claims]
-        judge = build_judge(system.checkpoint, replace(config, judge=name))
+        judge = build_judge(system.checkpoint, config.changed(judge=name))
         system.stages = replace(
             stages,
             first_stage=Remembering(stages.first_stage),

@@ -6,7 +6,6 @@ import json
 import re
 import shlex
 from contextlib import redirect_stdout
-from dataclasses import fields
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -131,7 +130,7 @@ def _subcommand(command, arguments):
 
 
 def _names(config):
-    return {field.name for field in fields(config)}
+    return set(config.model_fields)
 
 
 def _check_options(command, arguments, settings):

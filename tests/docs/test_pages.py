@@ -4,7 +4,6 @@ import json
 import re
 import subprocess
 import sys
-from dataclasses import fields
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -84,7 +83,7 @@ def test_every_page_is_in_the_navigation():
 def test_settings_in_prose_exist(page):
     """Those of code blocks are checked with their command."""
     configs = (RetrievalConfig, CitationConfig, TrainConfig, VerifierConfig, EmConfig)
-    known = {field.name for config in configs for field in fields(config)}
+    known = {name for config in configs for name in config.model_fields}
     named = re.findall(r"--set\s(\w+)=", page.read_text(encoding="utf-8"))
     assert set(named) - known - OF_EXPERIMENTS - {"KEY"} == set()
 

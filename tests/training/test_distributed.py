@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -39,7 +38,7 @@ def train_in_two(config):
 
 @pytest.mark.slow
 def test_a_launcher_that_starts_one_process_is_reported(tmp_path):
-    config = replace(prepare(tmp_path), steps=1, warmup_steps=0)
+    config = prepare(tmp_path).changed(steps=1, warmup_steps=0)
     asked = ("--cpu", "--num_machines", "1", "--mixed_precision", "no", "--dynamo_backend", "no")
     two = elsewhere(config, "two")
     log = launch(two, "accelerate.commands.launch", *asked, "--num_processes", "2")
@@ -55,8 +54,7 @@ def test_a_launcher_that_starts_one_process_is_reported(tmp_path):
 @pytest.mark.slow
 def test_two_processes_train_the_same_weights_as_one(tmp_path):
     """Covers gradients, dropout, evaluation, resuming, and losses averaged over processes."""
-    one = replace(
-        elsewhere(prepare(tmp_path), "one"),
+    one = elsewhere(prepare(tmp_path), "one").changed(
         gradient_accumulation_steps=4,
         dropout=0.1,
         eval_every=6,
@@ -64,9 +62,9 @@ def test_two_processes_train_the_same_weights_as_one(tmp_path):
         export="fp32",
         save_every=4,
     )
-    two = replace(elsewhere(one, "two"), gradient_accumulation_steps=2, device="auto")
+    two = elsewhere(one, "two").changed(gradient_accumulation_steps=2, device="auto")
     train(one, TASKS)
-    log = train_in_two(replace(two, minutes=1e-9))
+    log = train_in_two(two.changed(minutes=1e-9))
     assert "2 processes on cpu" in log and "stopped after step 1" in log
     train_in_two(two)
     ours, theirs = lines(one), lines(two)

@@ -4,7 +4,6 @@ import errno
 import json
 import resource
 from contextlib import contextmanager
-from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 from string import ascii_letters, digits
@@ -18,7 +17,7 @@ from transformers import BartConfig, BartForConditionalGeneration
 
 from admiral.errors import AdmiralError
 from admiral.kb import build
-from admiral.storage.declared_settings import settings_tables
+from admiral.settings import settings_tables
 from proofs import NatOp, Proof, ProofStep
 from tests.trie.helpers import t5, unigram_tokenizer
 from training.data.samples import (
@@ -179,7 +178,7 @@ def lines(config):
 
 def elsewhere(config, out):
     """Return the same settings with another output directory next to it."""
-    return replace(config, out=str(Path(config.out).with_name(out)))
+    return config.changed(out=str(Path(config.out).with_name(out)))
 
 
 def weights(config):

@@ -1,134 +1,118 @@
-"""The settings that all training loops share, each declared once."""
+"""The settings that all training loops share."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Annotated, Any, ClassVar, Literal
 
-from admiral.storage.declared_settings import setting, value_problems
+from pydantic import Field, ValidationInfo, field_validator
 
-COUNT = (1, 1_000_000_000)
-COUNT_OR_NONE = (0, 1_000_000_000)
-RATE = (0, 100)
-PROBABILITY = (0, 0.99)
+from admiral.settings import Name, Settings
 
-_DECLARATIONS: Mapping[str, Mapping[str, Any]] = {
-    "out": {"pattern": ".+", "format": "a directory"},
-    "steps": {
-        "help": "Optimiser steps of the whole run.",
-        "section": "Steps and batches",
-        "bounds": COUNT,
-    },
-    "minutes": {
-        "default": 0.0,
-        "help": "Time limit in minutes, after which the run stops and can be resumed; 0: none.",
-        "bounds": COUNT_OR_NONE,
-    },
-    "gradient_accumulation_steps": {
-        "default": 1,
-        "help": "Batches of each process in an optimiser step.",
-        "bounds": COUNT,
-    },
-    "weight_decay": {"default": 0.01, "help": "Weight decay of AdamW.", "bounds": RATE},
-    "warmup_steps": {"help": "Steps of linear warm-up.", "bounds": COUNT_OR_NONE},
-    "lr_schedule": {
-        "default": "linear",
-        "help": "Learning-rate schedule after the warm-up.",
-        "choices": {
-            "linear": "linear decay to zero at the last step",
-            "cosine": "cosine decay to zero at the last step",
-            "constant": "no decay",
-        },
-    },
-    "max_grad_norm": {
-        "default": 1.0,
-        "help": "Norm to which gradients are clipped; 0: no clipping.",
-        "bounds": COUNT_OR_NONE,
-    },
-    "precision": {
-        "default": "bf16",
-        "help": "Number format of matrix products.",
-        "section": "Devices",
-        "choices": {
-            "fp32": "32 bits",
-            "bf16": "bfloat16",
-            "fp16": "half precision, on GPUs only",
-        },
-    },
-    "device": {
-        "default": "auto",
-        "help": "Device of the run.",
-        "choices": {"auto": "a GPU if torch finds one", "cpu": "the processor"},
-    },
-    "seed": {"default": 0, "help": "Seed of all randomness.", "bounds": (0, 2**32 - 1)},
-    "eval_every": {
-        "help": "Steps between evaluations; 0: only at the end.",
-        "section": "Evaluation",
-        "bounds": COUNT_OR_NONE,
-    },
-    "keep": {
-        "default": "last",
-        "section": "Output",
-        "choices": {"best": "the one with the best `best_metric`", "last": "the last one"},
-    },
-    "save_every": {"help": "Steps between saved states.", "bounds": COUNT},
-    "log_every": {"default": 20, "help": "Steps between log lines.", "bounds": COUNT},
-    "tracker": {
-        "default": "auto",
-        "help": "Trackers of accelerate, such as `tensorboard`, separated by commas. `auto` uses "
-        "tensorboard where it is installed, `none` uses none.",
-        "pattern": ".+",
-        "format": "a tracker, 'auto' or 'none'",
-    },
-    "export": {
-        "default": "fp16",
-        "help": "Number format of the exported weights.",
-        "choices": {"fp16": "half precision", "fp32": "32 bits"},
-    },
-}
+Count = Annotated[int, Field(ge=1, le=1_000_000_000)]
+CountOrNone = Annotated[int, Field(ge=0, le=1_000_000_000)]
+Amount = Annotated[float, Field(ge=0, le=1_000_000_000)]
+Rate = Annotated[float, Field(ge=0, le=100)]
+Dropout = Annotated[float, Field(ge=0, le=0.99)]
+MaxLength = Annotated[int, Field(ge=16, le=512)]
 
 
-class LoopSettings(Protocol):
-    """The settings that every training loop reads; `loop_setting` declares most of them."""
+class LoopSettings(Settings):
+    """The settings that every training loop reads; a program declares its own defaults of some."""
 
-    out: str
-    dev: str
-    steps: int
-    minutes: float
-    gradient_accumulation_steps: int
-    weight_decay: float
-    warmup_steps: int
-    lr_schedule: str
-    max_grad_norm: float
-    precision: str
-    device: str
-    seed: int
-    eval_every: int
-    best_metric: str
-    keep: str
-    save_every: int
-    log_every: int
-    tracker: str
-    export: str
+    headings: ClassVar[dict[str, str]] = {
+        "out": "Files",
+        "steps": "Steps and batches",
+        "weight_decay": "Optimisation",
+        "precision": "Devices",
+        "eval_every": "Evaluation",
+        "keep": "Output",
+    }
+    out: Name = "runs/model"
+    """Directory of the trained model. The state that resumes the run is in `out`.run."""
+    dev: str = ""
+    """File of development examples; empty: no evaluation."""
 
+    steps: Count = 2000
+    """Optimiser steps of the whole run."""
+    minutes: Amount = 0.0
+    """Time limit in minutes, after which the run stops and can be resumed; 0: none."""
+    gradient_accumulation_steps: Count = 1
+    """Batches of each process in an optimiser step."""
 
-def loop_setting(name: str, **rules: Any) -> Any:
-    """Declare a field that all training loops have.
+    weight_decay: Rate = 0.01
+    """Weight decay of AdamW."""
+    warmup_steps: CountOrNone = 100
+    """Steps of linear warm-up."""
+    lr_schedule: Literal["linear", "cosine", "constant"] = "linear"
+    """Learning-rate schedule after the warm-up.
 
-    `name`: name of the field, one of `LoopSettings`. `**rules`: what differs between the loops,
-    such as ``default`` and ``help`` (see `setting`).
+    - `linear`: linear decay to zero at the last step
+    - `cosine`: cosine decay to zero at the last step
+    - `constant`: no decay
     """
-    return setting(**{**_DECLARATIONS[name], **rules})
+    max_grad_norm: Amount = 1.0
+    """Norm to which gradients are clipped; 0: no clipping."""
 
+    precision: Literal["fp32", "bf16", "fp16"] = "bf16"
+    """Number format of matrix products.
 
-def loop_problems(config: LoopSettings) -> Iterator[tuple[str, str]]:
-    """Yield (key, problem and remedy) for each invalid value that is invalid in all loops."""
-    yield from value_problems(config)
-    if Path(config.out).name in ("", ".."):
-        yield "out", f"{config.out!r} has no name of its own; give a directory that may be replaced"
-    if config.keep == "best" and not config.dev:
-        yield "keep", "is 'best', but there is no dev file; give one, or keep the last state"
+    - `fp32`: 32 bits
+    - `bf16`: bfloat16
+    - `fp16`: half precision, on GPUs only
+    """
+    device: Literal["auto", "cpu"] = "auto"
+    """Device of the run.
+
+    - `auto`: a GPU if torch finds one
+    - `cpu`: the processor
+    """
+    seed: Annotated[int, Field(ge=0, le=2**32 - 1)] = 0
+    """Seed of all randomness."""
+
+    eval_every: CountOrNone = 500
+    """Steps between evaluations; 0: only at the end."""
+    best_metric: str = "score"
+    """Metric that decides which state is the best (see Evaluation)."""
+
+    keep: Literal["best", "last"] = "last"
+    """State that becomes the model.
+
+    - `best`: the one with the best `best_metric`
+    - `last`: the last one
+    """
+    save_every: Count = 250
+    """Steps between saved states."""
+    log_every: Count = 20
+    """Steps between log lines."""
+    tracker: Name = "auto"
+    """Trackers of accelerate, such as `tensorboard`, separated by commas. `auto` uses tensorboard
+    where it is installed, `none` uses none."""
+    export: Literal["fp16", "fp32"] = "fp16"
+    """Number format of the exported weights.
+
+    - `fp16`: half precision
+    - `fp32`: 32 bits
+    """
+
+    @field_validator("out")
+    @classmethod
+    def _check_out(cls, value: str) -> str:
+        if Path(value).name in ("", ".."):
+            raise ValueError(
+                f"{value!r} has no name of its own; give a directory that may be replaced"
+            )
+        return value
+
+    @field_validator("keep")
+    @classmethod
+    def _check_keep(cls, value: str, others: ValidationInfo) -> str:
+        if value == "best" and not others.data.get("dev"):
+            raise ValueError(
+                "is 'best', but there is no dev file; give one, or keep the last state"
+            )
+        return value
 
 
 def values_of(config: LoopSettings, names: Iterable[str]) -> dict[str, Any]:

@@ -9,7 +9,6 @@ import copy
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -389,7 +388,7 @@ class MultiTaskProgram(Program):
                 for f in files
             ],
         )
-        settings = {key: v for key, v in asdict(config).items() if key not in _OMITTED}
+        settings = {key: v for key, v in config.model_dump().items() if key not in _OMITTED}
         for key in ("samples", "dev", *(["start"] if Path(config.start).is_dir() else [])):
             settings[key] = Path(settings[key]).name
         evaluated_on = f"on at most {config.eval_samples} development samples of each task"

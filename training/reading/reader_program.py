@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -221,7 +220,7 @@ _OMITTED |= {"base"}
 def train_reader(config: ReaderConfig, *, overwrite: bool = False) -> None:
     """Train a reader, continuing from the saved state of the same run if there is one.
 
-    `config`: validated settings (see `load_reader_config`). `overwrite`: start a new run and
+    `config`: validated settings (see `Settings.read`). `overwrite`: start a new run and
     replace the one in `out`.
 
     Raises `AdmiralError` in the same cases as `run_training`.
@@ -333,7 +332,7 @@ class ReaderProgram(Program):
             pipeline_tag="text-classification",
             tags=["fact-verification", "natural-logic"],
         )
-        settings = {k: v for k, v in asdict(config).items() if k not in _OMITTED}
+        settings = {k: v for k, v in config.model_dump().items() if k not in _OMITTED}
         files = [self._base, *self._started, *train.files, *(self._dev.files if self._dev else [])]
         used = sorted(NON_COMMERCIAL & {example.source for example in train.examples})
         introduction = [

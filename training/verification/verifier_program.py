@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -313,7 +312,7 @@ _OMITTED = {"out", "device", "tracker", "log_every", "save_every", "start", "exa
 def train_verifier(config: VerifierConfig, *, overwrite: bool = False) -> None:
     """Train a verifier, continuing from the saved state of the same run if there is one.
 
-    `config`: validated settings (see `load_verifier_config`). `overwrite`: start a new run and
+    `config`: validated settings (see `Settings.read`). `overwrite`: start a new run and
     replace the one in `out`.
 
     Raises `AdmiralError` in the same cases as `run_training`.
@@ -414,7 +413,7 @@ class VerifierProgram(Program):
             pipeline_tag="text-classification",
             tags=["fact-verification", "natural-language-inference"],
         )
-        settings = {k: v for k, v in asdict(config).items() if k not in _OMITTED}
+        settings = {k: v for k, v in config.model_dump().items() if k not in _OMITTED}
         files = [self._base, *train.files, *(self._dev.files if self._dev else [])]
         used = sorted(NON_COMMERCIAL & {example.source for example in train.examples})
         introduction = [

@@ -6,89 +6,61 @@ The table of settings in ``docs/verifier.md`` is generated from the declarations
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, ClassVar
+
+from pydantic import Field
 
 from admiral.errors import AdmiralError
-from admiral.storage.declared_settings import documented, read_settings, setting
+from admiral.settings import Name
 from proofs.verifier.classifier_verifier import MAX_LENGTH
-from training.loop import COUNT, PROBABILITY, RATE, loop_problems, loop_setting
+from training.loop import Count, CountOrNone, Dropout, LoopSettings, MaxLength, Rate
 
 
-@documented
-@dataclass
-class VerifierConfig:
+class ExampleSettings(LoopSettings):
+    """The settings of a program that trains on files of examples."""
+
+    headings: ClassVar[dict[str, str]] = {
+        "examples": "Files",
+        "max_length": "Examples",
+        "batch_tokens": "Steps and batches",
+        "lr": "Optimisation",
+        "eval_examples": "Evaluation",
+    }
+    examples: Name = "runs/examples.jsonl"
+    """Files of training examples, separated by commas."""
+    weights: str = ""
+    """Factors of the weights of sources, or of labels of sources, separated by commas, such as
+    `twins=0.7,fever/neutral=0.5`. 0 leaves them out."""
+    dev: str = ""
+    """Files of development examples; empty: no evaluation."""
+    max_length: MaxLength = MAX_LENGTH
+    """Maximum number of tokens of an example. Longer ones are left out."""
+    batch_tokens: Count = 4096
+    """Maximum number of padded tokens in a batch."""
+    lr: Rate = 2e-4
+    """Peak learning rate of the encoder."""
+    head_lr: Rate = 1e-3
+    """Peak learning rate of the heads."""
+    eval_examples: Count = 200
+    """Development examples of each source."""
+
+
+class VerifierConfig(ExampleSettings):
     """Settings of a training run of the verifier."""
 
-    start: str = setting(
-        "runs/bge-small",
-        "Directory of the encoder or verifier to start from.",
-        section="Files",
-        pattern=".+",
-        format="a directory",
-    )
-    examples: str = setting(
-        "runs/examples.jsonl",
-        "Files of training examples, separated by commas.",
-        pattern=".+",
-        format="files",
-    )
-    weights: str = setting(
-        "",
-        "Factors of the weights of sources, or of labels of sources, separated by commas, such as "
-        "`twins=0.7,fever/neutral=0.5`. 0 leaves them out.",
-    )
-    dev: str = setting("", "Files of development examples; empty: no evaluation.")
-    out: str = loop_setting(
-        "out",
-        default="runs/verifier",
-        help="Directory of the trained verifier. The state that resumes the run is in `out`.run.",
-    )
-
-    max_length: int = setting(
-        MAX_LENGTH,
-        "Maximum number of tokens of an example. Longer ones are left out.",
-        section="Examples",
-        bounds=(16, 512),
-    )
-    steps: int = loop_setting("steps", default=6000)
-    minutes: float = loop_setting("minutes")
-    batch_tokens: int = setting(4096, "Maximum number of padded tokens in a batch.", bounds=COUNT)
-    gradient_accumulation_steps: int = loop_setting("gradient_accumulation_steps")
-
-    lr: float = setting(
-        2e-4, "Peak learning rate of the encoder.", section="Optimisation", bounds=RATE
-    )
-    head_lr: float = setting(1e-3, "Peak learning rate of the heads.", bounds=RATE)
-    weight_decay: float = loop_setting("weight_decay")
-    warmup_steps: int = loop_setting("warmup_steps", default=300)
-    lr_schedule: str = loop_setting("lr_schedule")
-    max_grad_norm: float = loop_setting("max_grad_norm")
-    dropout: float = setting(0.1, "Dropout of hidden states.", bounds=PROBABILITY)
-
-    precision: str = loop_setting("precision")
-    device: str = loop_setting("device")
-    seed: int = loop_setting("seed")
-
-    eval_every: int = loop_setting("eval_every", default=500)
-    eval_examples: int = setting(200, "Development examples of each source.", bounds=COUNT)
-    best_metric: str = setting(
-        "score",
-        "Metric that decides which state is the best: `score`, `loss`, or `SOURCE/METRIC`.",
-        pattern=r"score|loss|[^/]+/(accuracy|macro_f1|auc|pairs)",
-        format="score, loss, or one such as fever/auc",
-    )
-
-    keep: str = loop_setting("keep", help="State that becomes the verifier.")
-    save_every: int = loop_setting("save_every", default=250)
-    log_every: int = loop_setting("log_every")
-    tracker: str = loop_setting("tracker")
-    export: str = loop_setting("export")
-
-
-def load_verifier_config(path: Path, overrides: tuple[str, ...] = ()) -> VerifierConfig:
-    """Return the validated settings of a run (see `read_settings`)."""
-    return read_settings(VerifierConfig, loop_problems, path, overrides)
+    headings: ClassVar[dict[str, str]] = {"start": "Files", "dropout": "Optimisation"}
+    start: Name = "runs/bge-small"
+    """Directory of the encoder or verifier to start from."""
+    out: Name = "runs/verifier"
+    steps: Count = 6000
+    warmup_steps: CountOrNone = 300
+    dropout: Dropout = 0.1
+    """Dropout of hidden states."""
+    best_metric: Annotated[
+        str, Field(pattern=r"^(score|loss|[^/]+/(accuracy|macro_f1|auc|pairs))$")
+    ] = "score"
+    """Metric that decides which state is the best: `score`, `loss`, or `SOURCE/METRIC`."""
 
 
 def weights_of(text: str) -> dict[str, float]:

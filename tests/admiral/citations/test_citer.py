@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from admiral.citations.citation_records import Citation
-from admiral.citations.citation_settings import CitationConfig, load_citation_config
+from admiral.citations.citation_settings import CitationConfig
 from admiral.citations.citer import Citer, decision_rule, finding_rule, sentence_batches
 from admiral.citations.coverage_verifier import TermWeights
 from admiral.citations.source_collections import LoadedSources
@@ -162,7 +162,7 @@ def test_suggestions_for_a_statement(citer):
 
 
 def test_without_suggestions_nothing_is_searched(library):
-    config = replace(FAST, suggest=False)
+    config = FAST.changed(suggest=False)
     with Citer.open(library, config=config) as opened:
         assert not opened.verify(CLAIM).suggestions
         with pytest.raises(AdmiralError, match="suggest"):
@@ -185,7 +185,7 @@ def test_a_source_of_many_words(citer):
     text = f"{HARBOUR.text} " * 250 + BRIDGE.text  # about 16,000 words
     source = replace(BRIDGE, text=text)
     over = Citer.over(
-        LoadedSources([source]), TermWeights.background(), replace(FAST, suggest=False)
+        LoadedSources([source]), TermWeights.background(), FAST.changed(suggest=False)
     )
     (scored,) = over.verify(CLAIM).existing
     assert scored.passage is not None
@@ -196,9 +196,9 @@ def test_thresholds_follow_the_settings():
     from admiral.citations.citation_weights import CitationWeights
 
     calibration = CitationWeights.bundled().calibrations["coverage"]
-    rule = finding_rule(replace(FAST, not_found=0.2, supported=0.7), calibration)
+    rule = finding_rule(FAST.changed(not_found=0.2, supported=0.7), calibration)
     assert (rule.not_found, rule.supported) == (0.2, 0.7)
-    unknown = finding_rule(replace(FAST, fail_below=-3.0), None)
+    unknown = finding_rule(FAST.changed(fail_below=-3.0), None)
     assert (unknown.not_found, unknown.supported) == (-3.0, 0.0)
     assert decision_rule(FAST, None).margin == FAST.margin
 
@@ -215,7 +215,7 @@ def test_thresholds_follow_the_settings():
 )
 def test_bad_settings(override, key):
     with pytest.raises(AdmiralError, match=f"key '{key}'"):
-        load_citation_config(None, override.split())
+        CitationConfig.read(None, override.split())
 
 
 def test_a_classifier_that_is_none(library, tmp_path):
@@ -248,7 +248,7 @@ def test_sources_that_stand_together_are_judged_together(library, citer):
     probabilities = [one.probability for one in verdict.existing if one.probability is not None]
     assert verdict.together.probability is not None
     between = (max(probabilities) + verdict.together.probability) / 2
-    with Citer.open(library, config=replace(FAST, not_found=between, supported=1.0)) as strict:
+    with Citer.open(library, config=FAST.changed(not_found=between, supported=1.0)) as strict:
         assert strict.verify(claim(both, BRIDGE.url)).flagged
         assert strict.verify(claim(both, BRIDGE.url, HARBOUR.url)).decision == "keep"
 

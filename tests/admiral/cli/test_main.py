@@ -23,7 +23,7 @@ def test_help_lists_every_command(admiral_process):
 
 def test_help_imports_nothing_heavy(environment, command):
     """It takes 0.2 s; the import of torch alone takes two."""
-    heavy = ["torch", "transformers", "numba", "bm25s", "omegaconf", "pyarrow", "admiral.kb"]
+    heavy = ["torch", "transformers", "numba", "bm25s", "pyarrow", "admiral.kb"]
     assert not set(heavy) & imported_by(["--help"], environment, command)
 
 

@@ -149,7 +149,7 @@ def test_without_a_proof_there_is_no_verdict(admiral):
     [
         ([""], "error: the claim: is empty"),
         ([CLAIM, "--evidence", "a", "--evidence", " "], "error: --evidence number 2: is empty"),
-        ([CLAIM, "--judge", "judy"], "is not one of verifier, lexical, generated, "),
+        ([CLAIM, "--judge", "judy"], "should be 'verifier', 'lexical', 'generated', "),
         ([CLAIM, "--proof", "/no/such/proof"], "the proof cannot be read: No such file"),
         ([CLAIM, "--set", "antonyms=/no/such"], "'antonyms': /no/such: cannot be read: No such"),
         ([CLAIM, "--html", "."], "is a directory. Name a file"),

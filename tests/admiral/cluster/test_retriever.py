@@ -2,7 +2,6 @@
 
 import json
 import sys
-from dataclasses import replace
 from types import ModuleType, SimpleNamespace
 
 import pytest
@@ -110,7 +109,7 @@ def test_an_address_without_a_cluster_is_an_error(ray, config, claims):
 
 def test_a_node_with_other_settings_is_named(ray, config, claims):
     def problem(**other):
-        own = worker_config(replace(config, kb="missing-kb"), ClusterOptions())
+        own = worker_config(config.changed(kb="missing-kb"), ClusterOptions())
         retriever = Retriever(own, json.dumps(recorded_settings(own) | other))
         (outcome,) = retriever({"claim": [json.dumps(["1", "A claim."])]})["outcome"]
         return json.loads(outcome)["problem"]
@@ -119,7 +118,7 @@ def test_a_node_with_other_settings_is_named(ray, config, claims):
     assert "beam_size is 4 and not 3" in problem(beam_size=3, version="0.0.1")
     assert "missing-kb" in problem()
     with pytest.raises(AdmiralError, match=r"node \S+: .*missing-kb"):
-        list(retrieve_on_cluster(replace(config, kb="missing-kb"), claims, ClusterOptions()))
+        list(retrieve_on_cluster(config.changed(kb="missing-kb"), claims, ClusterOptions()))
 
 
 def test_worker_settings_are_absolute_and_resolved(tmp_path, monkeypatch):
@@ -134,12 +133,12 @@ def test_worker_settings_are_absolute_and_resolved(tmp_path, monkeypatch):
     assert (cpu_only.device, cpu_only.threads) == ("cpu", 4)
     assert (cpu_only.kb, cpu_only.model) == (str(tmp_path / "kb"), "mini")
     assert settings(config, gpus=0.5).device == "auto"
-    assert cpu_only.precision == choose_precision(replace(config, device="cpu")) != "auto"
-    on_gpu = replace(config, device="cuda:3", threads=2)
-    assert settings(on_gpu, gpus=1) == replace(
-        on_gpu, device="cuda", kb=cpu_only.kb, precision="bf16"
+    assert cpu_only.precision == choose_precision(config.changed(device="cpu")) != "auto"
+    on_gpu = config.changed(device="cuda:3", threads=2)
+    assert settings(on_gpu, gpus=1) == on_gpu.changed(
+        device="cuda", kb=cpu_only.kb, precision="bf16"
     )
-    named = settings(replace(on_gpu, precision="fp32"), gpus=1)
+    named = settings(on_gpu.changed(precision="fp32"), gpus=1)
     assert (named.precision, settings(named, gpus=1)) == ("fp32", named)
     assert settings(config, gpus=0.5).precision == "bf16"
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)  # a GPU that no worker uses
@@ -147,4 +146,4 @@ def test_worker_settings_are_absolute_and_resolved(tmp_path, monkeypatch):
     monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: False)
     assert settings(config).precision == "fp32"
     with pytest.raises(AdmiralError, match="add --gpus-per-worker"):
-        settings(replace(config, device="cuda"))
+        settings(config.changed(device="cuda"))

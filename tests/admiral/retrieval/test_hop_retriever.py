@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import math
-from dataclasses import replace
 from itertools import combinations, product
 from typing import NamedTuple
 
@@ -437,7 +436,7 @@ def test_the_setting_changes_the_scores(quick):
         if len(links) > 1
     )
     with_links = build_stages(
-        quick.kb, quick.checkpoint, replace(quick.config, hyperlinks=True)
+        quick.kb, quick.checkpoint, quick.config.changed(hyperlinks=True)
     ).hop_retriever
     without = quick.stages.hop_retriever
     (document_sets,) = with_links.expand([CLAIM], [[linked]], [1])

@@ -1,7 +1,5 @@
 """The reranker that asks a seq2seq model whether a sentence is relevant."""
 
-from dataclasses import replace
-
 import pytest
 import torch
 from transformers import AutoModelForSeq2SeqLM
@@ -54,7 +52,7 @@ def test_scores_are_those_of_the_model(folder):
 
 
 def test_it_is_a_setting(folder, quick):
-    config = replace(quick.config, reranker="pointwise")
+    config = quick.config.changed(reranker="pointwise")
     reranker = build_reranker(load_checkpoint(folder), config)
     assert isinstance(reranker, PointwiseReranker)
     assert claim_limits(reranker) == {"the pointwise reranker": 48}

@@ -47,18 +47,18 @@ def checkpoint(system, tmp_path):
 
 def test_evidence_is_limited_by_the_identifiers_of_the_vocabulary(quick):
     """After its ten identifiers, ``mini`` names sentences by the numbers that are one token."""
-    settings = replace(quick.config, evidence=342, evidence_per_document=342)
+    settings = quick.config.changed(evidence=342, evidence_per_document=342)
     system = Admiral(quick.kb, quick.checkpoint, settings)
     assert len(system.retrieve(CLAIM, hops=2).hops) == 2
     with pytest.raises(AdmiralError, match=r"'evidence': 343 is .* so give 342 or less$"):
-        build_stages(quick.kb, quick.checkpoint, replace(settings, evidence=343))
+        build_stages(quick.kb, quick.checkpoint, settings.changed(evidence=343))
 
 
 def test_the_reranker_reads_the_vectors_of_the_knowledge_base(system, tmp_path):
     corpus = tmp_path / "corpus.jsonl"
     corpus.write_text(json.dumps({"title": "Ada Lovelace", "text": EVIDENCE[0][1]}))
     build(corpus, tmp_path / "kb", bm25="none", progress=False)
-    config = replace(system.config, reranker="similarity")
+    config = system.config.changed(reranker="similarity")
 
     def score():
         with KnowledgeBase.open(tmp_path / "kb") as kb:
@@ -73,11 +73,11 @@ def test_the_reranker_reads_the_vectors_of_the_knowledge_base(system, tmp_path):
 
 
 def test_the_sentence_encoder_is_a_setting(system, tmp_path):
-    config = replace(system.config, sentence_encoder=str(minilm_directory()))
+    config = system.config.changed(sentence_encoder=str(minilm_directory()))
     ours, other = build_sentence_encoder(system.config), build_sentence_encoder(config)
     assert ours.identity != other.identity
     assert ours.identity.name == "mini-encoder"
-    config = replace(config, sentence_encoder=str(tmp_path))
+    config = config.changed(sentence_encoder=str(tmp_path))
     with pytest.raises(AdmiralError, match=r"no model\.safetensors"):
         build_sentence_encoder(config)
 
@@ -85,7 +85,7 @@ def test_the_sentence_encoder_is_a_setting(system, tmp_path):
 def test_without_a_generator_nothing_is_decoded(quick, monkeypatch):
     monkeypatch.setattr("admiral.retrieval.hop_retriever.beam_search", None)
     monkeypatch.setattr(type(quick.kb), "title_trie", None)
-    config = replace(quick.config, generator=False, title_beams=5, hops="3", judge="never")
+    config = quick.config.changed(generator=False, title_beams=5, hops="3", judge="never")
     system = Admiral(quick.kb, quick.checkpoint, config)
     result = system.retrieve(CLAIM)
     assert [bool(hop.document_sets) for hop in result.hops] == [True, False, False]
@@ -101,7 +101,7 @@ def test_aliases_may_be_left_out_of_the_mentions(quick, tmp_path):
     with KnowledgeBase.open(tmp_path / "kb") as kb:
         found = []
         for aliases in (True, False):
-            config = replace(quick.config, generator=False, aliases=aliases)
+            config = quick.config.changed(generator=False, aliases=aliases)
             finder = build_stages(kb, quick.checkpoint, config).mention_finder
             assert finder is not None
             found.append(finder.in_text("The WHO is an agency."))
@@ -118,7 +118,7 @@ def test_aliases_may_be_left_out_of_the_mentions(quick, tmp_path):
     ],
 )
 def test_rerankers_state_how_much_of_a_claim_they_read(system, reranker, limits):
-    config = replace(system.config, reranker=reranker)
+    config = system.config.changed(reranker=reranker)
     assert claim_limits(build_reranker(system.checkpoint, config)) == limits
 
 
@@ -133,7 +133,7 @@ def test_the_limits_of_all_stages_are_combined(system):
 
 def test_the_weights_of_the_document_scorer_are_a_setting(system, tmp_path):
     path = tmp_path / "ranking.json"
-    config = replace(system.config, ranking_weights=str(path))
+    config = system.config.changed(ranking_weights=str(path))
     with pytest.raises(AdmiralError, match=r"'ranking_weights': .*ranking\.json: not a file of"):
         build_document_scorer(config)
     other = NetworkDocumentScorer(NetworkDocumentScorer.bundled().units[:1])
@@ -141,21 +141,21 @@ def test_the_weights_of_the_document_scorer_are_a_setting(system, tmp_path):
     assert build_document_scorer(config) == other
     assert build_document_scorer(system.config) == NetworkDocumentScorer.bundled()
     for ranking in ("fused", "last-hop"):
-        assert build_document_scorer(replace(config, ranking=ranking)) is None
+        assert build_document_scorer(config.changed(ranking=ranking)) is None
 
 
 @pytest.mark.parametrize(
     ("name", "with_proof"), [("never", False), ("always", False), ("lexical", True)]
 )
 def test_some_judges_use_no_model(system, checkpoint, name, with_proof):
-    judge = build_judge(checkpoint, replace(system.config, judge=name))
+    judge = build_judge(checkpoint, system.config.changed(judge=name))
     (judgement,) = judge.judge([CLAIM], [EVIDENCE])
     assert judgement.sufficient == (name != "never")
     assert (judgement.proof is not None) == with_proof
 
 
 def test_the_verifier_needs_no_file_of_the_checkpoint(system, checkpoint):
-    judge = build_judge(checkpoint, replace(system.config, judge="verifier"))
+    judge = build_judge(checkpoint, system.config.changed(judge="verifier"))
     covered, not_covered = judge.judge([CLAIM] * 2, [EVIDENCE, [("Rain", "It rains.")]])
     assert covered.proof is not None
     assert covered.sufficient
@@ -163,7 +163,7 @@ def test_the_verifier_needs_no_file_of_the_checkpoint(system, checkpoint):
 
 
 def test_without_a_verifier_words_decide(system, checkpoint):
-    settings = replace(system.config, judge="verifier", verifier="")
+    settings = system.config.changed(judge="verifier", verifier="")
     judge = build_judge(checkpoint, settings)
     (judgement,) = judge.judge([CLAIM], [EVIDENCE])
     assert judgement == LexicalJudge().judge([CLAIM], [EVIDENCE])[0]
@@ -172,22 +172,22 @@ def test_without_a_verifier_words_decide(system, checkpoint):
 
 def test_a_verifier_adds_probabilities(system, checkpoint, tmp_path):
     folder = write_classifier_directory(tmp_path / "model")
-    settings = replace(system.config, judge="verifier", verifier=str(folder))
+    settings = system.config.changed(judge="verifier", verifier=str(folder))
     judge = build_judge(checkpoint, settings)
     assert isinstance(judge, VerifierJudge)
     (judgement,) = judge.judge([CLAIM], [EVIDENCE])
     assert judgement.probability is not None
     assert judgement.verdicts is not None
     for stop_at, expected in ((1e-6, True), (1.0, False)):
-        strict = build_judge(checkpoint, replace(settings, stop_at=stop_at))
+        strict = build_judge(checkpoint, settings.changed(stop_at=stop_at))
         (decided,) = strict.judge([CLAIM], [EVIDENCE])
         assert decided.sufficient is expected
     # Other judges do not read it.
-    assert isinstance(build_judge(checkpoint, replace(settings, judge="never")), NeverSufficient)
+    assert isinstance(build_judge(checkpoint, settings.changed(judge="never")), NeverSufficient)
 
 
 def test_a_bad_verifier_is_named(system, checkpoint, tmp_path):
-    settings = replace(system.config, judge="verifier", verifier=str(tmp_path / "none"))
+    settings = system.config.changed(judge="verifier", verifier=str(tmp_path / "none"))
     with pytest.raises(
         AdmiralError, match=r"^setting 'verifier': .*none': no such directory; give that of a"
     ):
@@ -195,11 +195,11 @@ def test_a_bad_verifier_is_named(system, checkpoint, tmp_path):
     folder = write_classifier_directory(tmp_path / "model")
     (folder / "calibration.json").write_text("[]")
     with pytest.raises(AdmiralError, match=r"^setting 'verifier': .*expected the fields"):
-        build_judge(checkpoint, replace(settings, verifier=str(folder)))
+        build_judge(checkpoint, settings.changed(verifier=str(folder)))
 
 
 def test_the_classifier_loads_its_head(system, checkpoint):
-    settings = replace(system.config, judge="classifier")
+    settings = system.config.changed(judge="classifier")
     with pytest.raises(AdmiralError, match="fit one with"):
         build_judge(checkpoint, settings)
     width = 2 * 384
@@ -213,9 +213,9 @@ def test_the_classifier_loads_its_head(system, checkpoint):
 
 def test_the_generated_proof_may_stop_early(system, checkpoint):
     claims, evidence = [CLAIM] * 2, [EVIDENCE, [("Rain", "It rains.")]]
-    settings = replace(system.config, judge="generated")
+    settings = system.config.changed(judge="generated")
     whole = build_judge(checkpoint, settings).judge(claims, evidence)
-    early = build_judge(checkpoint, replace(settings, early_exit=True)).judge(claims, evidence)
+    early = build_judge(checkpoint, settings.changed(early_exit=True)).judge(claims, evidence)
     assert all(judgement.proof is not None for judgement in whole)
     for judgement in early:
         assert (judgement.proof is None) == (not judgement.sufficient)
@@ -291,10 +291,10 @@ def titles_and_scores(found):
 
 
 def test_each_hop_has_its_retriever(quick, other):
-    config = replace(quick.config, retriever_models=f"mini, {other}", title_beams=2)
+    config = quick.config.changed(retriever_models=f"mini, {other}", title_beams=2)
     mixed = build_stages(quick.kb, quick.checkpoint, config)
     alone = [
-        build_stages(quick.kb, checkpoint, replace(quick.config, title_beams=2))
+        build_stages(quick.kb, checkpoint, quick.config.changed(title_beams=2))
         for checkpoint in (quick.checkpoint, load_checkpoint(other))
     ]
     evidence = [Sentence(*EVIDENCE[0][:1], 0, EVIDENCE[0][1]), Sentence("London", 0, "A city.")]
@@ -313,8 +313,8 @@ def test_each_hop_has_its_retriever(quick, other):
 
 
 def test_a_checkpoint_of_several_settings_is_loaded_once(quick, other, monkeypatch):
-    config = replace(
-        quick.config, retriever_models=f"{other},{other}", title_model=str(other), prover="mini"
+    config = quick.config.changed(
+        retriever_models=f"{other},{other}", title_model=str(other), prover="mini"
     )
     models = Models(quick.checkpoint, config)
     assert {id(each) for each in models.by_hop()} == {id(models["title_model"])}
@@ -333,24 +333,24 @@ def test_a_checkpoint_of_several_settings_is_loaded_once(quick, other, monkeypat
     ],
 )
 def test_a_checkpoint_that_is_missing_is_named_with_its_setting(quick, tmp_path, key, settings):
-    config = replace(quick.config, **settings, **{key: str(tmp_path / "nowhere")})
+    config = quick.config.changed(**settings, **{key: str(tmp_path / "nowhere")})
     with pytest.raises(AdmiralError, match=rf"^setting '{key}': .*nowhere"):
         build_stages(quick.kb, quick.checkpoint, config)
 
 
 def test_the_prover_and_the_reranker_have_checkpoints_of_their_own(quick, other, tmp_path):
-    config = replace(quick.config, judge="generated", prover=str(other))
+    config = quick.config.changed(judge="generated", prover=str(other))
     judged = build_stages(quick.kb, quick.checkpoint, config).judge.judge([CLAIM], [EVIDENCE])
-    alone = build_judge(load_checkpoint(other), replace(config, prover=""))
+    alone = build_judge(load_checkpoint(other), config.changed(prover=""))
     assert judged == alone.judge([CLAIM], [EVIDENCE])
     assert open_judge(config).judge([CLAIM], [EVIDENCE]) == judged
-    config = replace(quick.config, reranker="cross-encoder", reranker_model=str(other))
+    config = quick.config.changed(reranker="cross-encoder", reranker_model=str(other))
     with pytest.raises(AdmiralError, match=r"models.*other"):  # it has no head
         build_stages(quick.kb, quick.checkpoint, config)
 
 
 def test_results_record_which_checkpoints_were_used(quick, other):
-    config = replace(quick.config, retriever_models=f"mini, {other}", title_model=str(other))
+    config = quick.config.changed(retriever_models=f"mini, {other}", title_model=str(other))
     recorded = recorded_settings(config)
     assert recorded["retriever_models"].startswith("mini,other (")
     assert recorded["title_model"] == recorded["retriever_models"].removeprefix("mini,")

@@ -2,7 +2,6 @@
 
 import json
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -24,7 +23,6 @@ from training.citation_pairs import main as write_pairs
 from training.cited_pages import (
     CitedPassages,
     EmConfig,
-    load_em_config,
     read_cited_passages,
     write_cited_passages,
 )
@@ -94,7 +92,7 @@ def evaluated(predictions, *options):
 def verified(folder, library, count=None, **changes):
     out = folder / f"{'-'.join(map(str, changes)) or 'plain'}.jsonl"
     claims = [each.claim for each in read_wafer(WAFER)][:count]
-    write_verdicts(out, library, replace(QUICK, **changes), claims, overwrite=True, quiet=True)
+    write_verdicts(out, library, QUICK.changed(**changes), claims, overwrite=True, quiet=True)
     return out
 
 
@@ -158,8 +156,8 @@ def test_a_verifier_is_trained_and_verified_with(folder, library, pairs, start):
     assert scored == sorted(scored, reverse=True)
     assert scores[: len(scored)] == scored
     # Another strategy makes another model, and a run resumes where it stopped.
-    other = replace(config, out=str(folder / "other"), strategy="first", steps=6)
-    train_source_verifier(replace(other, steps=3))
+    other = config.changed(out=str(folder / "other"), strategy="first", steps=6)
+    train_source_verifier(other.changed(steps=3))
     train_source_verifier(other)
     assert not same_weights(other, config)
 
@@ -183,7 +181,7 @@ def test_the_passage_of_the_cited_page_is_learned(folder, start, train, strategy
     assert write_cited_passages(pairs, items) == 4
     out = folder / f"{train.__name__}-{strategy}"
     config = settings(start, pairs, out, strategy=strategy, shared_negatives=False, dropout=0.0)
-    train(replace(config, lr=1e-2, head_lr=1e-2, steps=60, eval_every=0, save_every=60))
+    train(config.changed(lr=1e-2, head_lr=1e-2, steps=60, eval_every=0, save_every=60))
     assert re.search(r"\| accuracy \| 1(\.0*)? \|", (out / "README.md").read_text())
 
 
@@ -233,7 +231,7 @@ def test_titles_of_cited_pages_are_samples_of_the_expander(library, folder):
 def test_errors(folder, library, pairs, start):
     out = folder / "no-ranking.jsonl"
     claims = [each.claim for each in read_wafer(WAFER)]
-    config = replace(QUICK, ranked=0, suggest=False)
+    config = QUICK.changed(ranked=0, suggest=False)
     write_verdicts(out, library, config, claims, quiet=True)
     with pytest.raises(AdmiralError, match=r"has no ranking. Verify .* --set ranked=200"):
         evaluated(out)
@@ -250,7 +248,7 @@ def test_errors(folder, library, pairs, start):
 def test_the_shipped_settings_are_valid_and_documented():
     """To update the page, paste the expected text."""
     for name in ("verifier", "dense"):
-        found = load_em_config(ROOT / "configs" / f"paper-side-{name}.yaml")
+        found = EmConfig.read(ROOT / "configs" / f"paper-side-{name}.yaml")
         assert found.out == f"runs/paper-side-{name}"
     _, _, documented = (ROOT / "docs" / "side.md").read_text().partition("\n## Settings\n")
     assert documented == page_of_settings(EmConfig)

@@ -3,7 +3,6 @@
 import io
 import stat
 import sys
-from dataclasses import replace
 
 import pytest
 import torch
@@ -151,7 +150,7 @@ def settings(tmp_path_factory):
 @pytest.mark.parametrize("shown", [io.StringIO(), Terminal()])
 def test_losses_are_reported_as_lines_or_in_a_progress_bar(settings, shown, monkeypatch):
     monkeypatch.setattr(sys, "stderr", shown)
-    config = replace(elsewhere(settings, type(shown).__name__), steps=4, eval_every=2)
+    config = elsewhere(settings, type(shown).__name__).changed(steps=4, eval_every=2)
     train(config, TASKS)
     text = shown.getvalue()
     assert ("4/4" in text) == shown.isatty()

@@ -4,7 +4,6 @@ import os
 import shutil
 import signal
 import threading
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -40,8 +39,8 @@ def settings(tmp_path_factory):
 
 
 def test_the_loss_falls_the_best_is_kept_and_the_checkpoint_loads(settings):
-    config = replace(
-        elsewhere(settings, "learns"), steps=60, eval_every=20, keep="best", log_every=10
+    config = elsewhere(settings, "learns").changed(
+        steps=60, eval_every=20, keep="best", log_every=10
     )
     train(config, TASKS)
     losses = [line["generation"] for line in lines(config) if "generation" in line]
@@ -60,14 +59,14 @@ def test_the_loss_falls_the_best_is_kept_and_the_checkpoint_loads(settings):
 
 
 def test_a_run_stops_at_its_time_limit_and_resumes_exactly(settings):
-    whole = replace(
-        elsewhere(settings, "at-once"), steps=5, gradient_accumulation_steps=2, dropout=0.1
+    whole = elsewhere(settings, "at-once").changed(
+        steps=5, gradient_accumulation_steps=2, dropout=0.1
     )
     parts = elsewhere(whole, "by-minutes")
     train(whole, TASKS)
     for _ in range(parts.steps):
         assert not Path(f"{parts.out}.run").exists() or lines(parts) != lines(whole)
-        train(replace(parts, minutes=1e-9), TASKS)
+        train(parts.changed(minutes=1e-9), TASKS)
         assert (Path(parts.out) / "model.safetensors").is_file()  # `last` is kept at each stop
     assert lines(parts) == lines(whole)
     assert same_weights(parts, whole)
@@ -76,7 +75,7 @@ def test_a_run_stops_at_its_time_limit_and_resumes_exactly(settings):
 
 
 def test_a_signal_saves_the_state_and_reports_how_to_continue(settings, capfd):
-    config = replace(elsewhere(settings, "polite"), steps=100_000, save_every=100_000)
+    config = elsewhere(settings, "polite").changed(steps=100_000, save_every=100_000)
     before = signal.getsignal(signal.SIGTERM)
     timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGTERM))
     timer.start()
@@ -94,10 +93,10 @@ def contents(folder):
 
 
 def test_a_full_disk_leaves_the_previous_state(settings):
-    whole = replace(elsewhere(settings, "roomy"), steps=9)
+    whole = elsewhere(settings, "roomy").changed(steps=9)
     tight = elsewhere(whole, "tight")
     train(whole, TASKS)
-    train(replace(tight, minutes=1e-9), TASKS)
+    train(tight.changed(minutes=1e-9), TASKS)
     state = Path(f"{tight.out}.run") / "state.safetensors"
     before = state.read_bytes()
     with full_disk(20_000), pytest.raises(AdmiralError, match="state cannot be saved"):
@@ -109,12 +108,12 @@ def test_a_full_disk_leaves_the_previous_state(settings):
 
 
 def test_a_full_disk_leaves_the_previous_checkpoint(settings):
-    config = replace(
-        elsewhere(settings, "cramped"), steps=3, eval_every=3, keep="best", best_metric="loss"
+    config = elsewhere(settings, "cramped").changed(
+        steps=3, eval_every=3, keep="best", best_metric="loss"
     )
     train(config, TASKS)
     before = contents(Path(config.out))
-    longer = replace(config, steps=6)
+    longer = config.changed(steps=6)
     with full_disk(20_000), pytest.raises(AdmiralError, match="cramped: cannot be written"):
         train(longer, TASKS)
     assert contents(Path(config.out)) == before
@@ -126,28 +125,28 @@ def test_a_full_disk_leaves_the_previous_checkpoint(settings):
 
 def test_a_run_is_not_resumed_with_other_data_or_settings(settings):
     config = elsewhere(settings, "mixed")
-    train(replace(config, minutes=1e-9), TASKS)
+    train(config.changed(minutes=1e-9), TASKS)
     with pytest.raises(AdmiralError, match="another batch_tokens"):
-        train(replace(config, batch_tokens=128), TASKS)
+        train(config.changed(batch_tokens=128), TASKS)
     with pytest.raises(AdmiralError, match="another tasks"):
         train(config, ("retrieve", "rerank"))
-    train(replace(config, batch_tokens=128), TASKS, overwrite=True)
+    train(config.changed(batch_tokens=128), TASKS, overwrite=True)
 
 
 def test_a_run_of_an_earlier_release_resumes_without_settings_that_are_new(settings, monkeypatch):
     older = tuple(name for name in multitask_program._FIXED_SETTINGS if name != "objective")
     with monkeypatch.context() as earlier:
         earlier.setattr(multitask_program, "_FIXED_SETTINGS", older)
-        train(replace(settings, steps=3), TASKS)
-    train(replace(settings, steps=6), TASKS)
+        train(settings.changed(steps=3), TASKS)
+    train(settings.changed(steps=6), TASKS)
     assert max(line["step"] for line in lines(settings)) == 6
 
 
 def test_a_run_killed_before_its_first_state_can_start_again(settings):
-    config = replace(elsewhere(settings, "early"), keep="best", eval_every=1)
+    config = elsewhere(settings, "early").changed(keep="best", eval_every=1)
     (folder := Path(f"{config.out}.run")).mkdir()
     (folder / "log.jsonl").write_text("")
-    train(replace(config, minutes=1e-9), TASKS)
+    train(config.changed(minutes=1e-9), TASKS)
     (folder / "state.safetensors").unlink()  # lost
     before = contents(Path(config.out))
     with pytest.raises(AdmiralError, match="does not belong to a run that can be resumed"):
@@ -158,7 +157,7 @@ def test_a_run_killed_before_its_first_state_can_start_again(settings):
 
 
 def test_only_checkpoints_of_runs_are_replaced(settings, tmp_path):
-    config = replace(settings, out=settings.start)
+    config = settings.changed(out=settings.start)
     with pytest.raises(AdmiralError, match="does not belong to a run"):
         train(config, TASKS)
     assert (Path(settings.start) / "vocab.json").is_file()
@@ -168,30 +167,30 @@ def test_only_checkpoints_of_runs_are_replaced(settings, tmp_path):
     (tmp_path / "file").write_text("")
     for name in ("project", "file"):
         with pytest.raises(AdmiralError, match="something else is there, and it is not replaced"):
-            train(replace(settings, out=str(tmp_path / name)), TASKS, overwrite=True)
+            train(settings.changed(out=str(tmp_path / name)), TASKS, overwrite=True)
         assert not (tmp_path / f"{name}.run").exists()
     assert (project / "src").is_dir()
 
 
 def test_overwrite_keeps_the_old_run_until_a_new_one_begins(settings):
-    config = replace(elsewhere(settings, "typo"), steps=2)
+    config = elsewhere(settings, "typo").changed(steps=2)
     train(config, TASKS)
     folder = Path(f"{config.out}.run")
     before = contents(folder) | contents(Path(config.out))
     with full_disk(20_000), pytest.raises(AdmiralError, match="the state cannot be saved"):
-        train(replace(config, steps=9), TASKS, overwrite=True)
+        train(config.changed(steps=9), TASKS, overwrite=True)
     assert contents(folder) | contents(Path(config.out)) == before
     with pytest.raises(AdmiralError, match="is also `start`"):
-        train(replace(config, start=config.out), TASKS, overwrite=True)
+        train(config.changed(start=config.out), TASKS, overwrite=True)
     assert contents(folder) | contents(Path(config.out)) == before
     for wrong in ({"samples": "absent"}, {"dev": "absent"}, {"kb": "absent"}, {"start": "absent"}):
         with pytest.raises(AdmiralError, match="absent"):
-            train(replace(config, **wrong), TASKS, overwrite=True)
+            train(config.changed(**wrong), TASKS, overwrite=True)
         assert contents(folder) | contents(Path(config.out)) == before
 
 
 def test_two_runs_cannot_share_an_output(settings):
-    config = replace(elsewhere(settings, "shared"), steps=2)
+    config = elsewhere(settings, "shared").changed(steps=2)
     with (
         RunOutput(Path(config.out)).exclusive_access(),
         pytest.raises(AdmiralError, match="another process"),
@@ -202,20 +201,20 @@ def test_two_runs_cannot_share_an_output(settings):
 
 
 def test_a_new_metric_resets_the_best_state(settings):
-    config = replace(
-        elsewhere(settings, "anew"), keep="best", best_metric="score", eval_every=2, steps=2
+    config = elsewhere(settings, "anew").changed(
+        keep="best", best_metric="score", eval_every=2, steps=2
     )
     train(config, TASKS)
     before = contents(Path(config.out))
-    train(replace(config, best_metric="loss", steps=4), TASKS)  # a negative number, below any score
+    train(config.changed(best_metric="loss", steps=4), TASKS)  # a negative number, below any score
     assert contents(Path(config.out)) != before
     shutil.rmtree(config.out)  # the best checkpoint
-    train(replace(config, best_metric="loss", steps=6, encoder_lr=1e-12, decoder_lr=0), TASKS)
+    train(config.changed(best_metric="loss", steps=6, encoder_lr=1e-12, decoder_lr=0), TASKS)
     assert Path(config.out).exists()
 
 
 def test_a_finished_run_exports_a_missing_checkpoint(settings, monkeypatch):
-    config = replace(elsewhere(settings, "done"), steps=2)
+    config = elsewhere(settings, "done").changed(steps=2)
     with monkeypatch.context() as patch:
         patch.setattr("training.multitask.multitask_program.save_checkpoint", no_space)
         with pytest.raises(AdmiralError, match="done: cannot be written"):
@@ -229,13 +228,13 @@ def test_a_finished_run_exports_a_missing_checkpoint(settings, monkeypatch):
     assert set(contents(Path(config.out))) == {*whole, SUFFICIENCY_HEAD}
     shutil.rmtree(config.out)
     with pytest.raises(AdmiralError, match="only the run's last state is saved"):
-        train(replace(config, keep="best"), TASKS)
+        train(config.changed(keep="best"), TASKS)
     train(config, TASKS)
     assert contents(Path(config.out))["model.safetensors"] == whole["model.safetensors"]
 
 
 def test_a_loss_that_is_not_finite_ends_the_run(settings):
-    config = replace(elsewhere(settings, "wild"), encoder_lr=1e30, decoder_lr=1e30)
+    config = elsewhere(settings, "wild").model_copy(update={"encoder_lr": 1e30, "decoder_lr": 1e30})
     with pytest.raises(AdmiralError, match="is not finite at step"):
         train(config, TASKS)
     assert not Path(config.out).exists()

@@ -2,7 +2,6 @@
 
 import hashlib
 from collections import Counter
-from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from hypothesis import strategies as st
 from admiral.errors import AdmiralError
 from admiral.retrieval.hop_retriever import TitlesConstraint
 from admiral.retrieval.rerankers import RerankerInput
-from admiral.storage.declared_settings import settings_tables
+from admiral.settings import settings_tables
 from tests.training.tiny import check_named, prepare
 from training.data.samples import RetrieveSample, read_samples
 from training.loop.batch_loading import Loader
@@ -117,7 +116,7 @@ def test_samples_are_selected_by_task_and_counted(config, tokens):
 @pytest.mark.parametrize(("hops", "count"), [("all", 20), ("0", 16), ("1", 4), ("0,1", 20)])
 def test_retrieval_samples_are_selected_by_hop(config, tokens, hops, count):
     training_set = read_training_set(
-        "train", config.samples, replace(config, hops=hops), TASKS, tokens
+        "train", config.samples, config.changed(hops=hops), TASKS, tokens
     )
     assert training_set.source.samples == {"prove": 8, "rerank": 4, "retrieve": count}
     known = {s.hop for s in training_set.samples if isinstance(s, RetrieveSample)}
@@ -125,7 +124,7 @@ def test_retrieval_samples_are_selected_by_hop(config, tokens, hops, count):
 
 
 def test_titles_replace_identifiers_for_joint_docs(config, tokens):
-    joint = replace(config, target="titles")
+    joint = config.changed(target="titles")
     training_set = read_training_set("train", config.samples, joint, ("retrieve",), tokens)
     hops = set()
     for sample, item in zip(training_set.samples, training_set.items, strict=True):
@@ -142,7 +141,7 @@ def test_titles_replace_identifiers_for_joint_docs(config, tokens):
 
 def test_each_target_may_be_a_sample_of_its_own(config, tokens):
     marginal, single = (
-        read_training_set("train", config.samples, replace(config, objective=o), TASKS, tokens)
+        read_training_set("train", config.samples, config.changed(objective=o), TASKS, tokens)
         for o in ("marginal", "single")
     )
     pairs = list(zip(marginal.samples, marginal.items, strict=True))
@@ -175,13 +174,13 @@ def test_each_target_may_be_a_sample_of_its_own(config, tokens):
     ranked = [item for item in marginal.items if isinstance(item, RerankingExample)]
     assert [item for item in single.items if isinstance(item, RerankingExample)] == ranked
     dev = read_training_set(
-        "evaluate", config.samples, replace(config, objective="single"), TASKS, tokens
+        "evaluate", config.samples, config.changed(objective="single"), TASKS, tokens
     )
     assert dev.items == marginal.items
 
 
 def test_long_samples_are_left_out_and_counted(config, tokens):
-    short = replace(config, max_source=24)
+    short = config.changed(max_source=24)
     training_set = read_training_set("train", config.samples, short, ("retrieve",), tokens)
     assert 0 < training_set.left_out == 20 - len(training_set.samples)
 
@@ -201,7 +200,7 @@ def test_files_without_samples_are_errors(config, tokens, tmp_path):
     with pytest.raises(AdmiralError, match=r"empty\.jsonl: holds no sample to train on"):
         read_training_set("train", str(empty), config, TASKS, tokens)
     with pytest.raises(AdmiralError, match=r"32 of other tasks or hops than retrieve and 7"):
-        read_training_set("train", config.samples, replace(config, hops="7"), ("retrieve",), tokens)
+        read_training_set("train", config.samples, config.changed(hops="7"), ("retrieve",), tokens)
     with pytest.raises(AdmiralError, match=r"absent\.jsonl: the samples cannot be read"):
         read_training_set("train", str(tmp_path / "absent.jsonl"), config, TASKS, tokens)
     empty.write_bytes(b"\xff\xfe")

@@ -1,7 +1,6 @@
 """Development metrics: of an overfitted model, of fake retrievers, and of no samples."""
 
 import math
-from dataclasses import replace
 
 import pytest
 import torch
@@ -29,16 +28,15 @@ def config(tmp_path_factory):
 @pytest.fixture(scope="module")
 def overfitted(config):
     """Settings that start from a checkpoint that was overfitted to its few samples."""
-    longer = replace(
-        elsewhere(config, "learnt"),
+    longer = elsewhere(config, "learnt").changed(
         steps=200,
         warmup_steps=20,
         batch_tokens=1024,
         rerank_tokens=4096,
     )
-    longer = replace(longer, dev="", save_every=200, log_every=100)
+    longer = longer.changed(dev="", save_every=200, log_every=100)
     train(longer, TASKS)
-    return replace(config, start=longer.out)
+    return config.changed(start=longer.out)
 
 
 def test_an_overfitted_model_scores_high(overfitted):
@@ -55,27 +53,27 @@ def test_an_overfitted_model_scores_high(overfitted):
 
 def test_a_model_can_learn_document_sets_as_titles(config):
     tasks = ("retrieve",)
-    titles = replace(elsewhere(config, "titles"), target="titles", steps=200, warmup_steps=20)
-    titles = replace(titles, batch_tokens=1024, dev="", save_every=200, log_every=100)
+    titles = elsewhere(config, "titles").changed(target="titles", steps=200, warmup_steps=20)
+    titles = titles.changed(batch_tokens=1024, dev="", save_every=200, log_every=100)
     train(titles, tasks)
     samples = [sample for sample in some_samples() if isinstance(sample, RetrieveSample)]
-    start = open_initial_checkpoint(replace(titles, start=titles.out), tasks)
+    start = open_initial_checkpoint(titles.changed(start=titles.out), tasks)
     with KnowledgeBase.open(titles.kb) as kb:
         measured = metrics(Evaluator(start, samples, kb, titles).sums())
-        other = metrics(Evaluator(start, samples, kb, replace(titles, target="sentences")).sums())
+        other = metrics(Evaluator(start, samples, kb, titles.changed(target="sentences")).sums())
     assert measured["retrieve_top1"] > 0.9
     assert other["retrieve_top1"] < measured["retrieve_top1"]
 
 
 def test_a_t5_can_learn_to_rerank_one_sentence_at_a_time(tmp_path):
     config = prepare(tmp_path, write_t5_directory)
-    config = replace(config, reranker="pointwise", batch_tokens=1024, log_every=100)
-    config = replace(config, steps=120, warmup_steps=20, save_every=120)
+    config = config.changed(reranker="pointwise", batch_tokens=1024, log_every=100)
+    config = config.changed(steps=120, warmup_steps=20, save_every=120)
     train(config, ("rerank",))
     samples = [sample for sample in some_samples() if isinstance(sample, RerankSample)]
     before, after = (
         metrics(Evaluator(open_initial_checkpoint(one, ("rerank",)), samples, None, one).sums())
-        for one in (config, replace(config, start=config.out))
+        for one in (config, config.changed(start=config.out))
     )
     assert before["rerank_recall5"] < after["rerank_recall5"] == 1
     checkpoint = load_checkpoint(config.out)
@@ -92,7 +90,7 @@ def test_a_t5_can_learn_to_rerank_one_sentence_at_a_time(tmp_path):
 
 
 def test_a_pointwise_sample_has_as_many_other_sentences_as_gold_ones(tmp_path):
-    config = replace(prepare(tmp_path, write_t5_directory), reranker="pointwise")
+    config = prepare(tmp_path, write_t5_directory).changed(reranker="pointwise")
     tokens = open_initial_checkpoint(config, ("rerank",)).tokens
     found = read_training_set("train", config.samples, config, ("rerank",), tokens)
     assert found.source.samples == {"rerank": 4}
@@ -118,7 +116,7 @@ def test_evaluation_in_bfloat16_does_not_change_the_weights(config):
     start = open_initial_checkpoint(config, TASKS)
     before = {name: weight.clone() for name, weight in start.model.state_dict().items()}
     with KnowledgeBase.open(config.kb) as kb:
-        rounded = replace(config, precision="bf16")
+        rounded = config.changed(precision="bf16")
         measured = metrics(Evaluator(start, some_samples(), kb, rounded).sums())
     assert 0 <= measured["score"] <= 1
     after = start.model.state_dict()

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from dataclasses import replace
 
 import huggingface_hub.constants
 import pytest
@@ -55,23 +54,23 @@ def test_missing_tokens_are_added_and_existing_embeddings_kept(hub, config):
     assert start.head is not None
     again = open_initial_checkpoint(config, TASKS)
     assert torch.equal(again.model.get_input_embeddings().weight, new)
-    other = open_initial_checkpoint(replace(config, seed=1), TASKS)
+    other = open_initial_checkpoint(config.changed(seed=1), TASKS)
     assert not torch.equal(other.model.get_input_embeddings().weight, new)
 
 
 def test_a_single_task_needs_no_added_tokens(config):
-    start = open_initial_checkpoint(replace(config, markers=False), ("retrieve",))
+    start = open_initial_checkpoint(config.changed(markers=False), ("retrieve",))
     assert start.tokens.task("retrieve") is None
     assert start.tokens.identifier(3) == start.tokens.single_token("3")
     assert start.head is None
     with pytest.raises(AdmiralError, match="Set markers to true"):
-        open_initial_checkpoint(replace(config, markers=False), TASKS)
+        open_initial_checkpoint(config.changed(markers=False), TASKS)
 
 
 def test_a_saved_checkpoint_is_opened_unchanged(config, tmp_path):
     start = open_initial_checkpoint(config, TASKS)
     save_checkpoint(tmp_path / "out", start.model, start.head, start.tokenizer, torch.float32)
-    again = open_initial_checkpoint(replace(config, start=str(tmp_path / "out")), TASKS)
+    again = open_initial_checkpoint(config.changed(start=str(tmp_path / "out")), TASKS)
     assert again.tokens.fingerprint == start.tokens.fingerprint
     assert again.tokens.encode("Rome [ 3") == start.tokens.encode("Rome [ 3")
     for name, value in start.model.state_dict().items():
@@ -95,18 +94,18 @@ def test_a_name_on_the_hub_is_found_in_its_cache(hub, config, tmp_path, monkeypa
     (repository / "refs").mkdir()
     (repository / "refs" / "main").write_text("0" * 40)
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
-    start = open_initial_checkpoint(replace(config, start="someone/bart-tiny"), TASKS)
+    start = open_initial_checkpoint(config.changed(start="someone/bart-tiny"), TASKS)
     assert start.name == "someone/bart-tiny"
     for name in ("someone/absent", "not a name", "runs/a/b"):
         with pytest.raises(AdmiralError, match="is not a directory and cannot be downloaded"):
-            open_initial_checkpoint(replace(config, start=name), TASKS)
+            open_initial_checkpoint(config.changed(start=name), TASKS)
 
 
 def test_another_architecture_is_refused(config, tmp_path):
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "gpt2"}))
     (tmp_path / "model.safetensors").touch()
     with pytest.raises(AdmiralError, match="'gpt2' is not 'bart' or 't5' or"):
-        open_initial_checkpoint(replace(config, start=str(tmp_path)), TASKS)
+        open_initial_checkpoint(config.changed(start=str(tmp_path)), TASKS)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -129,7 +128,7 @@ def test_tokens_of_proofs_are_added_to_a_t5(kind, tmp_path):
         assert len(new.weight) == size == start.model.config.vocab_size
     assert has_output_embedding(start.model) == has_output_embedding(before) == (kind == "t5 v1.1")
     save_checkpoint(tmp_path / "out", start.model, start.head, start.tokenizer, torch.float32)
-    again = open_initial_checkpoint(replace(config, start=str(tmp_path / "out")), TASKS)
+    again = open_initial_checkpoint(config.changed(start=str(tmp_path / "out")), TASKS)
     assert again.tokens.fingerprint == tokens.fingerprint
     ids = torch.tensor([[5, 6, 7]])
     logits = [
@@ -142,7 +141,7 @@ def test_a_t5_has_one_dropout(tmp_path):
     config = TrainConfig(start=str(write_t5_directory(tmp_path / "t5")), max_source=96, dropout=0.2)
     with pytest.raises(AdmiralError, match=r"set attention_dropout to the value of dropout, 0\.2"):
         open_initial_checkpoint(config, TASKS)
-    config = replace(config, attention_dropout=0.2, max_target=96)
+    config = config.changed(attention_dropout=0.2, max_target=96)
     assert open_initial_checkpoint(config, TASKS).model.config.dropout_rate == 0.2
 
 
@@ -187,12 +186,12 @@ def test_a_tokenizer_of_another_checkpoint_is_refused(hub, tmp_path):
         model.resize_token_embeddings(100, mean_resizing=False)
         model.save_pretrained(tmp_path / "large")
     with pytest.raises(AdmiralError, match="its model only 100 embeddings"):
-        open_initial_checkpoint(replace(config, start=str(tmp_path / "large")), TASKS)
+        open_initial_checkpoint(config.changed(start=str(tmp_path / "large")), TASKS)
 
 
 def test_inputs_longer_than_the_position_embeddings_are_refused(config):
     with pytest.raises(AdmiralError, match="has 128 positions"):
-        open_initial_checkpoint(replace(config, max_source=129), TASKS)
+        open_initial_checkpoint(config.changed(max_source=129), TASKS)
 
 
 TEXTS = [

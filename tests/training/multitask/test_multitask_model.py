@@ -2,7 +2,6 @@
 
 import json
 import math
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -140,8 +139,8 @@ def test_reranking_without_a_head_is_an_error(start, tmp_path):
 
 @pytest.mark.slow
 def test_a_trained_t5_retrieves_reranks_and_proves(tmp_path, capsys):
-    config = replace(
-        prepare(tmp_path, write_t5_directory), steps=60, eval_every=20, keep="best", log_every=10
+    config = prepare(tmp_path, write_t5_directory).changed(
+        steps=60, eval_every=20, keep="best", log_every=10
     )
     train(config, TASKS)
     losses = [line["generation"] for line in lines(config) if "generation" in line]

@@ -20,7 +20,7 @@ from training.reader import main
 from training.reading import ANY_OPERATOR, collate, possible_operators, read_reading_set
 from training.reading.adapters import load_reader, with_adapters
 from training.reading.reader_program import ReaderLoss, possible_losses, train_reader
-from training.reading.reader_settings import ReaderConfig, load_reader_config
+from training.reading.reader_settings import ReaderConfig
 
 ROOT = Path(__file__).parents[3]
 CITIES = ("Rome", "Paris", "Oslo", "Bern")
@@ -149,7 +149,7 @@ def test_the_automaton_is_drawn_towards_the_whole_head_and_not_the_reverse(setti
 
 
 def test_a_reader_learns_and_its_adapters_are_all_that_is_kept(settings, tmp_path):
-    config = replace(settings, out=str(tmp_path / "out"), steps=60, eval_every=60)
+    config = settings.changed(out=str(tmp_path / "out"), steps=60, eval_every=60)
     train_reader(config)
     log = lines(config)
     losses = [record["reader"] for record in log if "reader" in record]
@@ -176,10 +176,10 @@ def test_a_reader_learns_and_its_adapters_are_all_that_is_kept(settings, tmp_pat
 
 @pytest.mark.parametrize("rank", [0, 4])
 def test_a_resumed_run_ends_where_a_whole_one_does(settings, tmp_path, rank):
-    whole = replace(settings, out=str(tmp_path / "whole"), rank=rank)
+    whole = settings.changed(out=str(tmp_path / "whole"), rank=rank)
     train_reader(whole)
-    halves = replace(settings, out=str(tmp_path / "halves"), rank=rank)
-    train_reader(replace(halves, steps=6, lr_schedule="constant"))
+    halves = settings.changed(out=str(tmp_path / "halves"), rank=rank)
+    train_reader(halves.changed(steps=6, lr_schedule="constant"))
     train_reader(halves)
     one, two = (load_file(tmp_path / name / "model.safetensors") for name in ("whole", "halves"))
     assert one.keys() == two.keys()
@@ -188,9 +188,9 @@ def test_a_resumed_run_ends_where_a_whole_one_does(settings, tmp_path, rank):
 
 
 def test_a_run_can_start_from_another(settings, tmp_path):
-    train_reader(replace(settings, out=str(tmp_path / "first")))
-    second = replace(settings, out=str(tmp_path / "second"), start=str(tmp_path / "first"), steps=1)
-    train_reader(replace(second, lr=0.0, head_lr=0.0))
+    train_reader(settings.changed(out=str(tmp_path / "first")))
+    second = settings.changed(out=str(tmp_path / "second"), start=str(tmp_path / "first"), steps=1)
+    train_reader(second.changed(lr=0.0, head_lr=0.0))
     one, two = (load_file(tmp_path / name / "model.safetensors") for name in ("first", "second"))
     assert all(torch.equal(value, two[name]) for name, value in one.items())
 
@@ -204,11 +204,11 @@ def test_a_run_can_start_from_another(settings, tmp_path):
 )
 def test_bad_settings_are_errors_with_a_remedy(settings, tmp_path, changed, message):
     with pytest.raises(AdmiralError, match=message):
-        train_reader(replace(settings, out=str(tmp_path / "out"), **changed))
+        train_reader(settings.changed(out=str(tmp_path / "out"), **changed))
 
 
 def test_the_program_runs_from_a_file_of_settings(settings, tmp_path):
-    config = to_yaml(replace(settings, out=str(tmp_path / "out"), steps=1), tmp_path / "c.yaml")
+    config = to_yaml(settings.changed(out=str(tmp_path / "out"), steps=1), tmp_path / "c.yaml")
     result = CliRunner().invoke(main, ["--config", str(config)])
     assert result.exit_code == 0, result.output
     assert (tmp_path / "out" / "model.safetensors").is_file()
@@ -220,7 +220,7 @@ def test_operators_are_those_of_the_logic():
 
 def test_the_shipped_settings_are_valid_and_documented():
     """To update the page, paste the expected text."""
-    own = load_reader_config(ROOT / "configs" / "reader.yaml")
+    own = ReaderConfig.read(ROOT / "configs" / "reader.yaml")
     assert (own.base, own.out, own.heads, own.rank) == ("runs/base", "runs/reader", "both", 0)
     _, _, documented = (ROOT / "docs" / "reader.md").read_text().partition("\n## Settings\n")
     assert documented == page_of_settings(ReaderConfig)

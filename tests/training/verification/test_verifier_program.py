@@ -1,6 +1,5 @@
 """Training a tiny verifier: it learns, keeps the best state, stops, and resumes exactly."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -32,7 +31,7 @@ from training.verification.verifier_program import (
     roc_area,
     train_verifier,
 )
-from training.verification.verifier_settings import VerifierConfig, load_verifier_config, weights_of
+from training.verification.verifier_settings import VerifierConfig, weights_of
 from training.verifier import main
 
 ROOT = Path(__file__).parents[3]
@@ -92,8 +91,8 @@ def accuracy(config, examples):
 
 
 def test_it_learns_and_the_best_state_is_the_verifier(settings):
-    config = replace(
-        elsewhere(settings, "learns"), steps=150, eval_every=25, keep="best", save_every=1000
+    config = elsewhere(settings, "learns").changed(
+        steps=150, eval_every=25, keep="best", save_every=1000
     )
     train_verifier(config)
     losses = [line["verifier"] for line in lines(config) if "verifier" in line]
@@ -114,8 +113,7 @@ def test_it_learns_and_the_best_state_is_the_verifier(settings):
 
 def test_a_stopped_run_resumes_exactly(settings):
     """With accumulation, dropout and evaluation; stopped by its time limit after every step."""
-    whole = replace(
-        elsewhere(settings, "whole"),
+    whole = elsewhere(settings, "whole").changed(
         steps=6,
         gradient_accumulation_steps=2,
         dropout=0.1,
@@ -124,7 +122,7 @@ def test_a_stopped_run_resumes_exactly(settings):
     parts = elsewhere(whole, "parts")
     train_verifier(whole)
     for _ in range(5):
-        train_verifier(replace(parts, minutes=1e-9))
+        train_verifier(parts.changed(minutes=1e-9))
     assert lines(parts)[-1]["step"] == 4
     train_verifier(parts)
     assert same_weights(whole, parts)
@@ -135,27 +133,27 @@ def test_a_stopped_run_resumes_exactly(settings):
 
 
 def test_other_examples_or_settings_are_refused(settings, tmp_path):
-    config = replace(elsewhere(settings, "changed"), steps=2, dev="")
+    config = elsewhere(settings, "changed").changed(steps=2, dev="")
     train_verifier(config)
     with pytest.raises(AdmiralError, match="with another max_length"):
-        train_verifier(replace(config, max_length=24))
+        train_verifier(config.changed(max_length=24))
     other = tmp_path / "other.jsonl"
     write_examples(other, some_examples()[:5])
     with pytest.raises(AdmiralError, match="with another examples"):
-        train_verifier(replace(config, examples=str(other)))
+        train_verifier(config.changed(examples=str(other)))
     with pytest.raises(AdmiralError, match="is also `start`"):
-        train_verifier(replace(config, start=config.out))
+        train_verifier(config.changed(start=config.out))
     write_examples(other, [])
     with pytest.raises(AdmiralError, match="no examples; build them first"):
-        train_verifier(replace(config, examples=str(other)), overwrite=True)
+        train_verifier(config.changed(examples=str(other)), overwrite=True)
     with pytest.raises(AdmiralError, match="its sources are cities, rivers"):
-        train_verifier(replace(elsewhere(config, "new"), dev=settings.dev, best_metric="fever/auc"))
+        train_verifier(elsewhere(config, "new").changed(dev=settings.dev, best_metric="fever/auc"))
 
 
 def test_the_command_continues_from_a_verifier(settings):
-    first = replace(elsewhere(settings, "first"), steps=2, dev="")
+    first = elsewhere(settings, "first").changed(steps=2, dev="")
     train_verifier(first)
-    second = replace(elsewhere(first, "second"), start=first.out, lr=0.0, head_lr=0.0)
+    second = elsewhere(first, "second").changed(start=first.out, lr=0.0, head_lr=0.0)
     path = to_yaml(second, Path(second.out).with_suffix(".yaml"))
     done = CliRunner().invoke(main, ["--config", str(path), "--set", "steps=1"])
     assert done.exit_code == 0, done.output
@@ -176,7 +174,7 @@ def test_bad_weights_are_named(text):
 
 def test_the_shipped_settings_are_valid_and_documented():
     """To update the page, paste the expected text."""
-    own = load_verifier_config(ROOT / "configs" / "verifier.yaml")
+    own = VerifierConfig.read(ROOT / "configs" / "verifier.yaml")
     assert (own.start, own.out, own.max_length) == ("runs/bge-small", "runs/verifier", 384)
     _, _, documented = (ROOT / "docs" / "verifier.md").read_text().partition("\n## Settings\n")
     assert documented == page_of_settings(VerifierConfig)
@@ -195,7 +193,7 @@ def test_the_shipped_settings_are_valid_and_documented():
     ],
 )
 def test_bad_values_name_file_and_key(tmp_path, text, key):
-    check_named(load_verifier_config, tmp_path, text, key)
+    check_named(VerifierConfig.read, tmp_path, text, key)
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.booleans()), max_size=20))
