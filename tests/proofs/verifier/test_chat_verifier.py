@@ -5,6 +5,7 @@ import sqlite3
 import sys
 import threading
 from contextlib import ExitStack, closing
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -41,7 +42,7 @@ def serve(stack):
 def ask(stack):
     def opened(address, **changes):
         settings = ChatSettings("m", KEY, address, timeout=20.0, retries=2)
-        return stack.enter_context(closing(ChatVerifier(settings.changed(**changes))))
+        return stack.enter_context(closing(ChatVerifier(replace(settings, **changes))))
 
     return opened
 
