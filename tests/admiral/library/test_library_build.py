@@ -118,17 +118,6 @@ def test_scores_are_those_of_bm25_over_title_and_passage(
     )
 
 
-def test_indexes_in_shards_find_the_same(tmp_path, monkeypatch):
-    sources = [Source(f"x.example/{n}", f"Title {n}", f"word{n % 7} and " * 40) for n in range(20)]
-    build_library(tmp_path / "whole", sources, words=20, stride=10)
-    monkeypatch.setattr("admiral.kb.store.index_building._SHARD_PAGES", 9)
-    build_library(tmp_path / "shards", sources, words=20, stride=10)
-    queries = ["word3", "title 5", "word1 word2"]
-    with Library.open(tmp_path / "whole") as one, Library.open(tmp_path / "shards") as other:
-        assert one.search(queries, 50) == other.search(queries, 50)
-    assert verify(tmp_path / "shards") == []
-
-
 def test_of_equal_urls_the_first_counts(tmp_path):
     sources = [Source("http://x.example/a", "first", "One."), Source("x.example/a/", "second", "2")]
     report = build_library(tmp_path / "library", sources)
