@@ -17,7 +17,6 @@ import click
 import numpy as np
 import torch
 
-from proofs.verifier import LABELS
 from proofs.verifier.natural_logic_reader import (
     STATES,
     NaturalLogicReader,
@@ -29,7 +28,7 @@ from proofs.verifier.natural_logic_reader import (
 from training.data.examples import UNLABELLED, Example
 from training.reading import ReadingExample, collate, read_reading_set
 from training.reading.adapters import load_reader, with_adapters
-from training.verification import ExampleSet
+from training.verification import POSSIBLE, ExampleSet
 
 
 def open_reader(folder: Path, base: Path) -> tuple[NaturalLogicReader, ReaderEncoder]:
@@ -51,13 +50,6 @@ def outputs(
         output = reader(batch.ids, batch.mask, batch.spans, batch.markers)
         for row, example in enumerate(data.examples[begin : begin + size]):
             yield example, output, row
-
-
-def is_right(example: Example, verdict: int) -> bool:
-    """Return whether a verdict is the label of an example, or one that it leaves open."""
-    if example.label == "not_entailment":
-        return LABELS[verdict] != "entailment"
-    return LABELS[verdict] == example.label
 
 
 def table(results: dict[str, dict[str, dict[str, list[bool]]]], sources: Sequence[str]) -> None:
@@ -107,7 +99,7 @@ def main(
             if example.label == UNLABELLED:
                 continue
             for head, scores in (("automaton", output.verdicts), ("whole head", output.whole)):
-                right = is_right(example, int(scores[row].argmax()))
+                right = bool(POSSIBLE[example.label] >> int(scores[row].argmax()) & 1)
                 rights.setdefault(head, defaultdict(list))[example.source].append(right)
                 if example.group:
                     key = (example.source, example.group)

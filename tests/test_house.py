@@ -32,7 +32,7 @@ TEXTS = [
 #: second number is the aim: a change may lower a ceiling, and may not raise one above it.
 CEILINGS = {
     "trie": (3350, 2200),
-    "proofs": (9826, 5600),
+    "proofs": (9802, 5600),
     "training": (14227, 7300),
     "admiral/adapters": (368, 280),
     "admiral/citations": (7615, 4900),
@@ -52,7 +52,7 @@ CEILINGS = {
     "admiral/storage": (488, 150),
     "admiral/synthesis": (1371, 0),
     "admiral": (2010, 1600),
-    "benchmarks": (3283, 2_400),
+    "benchmarks": (3275, 2_400),
     "tests": (47860, 30_000),
 }
 

@@ -16,6 +16,8 @@ import zipfile
 from pathlib import Path
 
 import click
+from huggingface_hub import snapshot_download
+from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
 
 from admiral.errors import AdmiralError
 from admiral.storage.atomic_files import staging
@@ -82,13 +84,12 @@ def fetch_hub(name: str, out: Path) -> None:
 
     Raises `AdmiralError` if it cannot be downloaded.
     """
-    from huggingface_hub import snapshot_download
-
     try:
         snapshot_download(name, local_dir=out, allow_patterns=list(FILES))
-    except Exception as error:  # of the hub, of httpx, of the file system
+    except (HFValidationError, HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
         raise AdmiralError(
-            f"{name}: is neither a folder nor to be had from the hub ({error})"
+            f"{name}: is not a folder and cannot be downloaded from the hub "
+            f"({type(error).__name__}); give a folder, or check the connection"
         ) from error
     shutil.rmtree(out / ".cache", ignore_errors=True)
 

@@ -61,7 +61,8 @@ _PHRASES = {
 }
 
 _S, _R, _N = Verdict.SUPPORTS, Verdict.REFUTES, Verdict.NOT_ENOUGH_INFO
-_COLUMNS = (
+#: The operators in the order of the automaton's columns.
+OPERATORS = (
     NatOp.EQUIVALENCE,
     NatOp.FORWARD,
     NatOp.NEGATION,
@@ -79,7 +80,7 @@ _TRANSITIONS = {
 
 def transition(state: Verdict, operator: NatOp) -> Verdict:
     """Return the next state of the verdict automaton."""
-    return _TRANSITIONS[state][_COLUMNS.index(operator)]
+    return _TRANSITIONS[state][OPERATORS.index(operator)]
 
 
 def verdict(operators: Iterable[NatOp]) -> Verdict:

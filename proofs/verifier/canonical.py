@@ -33,6 +33,8 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import NamedTuple
 
+from proofs.lexicons.values import MONTHS, ORDINALS, SMALL, TENS
+
 
 @dataclass(frozen=True, slots=True)
 class CanonicalText:
@@ -112,22 +114,8 @@ def _edited(before: CanonicalText, edits: list[_Edit]) -> CanonicalText:
     )
 
 
-def _numbered(names: str, first: int, step: int = 1) -> dict[str, int]:
-    return {name: first + step * at for at, name in enumerate(names.split())}
-
-
-_SMALL = _numbered(
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
-    "sixteen seventeen eighteen nineteen",
-    0,
-) | _numbered("twenty thirty forty fifty sixty seventy eighty ninety", 20, 10)
-_ORDINALS = _numbered(
-    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth "
-    "fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth",
-    1,
-) | _numbered(
-    "twentieth thirtieth fortieth fiftieth sixtieth seventieth eightieth ninetieth", 20, 10
-)
+_SMALL = SMALL | TENS
+_ORDINALS = ORDINALS | {f"{name[:-1]}ieth": number for name, number in TENS.items()}
 _SCALES = {"dozen": 12, "hundred": 100, "thousand": 1000, "lakh": 10**5, "million": 10**6}
 _SCALES |= {"crore": 10**7, "billion": 10**9, "trillion": 10**12}
 _SHORT_SCALES = {"k": 1000, "m": 10**6, "mn": 10**6, "mln": 10**6, "b": 10**9, "bn": 10**9}
@@ -259,7 +247,7 @@ _BEFORE_RANK = re.compile(rf"\b(?:{_any(_REIGNING.split())}) $")
 _CLOCK = re.compile(
     r"([01]?[0-9])(?:[:.]([0-5][0-9]))?[ \u00a0\u202f]?(?i:([ap])(?:\.m\.|m)|(noon|midnight))(?!\w)"
 )
-_MONTHS = _numbered("Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec", 1)
+_MONTHS = {name[:3].capitalize(): number for name, number in MONTHS.items()}
 _MONTH = (
     r"(?:(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?"
     r"|Sep(?:t(?:ember)?)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)(?!\w))"
@@ -485,7 +473,7 @@ def _ends(text: str, end: int) -> bool:
 
 
 def _share(text: str, at: int) -> _Edit | None:
-    """Read a fraction of something, or how many of so many people."""
+    """Read a fraction, such as "a fifth of", or a ratio of people, such as "one in five"."""
     if match := _HALF_OF.match(text, at):
         is_period = _NOT_BEFORE_HALF.search(text, max(at - 7, 0), at)
         return None if is_period else (at, match.end(), "50% of ")

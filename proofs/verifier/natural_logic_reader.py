@@ -21,21 +21,12 @@ from torch import Tensor, nn
 from transformers import AutoModel, AutoTokenizer, PreTrainedModel
 
 from proofs.drafting.spans import chunk
-from proofs.logic import NatOp, Verdict, transition
+from proofs.logic import OPERATORS, NatOp, Verdict, transition
 from proofs.verifier import Sentence, encodable, sentence_text
 from proofs.verifier.canonical import CanonicalText, canonical
 from proofs.verifier.evidence_verifier import EvidenceEncoder, SpecialTokens
 from trie.seq2seq import quiet_transformers
 
-#: The operators in the order of the reader's outputs.
-OPERATORS = (
-    NatOp.EQUIVALENCE,
-    NatOp.FORWARD,
-    NatOp.NEGATION,
-    NatOp.ALTERNATION,
-    NatOp.REVERSE,
-    NatOp.INDEPENDENCE,
-)
 #: The states of the automaton in the order of `proofs.verifier.LABELS`.
 STATES = (Verdict.SUPPORTS, Verdict.NOT_ENOUGH_INFO, Verdict.REFUTES)
 MAX_SPANS = 14
@@ -212,7 +203,7 @@ def best_path(operators: Sequence[Sequence[float]], state: Verdict) -> list[NatO
 
 @dataclass(frozen=True, slots=True)
 class ReaderOutput:
-    """What the reader says of a batch of claims; sizes are (claims, spans or sentences, ...)."""
+    """The outputs of the reader for a batch of claims."""
 
     operators: Tensor  # log-probabilities of the operators of each span, (claims, spans, 6)
     verdicts: Tensor  # log-probabilities of the verdicts by the automaton, (claims, 3)
@@ -290,10 +281,6 @@ class NaturalLogicReader(nn.Module):
             queries[1] @ keys[1].transpose(1, 2) * scale,
             queries[2] @ keys[2].transpose(1, 2) * scale,
         )
-
-    def head_parameters(self) -> list[nn.Parameter]:
-        """Return the parameters that are not the encoder's."""
-        return [p for name, p in self.named_parameters() if not name.startswith("encoder.")]
 
 
 def new_reader(encoder: Path, seed: int) -> tuple[NaturalLogicReader, Any]:

@@ -62,5 +62,5 @@ def test_a_folder_is_copied_and_a_bad_one_leaves_nothing(tmp_path):
         env={"HF_HUB_OFFLINE": "1"},
     )
     assert result.exit_code == 1
-    assert "is neither a folder nor to be had from the hub" in result.output
+    assert "is not a folder and cannot be downloaded from the hub" in result.output
     assert not (tmp_path / "none").exists()

@@ -50,7 +50,7 @@ def parameter_groups(
 ) -> list[dict[str, Any]]:
     """Return the parameters of an encoder and the other ones with their peak learning rates."""
     in_encoder = set(encoder)
-    others = [p for p in module.parameters() if p not in in_encoder]
+    others = [p for p in module.parameters() if p.requires_grad and p not in in_encoder]
     return [{"params": list(encoder), "lr": encoder_rate}, {"params": others, "lr": other_rate}]
 
 

@@ -15,8 +15,9 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from proofs.logic import OPERATORS
 from proofs.verifier.classifier_verifier import padded_positions
-from proofs.verifier.natural_logic_reader import OPERATORS, ReaderEncoder, ReaderInput
+from proofs.verifier.natural_logic_reader import ReaderEncoder, ReaderInput
 from training.data.examples import RELEVANT, Example
 from training.verification import POSSIBLE, UNKNOWN, ExampleSet, encoded_set
 

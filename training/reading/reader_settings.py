@@ -8,7 +8,7 @@ from pydantic import Field
 
 from admiral.settings import Name
 from proofs.verifier.natural_logic_reader import MAX_LENGTH
-from training.loop import Count, CountOrNone, MaxLength, Rate
+from training.loop import Count, MaxLength, Rate
 from training.verification.verifier_settings import ExampleSettings
 
 
@@ -35,8 +35,6 @@ class ReaderConfig(ExampleSettings):
     """
     rank: Annotated[int, Field(ge=0, le=1024)] = 16
     """Rank of the adapters of all linear layers of the encoder; 0: its weights are trained."""
-    frozen_layers: CountOrNone = 0
-    """First layers of the encoder that stay as they are."""
 
     max_length: MaxLength = MAX_LENGTH
     canonical_values: bool = True

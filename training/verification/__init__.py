@@ -102,6 +102,11 @@ class Encoded(Protocol):
         ...
 
     @property
+    def label(self) -> int:
+        """The possible labels of the whole, as bits."""
+        ...
+
+    @property
     def weight(self) -> float:
         """How often an epoch contains the example, on average."""
         ...

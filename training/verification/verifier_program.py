@@ -6,15 +6,14 @@ examples labelled ``not_entailment`` is measured with two classes, entailment or
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from accelerate import Accelerator
-from huggingface_hub import ModelCardData
 from torch import Tensor, nn
 
 import admiral
@@ -23,28 +22,30 @@ from proofs.verifier import LABELS
 from proofs.verifier.classifier_verifier import (
     HEADS,
     EvidenceModel,
-    length_batches,
     new_model,
     read_model,
     write_model,
 )
 from proofs.verifier.evidence_verifier import EvidenceEncoder
-from training.data.examples import NON_COMMERCIAL, NOT_ENTAILMENT, summary_by_source
-from training.loop import values_of
-from training.loop.batch_loading import moved
-from training.loop.run_files import SourceFile, TrainingState, markdown_table, render_card
-from training.loop.training_loop import Program, parameter_groups, run_training
+from training.data.examples import NOT_ENTAILMENT
+from training.loop.run_files import SourceFile, TrainingState
+from training.loop.training_loop import parameter_groups, run_training
 from training.verification import (
     UNKNOWN,
     Counts,
     EncodedExample,
     ExampleBatch,
     ExampleSet,
-    batches_of,
     collate,
     read_example_set,
 )
-from training.verification.verifier_settings import VerifierConfig, paths_of, weights_of
+from training.verification.example_program import (
+    ExampleEvaluator,
+    ExampleProgram,
+    right_and_known,
+    share_of_groups,
+)
+from training.verification.verifier_settings import VerifierConfig
 
 #: Weights of the losses of sentences and of tokens, beside 1 for the whole.
 SENTENCE_WEIGHT, TOKEN_WEIGHT = 0.5, 0.3
@@ -96,12 +97,12 @@ def _at(values: Tensor, positions: Tensor) -> Tensor:
 
 
 def marginal_losses(logits: Tensor, possible: Tensor) -> Tensor:
-    """Return the negative log-probability that one of the possible labels holds.
+    """Return the negative log-probability that one of the possible answers holds.
 
-    `logits`: (..., 3), in the order of `LABELS`. `possible`: possible labels as bits (see
-    `training.verification.POSSIBLE`), (...).
+    `logits`: (..., answers), such as those of `LABELS`, or log-probabilities. `possible`: possible
+    answers as bits (see `training.verification.POSSIBLE`), (...).
     """
-    bits = torch.arange(len(LABELS), device=possible.device)
+    bits = torch.arange(logits.shape[-1], device=possible.device)
     excluded = (possible[..., None] >> bits) & 1 == 0
     log_probabilities = logits.log_softmax(-1)
     return -log_probabilities.masked_fill(excluded, -torch.inf).logsumexp(-1)
@@ -211,8 +212,10 @@ def calibration_error(confidence: np.ndarray, correct: np.ndarray) -> float:
     return float(sum(gaps) / len(confidence))
 
 
-class ExampleEvaluator:
-    """Measures a model on development examples, which the processes of a run share."""
+class VerifierEvaluator(ExampleEvaluator[EncodedExample]):
+    """Measures a verifier on development examples."""
+
+    columns = 7  # logits, and right and known labels of sentences and of tokens
 
     def __init__(
         self,
@@ -221,9 +224,8 @@ class ExampleEvaluator:
         max_tokens: int,
         accelerator: Accelerator,
     ) -> None:
-        self._dev, self._encoder, self._accelerator = dev, encoder, accelerator
-        self._batches = length_batches([len(item.ids) for item in dev.items], max_tokens)
-        self.sources = sorted({example.source for example in dev.examples})
+        super().__init__(dev, max_tokens, accelerator)
+        self._encoder = encoder
 
     def metrics(self, module: VerifierLoss) -> dict[str, float]:
         """Return all metrics of the current weights.
@@ -258,55 +260,27 @@ class ExampleEvaluator:
         values = {}
         if labelled:
             values = measure([dev.examples[n].label for n in labelled], probabilities[labelled])
-        groups: defaultdict[str, list[bool]] = defaultdict(list)
-        for n in labelled:
-            is_right = bool(dev.items[n].label >> int(probabilities[n].argmax()) & 1)
-            if dev.examples[n].group:
-                groups[dev.examples[n].group].append(is_right)
-        whole = [all(rights) for rights in groups.values() if len(rights) > 1]
-        if whole:
-            values["pairs"] = float(np.mean(whole))
+        pairs = share_of_groups(
+            [dev.examples[n] for n in labelled],
+            [dev.items[n] for n in labelled],
+            probabilities[labelled],
+        )
+        if pairs is not None:
+            values["pairs"] = pairs
         for name, column in (("sentences", 3), ("tokens", 5)):
             right, known = table[at, column].sum(), table[at, column + 1].sum()
             if known:
                 values[name] = float(right / known)
         return values
 
-    @torch.no_grad()
-    def _table(self, module: VerifierLoss) -> np.ndarray:
-        """Return the logits, and right and known labels of sentences and tokens, (examples, 7)."""
-        accelerator = self._accelerator
-        table = torch.zeros(len(self._dev.items), 7, device=accelerator.device)
-        module.eval()
-        with accelerator.autocast():
-            for positions in self._batches[accelerator.process_index :: accelerator.num_processes]:
-                batch = collate([self._dev.items[at] for at in positions], self._encoder)
-                batch = moved(batch, accelerator.device)
-                whole, *others = module.scores(batch)
-                table[positions, :3] = whole
-                labels = (batch.sentences, batch.token_labels)
-                for column, logits, possible in zip((3, 5), others, labels, strict=True):
-                    right, known = _right_and_known(logits, possible)
-                    table[positions, column] = right
-                    table[positions, column + 1] = known
-        module.train()
-        summed: np.ndarray = accelerator.reduce(table, "sum").double().cpu().numpy()
-        return summed
-
-
-def _right_and_known(logits: Tensor, possible: Tensor) -> tuple[Tensor, Tensor]:
-    """Return how many labels of each row are right, and how many are known."""
-    known = possible != UNKNOWN
-    right = torch.bitwise_right_shift(possible, logits.argmax(-1)) % 2 == 1
-    return (right & known).sum(1).float(), known.sum(1).float()
-
-
-# Settings that decide the order of batches. All parts of a run must agree on them.
-_FIXED_SETTINGS = ("seed", "batch_tokens", "max_length", "weights")
-# Settings that decide which state is best.
-_SELECTION_SETTINGS = ("best_metric", "keep", "eval_examples")
-# Local paths, and settings that do not change the weights.
-_OMITTED = {"out", "device", "tracker", "log_every", "save_every", "start", "examples", "dev"}
+    def _rows(self, module: VerifierLoss, items: Sequence[EncodedExample]) -> Tensor:
+        batch = self._moved(collate(items, self._encoder))
+        whole, sentences, tokens = module.scores(batch)
+        counts = (
+            *right_and_known(sentences, batch.sentences, UNKNOWN),
+            *right_and_known(tokens, batch.token_labels, UNKNOWN),
+        )
+        return torch.cat([whole, torch.stack(counts, dim=1)], dim=1)
 
 
 def train_verifier(config: VerifierConfig, *, overwrite: bool = False) -> None:
@@ -322,7 +296,7 @@ def train_verifier(config: VerifierConfig, *, overwrite: bool = False) -> None:
     )
 
 
-class VerifierProgram(Program):
+class VerifierProgram(ExampleProgram[EncodedExample]):
     """Trains a verifier on examples.
 
     Raises `AdmiralError` for bad input.
@@ -330,10 +304,8 @@ class VerifierProgram(Program):
 
     product = "verifier"
     loss_kinds = ("verifier",)
-    reported_group = 0  # of the encoder
 
     def __init__(self, config: VerifierConfig, accelerator: Accelerator) -> None:
-        self._config = config
         self.start = start = Path(config.start)
         if not (start / "config.json").is_file():
             raise AdmiralError(
@@ -351,41 +323,22 @@ class VerifierProgram(Program):
             self._encoder = encoder = EvidenceEncoder.of(self._tokenizer, config.max_length)
         except ValueError as error:
             raise AdmiralError(str(error)) from error
-        weights = weights_of(config.weights)
-        paths = paths_of(config.examples)
-        self._train = read_example_set("train", paths, encoder, weights=weights)
-        self._dev: ExampleSet[EncodedExample] | None = None
-        if config.dev:
-            paths, limit = paths_of(config.dev), config.eval_examples
-            self._dev = read_example_set("evaluate", paths, encoder, limit, config.seed)
-        self._base = SourceFile.of("start from", start / "model.safetensors")
-        self.fixed = values_of(config, _FIXED_SETTINGS) | {
-            "start": self._base.sha256,
-            "examples": [file.sha256 for file in self._train.files],
-        }
-        self.selection = values_of(config, _SELECTION_SETTINGS) | {
-            "dev": [file.sha256 for file in self._dev.files] if self._dev else None
-        }
+        origin = SourceFile.of("start from", start / "model.safetensors")
+        read = partial(read_example_set, encoder=encoder)
+        super().__init__(config, read, [origin], {"start": origin.sha256})
         self.module: VerifierLoss = VerifierLoss(model, config.dropout, config.seed)
         self.groups = parameter_groups(
             self.module, model.encoder_parameters(), config.lr, config.head_lr
         )
-        counts = [(n, name) for file in self._train.files for name, n in file.samples.items()]
-        self.summary = "examples: " + ", ".join(f"{n:,} {name}" for n, name in counts)
-        self._evaluator: ExampleEvaluator | None = None
         if self._dev is not None:
             tokens = config.batch_tokens
-            self._evaluator = ExampleEvaluator(self._dev, encoder, tokens, accelerator)
+            self._evaluator = VerifierEvaluator(self._dev, encoder, tokens, accelerator)
             source = config.best_metric.partition("/")[0]
             if "/" in config.best_metric and source not in self._evaluator.sources:
                 raise AdmiralError(
                     f"{config.dev}: holds no examples for {config.best_metric!r}; its sources are "
                     f"{', '.join(self._evaluator.sources)}"
                 )
-
-    def batches(self) -> Iterator[list[EncodedExample]]:
-        """Yield the examples of batches forever."""
-        return batches_of(self._train, self._config.batch_tokens, self._config.seed)
 
     def collate(self, items: Any) -> ExampleBatch:
         """Return a padded batch."""
@@ -395,49 +348,16 @@ class VerifierProgram(Program):
         """Return the numbers of examples and of known labels."""
         return Counts.of(items)
 
-    def measure(self) -> dict[str, float]:
-        """Return the metrics of the current weights on the development examples."""
-        assert self._evaluator is not None
-        values = self._evaluator.metrics(self.module)
-        if self._config.best_metric not in values:
-            raise AdmiralError(
-                f"{self._config.dev}: {self._config.best_metric!r} cannot be measured there"
-            )
-        return values
-
     def card(self, state: TrainingState, devices: str) -> str:
-        """Return the model card: use, examples by source, scores and settings."""
-        config, train = self._config, self._train
-        data = ModelCardData(
-            library_name="transformers",
-            pipeline_tag="text-classification",
-            tags=["fact-verification", "natural-language-inference"],
-        )
-        settings = {k: v for k, v in config.model_dump().items() if k not in _OMITTED}
-        files = [self._base, *train.files, *(self._dev.files if self._dev else [])]
-        used = sorted(NON_COMMERCIAL & {example.source for example in train.examples})
-        introduction = [
+        """Return the model card."""
+        introduction = (
             f"A verifier for AdMIRaL {admiral.__version__}, started from {self.start.name}: it "
             "reads a claim with up to six titled sentences of evidence, and estimates how likely "
             "the evidence entails the claim, contradicts it, or does neither. "
             f"`{HEADS}` holds two more heads, which say the same of each sentence and of each "
-            "token of the claim.",
-        ]
-        by_source = summary_by_source(train.examples)
-        trained_on = [
-            *markdown_table(("source", "examples by label", "in an epoch"), by_source),
-            "",
-            f"Non-commercial sources: {', '.join(used) or 'none'}.",
-            "",
-            *markdown_table(
-                ("file", "for", "examples", "sha256"),
-                [(f.name, f.role, f"{sum(f.samples.values()):,}", f.sha256) for f in files],
-            ),
-        ]
-        evaluated_on = f"on about {config.eval_examples} development examples of each source"
-        return render_card(
-            data, config, state, devices, introduction, trained_on, evaluated_on, settings
+            "token of the claim."
         )
+        return self._card(state, devices, introduction, "natural-language-inference")
 
     def write(self, folder: Path, dtype: torch.dtype) -> None:
         """Write the verifier."""

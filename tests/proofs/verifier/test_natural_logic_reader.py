@@ -7,10 +7,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proofs.logic import verdict
+from proofs.logic import OPERATORS, verdict
 from proofs.verifier.natural_logic_reader import (
     MAX_SPANS,
-    OPERATORS,
     STATES,
     AutomatonLayer,
     ReaderEncoder,

@@ -11,16 +11,17 @@ from hypothesis import strategies as st
 from safetensors.torch import load_file
 
 from admiral.errors import AdmiralError
-from proofs.logic import NatOp
-from proofs.verifier.natural_logic_reader import OPERATORS, ReaderEncoder, new_reader
+from proofs.logic import OPERATORS, NatOp
+from proofs.verifier.natural_logic_reader import ReaderEncoder, new_reader
 from tests.proofs.verifier.tiny_classifier import write_classifier_directory
 from tests.training.tiny import SHORT_RUN, lines, page_of_settings, to_yaml
 from training.data.examples import Example, write_examples
 from training.reader import main
 from training.reading import ANY_OPERATOR, collate, possible_operators, read_reading_set
 from training.reading.adapters import load_reader, with_adapters
-from training.reading.reader_program import ReaderLoss, possible_losses, train_reader
+from training.reading.reader_program import ReaderLoss, train_reader
 from training.reading.reader_settings import ReaderConfig
+from training.verification.verifier_program import marginal_losses
 
 ROOT = Path(__file__).parents[3]
 CITIES = ("Rome", "Paris", "Oslo", "Bern")
@@ -109,7 +110,7 @@ def test_operators_follow_what_is_known_of_the_claim(encoder, label, spans, expe
 def test_a_loss_is_that_of_the_sum_of_possible_answers(scores, bits):
     logits = torch.tensor(scores, dtype=torch.float64)
     total = sum(p for at, p in enumerate(logits.softmax(0).tolist()) if bits >> at & 1)
-    loss = float(possible_losses(logits.log_softmax(0), torch.tensor(bits)))
+    loss = float(marginal_losses(logits, torch.tensor(bits)))
     assert loss == pytest.approx(-torch.tensor(total, dtype=torch.float64).log().item(), abs=1e-9)
 
 
@@ -121,7 +122,7 @@ def test_only_the_chosen_heads_teach_the_encoder(settings, encoder, heads):
     ReaderLoss(reader, heads)(batch, len(items)).backward()
     assert (reader.whole[0].weight.grad is not None) == (heads != "automaton")
     assert float(reader.operators[0].weight.grad.abs().max()) > 0
-    # What is known of operators alone reaches the encoder unless the whole head leads.
+    # If only operators are known, their gradient reaches the encoder unless the whole head leads.
     reader.zero_grad()
     unknown = torch.full_like(batch.labels, 0b111)
     few = replace(batch, labels=unknown, sentences=torch.full_like(batch.sentences, 0b111))

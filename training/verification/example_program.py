@@ -1,0 +1,175 @@
+"""What the training programs on files of examples share: data, evaluation and model card."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Generic
+
+import numpy as np
+import torch
+from accelerate import Accelerator
+from huggingface_hub import ModelCardData
+from torch import Tensor, nn
+
+from admiral.errors import AdmiralError
+from proofs.verifier.classifier_verifier import length_batches
+from training.data.examples import NON_COMMERCIAL, Example, summary_by_source
+from training.loop import values_of
+from training.loop.batch_loading import moved
+from training.loop.run_files import SourceFile, TrainingState, markdown_table, render_card
+from training.loop.training_loop import Program
+from training.verification import Encoded, ExampleSet, Item, batches_of
+from training.verification.verifier_settings import ExampleSettings, paths_of, weights_of
+
+
+def right_and_known(logits: Tensor, possible: Tensor, unknown: int) -> tuple[Tensor, Tensor]:
+    """Return how many answers of each row are right, and how many are known, (rows,).
+
+    `logits`: (rows, questions, answers). `possible`: possible answers as bits, (rows, questions);
+    `unknown`: the bits of all answers.
+    """
+    known = possible != unknown
+    right = torch.bitwise_right_shift(possible, logits.argmax(-1)) % 2 == 1
+    return (right & known).sum(1).float(), known.sum(1).float()
+
+
+def share_of_groups(
+    examples: Sequence[Example], items: Sequence[Encoded], probabilities: np.ndarray
+) -> float | None:
+    """Return the share of groups of several examples that are right throughout; None without any.
+
+    `probabilities`: of `LABELS`, (examples, 3).
+    """
+    groups: defaultdict[str, list[bool]] = defaultdict(list)
+    for example, item, chances in zip(examples, items, probabilities, strict=True):
+        if example.group:
+            groups[example.group].append(bool(item.label >> int(chances.argmax()) & 1))
+    whole = [all(rights) for rights in groups.values() if len(rights) > 1]
+    return float(np.mean(whole)) if whole else None
+
+
+class ExampleEvaluator(ABC, Generic[Item]):
+    """Measures a model on development examples, which the processes of a run share."""
+
+    columns: ClassVar[int]  # of the table that `_rows` fills
+
+    def __init__(self, dev: ExampleSet[Item], max_tokens: int, accelerator: Accelerator) -> None:
+        self._dev, self._accelerator = dev, accelerator
+        self._batches = length_batches([len(item.ids) for item in dev.items], max_tokens)
+        self.sources = sorted({example.source for example in dev.examples})
+
+    @abstractmethod
+    def metrics(self, module: Any) -> dict[str, float]:
+        """Return all metrics of the current weights."""
+
+    @abstractmethod
+    def _rows(self, module: Any, items: Sequence[Item]) -> Tensor:
+        """Return what is to be known of each item, (items, columns)."""
+
+    @torch.no_grad()
+    def _table(self, module: nn.Module) -> np.ndarray:
+        """Return the rows of all development examples, (examples, columns)."""
+        accelerator = self._accelerator
+        table = torch.zeros(len(self._dev.items), self.columns, device=accelerator.device)
+        module.eval()
+        with accelerator.autocast():
+            for positions in self._batches[accelerator.process_index :: accelerator.num_processes]:
+                table[positions] = self._rows(module, [self._dev.items[at] for at in positions])
+        module.train()
+        summed: np.ndarray = accelerator.reduce(table, "sum").double().cpu().numpy()
+        return summed
+
+    def _moved(self, batch: Any) -> Any:
+        return moved(batch, self._accelerator.device)
+
+
+# Settings that decide the order of batches. All parts of a run must agree on them.
+_FIXED_SETTINGS = ("seed", "batch_tokens", "max_length", "weights")
+# Settings that decide which state is best.
+_SELECTION_SETTINGS = ("best_metric", "keep", "eval_examples")
+# Local paths, and settings that do not change the weights.
+_OMITTED = {"base", "start", "examples", "dev", "out", "device"}
+_OMITTED |= {"tracker", "log_every", "save_every"}
+
+
+class ExampleProgram(Program, Generic[Item]):
+    """Trains a model on files of examples.
+
+    - `read`: reads and encodes the examples of files, as `read_example_set` does.
+    - `origins`: the files of weights that the run starts from.
+    - `fixed`: what else all parts of a run must agree on.
+
+    Raises `AdmiralError` for bad input.
+    """
+
+    reported_group = 0  # of the encoder
+    _evaluator: ExampleEvaluator[Item] | None = None
+
+    def __init__(
+        self,
+        config: ExampleSettings,
+        read: Callable[..., ExampleSet[Item]],
+        origins: Sequence[SourceFile],
+        fixed: Mapping[str, Any],
+    ) -> None:
+        self._config, self._origins = config, origins
+        weights = weights_of(config.weights)
+        self._train = read("train", paths_of(config.examples), weights=weights)
+        self._dev: ExampleSet[Item] | None = None
+        if config.dev:
+            paths, limit = paths_of(config.dev), config.eval_examples
+            self._dev = read("evaluate", paths, limit=limit, seed=config.seed)
+        self.fixed = {
+            **values_of(config, _FIXED_SETTINGS),
+            **fixed,
+            "examples": [file.sha256 for file in self._train.files],
+        }
+        self.selection = values_of(config, _SELECTION_SETTINGS) | {
+            "dev": [file.sha256 for file in self._dev.files] if self._dev else None
+        }
+        counts = [(n, name) for file in self._train.files for name, n in file.samples.items()]
+        self.summary = "examples: " + ", ".join(f"{n:,} {name}" for n, name in counts)
+
+    def batches(self) -> Iterator[list[Item]]:
+        """Yield the examples of batches forever."""
+        return batches_of(self._train, self._config.batch_tokens, self._config.seed)
+
+    def measure(self) -> dict[str, float]:
+        """Return the metrics of the current weights on the development examples."""
+        assert self._evaluator is not None
+        values = self._evaluator.metrics(self.module)
+        if self._config.best_metric not in values:
+            raise AdmiralError(
+                f"{self._config.dev}: {self._config.best_metric!r} cannot be measured there"
+            )
+        return values
+
+    def _card(self, state: TrainingState, devices: str, introduction: str, tag: str) -> str:
+        """Return the model card: use, examples by source, scores and settings."""
+        config, train = self._config, self._train
+        data = ModelCardData(
+            library_name="transformers",
+            pipeline_tag="text-classification",
+            tags=["fact-verification", tag],
+        )
+        settings = {k: v for k, v in config.model_dump().items() if k not in _OMITTED}
+        files = [*self._origins, *train.files, *(self._dev.files if self._dev else [])]
+        used = sorted(NON_COMMERCIAL & {example.source for example in train.examples})
+        trained_on = [
+            *markdown_table(
+                ("source", "examples by label", "in an epoch"), summary_by_source(train.examples)
+            ),
+            "",
+            f"Non-commercial sources: {', '.join(used) or 'none'}.",
+            "",
+            *markdown_table(
+                ("file", "for", "examples", "sha256"),
+                [(f.name, f.role, f"{sum(f.samples.values()):,}", f.sha256) for f in files],
+            ),
+        ]
+        evaluated_on = f"on about {config.eval_examples} development examples of each source"
+        return render_card(
+            data, config, state, devices, [introduction], trained_on, evaluated_on, settings
+        )
