@@ -265,7 +265,7 @@ class EmModule(nn.Module, ABC):
         self._config = config
 
     def forward(self, batch: Any, claims: int) -> Tensor:
-        """Return the mean loss of a batch of so many claims."""
+        """Return the loss of a batch, averaged over a number of claims."""
         scored = self.scored(batch)
         return self.loss(scored) * len(scored.positives) / claims
 

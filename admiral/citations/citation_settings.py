@@ -73,8 +73,8 @@ class CitationConfig(RunSettings):
     accept_above: Score = 0.0
     """Score in place of `supported` for a verifier without a calibration."""
     margin: Weight = 1.0
-    """How many standard deviations of the reference scores (or points, without a calibration) a
-    candidate must be better than an existing source that is kept, to be listed."""
+    """Margin by which a candidate must score better than an existing source that is kept, to be
+    listed: in standard deviations of the reference scores, or in points without a calibration."""
     paper_rule: bool = False
     """Replace an existing source whenever a candidate supports the claim with a higher score."""
 

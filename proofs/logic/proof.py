@@ -172,7 +172,7 @@ class ProofStep:
 
     @property
     def quotation(self) -> Quotation | None:
-        """Where the evidence span stands."""
+        """The place of the evidence span; None if it is not known."""
         title, number, start, end = (
             *(self.title, self.sentence_id),
             *(self.evidence_start, self.evidence_end),

@@ -12,7 +12,7 @@ PAGES = sorted(
 )
 #: Its sections were written by a program.
 GENERATED = ROOT / "docs" / "results.md"
-#: What `benchmarks.compare_systems --set` takes besides settings of systems.
+#: Keys that `benchmarks.compare_systems --set` accepts in addition to the settings of systems.
 OF_EXPERIMENTS = {"task", "claims", "limit"}
 
 _FENCE = re.compile(

@@ -35,7 +35,7 @@ def test_a_killed_build_leaves_the_old_or_the_new_knowledge_base(tmp_path):
     context.set_forkserver_preload(["tests.admiral.kb.test_killed_build"])
 
     def killed(seconds):
-        """Build the new one for so many seconds at most; return whether it was killed."""
+        """Kill a build of the new one after some seconds; return whether it was still running."""
         process = context.Process(target=rebuild, args=(corpora[1], kb))
         process.start()
         process.join(seconds)

@@ -1,4 +1,4 @@
-"""What lexical proofs make of negation and quantifiers."""
+"""Lexical proofs of claims with negation and quantifiers."""
 
 import pytest
 
