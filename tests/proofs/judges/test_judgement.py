@@ -33,7 +33,7 @@ from trie import Seq2Seq
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("Was Ada born in Kallby?", "question"),
+        ("Was Ada born in Torvik?", "question"),
         ("Emmy Awards?", "question"),
         ('Who wrote "Emma?"', "question"),
         ("I think that Ada is the best painter.", "opinion"),
@@ -137,7 +137,7 @@ def test_linear_head_decides(tokens):
 _WORDS = sorted(
     word_list(
         """
-        Ada Quill Bo Lind Oslo Rome Kallby 1873 1874 five six first not never was were is born died
+        Ada Quill Bo Lind Oslo Rome Torvik 1873 1874 five six first not never was were is born died
         in by of the a an who whose and wrote directed film book director Norwegian city on May 9
         """
     )

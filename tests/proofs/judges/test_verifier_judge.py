@@ -50,10 +50,10 @@ def test_evidence_is_sufficient_from_the_probability_on() -> None:
     ("claim", "texts", "denied", "opposing", "operator"),
     [
         (
-            "Ada was born in Nysund.",
-            [("Ada", "Ada was born in Kallby and grew up in Nysund.")],
-            "in Nysund.",
-            "in Kallby",
+            "Ada was born in Lysund.",
+            [("Ada", "Ada was born in Torvik and grew up in Lysund.")],
+            "in Lysund.",
+            "in Torvik",
             NatOp.ALTERNATION,
         ),
         (
@@ -140,7 +140,7 @@ def test_the_dates_that_were_compared_are_quoted() -> None:
 
 
 def test_spans_that_the_verifier_leaves_open_are_missing() -> None:
-    claim, texts = "Ada was born in Kallby in 1815.", [("Ada", "Ada was born in Kallby.")]
+    claim, texts = "Ada was born in Torvik in 1815.", [("Ada", "Ada was born in Torvik.")]
     words = [(0.9, 0.1, 0.0)] * 5 + [(0.1, 0.6, 0.3)] * 2
     (judgement,) = VerifierJudge(FixedVerifier(UNSURE, words)).judge([claim], [texts])
     assert judgement.missing == ("in 1815.",)

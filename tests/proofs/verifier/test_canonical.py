@@ -133,7 +133,7 @@ CHANGED = [
     ("two or three hundred people", "200 or 300 people"),
     ("five-a-side", "5-a-side"),
     ("4 to 6 percent", "4 to 6%"),
-    ("from 4 percent to 6 percent", "from 4% to 6%"),
+    ("from 3 percent to 8 percent", "from 3% to 8%"),
     ("5ft 11in", "5.9167 ft"),
     ("12 September – 3 January 2021", "2020-09-12 – 2021-01-03"),
     ("May 5 million", "May 5000000"),
