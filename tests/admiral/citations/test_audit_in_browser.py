@@ -90,12 +90,8 @@ def test_accepted_sources_are_in_the_place_of_the_marks(tab):
     new = f"<ref>{CITE}</ref>"
     articles = tab.get_by_role("article")
     articles.nth(0).get_by_label("accept").check()
-    expected = WIKITEXT.replace(
-        f"{MILL}{{{{failed verification}}}}",
-        new,
-    ).replace(
-        "1900.<ref name=mill />",
-        f"1900.{MILL}",
+    expected = WIKITEXT.replace(f"{MILL}{{{{failed verification}}}}", new).replace(
+        "1900.<ref name=mill />", f"1900.{MILL}"
     )
     assert patched(tab) == expected
     articles.nth(2).get_by_label("accept").check()

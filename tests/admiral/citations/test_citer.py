@@ -8,9 +8,7 @@ import pytest
 
 from admiral.citations.citation_records import Citation
 from admiral.citations.citation_settings import CitationConfig
-from admiral.citations.citer import Citer, decision_rule, finding_rule, sentence_batches
-from admiral.citations.coverage_verifier import TermWeights
-from admiral.citations.source_collections import LoadedSources
+from admiral.citations.citer import Citer
 from admiral.citations.verdict_file import verdict_record
 from admiral.errors import AdmiralError
 from admiral.library import Source, build_library
@@ -129,19 +127,6 @@ def test_a_source_with_the_value_changed_scores_lower(citer):
     assert right.finding == "supported"
 
 
-def test_batches_give_the_same_as_claims_alone(citer):
-    claims = [
-        replace(CLAIM, id=str(n), citations=(Citation(source.url),))
-        for n, source in enumerate(SOURCES)
-    ]
-    together = [_stable(verdict_record(v)) for v in citer.verify_many(claims)]
-    assert together == [_stable(verdict_record(citer.verify(one))) for one in claims]
-
-
-def _stable(record):
-    return record | {"seconds": 0}
-
-
 def test_an_audit_begins_with_the_lowest_score(citer):
     claims = [
         replace(CLAIM, id="good"),
@@ -161,48 +146,6 @@ def test_suggestions_for_a_statement(citer):
         citer.suggest("  ")
 
 
-def test_without_suggestions_nothing_is_searched(library):
-    config = FAST.changed(suggest=False)
-    with Citer.open(library, config=config) as opened:
-        assert not opened.verify(CLAIM).suggestions
-        with pytest.raises(AdmiralError, match="suggest"):
-            opened.suggest("The bridge was opened.")
-
-
-def test_a_library_that_changes_during_a_run_keeps_its_version(tmp_path):
-    path = tmp_path / "library"
-    build_library(path, SOURCES)
-    with Citer.open(path, config=FAST) as opened:
-        before = opened.verify(CLAIM)
-        build_library(path, [HARBOUR], overwrite=True)
-        after = opened.verify(CLAIM)
-    assert replace(after, seconds=0.0) == replace(before, seconds=0.0)
-    with Citer.open(path, config=FAST) as opened:
-        assert opened.verify(CLAIM).existing[0].status == "not_in_library"
-
-
-def test_a_source_of_many_words(citer):
-    text = f"{HARBOUR.text} " * 250 + BRIDGE.text  # about 16,000 words
-    source = replace(BRIDGE, text=text)
-    over = Citer.over(
-        LoadedSources([source]), TermWeights.background(), FAST.changed(suggest=False)
-    )
-    (scored,) = over.verify(CLAIM).existing
-    assert scored.passage is not None
-    assert "opened on 4 May 1932" in scored.passage.text
-
-
-def test_thresholds_follow_the_settings():
-    from admiral.citations.citation_weights import CitationWeights
-
-    calibration = CitationWeights.bundled().calibrations["coverage"]
-    rule = finding_rule(FAST.changed(not_found=0.2, supported=0.7), calibration)
-    assert (rule.not_found, rule.supported) == (0.2, 0.7)
-    unknown = finding_rule(FAST.changed(fail_below=-3.0), None)
-    assert (unknown.not_found, unknown.supported) == (-3.0, 0.0)
-    assert decision_rule(FAST, None).margin == FAST.margin
-
-
 @pytest.mark.parametrize(
     ("override", "key"),
     [
@@ -216,12 +159,6 @@ def test_thresholds_follow_the_settings():
 def test_bad_settings(override, key):
     with pytest.raises(AdmiralError, match=f"key '{key}'"):
         CitationConfig.read(None, override.split())
-
-
-def test_a_classifier_that_is_none(library, tmp_path):
-    config = CitationConfig(verifier="cross-encoder", classifier=str(tmp_path))
-    with pytest.raises(AdmiralError, match="setting 'classifier'"):
-        Citer.open(library, config=config)
 
 
 def test_the_default_verifier(library):
@@ -277,14 +214,3 @@ def test_the_marks_of_a_sentence_are_judged_together(citer):
     assert verdict.finding == "not_found"
     assert (verdict.decision, verdict.supported_beside) == ("keep", ("2",))
     assert citer.verify(first).flagged
-
-
-def test_the_marks_of_a_sentence_are_in_one_batch():
-    claims = [claim(text, id=f"{n}") for n, text in enumerate("AABBBCDD")]
-    batches = list(sentence_batches(claims, 2))
-    assert ["".join(one.claim for one in batch) for batch in batches] == ["AA", "BBB", "CDD"]
-
-
-def test_one_source_cited_twice_or_a_source_that_is_not_read_is_not_several(citer):
-    for other in (BRIDGE.url + "#top", "https://empty.example.org/"):
-        assert citer.verify(claim("The bridge is long.", BRIDGE.url, other)).together is None

@@ -33,19 +33,6 @@ def test_the_surest_part_comes_first():
     assert MISSING.spans(claim, PASSAGES, 0) == ("Zoe Quill", "1940")
 
 
-def test_one_or_two_common_words_are_no_part():
-    assert MISSING.spans("The Eastern Bridge is 320 metres wide.", PASSAGES, 0) == ()
-    words = MISSING.scores(
-        claim := "The Eastern Bridge is 320 metres wide.", word_spans(claim), PASSAGES, 0
-    )
-    assert max(words) > 0
-
-
-def test_neighbours_make_one_span():
-    claim = "The Eastern Bridge was painted bright yellow by Zoe Quill."
-    assert MISSING.spans(claim, PASSAGES, 0) == ("painted bright yellow by Zoe Quill",)
-
-
 @given(st.sampled_from([0, 1]), texts(0, 20))
 def test_spans_are_parts_of_the_claim(best, claim):
     spans = MISSING.spans(claim, PASSAGES, best)

@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from admiral.citations.audit_page import page_patch, reference_to
+from admiral.citations.audit_page import page_patch
 from admiral.citations.citation_records import CitationVerdict, ScoredSource
 from admiral.citations.extract import page_of_file, read_page
-from admiral.errors import AdmiralError
 
 PAGES = Path(__file__).parent / "extract"
 
@@ -28,11 +27,6 @@ def verdicts(page, decision="replace", finding="not_found"):
 
 def joined(patch):
     return "".join(piece if isinstance(piece, str) else piece["text"] for piece in patch.pieces)
-
-
-def slots(page, **options):
-    pieces = page_patch(page, verdicts(page, **options)).pieces
-    return [piece for piece in pieces if not isinstance(piece, str)]
 
 
 PIECES = st.sampled_from(
@@ -84,28 +78,3 @@ def test_the_sources_that_fail_are_replaced():
         ("{{r|b}}", "replace"),
         ("{{fv}}", "drop"),
     ]
-
-
-def test_sources_that_were_not_read_stay():
-    page = read_page("It is old.<ref>http://a.example</ref><ref>http://b.example</ref>")
-    assert [each.get("does") for each in slots(page, decision="not_checked")] == ["after"]
-    assert [each.get("does") for each in slots(page)] == ["replace", "drop"]
-
-
-def test_a_name_in_a_comment_is_none():
-    page = read_page("<!-- <ref name=a>x</ref> --> It is old.<ref name=a>http://a.example</ref>")
-    (slot,) = slots(page)
-    assert slot["defines"] == "\na"
-    assert slot["listed"] is False
-
-
-def test_a_source_without_a_web_address_has_no_reference():
-    assert reference_to(ScoredSource("isbn:1", "T", "scored"), is_html=False) == ""
-
-
-def test_a_dump_of_several_pages_is_no_page(tmp_path):
-    page = "<page><title>A</title><ns>0</ns><revision><text>x</text></revision></page>"
-    file = tmp_path / "dump.xml"
-    file.write_text(f"<mediawiki>{page}{page}</mediawiki>")
-    with pytest.raises(AdmiralError, match="holds several pages"):
-        page_of_file(file)

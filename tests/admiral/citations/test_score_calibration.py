@@ -23,11 +23,6 @@ def test_percentiles_grow_with_scores(scores, first, second):
         assert 0 <= calibration.probability(value) <= 1
 
 
-def test_the_percentile_is_the_share_of_lower_scores():
-    calibration = ScoreCalibration.fit(list(map(float, range(101))), [False] * 101, "0 to 100")
-    assert [calibration.percentile(s) for s in (-1, 0, 10, 99.5, 200)] == [0, 0, 10, 99.5, 100]
-
-
 def test_platt_scaling_finds_the_minimum():
     """No neighbour of the fitted parameters has a smaller loss."""
     scores = [-2.0, -1.5, -0.2, 0.1, 0.4, 1.0, 1.2, 3.0]
@@ -46,14 +41,6 @@ def test_platt_scaling_finds_the_minimum():
     for step in (-1e-3, 1e-3):
         assert loss(slope + step, intercept) >= best
         assert loss(slope, intercept + step) >= best
-
-
-def test_the_bundled_weights_survive_a_round_trip(tmp_path):
-    weights = CitationWeights.bundled()
-    path = tmp_path / "weights.json"
-    path.write_text(weights.to_json(), encoding="utf-8")
-    assert CitationWeights.read(path) == weights
-    assert {"mixed", "coverage", "late"} == weights.calibrations.keys()
 
 
 @pytest.mark.parametrize(

@@ -8,15 +8,10 @@ from hypothesis import strategies as st
 
 from admiral.citations.coverage_verifier import TermWeights
 from admiral.citations.source_collections import cut_source
-from admiral.citations.source_scorers import (
-    NOTHING_SAID,
-    SENTENCES,
-    SourceReader,
-    source_sentences,
-)
+from admiral.citations.source_scorers import NOTHING_SAID, SENTENCES, SourceReader, source_sentences
 from admiral.library import Source
 from admiral.models.verifiers import open_named_verifier
-from tests.admiral.citations.cited_pages import BRIDGE, HARBOUR
+from tests.admiral.citations.cited_pages import BRIDGE
 
 SENTENCE = st.integers(0, 999).map(lambda n: f"Item {n} of the list is kept in room {n % 7}.")
 
@@ -65,10 +60,3 @@ def test_support_and_denial(reader):
     assert wrong.denial >= 0.5
     assert "opened on 4 May 1932" in wrong.denied_by
     assert unrelated == NOTHING_SAID
-
-
-def test_a_reading_does_not_depend_on_the_others(reader):
-    claims = ["The lighthouse was lit in 1911.", "The bridge is 320 metres long."]
-    sources = [cut_source(HARBOUR), cut_source(BRIDGE)]
-    alone = [reader.read([c], [s])[0] for c, s in zip(claims, sources, strict=True)]
-    assert reader.read(claims, sources) == alone

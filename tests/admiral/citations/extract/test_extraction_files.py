@@ -79,23 +79,6 @@ def test_entities_of_a_dump_are_not_resolved(tmp_path):
     assert all(each.claim == "It" for each in claims[2:])
 
 
-def test_pages_with_one_title_get_ids_of_their_own(tmp_path):
-    pages = []
-    for folder in ("a", "b"):
-        (tmp_path / folder).mkdir()
-        pages.append(tmp_path / folder / "Late_Weather.wiki")
-        pages[-1].write_text(FAILED)
-    run(*pages, "--output", tmp_path / "c.jsonl")
-    claims = list(read_citations(tmp_path / "c.jsonl"))
-    assert [each.id for each in claims] == [
-        "Late_Weather:1:1",
-        "Late_Weather:1:2",
-        "Late_Weather:1:1~2",
-        "Late_Weather:1:2~2",
-    ]
-    assert claims[0].page == "Late Weather"
-
-
 def test_errors_name_the_file_and_the_remedy(tmp_path):
     page = tmp_path / "page.wiki"
     page.write_bytes(b"It rained.\xff")

@@ -88,20 +88,6 @@ def test_references_that_are_defined_elsewhere():
     assert by_claim["A town that goes to bed with the hens."] == ["https://letters.example/orme"]
 
 
-def test_spans_are_the_parts_up_to_the_marks():
-    parts = [
-        claim.claim[claim.span[0] : claim.span[1]]
-        for claim in claims()
-        if claim.span and claim.claim.startswith("Its band")
-    ]
-    assert parts == ["Its band won the cup in 1958,", "1959", "and 1963."]
-
-
-def test_notes_do_not_divide_a_claim():
-    (span,) = [each.span for each in claims() if each.claim.startswith("The market hall")]
-    assert span == (0, len("The market hall was rebuilt in 1902 after a fire."))
-
-
 def test_gold_of_the_demo_names_the_citations_of_its_pages():
     gold = [json.loads(line) for line in (DEMO / "gold.jsonl").read_text().splitlines()]
     found = [

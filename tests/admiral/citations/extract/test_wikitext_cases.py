@@ -10,11 +10,18 @@ A, B, C = "https://a.example/1", "https://b.example/2", "https://c.example/3"
 WEB_A = f"{{{{cite web|url={A}|title=Ay}}}}"
 WEB_B = f"{{{{cite web|url={B}|title=Bee}}}}"
 
+RAINED = ("It rained.", "It rained.", [A], [])
+DRIED = ("It dried.", "It dried.", [B], [])
+FLOODED = ("It flooded.", "It flooded.", [A], [])
+FLOODED_B = ("It flooded.", "It flooded.", [B], [])
+RAINED_AB = ("It rained.", "It rained.", [A, B], [])
+TOWN = ("The town flooded.", "The town flooded.", [A], [])
+
 # name: wikitext, and for each claim (claim, part up to the mark, URLs, tags)
 CASES: dict[str, tuple[str, list[tuple[str, str, list[str], list[str]]]]] = {
     "ref after the full stop": (
         f"It rained. The town flooded.<ref>{WEB_A}</ref> It dried.",
-        [("The town flooded.", "The town flooded.", [A], [])],
+        [TOWN],
     ),
     "ref before the full stop": (
         f"It rained. The town flooded<ref>{WEB_A}</ref>. It dried.",
@@ -22,12 +29,9 @@ CASES: dict[str, tuple[str, list[tuple[str, str, list[str], list[str]]]]] = {
     ),
     "ref after the full stop, without a space behind it": (
         f"The town flooded.<ref>{WEB_A}</ref>It dried.<ref>{WEB_B}</ref>",
-        [("The town flooded.", "The town flooded.", [A], []), ("It dried.", "It dried.", [B], [])],
+        [TOWN, DRIED],
     ),
-    "space in front of the ref": (
-        f"The town flooded. <ref>{WEB_A}</ref> It dried.",
-        [("The town flooded.", "The town flooded.", [A], [])],
-    ),
+    "space in front of the ref": (f"The town flooded. <ref>{WEB_A}</ref> It dried.", [TOWN]),
     "ref after a closing quotation mark": (
         f'She said "the town flooded."<ref>{WEB_A}</ref> It dried.',
         [('She said "the town flooded."', 'She said "the town flooded."', [A], [])],
@@ -57,19 +61,19 @@ CASES: dict[str, tuple[str, list[tuple[str, str, list[str], list[str]]]]] = {
     ),
     "named ref used again": (
         f"It rained.<ref name=x>{WEB_A}</ref> It flooded.<ref name=x />",
-        [("It rained.", "It rained.", [A], []), ("It flooded.", "It flooded.", [A], [])],
+        [RAINED, FLOODED],
     ),
     "named ref used before its definition": (
         f'It rained.<ref name="long name"/> It flooded.<ref name="long name">{WEB_A}</ref>',
-        [("It rained.", "It rained.", [A], []), ("It flooded.", "It flooded.", [A], [])],
+        [RAINED, FLOODED],
     ),
     "named ref without quotes and space": (
         f"It rained.<ref name=x>{WEB_A}</ref> It flooded.<ref name=x/>",
-        [("It rained.", "It rained.", [A], []), ("It flooded.", "It flooded.", [A], [])],
+        [RAINED, FLOODED],
     ),
     "named ref with an empty body": (
         f"It rained.<ref name='x'></ref> It flooded.<ref name='x'>{WEB_A}</ref>",
-        [("It rained.", "It rained.", [A], []), ("It flooded.", "It flooded.", [A], [])],
+        [RAINED, FLOODED],
     ),
     "named ref without a definition": (
         "It rained.<ref name=lost />",
@@ -77,23 +81,23 @@ CASES: dict[str, tuple[str, list[tuple[str, str, list[str], list[str]]]]] = {
     ),
     "one name in two groups": (
         f"It rained.<ref name=x group=web>{WEB_A}</ref> It flooded.<ref name=x>{WEB_B}</ref>",
-        [("It rained.", "It rained.", [A], []), ("It flooded.", "It flooded.", [B], [])],
+        [RAINED, FLOODED_B],
     ),
     "list-defined refs in a template": (
         f"It rained.<ref name=x />\n\n{{{{reflist|30em|refs=\n<ref name=x>{WEB_A}</ref>\n}}}}",
-        [("It rained.", "It rained.", [A], [])],
+        [RAINED],
     ),
     "list-defined refs in a tag": (
         f"It rained.<ref name=x />\n<references>\n<ref name=x>{WEB_A}</ref>\n</references>",
-        [("It rained.", "It rained.", [A], [])],
+        [RAINED],
     ),
     "ref defined in an infobox": (
         f"{{{{Infobox town|area=5<ref name=x>{WEB_A}</ref>}}}}\nIt rained.<ref name=x />",
-        [("Area: 5", "Area: 5", [A], []), ("It rained.", "It rained.", [A], [])],
+        [("Area: 5", "Area: 5", [A], []), RAINED],
     ),
     "ref defined in a table": (
         f"It rained.<ref name=x />\n{{|\n|-\n| 5 || 6<ref name=x>{WEB_A}</ref>\n|}}\n",
-        [("It rained.", "It rained.", [A], []), ("5; 6", "5; 6", [A], [])],
+        [RAINED, ("5; 6", "5; 6", [A], [])],
     ),
     "refs of an infobox, a table and a caption": (
         f"{{{{Infobox town|area=5<ref>{WEB_A}</ref>}}}}\n{{| class=wikitable\n! Year\n|-\n"
@@ -103,47 +107,44 @@ CASES: dict[str, tuple[str, list[tuple[str, str, list[str], list[str]]]]] = {
         [
             ("Area: 5", "Area: 5", [A], []),
             ("Year: It rained.", "Year: It rained.", [B], []),
-            ("It flooded.", "It flooded.", [A], []),
+            FLOODED,
         ],
     ),
     "a table in a table": (
         f"{{|\n| a\n{{|\n| b\n|}}\n| It rained.<ref>{WEB_A}</ref>\n|}}\nIt "
         f"dried.<ref>{WEB_B}</ref>",
-        [("a; It rained.", "a; It rained.", [A], []), ("It dried.", "It dried.", [B], [])],
+        [("a; It rained.", "a; It rained.", [A], []), DRIED],
     ),
     "an unclosed table ends at the next heading": (
         f"{{|\n| a\n== Weather ==\nIt dried.<ref>{WEB_B}</ref>",
-        [("It dried.", "It dried.", [B], [])],
+        [DRIED],
     ),
     "an unclosed template in an unclosed ref is no text": (
         f"It rained.<ref>{{{{cite web|url={A} |title=Rain\n\nIt dried.<ref>{WEB_B}</ref>",
-        [("It rained.", "It rained.", [A], []), ("It dried.", "It dried.", [B], [])],
+        [RAINED, DRIED],
     ),
     "an unclosed template in a ref is no text up to the next ref": (
         f"It rained.<ref>{{{{cite web|url={A} |title=Rain <ref>{WEB_B}</ref> It dried.",
-        [("It rained.", "It rained.", [A, B], [])],
+        [RAINED_AB],
     ),
     "gallery": (
         f"<gallery>\nFile:A.jpg|It rained.<ref name=x>{WEB_A}</ref>\n</gallery>\nIt dried.<ref "
         f"name=x/>",
-        [("It rained.", "It rained.", [A], []), ("It dried.", "It dried.", [A], [])],
+        [RAINED, ("It dried.", "It dried.", [A], [])],
     ),
     "caption with a link and a ref, then text": (
         f"[[File:Flood.jpg|thumb|upright|The [[town]].<ref>{WEB_A}</ref>]]It "
         f"dried.<ref>{WEB_B}</ref>",
-        [("The town.", "The town.", [A], []), ("It dried.", "It dried.", [B], [])],
+        [("The town.", "The town.", [A], []), DRIED],
     ),
     "comment": (
         f"It rained.<!-- It flooded.<ref>{WEB_A}</ref> --> It dried<!-- x -->.<ref>{WEB_B}</ref>",
-        [("It dried.", "It dried.", [B], [])],
+        [DRIED],
     ),
-    "comment within a ref": (
-        f"It rained.<ref><!-- {B} -->{WEB_A}</ref>",
-        [("It rained.", "It rained.", [A], [])],
-    ),
+    "comment within a ref": (f"It rained.<ref><!-- {B} -->{WEB_A}</ref>", [RAINED]),
     "comment that is not closed": (
         f"It rained.<ref>{WEB_A}</ref> <!-- It flooded.<ref>{WEB_B}</ref>",
-        [("It rained.", "It rained.", [A], [])],
+        [RAINED],
     ),
     "nowiki": (
         f"It <nowiki>''rained'' <ref>{{{{x}}}}</ref></nowiki> here.<ref>{WEB_B}</ref>",
@@ -152,35 +153,35 @@ CASES: dict[str, tuple[str, list[tuple[str, str, list[str], list[str]]]]] = {
     "hidden text": (
         f'It rained.<span style="display:none">Hidden <span>text</span>.<ref>{WEB_A}</ref></span>'
         f" It dried.<ref>{WEB_B}</ref>",
-        [("It dried.", "It dried.", [B], [])],
+        [DRIED],
     ),
     "sfn to a bibliography": (
         "It rained.{{sfn|Smith|Jones|1999|p=4}}\n== Sources ==\n"
         f"* {{{{cite book|last=Smith|first=A.|last2=Jones|year=1999|title=Rain|url={A}}}}}",
-        [("It rained.", "It rained.", [A], [])],
+        [RAINED],
     ),
     "sfn with a letter behind the year": (
         "It rained.{{sfn|Smith|1999b}}\n"
         f"* {{{{cite book|last1=Smith|date=May 1999a|title=Sun|url={B}}}}}\n"
         f"* {{{{cite book|last1=Smith|date=May 1999b|title=Rain|url={A}}}}}",
-        [("It rained.", "It rained.", [A], [])],
+        [RAINED],
     ),
     "sfn by harvid": (
         "It rained.{{sfn|Met Office|2001}}\n"
         f"* {{{{cite web|ref={{{{harvid|Met Office|2001}}}}|title=Rain|url={A}}}}}",
-        [("It rained.", "It rained.", [A], [])],
+        [RAINED],
     ),
     "sfnm": (
         "It rained.{{sfnm|1a1=Smith|1y=1999|1p=4|2a1=Hill|2y=2003}}\n"
         f"* {{{{cite book|last=Smith|year=1999|title=Rain|url={A}}}}}\n"
         f"* {{{{cite book|last=Hill|year=2003|title=Mud|url={B}}}}}",
-        [("It rained.", "It rained.", [A, B], [])],
+        [RAINED_AB],
     ),
     "harvnb within a ref": (
         "It rained.<ref>{{harvnb|Smith|1999|p=4}}; {{harvnb|Hill|2003}}.</ref>\n"
         f"* {{{{cite book|last=Smith|year=1999|title=Rain|url={A}}}}}\n"
         f"* {{{{cite book|last=Hill|year=2003|title=Mud|url={B}}}}}",
-        [("It rained.", "It rained.", [A, B], [])],
+        [RAINED_AB],
     ),
     "sfn without its source": (
         "It rained.{{sfn|Smith|1999}}",
@@ -190,58 +191,42 @@ CASES: dict[str, tuple[str, list[tuple[str, str, list[str], list[str]]]]] = {
         f"It rained.{{{{r|x|y|p=4}}}}\n<references><ref name=x>{WEB_A}</ref><ref "
         f"name=y>{WEB_B}</ref>"
         "</references>",
-        [("It rained.", "It rained.", [A, B], [])],
+        [RAINED_AB],
     ),
     "tag:ref": (
         f"It rained.{{{{#tag:ref|{WEB_A}|name=x}}}} It flooded.<ref name=x />",
-        [("It rained.", "It rained.", [A], []), ("It flooded.", "It flooded.", [A], [])],
+        [RAINED, FLOODED],
     ),
-    "refn": (f"It rained.{{{{refn|See {WEB_A}.}}}}", [("It rained.", "It rained.", [A], [])]),
+    "refn": (f"It rained.{{{{refn|See {WEB_A}.}}}}", [RAINED]),
     "notes are no sources": (
         f"It rained.{{{{efn|As in {WEB_A}}}}} It flooded.<ref group=note>{WEB_B}</ref> It dried."
         f'<ref group="lower-alpha">{WEB_B}</ref>',
         [],
     ),
-    "a note beside a source": (
-        f"It rained.{{{{efn|Hard.}}}}<ref>{WEB_A}</ref>",
-        [("It rained.", "It rained.", [A], [])],
-    ),
+    "a note beside a source": (f"It rained.{{{{efn|Hard.}}}}<ref>{WEB_A}</ref>", [RAINED]),
     "page numbers behind a mark": (
         f"It rained.<ref name=x>{WEB_A}</ref>{{{{rp|12}}}}<ref>{WEB_B}</ref>",
-        [("It rained.", "It rained.", [A, B], [])],
+        [RAINED_AB],
     ),
     "bare URL in a ref": (
         f"It rained.<ref>{A}.</ref> It flooded.<ref>[{B}]</ref> It dried.<ref>[{C} Sea]</ref>",
-        [
-            ("It rained.", "It rained.", [A], []),
-            ("It flooded.", "It flooded.", [B], []),
-            ("It dried.", "It dried.", [C], []),
-        ],
+        [RAINED, FLOODED_B, ("It dried.", "It dried.", [C], [])],
     ),
-    "bracketed URL as a mark": (
-        f"It rained.[{A}] It dried.",
-        [("It rained.", "It rained.", [A], [])],
-    ),
+    "bracketed URL as a mark": (f"It rained.[{A}] It dried.", [RAINED]),
     "link with a title in the text is text": (f"It rained on [{A} the town] today.", []),
-    "citation template without a ref": (
-        f"It rained. {WEB_A}",
-        [("It rained.", "It rained.", [A], [])],
-    ),
-    "bundled sources": (
-        f"It rained.<ref>{WEB_A}; see also [{B} Bee]</ref>",
-        [("It rained.", "It rained.", [A, B], [])],
-    ),
+    "citation template without a ref": (f"It rained. {WEB_A}", [RAINED]),
+    "bundled sources": (f"It rained.<ref>{WEB_A}; see also [{B} Bee]</ref>", [RAINED_AB]),
     "archives are unwrapped": (
         f"It rained.<ref>{{{{cite "
         f"web|url=https://web.archive.org/web/20100102030405/{A}|title=T}}}}</ref>"
         f" It flooded.<ref>[https://archive.today/20130101/{B} T]</ref>",
-        [("It rained.", "It rained.", [A], []), ("It flooded.", "It flooded.", [B], [])],
+        [RAINED, FLOODED_B],
     ),
     "a link and its archived copy are one source": (
         f"It rained.<ref>[{A} Ay]. [https://web.archive.org/web/2010/{A} Archived].</ref>"
         f" It flooded.<ref>[{B} Bee] "
         f"{{{{webarchive|url=https://web.archive.org/web/2011/{B}}}}}</ref>",
-        [("It rained.", "It rained.", [A], []), ("It flooded.", "It flooded.", [B], [])],
+        [RAINED, FLOODED_B],
     ),
     "an identifier instead of a URL": (
         "It rained.<ref>{{cite journal|title=Rain|doi=10.1000/182}}</ref>",
@@ -255,10 +240,7 @@ CASES: dict[str, tuple[str, list[tuple[str, str, list[str], list[str]]]]] = {
     "failed verification behind a ref": (
         f"It rained.<ref>{WEB_A}</ref>{{{{failed verification|date=May 2019}}}} It "
         f"dried.<ref>{WEB_B}</ref>",
-        [
-            ("It rained.", "It rained.", [A], ["failed-verification"]),
-            ("It dried.", "It dried.", [B], []),
-        ],
+        [("It rained.", "It rained.", [A], ["failed-verification"]), DRIED],
     ),
     "redirects of tags": (
         f"It rained.<ref>{WEB_A}</ref>{{{{Not in citation given}}}}{{{{bsn|date=1}}}}{{{{verify "
@@ -297,10 +279,7 @@ CASES: dict[str, tuple[str, list[tuple[str, str, list[str], list[str]]]]] = {
         f"{{{{quote|The water came at night.|A witness}}}}<ref>{WEB_A}</ref>\n\nIt dried.",
         [("The water came at night.", "The water came at night.", [A], [])],
     ),
-    "a mark on a line of its own": (
-        f"It rained.\n\n<ref>{WEB_A}</ref>\nIt dried.",
-        [("It rained.", "It rained.", [A], [])],
-    ),
+    "a mark on a line of its own": (f"It rained.\n\n<ref>{WEB_A}</ref>\nIt dried.", [RAINED]),
     "abbreviations do not end sentences": (
         f"Dr. Hill of St. Ives saw the U.S. Navy at 3 p.m. on the quay.<ref>{WEB_A}</ref>",
         [
@@ -327,27 +306,24 @@ CASES: dict[str, tuple[str, list[tuple[str, str, list[str], list[str]]]]] = {
     "nested templates in a ref": (
         f"It rained.<ref>{{{{cite web|url={A}|title={{{{lang|fr|La "
         f"''pluie''}}}}|date={{{{date|2010}}}}}}}}</ref>",
-        [("It rained.", "It rained.", [A], [])],
+        [RAINED],
     ),
     "a template that spans lines": (
         f"It rained.<ref>{{{{cite web\n | url = {A}\n | title = Ay\n}}}}</ref>\nIt dried.",
-        [("It rained.", "It rained.", [A], [])],
+        [RAINED],
     ),
     "a ref that is not closed, with a template": (
         f"It rained.<ref>{WEB_A} It flooded.<ref>{WEB_B}</ref>",
-        [("It rained.", "It rained.", [A], []), ("It flooded.", "It flooded.", [B], [])],
+        [RAINED, FLOODED_B],
     ),
-    "a ref that is not closed, with a URL": (
-        f"It rained.<ref>{A} It flooded.",
-        [("It rained.", "It rained.", [A], [])],
-    ),
+    "a ref that is not closed, with a URL": (f"It rained.<ref>{A} It flooded.", [RAINED]),
     "a template that is not closed": (
         f"It rained.<ref>{{{{cite web|url={A}|title=Ay</ref> It flooded.<ref>{WEB_B}</ref>",
-        [("It rained.", "It rained.", [A], []), ("It flooded.", "It flooded.", [B], [])],
+        [RAINED, FLOODED_B],
     ),
     "capitals": (
         f"It rained.<REF NAME=x>{{{{Cite Web|URL={A}}}}}</REF> It flooded.<Ref Name=x />",
-        [("It rained.", "It rained.", [A], []), ("It flooded.", "It flooded.", [A], [])],
+        [RAINED, FLOODED],
     ),
     "URL that is none of the web": (
         "It rained.<ref>[javascript:alert(1) x]</ref> It flooded.<ref>{{cite "

@@ -46,17 +46,6 @@ def verifiers(encoder, tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_batches_give_the_same_as_claims_alone(verifiers, name):
-    claims = [CLAIM, claim("The lighthouse was first lit in 1911."), claim("word")]
-    passages = [PASSAGES, PASSAGES[1:], PASSAGES]
-    together = verifiers[name].score(claims, passages)
-    for own, one, sources in zip(together, claims, passages, strict=True):
-        (alone,) = verifiers[name].score([one], [sources])
-        assert own == pytest.approx(alone, abs=1e-4)
-        assert len(own) == len(sources)
-
-
-@pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("text", ["", " ", "the", "?!", "\u200b", "\ud800 x", "日本語", "a" * 3000])
 def test_hostile_texts_have_finite_scores(verifiers, name, text):
     scores = verifiers[name].score(
@@ -69,12 +58,6 @@ def test_hostile_texts_have_finite_scores(verifiers, name, text):
 def test_the_right_source_is_first(verifiers, name):
     (scores,) = verifiers[name].score([CLAIM], [PASSAGES])
     assert scores[0] > scores[1] or (name == "cascade" and scores[0] == scores[1])
-
-
-def test_no_claims_and_no_passages(verifiers):
-    for verifier in verifiers.values():
-        assert verifier.score([], []) == []
-        assert verifier.score([CLAIM], [[]]) == [[]]
 
 
 def test_late_interaction_is_as_defined(encoder, verifiers):
