@@ -17,19 +17,17 @@ from proofs import (
     ProofError,
     ProofGenerator,
     ProofGrammar,
-    ProofStep,
     annotate,
     lexical_proof,
     target_ids,
 )
 from proofs.generation.proof_grammar import encode_source
-from proofs.logic.words import has_content, word_spans
+from proofs.logic.words import has_content
 from tests.proofs.helpers import bart, claims, evidence
 from tests.trie.helpers import following
 from training.warm_start import mini_tokenizer
 from trie import SafeTokenizer, Seq2Seq
 
-CLAIM = "The Lighthouse at Port Merrow was built by an Irish engineer born in 1873."
 EVIDENCE = [
     ("Port Merrow Lighthouse", "It was built by Ada Quill, whose tower replaced a beacon."),
     ("Ada Quill", "Ada Quill (born May 3, 1873) was an Irish engineer."),
@@ -106,13 +104,6 @@ def test_quotations_equal_brute_force_enumeration(tokens):
     assert {span.strip("(),. ") for span in quoted} == legal
 
 
-def test_quotations_keep_original_wording(tokens):
-    texts = [("T", "A  Žižkov\tTOWER of «Ĳssel»")]
-    proof = Proof((ProofStep("the tower", "Žižkov\tTOWER of «Ĳssel»", NatOp.EQUIVALENCE),))
-    ids = target_ids(tokens, proof, "the tower", texts)
-    assert ProofGrammar(tokens, "the tower", texts, max_length=100).proof(ids) == proof
-
-
 def test_empty_quotation_requires_independence(tokens):
     grammar = ProofGrammar(tokens, "Ada", EVIDENCE, max_length=50)
     ids = [tokens.single_token("{"), *tokens.encode("Ada"), *map(tokens.single_token, "}[]")]
@@ -123,25 +114,6 @@ def test_empty_quotation_requires_independence(tokens):
         grammar.proof(ids)
     with pytest.raises(ProofError, match="not a proof"):
         grammar.proof([*ids, tokens.single_token("=")])
-
-
-def test_only_allowed_operators_are_generated(tokens):
-    grammar = ProofGrammar(tokens, CLAIM, EVIDENCE, max_length=200)
-    for seed in range(50):
-        proof = grammar.proof(walk(grammar, random.Random(seed), lazy=0.2))
-        assert not {NatOp.FORWARD, NatOp.REVERSE} & set(proof.operators)
-
-
-def test_stop_at_independence(tokens):
-    grammar = ProofGrammar(tokens, CLAIM, EVIDENCE, max_length=200, stop_at_independence=True)
-    seen = set()
-    for seed in range(80):
-        proof = grammar.proof(walk(grammar, random.Random(seed), lazy=0.2))
-        assert NatOp.INDEPENDENCE not in proof.operators[:-1]
-        seen.add(proof.sufficient)
-        if proof.sufficient:
-            proof.validate(CLAIM, EVIDENCE)
-    assert seen == {True, False}
 
 
 @pytest.mark.parametrize("words", [1, 250])
@@ -161,15 +133,6 @@ def test_long_claims_fit_within_limits(tokens, words):
         ProofGrammar(tokens, claim, EVIDENCE, max_length=length + 5)
 
 
-def test_claim_span_length_is_bounded(tokens):
-    claim = " ".join(["tower"] * 40)
-    grammar = ProofGrammar(tokens, claim, [], max_length=400, max_claim_words=3)
-    for seed in range(20):
-        proof = grammar.proof(walk(grammar, random.Random(seed)))
-        # 2 * 40 words / 16 steps exceeds three words, and the last step takes the rest.
-        assert all(len(word_spans(s.claim)) <= 5 for s in proof.steps[:-1])
-
-
 def test_impossible_grammars_raise(tokens):
     with pytest.raises(ProofError, match="without words"):
         ProofGrammar(tokens, " \n ", EVIDENCE, max_length=50)
@@ -177,21 +140,6 @@ def test_impossible_grammars_raise(tokens):
         ProofGrammar(tokens, "a", [], max_length=50, operators=(NatOp.EQUIVALENCE,))
     with pytest.raises(ValueError, match="#"):
         ProofGrammar(tokens, "a", [], max_length=50, max_steps=0)
-
-
-def test_targets_of_other_claims_raise(tokens):
-    proof = annotate(CLAIM, EVIDENCE, True)
-    with pytest.raises(ProofError, match="continue"):
-        target_ids(tokens, proof, "Another claim", EVIDENCE)
-    with pytest.raises(ProofError, match="quoted"):
-        target_ids(tokens, proof, CLAIM, [])
-
-
-def test_huge_evidence_is_accepted(tokens):
-    texts = [("x" * 200_000, "word " * 100_000), *EVIDENCE]
-    grammar = ProofGrammar(tokens, CLAIM, texts, max_length=300)
-    ids = walk(grammar, random.Random(1))
-    grammar.proof(ids).validate(CLAIM, texts)
 
 
 # Models take longer than grammars, and are the same with each tokenizer.
@@ -272,11 +220,6 @@ def test_trained_model_decides_by_the_evidence(tokens):
     quick = GeneratedProofJudge(hasty).judge([GENERATED_CLAIM] * 2, evidence)
     assert [j.sufficient for j in quick] == [True, False]
     assert [j.proof is None for j in quick] == [False, True]
-
-
-def test_invalid_settings_raise(tokens):
-    with pytest.raises(ValueError, match="beam_size"):
-        ProofGenerator(Seq2Seq(bart(tokens)), tokens, beam_size=0)
 
 
 words = st.integers(0, 40).map(lambda n: "a " * n)

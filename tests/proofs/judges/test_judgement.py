@@ -1,26 +1,13 @@
 """Judgements, and the judges that need no weights of a verifier."""
 
-import time
-
 import numpy as np
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proofs import (
-    AlwaysSufficient,
-    GeneratedProofJudge,
-    Judgement,
-    LexicalJudge,
-    NatOp,
-    NeverSufficient,
-    ProofGenerator,
-    Verdict,
-)
-from proofs.generation.proof_grammar import encode_source
+from proofs import GeneratedProofJudge, Judgement, LexicalJudge, NatOp, ProofGenerator, Verdict
 from proofs.judges.generated import ClassifierJudge, pooled_states
-from proofs.judges.judgement import decide, form_warning, probabilities
+from proofs.judges.judgement import form_warning
 from proofs.judges.verifier_judge import VerifierJudge
 from proofs.logic import REFUTING_OPERATORS
 from proofs.logic.words import word_list, word_spans
@@ -74,15 +61,6 @@ LIGHTHOUSE = ("Port Merrow Lighthouse", "The lighthouse at Port Merrow was built
 ENGINEER = ("Ada Quill", "Ada Quill was an Irish engineer.")
 
 
-def test_trivial_judges_ignore_the_claim():
-    claims, evidence = [CLAIM, CLAIM], [[ENGINEER], []]
-    assert NeverSufficient().judge(claims, evidence) == [Judgement(False, None)] * 2
-    assert AlwaysSufficient().judge(claims, evidence) == [
-        Judgement(True, None),
-        Judgement(False, None),
-    ]
-
-
 def test_lexical_judge_finds_missing_spans():
     enough, partly = LexicalJudge().judge([CLAIM] * 2, [[LIGHTHOUSE, ENGINEER], [LIGHTHOUSE]])
     assert enough.sufficient
@@ -108,16 +86,6 @@ def test_without_evidence_the_whole_claim_is_missing():
 CLAIMS = ["Ada was Irish.", "The lighthouse is old and white.", " ", "Ada built it."]
 EVIDENCE = [[("Ada", "An engineer.")], [("Tower", "It was built."), ("Ada", "Old.")], [("a", "b")]]
 EVIDENCE.append([])
-
-
-def test_pooled_states_ignore_padding(tokens):
-    encoder = Seq2Seq(bart(tokens))
-    states = pooled_states(encoder, tokens, CLAIMS[:2], EVIDENCE[:2])
-    for row, claim, texts in zip(states, CLAIMS, EVIDENCE, strict=False):
-        ids = encode_source(tokens, "prove", claim, texts, encoder.max_source).ids
-        hidden, _ = encoder.run_encoder([ids])
-        expected = torch.cat([hidden[0].mean(0), hidden[0, 0]])
-        torch.testing.assert_close(row, expected, rtol=1e-4, atol=1e-5)
 
 
 def test_linear_head_decides(tokens):
@@ -226,19 +194,6 @@ def test_every_judgement_agrees_with_itself(claim, texts, stop_at, seed, words):
         assert not judgement.sufficient
 
 
-@given(st.lists(st.floats(0.001, 1), min_size=3, max_size=3), st.floats(0, 1))
-def test_one_threshold_decides(weights, stop_at):
-    shares = probabilities(weight / sum(weights) for weight in weights)
-    likeliest = max(shares.values())
-    verdict = decide(shares, stop_at)
-    if verdict is not Verdict.NOT_ENOUGH_INFO:
-        assert shares[verdict] == likeliest
-        assert decide(shares, 0.0) is verdict
-        assert decide(shares, stop_at / 2) is verdict  # a lower threshold changes nothing
-    elif stop_at <= 0.5:
-        assert shares[verdict] == likeliest
-
-
 def test_an_unknown_word_beside_a_contradiction_does_not_hide_it():
     """Spans that the evidence leaves open belong to the step that it refutes."""
     claim = "Ada Quill, who loved chess, was born in Rome in 1873."
@@ -279,34 +234,6 @@ def test_any_text_gives_a_valid_proof(claim, texts):
     assert judgement.sufficient is (not judgement.missing)
     if not judgement.sufficient:
         assert judgement.verdict is Verdict.NOT_ENOUGH_INFO
-
-
-def test_huge_evidence_is_judged_quickly():
-    enormous = [
-        ("x" * 10**6, "word " * 10**6),
-        ("T", "y" * 10**7),
-        *[BORN_ENGINEER] * 1000,
-    ]
-    began = time.process_time()  # CPU time, to which other processes do not add
-    judgement = judged(HOSTILE_CLAIM, enormous)
-    assert time.process_time() - began < 20
-    assert judgement.missing
-    assert "born" not in judgement.missing
-
-
-@pytest.mark.parametrize(
-    "claim",
-    ["word " * 20_000, "Quill, said in " * 6_600, " ".join(f"word{at}" for at in range(20_000))],
-    ids=["split", "joined", "different"],
-)
-def test_huge_claim_is_judged_quickly(claim):
-    texts = [
-        BORN_ENGINEER,
-        *(("T", " ".join(f"Quill {at}{n}" for at in range(250))) for n in range(5)),
-    ]
-    began = time.process_time()
-    assert not judged(claim, texts).sufficient
-    assert time.process_time() - began < 5
 
 
 def test_no_model_runs_without_evidence(tokens):

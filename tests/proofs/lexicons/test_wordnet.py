@@ -1,7 +1,5 @@
 """WordNet's relations, its installation and its absence."""
 
-import logging
-
 import nltk
 import pytest
 from click.testing import CliRunner
@@ -82,15 +80,6 @@ def test_proofs_use_six_operators_and_annotations_four(database, search_path):
             proof = annotate(claim, evidence, sufficient, lexicon=lexicon)
             assert {o.value for o in proof.operators} <= set("=#")
             assert proof.sufficient is sufficient
-
-
-def test_absence_is_logged_once(search_path, caplog):
-    with caplog.at_level(logging.WARNING):
-        lexicon = default_lexicon(wordnet=True)
-        assert default_lexicon(wordnet=True).relation("a dog", "dogs") is NatOp.EQUIVALENCE
-        assert lexicon.relation("a comedian", "a comic") is None
-    (record,) = caplog.records
-    assert "python -m proofs.lexicons.install_wordnet" in record.getMessage()
 
 
 def test_install_copies_the_files_of_all_folders(database, search_path):

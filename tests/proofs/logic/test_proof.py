@@ -21,10 +21,9 @@ from proofs import (
     Verdict,
     compose,
     join,
-    lexical_proof,
     read_proofs,
 )
-from proofs.logic import is_sufficient, transition, verdict
+from proofs.logic import verdict
 from proofs.logic.wording import (
     cited_steps,
     contrasting_words,
@@ -33,27 +32,6 @@ from proofs.logic.wording import (
     steps_in_words,
 )
 from proofs.logic.words import Quotation
-from tests.proofs.helpers import claims, evidence
-
-OPERATORS = st.lists(st.sampled_from(NatOp))
-# The table of the design, row by row, columns as in the string.
-TABLE = {"S": "SSRRNN", "R": "RNSNRN", "N": "NNNNNN"}
-COLUMNS = "=<!|>#"
-NAMES = {"S": Verdict.SUPPORTS, "R": Verdict.REFUTES, "N": Verdict.NOT_ENOUGH_INFO}
-
-
-def test_verdict_automaton_equals_published_table():
-    for state, row in TABLE.items():
-        for symbol, following in zip(COLUMNS, row, strict=True):
-            assert transition(NAMES[state], NatOp(symbol)) is NAMES[following]
-
-
-@given(OPERATORS)
-def test_independence_makes_a_proof_insufficient(operators):
-    assert is_sufficient(operators) == ("#" not in [o.value for o in operators])
-    if not is_sufficient(operators):
-        assert verdict(operators) is Verdict.NOT_ENOUGH_INFO
-
 
 BASIC = list(Relation)
 
@@ -275,12 +253,6 @@ def test_files_round_trip(tmp_path_factory, written):
     assert read == text.encode("utf-8", "replace").decode().split("\n")[:-1]
 
 
-def test_line_ends_and_empty_lines_are_skipped(tmp_path):
-    path = tmp_path / "proofs.txt"
-    path.write_bytes(b"\xef\xbb\xbf" + f"{PROOF.to_text()}\r\n \n\n{PROOF.to_text()}".encode())
-    assert list(read_proofs(path)) == [PROOF, PROOF]
-
-
 @pytest.mark.parametrize(
     ("line", "column", "problem"),
     [
@@ -339,21 +311,6 @@ def test_the_document_that_the_step_before_quotes_is_preferred():
 def test_contrasting_words(claim, quoted, expected):
     assert contrasting_words(claim, quoted, NatOp.ALTERNATION) == expected
     assert contrasting_words(claim, quoted, NatOp.EQUIVALENCE) is None
-
-
-def test_a_contradiction_without_shared_words_is_put_in_context():
-    evidence = [("Cy Bell", "Cy Bell was born in Rome."), ("Bo Lind", "Bo Lind was born in Oslo.")]
-    steps = [
-        ProofStep("Bo Lind", "Bo Lind", NatOp.EQUIVALENCE),
-        ProofStep("A film", "born", NatOp.ALTERNATION),
-    ]
-    assert list(steps_in_words(steps, evidence))[1] == (
-        '"A film" contradicts "born" [Bo Lind]: the evidence says "Bo Lind was born in Oslo."'
-    )
-    whole = [ProofStep("A film", "Bo Lind was born in Oslo.", NatOp.NEGATION)]
-    assert list(steps_in_words(whole, evidence)) == [
-        '"A film" is refuted by "Bo Lind was born in Oslo." [Bo Lind]'
-    ]
 
 
 def test_sentences():
@@ -422,14 +379,6 @@ def test_rows_show_steps_and_titles():
     assert "<cite>" not in proof.to_html()
 
 
-@given(claims, evidence)
-def test_any_text_gives_one_row_per_step(claim, texts):
-    proof = lexical_proof(claim, texts)
-    fragment = proof.to_html(texts)
-    fragment.encode("utf-8")
-    assert [len(row) for row in Cells(fragment).rows] == [0] + [3] * len(proof.steps)
-
-
 @pytest.mark.parametrize(
     ("before", "span", "expected"),
     [
@@ -460,12 +409,6 @@ def test_any_text_gives_one_row_per_step(claim, texts):
 )
 def test_questions(before, span, expected):
     assert question(before, span) == expected
-
-
-@given(st.text(), st.text(min_size=1))
-def test_any_span_has_a_question_or_none(before, span):
-    asked = question(before, span)
-    assert asked is None or asked.endswith("?")
 
 
 def test_what_html_cannot_hold_is_shown_as_escapes():

@@ -1,6 +1,5 @@
 """The chat verifier beside a local server that speaks the protocol, well and badly."""
 
-import socket
 import sqlite3
 import sys
 import threading
@@ -104,7 +103,6 @@ def test_failed_requests_are_repeated(serve, ask, status):
         (429, r"too many requests in 3 attempts .*; wait"),
         (500, "the request failed .*; check --verifier-model"),
         (401, r"refuses the key .*; set the environment variable OPENAI_API_KEY"),
-        (403, "refuses the key"),
         (404, "has no model 'm', or is no such endpoint .*; check --verifier-model and --base-url"),
         (400, "the request failed"),
     ],
@@ -121,14 +119,6 @@ def test_a_slow_server_is_told(serve, ask):
     server = serve(lambda _: Response(pause=60))
     with pytest.raises(VerifierError, match=r"no answer within 0\.2 s in 1 attempts; check"):
         read_one(ask(server.address, timeout=0.2, retries=0))
-
-
-def test_an_unreachable_server_is_told(ask):
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        address = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
-        with pytest.raises(VerifierError, match=r"cannot be reached in 1 attempts .*--base-url"):
-            read_one(ask(address, retries=0))
 
 
 @pytest.mark.parametrize("known", ["json_object", "text"])
@@ -150,29 +140,8 @@ def test_formats_that_a_server_refuses_are_left_out(serve, ask, known):
 BAD_REPLIES = [
     ("I think it is true.", "it holds no complete JSON object"),
     (verdict(2)[:-20], "it has labels of no sentences"),
-    ("[1, 2]", "it holds no complete JSON object"),
     (verdict(2, "true"), "the label of the evidence as a whole is none of entailment"),
-    (verdict(3), "it has labels of 3 sentences instead of 2"),
-    (verdict(1), "it has labels of 1 sentences instead of 2"),
-    (verdict(2, sentences="all"), "it has labels of no sentences instead of 2"),
-    (verdict(2, sentences=["neutral", "neutral"]), "sentence 1 has no object with a number"),
-    (
-        verdict(2, sentences=[{"number": n, "label": "neutral"} for n in (2, 1)]),
-        "sentence 1 has the number 2",
-    ),
-    (
-        verdict(2, sentences=[{"number": 1, "label": "neutral"}, {"number": 2, "label": []}]),
-        "the label of sentence 2 is none of",
-    ),
     (verdict(2, probabilities={"entailment": 1}), "the probabilities are not those of"),
-    (
-        verdict(2, probabilities={"entailment": 2, "neutral": -1, "contradiction": 0}),
-        "the probabilities are not numbers from 0 to 1",
-    ),
-    (
-        verdict(2, probabilities={"entailment": np.nan, "neutral": 0, "contradiction": 0}),
-        "the probabilities are not numbers from 0 to 1",
-    ),
     (
         verdict(2, probabilities={"entailment": 0.5, "neutral": 0.1, "contradiction": 0.1}),
         "the probabilities do not add up to 1",
@@ -181,10 +150,8 @@ BAD_REPLIES = [
         verdict(2, probabilities={"entailment": 0.1, "neutral": 0.8, "contradiction": 0.1}),
         "the label 'entailment' is not the most probable one",
     ),
-    ("", "it is empty, or the model refuses"),
     (None, "it is empty, or the model refuses"),
     ('{"a":' * 100_000, "it is longer than"),
-    ('{"a":' * 30_000, "it holds no complete JSON object"),
 ]
 
 
@@ -205,13 +172,8 @@ def test_replies_that_are_no_answers_are_told(serve, ask, tmp_path, text, says):
 @pytest.mark.parametrize(
     "response",
     [
-        Response(body="{}"),
-        Response(body='{"choices": []}'),
         Response(body='{"choices": [{"message": 3}], "usage": {"prompt_tokens": "x"}}'),
-        Response(body="[]"),
         Response(body="{not json"),
-        Response(body="[" * 50_000),
-        Response(body="<html>", kind="text/html"),
         completion(verdict(2), finish="length"),
     ],
 )
@@ -228,11 +190,6 @@ def test_after_a_bad_reply_the_model_is_told_why(serve, ask):
     assert second[0]["content"].startswith(first[0]["content"])
     assert "it holds no complete JSON object" in second[0]["content"]
     assert second[1:] == first[1:]
-
-
-def test_labels_without_probabilities_are_enough(serve, ask):
-    server = serve(lambda _: completion(verdict(2, "contradiction", probabilities=None)))
-    np.testing.assert_allclose(read_one(ask(server.address)).labels, [0.05, 0.05, 0.9])
 
 
 def test_evidence_stays_data(serve, ask):
@@ -267,24 +224,6 @@ def test_a_cached_reply_makes_no_request(serve, ask, tmp_path):
     assert KEY.encode() not in cache.read_bytes()
 
 
-def test_a_damaged_reply_in_the_cache_is_asked_for_again(serve, ask, tmp_path):
-    server, cache = serve(good), tmp_path / "replies"
-    read_one(ask(server.address, cache=cache))
-    with closing(sqlite3.connect(cache)) as database, database:
-        database.execute("UPDATE replies SET reply = '{}'")
-    assert read_one(ask(server.address, cache=cache)).labels.argmax() == 0
-    assert len(server.requests) == 2
-
-
-def test_a_file_that_is_no_cache_is_told(ask, tmp_path):
-    path = tmp_path / "replies"
-    path.write_text("these are no replies " * 100)
-    with pytest.raises(VerifierError, match=r"replies: cannot be used as a cache .*; delete it"):
-        ask("http://localhost:1/v1", cache=path)
-    with pytest.raises(VerifierError, match="cannot be used as a cache"):
-        ask("http://localhost:1/v1", cache=path / "below")
-
-
 def test_claims_are_read_at_the_same_time(serve, ask):
     barrier = threading.Barrier(3, timeout=20)
 
@@ -300,29 +239,10 @@ def test_claims_are_read_at_the_same_time(serve, ask):
     assert len(server.requests) == 3  # equal claims are asked once
 
 
-def test_the_first_error_ends_the_reading(serve, ask):
-    server = serve(lambda _: failure(401))
-    claims = [str(number) for number in range(50)]
-    with pytest.raises(VerifierError, match="refuses the key"):
-        ask(server.address, threads=1).read(claims, [EVIDENCE] * 50)
-    assert len(server.requests) < 50
-
-
 def test_nothing_is_asked_about_nothing(ask):
     readings = ask("http://localhost:1/v1").read(["", " ", CLAIM], [EVIDENCE, [], []])
     assert [reading.labels.tolist() for reading in readings] == [[0, 1, 0]] * 3
     assert [len(reading.sentences) for reading in readings] == [2, 0, 0]
-
-
-@pytest.mark.parametrize(
-    "claim", ["Rome is. " * 1112, "ローマは都市です。", "روما مدينة", "\ud800"]
-)
-def test_long_claims_other_scripts_and_many_sentences(serve, ask, claim):
-    server = serve(good)
-    (reading,) = ask(server.address).read([claim], [[("Рим", "город " * 9)] * 200])
-    assert reading.sentences.shape == (200, 3)
-    assert (reading.unread, reading.claim_cut) == ((), False)
-    assert question(server.requests[0])["claim"] == claim.replace("\ud800", "?")
 
 
 def test_what_is_not_asked_about_is_said(serve, ask):
@@ -338,8 +258,6 @@ def test_what_is_not_asked_about_is_said(serve, ask):
         ({"api_key": " "}, "there is no key; set the environment variable OPENAI_API_KEY"),
         ({"model": ""}, "no model is named; give one by --verifier-model"),
         ({"base_url": "localhost:80"}, "'localhost:80' is no address; give one such as"),
-        ({"base_url": "ftp://x/v1"}, "is no address"),
-        ({"base_url": "http://[/v1"}, "is no address"),
         ({"timeout": 0}, "timeout and threads must be positive"),
         ({"prices": (1.0, -1.0)}, "prices must not be negative"),
     ],

@@ -10,7 +10,6 @@ import torch
 
 from admiral.models.verifiers import CustomVerifier, open_verifier
 from proofs.verifier import VerifierError
-from proofs.verifier.chat_verifier import ChatSettings, ChatVerifier
 from proofs.verifier.classifier_verifier import ClassifierVerifier, new_model, write_model
 from proofs.verifier.evidence_verifier import EvidenceVerifier
 from tests.proofs.verifier.tiny_classifier import write_classifier_directory
@@ -132,14 +131,6 @@ def test_names_that_are_no_class_are_told(module, name, says):
 def test_readings_of_a_class_are_checked(module, name, says):
     with pytest.raises(VerifierError, match=f"verifier '{module}:{name}': .*{says}"):
         open_verifier(f"{module}:{name}").read(["Rome"], [[("", "Oslo")]])
-
-
-def test_a_chat_model_is_opened_with_its_settings():
-    verifier = open_verifier("openai", chat=ChatSettings("m", "key", "http://localhost:1/v1"))
-    assert isinstance(verifier, ChatVerifier)
-    verifier.close()
-    with pytest.raises(VerifierError, match="no model is named; give one by --verifier-model"):
-        open_verifier("openai")
 
 
 def test_the_import_loads_no_framework():

@@ -3,23 +3,9 @@
 import numpy as np
 import pytest
 
-from proofs.verifier import (
-    CALIBRATION,
-    Calibration,
-    Scale,
-    calibration_json,
-    evidence_text,
-    read_calibration,
-)
+from proofs.verifier import CALIBRATION, Calibration, Scale, calibration_json, read_calibration
 from proofs.verifier.classifier_verifier import ClassifierVerifier
 from tests.proofs.verifier.tiny_classifier import TEXT, write_classifier_directory
-
-
-def test_evidence_is_grouped_by_document():
-    sentences = [("Rome", "It is old."), ("Oslo", "It is cold."), ("Rome", "It has hills.")]
-    assert evidence_text(sentences) == "Rome: It is old. It has hills. Oslo: It is cold."
-    assert evidence_text([]) == ""
-
 
 CLAIM, EVIDENCE = "Rome is a city.", [("", TEXT)]
 
@@ -50,12 +36,6 @@ def test_the_kind_of_evidence_decides():
     kinds = [[], [bare], [bare, bare], [one], [one, one], [one, bare], [one, other, one]]
     found = [Calibration(*scales).of(evidence).temperature for evidence in kinds]
     assert found == [1.5, 1.5, 1.5, 2, 3, 4, 4]
-
-
-def test_what_a_file_lacks_changes_nothing(folder):
-    assert read_calibration(folder) == Calibration()
-    (folder / CALIBRATION).write_text('{"document": {"neutral": 0.5}, "documents": {}}')
-    assert read_calibration(folder) == Calibration(document=Scale(1.0, 0.5))
 
 
 @pytest.mark.parametrize(

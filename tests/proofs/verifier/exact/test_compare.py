@@ -1,8 +1,5 @@
 """What exact comparison says of twins of claims, of which one is true, and where it is silent."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -19,69 +16,38 @@ TWINS = {
         "Ostrel has 7418 inhabitants.", "Ostrel has 7,481 inhabitants."),
     "number in words": ("", "Ines Varga wrote fourteen operas and two symphonies.",
         "Ines Varga wrote 14 operas.", "Ines Varga wrote two operas."),
-    "large number": ("", "The fair sold 3,000,000 tickets.",
-        "The fair sold three million tickets.", "The fair sold seven million tickets."),
-    "population": ("Ostrel", "The town has a population of 7,418.",
-        "Ostrel has 7,418 inhabitants.", "Ostrel has 9,000 residents."),
     "unit": ("Gantry Tunnel", "It is 4,000 metres long.", "The Gantry Tunnel is 4 km long.",
         "The Gantry Tunnel is 6 km long."),
-    "unit and measure": ("Hollin Tower", "Hollin Tower has a height of 90 m.",
-        "Hollin Tower is 90 metres high.", "Hollin Tower is 60 metres high."),
-    "currency": ("", "The canal cost $12 million.", "The canal cost 12 million dollars.",
-        "The canal cost 21 million dollars."),
     "percentage": ("", "The tax is 7.5 percent.", "The tax is 7.5%.", "The tax is 5.7%."),
     "decade": ("Ines Varga", "She was born in 1847 in Pest.", "Ines Varga was born in the 1840s.",
         "Ines Varga was born in the 1850s."),
-    "century": ("", "The lighthouse was built in 1741.",
-        "The lighthouse was built in the 18th century.",
-        "The lighthouse was built in the nineteenth century."),
     "date in two orders": ("", "Ines Varga was born on March 9, 1847.",
         "Ines Varga was born on 9 March 1847.", "Ines Varga was born on 8 March 1847."),
     "years in brackets": ("Ines Varga", "Ines Varga (9 March 1847 – 2 April 1911) was a composer.",
         "Ines Varga died in 1911.", "Ines Varga died in 1912."),
     "age": ("Ines Varga", "Ines Varga (9 March 1847 – 2 April 1911) was a composer.",
         "Ines Varga died aged 64.", "Ines Varga died at the age of 71."),
-    "age from years": ("Ines Varga", "She was born in 1847 and died in 1911.",
-        "Ines Varga lived to be 63 years old.", "Ines Varga lived to the age of 40."),
-    "age of one year": ("Ivo Varga", "He was born in 1910 and died in 1911.",
-        "Ivo Varga died at the age of one year.", "Ivo Varga died at the age of two years."),
     "duration": ("Bertold II", "He ruled from 1203 to 1217.", "Bertold II ruled for 14 years.",
         "Bertold II ruled for 24 years."),
     "more than": ("", "The strike was joined by 640 miners.",
         "More than 600 miners joined the strike.", "Fewer than 600 miners joined the strike."),
-    "at least": ("", "The storm destroyed 85 houses.", "The storm destroyed at least 80 houses.",
-        "The storm destroyed at most 80 houses."),
     "between": ("", "The dam was completed in 1936.",
         "The dam was completed between 1930 and 1940.",
         "The dam was completed between 1940 and 1950."),
     "owner in the title": ("Hollin Tower", "Its roof was finished in 1934.",
         "The roof of Hollin Tower was finished in 1934.",
         "The roof of Hollin Tower was finished in 1931."),
-    "measure of the title": ("Gantry Tunnel", "Its length is 4,000 metres.",
-        "The length of the Gantry Tunnel is 4 km.", "The length of the Gantry Tunnel is 6 km."),
     "half a year": ("Orla Siege", "It lasted from March to November 1642.",
         "The Orla Siege lasted more than half a year.",
         "The Orla Siege lasted less than half a year."),
-    "months of a range": ("Orla Siege", "It lasted from March to November 1642.",
-        "The Orla Siege lasted eight months.", "The Orla Siege lasted three months."),
     "before a year": ("", "The dam was completed in 1936.", "The dam was completed before 1940.",
         "The dam was completed after 1940."),
     "order of events": ("", "The drought began after the war.",
         "The war began before the drought.", "The war began after the drought."),
-    "order of dates": ("", "The mill was built in 1702 and the inn was built in 1760.",
-        "The mill was built before the inn.", "The inn was built before the mill."),
     "dates joined by while": ("", "The mill opened in 1702 while the inn opened in 1760.",
         "The mill opened earlier than the inn.", "The mill opened later than the inn."),
-    "rank": ("", "Mount Skell is the second highest peak in Ardia.",
-        "Mount Skell is the second-highest peak in Ardia.",
-        "Mount Skell is the highest peak in Ardia."),
     "place": ("", "Torvik came third.", "Torvik came third.", "Torvik came second."),
-    "number alone": ("", "The score was 14.", "The score was 14.", "The score was 12."),
-    "title of one word": ("Salt", "The salt lasted 14 years.", "Salt lasted 14 years.",
-        "Salt lasted 12 years."),
     "negation": ("", "The treaty was never signed.", "The treaty was never signed.",
-        "The treaty was signed."),
-    "contraction": ("", "The treaty wasn't signed.", "The treaty was not signed.",
         "The treaty was signed."),
     "negated claim": ("", "The treaty was signed in Ghent.", "The treaty was signed.",
         "The treaty was not signed."),
@@ -91,18 +57,12 @@ TWINS = {
         "The quarry lies north of the canal."),
     "passive": ("", "Norrel was bought by Hask in 1988.", "Hask bought Norrel.",
         "Norrel bought Hask."),
-    "passive claim": ("", "Norrel bought Hask.", "Hask was bought by Norrel.",
-        "Norrel was bought by Hask."),
-    "passive evidence": ("", "The mill was built by the miller.", "The miller built the mill.",
-        "The mill built the miller."),
     "participle": ("", "Salt Roads was written by Lena Orr.", "Lena Orr wrote Salt Roads.",
         "Salt Roads wrote Lena Orr."),
     "kinship": ("", "Ewan Lisle is the son of the painter Mara Lisle.",
         "Mara Lisle is the mother of Ewan Lisle.", "Mara Lisle is the daughter of Ewan Lisle."),
     "spouse": ("", "Mara Lisle is the wife of Hugo Brandt.",
         "Hugo Brandt is the husband of Mara Lisle.", "Mara Lisle is the sister of Hugo Brandt."),
-    "possessive kinship": ("", "Ewan Lisle's mother is Mara Lisle.",
-        "Mara Lisle is the mother of Ewan Lisle.", "Mara Lisle is the father of Ewan Lisle."),
     "subject joined by and": ("Ines Varga", "She studied in Vienna and died in 1911.",
         "Ines Varga died in 1911.", "Ines Varga died in 1921."),
 }  # fmt: skip
@@ -114,15 +74,11 @@ SILENT = {
     "vague number": ("", "It cost 12 million francs.", "It cost nearly 13 million francs."),
     "rounded number": ("", "The fair sold 3,120,000 tickets.", "The fair sold 3 million tickets."),
     "disputed century": ("", "It was built in 1800.", "It was built in the 19th century."),
-    "coarser date": ("", "The inn was built in the 1740s.", "The inn was built in 1741."),
     "another subject": ("", "The brother of Ines was born in 1840.", "Ines was born in 1847."),
-    "possessor": ("", "Ines Varga's brother was born in 1840.", "Ines Varga was born in 1847."),
     "clause of another": ("", "Ines met Hugo, who died in 1920.", "Ines died in 1911."),
     "alternative": ("", "The dam was completed in 1936 or 1937.", "The dam was completed in 1936."),
     "any of a kind": ("", "A bridge was built in 1901.", "A bridge was built in 1902."),
-    "rank of a kind": ("", "Ines was the third composer.", "Ines was the second."),
     "noun or verb": ("Ada Quill", "Ada Quill trains dogs and cooks.", "Ada Quill trains cooks."),
-    "verb without object": ("", "Hask bought Norrel.", "Hask bought."),
     "compound noun": ("", "Lena Orr is a theatre critic.", "Lena Orr is a theatre."),
     "not only": ("", "The treaty was not only signed.", "The treaty was signed."),
     "restricted negation": ("", "The film was not shown in Ghent.", "The film was shown."),
@@ -140,15 +96,8 @@ SILENT = {
         "Mara's father was born after the siege of Pest.",
         "Mara's father is Pest.",
     ),
-    "kin of either gender": ("", "Ewan is the child of Mara.", "Ewan is the son of Mara."),
-    "sister of a brother": ("", "Ewan is the brother of Mara.", "Mara is the sister of Ewan."),
-    "kin as a name": ("", "Father Ewan met Mother Mara.", "Mother Mara was Father Ewan."),
     "double negation": ("", "The plan is not without faults.", "The plan is without faults."),
-    "longer span": ("", "Ines ruled from 1203 to 1217.", "Ines ruled from 1203 to 1220."),
-    "agent noun": ("", "The sample was chosen by a researcher.", "Research chose the sample."),
     "another of": ("", "The inn is at the mouth of the Vell.", "The inn is at the Vell."),
-    "opposite subjects": ("", "The girl won the race.", "The boy won the race."),
-    "pronoun without title": ("", "He died in 1911.", "She died in 1911."),
 }  # fmt: skip
 
 
@@ -210,24 +159,10 @@ def test_reason_names_what_is_compared(claim, text, claimed, stated, reason):
     assert comparison.reason == reason
 
 
-def test_sentences_that_disagree_decide_nothing():
-    stated = [("", "The inn was built in 1899."), ("", "The inn was built in 1901.")]
-    assert compare("The inn was built in 1899.", stated) is None
-    assert compare("The inn was built in 1899.", stated[:1]) is not None
-
-
 @given(claims, evidence)
 def test_any_text_is_read(claim, stated):
     comparison = compare(claim, stated)
     assert comparison is None or comparison.label in (TRUE, FALSE)
-
-
-def test_import_loads_neither_torch_nor_pint():
-    check = (
-        "import sys, proofs.verifier.exact_comparison; "
-        "sys.exit(bool({'torch', 'pint'} & {*sys.modules}))"
-    )
-    assert subprocess.run([sys.executable, "-c", check]).returncode == 0
 
 
 def test_the_order_of_two_events_is_read_from_two_sentences():

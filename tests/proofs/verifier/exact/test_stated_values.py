@@ -1,15 +1,11 @@
 """Numbers in every spelling, and bounds beside an oracle that tries all amounts."""
 
-from itertools import pairwise, product
+from itertools import product
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from proofs.verifier.exact_comparison import compare
 from proofs.verifier.stated_values import decide
 from proofs.verifier.statements import read_clause
-from tests.proofs.helpers import spelled
 
 BOUNDS = {
     "": lambda amount, number: amount == number,
@@ -31,25 +27,6 @@ def only_value(text):
     return values[0]
 
 
-@given(st.integers(2, 10**12 - 1))
-def test_every_spelling_of_a_number_is_the_same(number):
-    spellings = [f"{number}", f"{number:,}", spelled(number, "-")]
-    for first, second in pairwise([*spellings, spellings[0]]):
-        claimed = only_value(f"They sold {first} tickets.")
-        assert decide(claimed, only_value(f"They sold {second} tickets.")) == "entailment"
-
-
-@given(st.integers(2, 999), st.integers(2, 999))
-def test_different_counts_contradict_each_other(first, second):
-    claim, stated = f"The inn has {first} rooms.", f"The inn has {spelled(second, '-')} rooms."
-    there, back = compare(claim, [("", stated)]), compare(stated, [("", claim)])
-    if first == second:
-        assert there is not None
-        assert there.label == "entailment"
-    assert (there and there.label) == (back and back.label)
-    assert there is not None or abs(first - second) < 100
-
-
 def test_bounds_decide_as_all_amounts_do():
     first = 7
     for claim, stated, second in product(BOUNDS, BOUNDS, (4, 6, 7, 8, 12)):
@@ -61,23 +38,6 @@ def test_bounds_decide_as_all_amounts_do():
         true = [BOUNDS[claim](amount, first) for amount in possible]
         expected = "entailment" if all(true) else None if any(true) else "contradiction"
         assert label == expected, (claim, stated, second)
-
-
-@given(st.integers(1100, 2030), st.integers(1100, 2030), st.sampled_from(["before", "after"]))
-def test_years_before_and_after(bound, year, word):
-    label = decide(only_value(f"It fell {word} {bound}."), only_value(f"It fell in {year}."))
-    true = year < bound if word == "before" else year > bound
-    assert label == ("entailment" if true else "contradiction")
-
-
-def test_years_of_a_decade():
-    for tens, offset in product(range(111, 203), (-1, 0, 9, 10)):
-        claimed = only_value(f"It fell in the {tens}0s.")
-        label = decide(claimed, only_value(f"It fell in {10 * tens + offset}."))
-        if tens % 10 == 0:  # the decade or the century
-            assert label is None
-        else:
-            assert label == ("entailment" if 0 <= offset < 10 else "contradiction")
 
 
 def test_years_of_a_century():
