@@ -29,22 +29,14 @@ class Server:
         Number of bytes of the body after which the connection breaks, one for each request.
     answers
         Error status codes of the first requests.
-    headers
-        Headers of the first response, which has no body.
     moved
         Address that ``/moved`` redirects to.
     """
 
-    content: bytes = CONTENT
     cuts: list[int] = field(default_factory=list)
     answers: list[int] = field(default_factory=list)
     ranges: bool = True
-    tag: str = '"1"'
-    extra_length: int = 0
-    shift: int = 0
     length: bool = True
-    always_cut: int | None = None
-    headers: dict[str, str] = field(default_factory=dict)
     moved: str = "/file"
     asked: list[str | None] = field(default_factory=list)
     url: str = ""
@@ -63,41 +55,27 @@ def handler(server):
                 self.send_header("Location", server.moved)
                 self.end_headers()
                 return
-            if server.headers:  # once
-                self.send_response(206 if "Content-Range" in server.headers else 200)
-                while server.headers:
-                    self.send_header(*server.headers.popitem())
-                self.end_headers()
-                return
             if server.answers:
                 self.send_error(server.answers.pop(0))
                 return
             start = 0
-            same = self.headers.get("If-Range", server.tag) == server.tag
-            if wanted and server.ranges and same:
+            if wanted and server.ranges:
                 start = int(wanted.removeprefix("bytes=").removesuffix("-"))
-                if start >= len(server.content):
-                    self.send_response(416)
-                    self.send_header(
-                        "Content-Range", f"bytes */{len(server.content) + server.extra_length}"
-                    )
-                    self.send_header("Content-Length", "0")
-                    self.end_headers()
-                    return
-                start = max(start - server.shift, 0)
-            body = server.content[start:]
-            self.send_response(206 if wanted and server.ranges and same else 200)
-            if self.server_version and wanted and server.ranges and same:
-                end, total = len(server.content) - 1, len(server.content) + server.extra_length
-                self.send_header("Content-Range", f"bytes {start}-{end}/{total}")
-            self.send_header("ETag", server.tag)
+            body = CONTENT[start:]
+            if start:
+                self.send_response(206)
+                end = len(CONTENT) - 1
+                self.send_header("Content-Range", f"bytes {start}-{end}/{len(CONTENT)}")
+            else:
+                self.send_response(200)
+            self.send_header("ETag", '"1"')
             if server.length:
-                self.send_header("Content-Length", str(len(body) + server.extra_length))
+                self.send_header("Content-Length", str(len(body)))
             self.end_headers()
-            cut = server.cuts.pop(0) if server.cuts else server.always_cut or len(body)
+            cut = server.cuts.pop(0) if server.cuts else len(body)
             self.wfile.write(body[:cut])
             self.wfile.flush()
-            if cut < len(body) or server.extra_length:
+            if cut < len(body):
                 self.connection.shutdown(socket.SHUT_RDWR)
 
     return Handler
@@ -173,55 +151,6 @@ def test_server_without_ranges_restarts(server, tmp_path, length):
     assert server.asked == ["bytes=1000-"]
 
 
-def test_gives_up_on_a_server_that_always_restarts_and_breaks(server, tmp_path):
-    server.ranges, server.always_cut = False, 1000
-    with pytest.raises(AdmiralError, match="ended at byte 1000 of 300000"):
-        get(server, tmp_path / "file", attempts=3)
-    assert len(server.asked) == 4
-
-
-def test_two_versions_of_a_file_are_not_joined(server, tmp_path):
-    server.cuts = [100_000, 0, 0, 0]
-    with pytest.raises(AdmiralError):
-        get(server, tmp_path / "file")
-    server.content, server.tag = CONTENT[::-1], '"2"'
-    assert get(server, tmp_path / "file")
-    assert (tmp_path / "file").read_bytes() == CONTENT[::-1]
-
-
-def test_complete_partial_file_is_put_in_place(server, tmp_path):
-    (tmp_path / "file.partial").write_bytes(CONTENT)
-    assert get(server, tmp_path / "file", md5=MD5)
-    assert server.asked == ["bytes=300000-"]
-    assert (tmp_path / "file").exists()
-
-
-def test_partial_file_that_is_too_long_is_dropped(server, tmp_path):
-    (tmp_path / "file.partial").write_bytes(CONTENT + b"more")
-    assert get(server, tmp_path / "file", md5=MD5)
-    assert server.asked == ["bytes=300004-", None]
-
-
-def test_part_at_a_wrong_offset_is_dropped(server, tmp_path):
-    (tmp_path / "file.partial").write_bytes(CONTENT[:1000])
-    server.shift = 10
-    assert get(server, tmp_path / "file", md5=MD5)
-    assert server.asked == ["bytes=1000-", None]
-
-
-def test_wrong_length_is_an_error(server, tmp_path):
-    server.extra_length = 5
-    with pytest.raises(AdmiralError, match=r"but its file is not complete"):
-        get(server, tmp_path / "file")
-    assert not (tmp_path / "file").exists()
-    server.extra_length = 0
-    with pytest.raises(
-        AdmiralError, match=r"has 300000 bytes, not the published 7; it was deleted"
-    ):
-        get(server, tmp_path / "file", size=7)
-    assert not (tmp_path / "file.partial").exists()
-
-
 def test_download_with_a_wrong_checksum_is_deleted(server, tmp_path):
     with pytest.raises(AdmiralError, match=f"checksum {MD5}, not the published {'0' * 32}"):
         get(server, tmp_path / "file", md5="0" * 32)
@@ -258,15 +187,6 @@ def test_unreachable_server_is_an_error(tmp_path):
     assert time.monotonic() - began >= 0.05 + 0.1  # the waits double
 
 
-def test_full_disk_and_invalid_folder(server, tmp_path, monkeypatch):
-    (tmp_path / "taken").write_text("")
-    with pytest.raises(AdmiralError, match=r"taken.*cannot be written"):
-        get(server, tmp_path / "taken" / "file")
-    server.extra_length = 10**18
-    with pytest.raises(AdmiralError, match=r"GB are missing"):
-        get(server, tmp_path / "file")
-
-
 def test_data_set_addresses_are_valid():
     for data_set in DATA_SETS.values():
         names = [source.name for source in data_set.files]
@@ -276,23 +196,6 @@ def test_data_set_addresses_are_valid():
             assert source.url.startswith("https://")
             assert source.url.endswith("/" + source.name)
             assert source.md5 is None or len(bytes.fromhex(source.md5)) == 16
-
-
-@pytest.mark.parametrize(
-    "headers",
-    [
-        {"Content-Length": "-5"},
-        {"Content-Length": "9" * 5000},
-        {"Content-Range": f"bytes {'9' * 5000}-1/2"},
-        {"Content-Range": f"bytes 0-1/{'9' * 5000}"},
-        {"Content-Range": "bytes 5-9999/10000"},
-    ],
-    ids=["negative", "long", "long start", "long total", "wrong start"],
-)
-def test_invalid_headers_are_retried(server, tmp_path, headers):
-    server.headers = headers
-    assert get(server, tmp_path / "file")
-    assert (tmp_path / "file").read_bytes() == CONTENT
 
 
 @pytest.mark.parametrize(

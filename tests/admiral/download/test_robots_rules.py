@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from admiral.download.page_fetch import NOTHING, RobotsRules, robots_rules
+from admiral.download.page_fetch import robots_rules
 
 RULES = """\ufeff# A comment
 User-agent: OtherBot/2.0
@@ -46,24 +46,9 @@ def test_the_longest_rule_counts(target, allowed):
     assert robots_rules(RULES, "admiral").allows(target) is allowed
 
 
-def test_rules_for_a_robot_of_its_own():
-    text = f"{RULES}\nUser-Agent: Admiral/1.0\nuser-agent: third\nDisallow: /mine\n"
-    rules = robots_rules(text, "admiral")
-    assert not rules.allows("/mine")
-    assert rules.allows("/private")
-    assert rules.delay == 0
-    assert robots_rules(RULES, "admiral").delay == 2.5
-    assert not robots_rules(RULES, "otherbot").allows("/x")
-
-
 @pytest.mark.parametrize("text", ["", "Disallow: /", "User-agent: *\nDisallow:", "<html>x</html>"])
 def test_without_rules_all_is_allowed(text):
     assert robots_rules(text, "admiral").allows("/x")
-
-
-def test_of_two_rules_of_one_length_that_which_allows_counts():
-    assert RobotsRules(((False, "/a"), (True, "/a"))).allows("/a")
-    assert not NOTHING.allows("/a")
 
 
 @given(st.text(), st.text())
