@@ -2,7 +2,6 @@
 
 import base64
 import hashlib
-import json
 import math
 import re
 from dataclasses import replace
@@ -231,32 +230,8 @@ def test_a_run_without_gold_claims(tmp_path):
     assert html.count("</script>") == 1
 
 
-def test_trec_runs_show_rankings(tmp_path):
-    run = tmp_path / "run.trec"
-    run.write_text(f"7 Q0 {ENGINE.replace(' ', '_')} 1 2 x\n7 Q0 Bo 2 1 x\n")
-    cases, _ = build_report_cases(run, None, {})
-    text = Reader(page(*cases)).text
-    assert ("ranking only" in text, "Gold" in text, "Stopped" in text) == (True, False, False)
-    evidence = [{"id": 7, "claim": GOLD.claim, "evidence": [[ENGINE, 4]]}]
-    cases, _ = build_report_cases(run, written(tmp_path / "g.jsonl", evidence), {})
-    text = Reader(page(*cases)).text
-    assert "[Analytical Engine, 4] It had gears. (rank 1)" in text
-    assert "ranking only" in text
-    assert GOLD.claim in text
-
-
-@pytest.mark.parametrize("number", ["1e999", "-1e999", "NaN"])
-def test_huge_numbers_are_errors(tmp_path, number):
-    (line,) = map(json.dumps, [result(Claim("7", "c")).to_json()])
-    path = tmp_path / "r.jsonl"
-    path.write_text(line.replace('"number": 1', f'"number": {number}'))
-    with pytest.raises(RecordError, match=r"field 'hops\[0\]\.number': "):
-        list(read_traces(path))
-
-
 @pytest.mark.parametrize(
-    ("field", "value"),
-    [("hops", [{}]), ("evidence", [{"title": "A"}]), ("stopped", "</script>")],
+    ("field", "value"), [("hops", [{}]), ("evidence", [{"title": "A"}]), ("stopped", "</script>")]
 )
 def test_invalid_records_are_rejected(tmp_path, field, value):
     record = result(Claim("7", "c")).to_json()
@@ -334,15 +309,6 @@ def trace(*hops, stopped="sufficient"):
 )
 def test_outcome_is_the_first_stage_that_lost_a_document(hops, stopped, expected):
     assert classify_outcome(AB, trace(*hops, stopped=stopped)) is expected
-
-
-def test_required_hops_do_not_count_as_late():
-    made = trace(("AB", "AB"), ("AB", "AB"))
-    assert classify_outcome(AB, made, min_hops=2) is Outcome.FOUND
-    assert classify_outcome(AB, made, dynamic=False) is Outcome.FOUND
-    lost = trace(("AB", "AB"), ("AB", "A"))
-    assert classify_outcome(AB, lost, min_hops=2) is Outcome.RERANKER
-    assert classify_outcome(AB, trace(("AX", "A"), ("AY", "A")), dynamic=False) is Outcome.HOP
 
 
 def test_alternative_sets_are_compared_with_the_nearest():

@@ -1,20 +1,13 @@
 """Reading of results and TREC runs, and errors for invalid files."""
 
 import json
-import os
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral import AdmiralError, RecordError
-from admiral.evaluation import (
-    Prediction,
-    normalise_title,
-    read_predictions,
-    read_results,
-)
-from admiral.gold import read_gold
+from admiral.evaluation import Prediction, normalise_title, read_predictions, read_results
 from admiral.io.result_writer import write_trec
 from admiral.records import Claim
 from proofs import Verdict
@@ -101,25 +94,16 @@ def test_trec_run_is_sorted_by_score_with_stable_ties(tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"documents": None}, r":2: field 'documents': should be a valid tuple"),
         ({"documents": [3]}, r"field 'documents\[0\]': should be a dictionary"),
-        ({"documents": [{"title": 3}]}, r"field 'documents\[0\]\.title': should be .* string"),
         ({"evidence": [{"title": "A"}]}, r"'evidence\[0\]\.sentence_id': is missing"),
         (
             {"evidence": [{"title": "A", "sentence_id": -1}]},
             r"sentence_id': should be greater than or equal to 0",
         ),
-        ({"hops": "no"}, r"field 'hops': should be a valid tuple"),
         ({"hops": [{"sufficient": True, "proof": [{}]}]}, r"field 'hops\[0\]\.proof\.steps\[0\]"),
-        ({"hops": [{"sufficient": True, "proof": 3}]}, r"field 'hops\[0\]\.proof': "),
-        ({"id": None}, r":2: field 'id': is missing"),
         (
             {"verdict": {"label": "TRUE", "probabilities": {}}},
             r"field 'verdict\.label': should be 'SUPPORTS'",
-        ),
-        (
-            {"verdict": {"label": "REFUTES", "probabilities": {"REFUTES": 1.5}}},
-            r"field 'verdict\.probabilities.*': should be less than or equal to 1",
         ),
         ({"id": [1]}, r"field 'id': is a JSON array"),
         (
@@ -139,8 +123,6 @@ def test_invalid_results_name_line_and_field(tmp_path, change, message):
     [
         ("", "holds no predictions"),
         ("1 Q0 A 1 0.5\n", r":1: is neither JSON nor six columns"),
-        ("1 Q0 A 1 high x\n", r":1: is neither JSON nor six columns"),
-        ("1 Q0 %FF 1 1 x\n", r":1: is neither JSON nor six columns"),
         ("1 Q0 A 1 nan x\n", r":1: field 'score': nan is not finite"),
         ("1 Q0 A 1 2 x\n1 Q0 A 2 1 x\n", r":2: field 'document': 'A' occurs twice for query '1'"),
         (json.dumps(record("1")) + "\n3\n", r":2: .*instead of an object"),
@@ -151,14 +133,6 @@ def test_invalid_files_are_rejected(tmp_path, text, message):
     path.write_text(text)
     with pytest.raises(AdmiralError, match=message):
         read_predictions(path)
-
-
-def test_pipes_are_rejected(tmp_path):
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    for read in (read_predictions, lambda path: list(read_gold(path))):
-        with pytest.raises(AdmiralError, match=r"pipe: is a pipe or a device.*to a file"):
-            read(pipe)
 
 
 @pytest.mark.parametrize(

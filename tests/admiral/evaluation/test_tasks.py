@@ -14,13 +14,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from admiral import AdmiralError
-from admiral.evaluation import (
-    Prediction,
-    fever,
-    read_predictions,
-    read_run_settings,
-    sentence_note,
-)
+from admiral.evaluation import Prediction, fever, read_predictions, read_run_settings, sentence_note
 from admiral.evaluation.fever import write_submission
 from admiral.evaluation.measures import confidence_intervals
 from admiral.evaluation.tasks import (
@@ -33,8 +27,7 @@ from admiral.evaluation.tasks import (
     read_task_predictions,
 )
 from admiral.gold import Label
-from admiral.io.result_writer import write_trec
-from admiral.io.text_cleaning import fever_identifier, fever_title
+from admiral.io.text_cleaning import fever_title
 from proofs import Verdict
 from tests.admiral.evaluation.fever_runs import (
     FIGURES,
@@ -238,15 +231,6 @@ def test_label_measures():
     assert found["FEVER score"] == pytest.approx([1, 0, 0, 1, 1, 0, 0, nan], nan_ok=True)
 
 
-def test_gold_documents_without_sentences_give_no_fever_score():
-    run = answer(("A", 0), ranking="A")
-    found = values(fever.measures(pairs((gold([("A", None)]), run)), [1]))
-    assert found["label accuracy"] == [1]
-    assert "FEVER score" not in found
-    found = values(fever.measures(pairs((gold([("A", 0)]), run)), [1]))
-    assert found["FEVER score"] == [1]
-
-
 def test_feverous_scores_evidence_of_every_claim():
     lacking = gold([A], label=Label.NOT_ENOUGH_INFO)
     every = pairs(
@@ -360,15 +344,6 @@ def test_official_scorer_accepts_a_submission(tmp_path):
     assert scorer.fever_score(lines(path), actual) == (1.0, 1.0, 1.0, 1.0, 1.0)
 
 
-def test_feverous_submission(tmp_path):
-    path = tmp_path / "s.jsonl"
-    write_submission(path, "feverous", ["u-1", "8"], ANSWERS)
-    assert lines(path) == [
-        {"predicted_label": "SUPPORTS", "predicted_evidence": [["A", "sentence", "2"]]},
-        {"predicted_label": "NOT ENOUGH INFO", "predicted_evidence": []},
-    ]
-
-
 def test_hover_submission(tmp_path):
     path = tmp_path / "s.json"
     write_submission(path, "hover", ["u-1", "7", "8"], ANSWERS)
@@ -474,12 +449,6 @@ def test_predictions_without_verdict_or_sentences_are_rejected(tmp_path, one, la
     assert list(tmp_path.iterdir()) == []
 
 
-@given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="_")))
-def test_fever_identifiers_round_trip(title):
-    title = fever_title(title)
-    assert fever_title(fever_identifier(title)) == title
-
-
 QRELS = EVALUATION_TASKS["qrels"]
 IDS = st.sampled_from(["d1", "d_2", "4983", "é%", "Z"])
 QUERIES = st.sampled_from(["q1", "q2", "q3"])
@@ -527,40 +496,3 @@ def test_scores_equal_those_of_ir_measures_on_the_files(grades, scores):
             return
         values = _values(_evaluated(gold, run))
     assert values == pytest.approx({str(name): value for name, value in expected.items()})
-
-
-def _record(id, *documents):
-    return {"id": id, "claim": "c", "documents": list(documents), "evidence": [], "hops": []}
-
-
-def test_records_and_their_trec_run_have_the_same_scores(tmp_path):
-    records = [
-        _record("q 1", {"title": "A", "id": "d1"}, {"title": "B", "id": "d2"}),
-        _record("q2", {"title": "Own title"}, {"title": "C", "id": "with space"}),
-    ]
-    results = written(tmp_path / "results.jsonl", records)
-    write_trec(records, tmp_path / "run.trec")
-    gold = tmp_path / "test.tsv"
-    gold.write_text(
-        "query-id\tcorpus-id\tscore\nq 1\td2\t2\nq2\twith space\t1\nq2\tOwn title\t1\nq3\tx\t0\n"
-    )
-    assert infer_task(gold) is QRELS
-    first, second = (_evaluated(gold, path) for path in (results, tmp_path / "run.trec"))
-    assert _values(first) == _values(second)
-    assert _values(first)["R@3"] == pytest.approx(2 / 3)
-    assert _values(first)["RR"] == pytest.approx((1 / 2 + 1 + 0) / 3)
-    assert first.notes == second.notes
-    assert first.notes[:2] == [
-        "1 claim ('q3') without an answer, counted as wrong",
-        "1 query without a relevant document, counted as 0",
-    ]
-    assert [group.name for group in first.groups] == ["all"]
-
-
-def test_qrels_belong_to_their_task_only(tmp_path):
-    gold = _trec_qrels(tmp_path / "qrels", {"q": {"d": 1}})
-    with pytest.raises(AdmiralError, match="Evaluate it as qrels"):
-        read_task_claims(EVALUATION_TASKS["hover"], gold)
-    claims = written(tmp_path / "g.jsonl", [{"id": 1, "claim": "c", "evidence": [["A", 0]]}])
-    with pytest.raises(AdmiralError, match="Evaluate it as fever"):
-        read_task_claims(QRELS, claims)
