@@ -59,8 +59,7 @@ def t5(seed, kind="t5", **changes):
             torch.nn.init.normal_(parameter, std=2.0)
     if kind == "t5 v1.1":  # as in the published checkpoints; transformers ties new models
         model.lm_head.weight = torch.nn.Parameter(torch.randn(model.lm_head.weight.shape))
-    made = model
-    return made
+    return model
 
 
 def unigram_tokenizer(words, characters, added=()):

@@ -109,55 +109,6 @@ def assert_same(found, expected):
     assert [h.score for h in found] == pytest.approx([score for _, score in expected], abs=1e-4)
 
 
-def generate(model, inputs, constraints, beams):
-    """Decode with transformers, without the duplicates near -1e9 that fill missing sequences."""
-
-    def following(batch, ids):
-        prefix = tuple(ids.tolist()[1:])
-        state = constraints[batch].states.get(prefix)
-        allowed = [] if state is None else constraints[batch].allowed(state)
-        return allowed or [PAD]  # an empty list raises; only surplus beams get here
-
-    longest = max(map(len, inputs))
-    ids = torch.tensor([[*i, *[PAD] * (longest - len(i))] for i in inputs])
-    out = model.generate(
-        input_ids=ids,
-        attention_mask=(ids != PAD).long(),
-        num_beams=beams,
-        num_return_sequences=beams,
-        length_penalty=0.0,
-        early_stopping=False,
-        do_sample=False,
-        prefix_allowed_tokens_fn=following,
-        max_new_tokens=12,
-        output_scores=True,
-        return_dict_in_generate=True,
-    )
-    rows = []
-    for sequence, score in zip(out.sequences.tolist(), out.sequences_scores.tolist(), strict=True):
-        tokens = tuple(sequence[1:])
-        end = tokens.index(EOS) + 1 if EOS in tokens else len(tokens)
-        rows.append((tokens[:end], score))
-    return [
-        [row for row in rows[at : at + beams] if row[1] > -1e6] for at in range(0, len(rows), beams)
-    ]
-
-
-@pytest.mark.parametrize("scale_embedding", [False, True])
-@pytest.mark.parametrize("seed", range(6))
-def test_equals_generate(seed, scale_embedding):
-    rng = random.Random(seed)
-    model = bart(seed, scale_embedding=scale_embedding)
-    beams = rng.randint(2, 6)  # generate with one beam is not a beam search
-    constraints = [Listed(random_sequences(rng, rng.randint(beams, 60), 6)) for _ in range(3)]
-    inputs = random_inputs(rng, 3)
-    found = beam_search(Seq2Seq(model), inputs, constraints, beam_size=beams, max_length=12)
-    expected = generate(model, inputs, constraints, beams)
-    assert any(expected)
-    for ours, theirs in zip(found, expected, strict=True):
-        assert_same(ours, theirs)
-
-
 def slow_search(model, source, constraint, beams, length, normalise):
     """Search for one input, one beam at a time, with the full model."""
     running = [((), 0.0)]
@@ -248,10 +199,6 @@ def test_ties_are_ordered_by_token():
     constraint = Listed({(token,) for token in range(3, 9)})
     (found,) = beam_search(Seq2Seq(model), [[5]], [constraint], beam_size=3, max_length=4)
     assert [h.tokens[0] for h in found] == [3, 4, 5]
-
-
-def test_empty_batch():
-    assert beam_search(Seq2Seq(bart(0)), [], [], beam_size=2, max_length=3) == []
 
 
 @pytest.mark.parametrize(

@@ -8,13 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.trie.helpers import bart
-from tests.trie.test_beam_decoding import (
-    EOS,
-    Listed,
-    brute_force,
-    random_inputs,
-    random_sequences,
-)
+from tests.trie.test_beam_decoding import EOS, Listed, brute_force, random_inputs, random_sequences
 from trie.seq2seq import Seq2Seq
 from trie.sequence_scoring import SequenceScorer
 
@@ -36,17 +30,6 @@ def test_scores_are_those_of_full_forward_passes(seed, normalise):
         assert scores == pytest.approx([wanted[sequence] for sequence in own], abs=1e-4)
 
 
-def test_scores_do_not_depend_on_the_other_inputs():
-    rng = random.Random(3)
-    model = Seq2Seq(bart(3))
-    inputs = random_inputs(rng, 4)
-    sequences = [sorted(random_sequences(rng, 60, 6)), [[4, EOS]], [], [[5, 6, EOS], [5, EOS]]]
-    together = SequenceScorer(model, inputs).score(sequences)
-    assert together[2] == []
-    for source, own, scores in zip(inputs, sequences, together, strict=True):
-        assert SequenceScorer(model, [source]).score([own]) == [scores]
-
-
 def test_a_sequence_that_is_not_allowed_has_probability_zero():
     model, constraint = Seq2Seq(bart(5)), Listed({(3, 4), (3, 5, 6)})
     sequences = [[3, 4, EOS], [3, 6, EOS], [3, 4, EOS, EOS], [3]]
@@ -55,11 +38,6 @@ def test_a_sequence_that_is_not_allowed_has_probability_zero():
     assert allowed < 0
     assert forbidden == longer == -math.inf
     assert prefix == pytest.approx(0.0)  # the only token allowed there
-
-
-def test_no_sequences_have_no_scores():
-    assert SequenceScorer(Seq2Seq(bart(1)), []).score([]) == []
-    assert SequenceScorer(Seq2Seq(bart(1)), [[3]]).score([[]]) == [[]]
 
 
 def test_bad_arguments_are_errors():

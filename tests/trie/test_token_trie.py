@@ -1,11 +1,8 @@
-""""""
+"""The token trie beside nested dicts; its files, damaged ones too; a trie with changes."""
 
 import json
 import math
-import random
 import zlib
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -26,7 +23,7 @@ from trie import (
 )
 from trie import token_trie as module
 from trie.automaton import Automaton
-from trie.token_trie import open_array, row_positions
+from trie.token_trie import open_array
 
 small = st.lists(st.lists(st.integers(0, 3), max_size=4), max_size=12)
 wide = st.lists(st.lists(st.sampled_from([0, 1, 255, 256, 65535, 65536, 2**31 - 1]), max_size=5))
@@ -100,23 +97,6 @@ def test_invalid_tokens_are_rejected(token):
         TokenTrie.build([[1], [token]])
 
 
-def test_numpy_integers_are_accepted():
-    trie = TokenTrie.build([np.array([3, 1]), (3, 2), np.array([4], dtype=np.uint16)])
-    node = trie.child(np.int64(trie.root), np.int64(3))
-    assert trie.children(np.int64(node))[0].tolist() == [1, 2]
-    assert trie.rows(trie.child(np.int64(node), np.int32(2))).tolist() == [1]
-    assert not trie.ends(np.int64(node))
-
-
-@given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 6))))
-def test_positions_of_all_rows(rows):
-    offsets = np.array([offset for offset, _ in rows], dtype=np.int64)
-    sizes = np.array([size for _, size in rows], dtype=np.int64)
-    expected = [offset + i for offset, size in rows for i in range(size)]
-    assert row_positions(offsets, sizes).tolist() == expected
-    assert row_positions(offsets, sizes.astype(np.int32)).tolist() == expected
-
-
 @pytest.mark.parametrize("shape", [(), (0,), (5,), (3, 4), (2, 0, 3)])
 @pytest.mark.parametrize("kind", ["?", "u1", "u2", "i4", "i8", "u8", "f4", "f8"])
 def test_arrays_are_read_back(shape, kind, tmp_path):
@@ -129,27 +109,14 @@ def test_arrays_are_read_back(shape, kind, tmp_path):
         assert np.array_equal(found, array)
 
 
-def test_reading_is_thread_safe(tmp_path):
-    """numpy's reader fails about once in a few thousand reads."""
-    np.save(tmp_path / "a.npy", np.arange(5))
-    with ThreadPoolExecutor(4) as pool:
-        found = pool.map(lambda _: open_array(tmp_path / "a.npy").sum(), range(4000))
-        assert set(found) == {10}
-
-
 @pytest.mark.parametrize(
     "header",
     [
         b"{'descr': '|O', 'fortran_order': False, 'shape': (5,), }",
-        b"{'descr': '<q8', 'fortran_order': False, 'shape': (5,), }",
         b"{'descr': '<a8', 'fortran_order': False, 'shape': (5,), }",
-        b"{'descr': '<m8', 'fortran_order': False, 'shape': (5,), }",
-        b"{'descr': '<i3', 'fortran_order': False, 'shape': (5,), }",
         b"{'descr': '<i8', 'fortran_order': True, 'shape': (5, 1), }",
         b"{'descr': '<i8', 'fortran_order': False, 'shape': (6,), }",
-        b"{'descr': '<i8', 'fortran_order': False, 'shape': (5), }",
         b"{'descr': '<i8', 'fortran_order': False, 'shape': (999999999999999999,), }",
-        b"{" * 300,
         b"",
     ],
 )
@@ -161,40 +128,8 @@ def test_unsupported_headers_are_rejected(header, tmp_path):
             open_array(tmp_path / "a.npy", mapped=mapped)
 
 
-@given(
-    at=st.integers(0, 127), byte=st.integers(0, 255), mapped=st.booleans(), keep=st.integers(0, 200)
-)
-def test_damaged_headers_raise_two_kinds_of_errors(at, byte, mapped, keep, tmp_path_factory):
-    path = tmp_path_factory.getbasetemp() / "a.npy"
-    np.save(path, np.arange(5))
-    content = bytearray(path.read_bytes())
-    content[at] = byte
-    path.unlink()  # it may still be mapped
-    path.write_bytes(content[:keep])
-    with suppress(OSError, ValueError):
-        open_array(path, mapped=mapped)
-
-
 NAMES = ["tokens", "children", "ends", "rows"]
 SEQUENCES = [[2, 1], [2], [1, 300], [2], [3, 3], []]
-
-
-def damage_bytes(rng, content, other):
-    """Cut, change or lengthen the content of a file, or mix it with another one's."""
-    kind, found = rng.randrange(6), bytearray(content)
-    if kind == 0:
-        return content[: rng.randrange(len(content) + 1)]
-    if kind == 1:
-        return other
-    if kind == 2:
-        return content + bytes(rng.randrange(256) for _ in range(rng.randrange(1, 99)))
-    if kind == 3:
-        at = rng.randrange(len(content))
-        return content[:at] + other[at:]
-    for _ in range(1 if kind == 4 else rng.randrange(1, 9)):
-        at = rng.randrange(len(found))
-        found[at] = found[at] ^ 1 << rng.randrange(8) if kind == 4 else rng.randrange(256)
-    return bytes(found)
 
 
 def spells(trie):
@@ -242,12 +177,10 @@ def test_file_names_and_dtypes(saved):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_changed_bit_and_cut_is_noticed(saved, name):
+def test_damage_is_noticed(saved, name):
     path = saved / f"{name}.npy"
     whole = path.read_bytes()
-    damaged = [whole[:kept] for kept in range(len(whole))]
-    damaged += [whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :] for at in range(len(whole))]
-    for content in damaged:
+    for content in (b"", whole[:-1], whole[:-1] + bytes([whole[-1] ^ 1])):
         path.unlink()  # it may still be mapped
         path.write_bytes(content)
         with pytest.raises(TrieFileError, match=rf"{path}: damaged"):
@@ -261,24 +194,11 @@ def test_every_changed_bit_and_cut_is_noticed(saved, name):
     ("name", "values", "problem"),
     [
         ("tokens", [0, 1, 3, 2, 300, 1, 3], "children of a node do not ascend"),
-        ("tokens", [0, 1, 1, 3, 300, 1, 3], "children of a node do not ascend"),
-        ("tokens", [0, 1, 2, 2**31, 300, 1, 3], "children of a node do not ascend"),
-        ("tokens", [0, 1, 2, 3, 300, 1], "children of nodes before them"),
         ("tokens", [], "unsigned integers"),
-        ("tokens", [[0, 1, 2, 3, 300, 1, 3]], "unsigned integers"),
-        ("children", [0, 4, 5, 6, 7, 7, 7, 7], "children of nodes before them"),
-        ("children", [1, 1, 5, 6, 7, 7, 7, 7], "children of nodes before them"),
-        ("children", [1, 4, 3, 6, 7, 7, 7, 7], "children of nodes before them"),
         ("children", [1, 4, 4, 4, 4, 7, 7, 7], "children of nodes before them"),
-        ("children", [1, 4, 5, 6, 7, 7, 7, 8], "children of nodes before them"),
-        ("children", [1, 4, 5, 6, 7, 7, 7], "children of nodes before them"),
         ("ends", [0, 1, 1, 3, 3, 4, 5, 5], "rows do not belong to nodes"),
-        ("ends", [1, 1, 1, 3, 3, 4, 5, 6], "rows do not belong to nodes"),
-        ("ends", [0, 1, 3, 1, 3, 4, 5, 6], "rows do not belong to nodes"),
         ("ends", [0, 1, 2, 4, 5, 5, 6, 6], "no sequence ends at a leaf"),
         ("rows", [5, 1, 3, 2, 0, 0], "occur once each"),
-        ("rows", [5, 1, 3, 2, 0, 9], "occur once each"),
-        ("rows", [5, 3, 1, 2, 0, 4], "occur once each"),
     ],
 )
 def test_each_invariant(saved, name, values, problem):
@@ -286,52 +206,6 @@ def test_each_invariant(saved, name, values, problem):
     mend(saved)
     with pytest.raises(TrieFileError, match=problem):
         TokenTrie.open(saved)
-
-
-def _changed(rng, values):
-    """Change, repeat or leave out numbers."""
-    values = values.copy()
-    for _ in range(rng.randrange(1, 4)):
-        if values.size:
-            at, other = rng.randrange(values.size), rng.randrange(values.size)
-            values[at] = rng.choice([values[other], values[at] ^ 1, 0, 255])
-    return values[: len(values) - rng.choice([0, 0, 0, 1])]
-
-
-@pytest.mark.parametrize("rounds", [500, pytest.param(20_000, marks=pytest.mark.slow)])
-def test_what_opens_is_what_building_gives(tmp_path, rounds):
-    """Files are damaged, in half of the rounds with matching checksums."""
-    rng, other = random.Random(0), b"\x93NUMPY" * 30
-    outcomes = {"refused": 0, "equal": 0, "another trie": 0}
-    for _ in range(rounds):
-        sequences = [
-            [rng.choice([0, 1, 2, 300]) for _ in range(rng.randrange(4))]
-            for _ in range(rng.choice([0, 1, 2, 7]))
-        ]
-        TokenTrie.build(sequences).save(tmp_path)
-        mended = rng.random() < 0.5
-        if mended:
-            path = tmp_path / f"{rng.choice(NAMES)}.npy"
-            np.save(path, _changed(rng, np.load(path)))
-            mend(tmp_path)
-        else:
-            path = rng.choice(sorted(tmp_path.iterdir()))
-            path.write_bytes(damage_bytes(rng, path.read_bytes(), other))
-        try:
-            trie = TokenTrie.open(tmp_path)
-        except TrieFileError as error:
-            assert str(tmp_path) in str(error)
-            outcomes["refused"] += 1
-        else:
-            read = spells(trie)
-            assert mended or read == sequences
-            again = TokenTrie.build(read)._arrays
-            assert all(map(np.array_equal, trie._arrays[1:], again[1:]))
-            assert trie._arrays.tokens[1:].tolist() == again.tokens[1:].tolist()
-            outcomes["equal" if read == sequences else "another trie"] += 1
-        for file in tmp_path.iterdir():
-            file.unlink()
-    assert min(outcomes.values()) > rounds / 50
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from torch import nn
 
 from tests.trie.model.test_seq2seq import VOCABULARY, bart, random_inputs
 from trie import attention
-from trie.attention import convert_linears_to_bfloat16, pad_batch
+from trie.attention import convert_linears_to_bfloat16
 from trie.seq2seq import Seq2Seq
 
 INPUTS = st.lists(
@@ -32,31 +32,6 @@ def test_states_equal_the_models_own(inputs):
     assert mask.sum(1).tolist() == [len(ids) for ids in inputs]
     for ids, found, inside in zip(inputs, hidden, mask, strict=True):
         torch.testing.assert_close(found[inside], states(MODEL, ids), atol=1e-5, rtol=1e-5)
-
-
-@pytest.mark.parametrize("changes", [{"scale_embedding": True}, {"activation_function": "relu"}])
-def test_model_variants(changes):
-    model = bart(5, **changes)
-    hidden, _ = Seq2Seq(model).run_encoder([[4, 5, 6], [7]])
-    torch.testing.assert_close(hidden[0], states(model, [4, 5, 6]), atol=1e-5, rtol=1e-5)
-    torch.testing.assert_close(hidden[1, :1], states(model, [7]), atol=1e-5, rtol=1e-5)
-
-
-@pytest.mark.parametrize(("dtype", "bound"), [(torch.float32, 1e-5), (torch.bfloat16, 0.1)])
-def test_states_do_not_depend_on_the_batch(dtype, bound, monkeypatch):
-    """Except for the last bits: products of a single row may be computed differently."""
-    model = Seq2Seq(bart(3), dtype=dtype)
-    generator = torch.Generator().manual_seed(1)
-    inputs = [
-        torch.randint(0, VOCABULARY, (1 + n % 16,), generator=generator).tolist() for n in range(40)
-    ]
-    together, _ = model.run_encoder(inputs)
-    monkeypatch.setattr(attention, "_MAX_TOKENS", 40)
-    in_parts, _ = model.run_encoder(inputs)
-    torch.testing.assert_close(in_parts, together, atol=bound, rtol=0)
-    for ids, found in zip(inputs, together, strict=True):
-        alone, _ = model.run_encoder([ids])
-        torch.testing.assert_close(found[: len(ids)], alone[0], atol=bound, rtol=0)
 
 
 SIZES = st.floats(0.1, 40)
@@ -83,29 +58,6 @@ def test_attention_in_bfloat16_is_a_softmax(inputs, length, sizes, data):
     expected = weights.double().softmax(-1) @ value.double()
     bound = value.abs().amax((2, 3), keepdim=True).double()
     assert ((found.double() - expected) / bound).abs().max() < 0.02
-
-
-def test_scores_too_large_for_exponentials():
-    """Only one input and head has such scores."""
-    query, key, value = torch.ones(3, 2, 3, 5, 16, dtype=torch.bfloat16)
-    value *= torch.arange(5)[:, None]
-    query[1, 2] = 50.0
-    key[1, 2] *= torch.tensor([1, 2, 50, 3, 4])[:, None]
-    found = attention._scaled_dot_product(query, key, value)
-    assert (found[1, 2] == 2.0).all()
-    found[1, 2] = found[0, 0]
-    torch.testing.assert_close(found, torch.full_like(found, 2.0))
-
-
-@given(st.lists(st.lists(st.integers(0, 3), max_size=6), min_size=1), st.integers(0, 3))
-def test_the_mask_selects_the_rows(rows, pad):
-    ids, mask = pad_batch(rows, pad)
-    assert ids.dtype == mask.dtype == torch.int64
-    assert ids.shape == mask.shape == (len(rows), max(map(len, rows)))
-    for row, found, inside in zip(rows, ids, mask, strict=True):
-        assert inside.tolist() == [1] * len(row) + [0] * (len(inside) - len(row))
-        assert found[: len(row)].tolist() == row
-        assert set(found[len(row) :].tolist()) <= {pad}
 
 
 def test_products_are_those_of_autocast():

@@ -87,12 +87,6 @@ def test_text_never_becomes_a_special_token(kind, value):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("mark", ["<prove>", "<e1>"])
-def test_plain_tokenizers_read_special_tokens(kind, mark):
-    assert _added(kind) & set(_fast(kind).encode(mark))
-
-
-@pytest.mark.parametrize("kind", KINDS)
 @given(value=text)
 @example(value="  Great  tit \ud800 é[x]")
 def test_offsets_ascend_within_the_text(kind, value):
