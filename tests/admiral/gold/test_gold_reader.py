@@ -6,8 +6,6 @@ from importlib import resources
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from admiral import AdmiralError, RecordError
 from admiral.gold import FORMATS, Label, is_blind, is_qrels, read_gold, read_qrels
@@ -180,34 +178,6 @@ def test_questions_of_hipporag_with_paragraphs(tmp_path):
     assert (second.id, second.evidence) == ("2", ())
 
 
-def test_json_list_is_read_like_json_lines(tmp_path):
-    records = [record("hover", uid=str(n)) for n in range(3)]
-    expected = list(read_gold(written(tmp_path / "lines.jsonl", *records)))
-    for indent in (None, 1):
-        path = tmp_path / "list.json"
-        path.write_text(json.dumps(records, indent=indent))
-        assert list(read_gold(path)) == expected
-    packed = tmp_path / "lines.jsonl.gz"
-    packed.write_bytes(gzip.compress((tmp_path / "lines.jsonl").read_bytes()))
-    assert list(read_gold(packed)) == expected
-
-
-def test_empty_example_of_feverous_is_skipped(tmp_path):
-    example = {"id": "", "claim": "", "label": "", "evidence": [{"content": [], "context": {}}]}
-    path = written(tmp_path / "feverous.jsonl", example, record("feverous"))
-    assert [claim.id for claim in read_gold(path)] == ["8"]
-
-
-@given(st.lists(st.lists(st.tuples(st.sampled_from("ABC"), st.integers(0, 3)), max_size=4)))
-def test_duplicate_sets_are_dropped_in_order(tmp_path_factory, sets):
-    nested = [[[1, 2, title, number] for title, number in one] for one in sets]
-    path = tmp_path_factory.mktemp("gold") / "gold.jsonl"
-    (claim,) = read_gold(written(path, {"claim": CLAIM, "evidence": nested}), "fever")
-    kept = [frozenset(one) for one in claim.evidence]
-    assert kept == list(dict.fromkeys(frozenset(one) for one in sets if one))
-    assert all(len(set(one)) == len(one) for one in claim.evidence)
-
-
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
@@ -215,46 +185,21 @@ def test_duplicate_sets_are_dropped_in_order(tmp_path_factory, sets):
         (record("pairs", evidence="x"), r"field 'evidence': 'x' is not a list"),
         (record("pairs", evidence=[[ADA]]), r"field 'evidence': \['Ada.*is not \[title"),
         (record("pairs", evidence=[[ADA, True]]), r"True is not the number of a sentence"),
-        (record("pairs", evidence=[[ADA, -1]]), r"-1 is not the number of a sentence"),
-        (record("pairs", evidence=[[" ", 1]]), r"' ' is not a title"),
         (record("pairs", num_hops=0), r"field 'num_hops': 0 is not a number of 1 or more"),
-        (record("pairs", num_hops=10**400), r"field 'num_hops': is larger than 1,000,000"),
         (record("pairs", label="perhaps"), r"field 'label': 'perhaps' is not a label"),
-        (record("pairs", label=[1]), r"field 'label': \[1\] is not a label"),
         (record("pairs", claim=" "), r"field 'claim': is empty"),
         (record("hover", supporting_facts=None), r"'supporting_facts': null is not a list"),
         (record("fever", evidence=[[[1, 2, "A"]]]), r"'evidence\[0\]': \[1, 2, 'A'\] is not \[id"),
-        (record("fever", evidence=[[[1, 2, "A", None]]]), r"null is not the number"),
-        (record("fever", evidence=[[[1, 2, None, None]]]), r"'evidence\[0\]': null is not a title"),
-        (record("fever", evidence=[[[1, 2, "A", 0]], []]), r"'evidence\[1\]': holds no sentence"),
         (record("feverous", evidence=[{"content": [f"{ADA}_3"]}]), r"content': 'Ada.*not an elem"),
-        (record("feverous", evidence=[{"context": {}}]), r"content': null is not a list"),
-        (record("feverous", evidence=[{"content": []}, 1]), r"'evidence\[1\]': 1 is not an object"),
         (record("kilt", output=[3]), r"'output\[0\]': 3 is not an object"),
-        (record("kilt", output=[{"provenance": [{}]}]), r"provenance': null is not a title"),
-        (record("kilt", input=None), r"field 'input': is a JSON null"),
         (record("pages", gold_title_sets=[ADA]), r"'Ada Lovelace' is not a list"),
-        (record("pages", gold_title_sets=[[3]]), r"field 'gold_title_sets': 3 is not a title"),
         ({"claim": CLAIM, "gold": ADA}, r"field 'gold': 'Ada Lovelace' is not a list"),
-        ({"claim": CLAIM, "gold_pages_union": [3]}, r"field 'gold_pages_union': 3 is not a title"),
         (record("hipporag", supporting_facts=[ADA]), r"'supporting_facts': 'Ada.*is not \[title"),
-        (record("hipporag", question=3), r"field 'question': is a JSON number"),
         ({"question": CLAIM, "paragraphs": [3]}, r"'paragraphs\[0\]': 3 is not an object"),
-        ({"question": CLAIM, "paragraphs": [{}]}, r"'paragraphs\[0\].title': null is not a title"),
-        (
-            {"question": CLAIM, "paragraphs": [{"title": ADA, "is_supporting": 1}]},
-            r"'paragraphs\[0\].is_supporting': 1 is neither true nor false",
-        ),
-        ({"paragraphs": []}, r"field 'question': is missing"),
         (record("averitec", questions=[3]), r"'questions': 3 is not an object"),
-        (
-            record("averitec", questions=[{"answers": 3}]),
-            r"'questions\[0\].answers': 3 is not a li",
-        ),
         (record("ex-fever", **{"golden entity": "Ada"}), r"'golden entity': 'Ada' is not a list"),
         (record("fool-me-twice", wikipedia_page=""), r"field 'wikipedia_page': '' is not a title"),
         (record("wice", supporting_sentences=[[3]]), r"the page has no sentence 3"),
-        (record("wice", evidence=[], supporting_sentences=[], meta={}), r"is not a title"),
         (record("wafer", output=[3]), r"'output': 3 is not an object"),
         (record("wafer", input="[CIT] After it."), r"'input': has no text before \[CIT\]"),
     ],
