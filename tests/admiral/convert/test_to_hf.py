@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from transformers import AutoTokenizer, BartForConditionalGeneration
 
 from admiral.convert import fairseq_to_hf
-from admiral.convert.vocabulary import BytePairs, gpt2_merges
 from admiral.errors import AdmiralError
 from admiral.models.checkpoint import verify_checkpoint
 
@@ -213,22 +212,13 @@ BAD = {
     "no dictionary": (remove("dict.txt"), "holds neither dict.txt nor dict.source.txt"),
     "no byte pairs": (remove("vocab.bpe"), "--tokenizer"),
     "truncated": (in_file("model.pt", lambda b: b[: len(b) // 2]), "damaged"),
-    "empty": (in_file("model.pt", lambda b: b""), "damaged"),
-    "text": (in_file("model.pt", lambda b: b"version https://git-lfs\n"), "damaged"),
     "other class": (with_field("extra", datetime.date(2020, 1, 1)), "datetime.date"),
     "no model": (with_field("model", None), "field 'model'"),
-    "not a table of tensors": (with_field("model", {"a": 1}), "field 'model'"),
     "not BART": (in_model(encoder__layernorm_embedding__weight=None), "it is not a BART"),
-    "no positions": (in_model(decoder__embed_positions__weight=None), "it is not a BART"),
-    "no embedding": (in_model(encoder__embed_tokens__weight=None), "it is not a BART"),
     "missing tensor": (in_model(decoder__layers__1__fc2__bias=None), "decoder.layers.1.fc2.bias"),
     "other shape": (
         in_model(decoder__layers__1__fc2__bias=torch.ones(3)),
         r"has the shape \(3,\), not \(16,\)",
-    ),
-    "whole numbers": (
-        in_model(decoder__layers__1__fc2__bias=torch.ones(16, dtype=torch.int64)),
-        "no floating-point",
     ),
     "unknown tensor": (in_model(decoder__adapter__weight=torch.ones(2)), "is not part of BART"),
     "missing layer": (in_args(encoder_layers=3), "encoder_layers is 3, but 2 layers"),
@@ -247,10 +237,6 @@ BAD = {
     "cut dictionary": (in_file("dict.txt", lambda b: b[:-3]), r"dict.txt:271: .*ends within"),
     "no count": (in_file("dict.txt", lambda b: b"word\n" + b), "dict.txt:1: field 'count'"),
     "twice": (in_file("dict.txt", lambda b: b + b.split(b"\n")[0] + b"\n"), "occurs twice"),
-    "latin dictionary": (
-        in_file("dict.txt", lambda b: b"\xff 1\n" + b),
-        "dict.txt: cannot be read",
-    ),
     "other id": (
         in_file("dict.txt", lambda b: b.replace(b"madeupword0001 ", b"99999 ")),
         "symbol 99999 is not an id",
@@ -263,9 +249,6 @@ BAD = {
         in_file("encoder.json", lambda b: b.replace(b'"th"', b'"zz"')),
         "does not belong to vocab.bpe",
     ),
-    "encoder cut": (in_file("encoder.json", lambda b: b[:-9]), "encoder.json: cannot be read"),
-    "encoder twice": (in_file("encoder.json", lambda b: b'{"a": 1, "b": 1}'), "different numbers"),
-    "merges cut": (in_file("vocab.bpe", lambda b: b[:-3]), "ends within a line"),
     "merges bad": (in_file("vocab.bpe", lambda b: b + b"abc\n"), "vocab.bpe:14"),
 }
 
@@ -310,74 +293,9 @@ def test_other_file_name_and_other_tokenizer(fairseq, tmp_path):
         assert first == (tmp_path / "three" / name).read_bytes()
 
 
-def test_genre_with_a_bart_tokenizer_has_no_mask(fairseq, tmp_path):
-    fairseq_to_hf(fairseq.write(tmp_path / "bart", fairseq.Shape()), tmp_path / "hf")
-    genre = fairseq.write(tmp_path / "genre", fairseq.Shape(mask="none"))
-    (genre / "encoder.json").unlink()
-    fairseq_to_hf(genre, tmp_path / "out", tokenizer=tmp_path / "hf")
-    assert AutoTokenizer.from_pretrained(tmp_path / "out").mask_token is None
-
-
 @pytest.mark.parametrize("name", ["nowhere", "empty"])
 def test_invalid_tokenizer(fairseq, tmp_path, name):
     (tmp_path / "empty").mkdir()
     source = fairseq.write(tmp_path / "in", fairseq.Shape())
     with pytest.raises(AdmiralError, match=str(tmp_path / name)):
         fairseq_to_hf(source, tmp_path / "out", tokenizer=tmp_path / name)
-
-
-def test_existing_output_is_kept_without_overwrite(fairseq, tmp_path):
-    source = fairseq.write(tmp_path / "in", fairseq.Shape())
-    out = tmp_path / "out"
-    fairseq_to_hf(source, out)
-    before = (out / "config.json").stat()
-    with pytest.raises(AdmiralError, match="--overwrite"):
-        fairseq_to_hf(source, out)
-    (source / "vocab.bpe").rename(source / "aside")
-    with pytest.raises(AdmiralError):
-        fairseq_to_hf(source, out, overwrite=True)
-    assert (out / "config.json").stat().st_ino == before.st_ino
-    (source / "aside").rename(source / "vocab.bpe")
-    fairseq_to_hf(source, out, overwrite=True)
-    assert (out / "config.json").stat().st_ino != before.st_ino
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "out"]
-
-
-@given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("abc")), unique=True))
-def test_files_round_trip(tmp_path_factory, merges):
-    directory = tmp_path_factory.mktemp("bpe")
-    pairs = BytePairs.from_merges(merges)
-    pairs.write(directory)
-    again = BytePairs.read(directory)
-    assert again.merges == tuple(merges)
-    assert again.ids == pairs.ids == json.loads((directory / "encoder.json").read_text())
-
-
-BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "use_regex": True}
-
-
-@pytest.mark.parametrize(
-    "tokenizer",
-    [
-        {},
-        {"model": {"type": "WordPiece"}, "pre_tokenizer": BYTE_LEVEL},
-        {"model": {"type": "BPE", "merges": []}, "pre_tokenizer": {"type": "Metaspace"}},
-        {
-            "model": {"type": "BPE", "merges": []},
-            "pre_tokenizer": {**BYTE_LEVEL, "add_prefix_space": True},
-        },
-        {
-            "model": {"type": "BPE", "merges": []},
-            "pre_tokenizer": BYTE_LEVEL,
-            "normalizer": {"type": "NFC"},
-        },
-    ],
-)
-def test_other_tokenizers_have_no_gpt2_merges(tokenizer):
-    assert gpt2_merges(tokenizer) is None
-
-
-@pytest.mark.parametrize("merge", ["a b", ["a", "b"]])
-def test_both_notations_of_a_merge(merge):
-    model = {"type": "BPE", "merges": [merge]}
-    assert gpt2_merges({"model": model, "pre_tokenizer": BYTE_LEVEL}) == (("a", "b"),)
