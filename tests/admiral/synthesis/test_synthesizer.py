@@ -15,19 +15,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from admiral.kb import KnowledgeBase, build, demo_kb, remove
+from admiral.kb import KnowledgeBase, demo_kb
 from admiral.records import Document
 from admiral.retrieval.first_stage import base_title
 from admiral.synthesis import Falsifier, SynthesisSettings, Synthesizer
 from admiral.synthesis.profiles import ParsedCorpus, find_slots, parse_profile
 from admiral.synthesis.true_claims import leaked_words
-from proofs.logic.words import (
-    clause_ends,
-    is_parsable,
-    join_parts,
-    strip_parentheses,
-    to_sentence,
-)
+from proofs.logic.words import clause_ends, join_parts, strip_parentheses
 from tests.admiral.synthesis.in_memory_documents import DOCUMENTS, InMemoryDocuments
 
 ROOT = Path(__file__).parents[3]
@@ -100,18 +94,6 @@ def test_claims_over_a_small_knowledge_base():
     assert any(text.endswith("was born in the small harbour village that lies near the slate "
                              "quarries.") for text in texts)  # fmt: skip
     assert not any("List of films" in c.true_claim.titles for c in claims)
-
-
-def test_removed_documents_are_skipped(tmp_path):
-    others = [Document(f"Other {n}", ("It was directed by a painter.",)) for n in range(3)]
-    records = [{"title": d.title, "sentences": d.sentences} for d in (*others, *DOCUMENTS)]
-    corpus = tmp_path / "corpus.jsonl"
-    corpus.write_text("".join(json.dumps(record) + "\n" for record in records))
-    build(corpus, tmp_path / "kb", bm25="none", progress=False)
-    remove([document.title for document in others], tmp_path / "kb", progress=False)
-    with KnowledgeBase.open(tmp_path / "kb") as kb:
-        claims = list(islice(Synthesizer(kb, SynthesisSettings()).claims(), 100))
-    assert claims == written(count=100)
 
 
 def test_ordered_documents_lead_to_each_other():
@@ -190,24 +172,6 @@ def test_claims_resume_after_those_already_written(done, seed):
     assert list(islice(synthesizer.claims(before), 500 - done)) == claims[done:]
 
 
-def test_settings_for_labels_and_documents():
-    assert not any(c.refuted for c in written(labels="supported"))
-    assert all(c.refuted for c in written(labels="refuted"))
-    assert {len(c.true_claim.titles) for c in written(min_documents=3, max_documents=3)} == {3}
-
-
-def test_hyperlinks_take_precedence_over_title_mentions():
-    linked = [
-        Document(d.title, d.sentences, tuple(() for _ in d.sentences))
-        if d.title != "Lantern Night"
-        else Document(d.title, d.sentences, (("Ada Brook",), ("Nowhere",), ()))
-        for d in DOCUMENTS
-    ]
-    claims = [c for c in written(linked) if c.true_claim.titles[0] == "Lantern Night"]
-    assert claims
-    assert {c.true_claim.titles[1] for c in claims} == {"Ada Brook"}
-
-
 GERMAN = [
     Document("Laternennacht", ("Laternennacht ist ein Film von Ada Bach aus dem Jahr 1988.",)),
     Document("Ada Bach", ("Ada Bach ist eine deutsche Regisseurin und Malerin.",)),
@@ -282,69 +246,6 @@ def test_values_of_each_type_are_replaced():
             assert after != "1988"
 
 
-def test_articles_agree_with_the_new_value():
-    pairs = changes("She is an opera singer.", [], [])
-    assert ("an opera", "a film") in pairs
-
-
-def test_names_are_replaced_by_names_of_the_same_kind():
-    pairs = changes("It was shot by Ivor Pryce.", [], ["Lantern Night"])
-    assert pairs <= {("Ivor Pryce.", "Mona Reed."), ("Ivor Pryce.", "Ada Brook.")}
-    # Titles that the claim names are not replaced.
-    assert changes("It was shot by Ivor Pryce.", ["Ivor Pryce"], ["Lantern Night"]) == set()
-
-
-def test_values_of_the_gold_documents_are_not_used():
-    for before, after in changes("It won in 1989.", [], ["Lantern Night"], tries=300):
-        assert before != "1989." or after not in {"1988.", "1987."}
-
-
-@pytest.mark.parametrize("text", ["", "Nothing to swap here.", "A-1988 and 3.5% of it"])
-def test_no_false_version_without_a_value(text):
-    assert changes(text, [], []) == set()
-
-
-@given(st.text(max_size=80), st.integers(0, 5))
-def test_falsifier_accepts_any_text(text, seed):
-    false = FALSIFIER.falsify(text, [], DOCUMENTS, random.Random(seed))
-    assert false is None or false != text
-
-
-def by_title(title):
-    return next(d for d in DOCUMENTS if d.title == title)
-
-
-def test_profile_of_a_person():
-    profile = parse_profile(by_title("Ada Brook"))
-    assert profile.person
-    assert profile.noun == "director"
-    assert profile.name == "Ada Brook"
-    assert profile.definition == "a Welsh film director and painter"
-    assert profile.life[0] == "who was born on March 3, 1941"
-    assert [(s.index, s.adverbial, s.predicate) for s in profile.statements] == [
-        (0, "", "is a Welsh film director and painter"),
-        (1, "", "was born in Porthgain and studied under Ivor Pryce"),
-        (2, "In 1990, ", "won the Gull Prize"),
-    ]
-    lived = parse_profile(by_title("Ivor Pryce")).life
-    assert lived == (
-        "who was born in 1901",
-        "who died on 12 May 1980",
-        "who lived from 1901 to 1980",
-    )
-
-
-def test_profile_of_a_thing():
-    profile = parse_profile(by_title("Lantern Night"))
-    assert not profile.person
-    assert profile.noun == "film"
-    assert profile.life == ()
-    assert [s.index for s in profile.statements] == [0, 1, 2]  # It ..., The film ...
-    prize = parse_profile(by_title("Gull Prize"))
-    assert prize.name == "the Gull Prize"
-    assert prize.statements[0].predicate.startswith("is a yearly")
-
-
 @pytest.mark.parametrize(
     "sentence",
     [
@@ -359,13 +260,6 @@ def test_profile_of_a_thing():
 def test_dependent_sentences_are_not_statements(sentence):
     document = Document("Lantern Night", ("Lantern Night is a film.", sentence))
     assert [s.index for s in parse_profile(document).statements] == [0]
-
-
-def test_statement_ends_before_another_subject():
-    document = Document(
-        "Paris", ("Paris is the capital of France, and the Seine flows through it.",)
-    )
-    assert parse_profile(document).definition == "the capital of France"
 
 
 @pytest.mark.parametrize(
@@ -387,29 +281,6 @@ def test_statement_ends_before_another_subject():
 def test_replaceable_mentions(predicate, found):
     slots = find_slots(InMemoryDocuments(), Document("Other", ()), 0, predicate)
     assert [predicate[slot.start : slot.end] for slot in slots] == found
-
-
-def test_context_determines_the_kind_of_a_slot():
-    def kinds(predicate):
-        slots = find_slots(InMemoryDocuments(), Document("Other", ()), 0, predicate)
-        return [(slot.kind, slot.has_apposition) for slot in slots]
-
-    assert kinds("was born in Porthgain") == [("place", False)]
-    assert kinds("was directed by Ada Brook, a painter") == [("person", True)]
-    assert kinds("appeared in Lantern Night with Mona Reed") == [("thing", False), ("any", False)]
-
-
-def test_title_with_parenthesis_needs_its_word_in_the_document():
-    titles = InMemoryDocuments(
-        [Document("Dune (novel)", ("Dune is a novel.",)), Document("Ada", ())]
-    )
-
-    def found(sentence):
-        document = Document("Ada", (sentence,))
-        return [s.title for s in find_slots(titles, document, 0, sentence.removeprefix("Ada "))]
-
-    assert found("Ada wrote Dune in a year.") == []
-    assert found("Ada wrote Dune as a first novel.") == ["Dune (novel)"]
 
 
 @pytest.mark.parametrize(
@@ -440,16 +311,6 @@ def test_title_with_parenthesis_needs_its_word_in_the_document():
 )
 def test_clause_ends(text, pieces):
     assert [text[:end] for end in clause_ends(text)] == pieces
-
-
-def test_parentheses_and_punctuation():
-    text = "Ada (born 1941 (in Rome), a town), is\n a painter [1] , they say ."
-    assert strip_parentheses(text) == "Ada, is a painter, they say."
-    assert join_parts("a film", "", ", made by", "Ada ,", ", and") == "a film, made by Ada, and"
-    assert to_sentence("the film won,;") == "The film won."
-    assert not is_parsable('it is "open')
-    assert not is_parsable("a state that, with others, won")
-    assert is_parsable("Ada is a painter, and a teacher")
 
 
 @given(st.text(max_size=200))
