@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import time
 import tracemalloc
 import zlib
@@ -228,3 +229,34 @@ def test_requests_to_a_host_wait_for_each_other(site):
 def test_what_is_no_address(url):
     with serving() as site:
         assert fetch(site, url if "://" in url else f"{url}://") in ("not_a_page", "offline")
+
+
+def test_redirects_without_end(site):
+    site.answers |= {"/a": moved("/b"), "/b": moved("/a")}
+    assert fetch(site, "/a") == "redirects"
+    assert len(site.pages()) <= 6
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Answer(gzip.compress(b"a" * 9999)[:-9], headers={"Content-Encoding": "gzip"}),
+        Answer(b"not zipped", headers={"Content-Encoding": "gzip"}),
+        Answer(b"<html>", length=99),
+    ],
+)
+def test_damaged_answers(site, answer):
+    site.answers["/a"] = answer
+    assert fetch(site, "/a") == "connection"
+
+
+def test_an_encoding_that_was_not_asked_for(site):
+    site.answers["/a"] = Answer(b"x", headers={"Content-Encoding": "br"})
+    assert fetch(site, "/a") == "not_a_page"
+
+
+def test_hosts_that_do_not_answer():
+    with serving() as gone:
+        pass
+    assert fetch(gone, "/a") == "connection"
+    assert fetch(gone, "http://nowhere.invalid/a") == "offline"

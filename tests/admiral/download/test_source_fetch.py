@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from admiral.download.page_fetch import FetchLimits, PageFetcher
+from admiral.download.page_fetch import FetchError, FetchLimits, PageFetcher
 from admiral.download.source_fetch import FetchedPages, WantedSource, candidates, fetch_sources
 from admiral.library.readers import SourceFiles
 from tests.admiral.download.local_site import Answer, moved, page, serving
@@ -96,3 +96,30 @@ def test_what_failed_for_good_is_known_the_next_time(site, tmp_path):
     fetch(tmp_path / "f", site, WantedSource(urls[2]))
     with FetchedPages(tmp_path / "f") as pages:
         assert pages.problem(urls[2]) == ""
+
+
+def test_a_machine_that_is_offline_asks_for_few_pages(site, tmp_path):
+    sources = [WantedSource(f"http://host-{n}.invalid/") for n in range(30)]
+    outcomes = fetch(tmp_path / "f", site, *sources, jobs=2)
+    assert {each.error.problem for each in outcomes} == {"offline"}
+    assert len(outcomes) <= 7
+    site.answers["/a"] = page("x")
+    reached = fetch(tmp_path / "f", site, WantedSource(site.url("/a")), *sources, jobs=1)
+    assert len(reached) == 31
+
+
+def test_a_killed_run_loses_nothing_but_its_last_page(site, tmp_path):
+    folder = tmp_path / "f"
+    site.answers |= {f"/{n}": page(f"It rained {n} times in the long year.") for n in range(4)}
+    fetch(folder, site, *(WantedSource(site.url(f"/{n}")) for n in range(3)), jobs=1)
+    archive = folder / "pages-1.warc.gz"
+    archive.write_bytes(archive.read_bytes()[:-40])
+    outcomes = folder / "outcomes.jsonl"
+    outcomes.write_bytes(outcomes.read_bytes()[:-15])
+    fetch(folder, site, WantedSource(site.url("/3")))
+    with FetchedPages(folder) as pages:
+        found = [source.url for source in SourceFiles(pages.not_added(), skip_bad=True)]
+        assert found == [site.url(f"/{n}") for n in (0, 1, 3)]
+        pages.note(URL, FetchError("not_found", "gone"))
+    with FetchedPages(folder) as pages:
+        assert pages.problem(URL) == "gone"
