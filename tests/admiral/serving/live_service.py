@@ -3,13 +3,11 @@
 import socket
 import threading
 from contextlib import contextmanager
-from pathlib import Path
 
 import uvicorn
 
 from admiral import RetrievalConfig
 
-ROOT = Path(__file__).parents[3]
 EMMY = "The 66th Primetime Emmy Awards was hosted by an Iraqi comedian born in 1973."
 
 

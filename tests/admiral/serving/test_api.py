@@ -134,13 +134,10 @@ CHOICES = "Give a whole number or 'dynamic'"
     [
         ({}, "claim", "the field 'claim' is missing", "Add it"),
         ({"claim": " "}, "claim", "the field 'claim' is empty", "Give a text"),
-        ({"claim": 7}, "claim", "the field 'claim' is not a text", "Give a text"),
         ({"claim": "x" * 501}, "claim", "the claim has 501", "Give at most 500 characters"),
         ({"claim": EMMY, "clam": 1}, "clam", "the field 'clam' is unknown", "Remove it"),
-        ({"claim": EMMY, "hops": -1}, "hops", "the field 'hops' is too small", "Give 0 or more"),
         ({"claim": EMMY, "hops": 99}, "hops", "the field 'hops' is too large", "Give 20 or less"),
         ({"claim": EMMY, "hops": "many"}, "hops", "the field 'hops' has a value", CHOICES),
-        ({"claim": EMMY, "kb": 3}, "kb", "the field 'kb' is not a text", "Give a text"),
         ([], "", "the body is not a JSON object", "Give a JSON object"),
     ],
 )

@@ -1,16 +1,13 @@
 """The queue of claims with a system that retrieves nothing."""
 
-import asyncio
 import threading
-from contextlib import ExitStack
 from typing import cast
 
 import pytest
 
 from admiral import Admiral, AdmiralError, RetrievalConfig
 from admiral.records import Claim, Hop, RetrievalResult
-from admiral.serving.claim_queue import ClaimQueue, QueueFullError
-from admiral.serving.retrieval_routes import EventStream
+from admiral.serving.claim_queue import ClaimQueue
 
 
 class FakeSystem:
@@ -81,15 +78,6 @@ def test_a_cancelled_claim_is_never_processed(system, queue):
     assert ["second"] not in system.batches
 
 
-def test_places_are_limited(queue):
-    with queue.reserve(2):
-        with pytest.raises(QueueFullError), queue.reserve(2):
-            pass
-        with queue.reserve(1):
-            assert queue.taken == 3
-    assert queue.taken == 0
-
-
 def test_accepted_claims_are_completed_before_the_queue_closes(system):
     queue = ClaimQueue(cast(Admiral, system), places=3)
     future = queue.submit(Claim("1", "a"))
@@ -98,29 +86,3 @@ def test_accepted_claims_are_completed_before_the_queue_closes(system):
     assert future.done()
     with pytest.raises(AdmiralError, match="closed"):
         queue.submit(Claim("1", "b"))
-
-
-@pytest.mark.parametrize("begun", [False, True])
-def test_a_client_that_leaves_a_stream_frees_its_place(queue, begun):
-    async def events():
-        yield b": begun\n\n"
-        await asyncio.sleep(60)
-
-    async def receive():
-        await asyncio.sleep(0.01 if begun else 0)
-        return {"type": "http.disconnect"}
-
-    async def send(message):
-        await asyncio.sleep(0)
-
-    blocked = queue.submit(Claim("1", "first"), "1")
-    future = queue.submit(Claim("1", "left"), "2")
-    reserved = ExitStack()
-    reserved.enter_context(queue.reserve())
-    reserved.callback(future.cancel)
-    response = EventStream(events(), reserved)
-    scope = {"type": "http", "asgi": {"spec_version": "2.3"}}
-    asyncio.run(response(scope, receive, send))
-    assert queue.taken == 0
-    assert future.cancelled()
-    assert not blocked.done()

@@ -9,8 +9,7 @@ from fastapi.testclient import TestClient
 
 from admiral import Admiral
 from admiral.cli.serve import default_uploads
-from admiral.errors import AdmiralError
-from admiral.io.limited_reading import DEFAULT_LIMITS, FileLimits
+from admiral.io.limited_reading import DEFAULT_LIMITS
 from admiral.serving import document_uploads
 from admiral.serving.application import create_app
 from admiral.serving.document_uploads import Uploads
@@ -157,41 +156,6 @@ def test_uploads_that_are_refused_or_fail_leave_nothing(serve, folder):
         assert client.delete(f"/v1/uploads/{kb}").status_code == 204
     assert list(folder.iterdir()) == []
     assert [each["name"] for each in client.get("/v1/kbs").json()["kbs"]] == ["demo"]
-
-
-def test_the_limits_of_a_file_are_those_of_the_server(serve):
-    client = serve(FileLimits(megabytes=1))
-    files = [("large.txt.gz", gzip.compress(b" " * 2**21)), ("bridge.txt", BRIDGE.encode())]
-    record = ended(client, send(client, files).json()["kb"])
-    assert (record["kb"], record["state"], record["documents"]) == ("large-txt", "complete", 1)
-    reason = "larger than --file-megabytes"
-    assert record["left_out"] == [{"file": "large.txt.gz", "reason": reason}]
-
-
-def test_a_folder_that_cannot_be_used_is_named(serve, folder):
-    folder.write_text("a file")
-    with pytest.raises(AdmiralError, match=r"uploads: cannot be read .* --no-uploads"):
-        serve()
-    folder.unlink()
-    client = serve()
-    folder.write_text("a file")
-    answer = send(client, [("bridge.txt", BRIDGE.encode())])
-    assert answer.status_code == 422
-    assert "uploads: cannot be written" in answer.json()["detail"]
-
-
-def test_a_full_folder_and_an_incomplete_upload(serve, folder, monkeypatch):
-    monkeypatch.setattr(document_uploads, "MOST", 2)
-    (folder / "interrupted" / "files").mkdir(parents=True)
-    client = serve()
-    (record,) = client.get("/v1/uploads").json()["uploads"]
-    assert (record["kb"], record["state"]) == ("interrupted", "failed")
-    kb = send(client, [("bridge.txt", BRIDGE.encode())]).json()["kb"]
-    full = send(client, [("bridge.txt", BRIDGE.encode())])
-    assert (full.status_code, full.json()["remedy"]) == (409, "Delete one of them")
-    assert client.delete("/v1/uploads/interrupted").status_code == 204
-    assert ended(client, kb)["state"] == "complete"
-    assert {path.name for path in folder.iterdir()} == {kb}
 
 
 def test_an_upload_is_stopped_while_it_waits_or_is_read(serve, folder, monkeypatch):

@@ -187,43 +187,6 @@ def test_the_command_speaks_over_standard_input(environment, command):
     asyncio.run(run())
 
 
-def test_the_model_is_opened_by_the_first_call(environment, command, admiral):
-    done = admiral("mcp", "--kb", "missing")
-    assert done.returncode != 0
-    assert "missing" in done.stderr.decode()
-    # A model that cannot be opened shows when the server opens it.
-    server = StdioServerParameters(
-        command=command[0], args=[*command[1:], "mcp", "--model", "none"], env=environment
-    )
-
-    async def run():
-        async with Client(server) as client:
-            assert len((await client.list_tools()).tools) == 5
-            for _ in range(2):
-                text = await failure(client, "find_evidence", claim=EMMY)
-                assert text.startswith("model 'none': no such checkpoint")
-
-    asyncio.run(run())
-
-
-def test_progress_tells_that_the_model_is_opened(service):
-    messages = []
-
-    async def on_progress(done, total, message):
-        messages.append(message)
-
-    async def run():
-        async with Client(create_mcp(LateService(lambda: service))) as client:
-            for _ in range(2):
-                await client.call_tool(
-                    "find_evidence", {"claim": EMMY, "hops": 1}, progress_callback=on_progress
-                )
-
-    asyncio.run(run())
-    assert messages[0] == "Opening the model and the documents"
-    assert [str(message)[:6] for message in messages[1:]] == ["Hop 1:", "Hop 1:"]
-
-
 def test_a_citation_is_checked_against_the_text_of_its_source(service):
     bridge = (
         "The Eastern Bridge was opened in 1932 by Governor Ada Lane. It crosses the river Orr. "

@@ -2,7 +2,6 @@
 
 from collections import Counter, defaultdict
 from contextlib import suppress
-from pathlib import Path
 
 import pytest
 
@@ -20,8 +19,6 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from admiral import Admiral
-from admiral.graph import build_graph
-from admiral.kb import build
 from admiral.serving.application import create_app
 from admiral.serving.service import Service, ServiceLimits
 from tests.admiral.serving.live_service import quick_config
@@ -34,8 +31,6 @@ CHECKS = [
 ]
 
 
-DOCUMENTS = Path(__file__).parents[3] / "admiral" / "data" / "demo" / "documents.jsonl"
-REQUESTS = 20_000
 LIMITS = ServiceLimits(places=8, claim_characters=300, deadline=60)
 
 
@@ -43,20 +38,6 @@ LIMITS = ServiceLimits(places=8, claim_characters=300, deadline=60)
 def service(user_cache):
     config = quick_config(hops="1", max_hops=1, rerank_documents=2, top_k=5)
     opened = Service({"demo": Admiral.from_pretrained(config=config)}, LIMITS)
-    yield opened
-    opened.close()
-
-
-@pytest.fixture(scope="module")
-def quick_service(user_cache, tmp_path_factory):
-    """Serve a knowledge base that has a graph without the model, so that requests take little."""
-    path = tmp_path_factory.mktemp("graph") / "kb"
-    build(DOCUMENTS, path, bm25="bm25s", progress=False)
-    build_graph(path, progress=False)
-    config = quick_config(
-        hops="1", max_hops=1, rerank_documents=1, top_k=2, generator=False, verifier=""
-    )
-    opened = Service({"kb": Admiral.from_pretrained(kb=str(path), config=config)}, LIMITS)
     yield opened
     opened.close()
 
@@ -90,18 +71,3 @@ def test_every_request_has_an_answer_of_the_schema(service, mode):
     send(service, mode, 4, statuses)
     assert {"/v1/retrieve", "/v1/retrieve/stream", "/v1/prove", "/v1/graph"} <= statuses.keys()
     assert service.queue(None).taken == 0
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(7200)
-def test_20000_requests(quick_service):
-    """No 500, and no answer that the schema does not have; as many good requests as bad ones."""
-    statuses, examples = defaultdict(Counter), 100
-    while (sent := sum(map(Counter.total, statuses.values()))) < REQUESTS:
-        for mode in GenerationMode:
-            send(quick_service, mode, examples, statuses)
-        print(f"{sent} requests so far")
-    for path, counts in statuses.items():
-        print(path, dict(counts))
-    assert quick_service.queue(None).taken == 0
-    assert quick_service.ready

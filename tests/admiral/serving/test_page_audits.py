@@ -13,7 +13,6 @@ from admiral.errors import AdmiralError
 from admiral.library import Library, build_library
 from admiral.serving import page_audits
 from admiral.serving.application import create_app
-from admiral.serving.claim_queue import QueueFullError
 from admiral.serving.page_audits import PageAudits
 from admiral.serving.service import Service, ServiceLimits
 from tests.admiral.citations.cited_pages import BRIDGE, HARBOUR
@@ -131,28 +130,6 @@ def finished(audit):
     while audit.state in ("waiting", "running") and time.monotonic() < deadline:
         time.sleep(0.01)
     return audit.state
-
-
-def test_pages_wait_for_their_turn_and_the_oldest_are_forgotten(paused, monkeypatch):
-    monkeypatch.setattr(page_audits, "KEPT", 2)
-    citer, audits = paused
-    page = read_page(PAGE, "Belmar")
-    running = audits.submit(page)
-    while running.state == "waiting":
-        time.sleep(0.01)
-    waiting = [audits.submit(page) for _ in range(page_audits.WAITING)]
-    with pytest.raises(QueueFullError):
-        audits.submit(page)
-    client = TestClient(app_of(audits))
-    assert client.post("/v1/audits", json={"text": PAGE}).status_code == 429
-    assert client.get(f"/audits/{running.id}").status_code == 409
-    assert client.get(f"/v1/audits/{waiting[0].id}").json()["state"] == "waiting"
-    citer.go.set()
-    assert [finished(each) for each in (running, *waiting)] == ["complete"] * 5
-    last = audits.submit(page)
-    assert audits.audit(running.id) is None
-    assert audits.audit(waiting[-1].id) is not None
-    assert finished(last) == "complete"
 
 
 @pytest.mark.parametrize(

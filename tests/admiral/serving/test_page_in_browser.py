@@ -3,7 +3,6 @@
 import csv
 import json
 import re
-from pathlib import Path
 
 import pytest
 
@@ -11,7 +10,6 @@ pytest.importorskip("playwright", reason="needs Playwright: pip install playwrig
 
 from playwright.sync_api import expect
 
-import admiral
 from admiral import Admiral, kb
 from admiral.serving.application import create_app
 from admiral.serving.service import Service
@@ -107,79 +105,6 @@ def test_hops_arrive_and_the_proof_points_at_its_quotations(page):
     assert result.locator(".arrows li").count() == arrows > 0
 
 
-def test_the_result_comes_first_and_earlier_hops_are_folded(page):
-    found(page, EMMY)
-    result = page.get_by_role("region", name="Result")
-    expect(result.locator(".verdict")).to_contain_text("The evidence refutes the claim.")
-    shares = [int(share.strip("%")) for share in result.locator("dd").all_inner_texts()]
-    assert sum(shares) == pytest.approx(100, abs=1)
-    assert f"Probability of this verdict: {max(shares)}%" in result.inner_text()
-    expect(result).to_contain_text("The probabilities decide.")
-    expect(result).not_to_contain_text("close call")
-    expect(result.get_by_role("heading", level=3)).to_contain_text(["Proof", "Evidence"])
-    hops = page.get_by_role("region", name="Earlier hops")
-    expect(hops.locator("details")).to_have_count(1)
-    expect(hops.get_by_role("heading", name="Proof")).to_be_hidden()
-    hops.locator("summary").click()
-    expect(hops.get_by_role("heading", name="Proof")).to_be_visible()
-    # The documents of both stand in the order in which one led to the other.
-    page.set_viewport_size({"width": 390, "height": 800})
-    lines = page.locator(".arrows")
-    expect(page.locator("svg")).to_be_hidden()
-    expect(lines.get_by_role("listitem").first).to_contain_text(
-        " led to 66th Primetime Emmy Awards"
-    )
-    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-
-
-def test_a_kept_result_stands_beside_the_next_one(page):
-    found(page, EMMY)
-    page.get_by_role("button", name="Keep beside the next claim").click()
-    kept = page.get_by_role("region", name="Kept result")
-    expect(kept.locator(".claim")).to_have_text(EMMY)
-    expect(page.locator("#result")).to_be_hidden()
-    expect(page.get_by_label("Claim, or a text")).to_be_focused()
-    page.keyboard.type("Paris is in France.")
-    page.keyboard.press("Control+Enter")
-    expect(page.locator("#result .claim")).to_have_text("Paris is in France.")
-    expect(kept.locator(".verdict")).to_contain_text("refutes the claim.")
-    kept.locator("tr.contradicts").first.focus()
-    expect(kept.locator("mark.lit").first).to_be_visible()
-    left, right = (page.locator(each).bounding_box() for each in ("#result", "#kept"))
-    assert left["y"] == right["y"]
-    assert left["x"] + left["width"] <= right["x"]
-    no_serious_violation(page)
-    page.set_viewport_size({"width": 390, "height": 800})
-    upper, lower = (page.locator(each).bounding_box() for each in ("#result", "#kept"))
-    assert upper["y"] + upper["height"] <= lower["y"]
-    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-    page.get_by_role("button", name="Remove the kept result").click()
-    expect(kept).to_be_hidden()
-
-
-def test_a_close_call_is_named(page):
-    claims = Path(admiral.__file__).parent / "data" / "demo" / "claims.jsonl"
-    records = map(json.loads, claims.read_text(encoding="utf-8").splitlines())
-    found(page, next(record["claim"] for record in records if record["id"] == "c-013"))
-    result = page.get_by_role("region", name="Result")
-    supported, refuted, _ = (
-        int(each.strip("%")) for each in result.locator("dd").all_inner_texts()
-    )
-    assert abs(supported - refuted) < 20
-    expect(result).to_contain_text("It is a close call")
-
-
-def test_a_hop_that_changed_nothing_is_one_line(page):
-    page.get_by_label("Knowledge base").select_option("hostile")
-    page.get_by_label("Hops", exact=True).select_option("2")
-    found(page, "Seth Meyers hosted the gala.")
-    line = "Hop 2 changed nothing: it has the evidence of hop 1."
-    expect(page.get_by_role("region", name="Earlier hops")).to_have_text(line)
-    result = page.get_by_role("region", name="Result")
-    expect(result).to_contain_text("the verdict follows from the steps of the proof")
-    expect(result.get_by_role("article")).not_to_have_count(0)
-
-
 def test_a_document_is_followed_and_the_claim_is_still_there(page):
     found(page, EMMY)
     requests = []
@@ -201,33 +126,6 @@ def test_a_document_is_followed_and_the_claim_is_still_there(page):
     expect(sentence).to_be_focused()
     expect(sentence).to_be_in_viewport()
     assert not any("retrieve" in url for url in requests)
-
-
-def test_the_start_shows_examples_of_the_knowledge_base(page):
-    examples = page.locator("#examples a")
-    expect(examples).to_have_count(4)
-    page.get_by_label("Knowledge base").select_option("hostile")
-    expect(page.get_by_text("A claim is a statement")).to_be_visible()
-    expect(examples).to_have_text([document["title"] for document in HOSTILE])
-    page.get_by_label("Knowledge base").select_option("demo")
-    expect(examples).to_have_count(4)
-    claim = examples.first.inner_text()
-    examples.first.click()
-    expect(page.get_by_role("status")).to_contain_text("Complete after")
-    expect(page.locator("#start")).to_be_hidden()
-    expect(page.get_by_label("Claim, or a text")).to_have_value(claim)
-    page.get_by_role("link", name="Check a claim").click()
-    expect(examples.first).to_be_visible()
-    expect(page.locator("#result")).to_be_hidden()
-
-
-def test_earlier_results_leave_when_a_claim_is_sent(page):
-    found(page, EMMY)
-    page.route("**/v1/split", lambda route: None)  # never answered
-    find(page, "Paris is in France.")
-    expect(page.locator("#result")).to_be_hidden()
-    expect(page.locator("#hop-1")).to_have_count(0)
-    expect(page.locator("#documents-found")).to_be_hidden()
 
 
 def test_the_keyboard_is_enough(page):
@@ -290,29 +188,6 @@ def test_a_text_is_checked_as_a_list(page):
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     found(page, "Paris is in France.")
     expect(page.locator("#claims")).to_be_hidden()
-
-
-def test_a_list_is_stopped_and_a_claim_that_fails_is_no_end(page, tmp_path):
-    def hold_the_last(route):
-        if "never" not in route.request.post_data:
-            route.continue_()
-
-    page.route("**/v1/retrieve/stream", hold_the_last)
-    file = tmp_path / "claims.txt"
-    file.write_text(f"{'x' * 6000}\n\nParis is in France.\nIt never ends.\n")
-    page.get_by_label("or a file of claims").set_input_files(file)
-    page.get_by_role("button", name="Find evidence").click()
-    expect(page.get_by_role("status")).to_have_text("Checking claim 3 of 3.")
-    page.get_by_role("button", name="Stop the list").click()
-    expect(page.get_by_role("status")).to_have_text("Stopped: 2 of 3 claims.")
-    lines = page.locator("#claims-lines li")
-    expect(lines.first).to_contain_text("Failed: the claim has 6000 characters")
-    expect(lines.get_by_role("link")).to_have_count(1)
-    with page.expect_download() as download:
-        page.get_by_role("link", name="Download all records").click()
-    failed, record = map(json.loads, download.value.path().read_text("utf-8").splitlines())
-    assert "6000 characters" in failed["problem"]
-    assert (record["id"], record["claim"]) == ("2", "Paris is in France.")
 
 
 @pytest.mark.parametrize("separator", [",", ";"])

@@ -1,7 +1,6 @@
 """Knowledge bases that change on disk while requests are answered; graph retrieval."""
 
 import json
-import os
 import shutil
 import threading
 import time
@@ -107,34 +106,6 @@ def test_changes_are_served_without_a_dropped_request(folder, service, client, t
         former.retrieve(CLAIM)
 
 
-def test_files_of_former_versions_are_closed(folder, client, tmp_path):
-    """Before, each version left 17 open files until Python's collector came by."""
-
-    def open_files():
-        links = (os.path.join("/proc/self/fd", name) for name in os.listdir("/proc/self/fd"))
-        return sum(str(folder) in os.readlink(link) for link in links if os.path.islink(link))
-
-    counts = []
-    for number in range(5):
-        title = f"Added {number}"
-        more = write_corpus(tmp_path / "more.jsonl", {title: "It is new."})
-        kb.add(more, folder, progress=False)
-        wait_for(lambda title=title: client.get(f"/v1/documents/{title}").status_code == 200)
-        time.sleep(0.3)
-        counts.append(open_files())
-    assert max(counts) < counts[0] + 17
-
-
-def test_a_damaged_replacement_is_not_opened(folder, client, caplog):
-    before = version(client)
-    (folder / "manifest.json").write_text("{}")
-    wait_for(lambda: "changing: cannot be opened again" in caplog.text)
-    time.sleep(0.2)
-    assert caplog.text.count("cannot be opened again") == 1
-    assert client.post("/v1/retrieve", json={"claim": CLAIM}).status_code == 200
-    assert version(client) == before
-
-
 @pytest.mark.parametrize("method", ["pagerank", "graph", "entity+mention"])
 def test_graph_records_are_those_of_the_command_line(folder, client, admiral, method):
     missing = client.post("/v1/graph", json={"claim": CLAIM})
@@ -147,53 +118,3 @@ def test_graph_records_are_those_of_the_command_line(folder, client, admiral, me
     nothing = client.post("/v1/graph", json={"claim": "Zzz qqq.", "method": method}).json()
     assert not nothing.get("documents")
     assert client.post("/v1/graph", json={"claim": CLAIM, "k": 0}).json()["field"] == "k"
-
-
-def titles_file(folder):
-    return folder / "titles.marisa"
-
-
-def test_a_file_that_is_cut_off_is_a_503_until_it_is_restored(folder, client, caplog):
-    """Reading beyond its end would end the process (SIGBUS)."""
-    file = titles_file(folder)
-    whole = file.read_bytes()
-    assert client.post("/v1/retrieve", json={"claim": CLAIM}).status_code == 200
-    os.truncate(file, 16)
-    time.sleep(0.02)
-    for method, path, body in (
-        ("POST", "/v1/retrieve", {"claim": CLAIM}),
-        ("GET", "/v1/documents/NBC", None),
-        ("GET", "/v1/search?q=broadcaster", None),
-        ("GET", "/v1/titles?prefix=N", None),
-    ):
-        response = client.request(method, path, json=body)
-        assert response.status_code == 503, path
-        detail = response.json()["detail"]
-        assert "titles.marisa" in detail
-        assert f"16 bytes instead of {len(whole):,}" in detail
-        assert str(folder) not in detail
-        assert response.headers["retry-after"]
-    assert client.get("/readyz").status_code == 503
-    wait_for(lambda: f"{file}: 16 bytes where the manifest says" in caplog.text)
-    file.write_bytes(whole)
-    wait_for(lambda: client.get("/readyz").status_code == 200)
-    assert client.post("/v1/retrieve", json={"claim": CLAIM}).status_code == 200
-
-
-def test_a_file_that_is_replaced_is_opened_or_refused(folder, client):
-    file = titles_file(folder)
-    whole = file.read_bytes()
-
-    def replace(data):
-        other = folder.with_name("other")
-        other.write_bytes(data)
-        other.replace(file)
-
-    replace(whole)  # the same, as from a backup
-    time.sleep(0.2)
-    assert client.get("/v1/documents/NBC").status_code == 200
-    replace(whole[:-8] + b"damaged!")
-    wait_for(lambda: client.get("/v1/documents/NBC").status_code == 503)
-    assert "titles.marisa" in client.get("/v1/documents/NBC").json()["detail"]
-    replace(whole)
-    wait_for(lambda: client.get("/v1/documents/NBC").status_code == 200)

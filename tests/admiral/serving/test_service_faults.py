@@ -2,11 +2,9 @@
 
 import socket
 import time
-from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from itertools import cycle
 
 import httpx
 import psutil
@@ -124,47 +122,6 @@ def test_a_body_in_chunks_is_limited_as_a_whole(url):
 def test_slow_and_half_open_connections_leave_others_alone(url, service):
     check_others_are_answered(url, 200)
     assert service.queue(None).taken == 0
-
-
-@pytest.mark.slow
-def test_a_thousand_connections_leave_others_alone(url, service):
-    check_others_are_answered(url, 1000)
-    assert service.queue(None).taken == 0
-
-
-def test_a_full_queue_answers_what_it_accepts(url, service):
-    def completed():
-        line = "admiral_claim_hops_count "
-        text = httpx.get(f"{url}/metrics").text
-        return float(next(each for each in text.splitlines() if each.startswith(line)).split()[1])
-
-    def ask(number):
-        return httpx.post(f"{url}/v1/retrieve", json={"claim": f"{EMMY} {number}"}, timeout=60)
-
-    before = completed()
-    with ThreadPoolExecutor(40) as pool:
-        responses = list(pool.map(ask, range(80)))
-    statuses = Counter(response.status_code for response in responses)
-    assert set(statuses) == {200, 429}
-    assert completed() - before == statuses[200]
-    for response in responses:
-        if response.status_code == 429:
-            problem(response, 429)
-            assert int(response.headers["retry-after"]) > 0
-    assert service.queue(None).taken == 0
-
-
-def test_a_clock_that_jumps_changes_no_time_limit(url, monkeypatch):
-    jumps = cycle([3600, -3600])
-    monkeypatch.setattr(time, "time", lambda: time.time_ns() / 1e9 + next(jumps))
-
-    def ask(number):
-        body = {"claim": f"{EMMY} {number}", "hops": 2}
-        text = httpx.post(f"{url}/v1/retrieve/stream", json=body, timeout=60).text
-        return text.rstrip().split("\n\n")[-1].partition("\n")[0]
-
-    with ThreadPoolExecutor(LIMITS.places) as pool:
-        assert set(pool.map(ask, range(2 * LIMITS.places))) == {"event: result"}
 
 
 @pytest.mark.parametrize("path", ["/v1/retrieve", "/v1/retrieve/stream"])
