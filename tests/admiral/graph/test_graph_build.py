@@ -2,7 +2,6 @@
 
 import json
 import logging
-import os
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -21,13 +20,12 @@ from admiral.graph import (
     PageRankParameters,
     build_graph,
     connections,
-    graph_build,
     graph_problems,
     keeping_graph,
 )
-from admiral.graph.mention_graph import LINK, load_arrays, mention_weights
+from admiral.graph.mention_graph import LINK, load_arrays
 from admiral.kb import KnowledgeBase, UnknownTitleError, add, build, compact, remove, verify
-from tests.admiral.graph.conftest import DOCUMENTS, ROWS
+from tests.admiral.graph.conftest import ROWS
 from tests.admiral.graph.random_graphs import small_graphs
 
 # Title and number of a sentence -> what it mentions, with the kind of mention.
@@ -64,37 +62,12 @@ def test_sentences_and_what_they_mention(kb, graph):
     }
 
 
-def test_both_directions_agree(graph):
-    by_frame = graph.entities_in(np.arange(graph.frames))
-    by_entity = graph.mentions_of(np.arange(graph.rows))
-    forward = zip(*(values.tolist() for values in by_frame), strict=True)
-    backward = zip(*(values.tolist() for values in by_entity), strict=True)
-    assert sorted(forward) == sorted((frame, row, kind) for row, frame, kind in backward)
-    assert graph.problem() == ""
-    london = np.array([ROWS["London"]])
-    assert graph.frequency(london).tolist() == [3]
-    assert graph.page_of(graph.frames_of(london)[1]).tolist() == london.tolist()
-    assert len(graph.frames_of(np.array([ROWS["Thames"]]))[1]) == 0
-
-
 @given(small_graphs())
 def test_the_arrays_of_any_graph_pass_the_check(small):
     graph = small.build()
     assert graph.problem() == ""
     rows = np.arange(graph.rows)
     assert graph.mentions_within(rows).sum() == graph.frequency(rows).sum()
-
-
-def test_the_report(kb_path):
-    report = build_graph(kb_path, progress=False)
-    assert report.frames == sum(len(document["sentences"]) for document in DOCUMENTS)
-    assert report.mentions == sum(map(len, MENTIONS.values()))
-    assert (report.links, report.path) == (1, kb_path.absolute() / "graph")
-    assert report.bytes == sum(file.stat().st_size for file in report.path.iterdir())
-
-
-def test_weights_of_mentions():
-    assert mention_weights(np.array([0, 1, 4]), 2.0).tolist() == [2.0, 1.0, 0.25]
 
 
 def test_without_a_graph(kb_path):
@@ -144,19 +117,6 @@ def test_a_changed_knowledge_base_needs_a_new_graph(kb_path, change, caplog):
     }
 
 
-def test_every_flipped_bit_is_found(kb):
-    for path in (kb.path / "graph").glob("*.npy"):
-        whole = path.read_bytes()
-        for position in range(0, len(whole), max(1, len(whole) // 10)):
-            damaged = bytearray(whole)
-            damaged[position] ^= 1 << position % 8
-            path.write_bytes(damaged)
-            (problem,) = graph_problems(kb.path)
-            assert f"{path}: was changed. Build it with" in problem
-        path.write_bytes(whole)
-    assert graph_problems(kb.path) == []
-
-
 def test_damage_is_an_error_wherever_it_is_met(kb):
     """Change values that opening does not read."""
     path = kb.path / "graph" / "frame_entities.idx.npy"
@@ -174,22 +134,6 @@ def test_damage_is_an_error_wherever_it_is_met(kb):
     assert "missing" in graph_problems(kb.path)[0]
 
 
-def test_damage_of_the_starts(kb):
-    path = kb.path / "graph" / "frame_entities.ptr.npy"
-    starts = np.load(path)
-    starts[2] = 10_000
-    np.save(path, starts)
-    graph = MentionGraph.open(kb)
-    with pytest.raises(AdmiralError, match="not ascending"):
-        graph.entities_in(np.arange(graph.frames))
-    np.save(path, starts[:-1])
-    with pytest.raises(AdmiralError, match="do not fit together"):
-        MentionGraph.open(kb)
-    np.save(path, starts.astype(np.float32))
-    with pytest.raises(AdmiralError, match="not an array of uint32"):
-        MentionGraph.open(kb)
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -204,26 +148,6 @@ def test_a_damaged_manifest(kb, content, message):
     with pytest.raises(AdmiralError, match=message):
         MentionGraph.open(kb)
     assert message in graph_problems(kb.path)[0]
-
-
-def test_a_failed_build_leaves_the_old_graph(kb, monkeypatch):
-    def fail(*_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("admiral.graph.graph_build.save_arrays", fail)
-    with pytest.raises(AdmiralError, match=r"cannot be written \(No space left on device\)"):
-        build_graph(kb.path, progress=False)
-    assert verify(kb.path) == graph_problems(kb.path) == []
-    assert MentionGraph.open(kb).frames == len(MENTIONS)
-    assert sorted(kb.path.glob(".graph*")) == []
-
-
-def test_something_else_in_its_place(kb_path):
-    (kb_path / "graph").mkdir()
-    (kb_path / "graph" / "notes.txt").write_text("mine")
-    with pytest.raises(AdmiralError, match="something else is there"):
-        build_graph(kb_path, progress=False)
-    assert (kb_path / "graph" / "notes.txt").read_text() == "mine"
 
 
 # Names that are parts of each other, with qualifiers, and one that no text can mention.
@@ -338,18 +262,6 @@ def mentioning_is_stale(kb):
     return True
 
 
-def test_without_a_change_or_a_graph(birds):
-    before = (birds / "graph" / "graph.json").stat()
-    with keeping_graph(birds, progress=False):
-        apply(birds, "remove", ["Nobody"])
-    assert (birds / "graph" / "graph.json").stat().st_ino == before.st_ino
-    other = birds.with_name("other")
-    build(birds.with_name("corpus.jsonl"), other, bm25="none", progress=False)
-    with keeping_graph(other, progress=False):
-        apply(other, "remove", ["Count"])
-    assert not (other / "graph").exists()
-
-
 def test_a_stale_or_damaged_graph_is_built_anew(birds):
     apply(birds, "add", [{"title": "Bert", "sentences": ["Elmo and Bert."]}])
     with keeping_graph(birds, progress=False):
@@ -359,26 +271,6 @@ def test_a_stale_or_damaged_graph_is_built_anew(birds):
     with keeping_graph(birds, progress=False):
         apply(birds, "remove", ["Bert"])
     assert mentioning(birds, "Elmo") == 2
-
-
-def test_a_failed_change_leaves_both(birds):
-    with pytest.raises(AdmiralError, match="Nobody"), keeping_graph(birds, progress=False):
-        remove("Nobody", birds, progress=False)
-    assert mentioning(birds, "Elmo") == 2
-
-
-def test_a_change_by_another_process_meanwhile(birds):
-    """Another version follows before the update begins: the mentions are of neither."""
-    from admiral.graph import graph_build
-
-    with KnowledgeBase.open(birds) as kb:
-        rows = np.arange(len(kb))
-        graph = MentionGraph.open(kb)
-        kept = graph_build.KeptMentions(kb.digest, graph, rows, rows.astype(np.uint32))
-        apply(birds, "add", [{"title": "Red", "sentences": ["Elmo is Red."]}])
-        build_graph(birds, kept=kept, progress=False)
-    assert mentioning(birds, "Elmo") == 3
-    assert mentioning(birds, "Red") == 1
 
 
 CLAIM = "Ridley Scott made Alien, the Alien of 1979."
@@ -457,14 +349,6 @@ def test_bm25_seeds_what_claims_describe(kb, graph):
     assert named == pytest.approx(weight + 1 / np.log2(2 + 2))
 
 
-def test_without_a_bm25_index(built, tmp_path):
-    build([built / "corpus.jsonl"], tmp_path / "plain", bm25="none", progress=False)
-    build_graph(tmp_path / "plain", progress=False)
-    with KnowledgeBase.open(tmp_path / "plain") as plain:
-        seeds = GraphRanker(plain, MentionGraph.open(plain)).seeds("Ridley Scott")
-    assert list(seeds) == [ROWS["Ridley Scott"]]
-
-
 @pytest.mark.parametrize(
     ("name", "value"),
     [("restart", 0.0), ("restart", 1.0), ("tolerance", 0.0), ("bm25_weight", -1.0)],
@@ -493,26 +377,3 @@ def test_titles_that_nothing_connects(kb, graph):
         assert connections(kb, graph, first, second, 10).shown == ()
     with pytest.raises(UnknownTitleError, match="'Paris'"):
         connections(kb, graph, "Paris", "London", 10)
-
-
-def test_several_processes_build_the_same_graph(built, kb_path, monkeypatch):
-    monkeypatch.setattr(graph_build, "_DOCUMENTS_AT_ONCE", 2)
-    build_graph(kb_path, progress=False, processes=2)
-    one, two = (
-        {file.name: file.read_bytes() for file in (path / "graph").iterdir()}
-        for path in (built / "kb", kb_path)
-    )
-    assert one == two
-    assert len(one) == 8
-
-
-def end_early(rows):
-    os._exit(1)
-
-
-def test_a_process_that_ends_early_is_an_error(kb_path, monkeypatch):
-    monkeypatch.setattr(graph_build, "_DOCUMENTS_AT_ONCE", 2)
-    monkeypatch.setattr(graph_build, "_search_rows", end_early)
-    with pytest.raises(AdmiralError, match=r"ended early\. Run `admiral graph build --kb"):
-        build_graph(kb_path, progress=False, processes=2)
-    assert not (kb_path / "graph").exists()

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from admiral import Admiral, AdmiralError, RetrievalConfig
+from admiral import Admiral, AdmiralError
 from admiral.graph import GraphCandidates, graph_to_use, personalised_pagerank
-from admiral.graph.graph_ranking import inverse_frequency
 from admiral.kb import KnowledgeBase
 from admiral.records import Proximity, Sentence
 from admiral.retrieval.document_ranking import GRAPH_FEATURES, MIN_PROXIMITY, NetworkDocumentScorer
@@ -104,38 +103,6 @@ def test_sentences_carry_what_documents_pass_on(small, weights):
     assert ranks.flows.sum() <= 1.0
 
 
-def test_without_seeds_nothing_is_scored():
-    ranks = personalised_pagerank(SmallGraph([[{0: 1}]]).build(), {})
-    assert len(ranks.rows) == len(ranks.frames) == ranks.edges == 0
-
-
-def test_a_document_without_edges_keeps_its_mass():
-    ranks = personalised_pagerank(SmallGraph([[], [{}]]).build(), {0: 3.0, 1: 1.0})
-    assert ranks.scores.tolist() == [0.75, 0.25]
-    assert ranks.residual == 0
-
-
-def test_rare_entities_attract_more_than_common_ones():
-    # Page 0 mentions 1 and 2; ten other sentences mention 2.
-    graph = SmallGraph([[{1: 1, 2: 1}], [], [], [{2: 1}] * 10]).build()
-    scores = dense(personalised_pagerank(graph, {0: 1.0}), 4)
-    assert scores[1] > scores[2] > 0
-    assert inverse_frequency(np.array([0, 2])).tolist() == [1.0, 0.5]
-
-
-def test_ambiguous_mentions_count_less_than_certain_ones():
-    graph = SmallGraph([[{1: 1, 2: 4}], [], []]).build()
-    scores = dense(personalised_pagerank(graph, {0: 1.0}), 3)
-    assert scores[1] == pytest.approx(4 * scores[2])
-
-
-def test_an_entity_with_many_mentions_stays_within_the_bound():
-    graph = SmallGraph([[], [{0: 1}], *([{0: 1}] for _ in range(20_000))]).build()
-    ranks = personalised_pagerank(graph, {1: 1.0}, tolerance=1e-3)
-    assert ranks.edges < 2_000
-    assert dense(ranks, graph.rows)[0] > 0  # weighed down, not dropped
-
-
 def test_the_evidence_leads_to_the_documents_that_mention_it_and_is_left_out(kb, graph):
     candidates = GraphCandidates(kb, graph)
     evidence = [Sentence("Thames", 0, ""), Sentence("Thames", 1, "")]
@@ -158,23 +125,6 @@ def test_proximity_to_the_evidence(kb, graph):
     assert shares == {"London": 0.5, "Thames": 0, "Ridley Scott": 0.5, "Alien (novel)": 0}
     (far,) = candidates.proximity(["zzz"], [[]], [titles])  # a walk from nowhere
     assert set(far.values()) == {Proximity(MIN_PROXIMITY, 0.0)}
-
-
-def test_a_seed_is_near_only_if_another_document_leads_to_it(kb, graph):
-    candidates = GraphCandidates(kb, graph)
-    claim = "Ridley Scott directed it near the Thames."
-    (near,) = candidates.proximity([claim], [[]], [["Ridley Scott", "Thames", "The"]])
-    assert near["Ridley Scott"].arrivals > MIN_PROXIMITY
-    assert near["Thames"].arrivals > MIN_PROXIMITY
-    assert near["The"].arrivals == MIN_PROXIMITY
-
-
-def test_evidence_that_the_knowledge_base_lacks_is_ignored(kb, graph):
-    candidates = GraphCandidates(kb, graph)
-    claim = "Ridley Scott lives in London."
-    assert candidates.rank([claim], [[Sentence("Nowhere", 0, "")]], 9) == candidates.rank(
-        [claim], [[]], 9
-    )
 
 
 def test_a_missing_graph_is_used_only_if_it_is_asked_for(kb_path):
@@ -258,10 +208,3 @@ def test_weights_for_the_graph_need_one(quick, settings, kb, tmp_path):
     assert Admiral(kb, quick.checkpoint, own).stages.graph_proximity is not None
     with pytest.raises(AdmiralError, match=r"'ranking_weights': .* has weights for the graph"):
         Admiral(kb, quick.checkpoint, own.changed(graph="false"))
-
-
-@pytest.mark.parametrize("value", [True, "true"])
-def test_the_setting_may_be_a_boolean(value):
-    assert RetrievalConfig(graph=value).graph == "true"
-    with pytest.raises(AdmiralError, match="'graph': 'maybe' should be 'auto', 'true' or 'false'"):
-        RetrievalConfig().changed(graph="maybe")
