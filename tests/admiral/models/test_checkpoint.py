@@ -31,7 +31,6 @@ from admiral.models.checkpoint import (
 from admiral.requirements import ENCODER, MODELS, VERIFIER, bundled_directory
 from tests.training.tiny import write_hub_directory, write_t5_directory
 from tests.trie.helpers import KINDS
-from trie import attention
 
 
 @pytest.fixture
@@ -68,20 +67,6 @@ def test_missing_weights_are_an_error(tiny):
     save_file(weights, tiny / "model.safetensors", metadata={"format": "pt"})
     with pytest.raises(AdmiralError, match=rf"lacks 1 weights of a BART .* such as {name}"):
         load_checkpoint(tiny)
-
-
-def test_a_folder_with_other_files_is_not_a_replaceable_checkpoint(tiny, tmp_path):
-    assert is_checkpoint(tiny)
-    assert is_checkpoint(locate_checkpoint("mini"))
-    assert not is_checkpoint(tiny / "config.json")
-    assert not is_checkpoint(tmp_path / "absent")
-    for name in ("notes.txt", "src"):
-        shutil.copytree(tiny, tmp_path / name)
-        (tmp_path / name / name).mkdir()
-        assert not is_checkpoint(tmp_path / name)
-    (tmp_path / "app").mkdir()
-    (tmp_path / "app" / "config.json").write_text(json.dumps({"model_type": "bart"}))
-    assert not is_checkpoint(tmp_path / "app")
 
 
 def test_extra_layers_and_nan_weights_are_refused(tiny):
@@ -127,16 +112,6 @@ def test_the_tokenizer_of_a_t5_normalises_as_its_file_says(tmp_path):
     assert tokens.encode("\uff32\uff4f\uff4d\uff45") == tokens.encode("Rome")
 
 
-def test_a_t5_without_its_tokenizer_is_refused(tmp_path):
-    tiny = write_t5_directory(tmp_path / "t5")
-    (tiny / "tokenizer.json").rename(tmp_path / "tokenizer.json")
-    with pytest.raises(AdmiralError, match=r"not a usable T5 checkpoint \(the vocabulary has no"):
-        load_checkpoint(tiny)
-    (tiny / "spiece.model").write_bytes(b"a SentencePiece model")
-    with pytest.raises(AdmiralError, match=r"spiece\.model is not read without tokenizer\.json"):
-        load_checkpoint(tiny)
-
-
 def test_missing_weights_and_layers_of_a_t5_are_errors(tmp_path):
     tiny = write_t5_directory(tmp_path / "t5")
     config = json.loads((tiny / "config.json").read_text())
@@ -154,15 +129,6 @@ def test_missing_weights_and_layers_of_a_t5_are_errors(tmp_path):
         load_checkpoint(tiny)
 
 
-@pytest.mark.skipif(not attention.int8_is_supported(), reason="the CPU has no int8 instructions")
-def test_int8_of_a_longt5_is_an_error(tmp_path):
-    tiny = write_t5_directory(tmp_path / "t5", "longt5")
-    with pytest.raises(AdmiralError, match=r"'precision': int8 .* a LongT5; give bf16 or fp32"):
-        load_checkpoint(tiny, dtype=torch.int8)
-    tiny = write_t5_directory(tmp_path / "other")
-    assert load_checkpoint(tiny, dtype=torch.int8).model.dtype is torch.int8
-
-
 @pytest.fixture
 def checkpoint(tmp_path):
     """Create the files of a checkpoint; their content does not matter here."""
@@ -172,15 +138,6 @@ def checkpoint(tmp_path):
     (tmp_path / "README.md").write_text("A card.")
     write_sums(tmp_path)
     return tmp_path
-
-
-def test_an_unchanged_checkpoint_has_no_problems(checkpoint):
-    assert verify_checkpoint(checkpoint) == []
-    (checkpoint / "README.md").write_text("Another card.")
-    write_sums(checkpoint)
-    assert verify_checkpoint(checkpoint) == []
-    if shutil.which("sha256sum"):
-        subprocess.run(["sha256sum", "--check", "--quiet", SUMS], cwd=checkpoint, check=True)
 
 
 def test_the_bundled_checkpoint_has_no_problems():
@@ -197,36 +154,20 @@ def test_the_checksums_of_bundled_weights_are_theirs(name):
     )
 
 
-def test_every_flipped_bit_is_found(checkpoint):
-    rng = random.Random(1)
-    for name in ("config.json", "model.safetensors", "tokenizer.json", SUMS):
-        file = checkpoint / name
-        content = file.read_bytes()
-        for _ in range(50):
-            changed = bytearray(content)
-            changed[rng.randrange(len(changed))] ^= 1 << rng.randrange(8)
-            file.write_bytes(changed)
-            problems = verify_checkpoint(checkpoint)
-            # A changed list blames the file whose line it is.
-            assert problems
-            assert name == SUMS or [name in p for p in problems] == [True]
-        for cut in (0, 1, len(content) // 2, len(content) - 1):
-            file.write_bytes(content[:cut])
-            assert verify_checkpoint(checkpoint)
-        file.write_bytes(content)
-
-
-def test_added_and_removed_files_are_reported(checkpoint):
+def test_changed_added_and_removed_files_are_reported(checkpoint):
+    weights = checkpoint / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-1] + b"\x00")
     (checkpoint / "rerank_head.safetensors").write_bytes(b"new")
     (checkpoint / "tokenizer.json").unlink()
-    problems = verify_checkpoint(checkpoint)
+    changed, *problems = verify_checkpoint(checkpoint)
+    assert changed.startswith(f"{weights}: ")
     assert [problem.removeprefix(f"{checkpoint}/") for problem in problems] == [
         "tokenizer.json: cannot be read (No such file or directory)",
         "rerank_head.safetensors: has no checksum",
     ]
     result = CliRunner().invoke(verify_command, ["--model", str(checkpoint)])
     assert isinstance(result.exception, AdmiralError)
-    assert "2 problems. Restore it" in str(result.exception)
+    assert "3 problems. Restore it" in str(result.exception)
 
 
 def test_a_missing_checksum_file_is_an_error(checkpoint):

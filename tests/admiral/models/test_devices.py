@@ -57,14 +57,6 @@ def test_a_gpu_number_beyond_the_last_is_an_error(monkeypatch, count, message):
     assert choose_precision(RetrievalConfig(device=f"cuda:{count}")) == "bf16"  # of another node
 
 
-def test_a_missing_apple_gpu_is_an_error(monkeypatch):
-    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
-    with pytest.raises(AdmiralError, match="'mps': no Apple GPU is visible; use --device cpu"):
-        choose_device("mps")
-    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
-    assert choose_device("mps") == "mps"
-
-
 def test_int8_is_refused_where_it_is_not_supported(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
