@@ -16,6 +16,7 @@ from tests.proofs.verifier.fixed_verifier import FixedVerifier
 
 CLAIM = "Rome is a city in Italy."
 FULL = [("Rome", "Rome is a city in Italy, on the Tiber."), ("Oslo", "Oslo was never on it.")]
+PART = [("Oslo", "Oslo is a city, but not Rome.")]
 SURE, UNSURE, WRONG = (0.8, 0.15, 0.05), (0.1, 0.7, 0.2), (0.1, 0.2, 0.7)
 
 
@@ -197,3 +198,27 @@ def test_a_span_follows_only_from_words_on_the_same():
     last = judgement.proof.steps[-1]
     assert last.claim.endswith("in Oslo among sailors.")
     assert last.evidence.startswith("in Oslo")
+
+
+def test_steps_stay_within_a_sentence_of_the_claim() -> None:
+    texts = [("Ada Quill", "Ada Quill painted Merrow."), ("Merrow", "Merrow hangs in Oslo.")]
+    steps = supporting_steps("Ada Quill made something grand. Merrow hangs in Oslo.", texts)
+    assert not any(". " in step.split(" = ")[0].split(" < ")[0] for step in steps)
+
+
+def test_without_words_or_evidence_nothing_is_read() -> None:
+    def fails(claim: str, texts: Sequence[Sentence]) -> Sequence[float]:
+        assert claim == CLAIM
+        assert texts
+        return SURE
+
+    judge = VerifierJudge(FixedVerifier(fails))
+    given = [(CLAIM, FULL), ("  ", FULL), (CLAIM, []), (CLAIM, PART)]
+    together = judge.judge([c for c, _ in given], [texts for _, texts in given])
+    for (claim, texts), judgement in zip(given, together, strict=True):
+        assert judge.judge([claim], [texts]) == [judgement]
+    for lacking in together[1:3]:
+        assert not lacking.sufficient
+        assert lacking.probability is None
+        assert lacking.verdicts is None
+    assert judge.judge([], []) == []

@@ -181,3 +181,15 @@ def test_other_names_are_refused_with_file_and_labels(names):
 )
 def test_support_of_few_outputs(names, columns):
     assert support_columns(dict(enumerate(names)), "config.json") == columns
+
+
+@pytest.mark.parametrize("labels", [("LABEL_0",), ("LABEL_0", "LABEL_1"), ("support", "other")])
+def test_one_or_two_outputs_tell_support(tmp_path, labels):
+    folder = write_classifier_directory(tmp_path / "model", labels)
+    (reading,) = ClassifierVerifier.open(folder).read(CLAIMS[1:2], EVIDENCES[1:2])
+    logits = logits_of(folder, CLAIMS[1], EVIDENCES[1][0][1])
+    if len(labels) == 1:
+        support = 1 / (1 + np.exp(-logits[0]))
+    else:
+        support = softmax(logits)[0 if "support" in labels else 1]
+    np.testing.assert_allclose(reading.labels, [support, 1 - support, 0], atol=1e-5)

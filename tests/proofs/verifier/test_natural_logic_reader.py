@@ -118,3 +118,30 @@ def test_values_are_read_in_one_form_and_places_are_those_of_the_claim(reader):
     (quoted,) = encoder.encode(["Paris"], [[("Rome", "built in twelve hundred days")]])
     words = {"Rome: built in twelve hundred days"[b:e] for b, e in quoted.offsets[0]}
     assert "twelve hundred days" in words
+
+
+@torch.no_grad()
+def test_padding_changes_nothing(reader):
+    model, encoder = reader
+    (read,) = encoder.encode([CLAIM], [SENTENCES])
+    alone = (
+        torch.tensor([read.ids]),
+        torch.ones(1, len(read.ids), dtype=torch.long),
+        torch.tensor([read.spans]),
+        torch.tensor([read.markers]),
+    )
+    padded = (
+        torch.nn.functional.pad(alone[0], (0, 5), value=encoder.special.pad),
+        torch.nn.functional.pad(alone[1], (0, 5)),
+        torch.nn.functional.pad(alone[2], (0, 0, 0, 3)),
+        torch.nn.functional.pad(alone[3], (0, 2)),
+    )
+    one, two = model(*alone), model(*padded)
+    spans, sentences = len(read.spans), len(read.markers)
+    for left, right in (
+        (one.verdicts, two.verdicts),
+        (one.operators, two.operators[:, :spans]),
+        (one.quoted, two.quoted[:, :spans, :sentences]),
+        (one.begins, two.begins[:, :spans, : len(read.ids)]),
+    ):
+        assert torch.allclose(left, right, atol=1e-4)
