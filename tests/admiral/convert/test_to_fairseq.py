@@ -290,3 +290,16 @@ def test_real_fairseq_gives_the_same_logits(fairseq, tmp_path):
         expected = theirs.model(ids, None, previous)[0]
         ours = model(input_ids=ids, decoder_input_ids=previous).logits
     torch.testing.assert_close(ours, expected, atol=1e-5, rtol=0)
+
+
+def test_missing_folder(tmp_path):
+    with pytest.raises(AdmiralError, match="no such directory"):
+        hf_to_fairseq(tmp_path / "in", tmp_path / "out")
+    with pytest.raises(AdmiralError, match="no such directory"):
+        fairseq_to_hf(tmp_path / "in", tmp_path / "out", tokenizer=tmp_path)
+
+
+def test_notice_of_another_decoder_start(tmp_path):
+    source = word_piece_directory(tmp_path / "in", decoder_start_token_id=5)
+    done = hf_to_fairseq(source, tmp_path / "out")
+    assert "fairseq starts the decoder with </s>, this model with token 5" in done.notices

@@ -250,6 +250,16 @@ BAD = {
         "does not belong to vocab.bpe",
     ),
     "merges bad": (in_file("vocab.bpe", lambda b: b + b"abc\n"), "vocab.bpe:14"),
+    "whole numbers": (
+        in_model(decoder__layers__1__fc2__bias=torch.ones(16, dtype=torch.int64)),
+        "no floating-point",
+    ),
+    "latin dictionary": (
+        in_file("dict.txt", lambda b: b"\xff 1\n" + b),
+        "dict.txt: cannot be read",
+    ),
+    "encoder cut": (in_file("encoder.json", lambda b: b[:-9]), "encoder.json: cannot be read"),
+    "encoder twice": (in_file("encoder.json", lambda b: b'{"a": 1, "b": 1}'), "different numbers"),
 }
 
 

@@ -186,6 +186,13 @@ def test_questions_of_hipporag_with_paragraphs(tmp_path):
         (record("pairs", evidence=[[ADA]]), r"field 'evidence': \['Ada.*is not \[title"),
         (record("pairs", evidence=[[ADA, True]]), r"True is not the number of a sentence"),
         (record("pairs", num_hops=0), r"field 'num_hops': 0 is not a number of 1 or more"),
+        (record("pairs", num_hops=10**400), r"field 'num_hops': is larger than 1,000,000"),
+        (record("fever", evidence=[[[1, 2, "A", 0]], []]), r"'evidence\[1\]': holds no sentence"),
+        (record("feverous", evidence=[{"content": []}, 1]), r"'evidence\[1\]': 1 is not an object"),
+        (
+            {"question": CLAIM, "paragraphs": [{"title": ADA, "is_supporting": 1}]},
+            r"'paragraphs\[0\].is_supporting': 1 is neither true nor false",
+        ),
         (record("pairs", label="perhaps"), r"field 'label': 'perhaps' is not a label"),
         (record("pairs", claim=" "), r"field 'claim': is empty"),
         (record("hover", supporting_facts=None), r"'supporting_facts': null is not a list"),
