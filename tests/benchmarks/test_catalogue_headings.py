@@ -91,14 +91,3 @@ def test_bad_claims_are_errors_and_leave_no_file(tmp_path, record, problem):
     done = run(corpus, claims, "--out", tmp_path / "out")
     assert done.exit_code == 1 and problem in done.output
     assert list((tmp_path / "out").iterdir()) == []
-
-
-def test_inputs_are_not_overwritten(tmp_path):
-    corpus = lines(tmp_path / "corpus.jsonl", DOCUMENTS)
-    claims = lines(tmp_path / "claims.jsonl", [CLAIM])
-    before = corpus.read_bytes()
-    done = run(corpus, claims, "--out", tmp_path)
-    assert done.exit_code == 1 and "is the input as well" in done.output
-    assert corpus.read_bytes() == before
-    twice = run(corpus, claims, claims, "--out", tmp_path / "out")
-    assert twice.exit_code == 1 and "another output" in twice.output

@@ -17,14 +17,7 @@ import yaml
 from admiral import RetrievalConfig
 from admiral.cli.main import cli, main
 from admiral.kb import build
-from tests.docs.code_blocks import (
-    OF_EXPERIMENTS,
-    PAGES,
-    ROOT,
-    blocks,
-    commands,
-    runnable,
-)
+from tests.docs.code_blocks import OF_EXPERIMENTS, PAGES, ROOT, blocks, commands, runnable
 from training.cited_pages import EmConfig
 from training.multitask.multitask_settings import TrainConfig
 from training.verification.verifier_settings import VerifierConfig

@@ -1,7 +1,5 @@
 """The component for Haystack, used by the real package."""
 
-import asyncio
-
 import pytest
 
 pytest.importorskip("haystack", reason="needs Haystack: pip install '.[haystack]'")
@@ -67,30 +65,6 @@ def test_in_a_saved_pipeline(retriever):
     assert found.splitlines() == [one.id for one in retriever.run(CLAIM)["documents"]]
 
 
-def test_in_an_async_pipeline(retriever):
-    pipeline = AsyncPipeline()
-    pipeline.add_component("retriever", AdmiralRetriever.from_dict(retriever.to_dict()))
-    component = pipeline.get_component("retriever")
-    try:
-        found = asyncio.run(pipeline.run_async({"retriever": {"query": CLAIM}}))["retriever"]
-        assert found["documents"] == retriever.run(CLAIM)["documents"]
-        component.close()
-        assert asyncio.run(component.run_async(CLAIM))["documents"] == found["documents"]
-    finally:
-        component.close()
-
-
-def test_a_closed_system_is_one_clear_error(retriever):
-    """Such as a run during which another thread calls `close`."""
-    made = AdmiralRetriever.from_dict(retriever.to_dict())
-    made._open().close()
-    with pytest.raises(AdmiralError, match="the system was closed"):
-        made.run(CLAIM)
-    made.close()
-    assert made.run(CLAIM)["documents"] == retriever.run(CLAIM)["documents"]
-    made.close()
-
-
 def test_bad_settings_are_reported_at_once(retriever):
     with pytest.raises(AdmiralError, match="AdmiralRetriever: key 'beam_sise'"):
         AdmiralRetriever(settings={"beam_sise": 8})
@@ -104,9 +78,3 @@ def test_bad_settings_are_reported_at_once(retriever):
         AdmiralRetriever(kb="absent").run(CLAIM, top_k=-1)
     with pytest.raises(AdmiralError, match="no-such-kb"):
         AdmiralRetriever(kb="no-such-kb").warm_up()
-
-
-def test_a_new_component_is_not_loaded_and_can_be_closed(retriever):
-    made = AdmiralRetriever(kb="no-such-kb")
-    assert made.to_dict()["init_parameters"]["kb"] == "no-such-kb"
-    made.close()

@@ -8,10 +8,9 @@ pytest.importorskip("langchain_core", reason="needs LangChain: pip install '.[la
 
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document
-from langchain_core.runnables import RunnableLambda
 from pydantic import ValidationError
 
-from admiral import Admiral, AdmiralError
+from admiral import AdmiralError
 from admiral.adapters.langchain import AdmiralRetriever
 
 CLAIM = "The 66th Primetime Emmy Awards was hosted by an Iraqi comedian born in 1973."
@@ -64,14 +63,6 @@ def test_invoke(retriever, quick):
     assert Document.model_validate_json(documents[0].model_dump_json()) == documents[0]
 
 
-def test_ainvoke(retriever):
-    async def ask():
-        return await asyncio.gather(*(retriever.ainvoke(claim) for claim in (CLAIM, *OTHERS)))
-
-    wanted = [essence(retriever.invoke(claim)) for claim in (CLAIM, *OTHERS)]
-    assert [essence(found) for found in asyncio.run(ask())] == wanted
-
-
 def test_a_batch_is_processed_together_and_reported_each(retriever, quick, monkeypatch):
     wanted = [essence(retriever.invoke(claim)) for claim in (CLAIM, *OTHERS)]
     sizes = []
@@ -106,12 +97,6 @@ def test_a_bad_claim_does_not_fail_the_others(retriever):
         assert isinstance(outcomes[1], AdmiralError)
 
 
-def test_in_a_chain(retriever):
-    chain = retriever | RunnableLambda(lambda documents: [one.id for one in documents])
-    assert chain.invoke(CLAIM) == [one.id for one in retriever.invoke(CLAIM)]
-    assert chain.batch(OTHERS) == [[one.id for one in found] for found in retriever.batch(OTHERS)]
-
-
 def test_settings_are_checked(quick):
     with pytest.raises(ValidationError, match="greater than 0"):
         AdmiralRetriever(system=quick, k=0)
@@ -121,11 +106,3 @@ def test_settings_are_checked(quick):
         AdmiralRetriever(system=quick, top_k=3)  # it is `k` here
     with pytest.raises(AdmiralError, match="hops"):
         AdmiralRetriever(system=quick, hops="many").invoke(CLAIM)
-
-
-def test_a_closed_system_is_one_clear_error(model, quick):
-    with Admiral.from_pretrained(model, config=quick.config) as system:
-        retriever = AdmiralRetriever(system=system)
-    for call in (retriever.invoke, lambda claim: retriever.batch([claim])):
-        with pytest.raises(AdmiralError, match="the system was closed"):
-            call(CLAIM)

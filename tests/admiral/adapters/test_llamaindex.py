@@ -1,7 +1,5 @@
 """The retriever for LlamaIndex, used by the real package."""
 
-import asyncio
-
 import pytest
 
 pytest.importorskip("llama_index.core", reason="needs LlamaIndex: pip install '.[llamaindex]'")
@@ -9,7 +7,7 @@ pytest.importorskip("llama_index.core", reason="needs LlamaIndex: pip install '.
 from llama_index.core.callbacks import CallbackManager, CBEventType, LlamaDebugHandler
 from llama_index.core.llms import MockLLM
 from llama_index.core.query_engine import RetrieverQueryEngine
-from llama_index.core.schema import MetadataMode, QueryBundle, TextNode
+from llama_index.core.schema import MetadataMode, TextNode
 
 from admiral import AdmiralError
 from admiral.adapters.llamaindex import AdmiralRetriever
@@ -42,14 +40,6 @@ def test_retrieve(quick):
     assert shown.endswith(nodes[0].text)
     assert TextNode.from_json(nodes[0].node.to_json()) == nodes[0].node
     assert len(log.get_event_pairs(CBEventType.RETRIEVE)) == 1
-
-
-def test_aretrieve(retriever):
-    async def ask():
-        return await asyncio.gather(*(retriever.aretrieve(each) for each in (CLAIM, "A river.")))
-
-    wanted = [essence(retriever.retrieve(QueryBundle(each))) for each in (CLAIM, "A river.")]
-    assert [essence(found) for found in asyncio.run(ask())] == wanted
 
 
 def test_in_a_query_engine(retriever):

@@ -377,3 +377,11 @@ def test_titles_that_nothing_connects(kb, graph):
         assert connections(kb, graph, first, second, 10).shown == ()
     with pytest.raises(UnknownTitleError, match="'Paris'"):
         connections(kb, graph, "Paris", "London", 10)
+
+
+def test_something_else_in_its_place(kb_path):
+    (kb_path / "graph").mkdir()
+    (kb_path / "graph" / "notes.txt").write_text("mine")
+    with pytest.raises(AdmiralError, match="something else is there"):
+        build_graph(kb_path, progress=False)
+    assert (kb_path / "graph" / "notes.txt").read_text() == "mine"

@@ -207,3 +207,17 @@ def test_heads_of_other_models_are_refused(tmp_path):
             (tiny / "rerank_head.safetensors").write_bytes(content)
         with pytest.raises(AdmiralError, match=r"rerank_head\.safetensors: not a rerank head"):
             load_checkpoint(tiny)
+
+
+def test_a_folder_with_other_files_is_not_a_replaceable_checkpoint(tiny, tmp_path):
+    assert is_checkpoint(tiny)
+    assert is_checkpoint(locate_checkpoint("mini"))
+    assert not is_checkpoint(tiny / "config.json")
+    assert not is_checkpoint(tmp_path / "absent")
+    for name in ("notes.txt", "src"):
+        shutil.copytree(tiny, tmp_path / name)
+        (tmp_path / name / name).mkdir()
+        assert not is_checkpoint(tmp_path / name)
+    (tmp_path / "app").mkdir()
+    (tmp_path / "app" / "config.json").write_text(json.dumps({"model_type": "bart"}))
+    assert not is_checkpoint(tmp_path / "app")
