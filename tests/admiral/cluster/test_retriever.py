@@ -78,22 +78,6 @@ def test_outcomes_are_the_records_of_the_pipeline_in_order(ray, user_cache, conf
     assert [len(block) for block in ray.blocks] == [1] * 13
 
 
-def test_blocks_have_some_batches(ray, config, claims, monkeypatch):
-    ray.map_batches = lambda *_, **__: SimpleNamespace(iter_rows=lambda: iter(()))
-    options = ClusterOptions(workers=1)
-    assert list(retrieve_on_cluster(config, claims * 8, options)) == []
-    assert {len(block) for block in ray.blocks} == {8}
-
-
-def test_a_run_ends_with_its_workers(ray, user_cache, config, claims):
-    ray.died = True
-    outcomes = retrieve_on_cluster(config, claims, ClusterOptions(workers=2))
-    assert next(outcomes)["id"] == "é0"
-    with pytest.raises(AdmiralError, match=r"the run has ended \(out of memory\)\. .* resumes it"):
-        list(outcomes)
-    assert ray.calls[-1] == ("shutdown",)
-
-
 def test_a_cluster_without_room_is_an_error(ray, config, claims):
     for options in (ClusterOptions(cpus_per_worker=3), ClusterOptions(gpus_per_worker=0.5)):
         with pytest.raises(AdmiralError, match=r"no node of the cluster has .* 2 CPUs, 0 GPUs"):
