@@ -1,7 +1,6 @@
 """Saved states of runs: round trip, and states that are refused."""
 
 import io
-import stat
 import sys
 
 import pytest
@@ -9,12 +8,9 @@ import torch
 from torch import nn
 
 from admiral.errors import AdmiralError
-from admiral.models.checkpoint import save_checkpoint
-from tests.training.tiny import elsewhere, full_disk, prepare, write_hub_directory
+from tests.training.tiny import elsewhere, prepare
 from training.loop.run_files import RunOutput, TrainingState, load_tensors, read_state, save_state
-from training.multitask.multitask_model import open_initial_checkpoint
 from training.multitask.multitask_program import train
-from training.multitask.multitask_settings import TrainConfig
 from trie.safe_tokenizer import TASKS
 
 
@@ -58,15 +54,6 @@ def test_a_state_round_trips(tmp_path):
     assert torch.equal(module.weight, other.weight)
 
 
-def test_a_truncated_state_is_an_error(tmp_path):
-    path = tmp_path / "state.safetensors"
-    module, optimizer = trained()
-    save_state(path, module, optimizer, TrainingState())
-    path.write_bytes(path.read_bytes()[:-1])
-    with pytest.raises(AdmiralError, match=r"state\.safetensors: is not the state of a run"):
-        read_state(path)
-
-
 def test_a_changed_weight_is_an_error(tmp_path):
     path = tmp_path / "state.safetensors"
     module, optimizer = trained()
@@ -88,16 +75,6 @@ def test_a_state_of_another_model_is_refused(tmp_path):
         load_tensors(path, nn.Sequential(nn.Linear(3, 2)), trained()[1])
 
 
-def test_a_failed_save_keeps_the_previous_state(tmp_path):
-    path = tmp_path / "state.safetensors"
-    save_state(path, *trained(), TrainingState(step=1))
-    before = path.read_bytes()
-    with full_disk(64), pytest.raises(AdmiralError, match=r"state\.safetensors: .* Free some disk"):
-        save_state(path, *trained(), TrainingState(step=2))
-    assert path.read_bytes() == before
-    assert list(tmp_path.iterdir()) == [path]
-
-
 def test_a_log_is_truncated_after_a_step(tmp_path):
     output = RunOutput(tmp_path / "out")
     output.truncate_log(0)
@@ -112,27 +89,6 @@ def test_a_log_is_truncated_after_a_step(tmp_path):
     assert (
         output.log.read_text() == '{"step": 1, "generation": 0.5}\n{"step": 2, "generation": 0.5}\n'
     )
-
-
-def test_a_checkpoint_is_replaced_as_a_whole_and_readable_by_others(tmp_path):
-    config = TrainConfig(start=str(write_hub_directory(tmp_path / "start")), max_source=64)
-    start = open_initial_checkpoint(TrainConfig(**{**vars(config), "max_target": 64}), TASKS)
-    output = RunOutput(tmp_path / "out")
-
-    def save(folder):
-        save_checkpoint(folder, start.model, start.head, start.tokenizer, torch.float16)
-
-    output.publish(save, "first")
-    (output.checkpoint / "sufficiency_head.safetensors").write_bytes(b"of the old weights")
-    output.publish(save, "second")
-    names = {path.name for path in output.checkpoint.iterdir()}
-    assert "sufficiency_head.safetensors" not in names and "rerank_head.safetensors" in names
-    assert (output.checkpoint / "README.md").read_text() == "second"
-    modes = {stat.S_IMODE(path.stat().st_mode) for path in output.checkpoint.iterdir()}
-    assert len(modes) == 1
-    with pytest.raises(AdmiralError, match="does not belong to a run"):
-        output.check(overwrite=False)
-    output.check(overwrite=True)
 
 
 class Terminal(io.StringIO):
@@ -158,10 +114,3 @@ def test_losses_are_reported_as_lines_or_in_a_progress_bar(settings, shown, monk
     assert text.count("evaluated: score") == 2
     assert "8 prove, 4 rerank, 20 retrieve samples; 1 process on cpu" in text
     assert f"finished; the checkpoint is {config.out}" in text
-
-
-def test_temporary_files_of_a_killed_run_are_removed(tmp_path):
-    path = tmp_path / "state.safetensors"
-    (tmp_path / ".tmpAx3fUW").write_bytes(b"half")  # the name of a temporary file of safetensors
-    save_state(path, *trained(), TrainingState())
-    assert list(tmp_path.iterdir()) == [path]

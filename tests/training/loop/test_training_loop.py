@@ -13,24 +13,12 @@ from hypothesis import strategies as st
 from transformers import BartForConditionalGeneration
 
 from admiral.errors import AdmiralError
-from admiral.models.checkpoint import SUFFICIENCY_HEAD, load_checkpoint
-from tests.training.tiny import (
-    elsewhere,
-    full_disk,
-    lines,
-    no_space,
-    prepare,
-    same_weights,
-    weights,
-)
-from training.loop.run_files import RunOutput
+from admiral.models.checkpoint import load_checkpoint
+from tests.training.tiny import elsewhere, lines, prepare, same_weights, weights
 from training.loop.training_loop import build_scheduler
-from training.multitask import multitask_program
 from training.multitask.multitask_program import train
 from training.multitask.multitask_settings import TrainConfig
 from trie.safe_tokenizer import TASKS
-
-ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture(scope="module")
@@ -88,41 +76,6 @@ def test_a_signal_saves_the_state_and_reports_how_to_continue(settings, capfd):
     assert (Path(f"{config.out}.run") / "state.safetensors").is_file()
 
 
-def contents(folder):
-    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
-
-
-def test_a_full_disk_leaves_the_previous_state(settings):
-    whole = elsewhere(settings, "roomy").changed(steps=9)
-    tight = elsewhere(whole, "tight")
-    train(whole, TASKS)
-    train(tight.changed(minutes=1e-9), TASKS)
-    state = Path(f"{tight.out}.run") / "state.safetensors"
-    before = state.read_bytes()
-    with full_disk(20_000), pytest.raises(AdmiralError, match="state cannot be saved"):
-        train(tight, TASKS)
-    assert state.read_bytes() == before
-    assert not list(state.parent.glob("*.partial"))
-    train(tight, TASKS)
-    assert same_weights(tight, whole)
-
-
-def test_a_full_disk_leaves_the_previous_checkpoint(settings):
-    config = elsewhere(settings, "cramped").changed(
-        steps=3, eval_every=3, keep="best", best_metric="loss"
-    )
-    train(config, TASKS)
-    before = contents(Path(config.out))
-    longer = config.changed(steps=6)
-    with full_disk(20_000), pytest.raises(AdmiralError, match="cramped: cannot be written"):
-        train(longer, TASKS)
-    assert contents(Path(config.out)) == before
-    found = Path(config.out).parent.glob("*cramped*")
-    assert sorted(path.name for path in found) == ["cramped", "cramped.run"]
-    train(longer, TASKS)
-    assert contents(Path(config.out)) != before
-
-
 def test_a_run_is_not_resumed_with_other_data_or_settings(settings):
     config = elsewhere(settings, "mixed")
     train(config.changed(minutes=1e-9), TASKS)
@@ -131,29 +84,6 @@ def test_a_run_is_not_resumed_with_other_data_or_settings(settings):
     with pytest.raises(AdmiralError, match="another tasks"):
         train(config, ("retrieve", "rerank"))
     train(config.changed(batch_tokens=128), TASKS, overwrite=True)
-
-
-def test_a_run_of_an_earlier_release_resumes_without_settings_that_are_new(settings, monkeypatch):
-    older = tuple(name for name in multitask_program._FIXED_SETTINGS if name != "objective")
-    with monkeypatch.context() as earlier:
-        earlier.setattr(multitask_program, "_FIXED_SETTINGS", older)
-        train(settings.changed(steps=3), TASKS)
-    train(settings.changed(steps=6), TASKS)
-    assert max(line["step"] for line in lines(settings)) == 6
-
-
-def test_a_run_killed_before_its_first_state_can_start_again(settings):
-    config = elsewhere(settings, "early").changed(keep="best", eval_every=1)
-    (folder := Path(f"{config.out}.run")).mkdir()
-    (folder / "log.jsonl").write_text("")
-    train(config.changed(minutes=1e-9), TASKS)
-    (folder / "state.safetensors").unlink()  # lost
-    before = contents(Path(config.out))
-    with pytest.raises(AdmiralError, match="does not belong to a run that can be resumed"):
-        train(config, TASKS)
-    assert contents(Path(config.out)) == before
-    train(config, TASKS, overwrite=True)
-    assert lines(config)[-1]["step"] == config.steps
 
 
 def test_only_checkpoints_of_runs_are_replaced(settings, tmp_path):
@@ -170,67 +100,6 @@ def test_only_checkpoints_of_runs_are_replaced(settings, tmp_path):
             train(settings.changed(out=str(tmp_path / name)), TASKS, overwrite=True)
         assert not (tmp_path / f"{name}.run").exists()
     assert (project / "src").is_dir()
-
-
-def test_overwrite_keeps_the_old_run_until_a_new_one_begins(settings):
-    config = elsewhere(settings, "typo").changed(steps=2)
-    train(config, TASKS)
-    folder = Path(f"{config.out}.run")
-    before = contents(folder) | contents(Path(config.out))
-    with full_disk(20_000), pytest.raises(AdmiralError, match="the state cannot be saved"):
-        train(config.changed(steps=9), TASKS, overwrite=True)
-    assert contents(folder) | contents(Path(config.out)) == before
-    with pytest.raises(AdmiralError, match="is also `start`"):
-        train(config.changed(start=config.out), TASKS, overwrite=True)
-    assert contents(folder) | contents(Path(config.out)) == before
-    for wrong in ({"samples": "absent"}, {"dev": "absent"}, {"kb": "absent"}, {"start": "absent"}):
-        with pytest.raises(AdmiralError, match="absent"):
-            train(config.changed(**wrong), TASKS, overwrite=True)
-        assert contents(folder) | contents(Path(config.out)) == before
-
-
-def test_two_runs_cannot_share_an_output(settings):
-    config = elsewhere(settings, "shared").changed(steps=2)
-    with (
-        RunOutput(Path(config.out)).exclusive_access(),
-        pytest.raises(AdmiralError, match="another process"),
-    ):
-        train(config, TASKS)
-    train(config, TASKS)
-    assert not list(Path(config.out).parent.glob(".shared*"))
-
-
-def test_a_new_metric_resets_the_best_state(settings):
-    config = elsewhere(settings, "anew").changed(
-        keep="best", best_metric="score", eval_every=2, steps=2
-    )
-    train(config, TASKS)
-    before = contents(Path(config.out))
-    train(config.changed(best_metric="loss", steps=4), TASKS)  # a negative number, below any score
-    assert contents(Path(config.out)) != before
-    shutil.rmtree(config.out)  # the best checkpoint
-    train(config.changed(best_metric="loss", steps=6, encoder_lr=1e-12, decoder_lr=0), TASKS)
-    assert Path(config.out).exists()
-
-
-def test_a_finished_run_exports_a_missing_checkpoint(settings, monkeypatch):
-    config = elsewhere(settings, "done").changed(steps=2)
-    with monkeypatch.context() as patch:
-        patch.setattr("training.multitask.multitask_program.save_checkpoint", no_space)
-        with pytest.raises(AdmiralError, match="done: cannot be written"):
-            train(config, TASKS)
-    assert not Path(config.out).exists()
-    train(config, TASKS)  # the steps were saved
-    assert [line["step"] for line in lines(config) if "learning_rate" in line] == [2]
-    whole = contents(Path(config.out))
-    (Path(config.out) / SUFFICIENCY_HEAD).write_bytes(b"added since")
-    train(config, TASKS)
-    assert set(contents(Path(config.out))) == {*whole, SUFFICIENCY_HEAD}
-    shutil.rmtree(config.out)
-    with pytest.raises(AdmiralError, match="only the run's last state is saved"):
-        train(config.changed(keep="best"), TASKS)
-    train(config, TASKS)
-    assert contents(Path(config.out))["model.safetensors"] == whole["model.safetensors"]
 
 
 def test_a_loss_that_is_not_finite_ends_the_run(settings):
