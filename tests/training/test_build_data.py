@@ -11,7 +11,7 @@ import pytest
 
 from admiral.gold import read_gold
 from admiral.gold.gold_claims import Label
-from proofs import NatOp, PairLexicon, Verdict, default_lexicon
+from proofs import NatOp, Verdict
 from tests.proofs.verifier.fixed_verifier import FixedVerifier
 from tests.proofs.verifier.tiny_classifier import write_classifier_directory
 from tests.training.tiny import CLAIMS, run_program
@@ -20,7 +20,7 @@ from training.build_proofs import confirmed_proofs
 from training.data.claim_sources import is_held_out
 from training.data.evidence_corpora import VerdictExample
 from training.data.examples import read_examples
-from training.data.samples import ProveSample, read_samples, with_headings
+from training.data.samples import ProveSample, read_samples
 
 run = partial(run_program, build_data.main)
 
@@ -95,18 +95,6 @@ def test_proofs_are_annotated_by_the_given_lexicon(kb_path, tmp_path):
     assert done.exit_code == 1 and "'antonyms'" in done.output and "none" in done.output
 
 
-def test_confirmed_proofs_read_the_given_lexicon(tmp_path):
-    (tmp_path / "ppdb").write_text(PPDB)
-    lexicon = default_lexicon(PairLexicon.read(tmp_path / "ppdb", NatOp.EQUIVALENCE))
-    example = VerdictExample(WED, (MARRIED,), Label.SUPPORTS)
-    proofs = [
-        next(confirmed_proofs(FixedVerifier.certain("entailment"), [example], one)).proof
-        for one in (None, lexicon)
-    ]
-    assert proofs[0] != proofs[1]
-    assert any("married" in step.evidence for step in proofs[1].steps)
-
-
 def test_context_changes_proofs_only(kb_path, tmp_path):
     claims, out = few(tmp_path / "claims.jsonl", 3), tmp_path / "samples.jsonl"
     arguments = ("--kb", kb_path, "--source", f"gold:{claims}")
@@ -138,26 +126,6 @@ def test_failed_runs_leave_no_file(kb_path, tmp_path):
     done = run("--kb", kb_path, "--source", f"gold:{claims}", tmp_path / "samples.jsonl")
     assert done.exit_code == 1 and "Traceback" not in done.output
     assert sorted(path.name for path in tmp_path.iterdir()) == ["claims.jsonl"]
-
-
-def test_titles_of_a_share_of_retrieval_samples_become_headings(kb_path, tmp_path):
-    claims, out = few(tmp_path / "claims.jsonl", 3), tmp_path / "samples.jsonl"
-    written = []
-    for share in (0, 1):
-        done = run("--kb", kb_path, "--source", f"gold:{claims}", "--headings", share, out)
-        assert done.exit_code == 0, done.output
-        written.append(list(read_samples(out)))
-    assert written[1] == list(with_headings(written[0], 1, seed=0)) != written[0]
-
-
-@pytest.mark.parametrize("option", ["--source", "--documents", "--exclude"])
-def test_inputs_are_not_overwritten(kb_path, tmp_path, option):
-    claims, read = few(tmp_path / "claims.jsonl", 2), few(tmp_path / "read.jsonl", 2)
-    before = read.read_bytes()
-    named = f"gold:{read}" if option == "--source" else read
-    done = run("--kb", kb_path, "--source", f"gold:{claims}", option, named, read)
-    assert done.exit_code == 1 and f"{read}: is the input as well" in done.output
-    assert read.read_bytes() == before
 
 
 def test_missing_gold_is_an_error_or_left_out(kb_path, tmp_path):
@@ -204,15 +172,6 @@ def test_bad_arguments_are_errors(kb_path, tmp_path, arguments, problem):
     done = run("--kb", kb_path, *arguments, tmp_path / "out.jsonl")
     assert done.exit_code != 0 and problem in done.output
     assert "Traceback" not in done.output and list(tmp_path.iterdir()) == []
-
-
-def test_a_source_without_samples_is_an_error(kb_path, tmp_path):
-    path = tmp_path / "claims.jsonl"
-    path.write_text('{"claim": "Gone.", "evidence": [["Nowhere", 0]]}\n')
-    out = tmp_path / "out.jsonl"
-    done = run("--kb", kb_path, "--source", f"gold:{path}", "--missing", "skip", out)
-    assert done.exit_code == 1 and "yields no samples (claims: 1 missing)" in done.output
-    assert not out.exists()
 
 
 build = partial(run_program, build_examples.main)
@@ -315,14 +274,6 @@ def test_passages_and_twins_of_claims_and_pairs(kb_path, tmp_path):
     done = build(*arguments, "--exclude", CLAIMS, out)
     assert done.exit_code == 1
     assert "no examples are left" in done.output
-
-
-def test_at_most_the_limit_of_a_source_is_drawn(tmp_path):
-    out = tmp_path / "examples.jsonl"
-    arguments = ("--nli", nli(tmp_path / "nli"), "--non-commercial", "--limit", "snli=7", out)
-    assert build(*arguments).exit_code == 0
-    counts = Counter(one.source for one in read_examples([out]))
-    assert counts == {"snli": 7, "sick": 40}
 
 
 DEMO = Path(str(resources.files("admiral"))) / "data" / "demo" / "claims.jsonl"

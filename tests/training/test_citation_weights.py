@@ -95,12 +95,6 @@ def test_fitted_weights_are_read_and_tell_support(files, tmp_path):
     assert out.read_bytes() == before
 
 
-def test_an_input_is_not_overwritten(files):
-    done = fit(files, files / "tokens.jsonl")
-    assert done.exit_code == 1
-    assert "tokens.jsonl" in done.output
-
-
 def test_files_of_another_kind_are_named(files, tmp_path):
     other = tmp_path / "citations.jsonl"
     other.write_text('{"claim": "x"}\n')

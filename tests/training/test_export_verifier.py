@@ -7,19 +7,13 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import onnx
 import pytest
 import torch
 from click.testing import CliRunner
 
 from proofs.verifier import VerifierError
-from proofs.verifier.classifier_verifier import (
-    new_model,
-    open_checkpoint,
-    read_model,
-    write_model,
-)
-from proofs.verifier.evidence_verifier import ONNX_FILE, open_export
+from proofs.verifier.classifier_verifier import new_model, open_checkpoint, read_model, write_model
+from proofs.verifier.evidence_verifier import open_export
 from tests.proofs.verifier.tiny_classifier import write_classifier_directory
 from training.export_verifier import main
 
@@ -47,11 +41,6 @@ def folders(tmp_path_factory):
     assert done.exit_code == 0, done.output
     assert "differ from the trained ones by 0.0" in done.output
     return folder / "verifier", folder / "out"
-
-
-def test_the_export_holds_no_paths_of_the_machine(folders):
-    """Torch notes the stack of each operation."""
-    assert str(Path(torch.__file__).parent).encode() not in (folders[1] / ONNX_FILE).read_bytes()
 
 
 def test_the_export_reads_what_the_model_reads(folders):
@@ -102,14 +91,12 @@ def test_reading_imports_neither_torch_nor_transformers(folders):
     ("change", "says"),
     [
         ({"max_length": "64"}, r"verifier\.json: field 'max_length': expected a whole number"),
-        ({"max_length": 3}, r"verifier\.json: field 'max_length': expected a whole number"),
         ({"special_tokens": {"start": 2}}, "field 'special_tokens': expected start, separator"),
         (
             {"special_tokens": {"start": 2, "separator": 3, "pad": 0, "marker": 10**6}},
             "field 'special_tokens': marker is not a token of the tokenizer",
         ),
         ({"calibration": 1}, "field 'calibration': expected the fields bare, sentence"),
-        ({"calibration": {"sentence": None}}, "field 'calibration': field 'sentence': expected"),
         ({"else": 1}, "expected the fields max_length"),
     ],
 )
@@ -119,56 +106,6 @@ def test_bad_settings_are_named(folders, tmp_path, change, says):
     (copied / "verifier.json").write_text(json.dumps(record))
     with pytest.raises(VerifierError, match=f"{says}.*write the directory anew"):
         open_export(copied)
-
-
-@pytest.mark.parametrize("name", ["verifier.onnx", "tokenizer.json", "verifier.json"])
-def test_missing_and_damaged_files_are_named(folders, tmp_path, name):
-    copied = shutil.copytree(folders[1], tmp_path / "copied")
-    (copied / name).write_bytes(b"{")
-    with pytest.raises(VerifierError, match=rf"{name}: is not .*restore"):
-        open_export(copied)
-    (copied / name).unlink()
-    with pytest.raises(VerifierError, match=rf"{name}: no such file; write the directory anew"):
-        open_export(copied)
-
-
-def test_a_model_that_is_no_verifier_is_named(folders, tmp_path):
-    copied = shutil.copytree(folders[1], tmp_path / "copied")
-    model = onnx.load(copied / ONNX_FILE)
-    for one in model.graph.output:
-        if one.name == "tokens":
-            model.graph.output.remove(one)
-            break
-    onnx.save(model, copied / ONNX_FILE)
-    with pytest.raises(VerifierError, match=r"verifier\.onnx: inputs and outputs .* are others"):
-        open_export(copied)
-
-
-def test_weights_that_are_not_finite_are_an_error(folders, tmp_path):
-    copied = shutil.copytree(folders[1], tmp_path / "copied")
-    model = onnx.load(copied / ONNX_FILE)
-    for tensor in model.graph.initializer:
-        values = onnx.numpy_helper.to_array(tensor)
-        if values.dtype == np.float32 and values.size == 16:
-            broken = np.full_like(values, np.nan)
-            tensor.CopyFrom(onnx.numpy_helper.from_array(broken, tensor.name))
-    onnx.save(model, copied / ONNX_FILE)
-    with pytest.raises(VerifierError, match=r"verifier\.onnx: the outputs are not finite"):
-        open_export(copied).read(CLAIMS, EVIDENCE)
-
-
-def test_a_longer_input_than_the_model_has_positions_is_an_error(folders, tmp_path):
-    copied = shutil.copytree(folders[1], tmp_path / "copied")
-    record = json.loads((copied / "verifier.json").read_text()) | {"max_length": 400}
-    (copied / "verifier.json").write_text(json.dumps(record))
-    with pytest.raises(VerifierError, match=r"verifier\.onnx: cannot be run"):
-        open_export(copied).read(["Rome"], [[("", "Rome " * 90)]])
-
-
-def test_nothing_but_an_export_is_replaced(folders):
-    done = CliRunner().invoke(main, [str(folders[0]), str(folders[0])])
-    assert done.exit_code == 1
-    assert (folders[0] / "config.json").is_file()
 
 
 def test_other_directories_are_refused(folders, tmp_path):
@@ -211,12 +148,7 @@ def test_bad_weights_are_refused(folders, tmp_path, weights):
     assert not (tmp_path / "out").exists()
 
 
-def test_verifiers_of_other_sizes_have_no_mean(folders, tmp_path):
-    start = write_classifier_directory(tmp_path / "start", labels=(), width=8)
-    model, tokenizer = new_model(start, 1)
-    (tmp_path / "small").mkdir()
-    write_model(tmp_path / "small", model, tokenizer, torch.float32, 64)
-    names = [str(folders[0]), str(tmp_path / "small"), str(tmp_path / "out")]
-    done = CliRunner().invoke(main, names)
+def test_nothing_but_an_export_is_replaced(folders):
+    done = CliRunner().invoke(main, [str(folders[0]), str(folders[0])])
     assert done.exit_code == 1
-    assert "is another kind of encoder than" in done.output
+    assert (folders[0] / "config.json").is_file()

@@ -17,7 +17,7 @@ from admiral import Admiral, Claim, RetrievalConfig
 from admiral.citations.coverage_verifier import CoverageVerifier, TermWeights
 from admiral.citations.source_scorers import MixedScorer
 from admiral.errors import AdmiralError
-from admiral.gold import GoldClaim, read_gold
+from admiral.gold import read_gold
 from admiral.retrieval.document_ranking import FEATURES, document_features, ranked_documents
 from proofs.verifier import LABELS, Scale
 from tests.admiral.citations.cited_pages import BRIDGE, CLAIM, HARBOUR, passage
@@ -30,24 +30,11 @@ from training.citations import (
     surest_span_is_right,
 )
 from training.data.examples import NOT_ENTAILMENT
-from training.feature_fits import (
-    fit_linear_head,
-    fit_ordinal,
-    linear_score,
-    out_of_fold_scores,
-    page_folds,
-)
-from training.ranking import fit_document_scorer, ranking_example, ranking_examples
+from training.feature_fits import fit_ordinal, linear_score, page_folds
+from training.ranking import fit_document_scorer, ranking_examples
 from training.sufficiency import threshold_at_recall
 from training.verification import POSSIBLE
 from training.verification.verifier_program import marginal_losses, measure
-
-
-def test_a_linear_rule_is_recovered():
-    states = torch.randn(200, 4, generator=torch.Generator().manual_seed(1)) * 3 + 1
-    truth = states[:, 2] > 1.5
-    scores = states @ fit_linear_head(states, truth.tolist())
-    assert float(scores[truth].quantile(0.05)) > float(scores[~truth].quantile(0.95))
 
 
 @given(
@@ -127,46 +114,6 @@ def test_a_rule_is_recovered_and_generalises():
     assert torch.equal(torch.get_rng_state(), state)  # the caller's generator is unchanged
 
 
-def test_constant_features_have_no_weight():
-    rng = torch.Generator().manual_seed(0)
-    features = [torch.rand(6, len(FEATURES), generator=rng) for _ in range(20)]
-    column = FEATURES.index("read_first")
-    for one in features:
-        one[:, column] = 1.1
-    fitted = fit_document_scorer(features, [one[:, 0] > one[:, 0].median() for one in features])
-    assert all(unit.weights["read_first"] == 0 and abs(unit.bias) < 100 for unit in fitted.units)
-
-
-@pytest.mark.parametrize(
-    ("name", "may_count_against"),
-    [("read_first", False), ("named", True)],
-)
-def test_constrained_features_never_count_against_a_document(name, may_count_against):
-    """Even if the gold documents are those with the lowest value of the feature."""
-    rng = torch.Generator().manual_seed(0)
-    features = [torch.rand(8, len(FEATURES), generator=rng) for _ in range(60)]
-    column = FEATURES.index(name)
-    fitted = fit_document_scorer(
-        features, [one[:, column] <= one[:, column].min() for one in features]
-    )
-    low, high = ([0.5] * len(FEATURES) for _ in range(2))
-    low[column], high[column] = 0.0, 1.0
-    assert (fitted.score(high) < fitted.score(low)) == may_count_against
-
-
-def test_only_the_alternative_that_was_found_is_gold(user_cache):
-    with Admiral.from_pretrained(config=RetrievalConfig(**QUICK)) as system:
-        (state,) = system.search_states([Claim("1", "Seth Meyers hosted the awards.")])
-    first, second, third, *others = document_features(state)
-    sets = (((first, None), ("No such title", None)), ((second, None),), ((third, None),))
-    example = ranking_example(state, GoldClaim("1", "c", None, sets))
-    assert example is not None
-    features, gold = example
-    # The other sets' documents are neither gold nor wrong.
-    assert (len(features), gold.tolist()) == (len(others) + 1, [True] + [False] * len(others))
-    assert ranking_example(state, GoldClaim("1", "c", None, ())) is None
-
-
 def test_there_is_an_example_for_each_number_of_hops(user_cache):
     claims = [replace(c, id=str(n)) for n, c in enumerate(list(read_gold(DEMO))[:3])]
     with Admiral.from_pretrained(config=RetrievalConfig(**QUICK)) as system:
@@ -221,15 +168,6 @@ def test_no_page_is_in_two_folds(pages, folds):
     assert sorted(at for fold in divided for at in fold) == list(range(len(pages)))
     for page in set(pages):
         assert sum(any(pages[at] == page for at in fold) for fold in divided) == 1
-
-
-def test_scores_of_a_fold_do_not_depend_on_its_labels():
-    folds = page_folds([str(n) for n in range(40)], 4)
-    before = out_of_fold_scores(_ROWS, _LABELS, folds, ["a", "b"], ridge=0.01)
-    changed = [2 - y if at in folds[0] else y for at, y in enumerate(_LABELS)]
-    after = out_of_fold_scores(_ROWS, changed, folds, ["a", "b"], ridge=0.01)
-    assert [after[at] for at in folds[0]] == [before[at] for at in folds[0]]
-    assert after != before
 
 
 def test_the_mixed_score_is_the_weighted_sum_of_its_features():

@@ -112,21 +112,6 @@ def test_errors_are_reported_in_one_line(settings, key, value, message, new_proc
     assert not Path(config.out).exists()
 
 
-def test_tracked_values_equal_those_of_the_log(settings):
-    pytest.importorskip("tensorboard")
-    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-
-    config = elsewhere(settings, "tracked").changed(tracker="tensorboard")
-    done = run("joint", config)
-    assert done.exit_code == 0, done.output
-    events = EventAccumulator(str(Path(f"{config.out}.run") / "admiral")).Reload()
-    tracked = {(e.step, round(e.value, 4)) for e in events.Scalars("generation")}
-    assert tracked == {
-        (x["step"], round(x["generation"], 4)) for x in lines(config) if "generation" in x
-    }
-    assert "dev/score" in events.Tags()["scalars"]
-
-
 class Folder(HfApi):
     """A fake hub that stores repositories in a folder."""
 

@@ -56,18 +56,8 @@ def test_errors_name_the_file_or_the_option(tmp_path, user_cache, arguments, say
     foreign = {"id": 1, "claim": "No.", "label": "SUPPORTS", "evidence": [["Nowhere", 0]]}
     (tmp_path / "foreign.jsonl").write_text(json.dumps(foreign) + "\n")
     done = run(
-        *(one.format(tmp=tmp_path, demo=DEMO) for one in arguments),
-        "--out",
-        tmp_path / "w.json",
+        *(one.format(tmp=tmp_path, demo=DEMO) for one in arguments), "--out", tmp_path / "w.json"
     )
     assert done.exit_code != 0 and says in done.output, done.output
     assert isinstance(done.exception, SystemExit)
     assert not (tmp_path / "w.json").exists()
-
-
-def test_the_input_is_not_overwritten(tmp_path, user_cache):
-    claims = tmp_path / "claims.jsonl"
-    claims.write_bytes(DEMO.read_bytes())
-    done = run("--source", f"gold:{claims}", "--out", claims)
-    assert done.exit_code != 0 and "is the input as well" in done.output
-    assert claims.read_bytes() == DEMO.read_bytes()

@@ -1,9 +1,6 @@
 """A tiny BART and T5 in the layout of the hub, a tiny knowledge base, and training samples."""
 
-import errno
 import json
-import resource
-from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
 from string import ascii_letters, digits
@@ -200,22 +197,6 @@ def check_named(load, folder, text, key):
     with pytest.raises(AdmiralError) as caught:
         load(path)
     assert str(caught.value).startswith(f"{path}: key {key!r}: ")
-
-
-def no_space(*_):
-    """Raise the error of a full disk."""
-    raise OSError(errno.ENOSPC, "No space left on device")
-
-
-@contextmanager
-def full_disk(bytes_left):
-    """Let the system refuse to write files beyond a size, as on a full disk."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (bytes_left, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 CLAIMS = Path(str(resources.files("admiral"))) / "data" / "demo" / "claims.jsonl"

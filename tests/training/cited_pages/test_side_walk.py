@@ -20,12 +20,7 @@ from tests.proofs.verifier.tiny_classifier import write_classifier_directory
 from tests.training.tiny import SHORT_RUN, page_of_settings, same_weights
 from training.citation_pairs import cited_passages
 from training.citation_pairs import main as write_pairs
-from training.cited_pages import (
-    CitedPassages,
-    EmConfig,
-    read_cited_passages,
-    write_cited_passages,
-)
+from training.cited_pages import CitedPassages, EmConfig, read_cited_passages, write_cited_passages
 from training.data.samples import read_samples
 from training.dense_retriever import train_dense_retriever
 from training.expansion_data import TITLE_WORDS

@@ -84,11 +84,6 @@ def test_a_name_that_cannot_be_replaced_gives_no_twin(film):
     assert twins(("The Salt Road", (film,)), ("Mira Vance", (LIFE,))) == []
 
 
-def test_a_link_that_the_next_document_repeats_gives_no_twin():
-    life = "Mira Vance is an American director who made The Salt Road."
-    assert twins(("The Salt Road", (FILM,)), ("Mira Vance", (life,))) == []
-
-
 def test_a_claim_that_names_the_next_document_gives_no_twin():
     documents = (("The Salt Road", (FILM,)), ("Mira Vance", (LIFE,)))
     assert twins(*documents, claim="Mira Vance, born in 1950, directed The Salt Road.") == []
@@ -97,11 +92,3 @@ def test_a_claim_that_names_the_next_document_gives_no_twin():
     assert twins(*documents, label=None) == []
     assert twins(*documents, control=[]) == []
     assert twins(documents[0], ("Mira Vance", ("She was born in 1950.",))) == []
-
-
-def test_a_place_loses_its_article_too():
-    film = "The Salt Road is a film that was made in the Tolkham."
-    song = Document("Dune Songs", ("Dune Songs was recorded by Mira Vance.",))
-    control = [song, Document("Mira Vance", (LIFE,))]
-    _, twin = twins(("The Salt Road", (film,)), ("Tolkham", (TOWN,)), control=control)
-    assert ("The Salt Road", "The Salt Road is a film that was made in a town.") in twin.evidence

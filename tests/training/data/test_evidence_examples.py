@@ -71,18 +71,6 @@ def test_sentences_of_refuting_evidence_may_do_either(seed):
     assert whole.label == part.label == "not_entailment"
 
 
-@pytest.mark.parametrize("seed", range(10))
-def test_sentences_of_alternative_sets_are_never_missing_evidence(seed):
-    _, part, _ = examples(Label.SUPPORTS, ONE, (("Rome", 2),), seed=seed)
-    assert part.evidence == (("Rome", "Rome is in Italy."),)
-
-
-def test_claims_without_label_or_sentences_give_no_examples():
-    assert not examples(None, ONE)
-    assert not examples(Label.SUPPORTS)
-    assert not examples(Label.SUPPORTS, (("Bern", 0),))
-
-
 def of_pages(label, *titles):
     sets = tuple(((title, None),) for title in titles)
     claim = GoldClaim("1", "The capital has seven hills and trams.", label, sets)
@@ -104,18 +92,6 @@ def test_without_enough_information_the_evidence_is_what_retrieval_finds():
     (example,) = of_pages(Label.NOT_ENOUGH_INFO)
     assert example.label == "neutral"
     assert {title for title, _ in example.evidence} == {"Rome", "Oslo"}
-
-
-@pytest.mark.parametrize(
-    ("label", "titles"), [(None, ("Rome",)), (Label.SUPPORTS, ()), (Label.SUPPORTS, ("Bern",))]
-)
-def test_other_claims_give_no_example_of_pages(label, titles):
-    assert not of_pages(label, *titles)
-
-
-def test_claims_with_gold_sentences_are_left_to_others():
-    claim = GoldClaim("1", "A claim.", Label.SUPPORTS, ((("Rome", 0),),))
-    assert not list(page_examples(claim, PAGES, "s", random.Random(0)))
 
 
 def test_extended_and_passage_corpora(user_cache, tmp_path):

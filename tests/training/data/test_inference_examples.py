@@ -7,11 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from admiral.errors import AdmiralError, RecordError
+from admiral.errors import RecordError
 from admiral.records import Document
 from training.build_examples import (
     TitleNames,
-    inference_files,
     read_inference_examples,
     surrounded_examples,
     with_titles,
@@ -48,15 +47,6 @@ def test_each_sentence_of_a_premise_is_one_of_the_evidence(tmp_path):
     assert two.sentences == three.sentences == ()  # which of them decides is not known
     assert three.label == "not_entailment"
     assert len(list(read_inference_examples(path, non_commercial=True))) == 4
-
-
-def test_a_folder_gives_the_files_of_a_split(tmp_path):
-    train = write(tmp_path / "b.train.jsonl.gz", record("b", "neutral"))
-    dev = write(tmp_path / "b.dev.jsonl.gz", record("b", "neutral"))
-    assert inference_files(tmp_path, "train") == [train]
-    assert inference_files(dev, "train") == [dev]
-    with pytest.raises(AdmiralError, match="another --split"):
-        inference_files(tmp_path, "test")
 
 
 def test_a_missing_field_is_named(tmp_path):

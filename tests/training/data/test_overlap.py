@@ -74,12 +74,3 @@ def test_shares_of_labels_and_given_weights_are_kept():
         weights[one.label] += one.weight
     assert weights["entailment"] == pytest.approx(200, rel=0.05)
     assert weights["neutral"] == pytest.approx(200, rel=0.05)
-
-
-def test_sources_are_balanced_apart_and_single_labels_are_left():
-    one, other = made({"entailment": 0.7, "neutral": 0.5}), made({"neutral": 0.6}, source="t")
-    open_ones = [example("A b.", "A b.", "unlabelled", "s", 2.0)]
-    balanced = balanced_by_overlap([*one, *other, *open_ones])
-    assert balanced[: len(one)] == balanced_by_overlap(one)
-    assert balanced[len(one) :] == [*other, *open_ones]
-    assert balanced_by_overlap([]) == []

@@ -84,21 +84,6 @@ def test_claims_that_are_not_entailed_have_one_passage():
     assert open_claim.label == "not_entailment"
 
 
-def test_without_gold_sentences_the_closest_one_counts_less():
-    whole, without = made(Label.SUPPORTS, (("Orrin Bridge", None),))
-    assert whole.weight == without.weight == 0.5
-    assert OPENED in text(whole)
-    assert OPENED not in text(without)
-    assert set(whole.sentences) == {None}
-    assert made(Label.SUPPORTS, (("Orrin Bridge", None),), claim="The bridge sings opera.") == []
-
-
-def test_claims_without_documents_or_label_give_nothing():
-    assert made(Label.SUPPORTS, (("Gone", 0),)) == []
-    assert made(Label.NOT_ENOUGH_INFO) == []
-    assert made(None, (("Orrin Bridge", 2),)) == []
-
-
 def pair(claim, *texts, label="entailment"):
     return Example(claim, tuple(("", text) for text in texts), label, "pairs")
 
@@ -122,11 +107,3 @@ def test_a_pair_stands_in_the_document_of_its_evidence():
     assert OPENED in text(refuted)
     assert whole.group == without.group != refuted.group
     assert list(inference_passages(pairs, CORPUS, {"Orrin Bridge"}, 1)) == []
-
-
-def test_a_text_of_several_sentences_is_several_of_the_document():
-    both = f"{BRIDGE[0]} {OPENED}"
-    for seed in range(10):
-        whole = next(inference_passages([pair(CLAIM, both)], CORPUS, set(), seed))
-        assert BRIDGE[0] in text(whole)
-        assert OPENED in text(whole)

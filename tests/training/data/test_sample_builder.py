@@ -63,14 +63,6 @@ def test_inputs_are_filled_with_negatives_unless_short(kb):
     assert all(len(s.evidence) >= 3 for s in samples if s.hop)
 
 
-def test_the_samples_of_a_claim_do_not_depend_on_other_claims(kb):
-    one, other = claim(*TITLES[:2]), claim(*TITLES[2:], name="2")
-    alone = list(SampleBuilder(kb, ALL, 3).samples([one], TASKS))
-    both = list(SampleBuilder(kb, ALL, 3).samples([other, one], TASKS))
-    assert both[-len(alone) :] == alone
-    assert list(SampleBuilder(kb, ALL, 4).samples([one], TASKS)) != alone
-
-
 def test_unusable_claims_are_counted_and_reported(kb):
     reported = []
     builder = SampleBuilder(kb, ALL, handle_missing=lambda one, why: reported.append((one.id, why)))
@@ -117,16 +109,6 @@ def test_alternative_documents_are_all_targets_of_hop_0_and_of_no_later_hop(kb):
     builder = SampleBuilder(kb, ALL, excluded=[TITLES[2]])
     assert list(builder.samples([one, two], TASKS)) == []
     assert builder.counts == {"excluded": 2}
-
-
-def test_sentences_of_all_sets_are_gold_for_the_reranker():
-    pages = (Document("One", ("a", "b", "c", "d")), Document("Two", ("e",)))
-    sets = ((("One", 2),), (("One", 0), ("One", 9)))
-    one = GoldClaim("1", "A thing.", Label.SUPPORTS, sets)
-    builder = SampleBuilder(PassageCorpus(pages), ALL)
-    (rerank,) = builder.samples([SourceClaim(one, pages)], ["rerank"])
-    assert isinstance(rerank, RerankSample)
-    assert [(d.title, d.relevant) for d in rerank.documents] == [("One", (2, 0)), ("Two", ())]
 
 
 @pytest.mark.parametrize("label", [Label.SUPPORTS, Label.NOT_ENOUGH_INFO])

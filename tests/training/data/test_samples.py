@@ -8,8 +8,6 @@ from itertools import permutations
 from pathlib import Path
 
 import pytest
-import torch
-from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,8 +18,7 @@ from admiral.kb import KnowledgeBase, demo_kb
 from admiral.requirements import minilm_directory
 from admiral.retrieval.first_stage import base_title
 from proofs import NatOp, Proof, ProofStep
-from training import build_data, link_prediction
-from training.data.claim_sources import Source, is_held_out
+from training.data.claim_sources import Source
 from training.data.evidence_corpora import BeamNegatives, Bm25Negatives
 from training.data.sample_builder import BuildSettings, SampleBuilder
 from training.data.samples import (
@@ -36,12 +33,9 @@ from training.data.samples import (
     with_headings,
     write_samples,
 )
-from training.multitask.multitask_model import sentence_means
 from training.multitask.sample_batches import (
     IGNORED,
     GenerationExample,
-    RerankBatch,
-    RerankingExample,
     SequenceBatch,
     bucket,
     collate,
@@ -135,26 +129,12 @@ def test_samples_round_trip(samples, tmp_path):
     ("task", "change", "says"),
     [
         ("retrieve", {"hop": -1}, "field 'hop': -1 is not a whole number of at least 0"),
-        ("retrieve", {"hop": float("inf")}, "field 'hop': inf is not a whole number"),
-        ("retrieve", {"hop": True}, "field 'hop': True is not a whole number"),
         ("retrieve", {"gold": []}, "field 'gold': is empty"),
-        ("rerank", {"documents": [{"title": "a", "sentences": ["b"], "relevant": [True]}]}, "True"),
         ("retrieve", {"claim": None}, "a text was expected, not None"),
-        ("retrieve", {"claim": " "}, "field 'claim': is empty"),
-        ("retrieve", {"gold": [""]}, "field 'gold': is empty"),
         ("retrieve", {"evidence": [["a"]]}, "a title and a sentence were expected"),
-        ("retrieve", {"evidence": ["ab"]}, "a title and a sentence were expected"),
         ("retrieve", {"evidence": [{"title": "a", "sentence": "b"}]}, "a title and a sentence"),
-        ("retrieve", {"evidence": {}}, "field 'evidence': a list was expected"),
         ("rerank", {"documents": [{"title": 5, "sentences": [], "relevant": []}]}, "not 5"),
-        ("rerank", {"documents": [{"title": "a", "sentences": [1], "relevant": []}]}, "not 1"),
-        (
-            "rerank",
-            {"documents": [{"title": "a", "sentences": ["b"], "relevant": [1]}]},
-            "not a pos",
-        ),
         ("prove", {"proof": [{"claim": 5, "evidence": "", "operator": "="}]}, "not 5"),
-        ("prove", {"proof": 5}, "field 'proof': a list was expected"),
     ],
 )
 def test_errors_name_the_field(samples, tmp_path, task, change, says):
@@ -181,28 +161,6 @@ def test_batches_hold_each_example_once_within_the_budget(samples, tokens):
         )
     assert bucket(pairs, 2000, 5) == batches
     assert bucket(pairs, 2000, 6) != batches
-
-
-def test_sentence_scores_are_means_over_their_tokens(samples, tokens):
-    groups = [
-        g for s in samples[:30] if isinstance(g := encode(tokens, s, 160, 200), RerankingExample)
-    ][:3]
-    batch = collate(groups, tokens.pad, tokens.start)
-    assert isinstance(batch, RerankBatch)
-    values = torch.rand(batch.input_ids.shape)
-    means = sentence_means(values, batch)
-    row = 0
-    for claim, group in enumerate(groups):
-        place = 0
-        for one, marks in zip(group.passes, group.gold, strict=True):
-            for (_, start, end), mark in zip(one.spans, marks, strict=True):
-                wanted = values[row, start:end].mean().item()
-                assert means[claim, place].item() == pytest.approx(wanted, abs=1e-5)
-                assert batch.gold[claim, place] == mark
-                place += 1
-            row += 1
-        assert batch.real[claim].sum() == place
-    assert row == len(batch.input_ids)
 
 
 EMMY = "66th Primetime Emmy Awards"
@@ -289,14 +247,6 @@ def test_continuations_equal_the_best_sequences_of_the_grammar(evidence, gold, h
     assert len(sample) == min(len(expected), 2) and set(sample) <= expected
 
 
-@given(st.text())
-def test_a_larger_share_contains_a_smaller_one(claim):
-    assert not is_held_out(claim, 0.0)
-    assert is_held_out(claim, 1.0)
-    shares = [is_held_out(claim, share) for share in (0.1, 0.5, 0.9)]
-    assert shares == sorted(shares)
-
-
 def write_claims(path, title, count=40):
     """Write claims, each about the document of its name."""
     records = [
@@ -318,10 +268,6 @@ def test_both_parts_together_are_all_claims(tmp_path):
     assert texts_of(kept)
     assert texts_of(held_out)
     assert texts_of(source.only_held_out(None)) == texts_of(source)
-
-
-def test_held_out_claims_share_no_document_with_the_others(tmp_path):
-    assert not texts_of(write_claims(tmp_path / "one.jsonl", "Seth Meyers").only_held_out(0.3))
 
 
 # Words with commas and other punctuation, but without the parentheses of qualifiers.
@@ -361,16 +307,6 @@ def test_different_titles_have_different_headings(title):
     assert title_of(catalogue_heading(title)) == title
 
 
-@given(st.text())
-def test_a_heading_is_the_title_or_has_its_words_in_other_order(title):
-    heading = catalogue_heading(title)
-    one_word = len(base_title(title).split()) < 2
-    assert (heading == title) == one_word
-    if not one_word:
-        letters = [letter for letter in title if not letter.isspace()]
-        assert sorted("".join(heading.split())) == sorted([*letters, ","])
-
-
 def samples_with_headings():
     evidence = (("Seth Meyers", "Seth Meyers hosts Late Night."), ("Alien (film)", "A film."))
     document = RerankDocument("Seth Meyers", ("A text.",), (0,))
@@ -396,39 +332,6 @@ def test_all_titles_of_a_share_of_retrieval_samples_become_headings():
     assert [one.claim for one in after] == [one.claim for one in before]
     assert list(with_headings(samples_with_headings(), 0.25, seed=3)) == after
     assert list(with_headings(samples_with_headings(), 0.25, seed=4)) != after
-
-
-def test_none_or_all_retrieval_samples_are_changed():
-    assert list(with_headings(samples_with_headings(), 0, seed=0)) == samples_with_headings()
-    changed = zip(
-        samples_with_headings(),
-        with_headings(samples_with_headings(), 1, seed=0),
-        strict=True,
-    )
-    assert all((one != two) == isinstance(one, RetrieveSample) for one, two in changed)
-
-
-def test_link_prediction_writes_headings(tmp_path):
-    golds = {}
-    for share in ("0", "1"):
-        out = tmp_path / f"{share}.jsonl"
-        arguments = ["--kb", str(demo_kb("bm25s")), "--count", "20", "--headings", share, str(out)]
-        done = CliRunner().invoke(link_prediction.main, arguments)
-        assert done.exit_code == 0, done.output
-        golds[share] = [s.gold for s in read_samples(out) if isinstance(s, RetrieveSample)]
-    assert golds["1"] == [tuple(map(catalogue_heading, gold)) for gold in golds["0"]]
-    assert golds["1"] != golds["0"]
-
-
-@pytest.mark.parametrize("share", ["nan", "1.5", "-0.1"])
-def test_a_share_is_a_number_from_0_to_1(share, tmp_path):
-    out = str(tmp_path / "out.jsonl")
-    done = CliRunner().invoke(link_prediction.main, ["--headings", share, out])
-    assert done.exit_code == 2 and "--headings" in done.output
-    done = CliRunner().invoke(
-        build_data.main, ["--source", "gold:claims.jsonl", "--headings", share, out]
-    )
-    assert done.exit_code == 2 and "--headings" in done.output
 
 
 def test_errors_name_the_line(tmp_path):

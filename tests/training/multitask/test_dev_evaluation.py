@@ -3,7 +3,6 @@
 import math
 
 import pytest
-import torch
 
 from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase
@@ -11,12 +10,11 @@ from admiral.models.checkpoint import load_checkpoint
 from admiral.records import Document, DocumentSet
 from admiral.retrieval.rerankers import PointwiseReranker
 from tests.training.tiny import RIVERS, elsewhere, prepare, some_samples, write_t5_directory
-from training.data.samples import ProveSample, RerankSample, RetrieveSample
+from training.data.samples import RerankSample, RetrieveSample
 from training.multitask import multitask_program
 from training.multitask.multitask_model import open_initial_checkpoint
 from training.multitask.multitask_program import Evaluator, metrics, train
 from training.multitask.multitask_settings import METRICS
-from training.multitask.sample_batches import parts_of, read_training_set
 from trie.safe_tokenizer import TASKS
 
 
@@ -29,10 +27,7 @@ def config(tmp_path_factory):
 def overfitted(config):
     """Settings that start from a checkpoint that was overfitted to its few samples."""
     longer = elsewhere(config, "learnt").changed(
-        steps=200,
-        warmup_steps=20,
-        batch_tokens=1024,
-        rerank_tokens=4096,
+        steps=200, warmup_steps=20, batch_tokens=1024, rerank_tokens=4096
     )
     longer = longer.changed(dev="", save_every=200, log_every=100)
     train(longer, TASKS)
@@ -89,50 +84,6 @@ def test_a_t5_can_learn_to_rerank_one_sentence_at_a_time(tmp_path):
         )
 
 
-def test_a_pointwise_sample_has_as_many_other_sentences_as_gold_ones(tmp_path):
-    config = prepare(tmp_path, write_t5_directory).changed(reranker="pointwise")
-    tokens = open_initial_checkpoint(config, ("rerank",)).tokens
-    found = read_training_set("train", config.samples, config, ("rerank",), tokens)
-    assert found.source.samples == {"rerank": 4}
-    for sample, item in zip(found.samples, found.items, strict=True):
-        assert [tokens.decode(one.targets[0]) for one in parts_of(item)] == ["true", "false"]
-        texts = [tokens.decode(one.source).split(" Document ") for one in parts_of(item)]
-        # The vocabulary has no colon.
-        assert [query for query, _ in texts] == [f"Query {sample.claim}"] * 2
-        assert [sample.claim in document for _, document in texts] == [True, False]
-
-
-def test_the_sums_of_processes_add_up(config):
-    start = open_initial_checkpoint(config, TASKS)
-    with KnowledgeBase.open(config.kb) as kb:
-        whole = Evaluator(start, some_samples(), kb, config).sums()
-        parts = [Evaluator(start, some_samples(), kb, config, (n, 3)).sums() for n in range(3)]
-    for name, sums in whole.items():
-        added = [sum(part[name][at] for part in parts) for at in (0, 1)]
-        assert added == pytest.approx(sums), name
-
-
-def test_evaluation_in_bfloat16_does_not_change_the_weights(config):
-    start = open_initial_checkpoint(config, TASKS)
-    before = {name: weight.clone() for name, weight in start.model.state_dict().items()}
-    with KnowledgeBase.open(config.kb) as kb:
-        rounded = config.changed(precision="bf16")
-        measured = metrics(Evaluator(start, some_samples(), kb, rounded).sums())
-    assert 0 <= measured["score"] <= 1
-    after = start.model.state_dict()
-    assert before.keys() == after.keys()
-    assert all(torch.equal(after[name], weight) for name, weight in before.items())
-
-
-def test_only_tasks_with_samples_are_measured(config):
-    start = open_initial_checkpoint(config, TASKS)
-    for kind, task in [(RerankSample, "rerank"), (ProveSample, "prove")]:
-        some = [sample for sample in some_samples() if isinstance(sample, kind)]
-        measured = metrics(Evaluator(start, some, None, config).sums())
-        assert set(measured) == {"score", *METRICS[task]}
-        assert measured["score"] == measured[METRICS[task][0]]
-
-
 def test_samples_with_unknown_titles_are_left_out(config):
     start = open_initial_checkpoint(config, ("retrieve",))
     strange = [RetrieveSample("Ur is a city.", (), 0, ("Ur",))] * 3
@@ -142,18 +93,6 @@ def test_samples_with_unknown_titles_are_left_out(config):
         assert measured["retrieve_top1"][1] == 2
         with pytest.raises(AdmiralError, match="none of its titles is in the knowledge base"):
             Evaluator(start, strange, kb, config)
-
-
-def test_metrics_without_samples_are_zero():
-    assert metrics({}) == {}
-    sums = {
-        "prove_f1": (0, 0),
-        "prove_precision": (0, 0),
-        "loss": (6.0, 4),
-        "loss_reranking": (0, 0),
-    }
-    measured = metrics(sums)
-    assert measured == {"score": 0.0, "prove_f1": 0.0, "prove_precision": 0.0, "loss": 1.5}
 
 
 def test_any_gold_document_set_counts_and_the_mass_is_summed(config, monkeypatch):

@@ -18,8 +18,7 @@ from training.data.samples import RetrieveSample
 from training.multitask.multitask_model import open_initial_checkpoint
 from training.multitask.multitask_settings import TrainConfig
 from training.multitask.sample_batches import encode
-from training.warm_start import mini_tokenizer, warm_start
-from trie import SafeTokenizer
+from training.warm_start import warm_start
 from trie.safe_tokenizer import IDENTIFIERS, MARKERS, TASKS
 from trie.seq2seq import quiet_transformers
 
@@ -58,15 +57,6 @@ def test_missing_tokens_are_added_and_existing_embeddings_kept(hub, config):
     assert not torch.equal(other.model.get_input_embeddings().weight, new)
 
 
-def test_a_single_task_needs_no_added_tokens(config):
-    start = open_initial_checkpoint(config.changed(markers=False), ("retrieve",))
-    assert start.tokens.task("retrieve") is None
-    assert start.tokens.identifier(3) == start.tokens.single_token("3")
-    assert start.head is None
-    with pytest.raises(AdmiralError, match="Set markers to true"):
-        open_initial_checkpoint(config.changed(markers=False), TASKS)
-
-
 def test_a_saved_checkpoint_is_opened_unchanged(config, tmp_path):
     start = open_initial_checkpoint(config, TASKS)
     save_checkpoint(tmp_path / "out", start.model, start.head, start.tokenizer, torch.float32)
@@ -80,14 +70,6 @@ def test_a_saved_checkpoint_is_opened_unchanged(config, tmp_path):
     assert next(start.model.parameters()).dtype == torch.float32  # the live one is untouched
 
 
-def test_the_bundled_model_keeps_its_tokenizer(tmp_path):
-    """Title tries are cached by the fingerprint of the tokenizer."""
-    start = open_initial_checkpoint(TrainConfig(start="mini"), ("retrieve",))
-    save_checkpoint(tmp_path, start.model, start.head, start.tokenizer)
-    assert SafeTokenizer.load(tmp_path, start.tokens.start).fingerprint == start.tokens.fingerprint
-    assert start.name == "mini"
-
-
 def test_a_name_on_the_hub_is_found_in_its_cache(hub, config, tmp_path, monkeypatch):
     repository = tmp_path / "models--someone--bart-tiny"
     shutil.copytree(hub, repository / "snapshots" / ("0" * 40))
@@ -99,13 +81,6 @@ def test_a_name_on_the_hub_is_found_in_its_cache(hub, config, tmp_path, monkeypa
     for name in ("someone/absent", "not a name", "runs/a/b"):
         with pytest.raises(AdmiralError, match="is not a directory and cannot be downloaded"):
             open_initial_checkpoint(config.changed(start=name), TASKS)
-
-
-def test_another_architecture_is_refused(config, tmp_path):
-    (tmp_path / "config.json").write_text(json.dumps({"model_type": "gpt2"}))
-    (tmp_path / "model.safetensors").touch()
-    with pytest.raises(AdmiralError, match="'gpt2' is not 'bart' or 't5' or"):
-        open_initial_checkpoint(config.changed(start=str(tmp_path)), TASKS)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -152,12 +127,6 @@ def test_proofs_of_a_t5_need_its_missing_tokens(tmp_path):
         open_initial_checkpoint(config, ("prove",))
     start = open_initial_checkpoint(config, ("retrieve",))
     assert encode(start.tokens, RetrieveSample("Rome is a city.", (), 0, ("Rome",)), 96, 96)
-
-
-def test_a_pre_norm_bart_is_refused(hub, tmp_path):
-    config = changed(hub, tmp_path / "variant", normalize_before=True)
-    with pytest.raises(AdmiralError, match="only the post-norm BART"):
-        open_initial_checkpoint(config, TASKS)
 
 
 def test_missing_weights_are_refused(hub, tmp_path):
@@ -215,13 +184,3 @@ def test_the_encoder_agrees_with_minilm():
         ).last_hidden_state
     mask = batch["attention_mask"].bool()
     assert (theirs - ours)[mask].abs().max() < 5e-3
-
-
-def test_marker_tokens_use_reserved_rows_of_the_vocabulary():
-    source = minilm_directory()
-    plain = AutoTokenizer.from_pretrained(source, local_files_only=True)
-    tokens = SafeTokenizer(mini_tokenizer(source))
-    assert tokens.size == len(plain)
-    marks = [tokens.task("retrieve"), tokens.task("prove"), tokens.identifier(0)]
-    assert len(set(marks)) == 3 and None not in marks
-    assert tokens.encode("born in 1973") == plain.encode("born in 1973", add_special_tokens=False)
