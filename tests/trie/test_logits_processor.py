@@ -14,6 +14,8 @@ from transformers import GPT2Config, GPT2LMHeadModel
 import trie.logits_processor
 from tests.trie.helpers import bart as tiny_bart
 from trie import ConstraintLogitsProcessor, TokenTrie, Transitions, TrieConstraint
+from trie.beam_decoding import NextTokens
+from trie.logits_processor import ScoreMasker
 
 PAD, EOS, VOCABULARY = 1, 2, 20
 
@@ -83,9 +85,7 @@ def random_lists(rng, inputs, most):
 @pytest.mark.parametrize("decoder_only", [False, True])
 @pytest.mark.parametrize("beams", [1, 2, 5])
 @pytest.mark.parametrize("seed", range(3))
-def test_equals_the_prefix_function(seed, beams, decoder_only, monkeypatch):
-    # Masks of few tokens, of more, and of many are made in other ways.
-    monkeypatch.setattr(trie.logits_processor, "_WIDE", (0, 6, 1 << 12)[seed])
+def test_equals_the_prefix_function(seed, beams, decoder_only):
     rng = random.Random(100 * beams + seed)
     model = gpt2() if decoder_only else bart()
     # The last seed has fewer sequences than beams.
@@ -232,3 +232,17 @@ def slow(scores, next_tokens):
             kept[row, tokens] = FALLBACK
             lost.append(row)
     return kept, lost
+
+
+def test_cached_masks_fit_the_scores():
+    """The same tokens with another vocabulary or dtype."""
+    tokens, zero = np.array([1, 3]), np.zeros(1, dtype=np.int64)
+    next_tokens = NextTokens(zero, tokens, tokens, zero, np.array([2]))
+    masker = ScoreMasker()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(trie.logits_processor, "_WIDE", 0)
+        for width, dtype in [(5, torch.float32), (9, torch.float32), (9, torch.float64)]:
+            kept, _ = masker.mask(torch.zeros(1, width, dtype=dtype), next_tokens, -1e4)
+            assert kept.shape == (1, width)
+            assert kept.dtype == dtype
+            assert torch.isfinite(kept).nonzero()[:, 1].tolist() == [1, 3]
