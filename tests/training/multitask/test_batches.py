@@ -16,12 +16,10 @@ from admiral.retrieval.rerankers import RerankerInput
 from admiral.settings import settings_tables
 from tests.training.tiny import check_named, prepare
 from training.data.samples import RetrieveSample, read_samples
-from training.loop.batch_loading import Loader
 from training.multitask.multitask_model import open_initial_checkpoint
 from training.multitask.multitask_settings import TrainConfig, load_config
 from training.multitask.sample_batches import (
     IGNORED,
-    Counts,
     GenerationExample,
     RerankingExample,
     SequenceBatch,
@@ -67,20 +65,6 @@ def test_a_batch_holds_examples_of_one_kind():
         collate(mixed, 1, 2)
 
 
-def test_decoder_inputs_are_the_labels_shifted_by_one():
-    batch = collate(
-        [GenerationExample([5], [[6, 7, 2]], []), GenerationExample([5, 5], [[8, 2]], [(0, 1)])],
-        1,
-        2,
-    )
-    assert isinstance(batch, SequenceBatch)
-    assert batch.decoder_ids.tolist() == [[2, 6, 7], [2, 8, 1]]
-    assert batch.labels.tolist() == [[6, 7, 2], [8, 2, IGNORED]]
-    assert batch.copies.nonzero().tolist() == [[1, 0, 1]]
-    counts = Counts.of([GenerationExample([5], [[6, 7]], [(0, 0), (0, 1), (1, 0)])])
-    assert counts == Counts(tokens=2, copied=2)
-
-
 def test_all_targets_of_an_input_are_packed_into_one_row():
     pair = GenerationExample([5], [[6, 2], [7, 8, 2]], [])
     batch = collate([pair, GenerationExample([5], [[9, 2]], [])], 1, 0)
@@ -89,7 +73,6 @@ def test_all_targets_of_an_input_are_packed_into_one_row():
     assert batch.decoder_ids.tolist() == [[0, 6, 0, 7, 8], [0, 9, 1, 1, 1]]
     assert batch.positions.tolist() == [[0, 1, 0, 1, 2], [0, 1, 0, 0, 0]]
     assert batch.segments.tolist() == [[0, 0, 1, 1, 1], [0, 0, -1, -1, -1]]
-    assert Counts.of([pair]).tokens == 2.5
 
 
 @pytest.fixture(scope="module")
@@ -237,43 +220,6 @@ def test_each_epoch_has_every_item_once_in_a_new_order():
     assert sorted(second) == sorted(first) and second != first
     assert list(islice(stream(), 30)) == list(islice(stream(), 30))
     assert list(islice(stream(), 30)) != list(islice(stream(4), 30))
-
-
-def test_processes_share_the_batches_after_a_position():
-    whole = list(islice(stream(), 20))
-    taken = {}
-    for number in range(3):
-        with Loader(stream(), padded, position=5, share=(number, 3)) as loader:
-            for micro_batch in loader.take(4):
-                taken[micro_batch.position] = micro_batch.items
-    assert taken == {at: whole[at] for at in range(5, 17)}
-
-
-def test_batches_are_loaded_for_a_gpu_with_and_without_a_number(monkeypatch):
-    chosen = []
-
-    def set_device(device):  # as strict as that of torch
-        if device.index is None:
-            raise ValueError("expected a device with an index")
-        chosen.append(device.index)
-
-    monkeypatch.setattr(torch.cuda, "set_device", set_device)
-    monkeypatch.setattr(torch.Tensor, "pin_memory", lambda tensor: tensor)
-    for name in ("cuda", "cuda:1"):
-        with Loader(stream(), padded, device=torch.device(name)) as loader:
-            assert len(loader.take(2)) == 2
-    assert chosen == [1]
-
-
-def test_exceptions_of_the_thread_are_raised_by_take():
-    def broken():
-        yield WORD_PAIRS[:1]
-        raise ValueError("no more")
-
-    with Loader(broken(), padded) as loader:
-        assert len(loader.take(1)) == 1
-        with pytest.raises(ValueError, match="no more"):
-            loader.take(1)
 
 
 ROOT = Path(__file__).parents[3]
