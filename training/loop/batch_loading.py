@@ -18,10 +18,9 @@ _QUEUE_SIZE = 8  # batches collated ahead
 
 @dataclass(frozen=True, slots=True)
 class MicroBatch:
-    """The items of a batch, their padded tensors, and its place in the stream of all processes."""
+    """The padded tensors of a batch, and its place in the stream of all processes."""
 
     position: int
-    items: Sequence[Any]
     batch: Any
 
 
@@ -79,7 +78,7 @@ class Loader:
                 batch = self._collate(items)
                 if self._gpu is not None:
                     batch = _mapped(batch, torch.Tensor.pin_memory)
-                self._put(MicroBatch(position, items, batch))
+                self._put(MicroBatch(position, batch))
                 if self._ended.is_set():
                     return
         except BaseException as error:  # raised again by `take`

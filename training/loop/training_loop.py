@@ -129,7 +129,7 @@ class Program(ABC):
     reported_group: ClassVar[int]
 
     start: Path  # directory of the initial model
-    # the model with its loss: ``module(batch, counts)`` is the loss of a batch
+    # the model with its loss: ``module(batch)`` is the mean loss of a batch
     module: nn.Module
     # parameter groups of the optimiser with their peak learning rates
     groups: Sequence[dict[str, Any]]
@@ -144,10 +144,6 @@ class Program(ABC):
     @abstractmethod
     def collate(self, items: Sequence[Any]) -> Any:
         """Return a batch as a dataclass of padded tensors."""
-
-    @abstractmethod
-    def counts(self, items: Sequence[Any]) -> Any:
-        """Return the counts that the loss of a batch is averaged over."""
 
     def kind(self, batch: Any) -> str:
         """Return the name of the loss of a batch, one of `loss_kinds`."""
@@ -278,7 +274,7 @@ class TrainingLoop:
         for batch in batches:
             # The position seeds all randomness of a pass, whichever process runs it.
             torch.manual_seed(config.seed * 1_000_003 + batch.position)
-            loss = self._pass(batch.batch, self._program.counts(batch.items))
+            loss = self._pass(batch.batch)
             self._meter.add(self._program.kind(batch.batch), loss)
         stop = average_gradients(self._parameters, stopper.wanted)
         # With an infinite limit the norm is measured and nothing is clipped.
@@ -293,10 +289,10 @@ class TrainingLoop:
         self._reporter.advance()
         return stop
 
-    def _pass(self, batch: Any, counts: Any) -> torch.Tensor:
+    def _pass(self, batch: Any) -> torch.Tensor:
         """Run the forward and backward pass of a batch, and return its loss."""
         with self._accelerator.autocast():
-            loss: torch.Tensor = self._module(moved(batch, self._accelerator.device), counts)
+            loss: torch.Tensor = self._module(moved(batch, self._accelerator.device))
         self._accelerator.backward(loss / self._settings.gradient_accumulation_steps)
         return loss.detach()
 

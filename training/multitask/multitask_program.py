@@ -44,7 +44,6 @@ from training.multitask.multitask_settings import METRICS, TrainConfig
 from training.multitask.sample_batches import (
     KINDS,
     Batch,
-    Counts,
     Examples,
     TrainingSet,
     batches_of,
@@ -220,7 +219,7 @@ def development_losses(
     meter = LossMeter(KINDS, device)
     for items in batches:
         batch = moved(collate(items, pad, start), device)
-        meter.add(kind_of(batch), multitask(batch, Counts.of(items)), len(items))
+        meter.add(kind_of(batch), multitask(batch), len(items))
     sums = meter.sums()
     by_kind = {f"loss_{kind}": (total, count) for kind, (total, count) in sums.items()}
     total, count = map(sum, zip(*sums.values(), strict=True))
@@ -335,10 +334,6 @@ class MultiTaskProgram(Program):
     def collate(self, items: Any) -> Batch:
         """Return a padded batch."""
         return collate(items, self._start.tokens.pad, self._start.tokens.start)
-
-    def counts(self, items: Any) -> Counts:
-        """Return the counts of tokens or of sentences."""
-        return Counts.of(items)
 
     def kind(self, batch: Any) -> str:
         """Return the name of the loss of a batch."""

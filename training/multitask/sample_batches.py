@@ -432,30 +432,6 @@ Batch = SequenceBatch | RerankBatch
 Examples = list[GenerationExample] | list[RerankingExample]
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """Counts that the loss of a batch is averaged over."""
-
-    # Generation: target tokens (the mean over the targets of an input), and copied tokens
-    tokens: float = 0
-    copied: int = 0
-    # Reranking: claims and their sentences
-    claims: int = 0
-    sentences: int = 0
-
-    @classmethod
-    def of(cls, items: Examples) -> Counts:
-        """Count the items of a batch."""
-        pairs = [item for item in items if isinstance(item, GenerationExample)]
-        groups = [item for item in items if isinstance(item, RerankingExample)]
-        return cls(
-            sum(pair.length / len(pair.targets) for pair in pairs),
-            sum(len({i for i, _ in pair.copies}) for pair in pairs),
-            len(groups),
-            sum(len(marks) for group in groups for marks in group.gold),
-        )
-
-
 def bucket(items: Sequence[Example], budget: int, seed: int) -> list[Examples]:
     """Group examples of similar length into batches that cost at most `budget`.
 

@@ -74,11 +74,8 @@ class ReaderLoss(nn.Module):
         )
         return output
 
-    def forward(self, batch: ReadingBatch, counts: int) -> Tensor:
-        """Return the mean loss of a batch, or the share of a part of one in it.
-
-        `counts`: examples of the whole batch, so that the losses of its parts add up to its loss.
-        """
+    def forward(self, batch: ReadingBatch) -> Tensor:
+        """Return the mean loss of a batch."""
         output = self.output(batch)
         known = batch.labels != UNKNOWN
         present = batch.spans[..., 1] > 0
@@ -104,7 +101,7 @@ class ReaderLoss(nn.Module):
             teacher = output.whole.detach().log_softmax(-1)
             drawn = (teacher.exp() * (teacher - output.verdicts)).sum(-1)
             loss = loss + DRAWN * drawn.mean()
-        return loss * len(batch.labels) / counts
+        return loss
 
 
 class ReaderEvaluator(ExampleEvaluator[ReadingExample]):
@@ -243,10 +240,6 @@ class ReaderProgram(ExampleProgram[ReadingExample]):
     def collate(self, items: Any) -> ReadingBatch:
         """Return a padded batch."""
         return collate(items, self._encoder.special.pad)
-
-    def counts(self, items: Any) -> int:
-        """Return the number of examples."""
-        return len(items)
 
     def card(self, state: TrainingState, devices: str) -> str:
         """Return the model card."""

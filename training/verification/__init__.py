@@ -75,24 +75,6 @@ class ExampleBatch:
     token_labels: Tensor
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """Numbers of examples, and of known labels of their sentences and of tokens of their claims."""
-
-    examples: int
-    sentences: int
-    tokens: int
-
-    @classmethod
-    def of(cls, items: Sequence[EncodedExample]) -> Counts:
-        """Count the examples of a batch."""
-        return cls(
-            len(items),
-            sum(len(item.sentences) - item.sentences.count(UNKNOWN) for item in items),
-            sum(len(item.tokens) - item.tokens.count(UNKNOWN) for item in items),
-        )
-
-
 class Encoded(Protocol):
     """An example as numbers, whatever the model that reads it."""
 

@@ -20,7 +20,6 @@ from training.data.examples import Example, write_examples
 from training.verification import (
     POSSIBLE,
     UNKNOWN,
-    Counts,
     EncodedExample,
     ExampleSet,
     collate,
@@ -134,11 +133,6 @@ def test_without_an_example_that_fits_there_is_an_error(encoder, tmp_path):
         read_example_set("train", [tmp_path / "long.jsonl"], encoder)
 
 
-def counts(batch):
-    known = (int((labels != UNKNOWN).sum()) for labels in (batch.sentences, batch.token_labels))
-    return Counts(len(batch.labels), *known)
-
-
 @given(
     st.lists(st.floats(-9, 9), min_size=3, max_size=3),
     st.sampled_from((*POSSIBLE.values(), UNKNOWN)),
@@ -179,16 +173,6 @@ def batch(encoded):
 
 
 @torch.no_grad()
-def test_the_losses_of_parts_add_up(folder, encoded, batch):
-    items, encoder = encoded
-    module = loss_of(folder, 0.0).eval()
-    whole = Counts.of(items)
-    assert whole == counts(batch)
-    parts = [float(module(collate([item], encoder), whole)) for item in items]
-    assert sum(parts) == pytest.approx(float(module(batch, whole)), rel=1e-5)
-
-
-@torch.no_grad()
 def test_the_loss_is_the_weighted_sum_of_three_means(folder, batch):
     module = loss_of(folder, 0.0).eval()
     whole, sentences, tokens = module.scores(batch)
@@ -199,7 +183,7 @@ def test_the_loss_is_the_weighted_sum_of_three_means(folder, batch):
     ):
         known = labels != UNKNOWN
         expected = expected + weight * marginal_losses(logits[known], labels[known]).mean()
-    assert float(module(batch, counts(batch))) == pytest.approx(float(expected), rel=1e-5)
+    assert float(module(batch)) == pytest.approx(float(expected), rel=1e-5)
 
 
 def test_unknown_labels_give_neither_loss_nor_gradient(folder, batch):
@@ -209,14 +193,14 @@ def test_unknown_labels_give_neither_loss_nor_gradient(folder, batch):
         sentences=torch.full_like(batch.sentences, UNKNOWN),
         token_labels=torch.full_like(batch.token_labels, UNKNOWN),
     )
-    module(unknown, counts(unknown)).backward()
+    module(unknown).backward()
     for head in (module.model.sentence_head, module.model.token_head):
         assert head.weight.grad is not None
         assert float(head.weight.grad.abs().max()) < 1e-6
     with torch.no_grad():
         whole, _, _ = module.scores(unknown)
         expected = float(marginal_losses(whole, unknown.labels).mean())
-        assert float(module(unknown, counts(unknown))) == pytest.approx(expected, abs=1e-5)
+        assert float(module(unknown)) == pytest.approx(expected, abs=1e-5)
 
 
 def test_dropout_keeps_the_mean_and_is_off_in_evaluation():
@@ -249,9 +233,9 @@ def test_only_hidden_states_are_dropped(folder, batch):
             assert "attention.self" in name
             assert layer.p == 0
     torch.manual_seed(0)
-    first = float(module(batch, counts(batch)))
-    assert first != float(module(batch, counts(batch)))
+    first = float(module(batch))
+    assert first != float(module(batch))
     torch.manual_seed(0)
-    assert first == float(module(batch, counts(batch)))
+    assert first == float(module(batch))
     module.eval()
-    assert float(module(batch, counts(batch))) == float(module(batch, counts(batch)))
+    assert float(module(batch)) == float(module(batch))
