@@ -26,9 +26,9 @@ from admiral.io.streams import json_objects
 from admiral.settings import Name
 from admiral.storage.atomic_files import encode_record, write_atomically
 from training.loop import Count, Dropout, LoopSettings, MaxLength, Rate, values_of
-from training.loop.batch_loading import moved
-from training.loop.run_files import SourceFile, TrainingState, markdown_table, render_card
-from training.loop.training_loop import Program
+from training.loop.model_card import SourceFile, markdown_table, render_card
+from training.loop.run_files import TrainingState
+from training.loop.training_loop import Program, moved
 
 #: How the positives of a claim are weighted: ``hard`` and ``soft`` are EM, the others its controls.
 Strategy = Literal["hard", "soft", "first", "random", "uniform"]
@@ -264,10 +264,9 @@ class EmModule(nn.Module, ABC):
         super().__init__()
         self._config = config
 
-    def forward(self, batch: Any, claims: int) -> Tensor:
-        """Return the loss of a batch, averaged over a number of claims."""
-        scored = self.scored(batch)
-        return self.loss(scored) * len(scored.positives) / claims
+    def forward(self, batch: Any) -> Tensor:
+        """Return the mean loss of a batch."""
+        return self.loss(self.scored(batch))
 
     def loss(self, scored: ScoredBatch) -> Tensor:
         """Return the mean loss of claims."""
@@ -330,10 +329,6 @@ class EmProgram(Program):
             for first in range(0, len(order), size):
                 yield order[first : first + size]
             epoch += 1
-
-    def counts(self, items: Any) -> int:
-        """Return the number of claims."""
-        return len(items)
 
     def measure(self) -> dict[str, float]:
         """Return loss, accuracy, and the share of claims whose chosen passage has changed."""

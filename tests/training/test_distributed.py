@@ -13,15 +13,13 @@ from tests.training.tiny import elsewhere, lines, prepare, to_yaml
 from training.multitask.multitask_program import train
 from trie.safe_tokenizer import TASKS
 
-ONE_LAUNCHED = "accelerate was to launch several processes and launched one"
 
-
-def launch(config, launcher, *options):
-    """Run ``training.joint`` by a launcher, the module of that name, and return its log."""
+def train_in_two(config):
+    """Train in two processes as ``torchrun --nproc_per_node 2`` does, and return the log."""
     path = to_yaml(config, Path(config.out).with_suffix(".yaml"))
-    program = ["-m", "training.joint", "--config", str(path)]
+    launcher = ("torch.distributed.run", "--standalone", "--nproc_per_node", "2")
     done = subprocess.run(
-        [sys.executable, "-m", launcher, *options, *program],
+        [sys.executable, "-m", *launcher, "-m", "training.joint", "--config", str(path)],
         env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
@@ -29,26 +27,6 @@ def launch(config, launcher, *options):
     )
     assert done.returncode == 0, done.stderr
     return done.stderr
-
-
-def train_in_two(config):
-    """Train in two processes as ``torchrun --nproc_per_node 2`` does, and return the log."""
-    return launch(config, "torch.distributed.run", "--standalone", "--nproc_per_node", "2")
-
-
-@pytest.mark.slow
-def test_a_launcher_that_starts_one_process_is_reported(tmp_path):
-    config = prepare(tmp_path).changed(steps=1, warmup_steps=0)
-    asked = ("--cpu", "--num_machines", "1", "--mixed_precision", "no", "--dynamo_backend", "no")
-    two = elsewhere(config, "two")
-    log = launch(two, "accelerate.commands.launch", *asked, "--num_processes", "2")
-    assert "1 process on cpu" in log
-    assert f"{ONE_LAUNCHED}, as it does on CPUs" in log
-    assert "torchrun --nproc_per_node N" in log
-    one = elsewhere(config, "one")
-    log = launch(one, "accelerate.commands.launch", *asked, "--num_processes", "1")
-    assert ONE_LAUNCHED not in log
-    assert ONE_LAUNCHED not in train_in_two(elsewhere(config, "torchrun"))
 
 
 @pytest.mark.slow

@@ -94,7 +94,7 @@ def new_process():
         ("samples", "absent.jsonl", "absent.jsonl: the samples cannot be read"),
         ("start", "absent", "is not a directory and cannot be downloaded"),
         ("kb", "absent", "absent"),
-        ("precision", "fp16", "needs a GPU"),
+        ("precision", "fp16", "should be 'fp32' or 'bf16'"),
         ("best_metric", "bleu", "'bleu' is not one of score, loss, retrieve_top1"),
         ("tracker", "notebook", "notebook is not installed"),
         ("tracker", "aim", "is not installed"),

@@ -55,12 +55,11 @@ class LoopSettings(Settings):
     max_grad_norm: Amount = 1.0
     """Norm to which gradients are clipped; 0: no clipping."""
 
-    precision: Literal["fp32", "bf16", "fp16"] = "bf16"
+    precision: Literal["fp32", "bf16"] = "bf16"
     """Number format of matrix products.
 
     - `fp32`: 32 bits
     - `bf16`: bfloat16
-    - `fp16`: half precision, on GPUs only
     """
     device: Literal["auto", "cpu"] = "auto"
     """Device of the run.

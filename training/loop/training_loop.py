@@ -1,6 +1,8 @@
-"""The loop of all training programs: steps, logs, evaluations, saved states and the checkpoint.
+"""The loop of all training programs, on accelerate: steps, evaluations, saved states, the model.
 
-The learning rate follows a schedule; gradients are averaged over processes.
+A program is a model with its loss, its batches and its measures; everything else is here. Each
+process of a run steps in lockstep on batches of its own. All randomness follows from the seed and
+the place of a batch, so a run that was stopped continues exactly.
 """
 
 from __future__ import annotations
@@ -10,14 +12,18 @@ import signal
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import fields
+from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
-from types import FrameType
 from typing import Any, ClassVar
 
 import torch
 from accelerate import Accelerator
+from accelerate.tracking import get_available_trackers
 from torch import distributed, nn
 from torch.optim.lr_scheduler import LambdaLR
 from transformers import (
@@ -28,96 +34,21 @@ from transformers import (
 
 from admiral.errors import AdmiralError
 from training.loop import LoopSettings
-from training.loop.batch_loading import Loader, moved
 from training.loop.run_files import (
-    LossMeter,
     Reporter,
-    RunOutput,
+    RunFiles,
     TrainingState,
-    describe_devices,
-    load_tensors,
-    open_accelerator,
+    load_state,
     open_state,
     push,
     save_state,
 )
 
-_BUCKET_SIZE = 1 << 25  # gradients that are reduced together: 128 MB
-
-
-def parameter_groups(
-    module: nn.Module, encoder: Sequence[nn.Parameter], encoder_rate: float, other_rate: float
-) -> list[dict[str, Any]]:
-    """Return the parameters of an encoder and the other ones with their peak learning rates."""
-    in_encoder = set(encoder)
-    others = [p for p in module.parameters() if p.requires_grad and p not in in_encoder]
-    return [{"params": list(encoder), "lr": encoder_rate}, {"params": others, "lr": other_rate}]
-
-
-def build_scheduler(optimizer: torch.optim.Optimizer, config: LoopSettings, step: int) -> LambdaLR:
-    """Return the learning rate schedule of `transformers` that the settings name.
-
-    `step`: number of optimizer steps already done; not 0 when a run resumes.
-    """
-    for group in optimizer.param_groups:
-        group["initial_lr"] = group["lr"]
-    warmup, last = config.warmup_steps, step - 1
-    schedule: LambdaLR
-    match config.lr_schedule:
-        case "linear":
-            schedule = get_linear_schedule_with_warmup(optimizer, warmup, config.steps, last)
-        case "cosine":
-            schedule = get_cosine_schedule_with_warmup(
-                optimizer, warmup, config.steps, last_epoch=last
-            )
-        case _:
-            schedule = get_constant_schedule_with_warmup(optimizer, warmup, last)
-    return schedule
-
-
-def average_gradients(parameters: Sequence[nn.Parameter], stop: bool) -> bool:
-    """Average the gradients over all processes, and return whether any process wants to stop.
-
-    DistributedDataParallel averages during the backward pass. It needs every process to use the
-    same parameters in the same order, but ours train on different tasks at the same time.
-
-    `parameters`: the model's parameters, in the same order in each process. A parameter that no
-    process used keeps no gradient, so that the optimizer skips it as it does with a single process.
-    `stop`: whether this process wants to stop after the step.
-    """
-    if not distributed.is_initialized():
-        return stop
-    flags = torch.tensor(
-        [*(p.grad is not None for p in parameters), stop],
-        dtype=torch.int32,
-        device=parameters[0].device,
-    )
-    distributed.all_reduce(flags, distributed.ReduceOp.MAX)
-    *used, stop = flags.bool().tolist()
-    with_gradient = [p for p, is_used in zip(parameters, used, strict=True) if is_used]
-    for group in _buckets(with_gradient):
-        gradients = [torch.zeros_like(p) if p.grad is None else p.grad for p in group]
-        flat = torch.cat([g.flatten() for g in gradients])
-        distributed.all_reduce(flat)
-        flat /= distributed.get_world_size()
-        parts = flat.split([p.numel() for p in group])
-        for parameter, part in zip(group, parts, strict=True):
-            parameter.grad = part.view_as(parameter).clone()
-    return stop
-
-
-def _buckets(parameters: Sequence[nn.Parameter]) -> Iterator[list[nn.Parameter]]:
-    """Yield parameters in groups of at most `_BUCKET_SIZE` numbers."""
-    group: list[nn.Parameter] = []
-    size = 0
-    for parameter in parameters:
-        if group and size + parameter.numel() > _BUCKET_SIZE:
-            yield group
-            group, size = [], 0
-        group.append(parameter)
-        size += parameter.numel()
-    if group:
-        yield group
+_SCHEDULES: dict[str, Callable[..., LambdaLR]] = {
+    "constant": get_constant_schedule_with_warmup,
+    "linear": get_linear_schedule_with_warmup,
+    "cosine": get_cosine_schedule_with_warmup,
+}
 
 
 class Program(ABC):
@@ -129,8 +60,7 @@ class Program(ABC):
     reported_group: ClassVar[int]
 
     start: Path  # directory of the initial model
-    # the model with its loss: ``module(batch, counts)`` is the loss of a batch
-    module: nn.Module
+    module: nn.Module  # the model with its loss: ``module(batch)`` is the mean loss of a batch
     # parameter groups of the optimiser with their peak learning rates
     groups: Sequence[dict[str, Any]]
     fixed: Mapping[str, Any]  # settings and checksums that all parts of a run must agree on
@@ -144,10 +74,6 @@ class Program(ABC):
     @abstractmethod
     def collate(self, items: Sequence[Any]) -> Any:
         """Return a batch as a dataclass of padded tensors."""
-
-    @abstractmethod
-    def counts(self, items: Sequence[Any]) -> Any:
-        """Return the counts that the loss of a batch is averaged over."""
 
     def kind(self, batch: Any) -> str:
         """Return the name of the loss of a batch, one of `loss_kinds`."""
@@ -178,207 +104,198 @@ def run_training(
     - `open_program`: checks all input, before anything of an earlier run is replaced, and returns
       the program. What it enters into the stack is closed at the end.
     - `overwrite`: start a new run and replace the one in `out`.
-    - `upload_to`: repository on the Hugging Face hub that a finished checkpoint is uploaded to;
-      empty: none.
+    - `upload_to`: repository on the Hugging Face hub for the finished model; empty: none.
 
     Raises `SystemExit` if a signal stopped the run, and `AdmiralError` for bad input, another run's
-    output in `out`, too little disk space, or a loss that is not finite. The checkpoint and the
-    state that were saved earlier are intact.
+    output in `out`, too little disk space, or a loss that is not finite. The model and the state
+    that were saved earlier are intact.
     """
-    stopper = StopConditions(config.minutes)
-    with ExitStack() as stack:
-        stack.enter_context(stopper.signals())
-        output = RunOutput(Path(config.out))
-        accelerator = open_accelerator(config, output.folder)
-        if accelerator.is_main_process:
-            stack.enter_context(output.exclusive_access())
-        output.check(overwrite)
+    run = RunFiles(Path(config.out))
+    with ExitStack() as stack, StopRequest(config.minutes).on_signals() as stop:
+        accelerator = open_accelerator(config, run.folder)
+        run.check(overwrite)
         program = open_program(accelerator, stack)
-        output.check_start(program.start)
-        state = open_state(output, overwrite, program.fixed, program.selection)
-        finished = TrainingLoop(config, accelerator, output, program, state).run(stopper)
+        if run.model.resolve() == program.start.resolve():
+            raise AdmiralError(
+                f"{run.model}: is also `start`, which the run needs to resume. Choose another `out`"
+            )
+        state = open_state(run, overwrite, program.fixed, program.selection)
+        finished = train(config, accelerator, program, run, state, stop)
         if finished and upload_to and accelerator.is_main_process:
-            push(output.checkpoint, upload_to)
+            push(run.model, upload_to)
     accelerator.end_training()
-    if stopper.signal is not None and not finished:
-        raise SystemExit(128 + stopper.signal)
+    if stop.signal is not None and not finished:
+        raise SystemExit(128 + stop.signal)
 
 
-class TrainingLoop:
-    """The optimizer steps of a run; each process has one and they act in lockstep."""
+def train(
+    config: LoopSettings,
+    accelerator: Accelerator,
+    program: Program,
+    run: RunFiles,
+    state: TrainingState,
+    stop: StopRequest,
+) -> bool:
+    """Train to the last step, or until a stop is requested; return whether it is finished."""
+    device, is_main = accelerator.device, accelerator.is_main_process
+    module = program.module.to(device)
+    parameters = [p for p in module.parameters() if p.requires_grad]
+    adamw = torch.optim.AdamW(list(program.groups), weight_decay=config.weight_decay, fused=True)
+    if state.step:
+        load_state(run.state, module, adamw)
+    optimizer = accelerator.prepare_optimizer(adamw)
+    scheduler = build_scheduler(adamw, config, state.step)
+    report = Reporter(accelerator, run, config, state.step)
+    resumed = f"; continuing after step {state.step}" if state.step else ""
+    report.line(f"{program.summary}; {describe_devices(accelerator)}{resumed}")
+    # Sums and counts of the losses since the last log line. They stay on the device, so that the
+    # host does not wait for it.
+    losses = torch.zeros(len(program.loss_kinds), 2, device=device)
+    first = state.position + accelerator.process_index
+    own = islice(enumerate(program.batches()), first, None, accelerator.num_processes)
+    batches = _ahead((position, program.collate(items)) for position, items in own)
 
-    def __init__(
-        self,
-        config: LoopSettings,
-        accelerator: Accelerator,
-        output: RunOutput,
-        program: Program,
-        state: TrainingState,
-    ) -> None:
-        self._settings, self._accelerator, self._output = config, accelerator, output
-        self._program, self._state = program, state
-        self._module = program.module.to(accelerator.device)
-        self._parameters = list(self._module.parameters())
-        decay = config.weight_decay
-        self._adamw = torch.optim.AdamW(list(program.groups), weight_decay=decay, fused=True)
-        if state.step:
-            load_tensors(output.state, self._module, self._adamw)
-            if accelerator.scaler is not None and state.scaler:
-                accelerator.scaler.load_state_dict(state.scaler)
-        self._optimizer = accelerator.prepare_optimizer(self._adamw)
-        self._scheduler = build_scheduler(self._adamw, config, state.step)
-        self._reporter = Reporter(accelerator, output, config, state.step)
-        self._meter = LossMeter(program.loss_kinds, accelerator.device)
-        if accelerator.is_main_process:
-            self._meter.restore(state.losses)
-        self._norm = torch.zeros(())
+    def publish() -> None:
+        if is_main:
+            card = program.card(state, describe_devices(accelerator))
+            dtype = torch.float16 if config.export == "fp16" else torch.float32
+            run.publish(lambda folder: program.write(folder, dtype), card)
 
-    def run(self, stopper: StopConditions) -> bool:
-        """Train to the last step, or until a stop is requested; return whether it is finished."""
-        config, state, accelerator = self._settings, self._state, self._accelerator
-        resumed = f"; continuing after step {state.step}" if state.step else ""
-        devices = describe_devices(accelerator)
-        loader = Loader(
-            self._program.batches(),
-            self._program.collate,
-            position=state.position,
-            share=(accelerator.process_index, accelerator.num_processes),
-            device=accelerator.device,
+    module.train()
+    stopping = False
+    with closing(batches), closing(report):
+        while state.step < config.steps and not stopping:
+            began = time.monotonic()
+            for position, batch in islice(batches, config.gradient_accumulation_steps):
+                # The position seeds all randomness of a pass, whichever process runs it.
+                torch.manual_seed(config.seed * 1_000_003 + position)
+                with accelerator.autocast():
+                    loss = module(moved(batch, device))
+                accelerator.backward(loss / config.gradient_accumulation_steps)
+                row = losses[program.loss_kinds.index(program.kind(batch))]
+                row += torch.stack((loss.detach().float(), torch.ones_like(row[0])))
+            stopping = average_gradients(parameters, stop.wanted)
+            # With an infinite limit the norm is measured and nothing is clipped.
+            norm = accelerator.clip_grad_norm_(parameters, config.max_grad_norm or math.inf)
+            optimizer.step()
+            scheduler.step()
+            optimizer.zero_grad()
+            state.step += 1
+            state.position += config.gradient_accumulation_steps * accelerator.num_processes
+            state.seconds += time.monotonic() - began
+            report.advance()
+
+            last = state.step == config.steps
+            # Saving after the first step shows early that there is enough disk space.
+            saving = last or stopping or state.step == 1 or state.step % config.save_every == 0
+            logging = last or state.step % config.log_every == 0
+            if saving or logging:
+                sums = accelerator.reduce(losses, "sum").tolist()
+                if not all(map(math.isfinite, [float(norm), *(total for total, _ in sums)])):
+                    raise AdmiralError(
+                        f"the loss or its gradient is not finite at step {state.step}. Lower the "
+                        "learning rates or lengthen the warm-up. The saved state is intact."
+                    )
+            if logging:
+                named = zip(program.loss_kinds, sums, strict=True)
+                means = {name: total / count for name, (total, count) in named if count}
+                rate = float(scheduler.get_last_lr()[program.reported_group])
+                report.losses(state.step, means, rate, float(norm))
+                losses.zero_()
+            due = config.eval_every and state.step % config.eval_every == 0
+            if config.dev and (last or due):
+                values = program.measure()
+                value = (
+                    -values["loss"] if config.best_metric == "loss" else values[config.best_metric]
+                )
+                is_best = state.best is None or value > state.best
+                if is_best:
+                    state.best = value
+                if is_best or config.keep == "last":
+                    state.metrics, state.measured = values, state.step
+                kept = is_best and config.keep == "best"
+                if kept:
+                    publish()
+                report.metrics(state.step, values, kept)
+            if saving and is_main:
+                save_state(run.state, module, adamw, state)
+        finished = state.step >= config.steps
+        if config.keep == "last":
+            publish()
+        elif finished and not run.model.exists():
+            raise AdmiralError(
+                f"{run.model}: is missing, and only the run's last state is saved. Use --set "
+                "keep=last to export that state, or --overwrite to train again."
+            )
+        report.line(
+            f"finished; the {program.product} is {run.model}"
+            if finished
+            else f"stopped after step {state.step}; the same command continues"
         )
-        self._module.train()
-        with self._reporter as reporter, loader:
-            reporter.log_line(f"{self._program.summary}; {devices}{resumed}")
-            stop = False
-            while state.step < config.steps and not stop:
-                stop = self._step(loader, stopper)
-                last = state.step == config.steps
-                if last or state.step % config.log_every == 0:
-                    self._log()
-                if config.dev and (last or _is_multiple(state.step, config.eval_every)):
-                    self._evaluate()
-                # Saving after the first step shows early that there is enough disk space.
-                if last or stop or state.step == 1 or state.step % config.save_every == 0:
-                    state.losses = self._losses()  # raises if not finite
-                    self._save(publish=(last or stop) and config.keep == "last")
-            finished = state.step >= config.steps
-            if finished and accelerator.is_main_process:
-                self._ensure_checkpoint()
-            reporter.log_line(
-                f"finished; the {self._program.product} is {self._output.checkpoint}"
-                if finished
-                else f"stopped after step {state.step}; the same command continues"
-            )
-        return finished
+    return finished
 
-    def _step(self, loader: Loader, stopper: StopConditions) -> bool:
-        """Run one optimizer step and return whether any process wants to stop after it."""
-        began = time.monotonic()
-        config, state = self._settings, self._state
-        batches = loader.take(config.gradient_accumulation_steps)
-        for batch in batches:
-            # The position seeds all randomness of a pass, whichever process runs it.
-            torch.manual_seed(config.seed * 1_000_003 + batch.position)
-            loss = self._pass(batch.batch, self._program.counts(batch.items))
-            self._meter.add(self._program.kind(batch.batch), loss)
-        stop = average_gradients(self._parameters, stopper.wanted)
-        # With an infinite limit the norm is measured and nothing is clipped.
-        limit = config.max_grad_norm or math.inf
-        self._norm = self._accelerator.clip_grad_norm_(self._parameters, limit)
-        self._optimizer.step()
-        self._scheduler.step()
-        self._optimizer.zero_grad()
-        state.step += 1
-        state.position += len(batches) * self._accelerator.num_processes
-        state.seconds += time.monotonic() - began
-        self._reporter.advance()
+
+def build_scheduler(optimizer: torch.optim.Optimizer, config: LoopSettings, step: int) -> LambdaLR:
+    """Return the learning rate schedule of transformers that the settings name, after `step`."""
+    for group in optimizer.param_groups:
+        group["initial_lr"] = group["lr"]
+    options = {"num_warmup_steps": config.warmup_steps, "last_epoch": step - 1}
+    if config.lr_schedule != "constant":
+        options["num_training_steps"] = config.steps
+    return _SCHEDULES[config.lr_schedule](optimizer, **options)
+
+
+def average_gradients(parameters: Sequence[nn.Parameter], stop: bool) -> bool:
+    """Average the gradients over all processes, and return whether any process wants to stop.
+
+    DistributedDataParallel needs every process to use the same parameters; ours may train on
+    different tasks in one step. A parameter that no process used keeps no gradient, so that the
+    optimiser skips it as it does with a single process.
+    """
+    if not distributed.is_initialized():
         return stop
-
-    def _pass(self, batch: Any, counts: Any) -> torch.Tensor:
-        """Run the forward and backward pass of a batch, and return its loss."""
-        with self._accelerator.autocast():
-            loss: torch.Tensor = self._module(moved(batch, self._accelerator.device), counts)
-        self._accelerator.backward(loss / self._settings.gradient_accumulation_steps)
-        return loss.detach()
-
-    def _log(self) -> None:
-        """Log the mean losses since the last log line."""
-        means = {kind: total / count for kind, (total, count) in self._losses().items() if count}
-        rate = float(self._scheduler.get_last_lr()[self._program.reported_group])
-        self._reporter.losses(self._state.step, means, rate, float(self._norm))
-        self._meter.reset()
-
-    def _losses(self) -> dict[str, list[float]]:
-        """Return sums and counts of the losses since the last log line, over all processes."""
-        sums = self._meter.sums(self._accelerator)
-        values = [total for total, _ in sums.values()]
-        if self._accelerator.scaler is None:  # a scaler skips steps that overflow
-            values.append(float(self._norm))
-        if not all(map(math.isfinite, values)):
-            raise AdmiralError(
-                f"the loss or its gradient is not finite at step {self._state.step}. Lower the "
-                "learning rates or lengthen the warm-up. The saved state is intact."
-            )
-        return sums
-
-    def _evaluate(self) -> None:
-        """Measure the current weights, and export them if they are the best and to be kept."""
-        config, state = self._settings, self._state
-        values = self._program.measure()
-        value = -values["loss"] if config.best_metric == "loss" else values[config.best_metric]
-        improved = state.best is None or value > state.best
-        if improved:
-            state.best = value
-        if improved or config.keep == "last":
-            state.metrics, state.measured = values, state.step
-        kept = improved and config.keep == "best"
-        if kept:
-            self._publish()
-        self._reporter.metrics(state.step, values, kept)
-
-    def _publish(self) -> None:
-        """Export the current weights as the checkpoint."""
-        if not self._accelerator.is_main_process:
-            return
-        dtype = torch.float16 if self._settings.export == "fp16" else torch.float32
-        card = self._program.card(self._state, describe_devices(self._accelerator))
-        self._output.publish(lambda folder: self._program.write(folder, dtype), card)
-        self._state.published = self._state.step
-
-    def _save(self, publish: bool) -> None:
-        """Save the state, in any case, and export the checkpoint before if it is to be."""
-        try:
-            if publish:
-                self._publish()
-        finally:
-            if self._accelerator.scaler is not None:
-                self._state.scaler = self._accelerator.scaler.state_dict()
-            if self._accelerator.is_main_process:
-                save_state(self._output.state, self._module, self._adamw, self._state)
-
-    def _ensure_checkpoint(self) -> None:
-        """Export the checkpoint of a finished run if it is missing or outdated."""
-        exists = self._output.checkpoint.exists()
-        if self._settings.keep == "last":
-            if not exists or self._state.published != self._state.step:
-                self._save(publish=True)
-        elif not exists:
-            raise AdmiralError(
-                f"{self._output.checkpoint}: is missing, and only the run's last state is saved. "
-                "Use --set keep=last to export that state, or --overwrite to train again."
-            )
+    flags = [*(p.grad is not None for p in parameters), stop]
+    shared = torch.tensor(flags, dtype=torch.int32, device=parameters[0].device)
+    distributed.all_reduce(shared, distributed.ReduceOp.MAX)
+    *used, stop = shared.bool().tolist()
+    for parameter, is_used in zip(parameters, used, strict=True):
+        if is_used:
+            if parameter.grad is None:
+                parameter.grad = torch.zeros_like(parameter)
+            distributed.all_reduce(parameter.grad)
+            parameter.grad /= distributed.get_world_size()
+    return stop
 
 
-def _is_multiple(step: int, interval: int) -> bool:
-    return interval > 0 and step % interval == 0
+def _ahead(batches: Iterator[Any]) -> Generator[Any]:
+    """Yield batches, the next of which a thread collates while the model is at work."""
+    with ThreadPoolExecutor(1) as pool:
+        coming = pool.submit(next, batches)
+        while True:
+            batch = coming.result()
+            coming = pool.submit(next, batches)
+            yield batch
 
 
-class StopConditions:
-    """Whether to stop after the current step: at a time limit or on a signal.
+def moved(batch: Any, device: torch.device) -> Any:
+    """Return a dataclass of tensors on a device."""
+    tensors = {f.name: getattr(batch, f.name).to(device) for f in fields(batch)}
+    return type(batch)(**tensors)
 
-    SIGTERM, which clusters send before they reclaim a machine, and the first Ctrl-C request a stop.
-    A second one ends the program at once.
 
-    `minutes`: time limit; 0 for none.
+def parameter_groups(
+    module: nn.Module, encoder: Sequence[nn.Parameter], encoder_rate: float, other_rate: float
+) -> list[dict[str, Any]]:
+    """Return the parameters of an encoder and the other ones with their peak learning rates."""
+    in_encoder = set(encoder)
+    others = [p for p in module.parameters() if p.requires_grad and p not in in_encoder]
+    return [{"params": list(encoder), "lr": encoder_rate}, {"params": others, "lr": other_rate}]
+
+
+class StopRequest:
+    """Whether to stop after the current step: at a time limit, on SIGTERM or on Ctrl-C.
+
+    A second signal ends the program at once.
     """
 
     def __init__(self, minutes: float) -> None:
@@ -391,23 +308,56 @@ class StopConditions:
         return self.signal is not None or time.monotonic() >= self._deadline
 
     @contextmanager
-    def signals(self) -> Iterator[None]:
+    def on_signals(self) -> Iterator[StopRequest]:
         """Handle signals in the block."""
-        previous: dict[signal.Signals, Any] = {}
+        if threading.current_thread() is not threading.main_thread():
+            yield self
+            return
+        handled = (signal.SIGTERM, signal.SIGINT)
+        before = {number: signal.getsignal(number) for number in handled}
 
         def restore() -> None:
-            for number, handler in previous.items():
+            for number, handler in before.items():
                 signal.signal(number, handler)
-            previous.clear()
 
-        def handle(number: int, _: FrameType | None) -> None:
+        def handle(number: int, _: object) -> None:
             self.signal = number
             restore()
 
-        if threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGTERM, signal.SIGINT):
-                previous[number] = signal.signal(number, handle)
+        for number in handled:
+            signal.signal(number, handle)
         try:
-            yield
+            yield self
         finally:
             restore()
+
+
+def open_accelerator(config: LoopSettings, folder: Path) -> Accelerator:
+    """Return the `Accelerator` of a run, whose trackers write to `folder`."""
+    names = [] if config.tracker == "none" else config.tracker.split(",")
+    if config.tracker == "auto":
+        names = ["tensorboard"] if find_spec("tensorboard") else []
+    unknown = set(names) - {str(tracker) for tracker in get_available_trackers()}
+    if unknown:
+        raise AdmiralError(
+            f"key 'tracker': {', '.join(sorted(unknown))} is not installed, or not a tracker of "
+            "accelerate; choose auto or none"
+        )
+    accelerator = Accelerator(
+        # Otherwise accelerate lets processes that were launched for CPUs train separately.
+        cpu=config.device == "cpu" or not torch.accelerator.is_available(),
+        mixed_precision="no" if config.precision == "fp32" else config.precision,
+        log_with=names or None,
+        project_dir=folder,
+    )
+    if config.precision != "fp32" and accelerator.device.type == "cuda":
+        torch.set_float32_matmul_precision("high")  # for products that autocast leaves in fp32
+    return accelerator
+
+
+def describe_devices(accelerator: Accelerator) -> str:
+    """Return number and kind of the devices, such as ``2 processes on cpu``."""
+    device = accelerator.device
+    kind = torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
+    count = accelerator.num_processes
+    return f"{count} process{'es' if count > 1 else ''} on {kind}"

@@ -39,7 +39,7 @@ from admiral.models.checkpoint import (
 from admiral.requirements import MODELS
 from proofs.generation.proof_grammar import missing_proof_marks
 from training.multitask.multitask_settings import TrainConfig
-from training.multitask.sample_batches import Batch, Counts, RerankBatch, SequenceBatch
+from training.multitask.sample_batches import Batch, RerankBatch, SequenceBatch
 from trie import SafeTokenizer, Seq2Seq
 from trie.attention import split_heads
 from trie.safe_tokenizer import MARKERS
@@ -226,14 +226,12 @@ class GuidedAttention:
     def _record(self, module: nn.Module, _: object, output: torch.Tensor) -> None:
         self._outputs[module] = output
 
-    def loss(self, mask: torch.Tensor, copies: torch.Tensor, count: int) -> torch.Tensor:
+    def loss(self, mask: torch.Tensor, copies: torch.Tensor) -> torch.Tensor:
         """Return the mean negative log of the attention mass on the aligned source positions.
 
         - `mask`: shape (batch, source), 1 where there is a token.
         - `copies`: shape (batch, target, source), bool: source positions aligned with each target
           token.
-        - `count`: number of aligned target tokens to average over, in `copies` or in the whole
-          batch that this is a part of. Not zero.
         """
         query, key = (self._heads(self._outputs[p]) for p in self._projections)
         scores = query @ key.transpose(-1, -2) * self._scale
@@ -242,7 +240,8 @@ class GuidedAttention:
         # Without an alignment all attention counts, which avoids a log of zero; masked below.
         aligned = (copies | ~copied[..., None])[:, None]
         mass = logs.masked_fill(~aligned, -torch.inf).logsumexp(-1)
-        loss: torch.Tensor = -mass.masked_fill(~copied[:, None], 0.0).sum() / (count * self._count)
+        total = -mass.masked_fill(~copied[:, None], 0.0).sum()
+        loss: torch.Tensor = total / (copied.sum().clamp(min=1) * self._count)
         return loss
 
     def _heads(self, states: torch.Tensor) -> torch.Tensor:
@@ -366,23 +365,23 @@ class MultiTaskModel(nn.Module):
             parameters += self.head.parameters()
         return parameters
 
-    def forward(self, batch: Batch, counts: Counts) -> torch.Tensor:
-        """Return the loss of a batch; `counts`: what it is averaged over."""
+    def forward(self, batch: Batch) -> torch.Tensor:
+        """Return the mean loss of a batch."""
         if isinstance(batch, SequenceBatch):
-            return self._sequence_loss(batch, counts)
+            return self._sequence_loss(batch)
         hidden = self.model.get_encoder()(
             input_ids=batch.input_ids, attention_mask=batch.attention_mask
         ).last_hidden_state
         if self.head is None:
             raise ValueError("reranking batches need a head")
-        return rerank_loss(sentence_means(self.head(hidden), batch), batch, counts)
+        return rerank_loss(sentence_means(self.head(hidden), batch), batch)
 
-    def _sequence_loss(self, batch: SequenceBatch, counts: Counts) -> torch.Tensor:
+    def _sequence_loss(self, batch: SequenceBatch) -> torch.Tensor:
         """Return the negative log marginal likelihood of the targets of each input.
 
         The likelihood of an input is the sum of the probabilities of all its targets. The loss is
-        summed over inputs and divided by the number of target tokens, so that with one target per
-        input it is the cross-entropy per token.
+        summed over inputs and divided by the number of target tokens, that of the mean target of an
+        input, so that with one target per input it is the cross-entropy per token.
         """
         hidden = self.model.get_encoder()(
             input_ids=batch.input_ids, attention_mask=batch.attention_mask
@@ -402,10 +401,12 @@ class MultiTaskModel(nn.Module):
         sequences = losses.new_zeros(len(batch.segments) * width)
         sequences = sequences.index_add(0, (rows + batch.segments)[real], losses)
         present = batch.segments[:, :, None] == torch.arange(width, device=real.device)
-        scores = (-sequences.view(-1, width)).masked_fill(~present.any(1), -torch.inf)
-        loss = -scores.logsumexp(1).sum() / counts.tokens
-        if self._attention_loss_weight and counts.copied:
-            attention = guided_attention.loss(batch.attention_mask, batch.copies, counts.copied)
+        targets = present.any(1)
+        scores = (-sequences.view(-1, width)).masked_fill(~targets, -torch.inf)
+        tokens = (real.sum(1) / targets.sum(1)).sum()
+        loss = -scores.logsumexp(1).sum() / tokens
+        if self._attention_loss_weight and batch.copies.any():
+            attention = guided_attention.loss(batch.attention_mask, batch.copies)
             loss = loss + self._attention_loss_weight * attention
         return loss
 
@@ -419,7 +420,7 @@ def sentence_means(logits: torch.Tensor, batch: RerankBatch) -> torch.Tensor:
     return (sums[batch.ends] - sums[batch.begins]) / (batch.ends - batch.begins)
 
 
-def rerank_loss(scores: torch.Tensor, batch: RerankBatch, counts: Counts) -> torch.Tensor:
+def rerank_loss(scores: torch.Tensor, batch: RerankBatch) -> torch.Tensor:
     """Return a listwise softmax loss plus a logistic loss.
 
     The first contrasts each gold sentence with all other sentences of its claim. The second
@@ -428,11 +429,11 @@ def rerank_loss(scores: torch.Tensor, batch: RerankBatch, counts: Counts) -> tor
     wrong = scores.masked_fill(batch.gold | ~batch.real, -torch.inf)
     against = wrong.logsumexp(1, keepdim=True)
     contrasts = (torch.logaddexp(scores, against) - scores).masked_fill(~batch.gold, 0.0)
-    ordering = (contrasts.sum(1) / batch.gold.sum(1)).sum() / counts.claims
+    ordering = (contrasts.sum(1) / batch.gold.sum(1)).mean()
     logistic = F.binary_cross_entropy_with_logits(
         scores,
         batch.gold.to(scores.dtype),
         weight=batch.real * torch.where(batch.gold, _GOLD_WEIGHT, 1.0),
         reduction="sum",
     )
-    return ordering + logistic / counts.sentences
+    return ordering + logistic / batch.real.sum()

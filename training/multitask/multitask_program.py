@@ -26,15 +26,9 @@ from admiral.retrieval.rerankers import CrossEncoderReranker, PointwiseReranker
 from proofs.generation import ProofGenerator
 from training.data.samples import ProveSample, RerankSample, RetrieveSample, Sample
 from training.loop import values_of
-from training.loop.batch_loading import moved
-from training.loop.run_files import (
-    LossMeter,
-    SourceFile,
-    TrainingState,
-    markdown_table,
-    render_card,
-)
-from training.loop.training_loop import Program, parameter_groups, run_training
+from training.loop.model_card import SourceFile, markdown_table, render_card
+from training.loop.run_files import TrainingState
+from training.loop.training_loop import Program, moved, parameter_groups, run_training
 from training.multitask.multitask_model import (
     InitialCheckpoint,
     MultiTaskModel,
@@ -44,7 +38,6 @@ from training.multitask.multitask_settings import METRICS, TrainConfig
 from training.multitask.sample_batches import (
     KINDS,
     Batch,
-    Counts,
     Examples,
     TrainingSet,
     batches_of,
@@ -217,11 +210,12 @@ def development_losses(
     device: torch.device,
 ) -> MetricSums:
     """Return sums and counts of development losses, by kind and in total."""
-    meter = LossMeter(KINDS, device)
+    sums: MetricSums = dict.fromkeys(KINDS, (0.0, 0))
     for items in batches:
         batch = moved(collate(items, pad, start), device)
-        meter.add(kind_of(batch), multitask(batch, Counts.of(items)), len(items))
-    sums = meter.sums()
+        total, count = sums[kind_of(batch)]
+        loss = float(multitask(batch))
+        sums[kind_of(batch)] = (total + loss * len(items), count + len(items))
     by_kind = {f"loss_{kind}": (total, count) for kind, (total, count) in sums.items()}
     total, count = map(sum, zip(*sums.values(), strict=True))
     return {"loss": (total, count)} | by_kind
@@ -335,10 +329,6 @@ class MultiTaskProgram(Program):
     def collate(self, items: Any) -> Batch:
         """Return a padded batch."""
         return collate(items, self._start.tokens.pad, self._start.tokens.start)
-
-    def counts(self, items: Any) -> Counts:
-        """Return the counts of tokens or of sentences."""
-        return Counts.of(items)
 
     def kind(self, batch: Any) -> str:
         """Return the name of the loss of a batch."""

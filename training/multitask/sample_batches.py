@@ -35,7 +35,7 @@ from training.data.samples import (
     Target,
     read_samples,
 )
-from training.loop.run_files import SourceFile
+from training.loop.model_card import SourceFile
 from training.multitask.multitask_settings import TrainConfig
 from trie import SafeTokenizer
 from trie.attention import pad_batch
@@ -430,30 +430,6 @@ class RerankBatch:
 
 Batch = SequenceBatch | RerankBatch
 Examples = list[GenerationExample] | list[RerankingExample]
-
-
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """Counts that the loss of a batch is averaged over."""
-
-    # Generation: target tokens (the mean over the targets of an input), and copied tokens
-    tokens: float = 0
-    copied: int = 0
-    # Reranking: claims and their sentences
-    claims: int = 0
-    sentences: int = 0
-
-    @classmethod
-    def of(cls, items: Examples) -> Counts:
-        """Count the items of a batch."""
-        pairs = [item for item in items if isinstance(item, GenerationExample)]
-        groups = [item for item in items if isinstance(item, RerankingExample)]
-        return cls(
-            sum(pair.length / len(pair.targets) for pair in pairs),
-            sum(len({i for i, _ in pair.copies}) for pair in pairs),
-            len(groups),
-            sum(len(marks) for group in groups for marks in group.gold),
-        )
 
 
 def bucket(items: Sequence[Example], budget: int, seed: int) -> list[Examples]:

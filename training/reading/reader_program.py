@@ -27,7 +27,8 @@ from proofs.verifier.natural_logic_reader import (
     new_reader,
 )
 from training.loop import values_of
-from training.loop.run_files import SourceFile, TrainingState
+from training.loop.model_card import SourceFile
+from training.loop.run_files import TrainingState
 from training.loop.training_loop import parameter_groups, run_training
 from training.reading import (
     ANY_OPERATOR,
@@ -74,11 +75,8 @@ class ReaderLoss(nn.Module):
         )
         return output
 
-    def forward(self, batch: ReadingBatch, counts: int) -> Tensor:
-        """Return the mean loss of a batch, or the share of a part of one in it.
-
-        `counts`: examples of the whole batch, so that the losses of its parts add up to its loss.
-        """
+    def forward(self, batch: ReadingBatch) -> Tensor:
+        """Return the mean loss of a batch."""
         output = self.output(batch)
         known = batch.labels != UNKNOWN
         present = batch.spans[..., 1] > 0
@@ -104,7 +102,7 @@ class ReaderLoss(nn.Module):
             teacher = output.whole.detach().log_softmax(-1)
             drawn = (teacher.exp() * (teacher - output.verdicts)).sum(-1)
             loss = loss + DRAWN * drawn.mean()
-        return loss * len(batch.labels) / counts
+        return loss
 
 
 class ReaderEvaluator(ExampleEvaluator[ReadingExample]):
@@ -243,10 +241,6 @@ class ReaderProgram(ExampleProgram[ReadingExample]):
     def collate(self, items: Any) -> ReadingBatch:
         """Return a padded batch."""
         return collate(items, self._encoder.special.pad)
-
-    def counts(self, items: Any) -> int:
-        """Return the number of examples."""
-        return len(items)
 
     def card(self, state: TrainingState, devices: str) -> str:
         """Return the model card."""

@@ -28,7 +28,7 @@ from training.data.examples import (
     read_examples,
     weighted,
 )
-from training.loop.run_files import SourceFile
+from training.loop.model_card import SourceFile
 
 _CHUNK = 4096  # examples that are encoded together
 _LENGTH_STEP = 16  # lengths that count as equal
@@ -73,24 +73,6 @@ class ExampleBatch:
     # positions and possible labels of the tokens of claims, (examples, most tokens)
     tokens: Tensor
     token_labels: Tensor
-
-
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """Numbers of examples, and of known labels of their sentences and of tokens of their claims."""
-
-    examples: int
-    sentences: int
-    tokens: int
-
-    @classmethod
-    def of(cls, items: Sequence[EncodedExample]) -> Counts:
-        """Count the examples of a batch."""
-        return cls(
-            len(items),
-            sum(len(item.sentences) - item.sentences.count(UNKNOWN) for item in items),
-            sum(len(item.tokens) - item.tokens.count(UNKNOWN) for item in items),
-        )
 
 
 class Encoded(Protocol):

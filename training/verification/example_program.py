@@ -17,9 +17,9 @@ from admiral.errors import AdmiralError
 from proofs.verifier.classifier_verifier import length_batches
 from training.data.examples import NON_COMMERCIAL, Example, summary_by_source
 from training.loop import values_of
-from training.loop.batch_loading import moved
-from training.loop.run_files import SourceFile, TrainingState, markdown_table, render_card
-from training.loop.training_loop import Program
+from training.loop.model_card import SourceFile, markdown_table, render_card
+from training.loop.run_files import TrainingState
+from training.loop.training_loop import Program, moved
 from training.verification import Encoded, ExampleSet, Item, batches_of
 from training.verification.verifier_settings import ExampleSettings, paths_of, weights_of
 

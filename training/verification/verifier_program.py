@@ -28,11 +28,11 @@ from proofs.verifier.classifier_verifier import (
 )
 from proofs.verifier.evidence_verifier import EvidenceEncoder
 from training.data.examples import NOT_ENTAILMENT
-from training.loop.run_files import SourceFile, TrainingState
+from training.loop.model_card import SourceFile
+from training.loop.run_files import TrainingState
 from training.loop.training_loop import parameter_groups, run_training
 from training.verification import (
     UNKNOWN,
-    Counts,
     EncodedExample,
     ExampleBatch,
     ExampleSet,
@@ -70,15 +70,16 @@ class VerifierLoss(nn.Module):
                 elif isinstance(layer, nn.Dropout):
                     setattr(module, child, PooledDropout(pool))
 
-    def forward(self, batch: ExampleBatch, counts: Counts) -> Tensor:
-        """Return the mean loss of a batch; `counts`: what it is averaged over."""
+    def forward(self, batch: ExampleBatch) -> Tensor:
+        """Return the mean loss of a batch."""
         whole, sentences, tokens = self.scores(batch)
-        loss = marginal_losses(whole, batch.labels).sum() / counts.examples
-        for logits, labels, weight, known in (
-            (sentences, batch.sentences, SENTENCE_WEIGHT, counts.sentences),
-            (tokens, batch.token_labels, TOKEN_WEIGHT, counts.tokens),
+        loss = marginal_losses(whole, batch.labels).mean()
+        for logits, labels, weight in (
+            (sentences, batch.sentences, SENTENCE_WEIGHT),
+            (tokens, batch.token_labels, TOKEN_WEIGHT),
         ):
-            loss = loss + weight * marginal_losses(logits, labels).sum() / max(known, 1)
+            known = (labels != UNKNOWN).sum().clamp(min=1)
+            loss = loss + weight * marginal_losses(logits, labels).sum() / known
         return loss
 
     def scores(self, batch: ExampleBatch) -> tuple[Tensor, Tensor, Tensor]:
@@ -343,10 +344,6 @@ class VerifierProgram(ExampleProgram[EncodedExample]):
     def collate(self, items: Any) -> ExampleBatch:
         """Return a padded batch."""
         return collate(items, self._encoder)
-
-    def counts(self, items: Any) -> Counts:
-        """Return the numbers of examples and of known labels."""
-        return Counts.of(items)
 
     def card(self, state: TrainingState, devices: str) -> str:
         """Return the model card."""

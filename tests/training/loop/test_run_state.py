@@ -8,8 +8,10 @@ import torch
 from torch import nn
 
 from admiral.errors import AdmiralError
-from tests.training.tiny import elsewhere, prepare
-from training.loop.run_files import RunOutput, TrainingState, load_tensors, read_state, save_state
+from admiral.models.checkpoint import save_checkpoint
+from tests.training.tiny import elsewhere, full_disk, prepare, write_hub_directory
+from training.loop.run_files import RunFiles, TrainingState, load_state, open_state, save_state
+from training.multitask.multitask_model import open_initial_checkpoint
 from training.multitask.multitask_program import train
 from trie.safe_tokenizer import TASKS
 
@@ -24,26 +26,22 @@ def trained(width=3):
     return module, optimizer
 
 
-def test_a_state_round_trips(tmp_path):
+def saved(tmp_path, **progress):
+    """Return the files of a run with a saved state, its weights and its optimiser."""
+    run = RunFiles(tmp_path / "out")
     module, optimizer = trained()
-    state = TrainingState(
-        step=2,
-        position=4,
-        seconds=0.5,
-        best=0.25,
-        metrics={"score": 0.25},
-        measured=1,
-        losses={"generation": [0.1, 3.0]},
-        scaler={"scale": 2.0},
-        run={"seed": 1},
-    )
-    path = tmp_path / "new" / "state.safetensors"
-    assert read_state(path) is None
-    save_state(path, module, optimizer, state)
+    save_state(run.state, module, optimizer, TrainingState(**progress))
+    return run, module, optimizer
+
+
+def test_a_state_round_trips(tmp_path):
+    progress = {"step": 2, "position": 4, "seconds": 0.5, "metrics": {"score": 0.25}, "measured": 1}
+    run, module, optimizer = saved(tmp_path, **progress, run={"seed": 1})
     other = nn.Linear(3, 2)
     theirs = torch.optim.AdamW(other.parameters(), fused=True)
-    assert read_state(path) == state
-    load_tensors(path, other, theirs)
+    found = open_state(run, False, {"seed": 1}, {})
+    assert found == TrainingState(**progress, run={"seed": 1})
+    load_state(run.state, other, theirs)
     for mine, yours in zip(module.parameters(), other.parameters(), strict=True):
         assert torch.equal(mine, yours)
         assert optimizer.state[mine].keys() == theirs.state[yours].keys()
@@ -52,43 +50,52 @@ def test_a_state_round_trips(tmp_path):
     optimizer.step()
     theirs.step()
     assert torch.equal(module.weight, other.weight)
+    assert open_state(run, True, {"seed": 2}, {}) == TrainingState(run={"seed": 2})
 
 
-def test_a_changed_weight_is_an_error(tmp_path):
-    path = tmp_path / "state.safetensors"
-    module, optimizer = trained()
-    save_state(path, module, optimizer, TrainingState(step=1))
-    content = bytearray(path.read_bytes())
-    content[-3] ^= 1
-    path.write_bytes(content)
-    assert read_state(path) == TrainingState(step=1)
-    with pytest.raises(AdmiralError, match=r"state\.safetensors: is damaged"):
-        load_tensors(path, module, optimizer)
+def test_a_state_that_was_cut_off_is_an_error(tmp_path):
+    run, _, _ = saved(tmp_path)
+    run.state.write_bytes(run.state.read_bytes()[:-1])
+    with pytest.raises(AdmiralError, match=r"state\.safetensors: is not the state of a run"):
+        open_state(run, False, {}, {})
 
 
 def test_a_state_of_another_model_is_refused(tmp_path):
-    path = tmp_path / "state.safetensors"
-    save_state(path, *trained(), TrainingState())
+    run, _, optimizer = saved(tmp_path)
     with pytest.raises(AdmiralError, match="belongs to another model"):
-        load_tensors(path, *trained(4))
+        load_state(run.state, *trained(4))
     with pytest.raises(AdmiralError, match="belongs to another model"):
-        load_tensors(path, nn.Sequential(nn.Linear(3, 2)), trained()[1])
+        load_state(run.state, nn.Sequential(nn.Linear(3, 2)), optimizer)
 
 
-def test_a_log_is_truncated_after_a_step(tmp_path):
-    output = RunOutput(tmp_path / "out")
-    output.truncate_log(0)
-    for step in (1, 2, 3):
-        output.append_log({"step": step, "generation": 0.5})
-    with output.log.open("a") as file:
-        file.write('{"step": 4, "gen')  # killed in mid-line
-    whole = output.log.read_bytes().split(b"\n")
-    damaged = (b"garbage", b"\xff", b"[]", b'{"x": 1}', b'{"step": "2"', b"[" * 20_000)
-    output.log.write_bytes(b"\n".join([*whole[:1], *damaged, *whole[1:]]))
-    output.truncate_log(2)
-    assert (
-        output.log.read_text() == '{"step": 1, "generation": 0.5}\n{"step": 2, "generation": 0.5}\n'
-    )
+def test_a_failed_save_keeps_the_previous_state(tmp_path):
+    run, module, optimizer = saved(tmp_path)
+    before = run.state.read_bytes()
+    with full_disk(64), pytest.raises(AdmiralError, match=r"state\.safetensors: .* Free some disk"):
+        save_state(run.state, module, optimizer, TrainingState(step=2))
+    assert run.state.read_bytes() == before
+    assert list(run.folder.iterdir()) == [run.state]
+
+
+def test_a_model_is_replaced_as_a_whole_and_readable_by_others(tmp_path):
+    config = TrainConfig(start=str(write_hub_directory(tmp_path / "start")), max_source=64)
+    start = open_initial_checkpoint(TrainConfig(**{**vars(config), "max_target": 64}), TASKS)
+    run = RunFiles(tmp_path / "out")
+
+    def save(folder):
+        save_checkpoint(folder, start.model, start.head, start.tokenizer, torch.float16)
+
+    run.publish(save, "first")
+    (run.model / "sufficiency_head.safetensors").write_bytes(b"of the old weights")
+    run.publish(save, "second")
+    names = {path.name for path in run.model.iterdir()}
+    assert "sufficiency_head.safetensors" not in names and "rerank_head.safetensors" in names
+    assert (run.model / "README.md").read_text() == "second"
+    modes = {stat.S_IMODE(path.stat().st_mode) for path in run.model.iterdir()}
+    assert len(modes) == 1
+    with pytest.raises(AdmiralError, match="does not belong to a run"):
+        run.check(overwrite=False)
+    run.check(overwrite=True)
 
 
 class Terminal(io.StringIO):
@@ -110,7 +117,7 @@ def test_losses_are_reported_as_lines_or_in_a_progress_bar(settings, shown, monk
     train(config, TASKS)
     text = shown.getvalue()
     assert ("4/4" in text) == shown.isatty()
-    assert ("step 4 of 4: generation" in text) != shown.isatty()
+    assert "step 4 of 4: generation" in text
     assert text.count("evaluated: score") == 2
     assert "8 prove, 4 rerank, 20 retrieve samples; 1 process on cpu" in text
     assert f"finished; the checkpoint is {config.out}" in text

@@ -10,13 +10,11 @@ from admiral.errors import AdmiralError
 from admiral.retrieval.hop_retriever import TitlesConstraint
 from admiral.settings import settings_tables
 from tests.training.tiny import check_named, prepare
-from training.data.samples import RetrieveSample
-from training.loop.batch_loading import Loader
+from training.data.samples import RetrieveSample, read_samples
 from training.multitask.multitask_model import open_initial_checkpoint
 from training.multitask.multitask_settings import TrainConfig, load_config
 from training.multitask.sample_batches import (
     IGNORED,
-    Counts,
     GenerationExample,
     SequenceBatch,
     batches_of,
@@ -28,20 +26,6 @@ from trie import TokenTrie
 from trie.safe_tokenizer import TASKS
 
 
-def test_decoder_inputs_are_the_labels_shifted_by_one():
-    batch = collate(
-        [GenerationExample([5], [[6, 7, 2]], []), GenerationExample([5, 5], [[8, 2]], [(0, 1)])],
-        1,
-        2,
-    )
-    assert isinstance(batch, SequenceBatch)
-    assert batch.decoder_ids.tolist() == [[2, 6, 7], [2, 8, 1]]
-    assert batch.labels.tolist() == [[6, 7, 2], [8, 2, IGNORED]]
-    assert batch.copies.nonzero().tolist() == [[1, 0, 1]]
-    counts = Counts.of([GenerationExample([5], [[6, 7]], [(0, 0), (0, 1), (1, 0)])])
-    assert counts == Counts(tokens=2, copied=2)
-
-
 def test_all_targets_of_an_input_are_packed_into_one_row():
     pair = GenerationExample([5], [[6, 2], [7, 8, 2]], [])
     batch = collate([pair, GenerationExample([5], [[9, 2]], [])], 1, 0)
@@ -50,7 +34,6 @@ def test_all_targets_of_an_input_are_packed_into_one_row():
     assert batch.decoder_ids.tolist() == [[0, 6, 0, 7, 8], [0, 9, 1, 1, 1]]
     assert batch.positions.tolist() == [[0, 1, 0, 1, 2], [0, 1, 0, 0, 0]]
     assert batch.segments.tolist() == [[0, 0, 1, 1, 1], [0, 0, -1, -1, -1]]
-    assert Counts.of([pair]).tokens == 2.5
 
 
 @pytest.fixture(scope="module")
@@ -143,16 +126,6 @@ def test_each_epoch_has_every_item_once_in_a_new_order():
     assert sorted(second) == sorted(first) and second != first
     assert list(islice(stream(), 30)) == list(islice(stream(), 30))
     assert list(islice(stream(), 30)) != list(islice(stream(4), 30))
-
-
-def test_processes_share_the_batches_after_a_position():
-    whole = list(islice(stream(), 20))
-    taken = {}
-    for number in range(3):
-        with Loader(stream(), padded, position=5, share=(number, 3)) as loader:
-            for micro_batch in loader.take(4):
-                taken[micro_batch.position] = micro_batch.items
-    assert taken == {at: whole[at] for at in range(5, 17)}
 
 
 ROOT = Path(__file__).parents[3]

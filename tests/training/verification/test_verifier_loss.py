@@ -18,7 +18,6 @@ from training.data.examples import Example, write_examples
 from training.verification import (
     POSSIBLE,
     UNKNOWN,
-    Counts,
     EncodedExample,
     ExampleSet,
     collate,
@@ -126,9 +125,10 @@ def test_labels_are_those_of_the_example(encoder, tmp_path):
         )
 
 
-def counts(batch):
-    known = (int((labels != UNKNOWN).sum()) for labels in (batch.sentences, batch.token_labels))
-    return Counts(len(batch.labels), *known)
+def test_without_an_example_that_fits_there_is_an_error(encoder, tmp_path):
+    write_examples(tmp_path / "long.jsonl", [Example("Rome " * 40, (), "neutral", "s")])
+    with pytest.raises(AdmiralError, match=r"long\.jsonl: no example fits the model"):
+        read_example_set("train", [tmp_path / "long.jsonl"], encoder)
 
 
 @given(
@@ -181,7 +181,7 @@ def test_the_loss_is_the_weighted_sum_of_three_means(folder, batch):
     ):
         known = labels != UNKNOWN
         expected = expected + weight * marginal_losses(logits[known], labels[known]).mean()
-    assert float(module(batch, counts(batch))) == pytest.approx(float(expected), rel=1e-5)
+    assert float(module(batch)) == pytest.approx(float(expected), rel=1e-5)
 
 
 def test_unknown_labels_give_neither_loss_nor_gradient(folder, batch):
@@ -191,14 +191,14 @@ def test_unknown_labels_give_neither_loss_nor_gradient(folder, batch):
         sentences=torch.full_like(batch.sentences, UNKNOWN),
         token_labels=torch.full_like(batch.token_labels, UNKNOWN),
     )
-    module(unknown, counts(unknown)).backward()
+    module(unknown).backward()
     for head in (module.model.sentence_head, module.model.token_head):
         assert head.weight.grad is not None
         assert float(head.weight.grad.abs().max()) < 1e-6
     with torch.no_grad():
         whole, _, _ = module.scores(unknown)
         expected = float(marginal_losses(whole, unknown.labels).mean())
-        assert float(module(unknown, counts(unknown))) == pytest.approx(expected, abs=1e-5)
+        assert float(module(unknown)) == pytest.approx(expected, abs=1e-5)
 
 
 def test_dropout_keeps_the_mean_and_is_off_in_evaluation():
@@ -213,3 +213,27 @@ def test_dropout_keeps_the_mean_and_is_off_in_evaluation():
     assert torch.equal(layer(values), dropped)
     assert torch.equal(layer.eval()(values), values)
     assert torch.equal(PooledDropout(DropoutPool(0.0, 0))(values), values)
+
+
+def test_a_mask_may_be_larger_than_half_of_the_pool():
+    layer = PooledDropout(DropoutPool(0.5, 0))
+    values = torch.ones(3, 1 << 20)
+    assert float(layer(values).mean()) == pytest.approx(1, abs=0.02)
+
+
+@torch.no_grad()
+def test_only_hidden_states_are_dropped(folder, batch):
+    module = loss_of(folder, 0.3)
+    kinds = {name: layer for name, layer in module.named_modules() if "dropout" in name}
+    assert sum(isinstance(layer, PooledDropout) for layer in kinds.values()) > 2
+    for name, layer in kinds.items():
+        if isinstance(layer, nn.Dropout):
+            assert "attention.self" in name
+            assert layer.p == 0
+    torch.manual_seed(0)
+    first = float(module(batch))
+    assert first != float(module(batch))
+    torch.manual_seed(0)
+    assert first == float(module(batch))
+    module.eval()
+    assert float(module(batch)) == float(module(batch))

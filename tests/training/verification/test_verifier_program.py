@@ -113,13 +113,17 @@ def test_it_learns_and_the_best_state_is_the_verifier(settings):
 def test_a_stopped_run_resumes_exactly(settings):
     """With accumulation, dropout and evaluation; stopped by its time limit after every step."""
     whole = elsewhere(settings, "whole").changed(
-        steps=6, gradient_accumulation_steps=2, dropout=0.1, eval_every=2
+        steps=6,
+        log_every=1,
+        gradient_accumulation_steps=2,
+        dropout=0.1,
+        eval_every=2,
     )
     parts = elsewhere(whole, "parts")
     train_verifier(whole)
     for _ in range(5):
         train_verifier(parts.changed(minutes=1e-9))
-    assert lines(parts)[-1]["step"] == 4
+    assert lines(parts)[-1]["step"] == 5
     train_verifier(parts)
     assert same_weights(whole, parts)
     for ours, theirs in zip(lines(whole), lines(parts), strict=True):
