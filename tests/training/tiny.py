@@ -1,6 +1,8 @@
 """A tiny BART and T5 in the layout of the hub, a tiny knowledge base, and training samples."""
 
 import json
+import resource
+from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
 from string import ascii_letters, digits
@@ -231,3 +233,14 @@ def page_of_settings(kind):
             "",
         ]
     )
+
+
+@contextmanager
+def full_disk(bytes_left):
+    """Let the system refuse to write files beyond a size, as on a full disk."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (bytes_left, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)

@@ -8,10 +8,8 @@ import torch
 from torch import nn
 
 from admiral.errors import AdmiralError
-from admiral.models.checkpoint import save_checkpoint
-from tests.training.tiny import elsewhere, full_disk, prepare, write_hub_directory
+from tests.training.tiny import elsewhere, full_disk, prepare
 from training.loop.run_files import RunFiles, TrainingState, load_state, open_state, save_state
-from training.multitask.multitask_model import open_initial_checkpoint
 from training.multitask.multitask_program import train
 from trie.safe_tokenizer import TASKS
 
@@ -75,27 +73,6 @@ def test_a_failed_save_keeps_the_previous_state(tmp_path):
         save_state(run.state, module, optimizer, TrainingState(step=2))
     assert run.state.read_bytes() == before
     assert list(run.folder.iterdir()) == [run.state]
-
-
-def test_a_model_is_replaced_as_a_whole_and_readable_by_others(tmp_path):
-    config = TrainConfig(start=str(write_hub_directory(tmp_path / "start")), max_source=64)
-    start = open_initial_checkpoint(TrainConfig(**{**vars(config), "max_target": 64}), TASKS)
-    run = RunFiles(tmp_path / "out")
-
-    def save(folder):
-        save_checkpoint(folder, start.model, start.head, start.tokenizer, torch.float16)
-
-    run.publish(save, "first")
-    (run.model / "sufficiency_head.safetensors").write_bytes(b"of the old weights")
-    run.publish(save, "second")
-    names = {path.name for path in run.model.iterdir()}
-    assert "sufficiency_head.safetensors" not in names and "rerank_head.safetensors" in names
-    assert (run.model / "README.md").read_text() == "second"
-    modes = {stat.S_IMODE(path.stat().st_mode) for path in run.model.iterdir()}
-    assert len(modes) == 1
-    with pytest.raises(AdmiralError, match="does not belong to a run"):
-        run.check(overwrite=False)
-    run.check(overwrite=True)
 
 
 class Terminal(io.StringIO):

@@ -10,7 +10,7 @@ from admiral.errors import AdmiralError
 from admiral.retrieval.hop_retriever import TitlesConstraint
 from admiral.settings import settings_tables
 from tests.training.tiny import check_named, prepare
-from training.data.samples import RetrieveSample, read_samples
+from training.data.samples import RetrieveSample
 from training.multitask.multitask_model import open_initial_checkpoint
 from training.multitask.multitask_settings import TrainConfig, load_config
 from training.multitask.sample_batches import (

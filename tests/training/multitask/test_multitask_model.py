@@ -118,13 +118,6 @@ def test_the_reranking_loss_equals_the_oracle():
     assert found == pytest.approx(sum(ordering) / 2 + sum(logistic) / 7, rel=1e-5)
 
 
-def test_reranking_without_a_head_is_an_error(start, tmp_path):
-    groups = items(start, RerankingExample)
-    batch = collate(groups, start.tokens.pad, start.tokens.start)
-    with pytest.raises(ValueError, match="need a head"):
-        MultiTaskModel(start.model)(batch)
-
-
 @pytest.mark.slow
 def test_a_trained_t5_retrieves_reranks_and_proves(tmp_path, capsys):
     config = prepare(tmp_path, write_t5_directory).changed(

@@ -125,12 +125,6 @@ def test_labels_are_those_of_the_example(encoder, tmp_path):
         )
 
 
-def test_without_an_example_that_fits_there_is_an_error(encoder, tmp_path):
-    write_examples(tmp_path / "long.jsonl", [Example("Rome " * 40, (), "neutral", "s")])
-    with pytest.raises(AdmiralError, match=r"long\.jsonl: no example fits the model"):
-        read_example_set("train", [tmp_path / "long.jsonl"], encoder)
-
-
 @given(
     st.lists(st.floats(-9, 9), min_size=3, max_size=3),
     st.sampled_from((*POSSIBLE.values(), UNKNOWN)),
@@ -213,27 +207,3 @@ def test_dropout_keeps_the_mean_and_is_off_in_evaluation():
     assert torch.equal(layer(values), dropped)
     assert torch.equal(layer.eval()(values), values)
     assert torch.equal(PooledDropout(DropoutPool(0.0, 0))(values), values)
-
-
-def test_a_mask_may_be_larger_than_half_of_the_pool():
-    layer = PooledDropout(DropoutPool(0.5, 0))
-    values = torch.ones(3, 1 << 20)
-    assert float(layer(values).mean()) == pytest.approx(1, abs=0.02)
-
-
-@torch.no_grad()
-def test_only_hidden_states_are_dropped(folder, batch):
-    module = loss_of(folder, 0.3)
-    kinds = {name: layer for name, layer in module.named_modules() if "dropout" in name}
-    assert sum(isinstance(layer, PooledDropout) for layer in kinds.values()) > 2
-    for name, layer in kinds.items():
-        if isinstance(layer, nn.Dropout):
-            assert "attention.self" in name
-            assert layer.p == 0
-    torch.manual_seed(0)
-    first = float(module(batch))
-    assert first != float(module(batch))
-    torch.manual_seed(0)
-    assert first == float(module(batch))
-    module.eval()
-    assert float(module(batch)) == float(module(batch))
