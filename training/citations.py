@@ -47,7 +47,7 @@ from admiral.citations.source_scorers import (
 from admiral.errors import AdmiralError, RecordError
 from admiral.io.streams import json_objects
 from admiral.library import Passage, Source
-from admiral.storage.atomic_files import check_distinct_paths, check_output_path, write_atomically
+from admiral.storage.atomic_files import check_distinct_paths, write_atomically
 from training.feature_fits import fit_ordinal, out_of_fold_scores, page_folds
 
 _REMEDY = "Give a file of WiCE's claims with marked tokens, unchanged"
@@ -229,7 +229,6 @@ def fit_weights(
 def main(citations: Path, tokens: Path, out: Path, name: str, precision: str) -> None:
     """Fit the weights of the verification of citations."""
     try:
-        check_output_path(out)
         check_distinct_paths(out, citations, tokens)
         labelled = read_wice(citations)
         words = read_token_claims(tokens)

@@ -13,14 +13,13 @@ import click
 
 from admiral.cli.options import (
     Command,
-    check_outside_folders,
     checked_text,
     output_width,
     overrides,
 )
 from admiral.errors import AdmiralError
 from admiral.io.progress import track_claims
-from admiral.storage.atomic_files import check_distinct_paths, check_output_path, check_page_path
+from admiral.storage.atomic_files import check_distinct_paths
 
 if TYPE_CHECKING:
     from admiral.citations.citation_records import CitationVerdict, CitedClaim, ScoredSource
@@ -243,8 +242,6 @@ def audit_command(
         return
     assert page is not None  # checked above
     check_distinct_paths(output, page, config_path)
-    check_outside_folders(output, library)
-    check_page_path(output)
     found = read(page)
     claims = [each.claim for each in found.claims]
     if not claims:
@@ -277,7 +274,6 @@ def _audit_folder(
     from admiral.citations.work_list import INDEX, WorkList, audit_folder, page_files
     from admiral.library import Library
 
-    check_outside_folders(output, library, str(pages))
     files = page_files(pages)
     work_list = WorkList(output, {**recorded_citation_settings(config, library), **given})
     done = len(files) - len(work_list.pending(files))
@@ -358,7 +354,6 @@ def verify_citation_command(
         config = citation_config(config_path, given)
         if output is not None:
             check_distinct_paths(output, input_path, config_path)
-            check_outside_folders(output, library, config.classifier)
             flagged = _write_file(config, library, input_path, output, overwrite, quiet)
         else:
             flagged = _print_all(_verdicts(config, library, input_path), as_json)
@@ -498,7 +493,6 @@ def extract_citations_command(
     wanted = None if tagged is None else tag_of(tagged.replace("-", " ")) or tagged
     if wanted is not None and wanted not in TAGS:
         raise AdmiralError(f"--tagged {tagged}: is not a known tag. Use one of {', '.join(TAGS)}")
-    check_output_path(output)
     for page in pages:
         check_distinct_paths(output, page)
     counts: Counter[str] = Counter()

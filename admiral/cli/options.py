@@ -181,14 +181,6 @@ def checked_text(text: str, name: str) -> str:
     return text.strip()
 
 
-def check_outside_folders(output: Path, *folders: str) -> None:
-    """Raise `AdmiralError` if a file to be written lies in a knowledge base or checkpoint."""
-    # Imported here: the package of knowledge bases takes half a second, which --help need not wait.
-    from admiral.kb import store
-
-    store.check_outside_folders(output, *folders)
-
-
 def use_colour() -> bool:
     """Return whether to print in colour: to a terminal, unless NO_COLOR is set."""
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
