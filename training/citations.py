@@ -33,7 +33,6 @@ from admiral.citations.coverage_verifier import (
     TermWeights,
     text_stems,
 )
-from admiral.citations.source_collections import cut_source, passage_texts
 from admiral.citations.source_scorers import (
     ENTAILED,
     PARTS,
@@ -44,6 +43,7 @@ from admiral.citations.source_scorers import (
     VerifierFactory,
     mixed_verifiers,
 )
+from admiral.citations.source_search import cut_source, passage_texts
 from admiral.errors import AdmiralError, RecordError
 from admiral.io.streams import json_objects
 from admiral.library import Passage, Source

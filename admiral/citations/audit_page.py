@@ -26,7 +26,7 @@ import html
 import json
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -40,9 +40,8 @@ from admiral.citations.decide import FAILING_TAG, no_suggestion, summary, tone
 from admiral.citations.extract import ReadPage
 from admiral.citations.extract.marked_blocks import UNSOURCED, Mark
 from admiral.citations.extract.wikitext_nodes import Place
-from admiral.citations.source_collections import SourceText
 from admiral.io.rendering import page_file, page_head, script_policy
-from admiral.library import Passage
+from admiral.library import Passage, Source
 from proofs.logic.wording import escaped, escaped_text
 
 STYLE = page_file("audit.css")
@@ -73,6 +72,9 @@ _STATUSES = {
     "blocked": "of a blocked site, so it was not checked",
 }
 _LINKED = re.compile(r"https?://[^\s\"'<>\\\x00-\x20\x7f\ud800-\udfff]+", re.IGNORECASE)
+#: Returns a source by its URL, or None if it is not known.
+FindSource = Callable[[str], Source | None]
+
 _CONTEXT = 240  # characters of a claim's and of a passage's surroundings
 _MAX_SUGGESTIONS = 3
 
@@ -81,14 +83,14 @@ def audit_page(
     title: str,
     verdicts: Sequence[CitationVerdict],
     notes: Sequence[str] = (),
-    source_text: SourceText = lambda url: None,
+    find_source: FindSource = lambda url: None,
     page: ReadPage | None = None,
 ) -> Iterator[str]:
     """Yield the HTML of an audit in parts.
 
     - `verdicts`: the verdicts, in the order in which statements are shown; those whose sources were
       not checked are shown apart, at the end.
-    - `source_text`: gives the texts of sources, to show what surrounds a passage.
+    - `find_source`: gives sources by their URLs, to show what surrounds a passage.
     - `page`: the page, which is exported with the sources that an editor accepts; None if it is not
       known.
     """
@@ -103,12 +105,12 @@ def audit_page(
     if not checked:
         yield "<p>None.</p>\n"
     for verdict in checked:
-        yield _statement(verdict, source_text, is_html=page is not None and page.is_html)
+        yield _statement(verdict, find_source, is_html=page is not None and page.is_html)
     if unchecked:
         yield "<h2>Not checked</h2>\n<p class='dim'>These sources could not be read, which says "
         yield "nothing about whether they support the statements.</p>\n"
     for verdict in unchecked:
-        yield _statement(verdict, source_text, is_html=page is not None and page.is_html)
+        yield _statement(verdict, find_source, is_html=page is not None and page.is_html)
     yield f"</main>\n{_data(title, verdicts, page)}<script>{SCRIPT}</script>\n</body>\n</html>\n"
 
 
@@ -212,7 +214,7 @@ def _choice(verdict: CitationVerdict, *, is_html: bool) -> str:
     )
 
 
-def _statement(verdict: CitationVerdict, source_text: SourceText, *, is_html: bool) -> str:
+def _statement(verdict: CitationVerdict, find_source: FindSource, *, is_html: bool) -> str:
     claim = verdict.claim
     place = " › ".join([claim.page, *claim.section])
     tags = "".join(f" · tagged {escaped(tag.replace('-', ' '))}" for tag in claim.tags)
@@ -232,13 +234,13 @@ def _statement(verdict: CitationVerdict, source_text: SourceText, *, is_html: bo
     for source in verdict.existing:
         citation = names.get(source.url)
         label = f"[{citation.name}] " if citation and citation.name else ""
-        parts.append(_source(source, source_text, label))
+        parts.append(_source(source, find_source, label))
     if not verdict.existing:
         parts.append("<p>No source.</p>\n")
     if verdict.together is not None:
         parts.append(f"<p>All of them together:</p>\n{_score(verdict.together)}")
     parts.append("</div>\n<div>\n")
-    suggestions = [_source(each, source_text) for each in verdict.suggestions[:_MAX_SUGGESTIONS]]
+    suggestions = [_source(each, find_source) for each in verdict.suggestions[:_MAX_SUGGESTIONS]]
     parts.append("<h3>Better sources</h3>\n")
     if suggestions:
         first, *others = suggestions
@@ -251,7 +253,7 @@ def _statement(verdict: CitationVerdict, source_text: SourceText, *, is_html: bo
     return "".join(parts)
 
 
-def _source(source: ScoredSource, source_text: SourceText, label: str = "") -> str:
+def _source(source: ScoredSource, find_source: FindSource, label: str = "") -> str:
     title = source.title or source.url or "a source without a title"
     parts = [f'<div class="source">\n<p>{_piece(label)}{linked(source.url, title)}</p>\n']
     if source.url and source.title:
@@ -266,7 +268,7 @@ def _source(source: ScoredSource, source_text: SourceText, label: str = "") -> s
         parts.append(f"<p><code>{escaped(source.wikitext)}</code></p>\n")
     if source.passage is not None:
         sentences = [each.text for each in source.sentences[:1]]
-        parts.append(_passage(source.passage, sentences, source_text))
+        parts.append(_passage(source.passage, sentences, find_source))
     if len(source.parts) > 1:
         rows = "".join(
             f'<tr><td>{escaped(part.text)}</td><td class="number">{part.score:.2f}</td>'
@@ -299,12 +301,13 @@ def _score(source: ScoredSource) -> str:
     return f'<p class="small">{" · ".join(facts)}</p>\n' if facts else ""
 
 
-def _passage(passage: Passage, sentences: Sequence[str], source_text: SourceText) -> str:
+def _passage(passage: Passage, sentences: Sequence[str], find_source: FindSource) -> str:
     """Return a passage marked in its surroundings, at its offsets in the text of the source.
 
     The best sentences are bold.
     """
-    text = source_text(passage.url)
+    source = find_source(passage.url)
+    text = None if source is None else source.text
     before = after = ""
     if text is not None and text[passage.start : passage.end] == passage.text:
         before = text[max(0, passage.start - _CONTEXT) : passage.start]

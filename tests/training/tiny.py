@@ -15,9 +15,9 @@ from safetensors.torch import load_file
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from transformers import BartConfig, BartForConditionalGeneration
 
+from admiral.cli.settings_docs import settings_tables
 from admiral.errors import AdmiralError
 from admiral.kb import build
-from admiral.settings import settings_tables
 from proofs import NatOp, Proof, ProofStep
 from tests.trie.helpers import t5, unigram_tokenizer
 from training.data.samples import (

@@ -10,7 +10,7 @@ from admiral.citations.citation_records import Citation
 from admiral.citations.citation_settings import CitationConfig
 from admiral.citations.citer import Citer, decision_rule, finding_rule, sentence_batches
 from admiral.citations.coverage_verifier import TermWeights
-from admiral.citations.source_collections import LoadedSources
+from admiral.citations.source_search import LoadedSources
 from admiral.citations.verdict_file import verdict_record
 from admiral.errors import AdmiralError
 from admiral.library import Source, build_library

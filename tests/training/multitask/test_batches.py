@@ -10,10 +10,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from admiral.cli.settings_docs import settings_tables
 from admiral.errors import AdmiralError
 from admiral.retrieval.hop_retriever import TitlesConstraint
 from admiral.retrieval.rerankers import RerankerInput
-from admiral.settings import settings_tables
 from tests.training.tiny import check_named, prepare
 from training.data.samples import RetrieveSample, read_samples
 from training.loop.batch_loading import Loader
