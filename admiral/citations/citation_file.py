@@ -47,7 +47,7 @@ def read_citations(path: Place) -> Iterator[CitedClaim]:
     return distinct((where, parse_claim(each, where, id)) for where, id, each in _records(path))
 
 
-def parse_claim(record: Mapping[str, Any], where: str, default_id: str = "") -> CitedClaim:
+def parse_claim(record: Mapping[str, Any], where: str, default_id: str = "1") -> CitedClaim:
     """Return the claim of a record of one of the three formats; `default_id` if it has no id."""
     if "input" in record and "output" in record:
         return _wafer_claim(read_record(_Wafer, record, where, _EXAMPLE), where, default_id)

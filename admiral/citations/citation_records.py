@@ -50,9 +50,15 @@ Finding = Literal["supported", "partly", "contradicted", "not_found"]
 Kind = Literal["sentence", "list", "table", "infobox", "caption", "heading", "note"]
 
 
+def _written(text: str) -> str:
+    if not text.strip():
+        raise ValueError("is empty")
+    return text
+
+
 #: A text, or null for none; a text with at least a word; an id, also as a number; texts, or one.
 Text = Annotated[str, BeforeValidator(lambda value: "" if value is None else value)]
-WrittenText = Annotated[str, Field(pattern=r"\S")]
+WrittenText = Annotated[str, AfterValidator(_written)]
 Id = Annotated[
     str,
     BeforeValidator(lambda id: str(id) if type(id) is int else id),
