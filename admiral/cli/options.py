@@ -14,10 +14,10 @@ from typing import Any, TypeVar, cast
 
 import click
 
-from admiral.cli.settings_docs import Setting, described
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
 from admiral.io.limited_reading import DEFAULT_LIMITS, FileLimits
+from admiral.io.settings_docs import Setting, described
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 _METAVARS = {

@@ -363,8 +363,8 @@ def settings_command(markdown: bool, citations: bool) -> None:
     Defaults and allowed values are shown. The output is a YAML file for --config: redirect it to a
     file and delete what you do not change.
     """
-    from admiral.cli.settings_docs import settings_tables, settings_yaml
     from admiral.config import RetrievalConfig
+    from admiral.io.settings_docs import settings_tables, settings_yaml
 
     if citations:
         if markdown:

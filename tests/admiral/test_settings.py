@@ -9,9 +9,9 @@ import yaml
 from pydantic import Field
 
 from admiral.citations.citation_settings import CitationConfig
-from admiral.cli.settings_docs import described, settings_tables, settings_yaml
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
+from admiral.io.settings_docs import described, settings_tables, settings_yaml
 from admiral.settings import Probability, Settings
 
 

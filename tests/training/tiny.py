@@ -15,8 +15,8 @@ from safetensors.torch import load_file
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from transformers import BartConfig, BartForConditionalGeneration
 
-from admiral.cli.settings_docs import settings_tables
 from admiral.errors import AdmiralError
+from admiral.io.settings_docs import settings_tables
 from admiral.kb import build
 from proofs import NatOp, Proof, ProofStep
 from tests.trie.helpers import t5, unigram_tokenizer

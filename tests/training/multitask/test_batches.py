@@ -10,8 +10,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from admiral.cli.settings_docs import settings_tables
 from admiral.errors import AdmiralError
+from admiral.io.settings_docs import settings_tables
 from admiral.retrieval.hop_retriever import TitlesConstraint
 from admiral.retrieval.rerankers import RerankerInput
 from tests.training.tiny import check_named, prepare
