@@ -377,7 +377,7 @@ def _read_source(path: Path) -> Source:
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise AdmiralError(f"{path}: cannot be read: {error.strerror}") from error
+        raise AdmiralError(f"{path}: cannot be read: {error.strerror}. Check --source") from error
     url = path.resolve().as_uri()
     if path.suffix.lower() in (".html", ".htm", ".xhtml"):
         page = html_source(content, url)

@@ -101,27 +101,27 @@ def test_trec_run_is_sorted_by_score_with_stable_ties(tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"documents": None}, r":2: field 'documents': should be a valid tuple"),
-        ({"documents": [3]}, r"field 'documents\[0\]': should be a dictionary"),
-        ({"documents": [{"title": 3}]}, r"field 'documents\[0\]\.title': should be .* string"),
+        ({"documents": None}, r":2: field 'documents': None should be a list"),
+        ({"documents": [3]}, r"field 'documents\[0\]': 3 should be an object"),
+        ({"documents": [{"title": 3}]}, r"field 'documents\[0\]\.title': 3 should be .* string"),
         ({"evidence": [{"title": "A"}]}, r"'evidence\[0\]\.sentence_id': is missing"),
         (
             {"evidence": [{"title": "A", "sentence_id": -1}]},
-            r"sentence_id': should be greater than or equal to 0",
+            r"sentence_id': -1 should be greater than or equal to 0",
         ),
-        ({"hops": "no"}, r"field 'hops': should be a valid tuple"),
+        ({"hops": "no"}, r"field 'hops': 'no' should be a list"),
         ({"hops": [{"sufficient": True, "proof": [{}]}]}, r"field 'hops\[0\]\.proof\.steps\[0\]"),
         ({"hops": [{"sufficient": True, "proof": 3}]}, r"field 'hops\[0\]\.proof': "),
         ({"id": None}, r":2: field 'id': is missing"),
         (
             {"verdict": {"label": "TRUE", "probabilities": {}}},
-            r"field 'verdict\.label': should be 'SUPPORTS'",
+            r"field 'verdict\.label': 'TRUE' should be 'SUPPORTS'",
         ),
         (
             {"verdict": {"label": "REFUTES", "probabilities": {"REFUTES": 1.5}}},
-            r"field 'verdict\.probabilities.*': should be less than or equal to 1",
+            r"field 'verdict\.probabilities.*': 1.5 should be less than or equal to 1",
         ),
-        ({"id": [1]}, r"field 'id': is a JSON array"),
+        ({"id": [1]}, r"field 'id': is \[1\], not a text"),
         (
             {"id": "0"},
             r":2: field 'id': '0' is also the id at .*:1\. Keep one result for each claim",
