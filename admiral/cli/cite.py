@@ -239,7 +239,7 @@ def audit_command(
         _audit_folder(pages, library, output, config, given, read, notes, quiet)
         return
     assert page is not None  # checked above
-    check_distinct_paths(output, page, config_path)
+    check_distinct_paths(output, page, config_path, folders=[library])
     found = read(page)
     claims = [each.claim for each in found.claims]
     if not claims:
@@ -276,6 +276,7 @@ def _audit_folder(
     )
     from admiral.library import Library
 
+    check_distinct_paths(output, folders=[library, pages])
     files = page_files(pages, output)
     start_work_list(output, {**recorded_citation_settings(config, library), **given})
     done = sum(records.exists() for records in files.values())
@@ -355,7 +356,7 @@ def verify_citation_command(
             raise click.UsageError("--overwrite needs --output.")
         config = citation_config(config_path, given)
         if output is not None:
-            check_distinct_paths(output, input_path, config_path)
+            check_distinct_paths(output, input_path, config_path, folders=[library])
             flagged = _write_file(config, library, input_path, output, overwrite, quiet)
         else:
             flagged = _print_all(_verdicts(config, library, input_path), as_json)

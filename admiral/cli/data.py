@@ -17,6 +17,7 @@ import admiral
 from admiral.download.fetch import DATA_SETS
 from admiral.errors import AdmiralError
 from admiral.io.progress import stderr_is_terminal, track_claims
+from admiral.storage.atomic_files import check_distinct_paths
 
 _SECONDS_BETWEEN_LINES = 15.0
 
@@ -180,6 +181,7 @@ def synthesize_command(
     from admiral.synthesis import SynthesisSettings, Synthesizer
 
     path = locate(kb)
+    check_distinct_paths(output, folders=[path])
     chosen = SynthesisSettings(*hops, labels=labels, seed=seed)  # type: ignore[arg-type]
     settings = {
         "version": admiral.__version__,

@@ -58,7 +58,7 @@ def _evaluate_run(
         raise click.UsageError("Give --gold FILE, or --submission FILE to write.")
 
     if submission is not None:
-        check_distinct_paths(submission, gold, predictions)
+        check_distinct_paths(submission, gold, predictions, folders=[kb])
 
     from admiral.evaluation import sentence_note
     from admiral.evaluation.fever import write_submission
@@ -366,7 +366,7 @@ def report_command(
     from admiral.kb import KnowledgeBase, locate
     from admiral.storage.atomic_files import write_atomically
 
-    check_distinct_paths(output, results, gold, claims)
+    check_distinct_paths(output, results, gold, claims, folders=[kb])
     settings = read_run_settings(results)
     name = kb or ("demo" if settings.get("kb") == "demo" else None)
     with nullcontext() if name is None else KnowledgeBase.open(locate(name)) as opened:

@@ -133,13 +133,13 @@ def retrieve_command(
         output, as_json = None, True
     preset = [f"{key}={value}" for key, value in FAST_SETTINGS.items()] if fast else []
     config = load_config(config_path, [*preset, *overrides(assignments, flags)])
-    inputs = (input_path, config_path)
+    inputs, folders = (input_path, config_path), (config.kb, config.model, config.verifier)
     if output is not None:
         failed = output.with_name(f"{output.name}.failed.jsonl")
         for path in (output, failed):
-            check_distinct_paths(path, *inputs)
+            check_distinct_paths(path, *inputs, folders=folders)
     if trec is not None:
-        check_distinct_paths(trec, output, *inputs)
+        check_distinct_paths(trec, output, *inputs, folders=folders)
     if overwrite and output is None:
         raise click.UsageError("--overwrite needs --output.")
     if cluster is not None and output is None:
@@ -434,7 +434,8 @@ def prove_command(
     ]
     config = load_config(config_path, overrides(assignments, flags))
     if page is not None:
-        check_distinct_paths(page, proof_path, config_path)
+        folders = (config.kb, config.model, config.verifier)
+        check_distinct_paths(page, proof_path, config_path, folders=folders)
 
     from admiral.io.rendering import judgement_page, judgement_record, render_judgement
     from admiral.storage.atomic_files import write_atomically

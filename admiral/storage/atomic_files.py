@@ -167,13 +167,19 @@ def check_output_path(output: Path) -> None:
         raise AdmiralError(f"{output}: its directory does not exist. Create it first")
 
 
-def check_distinct_paths(output: Path, *inputs: Path | None) -> None:
-    """Raise `AdmiralError` if an output file is also an input or another output."""
+def check_distinct_paths(
+    output: Path, *inputs: Path | None, folders: Iterable[str | Path | None] = ()
+) -> None:
+    """Raise `AdmiralError` if an output file is also an input, or lies in a folder that is read."""
+    target = Path(os.path.realpath(output))
     for path in inputs:
-        if path is not None and os.path.realpath(output) == os.path.realpath(path):
+        if path is not None and target == Path(os.path.realpath(path)):
             raise AdmiralError(
                 f"{output}: is the input as well, or another output. Choose another output"
             )
+    for folder in filter(None, folders):
+        if target.is_relative_to(os.path.realpath(folder)):
+            raise AdmiralError(f"{output}: lies in {folder}, which is read. Choose another output")
 
 
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # of Linux's <fcntl.h> and <stdio.h>
