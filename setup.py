@@ -67,6 +67,8 @@ setup(
         "pyyaml>=6",
         "filelock>=3.21",
         "httpx>=0.27,<1",
+        "jinja2>=3.1,<4",
+        "markupsafe>=3,<4",
         "idna>=3.4",
         "networkx>=3.4,<4",
         "nltk>=3.9",  # WordNet for proofs, once its data is installed

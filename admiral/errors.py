@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from collections.abc import Mapping
+from textwrap import shorten
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from fastapi.exceptions import RequestValidationError
     from pydantic import ValidationError
 
 
@@ -31,12 +35,37 @@ class RecordError(AdmiralError):
         super().__init__(f"{location}: {problem}. {remedy}")
 
 
-def problem_of(error: ValidationError) -> tuple[str, str]:
+# Parts of a place that name an alternative of a field, such as "constrained-int".
+_ALTERNATIVE = re.compile(r"int|str|float|bool|.*[\[\]-].*")
+
+
+def problem_of(error: ValidationError | RequestValidationError) -> tuple[str, str]:
     """Return the first field that pydantic finds wrong, and what is wrong with it."""
-    first = error.errors()[0]
-    field = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"])
-    problem = "is missing" if first["type"] == "missing" else first["msg"]
-    return field.removeprefix("."), problem.removeprefix("Value error, ").removeprefix("Input ")
+    problems = [(_field(each), each) for each in error.errors()]
+    field, first = problems[0]
+    if first["type"] == "missing":
+        return field, "is missing"
+    # Alternatives of a field, of which one is enough.
+    texts = dict.fromkeys(each["msg"] for other, each in problems if other == field)
+    problem = " or ".join(text.removeprefix("Input ").removeprefix("String ") for text in texts)
+    problem = re.sub(r"a valid (tuple|list)", "a list", problem).removeprefix("Dictionary ")
+    problem = re.sub(
+        r"a (valid )?dictionary or (an )?(instance of \w+|object.*)", "an object", problem
+    )
+    if first["type"] == "value_error":
+        return field, problem.removeprefix("Value error, ")
+    if first["type"] == "extra_forbidden":
+        return field, "is unknown"
+    return field, f"{shorten(repr(first['input']), 60)} {problem}"
+
+
+def _field(error: Mapping[str, Any]) -> str:
+    names = (
+        f"[{part}]" if isinstance(part, int) else f".{part}"
+        for part in error["loc"]
+        if not _ALTERNATIVE.fullmatch(str(part))
+    )
+    return "".join(names).removeprefix(".")
 
 
 def first_line(error: BaseException) -> str:

@@ -8,9 +8,9 @@ from functools import cache
 from itertools import accumulate, repeat
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BeforeValidator, Field, PlainSerializer, TypeAdapter
+from pydantic import BeforeValidator, Field, PlainSerializer, TypeAdapter, ValidationError
 
-from admiral.errors import AdmiralError
+from admiral.errors import AdmiralError, RecordError, problem_of
 from proofs import Judgement, Verdict
 from proofs.judges.judgement import ScoredVerdict
 
@@ -378,3 +378,11 @@ def from_json(kind: type[T], record: Record) -> T:
     """
     read: T = _adapter(kind).validate_python(record)
     return read
+
+
+def read_record(kind: type[T], record: Record, where: str, remedy: str) -> T:
+    """Return a record as `from_json`; raise RecordError with the place and the first bad field."""
+    try:
+        return from_json(kind, record)
+    except ValidationError as error:
+        raise RecordError(where, *problem_of(error), remedy) from error

@@ -27,7 +27,7 @@ from admiral.citations.citation_records import Citation, CitationVerdict, CitedC
 from admiral.citations.citation_settings import CitationConfig
 from admiral.citations.citer import Citer
 from admiral.citations.coverage_verifier import TermWeights
-from admiral.citations.source_collections import LoadedSources
+from admiral.citations.source_search import LoadedSources
 from admiral.evaluation.citation_evaluation import auroc_interval
 from admiral.library import Source
 

@@ -22,8 +22,8 @@ import torch
 from admiral.citations.citation_file import WICE_LABELS, WiceCitation, read_wice
 from admiral.citations.citation_settings import CitationConfig
 from admiral.citations.coverage_verifier import CoverageVerifier, TermWeights
-from admiral.citations.source_collections import cut_source
 from admiral.citations.source_scorers import ENTAILED, PARTS, WHOLE_WEIGHT, VerifierFactory
+from admiral.citations.source_search import cut_source
 from admiral.evaluation.citation_evaluation import (
     COMPARISONS,
     auroc,

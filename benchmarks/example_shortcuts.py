@@ -17,11 +17,11 @@ from pathlib import Path
 
 import click
 import numpy as np
-from sklearn.feature_extraction.text import HashingVectorizer  # type: ignore[import-untyped]
-from sklearn.linear_model import LogisticRegression  # type: ignore[import-untyped]
-from sklearn.model_selection import GroupKFold  # type: ignore[import-untyped]
-from sklearn.pipeline import make_pipeline  # type: ignore[import-untyped]
-from sklearn.preprocessing import StandardScaler  # type: ignore[import-untyped]
+from sklearn.feature_extraction.text import HashingVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GroupKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from proofs.verifier import kind_of_evidence
 from training.data.examples import EXAMPLE_LABELS, UNLABELLED, Example, draw_examples, read_examples

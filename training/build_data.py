@@ -16,10 +16,9 @@ from admiral import Admiral
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, locate
-from admiral.kb.store import check_outside_folders
 from admiral.models.checkpoint import load_checkpoint
 from admiral.retrieval.stage_assembly import open_lexicon
-from admiral.storage.atomic_files import check_distinct_paths, check_output_path
+from admiral.storage.atomic_files import check_distinct_paths
 from proofs.drafting.contextual_similarity import ContextualSimilarity
 from training.command_options import (
     documents_option,
@@ -140,9 +139,7 @@ def main(
     )
     try:
         parsed = [Source.parse(text).without_held_out(hold_out) for text in sources]
-        check_output_path(out)
         check_distinct_paths(out, *(source.path for source in parsed), *documents, *exclude)
-        check_outside_folders(out, name, *filter(None, (model, context)))
         for source in parsed:  # report a bad file before the others are processed
             next(source.claims(), None)
         excluded, relations = titles_of(exclude), open_lexicon(lexicon)

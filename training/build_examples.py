@@ -23,9 +23,8 @@ from admiral.errors import AdmiralError, RecordError
 from admiral.io.sentence_splitter import split_sentences
 from admiral.io.streams import json_objects
 from admiral.kb import KnowledgeBase, locate
-from admiral.kb.store import check_outside_folders
 from admiral.retrieval.first_stage import base_title
-from admiral.storage.atomic_files import check_distinct_paths, check_output_path
+from admiral.storage.atomic_files import check_distinct_paths
 from proofs.verifier import LABELS
 from training.command_options import (
     documents_option,
@@ -350,9 +349,7 @@ def main(
         files = [file for path in nli for file in inference_files(path, split)]
         around = [file for path in pairs for file in inference_files(Path(path), split)]
         inputs = (*files, *around, *(one.path for one, _ in claims), *documents, *exclude)
-        check_output_path(out)
         check_distinct_paths(out, *inputs)
-        check_outside_folders(out, name)
         excluded = titles_of(exclude)
         read = partial(
             _inference_examples,

@@ -21,10 +21,9 @@ from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
 from admiral.gold.gold_claims import Label
 from admiral.kb import KnowledgeBase, locate
-from admiral.kb.store import check_outside_folders
 from admiral.models.verifiers import open_named_verifier
 from admiral.retrieval.stage_assembly import open_lexicon
-from admiral.storage.atomic_files import check_distinct_paths, check_output_path
+from admiral.storage.atomic_files import check_distinct_paths
 from proofs import NatOp, Proof, ProofStep, Verdict
 from proofs.judges.judgement import Evidence
 from proofs.judges.verifier_judge import VerifierJudge
@@ -134,9 +133,7 @@ def main(
     """Write proofs of claims, with complete and incomplete evidence, to OUT (JSON Lines)."""
     try:
         parsed = [Source.parse(text).without_held_out(hold_out) for text in sources]
-        check_output_path(out)
         check_distinct_paths(out, *documents, *(source.path for source in parsed))
-        check_outside_folders(out, kb, verifier)
         reader, relations = open_named_verifier(verifier, "--verifier"), open_lexicon(lexicon)
         with KnowledgeBase.open(locate(kb)) as opened:
             corpus = with_documents(opened, documents)

@@ -25,12 +25,10 @@ from tqdm import tqdm
 
 from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, locate
-from admiral.kb.store import check_outside_folders
 from admiral.records import Document
 from admiral.requirements import check_extra
 from admiral.storage.atomic_files import (
     check_distinct_paths,
-    check_output_path,
     encode_record,
     explain_write_errors,
     write_atomically,
@@ -389,9 +387,7 @@ def main(
     An interrupted run resumes: its blocks of documents are kept in OUT.partial.
     """
     try:
-        check_output_path(out)
         check_distinct_paths(out, *exclude)
-        check_outside_folders(out, name)
         excluded = titles_of(exclude)
         parser = open_parser(model)
         with KnowledgeBase.open(locate(name)) as kb:

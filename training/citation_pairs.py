@@ -30,7 +30,7 @@ from admiral.citations.source_search import claim_query
 from admiral.errors import AdmiralError
 from admiral.library import Library, Passage
 from admiral.library.canonical_urls import canonical
-from admiral.storage.atomic_files import check_distinct_paths, check_output_path
+from admiral.storage.atomic_files import check_distinct_paths
 from training.cited_pages import CitedPassages, Titled, write_cited_passages
 from training.command_options import exclude_option, seed_option
 
@@ -152,7 +152,6 @@ def main(
         raise click.UsageError("--retrieved and --drawn are both 0: there is nothing to compare.")
     left_out: Counter[str] = Counter()
     try:
-        check_output_path(out)
         check_distinct_paths(out, *citations, *exclude)
         excluded = {claim.page for path in exclude for claim in read_citations(path)}
         claims = kept_claims(citations, excluded)

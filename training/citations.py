@@ -14,6 +14,8 @@ from itertools import chain
 from pathlib import Path
 
 import click
+import numpy as np
+from sklearn.linear_model import LogisticRegression
 
 from admiral.citations.citation_file import WICE_LABELS, WiceCitation, page_of, read_wice
 from admiral.citations.citation_records import CitedClaim
@@ -33,7 +35,6 @@ from admiral.citations.coverage_verifier import (
     TermWeights,
     text_stems,
 )
-from admiral.citations.source_collections import cut_source, passage_texts
 from admiral.citations.source_scorers import (
     ENTAILED,
     PARTS,
@@ -44,10 +45,11 @@ from admiral.citations.source_scorers import (
     VerifierFactory,
     mixed_verifiers,
 )
+from admiral.citations.source_search import cut_source, passage_texts
 from admiral.errors import AdmiralError, RecordError
 from admiral.io.streams import json_objects
 from admiral.library import Passage, Source
-from admiral.storage.atomic_files import check_distinct_paths, check_output_path, write_atomically
+from admiral.storage.atomic_files import check_distinct_paths, write_atomically
 from training.feature_fits import fit_ordinal, out_of_fold_scores, page_folds
 
 _REMEDY = "Give a file of WiCE's claims with marked tokens, unchanged"
@@ -213,9 +215,34 @@ def fit_weights(
     scores |= {verifier: single_scores(rows, verifier) for verifier in _SINGLE}
     weights = fit_ordinal(rows, labels, FEATURES, ridge=RIDGE)
     calibrations = {
-        verifier: ScoreCalibration.fit(own, supported, name) for verifier, own in scores.items()
+        verifier: fit_calibration(own, supported, name) for verifier, own in scores.items()
     }
     return weights, calibrations
+
+
+def fit_calibration(
+    scores: Sequence[float], supported: Sequence[bool], reference: str
+) -> ScoreCalibration:
+    """Return the calibration that fits labelled citations.
+
+    The probability is a logistic regression on the scores, with the targets of Platt (1999), which
+    keep it from 0 and 1: each score counts for both labels, in parts.
+    """
+    positives = sum(supported)
+    high, low = (positives + 1) / (positives + 2), 1 / (len(supported) - positives + 2)
+    targets = np.where(supported, high, low)
+    values = np.asarray(scores)
+    mean, deviation = values.mean(), values.std() or 1.0
+    column = ((values - mean) / deviation)[:, None]
+    model = LogisticRegression(C=1e6, tol=1e-8, max_iter=1000).fit(
+        np.vstack([column, column]),
+        np.repeat([1, 0], len(column)),
+        np.concatenate([targets, 1 - targets]),
+    )
+    slope = float(model.coef_[0, 0] / deviation)
+    intercept = float(model.intercept_[0] - slope * mean)
+    quantiles = np.quantile(values, np.linspace(0, 1, 101)).tolist()
+    return ScoreCalibration(slope, intercept, reference, tuple(sorted(quantiles)))
 
 
 @click.command()
@@ -229,7 +256,6 @@ def fit_weights(
 def main(citations: Path, tokens: Path, out: Path, name: str, precision: str) -> None:
     """Fit the weights of the verification of citations."""
     try:
-        check_output_path(out)
         check_distinct_paths(out, citations, tokens)
         labelled = read_wice(citations)
         words = read_token_claims(tokens)

@@ -16,9 +16,8 @@ from admiral.citations.citation_file import read_citations
 from admiral.citations.citation_records import CitedClaim, claim_in_context
 from admiral.citations.source_search import EXPANDER_CONTEXT
 from admiral.errors import AdmiralError
-from admiral.kb.store import check_outside_folders
 from admiral.library import Library
-from admiral.storage.atomic_files import check_distinct_paths, check_output_path
+from admiral.storage.atomic_files import check_distinct_paths
 from training.command_options import exclude_option
 from training.data.samples import RetrieveSample, write_samples
 
@@ -61,8 +60,6 @@ def library_citations(paths: Iterable[Path], library: Library) -> Iterator[tuple
 def main(out: Path, citations: tuple[Path, ...], library: str, exclude: tuple[Path, ...]) -> None:
     """Write samples of query expansion to OUT (JSON Lines)."""
     try:
-        check_output_path(out)
-        check_outside_folders(out, library)
         check_distinct_paths(out, *citations, *exclude)
         excluded = {claim.page for path in exclude for claim in read_citations(path)}
         with Library.open(library) as opened:

@@ -22,10 +22,9 @@ import click
 
 from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, locate
-from admiral.kb.store import check_outside_folders
 from admiral.records import Document
 from admiral.retrieval.first_stage import Mention, base_title, find_mentions
-from admiral.storage.atomic_files import check_distinct_paths, check_output_path
+from admiral.storage.atomic_files import check_distinct_paths
 from training.command_options import exclude_option, headings_option, kb_option, seed_option
 from training.data.claim_sources import titles_of
 from training.data.samples import RetrieveSample, with_headings, write_samples
@@ -226,9 +225,7 @@ def main(
     if math.isnan(headings):
         raise click.UsageError("--headings is not a number.")
     try:
-        check_output_path(out)
         check_distinct_paths(out, *exclude)
-        check_outside_folders(out, name)
         with KnowledgeBase.open(locate(name)) as kb:
             samples = PseudoClaimSampler(kb, seed, titles_of(exclude)).samples()
             written = write_samples(out, with_headings(islice(samples, count), headings, seed))

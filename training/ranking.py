@@ -27,7 +27,6 @@ from admiral.errors import AdmiralError
 from admiral.gold import GoldClaim
 from admiral.graph import graph_to_use
 from admiral.io.progress import track_claims
-from admiral.kb.store import check_outside_folders
 from admiral.retrieval.document_ranking import (
     FEATURES,
     HiddenUnit,
@@ -35,7 +34,7 @@ from admiral.retrieval.document_ranking import (
     document_features,
 )
 from admiral.retrieval.state import SearchState
-from admiral.storage.atomic_files import check_distinct_paths, check_output_path, write_atomically
+from admiral.storage.atomic_files import check_distinct_paths, write_atomically
 from training.command_options import (
     gold_source_option,
     limit_option,
@@ -179,9 +178,7 @@ def main(
     """Fit the weights of the ranking `learned` on claims with gold documents."""
     try:
         parsed = [Source.parse(text).only_held_out(held_out) for text in sources]
-        check_output_path(out)
         check_distinct_paths(out, *(source.path for source in parsed))
-        check_outside_folders(out, kb, model)
         config = load_config(None, [*settings, f"kb={kb}", f"model={model}"])
         with Admiral.from_pretrained(config=config) as system:
             # The weights in use may not need proximity; the new ones may.

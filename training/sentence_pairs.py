@@ -17,7 +17,7 @@ import click
 from admiral.errors import AdmiralError
 from admiral.kb.embeddings import embedded_text
 from admiral.retrieval.rerankers import similarity_query
-from admiral.storage.atomic_files import check_distinct_paths, check_output_path
+from admiral.storage.atomic_files import check_distinct_paths
 from training.cited_pages import CitedPassages, Titled, write_cited_passages
 from training.command_options import seed_option
 from training.data.samples import RerankSample, read_samples
@@ -70,7 +70,6 @@ def sentence_pairs(path: Path, negatives: int, seed: int = 0) -> Iterator[CitedP
 def main(samples: Path, out: Path, negatives: int, seed: int) -> None:
     """Write the reranking samples of SAMPLES to OUT as claims with sentences."""
     try:
-        check_output_path(out)
         check_distinct_paths(out, samples)
         count = write_cited_passages(out, sentence_pairs(samples, negatives, seed))
     except (AdmiralError, OSError) as error:

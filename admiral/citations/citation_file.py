@@ -8,36 +8,34 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
-from admiral.citations.citation_records import Citation, CitedClaim, Kind
+from pydantic import BaseModel
+
+from admiral.citations.citation_records import Citation, CitedClaim, Id, Text, Texts, WrittenText
 from admiral.citations.decide import FAILING_TAG
 from admiral.errors import AdmiralError, RecordError
-from admiral.io.claims import cited_sentence, is_wafer
+from admiral.io.claims import cited_sentence, distinct, is_wafer
 from admiral.io.streams import Place, json_objects
 from admiral.io.text_cleaning import clean_text
 from admiral.library import Source
 from admiral.library.readers import wice_url
+from admiral.records import read_record
 
 _EXAMPLE = 'Write {"id": "1", "claim": "...", "citations": [{"url": "https://..."}]}'
-_CITATION_FIELDS = tuple(each.name for each in fields(Citation))
 _FAILED = "failed verification"
 _MARK = "[CIT]"
 _SEPARATOR = " [SEP] "
 
 
-def claim_record(claim: CitedClaim) -> dict[str, Any]:
-    """Return a claim as a JSON object; what a citation does not state is null."""
-    record = asdict(claim)
-    record["section"], record["tags"] = list(claim.section), list(claim.tags)
-    record["span"] = None if claim.span is None else list(claim.span)
-    record["citations"] = [
-        {key: value if value or key in ("url", "name") else None for key, value in each.items()}
-        for each in map(asdict, claim.citations)
-    ]
-    return record
+def _records(path: Place) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    for item in json_objects(path):
+        if isinstance(item, RecordError):
+            raise item
+        number, record = item
+        yield f"{path}:{number}", str(number), record
 
 
 def read_citations(path: Place) -> Iterator[CitedClaim]:
@@ -46,128 +44,118 @@ def read_citations(path: Place) -> Iterator[CitedClaim]:
     Raises RecordError for a record without a claim, with a field of another type, or with the id of
     another.
     """
-    seen: dict[str, int] = {}
-    for item in json_objects(path):
-        if isinstance(item, RecordError):
-            raise item
-        number, record = item
-        where = f"{path}:{number}"
-        claim = parse_claim(record, where, default_id=str(number))
-        if claim.id in seen:
-            problem = f"{claim.id!r} occurs on line {seen[claim.id]}, too"
-            raise RecordError(where, "id", problem, "Give each claim an id of its own")
-        seen[claim.id] = number
-        yield claim
+    return distinct((where, parse_claim(each, where, id)) for where, id, each in _records(path))
 
 
-def parse_claim(record: Mapping[str, Any], where: str, default_id: str = "") -> CitedClaim:
-    """Return the claim of a record.
-
-    `record`: JSON object of one of the three formats. `default_id`: id of a record without one.
-    """
+def parse_claim(record: Mapping[str, Any], where: str, default_id: str = "1") -> CitedClaim:
+    """Return the claim of a record of one of the three formats; `default_id` if it has no id."""
     if "input" in record and "output" in record:
-        return _wafer(record, where, default_id)
+        return _wafer_claim(read_record(_Wafer, record, where, _EXAMPLE), where, default_id)
     if "evidence" in record and isinstance(record.get("meta"), dict):
-        return _wice(record, where, default_id)
-    return _own(record, where, default_id)
+        return _wice_claim(read_record(_Wice, record, where, _EXAMPLE), default_id)
+    given = {key: value for key, value in record.items() if value is not None}
+    urls = {"citations": [{"url": url} for url in given.get("urls", ())]}
+    claim = read_record(CitedClaim, {"id": default_id, **urls, **given}, where, _EXAMPLE)
+    return claim if claim.span is not None else replace(claim, claim=clean_text(claim.claim))
 
 
-def _own(record: Mapping[str, Any], where: str, default_id: str) -> CitedClaim:
-    claim = _text(record, "claim", where)
-    if not claim.strip():
-        raise RecordError(where, "claim", "is missing or empty", _EXAMPLE)
-    kind = _text(record, "kind", where) or "sentence"
-    if kind not in get_args(Kind):
-        raise RecordError(
-            where, "kind", f"is {kind!r}", f"Write one of {', '.join(get_args(Kind))}"
-        )
-    citations = record.get("citations") or [{"url": url} for url in _texts(record, "urls", where)]
-    if not isinstance(citations, list) or not all(isinstance(each, dict) for each in citations):
-        raise RecordError(where, "citations", "is not a list of objects", _EXAMPLE)
-    return CitedClaim(
-        id=_id(record.get("id"), where, default_id),
-        claim=clean_text(claim) if record.get("span") is None else claim,
-        page=_text(record, "page", where),
-        section=_texts(record, "section", where),
-        before=_text(record, "before", where),
-        after=_text(record, "after", where),
-        span=_span(record.get("span"), claim, where),
-        kind=kind,  # type: ignore[arg-type]  # checked above
-        tags=_texts(record, "tags", where),
-        citations=tuple(
-            Citation(**{key: _text(each, key, where) for key in _CITATION_FIELDS})
-            for each in citations
-        ),
-    )
+class _WaferPage(BaseModel):
+    url: Text = ""
+    title: Text = ""
 
 
-def _wafer(record: Mapping[str, Any], where: str, default_id: str) -> CitedClaim:
-    """Return the claim of a record of WAFER (Petroni et al. 2022).
+class _WaferOutput(BaseModel):
+    answer: Text = ""
+    provenance: tuple[_WaferPage, ...] | None = None
+
+
+class _WaferMeta(BaseModel):
+    wikipedia_title: Text = ""
+    wikipedia_section: Text = ""
+    sentences: Texts = ()
+    featured: bool = False
+
+
+class _Wafer(BaseModel):
+    """A record of WAFER (Petroni et al. 2022).
 
     `input` is page, section and text with the mark ``[CIT]``, of which the first or the first two
     may be missing. The claim is the last of the sentences in front of the mark.
     """
-    meta = record.get("meta") if isinstance(record.get("meta"), dict) else {}
-    assert isinstance(meta, dict)
-    parts = [" ".join(part.split()) for part in _text(record, "input", where).split(_SEPARATOR)]
+
+    input: str
+    output: tuple[_WaferOutput, ...]
+    id: Id | None = None
+    meta: _WaferMeta | None = None
+
+
+def _wafer_claim(record: _Wafer, where: str, default_id: str) -> CitedClaim:
+    meta = record.meta or _WaferMeta()
+    parts = [" ".join(part.split()) for part in record.input.split(_SEPARATOR)]
     text = parts[-1]
-    page = parts[0] if len(parts) > 1 else _text(meta, "wikipedia_title", where)
-    section = parts[1] if len(parts) > 2 else _text(meta, "wikipedia_section", where)
     before, _, after = text.partition(_MARK)
     before = before.rstrip()
-    claim = cited_sentence(text, _texts(meta, "sentences", where))
+    claim = cited_sentence(text, meta.sentences)
     if not claim:
         raise RecordError(where, "input", "has no text before [CIT]", "Leave out the record")
     head, found, _ = before.rpartition(claim)
-    outputs = record.get("output")
-    if not isinstance(outputs, list):
-        raise RecordError(where, "output", "is not a list", 'Write [{"answer": "https://..."}]')
-    citations, tags = _wafer_output(outputs, where)
+    citations: dict[str, Citation] = {}
+    tags: tuple[str, ...] = ()
+    for output in record.output:
+        answer = output.answer.strip()
+        if answer.lower() == _FAILED:
+            tags = (FAILING_TAG,)
+        elif answer:
+            citations.setdefault(answer, Citation(answer))
+        for page in output.provenance or ():
+            if (url := page.url.strip()) and not citations.get(url, Citation("")).title:
+                citations[url] = Citation(url, title=page.title)
     return CitedClaim(
-        id=_id(record.get("id"), where, default_id),
+        id=record.id or default_id,
         claim=claim,
-        page=page,
-        section=_wiki_section(section),
+        page=parts[0] if len(parts) > 1 else meta.wikipedia_title,
+        section=_wiki_section(parts[1] if len(parts) > 2 else meta.wikipedia_section),
         before=head.rstrip() if found else before,
         after=after.lstrip(),
         span=(0, len(claim)),
         tags=tags,
-        citations=citations,
+        citations=tuple(citations.values()),
     )
 
 
-def _wafer_output(outputs: list[Any], where: str) -> tuple[tuple[Citation, ...], tuple[str, ...]]:
-    citations: dict[str, Citation] = {}
-    tags: tuple[str, ...] = ()
-    for output in outputs:
-        if not isinstance(output, dict):
-            raise RecordError(where, "output", "is not a list of objects", "Correct the record")
-        answer = _text(output, "answer", where).strip()
-        if answer.lower() == _FAILED:
-            tags = (_FAILED.replace(" ", "-"),)
-        elif answer:
-            citations.setdefault(answer, Citation(answer))
-        for source in output.get("provenance") or []:
-            if isinstance(source, dict) and (url := _text(source, "url", where).strip()):
-                title = _text(source, "title", where)
-                if not citations.get(url, Citation("")).title:
-                    citations[url] = Citation(url, title=title)
-    return tuple(citations.values()), tags
+class _WiceMeta(BaseModel):
+    id: Id | None = None
+    claim_title: Text = ""
+    claim_section: Text = ""
+    claim_context: Text = ""
 
 
-def _wice(record: Mapping[str, Any], where: str, default_id: str) -> CitedClaim:
-    """Return the claim of a record of WiCE (Kamoi et al. 2023), whose sources have names."""
-    meta = record["meta"]
-    identity = _id(meta.get("id"), where, default_id)
-    claim = _text(record, "claim", where).strip()
-    if not claim:
-        raise RecordError(where, "claim", "is missing or empty", "Leave out the record")
+class _Wice(BaseModel):
+    """A record of WiCE (Kamoi et al. 2023), whose sources have names."""
+
+    claim: WrittenText
+    meta: _WiceMeta
+
+
+#: Labels in ascending order of support.
+WiceLabel = Literal["not_supported", "partially_supported", "supported"]
+WICE_LABELS = get_args(WiceLabel)
+
+
+class _LabelledWice(_Wice):
+    evidence: list[str]
+    label: WiceLabel
+    supporting_sentences: list[list[int]]
+
+
+def _wice_claim(record: _Wice, default_id: str) -> CitedClaim:
+    identity, claim = record.meta.id or default_id, record.claim.strip()
     return CitedClaim(
         id=identity,
         claim=claim,
-        page=_text(meta, "claim_title", where),
-        section=_wiki_section(_text(meta, "claim_section", where)),
-        before=_text(meta, "claim_context", where).strip(),
+        page=record.meta.claim_title,
+        section=_wiki_section(record.meta.claim_section),
+        before=record.meta.claim_context.strip(),
         span=(0, len(claim)),
         citations=(Citation(wice_url(identity)),),
     )
@@ -179,53 +167,7 @@ def _wiki_section(section: str) -> tuple[str, ...]:
     return tuple(name for part in parts if (name := part.strip().removesuffix(".").strip()))
 
 
-def _id(value: Any, where: str, default: str) -> str:
-    if value is None:
-        return default
-    if isinstance(value, bool) or not isinstance(value, str | int) or str(value) == "":
-        raise RecordError(where, "id", "is not a text or a number", _EXAMPLE)
-    return str(value)
-
-
-def _text(record: Mapping[str, Any], key: str, where: str) -> str:
-    value = record.get(key)
-    if value is None:
-        return ""
-    if not isinstance(value, str):
-        raise RecordError(where, key, f"is of type {type(value).__name__}, not a text", _EXAMPLE)
-    return value
-
-
-def _texts(record: Mapping[str, Any], key: str, where: str) -> tuple[str, ...]:
-    value = record.get(key)
-    if value is None:
-        return ()
-    if isinstance(value, str):
-        return (value,) if value else ()
-    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-        raise RecordError(where, key, "is not a list of texts", _EXAMPLE)
-    return tuple(value)
-
-
-def _span(value: Any, claim: str, where: str) -> tuple[int, int] | None:
-    if value is None:
-        return None
-    remedy = "Write two offsets within the claim, such as [0, 118], or leave it out"
-    if (
-        not isinstance(value, list)
-        or len(value) != 2
-        or not all(type(each) is int for each in value)
-        or not 0 <= value[0] <= value[1] <= len(claim)
-    ):
-        raise RecordError(where, "span", f"is {value!r}", remedy)
-    return value[0], value[1]
-
-
-#: Labels in ascending order of support.
-WICE_LABELS = ("not_supported", "partially_supported", "supported")
-_FIELDS = ("claim", "evidence", "label", "meta", "supporting_sentences")
 _META = re.compile(r"\(meta data\) ([A-Z ]+): ?")
-_REMEDY = "Give a file of WiCE's claims or sub-claims, unchanged"
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,29 +193,20 @@ def read_wice(path: Path) -> list[WiceCitation]:
     Raises RecordError for a record that is not WiCE's, with file, line and field. Raises
     AdmiralError if the file cannot be read.
     """
+    remedy = "Give a file of WiCE's claims or sub-claims, unchanged"
     citations = []
-    for item in json_objects(path):
-        if isinstance(item, RecordError):
-            raise item
-        number, record = item
-        citations.append(_citation(record, f"{path}:{number}", number))
+    for where, id, given in _records(path):
+        record = read_record(_LabelledWice, given, where, remedy)
+        claim = _wice_claim(record, id)
+        title, sentences, positions = page_of(record.evidence)
+        gold = tuple(
+            frozenset(positions[at] for at in own if at in positions)
+            for own in record.supporting_sentences
+        )
+        source = Source(claim.citations[0].url, title, "\n".join(sentences), language="en")
+        citation = WiceCitation(claim, source, sentences, tuple(filter(None, gold)), record.label)
+        citations.append(citation)
     return citations
-
-
-def _citation(record: dict[str, Any], where: str, number: int) -> WiceCitation:
-    for field in _FIELDS:
-        if field not in record:
-            raise RecordError(where, field, "is missing", _REMEDY)
-    if record["label"] not in WICE_LABELS:
-        raise RecordError(where, "label", f"is not one of {', '.join(WICE_LABELS)}", _REMEDY)
-    claim = parse_claim(record, where, default_id=str(number))
-    title, sentences, positions = page_of(record["evidence"])
-    gold = tuple(
-        frozenset(positions[at] for at in own if at in positions)
-        for own in record["supporting_sentences"]
-    )
-    source = Source(claim.citations[0].url, title, "\n".join(sentences), language="en")
-    return WiceCitation(claim, source, sentences, tuple(filter(None, gold)), record["label"])
 
 
 def page_of(evidence: list[str]) -> tuple[str, tuple[str, ...], dict[int, int]]:
@@ -294,9 +227,6 @@ def page_of(evidence: list[str]) -> tuple[str, tuple[str, ...], dict[int, int]]:
             positions[at] = len(sentences)
             sentences.append(text)
     return title, tuple(sentences), positions
-
-
-_WAFER_REMEDY = "Give a file of WAFER, or of records in its form"
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,19 +257,14 @@ def read_wafer(path: Path) -> list[WaferCitation]:
     Raises RecordError for a record that is not WAFER's, with file, line and field. Raises
     AdmiralError if the file cannot be read, or holds no records.
     """
+    remedy = "Give a file of WAFER, or of records in its form"
     citations = []
-    for item in json_objects(path):
-        if isinstance(item, RecordError):
-            raise item
-        number, record = item
-        where = f"{path}:{number}"
-        if not is_wafer(record):
-            raise RecordError(where, "input", "has no mark [CIT]", _WAFER_REMEDY)
-        meta = record.get("meta")
-        featured = meta.get("featured", False) if isinstance(meta, dict) else False
-        if not isinstance(featured, bool):
-            raise RecordError(where, "meta.featured", "is not true or false", _WAFER_REMEDY)
-        citations.append(WaferCitation(parse_claim(record, where, str(number)), featured))
+    for where, id, given in _records(path):
+        if not is_wafer(given):
+            raise RecordError(where, "input", "has no mark [CIT]", remedy)
+        record = read_record(_Wafer, given, where, remedy)
+        featured = record.meta is not None and record.meta.featured
+        citations.append(WaferCitation(_wafer_claim(record, where, id), featured))
     if not citations:
-        raise AdmiralError(f"{path}: holds no records. {_WAFER_REMEDY}")
+        raise AdmiralError(f"{path}: holds no records. {remedy}")
     return citations

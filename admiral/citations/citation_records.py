@@ -29,7 +29,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, PlainSerializer
+from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, ValidationInfo
 
 from admiral.io.sentence_splitter import split_sentences
 from admiral.library import Passage
@@ -50,40 +50,69 @@ Finding = Literal["supported", "partly", "contradicted", "not_found"]
 Kind = Literal["sentence", "list", "table", "infobox", "caption", "heading", "note"]
 
 
+def _written(text: str) -> str:
+    if not text.strip():
+        raise ValueError("is empty")
+    return text
+
+
+#: A text, or null for none; a text with at least a word; an id, also as a number; texts, or one.
+Text = Annotated[str, BeforeValidator(lambda value: "" if value is None else value)]
+WrittenText = Annotated[str, AfterValidator(_written)]
+Id = Annotated[
+    str,
+    BeforeValidator(lambda id: str(id) if type(id) is int else id),
+    Field(min_length=1),
+]
+Texts = Annotated[
+    tuple[str, ...],
+    BeforeValidator(lambda given: ((given,) if given else ()) if isinstance(given, str) else given),
+]
+# What a reference does not state is null in its record.
+_Stated = Annotated[Text, PlainSerializer(lambda text: text or None, str | None)]
+
+
 @dataclass(frozen=True, slots=True)
 class Citation:
     """A reference of a claim to a source."""
 
-    url: str
-    name: str = ""  # name or number of the reference on its page
+    url: Text = ""
+    name: Text = ""  # name or number of the reference on its page
     # title, archive_url, date, template, quote, access_date, work, publisher, author, isbn: as far
     # as the reference states them; empty otherwise. Archived URLs are unwrapped.
-    title: str = ""
-    archive_url: str = ""
-    date: str = ""
-    template: str = ""
-    quote: str = ""
-    access_date: str = ""
-    work: str = ""
-    publisher: str = ""
-    author: str = ""  # "Last, First", several separated by semicolons
-    isbn: str = ""
+    title: _Stated = ""
+    archive_url: _Stated = ""
+    date: _Stated = ""
+    template: _Stated = ""
+    quote: _Stated = ""
+    access_date: _Stated = ""
+    work: _Stated = ""
+    publisher: _Stated = ""
+    author: _Stated = ""  # "Last, First", several separated by semicolons
+    isbn: _Stated = ""
+
+
+def _within_claim(span: tuple[int, int] | None, others: ValidationInfo) -> tuple[int, int] | None:
+    if span is not None and not 0 <= span[0] <= span[1] <= len(others.data.get("claim", "")):
+        raise ValueError(f"{list(span)} is not within the claim")
+    return span
 
 
 @dataclass(frozen=True, slots=True)
 class CitedClaim:
     """A sentence of a page with its context and its references."""
 
-    id: str
-    claim: str  # the whole sentence, or the row of a table, without reference marks
+    id: Id
+    claim: WrittenText  # the whole sentence, or the row of a table, without reference marks
     page: str = ""
-    section: tuple[str, ...] = ()  # headings above the claim, outermost first
+    section: Texts = ()  # headings above the claim, outermost first
     before: str = ""  # before, after: text of the page before and after the claim
     after: str = ""
-    span: tuple[int, int] | None = None  # offsets in `claim` of the part up to the reference mark
+    # offsets in `claim` of the part up to the reference mark
+    span: Annotated[tuple[int, int] | None, AfterValidator(_within_claim)] = None
     kind: Kind = "sentence"  # where the claim stands
     # maintenance tags after the reference, such as ``failed-verification``
-    tags: tuple[str, ...] = ()
+    tags: Texts = ()
     citations: tuple[Citation, ...] = ()  # the references that stand together after the claim
 
 

@@ -11,17 +11,19 @@ from __future__ import annotations
 import json
 import math
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Annotated
+
+from pydantic import AfterValidator, ConfigDict, Field
 
 from admiral.citations.coverage_verifier import passage_stems, text_stems
 from admiral.errors import AdmiralError
-from admiral.io.weight_files import bad_field, fields, number, numbers, read_weights
 from admiral.library import Passage
+from admiral.records import json_of, read_record
 from proofs.drafting.spans import chunk
 from proofs.logic.words import has_content, word_spans
 
@@ -41,27 +43,35 @@ WORD_FEATURES = (
 )
 
 
+#: A number in a file; not so large that sums of products overflow.
+Number = Annotated[float, Field(strict=True, ge=-1_000_000, le=1_000_000, allow_inf_nan=False)]
+Deviation = Annotated[Number, Field(gt=0)]
+
+
+def _of_all_features(weights: dict[str, float]) -> dict[str, float]:
+    if weights.keys() != set(WORD_FEATURES):
+        raise ValueError(f"expected a weight of each of {', '.join(WORD_FEATURES)}")
+    return weights
+
+
+def _ascending(quantiles: tuple[float, ...]) -> tuple[float, ...]:
+    if list(quantiles) != sorted(quantiles):
+        raise ValueError("expected ascending numbers")
+    return quantiles
+
+
+class _Weights:
+    __pydantic_config__ = ConfigDict(extra="forbid")
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
-class MissingWords:
+class MissingWords(_Weights):
     """Weights of the features of words."""
 
-    weights: Mapping[str, float]  # the weight of each of `WORD_FEATURES`
-    threshold: float  # words with a higher sum are missing
-
-    @classmethod
-    def parse(cls, path: Path, where: str, record: Any) -> MissingWords:
-        """Read weights from a field of a file.
-
-        Raises ValueError if a field is missing, unknown or not a number, with the file and the
-        field.
-        """
-        values = fields(path, where, record, ("weights", "threshold"))
-        weights = numbers(path, f"{where}.weights", values["weights"], WORD_FEATURES)
-        return cls(weights, number(path, f"{where}.threshold", values["threshold"]))
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the record that `parse` reads."""
-        return asdict(self)
+    # the weight of each of `WORD_FEATURES`
+    weights: Annotated[dict[str, Number], AfterValidator(_of_all_features)]
+    threshold: Number  # words with a higher sum are missing
 
     def scores(
         self, claim: str, words: Sequence[tuple[int, int]], passages: Sequence[Passage], best: int
@@ -186,59 +196,24 @@ def _span_shares(
 
 
 _STEPS = 100
-_FIELDS = ("slope", "intercept", "reference", "quantiles")
-_ITERATIONS = 100
-# Keeps the fit finite where the scores separate the labels.
-_RIDGE = 1e-6
 _LARGEST_EXPONENT = 500.0
 
 
 @dataclass(frozen=True, slots=True)
-class ScoreCalibration:
+class ScoreCalibration(_Weights):
     """The meaning of scores."""
 
     # slope, intercept: the probability of support is ``1 / (1 + exp(-(slope * score +
     # intercept)))`` (Platt, 1999)
-    slope: float
-    intercept: float
+    slope: Number
+    intercept: Number
     reference: str  # citations whose scores the percentiles refer to, in words
     # the 0th to the 100th percentile of their scores, in ascending order
-    quantiles: tuple[float, ...]
-
-    @classmethod
-    def fit(
-        cls, scores: Sequence[float], supported: Sequence[bool], reference: str
-    ) -> ScoreCalibration:
-        """Return the calibration that fits labelled citations."""
-        slope, intercept = fit_platt(scores, supported)
-        return cls(slope, intercept, reference, score_quantiles(scores))
-
-    @classmethod
-    def parse(cls, path: Path, where: str, record: Any) -> ScoreCalibration:
-        """Read a calibration from a field of a file of weights.
-
-        Raises ValueError if a field is missing, unknown or of another type, with the file and the
-        field.
-        """
-        values = fields(path, where, record, _FIELDS)
-        if not isinstance(values["reference"], str):
-            raise bad_field(path, f"{where}.reference", "expected a text")
-        quantiles = values["quantiles"]
-        if not isinstance(quantiles, list) or len(quantiles) != _STEPS + 1:
-            raise bad_field(path, f"{where}.quantiles", f"expected a list of {_STEPS + 1} numbers")
-        numbers = tuple(number(path, f"{where}.quantiles", value) for value in quantiles)
-        if list(numbers) != sorted(numbers):
-            raise bad_field(path, f"{where}.quantiles", "expected ascending numbers")
-        return cls(
-            number(path, f"{where}.slope", values["slope"]),
-            number(path, f"{where}.intercept", values["intercept"]),
-            values["reference"],
-            numbers,
-        )
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the record that `parse` reads."""
-        return asdict(self) | {"quantiles": list(self.quantiles)}
+    quantiles: Annotated[
+        tuple[Number, ...],
+        Field(min_length=_STEPS + 1, max_length=_STEPS + 1),
+        AfterValidator(_ascending),
+    ]
 
     def probability(self, score: float) -> float:
         """Return the probability that a source with this score supports its claim."""
@@ -271,71 +246,23 @@ def log_odds(probability: float) -> float:
     return math.log(clamped / (1 - clamped))
 
 
-def score_quantiles(scores: Sequence[float]) -> tuple[float, ...]:
-    """Return the 0th to the 100th percentile of scores, by linear interpolation."""
-    ordered = sorted(scores)
-    quantiles = []
-    for step in range(_STEPS + 1):
-        position = step / _STEPS * (len(ordered) - 1)
-        at = min(int(position), max(len(ordered) - 2, 0))
-        high = ordered[min(at + 1, len(ordered) - 1)]
-        quantiles.append(ordered[at] + (high - ordered[at]) * (position - at))
-    return tuple(quantiles)
-
-
-def fit_platt(scores: Sequence[float], labels: Sequence[bool]) -> tuple[float, float]:
-    """Return slope and intercept of the logistic regression of labels on scores.
-
-    The targets are Platt's, which keep the probabilities from 0 and 1. Fitted by Newton's method on
-    standardised scores.
-    """
-    positives = sum(labels)
-    high, low = (positives + 1) / (positives + 2), 1 / (len(labels) - positives + 2)
-    mean = sum(scores) / len(scores)
-    deviation = math.sqrt(sum((score - mean) ** 2 for score in scores) / len(scores)) or 1.0
-    rows = [
-        ((s - mean) / deviation, high if label else low)
-        for s, label in zip(scores, labels, strict=True)
-    ]
-    slope = intercept = 0.0
-    for _ in range(_ITERATIONS):
-        gradient_a, gradient_b = _RIDGE * slope, 0.0
-        aa, ab, bb = _RIDGE, 0.0, _RIDGE
-        for value, target in rows:
-            probability = sigmoid(slope * value + intercept)
-            error, weight = probability - target, probability * (1 - probability)
-            gradient_a += error * value
-            gradient_b += error
-            aa += weight * value * value
-            ab += weight * value
-            bb += weight
-        determinant = aa * bb - ab * ab
-        step_a = (bb * gradient_a - ab * gradient_b) / determinant
-        step_b = (aa * gradient_b - ab * gradient_a) / determinant
-        slope, intercept = slope - step_a, intercept - step_b
-        if abs(step_a) + abs(step_b) < 1e-10:
-            break
-    return slope / deviation, intercept - slope * mean / deviation
-
-
-_FEATURE = ("mean", "deviation", "weight")
-
-
 @dataclass(frozen=True, slots=True)
-class FeatureWeight:
+class FeatureWeight(_Weights):
     """The weight of a feature after its mean is subtracted and it is divided by its deviation."""
 
-    mean: float
-    deviation: float
-    weight: float
+    mean: Number
+    deviation: Deviation
+    weight: Number
 
 
 @dataclass(frozen=True, slots=True)
-class CitationWeights:
+class CitationWeights(_Weights):
     """Fitted weights of the verification of citations."""
 
-    mixed: Mapping[str, FeatureWeight]  # the weight of each feature of the mixed verifier, by name
-    calibrations: Mapping[str, ScoreCalibration]  # the meaning of the scores of verifiers, by name
+    # the weight of each feature of the mixed verifier, by name
+    mixed: Annotated[dict[str, FeatureWeight], Field(min_length=1)]
+    # the meaning of the scores of verifiers, by name
+    calibrations: Annotated[dict[str, ScoreCalibration], Field(min_length=1)]
     missing: MissingWords
 
     @classmethod
@@ -345,21 +272,10 @@ class CitationWeights:
         Raises AdmiralError if it is not such a file, with the field.
         """
         try:
-            record = read_weights(path, ("mixed", "calibrations", "missing"))
-            for name in ("mixed", "calibrations"):
-                if not isinstance(record[name], dict) or not record[name]:
-                    raise bad_field(path, name, "expected an object with entries")
-            mixed = {
-                name: _feature(path, f"mixed.{name}", value)
-                for name, value in record["mixed"].items()
-            }
-            calibrations = {
-                name: ScoreCalibration.parse(path, f"calibrations.{name}", value)
-                for name, value in record["calibrations"].items()
-            }
-            return cls(mixed, calibrations, MissingWords.parse(path, "missing", record["missing"]))
-        except ValueError as error:
-            raise AdmiralError(str(error)) from error
+            record = json.loads(path.read_bytes())
+        except (OSError, ValueError, RecursionError) as error:
+            raise AdmiralError(f"{path}: not a file of weights ({error}); fit it anew") from error
+        return read_record(cls, record, str(path), "Fit it anew")
 
     @classmethod
     def bundled(cls) -> CitationWeights:
@@ -368,20 +284,7 @@ class CitationWeights:
 
     def to_json(self) -> str:
         """Return the text of a file that `read` reads."""
-        record: dict[str, Any] = {
-            "mixed": {name: asdict(weight) for name, weight in self.mixed.items()},
-            "calibrations": {name: each.to_json() for name, each in self.calibrations.items()},
-            "missing": self.missing.to_json(),
-        }
-        return json.dumps(record, indent=1) + "\n"
-
-
-def _feature(path: Path, where: str, record: Any) -> FeatureWeight:
-    values = fields(path, where, record, _FEATURE)
-    weight = FeatureWeight(*(number(path, f"{where}.{name}", values[name]) for name in _FEATURE))
-    if weight.deviation <= 0:
-        raise bad_field(path, f"{where}.deviation", "expected a number above 0")
-    return weight
+        return json.dumps(json_of(self), indent=1) + "\n"
 
 
 @cache

@@ -31,14 +31,15 @@ from admiral.citations.citation_settings import CitationConfig
 from admiral.citations.citation_weights import CitationWeights, ScoreCalibration
 from admiral.citations.coverage_verifier import CoverageVerifier, TermWeights, text_stems
 from admiral.citations.decide import FAILING_TAG, DecisionRule, FindingRule
-from admiral.citations.source_collections import (
+from admiral.citations.source_scorers import SourceScore, SourceScorer, open_scorer, open_weights
+from admiral.citations.source_search import (
     LoadedSources,
     SourceCollection,
+    SourceSearch,
     cut_source,
+    open_search,
     passage_texts,
 )
-from admiral.citations.source_scorers import SourceScore, SourceScorer, open_scorer, open_weights
-from admiral.citations.source_search import SourceSearch, open_search
 from admiral.errors import AdmiralError
 from admiral.io.sentence_splitter import split_sentences
 from admiral.kb.bm25.analysis import STOP_WORDS

@@ -9,7 +9,7 @@ constraint limits the titles.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -17,12 +17,12 @@ import numpy as np
 
 from admiral.citations.citation_records import CitedClaim, ContextForm, claim_in_context
 from admiral.citations.citation_settings import CitationConfig
-from admiral.citations.source_collections import SourceCollection
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
-from admiral.library import Library, ScoredPassage
+from admiral.library import Library, Passage, ScoredPassage, Source
 from admiral.library.canonical_urls import canonical
 from admiral.library.open_library import SourceFilter, blocked_sites
+from admiral.library.passage_windows import windows
 from admiral.models.checkpoint import Checkpoint, choose_device, load_checkpoint
 from admiral.retrieval.rerankers import MeanPoolingEncoder
 from admiral.retrieval.stage_assembly import build_passage_encoder
@@ -30,6 +30,53 @@ from proofs.generation.proof_grammar import encode_source
 from trie import SafeTokenizer, beam_search
 from trie.grammar import Transitions
 from trie.token_trie import Ints
+
+#: Words of a passage, and from one passage to the next.
+WORDS, STRIDE = 100, 50
+
+
+class SourceCollection(Protocol):
+    """Sources by URL, such as a library."""
+
+    def source(self, url: str) -> Source | None:
+        """Return the source with this URL, whatever its form, or None."""
+        ...
+
+    def passages(self, url: str) -> tuple[Passage, ...]:
+        """Return the passages of a source in the order of its text."""
+        ...
+
+
+class LoadedSources:
+    """Sources in memory.
+
+    `sources`: the sources; of several with one URL, the last counts.
+    """
+
+    def __init__(self, sources: Iterable[Source]) -> None:
+        self._sources = {canonical(source.url): source for source in sources}
+
+    def source(self, url: str) -> Source | None:
+        """Return the source with this URL, or None."""
+        return self._sources.get(canonical(url))
+
+    def passages(self, url: str) -> tuple[Passage, ...]:
+        """Return the passages of a source in the order of its text."""
+        source = self.source(url)
+        return () if source is None else cut_source(source)
+
+
+def cut_source(source: Source, words: int = WORDS, stride: int = STRIDE) -> tuple[Passage, ...]:
+    """Return the passages of a source."""
+    return tuple(
+        Passage(source.url, source.title, number, start, end, source.text[start:end])
+        for number, (start, end) in enumerate(windows(source.text, words, stride))
+    )
+
+
+def passage_texts(passages: Iterable[Passage]) -> Sequence[str]:
+    """Return what a passage is searched by: its title and its text."""
+    return [f"{passage.title} {passage.text}" for passage in passages]
 
 
 def claim_query(claim: CitedClaim) -> str:

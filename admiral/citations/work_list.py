@@ -12,15 +12,13 @@ import html
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from admiral.citations.audit_page import STYLE, anchor, audit_page
+from admiral.citations.audit_page import STYLE, FindSource, anchor, audit_page
 from admiral.citations.citer import Citer, urgency
 from admiral.citations.extract import ReadPage
-from admiral.citations.source_collections import SourceText
 from admiral.citations.verdict_file import verdict_record
 from admiral.errors import AdmiralError
 from admiral.io.rendering import page_head
@@ -33,16 +31,8 @@ INDEX, RECORDS = "index.html", "worklist.jsonl"
 _SETTINGS = "settings.json"
 
 
-@dataclass(frozen=True, slots=True)
-class PageFile:
-    """A page to audit: its file, and the name of what is written about it."""
-
-    path: Path
-    name: str
-
-
-def page_files(folder: Path) -> list[PageFile]:
-    """Return the files of a folder by name, hidden ones left out.
+def page_files(folder: Path, out: Path) -> dict[Path, Path]:
+    """Return the files of a folder by name, hidden ones left out, with their records in `out`.
 
     Raises AdmiralError if there are none, or the folder cannot be read.
     """
@@ -53,91 +43,64 @@ def page_files(folder: Path) -> list[PageFile]:
     paths = [path for path in paths if not path.name.startswith(".")]
     if not paths:
         raise AdmiralError(f"{folder}: holds no files. Put pages of wikitext or HTML into it")
-    stems = Counter(path.stem for path in paths)
-    reserved = {Path(INDEX).stem, Path(RECORDS).stem, Path(_SETTINGS).stem}
-    return [
-        PageFile(path, path.name if stems[path.stem] > 1 or path.stem in reserved else path.stem)
-        for path in paths
-    ]
+    stems = Counter([path.stem for path in paths] + [Path(n).stem for n in (INDEX, RECORDS)])
+    names = ((path, path.stem if stems[path.stem] == 1 else path.name) for path in paths)
+    return {path: out / f"{name}.jsonl" for path, name in names}
 
 
-class WorkList:
-    """Writes audits of pages, and the list of their statements, into a folder.
+def start_work_list(out: Path, settings: Mapping[str, Any]) -> None:
+    """Begin a work list, or raise `AdmiralError` if the folder holds one of other settings.
 
-    `settings`: everything that decides the verdicts, as JSON values. Raises AdmiralError if the
-    folder holds a work list of other settings.
+    `settings`: everything that decides the verdicts, as JSON values.
     """
-
-    def __init__(self, out: Path, settings: Mapping[str, Any]) -> None:
-        self._out = out
-        own = json.loads(json.dumps(settings))
-        path = out / _SETTINGS
-        if path.exists():
-            check_settings(out, path, own)
-        elif out.exists() and any(out.iterdir()):
-            raise AdmiralError(f"{out}: is not empty and holds no work list. Give another --output")
-        else:
-            out.mkdir(parents=True, exist_ok=True)
-            write_settings(path, own)
-
-    def pending(self, pages: Sequence[PageFile]) -> list[PageFile]:
-        """Return the pages that have no records yet."""
-        return [page for page in pages if not self._records(page).exists()]
-
-    def add(
-        self,
-        page: PageFile,
-        read: ReadPage,
-        citer: Citer,
-        notes: Sequence[str],
-        source_text: SourceText,
-    ) -> None:
-        """Audit a page, and write its audit and then its records."""
-        verdicts = citer.audit(each.claim for each in read.claims)
-        parts = audit_page(read.title or page.path.name, verdicts, notes, source_text, read)
-        write_atomically(
-            self._out / f"{page.name}.html", (part.encode("utf-8", "replace") for part in parts)
-        )
-        records = (
-            {"audit": f"{page.name}.html", "urgency": urgency(one), **verdict_record(one)}
-            for one in verdicts
-        )
-        write_atomically(self._records(page), map(encode_record, records))
-
-    def finish(self, pages: Sequence[PageFile]) -> Counter[str]:
-        """Write the list of all pages, and return the number of statements by decision."""
-        records = [record for page in pages for record in _read(self._records(page))]
-        records.sort(key=lambda record: tuple(record["urgency"]))
-        write_atomically(self._out / RECORDS, map(encode_record, records))
-        parts = _index_page(records, len(pages))
-        write_atomically(self._out / INDEX, (part.encode("utf-8", "replace") for part in parts))
-        return Counter(record["decision"] for record in records)
-
-    def _records(self, page: PageFile) -> Path:
-        return self._out / f"{page.name}.jsonl"
+    own = json.loads(json.dumps(settings))
+    if (out / _SETTINGS).exists():
+        check_settings(out, out / _SETTINGS, own)
+    elif out.exists() and any(out.iterdir()):
+        raise AdmiralError(f"{out}: is not empty and holds no work list. Give another --output")
+    else:
+        out.mkdir(parents=True, exist_ok=True)
+        write_settings(out / _SETTINGS, own)
 
 
 def audit_folder(
-    pages: Sequence[PageFile],
+    pages: Mapping[Path, Path],
     read: Callable[[Path], ReadPage],
-    work_list: WorkList,
     citer: Citer,
     notes: Sequence[str],
-    source_text: SourceText,
-) -> Iterator[PageFile]:
-    """Audit the pages that are not done yet, and yield each of them when it is."""
-    for page in work_list.pending(pages):
-        work_list.add(page, read(page.path), citer, notes, source_text)
-        yield page
+    find_source: FindSource,
+) -> Iterator[Path]:
+    """Audit the pages that have no records yet; yield each once its audit and records exist."""
+    for path, records in pages.items():
+        if records.exists():
+            continue
+        page, audit = read(path), records.with_suffix(".html")
+        verdicts = citer.audit(each.claim for each in page.claims)
+        write_page(audit, audit_page(page.title or path.name, verdicts, notes, find_source, page))
+        rows = (
+            {"audit": audit.name, "urgency": urgency(one), **verdict_record(one)}
+            for one in verdicts
+        )
+        write_atomically(records, map(encode_record, rows))
+        yield path
 
 
-def _read(path: Path) -> list[dict[str, Any]]:
-    try:
-        return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    except (OSError, ValueError) as error:
-        raise AdmiralError(
-            f"{path}: is not a file of records ({error}). Delete it, and give the command again"
-        ) from error
+def finish_work_list(out: Path, pages: Mapping[Path, Path]) -> Counter[str]:
+    """Write the list of all pages, and return the number of statements by decision."""
+    records = [
+        json.loads(line)
+        for path in pages.values()
+        for line in path.read_text(encoding="utf-8").splitlines()
+    ]
+    records.sort(key=lambda record: tuple(record["urgency"]))
+    write_atomically(out / RECORDS, map(encode_record, records))
+    write_page(out / INDEX, _index_page(records, len(pages)))
+    return Counter(record["decision"] for record in records)
+
+
+def write_page(path: Path, parts: Iterator[str]) -> None:
+    """Write a page of HTML, atomically."""
+    write_atomically(path, (part.encode("utf-8", "replace") for part in parts))
 
 
 def _index_page(records: Sequence[Mapping[str, Any]], pages: int) -> Iterator[str]:
@@ -151,13 +114,10 @@ def _index_page(records: Sequence[Mapping[str, Any]], pages: int) -> Iterator[st
         "<th>what to do</th></tr>\n"
     )
     for record in listed:
-        address = html.escape(f"{_quoted(record['audit'])}#{anchor(record['id'])}")
+        name = quote(record["audit"].encode("utf-8", "surrogateescape"))
+        address = html.escape(f"{name}#{anchor(record['id'])}")
         yield (
             f'<tr><td><a href="{address}">{escaped(record["page"] or record["audit"])}</a></td>'
             f"<td>{escaped(record['claim'])}</td><td>{escaped(record['summary'])}</td></tr>\n"
         )
     yield "</table>\n</body>\n</html>\n"
-
-
-def _quoted(name: str) -> str:
-    return quote(name.encode("utf-8", "surrogateescape"))

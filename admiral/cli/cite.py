@@ -13,14 +13,13 @@ import click
 
 from admiral.cli.options import (
     Command,
-    check_outside_folders,
     checked_text,
     output_width,
     overrides,
 )
 from admiral.errors import AdmiralError
 from admiral.io.progress import track_claims
-from admiral.storage.atomic_files import check_distinct_paths, check_output_path, check_page_path
+from admiral.storage.atomic_files import check_distinct_paths
 
 if TYPE_CHECKING:
     from admiral.citations.citation_records import CitationVerdict, CitedClaim, ScoredSource
@@ -221,10 +220,8 @@ def audit_command(
     from admiral.citations.audit_page import audit_page
     from admiral.citations.citer import Citer, urgency
     from admiral.citations.extract import page_of_file
-    from admiral.citations.source_collections import source_texts
-    from admiral.errors import AdmiralError
+    from admiral.citations.work_list import write_page
     from admiral.library import Library
-    from admiral.storage.atomic_files import write_atomically
 
     if (page is None) == (pages is None):
         raise click.UsageError("Give a PAGE, or --pages with a folder of pages.")
@@ -242,9 +239,7 @@ def audit_command(
         _audit_folder(pages, library, output, config, given, read, notes, quiet)
         return
     assert page is not None  # checked above
-    check_distinct_paths(output, page, config_path)
-    check_outside_folders(output, library)
-    check_page_path(output)
+    check_distinct_paths(output, page, config_path, folders=[library])
     found = read(page)
     claims = [each.claim for each in found.claims]
     if not claims:
@@ -256,8 +251,7 @@ def audit_command(
         verdicts = list(track_claims(checked, done=0, total=len(claims), quiet=quiet))
         verdicts.sort(key=urgency)
         title = found.title or page.name
-        parts = audit_page(title, verdicts, notes, source_texts(sources), found)
-        write_atomically(output, (part.encode("utf-8") for part in parts))
+        write_page(output, audit_page(title, verdicts, notes, sources.source, found))
     _report(output, Counter(verdict.decision for verdict in verdicts))
 
 
@@ -272,20 +266,25 @@ def _audit_folder(
     quiet: bool,
 ) -> None:
     from admiral.citations.citer import Citer
-    from admiral.citations.source_collections import source_texts
     from admiral.citations.verdict_file import recorded_citation_settings
-    from admiral.citations.work_list import INDEX, WorkList, audit_folder, page_files
+    from admiral.citations.work_list import (
+        INDEX,
+        audit_folder,
+        finish_work_list,
+        page_files,
+        start_work_list,
+    )
     from admiral.library import Library
 
-    check_outside_folders(output, library, str(pages))
-    files = page_files(pages)
-    work_list = WorkList(output, {**recorded_citation_settings(config, library), **given})
-    done = len(files) - len(work_list.pending(files))
+    check_distinct_paths(output, folders=[library, pages])
+    files = page_files(pages, output)
+    start_work_list(output, {**recorded_citation_settings(config, library), **given})
+    done = sum(records.exists() for records in files.values())
     with Citer.open(library, config=config) as citer, Library.open(library) as sources:
-        audited = audit_folder(files, read, work_list, citer, notes, source_texts(sources))
+        audited = audit_folder(files, read, citer, notes, sources.source)
         for _ in track_claims(audited, done=done, total=len(files), quiet=quiet):
             pass
-    _report(output / INDEX, work_list.finish(files))
+    _report(output / INDEX, finish_work_list(output, files))
 
 
 def _report(output: Path, decisions: Counter[str]) -> None:
@@ -357,8 +356,7 @@ def verify_citation_command(
             raise click.UsageError("--overwrite needs --output.")
         config = citation_config(config_path, given)
         if output is not None:
-            check_distinct_paths(output, input_path, config_path)
-            check_outside_folders(output, library, config.classifier)
+            check_distinct_paths(output, input_path, config_path, folders=[library])
             flagged = _write_file(config, library, input_path, output, overwrite, quiet)
         else:
             flagged = _print_all(_verdicts(config, library, input_path), as_json)
@@ -380,7 +378,7 @@ def _read_source(path: Path) -> Source:
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise AdmiralError(f"{path}: cannot be read: {error.strerror}") from error
+        raise AdmiralError(f"{path}: cannot be read: {error.strerror}. Check --source") from error
     url = path.resolve().as_uri()
     if path.suffix.lower() in (".html", ".htm", ".xhtml"):
         page = html_source(content, url)
@@ -490,15 +488,14 @@ def extract_citations_command(
     Tags are kept: `--tagged failed-verification` on a dump gives the references that editors found
     to fail, as the data set WAFER has them.
     """
-    from admiral.citations.citation_file import claim_record
     from admiral.citations.extract import claims_of_file
     from admiral.citations.extract.marked_blocks import TAGS, tag_of
+    from admiral.records import json_of
     from admiral.storage.atomic_files import encode_record, write_atomically
 
     wanted = None if tagged is None else tag_of(tagged.replace("-", " ")) or tagged
     if wanted is not None and wanted not in TAGS:
         raise AdmiralError(f"--tagged {tagged}: is not a known tag. Use one of {', '.join(TAGS)}")
-    check_output_path(output)
     for page in pages:
         check_distinct_paths(output, page)
     counts: Counter[str] = Counter()
@@ -524,7 +521,7 @@ def extract_citations_command(
             counts["with a URL"] += sum(bool(each.url) for each in claim.citations)
             counts["not on the web"] += sum(not each.url for each in claim.citations)
             counts.update(claim.tags)
-            record = claim_record(claim)
+            record = json_of(claim)
             ids[claim.id] += 1
             if ids[claim.id] > 1:  # two pages with one title
                 record["id"] = f"{claim.id}~{ids[claim.id]}"

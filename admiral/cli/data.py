@@ -14,11 +14,10 @@ import click
 from tqdm import tqdm
 
 import admiral
-from admiral.cli.options import check_outside_folders
 from admiral.download.fetch import DATA_SETS
 from admiral.errors import AdmiralError
 from admiral.io.progress import stderr_is_terminal, track_claims
-from admiral.storage.atomic_files import check_output_path
+from admiral.storage.atomic_files import check_distinct_paths
 
 _SECONDS_BETWEEN_LINES = 15.0
 
@@ -176,15 +175,13 @@ def synthesize_command(
     own text instead of naming them. Records have the format of HoVer. The same seed gives the same
     claims.
     """
-    from admiral.io.result_writer import ResumableWriter, companion_paths
+    from admiral.io.result_writer import ResumableWriter
     from admiral.kb import KnowledgeBase, locate
     from admiral.retrieval.provenance import identity
     from admiral.synthesis import SynthesisSettings, Synthesizer
 
-    for file in (output, *companion_paths(output)):
-        check_outside_folders(file, kb)
-    check_output_path(output)
     path = locate(kb)
+    check_distinct_paths(output, folders=[path])
     chosen = SynthesisSettings(*hops, labels=labels, seed=seed)  # type: ignore[arg-type]
     settings = {
         "version": admiral.__version__,

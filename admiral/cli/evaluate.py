@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from admiral.cli.options import check_outside_folders, cut_offs_option, json_record_option
-from admiral.storage.atomic_files import check_distinct_paths, check_output_path, check_page_path
+from admiral.cli.options import cut_offs_option, json_record_option
+from admiral.storage.atomic_files import check_distinct_paths
 
 if TYPE_CHECKING:
     from admiral.evaluation.tasks import Evaluation
@@ -58,10 +58,7 @@ def _evaluate_run(
         raise click.UsageError("Give --gold FILE, or --submission FILE to write.")
 
     if submission is not None:
-        check_distinct_paths(submission, gold, predictions)
-        if kb is not None:
-            check_outside_folders(submission, kb)
-        check_output_path(submission)
+        check_distinct_paths(submission, gold, predictions, folders=[kb])
 
     from admiral.evaluation import sentence_note
     from admiral.evaluation.fever import write_submission
@@ -369,10 +366,7 @@ def report_command(
     from admiral.kb import KnowledgeBase, locate
     from admiral.storage.atomic_files import write_atomically
 
-    check_distinct_paths(output, results, gold, claims)
-    if kb is not None:
-        check_outside_folders(output, kb)
-    check_page_path(output)
+    check_distinct_paths(output, results, gold, claims, folders=[kb])
     settings = read_run_settings(results)
     name = kb or ("demo" if settings.get("kb") == "demo" else None)
     with nullcontext() if name is None else KnowledgeBase.open(locate(name)) as opened:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import click
 
 from admiral.cli.options import (
-    check_outside_folders,
     checked_text,
     count_option,
     kb_option,
@@ -21,7 +20,6 @@ from admiral.cli.options import (
     use_colour,
 )
 from admiral.errors import AdmiralError
-from admiral.storage.atomic_files import check_output_path
 
 if TYPE_CHECKING:
     from admiral.graph import Connections
@@ -237,8 +235,6 @@ def export_command(output: Path, kb: str, claim: str | None, count: int, format:
 
     text = None if claim is None else checked_text(claim, "--claim")
     path = locate(kb)
-    check_outside_folders(output, str(path))
-    check_output_path(output)
     with KnowledgeBase.open(path) as opened:
         graph = MentionGraph.open(opened)
         if text is None:

@@ -291,7 +291,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         status = cli.main(arguments, prog_name="admiral", standalone_mode=False)
         sys.stdout.flush()
     except click.ClickException as error:
-        error.show()
+        context = getattr(error, "ctx", None)
+        hint = f" Try `{context.command_path} --help`." if context else ""
+        click.echo(f"Error: {error.format_message()}{hint}", err=True)
         return error.exit_code
     except AdmiralError as error:
         if is_verbose():

@@ -17,7 +17,7 @@ import click
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
 from admiral.io.limited_reading import DEFAULT_LIMITS, FileLimits
-from admiral.settings import Setting, described
+from admiral.io.settings_docs import Setting, described
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 _METAVARS = {
@@ -179,14 +179,6 @@ def checked_text(text: str, name: str) -> str:
     if not text.strip():
         raise AdmiralError(f"{name}: is empty. Give its text in quotes")
     return text.strip()
-
-
-def check_outside_folders(output: Path, *folders: str) -> None:
-    """Raise `AdmiralError` if a file to be written lies in a knowledge base or checkpoint."""
-    # Imported here: the package of knowledge bases takes half a second, which --help need not wait.
-    from admiral.kb import store
-
-    store.check_outside_folders(output, *folders)
 
 
 def use_colour() -> bool:

@@ -13,7 +13,6 @@ import click
 
 from admiral.cli.main import is_verbose
 from admiral.cli.options import (
-    check_outside_folders,
     checked_text,
     config_options,
     output_width,
@@ -24,7 +23,7 @@ from admiral.cli.options import (
 from admiral.errors import AdmiralError, RecordError
 from admiral.io.progress import StatusLine, track_claims
 from admiral.requirements import check_extra
-from admiral.storage.atomic_files import check_distinct_paths, check_output_path, check_page_path
+from admiral.storage.atomic_files import check_distinct_paths
 
 if TYPE_CHECKING:
     from admiral.cluster import ClusterOptions
@@ -134,10 +133,13 @@ def retrieve_command(
         output, as_json = None, True
     preset = [f"{key}={value}" for key, value in FAST_SETTINGS.items()] if fast else []
     config = load_config(config_path, [*preset, *overrides(assignments, flags)])
-    folders = (config.kb, config.model, config.verifier)
-    _keep_files_apart(output, trec, (input_path, config_path), folders)
+    inputs, folders = (input_path, config_path), (config.kb, config.model, config.verifier)
+    if output is not None:
+        failed = output.with_name(f"{output.name}.failed.jsonl")
+        for path in (output, failed):
+            check_distinct_paths(path, *inputs, folders=folders)
     if trec is not None:
-        check_output_path(trec)
+        check_distinct_paths(trec, output, *inputs, folders=folders)
     if overwrite and output is None:
         raise click.UsageError("--overwrite needs --output.")
     if cluster is not None and output is None:
@@ -165,20 +167,6 @@ def _cluster(engine: str, **options: Any) -> ClusterOptions | None:
     from admiral.cluster import ClusterOptions
 
     return ClusterOptions(**given)
-
-
-def _keep_files_apart(
-    output: Path | None, trec: Path | None, inputs: Sequence[Path | None], folders: Sequence[str]
-) -> None:
-    from admiral.io.result_writer import companion_paths
-
-    written = [output, *companion_paths(output)] if output is not None else []
-    for path in written:
-        check_distinct_paths(path, *inputs)
-        check_outside_folders(path, *folders)
-    if trec is not None:
-        check_distinct_paths(trec, *inputs, *written)
-        check_outside_folders(trec, *folders)
 
 
 def _results(
@@ -252,7 +240,7 @@ def _write_file(
                 outcomes = _outcomes(config, writer.pending(source()), cluster)
                 for outcome in track_claims(outcomes, done=done, total=total, quiet=quiet):
                     if "error" in outcome:
-                        writer.failed_claims.add(outcome)
+                        writer.write_failed(outcome)
                     else:
                         writer.write(outcome)
                         done += 1
@@ -266,7 +254,6 @@ def _write_file(
     if trec is not None:
         with output.open("rb") as file:
             write_trec((json.loads(line) for line in file), trec)
-    writer.failed_claims.raise_if_any(done + len(writer.failed_claims))
 
 
 def _outcomes(
@@ -377,7 +364,7 @@ def settings_command(markdown: bool, citations: bool) -> None:
     file and delete what you do not change.
     """
     from admiral.config import RetrievalConfig
-    from admiral.settings import settings_tables, settings_yaml
+    from admiral.io.settings_docs import settings_tables, settings_yaml
 
     if citations:
         if markdown:
@@ -447,9 +434,8 @@ def prove_command(
     ]
     config = load_config(config_path, overrides(assignments, flags))
     if page is not None:
-        check_distinct_paths(page, proof_path, config_path)
-        check_outside_folders(page, config.kb, config.model, config.verifier)
-        check_page_path(page)
+        folders = (config.kb, config.model, config.verifier)
+        check_distinct_paths(page, proof_path, config_path, folders=folders)
 
     from admiral.io.rendering import judgement_page, judgement_record, render_judgement
     from admiral.storage.atomic_files import write_atomically

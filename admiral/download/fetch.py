@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import re
-import shutil
 import ssl
 import time
 from collections.abc import Callable
@@ -15,7 +12,7 @@ from pathlib import Path
 import httpx
 
 import admiral
-from admiral.errors import AdmiralError
+from admiral.errors import AdmiralError, first_line
 from admiral.storage.atomic_files import WriterLock, explain_write_errors, publish_file
 
 
@@ -112,11 +109,6 @@ ProgressCallback = Callable[[int, int | None], None]
 _MAX_WAIT = 60.0
 # Too many requests, and temporary server errors.
 _RETRIED_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
-_CONTENT_RANGE = re.compile(r"bytes (?P<start>\d{1,30})-\d+/(?:(?P<total>\d{1,30})|\*)")
-
-
-class _TransientError(Exception):
-    """A failure after which another attempt may succeed."""
 
 
 def fetch(
@@ -130,17 +122,13 @@ def fetch(
 ) -> bool:
     """Download a file unless it exists, and return whether it was downloaded.
 
-    The received part is kept in ``target.partial``. After a broken connection, and in the next
-    call, the download resumes after that part if the server supports it (HTTP range requests with
-    ``If-Range``, RFC 9110 sections 13.1.5 and 14), otherwise it starts again. The file is renamed
-    to `target` once its length and checksum are verified.
+    The received part is kept in ``target.partial``, after which another attempt and the next call
+    resume. The file is renamed to `target` once its length and checksum are verified.
 
-    - `file`: address, and length and checksum if they are published.
     - `attempts`: maximum number of consecutive attempts that receive nothing new.
     - `wait`: seconds before the second attempt; doubled for each further attempt, up to a minute.
     - `timeout`: seconds without a byte after which a connection counts as broken.
     - `report`: called with the number of bytes received and the total, None if it is not known.
-    - Returns false if `target` exists already.
 
     Raises AdmiralError if the file cannot be downloaded, or differs from the published length or
     checksum.
@@ -163,7 +151,6 @@ def fetch(
                     f"{file.url}: the download {mismatch}; it was deleted. Try again later"
                 )
             publish_file(partial, target)
-            _validator_path(partial).unlink(missing_ok=True)
     return True
 
 
@@ -188,110 +175,57 @@ def _complete(
     ) as client:
         while True:
             try:
-                _attempt(client, file, partial, report)
+                _receive(client, file, partial, report)
                 return
-            except _TransientError as error:
+            except (httpx.HTTPError, httpx.InvalidURL) as error:
                 # A server that ignores ranges starts again each time: only bytes further into the
                 # file than ever before count as progress.
                 failures = 0 if _size(partial) > furthest else failures + 1
                 furthest = max(furthest, _size(partial))
-                if failures >= attempts:
-                    name = partial.name.removesuffix(".partial")
+                if failures >= attempts or not _is_transient(error):
                     raise AdmiralError(
-                        f"{file.url}: {error}. Run the same command again to resume, or put the "
-                        f"file there by other means as {name}"
+                        f"{file.url}: {first_line(error)}. This machine may be offline, or the "
+                        "file may have moved. Run the same command again to resume, give another "
+                        f"folder with --base, or put the file there by other means as "
+                        f"{partial.name.removesuffix('.partial')}"
                     ) from error
             time.sleep(min(wait * 2 ** max(failures - 1, 0), _MAX_WAIT))
 
 
-def _attempt(
+def _is_transient(error: Exception) -> bool:
+    if isinstance(error, httpx.HTTPStatusError):
+        return error.response.status_code in _RETRIED_STATUSES
+    return isinstance(error, httpx.TransportError) and not isinstance(
+        error, httpx.UnsupportedProtocol
+    )
+
+
+def _receive(
     client: httpx.Client, file: RemoteFile, partial: Path, report: ProgressCallback
 ) -> None:
-    headers = {}
     size = _size(partial)
-    if size:
-        headers["Range"] = f"bytes={size}-"
-        validator = _validator_path(partial)
-        if validator.exists():
-            headers["If-Range"] = validator.read_text(encoding="latin-1")
-    try:
-        with client.stream("GET", file.url, headers=headers) as response:
-            if response.is_success:
-                _append(response, partial, report)
-            elif response.status_code == httpx.codes.REQUESTED_RANGE_NOT_SATISFIABLE:
-                _check_complete(response, partial)
-            else:
-                _raise_for_status(file, response)
-    except (httpx.InvalidURL, httpx.UnsupportedProtocol, httpx.TooManyRedirects) as error:
-        raise AdmiralError(
-            f"{file.url}: is not an HTTP address, or redirects to none ({error}). Give --base a "
-            "folder such as https://example.org/data"
-        ) from error
-    except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
-        host = httpx.URL(file.url).host
-        raise _TransientError(
-            f"no connection to {host} ({error}); this machine may be offline"
-        ) from error
-    except httpx.TransportError as error:
-        problem = str(error) or type(error).__name__
-        raise _TransientError(f"the connection broke ({problem})") from error
-
-
-def _append(response: httpx.Response, partial: Path, report: ProgressCallback) -> None:
-    size = _size(partial)
-    start, total = _extent(response)
-    if start not in (0, size):
-        partial.unlink(missing_ok=True)
-        raise _TransientError(f"the server sent bytes from {start} on, not from {size}")
-    if start == 0 or not size:
-        _save_validator(partial, response.headers)
-    free = shutil.disk_usage(partial.parent).free
-    if total is not None and total - size > free:
-        missing = (total - size) / 1e9
-        raise AdmiralError(f"{partial}: {missing:.1f} GB are missing, {free / 1e9:.1f} GB are free")
-    done = start
-    with partial.open("ab") as out:
-        out.truncate(start)
-        try:
+    headers = {"Range": f"bytes={size}-"} if size else {}
+    with client.stream("GET", file.url, headers=headers) as response:
+        if response.status_code == httpx.codes.REQUESTED_RANGE_NOT_SATISFIABLE:
+            if response.headers.get("Content-Range") == f"bytes */{size}":
+                return
+            partial.unlink()
+            raise httpx.ReadError(f"the server has nothing after byte {size}")
+        response.raise_for_status()
+        done = 0
+        if response.status_code == httpx.codes.PARTIAL_CONTENT:
+            if not response.headers.get("Content-Range", "").startswith(f"bytes {size}-"):
+                partial.unlink(missing_ok=True)
+                raise httpx.ReadError("the server sent another part than was asked for")
+            done = size
+        length = response.headers.get("Content-Length")
+        total = None if length is None else done + int(length)
+        with partial.open("ab") as out:
+            out.truncate(done)
             for chunk in response.iter_raw():
                 out.write(chunk)
                 done += len(chunk)
                 report(done, total)
-        except httpx.RemoteProtocolError as error:
-            raise _TransientError(f"the connection ended at byte {done} of {total}") from error
-        finally:
-            out.flush()
-            os.fsync(out.fileno())
-    if total is not None and done != total:
-        raise _TransientError(f"the connection ended at byte {done} of {total}")
-
-
-def _extent(response: httpx.Response) -> tuple[int, int | None]:
-    if response.status_code != httpx.codes.PARTIAL_CONTENT:
-        length = response.headers.get("Content-Length")
-        return 0, None if length is None else int(length)
-    match = _CONTENT_RANGE.fullmatch(response.headers.get("Content-Range", ""))
-    if match is None:
-        raise _TransientError("the server sent a part without a valid Content-Range")
-    return int(match["start"]), None if match["total"] is None else int(match["total"])
-
-
-def _check_complete(response: httpx.Response, partial: Path) -> None:
-    size = _size(partial)
-    if size and response.headers.get("Content-Range") == f"bytes */{size}":
-        return
-    partial.unlink(missing_ok=True)
-    raise _TransientError(f"the server has nothing after byte {size}, but its file is not complete")
-
-
-def _raise_for_status(file: RemoteFile, response: httpx.Response) -> None:
-    status = f"{response.status_code} {response.reason_phrase}"
-    if response.status_code in _RETRIED_STATUSES:
-        raise _TransientError(f"the server answers {status}")
-    raise AdmiralError(
-        f"{file.url}: the server answers {status}. The file may have moved: look for it on the "
-        "page of the data set (--list), and give its folder with --base"
-    )
 
 
 def _mismatch(file: RemoteFile, path: Path) -> str | None:
@@ -305,25 +239,6 @@ def _mismatch(file: RemoteFile, path: Path) -> str | None:
         if md5 != file.md5:
             return f"has the MD5 checksum {md5}, not the published {file.md5}"
     return None
-
-
-def _save_validator(partial: Path, headers: httpx.Headers) -> None:
-    """Save the validator of this version of the file, so that two versions are never joined.
-
-    The validator is the strong entity tag or, without any tag, the date of the last modification.
-    A weak tag does not identify the bytes of a version.
-    """
-    tag = headers.get("ETag")
-    validator = headers.get("Last-Modified") if tag is None else tag
-    path = _validator_path(partial)
-    if validator is None or validator.startswith("W/"):
-        path.unlink(missing_ok=True)
-    else:
-        path.write_text(validator, encoding="latin-1")
-
-
-def _validator_path(partial: Path) -> Path:
-    return partial.with_name(partial.name + ".version")
 
 
 def _size(path: Path) -> int:

@@ -49,12 +49,12 @@ class FetchedPages:
     def __enter__(self) -> FetchedPages:
         with explain_write_errors(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
-            self._lock.acquire()
+            self._lock.__enter__()
         self._read()
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self._lock.release()
+    def __exit__(self, *error: object) -> None:
+        self._lock.__exit__(*error)
 
     def problem(self, url: str) -> str:
         """Return why a page could not be fetched before; empty if another attempt may succeed."""

@@ -12,14 +12,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
-from pydantic import ValidationError
 
-from admiral.errors import AdmiralError, RecordError, problem_of
+from admiral.errors import AdmiralError, RecordError
 from admiral.gold import GoldClaim
 from admiral.io.claims import claim_id
 from admiral.io.result_writer import document_column, unescape_id, unescape_title
 from admiral.io.streams import parse_object, record_lines
-from admiral.records import RankedDocument, RetrievalResult, Sentence, from_json
+from admiral.records import RankedDocument, RetrievalResult, Sentence, read_record
 from proofs import Verdict
 
 Titled = TypeVar("Titled", RankedDocument, Sentence)
@@ -119,10 +118,7 @@ def parse_result(record: dict[str, Any], where: str) -> RetrievalResult:
         raise RecordError(where, "id", "is missing", REMEDY)
     # Of other systems, the rest will do.
     given = {"claim": "", "stopped": "max_hops", **record, "id": claim_id(record, where, 0)}
-    try:
-        result = from_json(RetrievalResult, given)
-    except ValidationError as error:
-        raise RecordError(where, *problem_of(error), REMEDY) from error
+    result = read_record(RetrievalResult, given, where, REMEDY)
     return replace(
         result,
         documents=tuple(map(_spelled, result.documents)),

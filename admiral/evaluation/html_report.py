@@ -13,6 +13,9 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
+
 from admiral.errors import AdmiralError, RecordError
 from admiral.evaluation import (
     count_noun,
@@ -24,7 +27,7 @@ from admiral.evaluation import (
     read_predictions,
     read_results,
 )
-from admiral.gold import EvidenceSet, GoldClaim, is_qrels, read_gold, read_qrels
+from admiral.gold import GoldClaim, is_qrels, read_gold, read_qrels
 from admiral.graph.subgraph import Neighbour, Neighbourhood, NeighbourhoodFinder
 from admiral.io.claims import read_claims
 from admiral.io.rendering import STOPPED, page_file, page_head, script_policy
@@ -32,7 +35,6 @@ from admiral.io.result_writer import id_column, unescape_title
 from admiral.kb import KnowledgeBase
 from admiral.kb.bm25.analysis import best_sentences
 from admiral.records import Hop, RankedDocument, RetrievalResult
-from proofs import Verdict
 from proofs.logic.wording import STYLE as PROOF_STYLE
 from proofs.logic.wording import escaped, escaped_text
 
@@ -176,38 +178,66 @@ def report_page(
     sentence by title and number, or None if it is not known. `graph`: finds how the documents of a
     claim are connected; None to leave this out.
     """
-    yield page_head("Report", PROOF_STYLE + STYLE, script_policy(SCRIPT))
-    yield f"<h1>Report: {escaped(title)}</h1>\n"
-    yield "".join(f"<p>{escaped(note)}</p>\n" for note in notes)
-    yield from _summary(cases)
-    yield _filters(cases)
-    for case in cases:
-        yield "".join(_claim(case, sentence_text, graph))
-    yield f"<script>{SCRIPT}</script>\n</body>\n</html>\n"
-
-
-def _summary(cases: Sequence[ReportCase]) -> Iterator[str]:
     counts = Counter((case.hops, case.status) for case in cases)
-    hops = sorted({number for number, _ in counts})
-    statuses = _statuses(cases)
-    yield '<h2>Claims by outcome</h2>\n<div class="scroll"><table class="summary">\n'
-    yield "<tr><th></th>"
-    yield (
-        "".join(f"<th>{count_noun(number, 'hop')}</th>" for number in hops) + "<th>all</th></tr>\n"
-    )
-    for status in statuses:
-        row = [counts[number, status] for number in hops]
-        cells = "".join(f"<td>{count}</td>" for count in row)
-        share = f"{sum(row)} ({sum(row) / len(cases):.0%})"
-        yield f'<tr><th class="{status.css}">{status.text}</th>{cells}<td>{share}</td></tr>\n'
-    totals = "".join(
-        f"<td>{sum(counts[number, status] for status in statuses)}</td>" for number in hops
-    )
-    yield f"<tr><th>claims</th>{totals}<td>{len(cases)}</td></tr>\n</table></div>\n"
+    totals: Counter[object] = Counter()
+    for (number, status), count in counts.items():
+        totals[number] += count
+        totals[status] += count
     present = {case.outcome for case in cases}
-    if explained := [outcome for outcome in Outcome if outcome in present]:
-        items = "".join(f"<li><b>{each.value}</b>: {each.meaning}</li>\n" for each in explained)
-        yield f"<ul>\n{items}</ul>\n"
+    yield page_head("Report", PROOF_STYLE + STYLE, script_policy(SCRIPT))
+    yield from _TEMPLATE.generate(
+        subject=title,
+        notes=notes,
+        counts=counts,
+        totals=totals,
+        hops=sorted({number for number, _ in counts}),
+        statuses=_statuses(cases),
+        explained=[outcome for outcome in Outcome if outcome in present],
+        views=[_View(case, sentence_text, graph) for case in cases],
+    )
+
+
+class _View:
+    """What the page shows of a claim."""
+
+    def __init__(
+        self, case: ReportCase, sentence_text: SentenceLookup, graph: NeighbourhoodFinder | None
+    ) -> None:
+        self.case, self.gold, trace = case, case.gold, case.trace
+        self.gold_sentences = {each for own in case.gold.evidence for each in own}
+        self.gold_titles = {title for title, _ in self.gold_sentences}
+        self.ranking = _ranked(trace)
+        self.sources = {each.title: each.source for each in trace.documents} if trace else {}
+        self._recorded = {each.key: each.text for each in trace.evidence} if trace else {}
+        self._sentence_text, self._graph = sentence_text, graph
+
+    def look_up(self, title: str, number: int) -> str:
+        return self._recorded.get((title, number)) or self._sentence_text(title, number) or ""
+
+    def proof(self, hop: Hop) -> Markup:
+        assert hop.proof is not None
+        sentences = [(each.title, self.look_up(*each.key)) for each in hop.evidence]
+        return Markup(hop.proof.to_html(sentences, styled=False))
+
+    @property
+    def verdict(self) -> str:
+        trace = self.case.trace
+        assert trace is not None
+        assert trace.verdict is not None
+        probability = prediction_of(trace).probability
+        if probability is None:
+            return f"the proof's verdict {trace.verdict.value}"
+        return f"verdict {trace.verdict.value} ({probability:.2f})"
+
+    def around(self) -> Neighbourhood | None:
+        if self._graph is None:
+            return None
+        trace, titles = self.case.trace, self.ranking[:MAX_DOCUMENTS]
+        if trace and trace.hops and trace.hops[-1].evidence:
+            titles = [sentence.title for sentence in trace.hops[-1].evidence]
+        return self._graph.around(
+            self.gold.claim, [*dict.fromkeys([*titles, *sorted(self.gold_titles)])]
+        )
 
 
 def _statuses(cases: Sequence[ReportCase]) -> list[_Status]:
@@ -215,180 +245,11 @@ def _statuses(cases: Sequence[ReportCase]) -> list[_Status]:
     return sorted({case.status for case in cases}, key=lambda status: order.index(status.text))
 
 
-def _filters(cases: Sequence[ReportCase]) -> str:
-    outcomes = "".join(
-        f'<option value="{status.name}">{status.text}</option>' for status in _statuses(cases)
-    )
-    hops = "".join(
-        f'<option value="{number}">{count_noun(number, "hop")}</option>'
-        for number in sorted({case.hops for case in cases})
-    )
-    return (
-        '<h2>Claims</h2>\n<form>\n<label>Stage<select name="stage"><option value="">any</option>'
-        f'{outcomes}</select></label>\n<label>Hops<select name="hops"><option value="">any</option>'
-        f'{hops}</select></label>\n<label>Words<input name="words" type="search"></label>\n'
-        "<output></output>\n</form>\n"
-    )
-
-
-def _claim(
-    case: ReportCase, sentence_text: SentenceLookup, graph: NeighbourhoodFinder | None
-) -> Iterator[str]:
-    gold, trace = case.gold, case.trace
-    verdict = trace.verdict if trace else None
-    probability = prediction_of(trace).probability if trace else None
-    status = case.status
-    facts = [
-        f'<span class="stage {status.css}">{status.text}</span>',
-        count_noun(case.hops, "hop"),
-        f"id {escaped(gold.id)}",
-        *([f"label {gold.label.value}"] if gold.label else []),
-        *([_verdict_text(verdict, probability)] if verdict else []),
-    ]
-    yield (
-        f'<details data-stage="{status.name}" data-hops="{case.hops}">\n<summary>'
-        f'{escaped(gold.claim)}<span class="facts">{" · ".join(facts)}</span></summary>\n'
-        '<div class="sides">\n<div>\n'
-    )
-    gold_sentences = {sentence for evidence_set in gold.evidence for sentence in evidence_set}
-    gold_titles = {title for title, _ in gold_sentences}
-
-    recorded = {each.key: each.text for each in trace.evidence} if trace else {}
-
-    def look_up(title: str, number: int) -> str:
-        return recorded.get((title, number)) or sentence_text(title, number) or ""
-
-    if trace is None:
-        yield "<p>The run has no answer.</p>\n"
-    else:
-        for hop in trace.hops:
-            yield from _hop(hop, gold_sentences, gold_titles, look_up)
-        if trace.hops:
-            yield f"<p>Stopped because {STOPPED[trace.stopped]}.</p>\n"
-    yield "</div>\n<div>\n"
-    if case.outcome is not None or gold.evidence:
-        yield from _gold(gold, trace, look_up)
-    yield _ranking(gold, trace, case.excerpts)
-    yield "</div>\n</div>\n"
-    if graph is not None:
-        yield from _connections(case, graph)
-    yield "</details>\n"
-
-
-def _connections(case: ReportCase, graph: NeighbourhoodFinder) -> Iterator[str]:
-    trace, gold = case.trace, {title for names in case.gold.title_sets for title in names}
-    evidence = trace.hops[-1].evidence if trace and trace.hops else ()
-    titles = [sentence.title for sentence in evidence] or _ranked(trace)[:MAX_DOCUMENTS]
-    around = graph.around(case.gold.claim, [*dict.fromkeys([*titles, *sorted(gold)])])
-    if not around.edges:
-        return
-    yield '<div class="connections">\n<h3>How the documents are connected</h3>\n'
-    yield f'<div class="scroll">{graph_picture(around, gold)}</div>\n'
-    yield "<ul>\n"
-    for one, other, path in around.paths:
-        through = f" through {_title(path.between, gold)}" if path.between is not None else ""
-        yield f"<li>{_title(one, gold)} and {_title(other, gold)}{through}:\n<ul>\n"
-        for sentence in path.sentences:
-            yield f"<li>{_sentence(sentence.title, sentence.index, sentence.text)}</li>\n"
-        yield "</ul>\n</li>\n"
-    yield "</ul>\n</div>\n"
-
-
-def _verdict_text(verdict: Verdict, probability: float | None) -> str:
-    if probability is None:
-        return f"the proof's verdict {verdict.value}"
-    return f"verdict {verdict.value} ({probability:.2f})"
-
-
-def _hop(
-    hop: Hop,
-    gold_sentences: set[tuple[str, int | None]],
-    gold_titles: set[str],
-    look_up: Callable[[str, int], str],
-) -> Iterator[str]:
-    yield f"<h3>Hop {hop.number}</h3>\n<ul>\n"
-    for title, number in (sentence.key for sentence in hop.evidence):
-        is_gold = not gold_sentences.isdisjoint({(title, number), (title, None)})
-        yield f"<li>{_sentence(title, number, look_up(title, number), is_gold=is_gold)}</li>\n"
-    yield "</ul>\n"
-    if hop.number > 1 and hop.document_sets:
-        document_sets = "; ".join(
-            " + ".join(_title(title, gold_titles) for title in each.titles)
-            for each in hop.document_sets[:_MAX_SETS]
-        )
-        yield f'<p class="dim">Best document sets: {document_sets}</p>\n'
-    if hop.proof is not None:
-        sentences = [(sentence.title, look_up(*sentence.key)) for sentence in hop.evidence]
-        yield f'<div class="scroll">{hop.proof.to_html(sentences, styled=False)}</div>\n'
-    share = "probability" if hop.sufficient else "probability that it is:"
-    note = "" if hop.probability is None else f" ({share} {hop.probability:.2f})"
-    yield f"<p>Judged {'' if hop.sufficient else 'not '}sufficient{note}.</p>\n"
-
-
-def _gold(
-    gold: GoldClaim, trace: RetrievalResult | None, look_up: Callable[[str, int], str]
-) -> Iterator[str]:
-    ranking = _ranked(trace)
-    yield "<h3>Gold</h3>\n"
-    for number, evidence_set in enumerate(gold.evidence):
-        yield "<p>or</p>\n<ul>\n" if number else "<ul>\n"
-        yield from _gold_set(evidence_set, ranking, look_up)
-        yield "</ul>\n"
-    if not gold.evidence:
-        yield "<p>No evidence.</p>\n"
-
-
-def _ranking(gold: GoldClaim, trace: RetrievalResult | None, excerpts: Mapping[str, str]) -> str:
-    ranking = _ranked(trace)
-    if not ranking:
-        return ""
-    titles = {title for names in gold.title_sets for title in names}
-    sources = {each.title: each.source for each in trace.documents} if trace else {}
-    items = "".join(
-        f"<li>{_title(title, titles)}{_source(sources.get(title))}"
-        f"{_excerpt(excerpts.get(title))}</li>\n"
-        for title in ranking[:MAX_DOCUMENTS]
-    )
-    return f"<h3>First documents of the ranking</h3>\n<ol>\n{items}</ol>\n"
-
-
-def _gold_set(
-    evidence_set: EvidenceSet, ranking: Sequence[str], look_up: Callable[[str, int], str]
-) -> Iterator[str]:
-    for title, number in evidence_set:
-        text = look_up(title, number) if number is not None else ""
-        rank = f"rank {ranking.index(title) + 1}" if title in ranking else "not in the ranking"
-        yield f'<li>{_sentence(title, number, text)} <span class="dim">({rank})</span></li>\n'
-
-
-def _sentence(title: str, number: int | None, text: str, *, is_gold: bool = False) -> str:
-    position = "" if number is None else f", {number}"
-    tag = '<span class="gold">' if is_gold else "<span>"
-    content = f" {escaped(text)}" if text else ""
-    return f"{tag}<cite>[{escaped(title)}{position}]</cite>{content}</span>"
-
-
-def _source(source: str | None) -> str:
-    return f' <span class="dim">{escaped(source)}</span>' if source else ""
-
-
-def _excerpt(sentence: str | None) -> str:
-    return f"<p>{escaped(sentence)}</p>" if sentence else ""
-
-
-def _title(title: str, gold_titles: set[str]) -> str:
-    if title in gold_titles:
-        return f'<span class="gold">{escaped(title)}</span>'
-    return escaped(title)
-
-
 def _css_class(outcome: Outcome) -> str:
     if outcome is Outcome.FOUND:
         return "found"
     return "neutral" if outcome in (Outcome.LATE, Outcome.NO_GOLD) else "failed"
 
-
-#: Rules for the pictures, to be part of a page's style sheet.
 
 _COLUMNS = {"named": "named by the claim", "between": "between", "found": "found"}
 _WIDTH, _HEIGHT, _GAP = 216, 30, 44  # of a box, and from one box to the next
@@ -467,6 +328,17 @@ def _arrow(source: tuple[float, float], target: tuple[float, float], right: bool
         f'<path d="M{x1:g} {y1:g}C{c1:g} {y1:g} {c2:g} {y2:g} {end:g} {y2:g}"/>'
         f'<polygon points="{x2:g},{y2:g} {end:g},{y2 - 3.5:g} {end:g},{y2 + 3.5:g}"/>'
     )
+
+
+_TEMPLATE = Environment(autoescape=True, undefined=StrictUndefined).from_string(
+    page_file("report.html").lstrip(),
+    globals={
+        **{"most_sets": _MAX_SETS, "most_documents": MAX_DOCUMENTS, "stopped": STOPPED},
+        **{"count_noun": count_noun, "script": SCRIPT},
+        "text": lambda text: Markup(escaped(text)),
+        "picture": lambda around, gold: Markup(graph_picture(around, gold)),
+    },
+)
 
 
 def build_report_cases(

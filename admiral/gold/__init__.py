@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +11,14 @@ from admiral.gold import gold_claims
 from admiral.gold.gold_claims import EvidenceSet, GoldClaim, Label, evidence_titles
 from admiral.io.claims import (
     PlacedRecord,
-    array_records,
     begins_table,
     claim_of_record,
-    is_empty_example,
+    distinct,
     is_wafer,
-    table_records,
+    placed_records,
 )
 from admiral.io.result_writer import id_column, unescape_id
-from admiral.io.streams import parse_object, record_lines
+from admiral.io.streams import record_lines
 
 __all__ = [
     "FORMATS",
@@ -100,17 +98,18 @@ def read_gold(path: Path, name: str | None = None) -> Iterator[GoldClaim]:
     """
     if name is not None and name not in _PARSERS:
         raise AdmiralError(f"gold format {name!r}: there are {', '.join(FORMATS)}")
-    seen: dict[str, str] = {}
+    empty = True
+    for claim in distinct(_placed_claims(path, name)):
+        empty = False
+        yield claim
+    if empty:
+        raise AdmiralError(f"{path}: holds no claims. Each line must be one object: {_EXAMPLE}")
+
+
+def _placed_claims(path: Path, name: str | None) -> Iterator[tuple[str, GoldClaim]]:
     for where, number, record in _records(path):
         name = name or _record_format(record, where)
-        claim = _claim(record, name, where, number)
-        if claim.id in seen:
-            problem = f"{claim.id!r} is also the id at {seen[claim.id]}"
-            raise RecordError(where, "id", problem, "Give every claim an id of its own")
-        seen[claim.id] = where
-        yield claim
-    if not seen:
-        raise AdmiralError(f"{path}: holds no claims. Each line must be one object: {_EXAMPLE}")
+        yield where, _claim(record, name, where, number)
 
 
 def detect_format(path: Path) -> str | None:
@@ -232,34 +231,11 @@ def _ordered(record: dict[str, Any], where: str) -> bool:
 
 
 def _records(path: Path) -> Iterator[PlacedRecord]:
-    for item in _placed_records(path):
+    lines = record_lines(path, "Write one record a line")
+    for item in placed_records(lines, str(path), _EXAMPLE):
         if isinstance(item, RecordError):
             raise item
-        where, number, record = item
-        if not is_empty_example(record, number):
-            yield where, number, record
-
-
-def _placed_records(path: Path) -> Iterator[PlacedRecord | RecordError]:
-    lines = record_lines(path, "Write one record a line")
-    if (head := next(lines, None)) is None:
-        return
-    first, lines = head[1], chain([head], lines)
-    if first.lstrip().startswith(b"["):
-        yield from array_records(b"".join(line for _, line in lines), str(path), _EXAMPLE)
-    elif begins_table(first.decode("utf-8", "replace")):
-        yield from table_records((_text(line, f"{path}:{n}") for n, line in lines), str(path))
-    else:
-        for number, line in lines:
-            where = f"{path}:{number}"
-            yield where, number, parse_object(line, where, _EXAMPLE)
-
-
-def _text(line: bytes, where: str) -> str:
-    try:
-        return line.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise RecordError(where, "", "is not UTF-8", "Save the file as UTF-8") from error
+        yield item
 
 
 _REMEDY = "Give qrels as BEIR or TREC have them"
@@ -273,7 +249,7 @@ def is_qrels(path: Path) -> bool:
     first = next(iter(record_lines(path, _REMEDY)), None)
     if first is None or first[1].lstrip().startswith((b"{", b"[")):
         return False
-    return not begins_table(first[1].decode("utf-8", "replace"))
+    return not begins_table(first[1])
 
 
 def read_qrels(path: Path) -> list[GoldClaim]:

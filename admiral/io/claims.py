@@ -18,41 +18,71 @@ from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 from admiral.errors import AdmiralError, RecordError
 from admiral.io.sentence_splitter import split_sentences
-from admiral.io.streams import is_compressed, open_binary
+from admiral.io.streams import NumberedLine, number_lines, numbered_lines, parse_object
 from admiral.io.text_cleaning import clean_text
 from admiral.records import Claim
 
+T = TypeVar("T")
+
 #: A record with its place in a file and its number, from 1.
 PlacedRecord = tuple[str, int, dict[str, Any]]
+#: Receives the error of each bad record, which is then left out.
+Skip = Callable[[RecordError], None]
 
-_ARRAY = re.compile(r"\s*\[\s*(?:\{|\]|$)")
+_EXAMPLE = '{"id": "1", "claim": "..."}'
+_ARRAY = re.compile(rb"\s*\[\s*(?:\{|\]|$)")
 _CITATION = "[CIT]"
 _PART = " [SEP] "
 
 
-def begins_array(line: str) -> bool:
-    """Return whether the first line of a file begins a JSON array of objects."""
-    return _ARRAY.match(line) is not None
-
-
-def begins_table(line: str) -> bool:
+def begins_table(line: bytes) -> bool:
     """Return whether the first line of a file is the heading of CSV with a column ``claim``."""
-    if line.lstrip().startswith(("{", "[")):
+    if line.lstrip().startswith((b"{", b"[")):
         return False
-    cells = next(csv.reader([line]), [])
+    cells = next(csv.reader([line.decode("utf-8", "replace")]), [])
     return len(cells) > 1 and "claim" in cells
 
 
-def array_records(
-    text: str | bytes, name: str, example: str
+def placed_records(
+    lines: Iterable[NumberedLine | RecordError],
+    name: str,
+    example: str = _EXAMPLE,
+    *,
+    may_be_text: bool = False,
 ) -> Iterator[PlacedRecord | RecordError]:
-    """Yield the objects of a JSON array, other members as errors.
+    """Yield the records of JSON Lines, of one JSON array of objects, or of CSV with a heading.
 
-    `name`: name of the file. `example`: a correct record, for messages. Raises RecordError if the
-    text is no array.
+    The empty example with which FEVEROUS's files begin is left out.
+
+    `name`: of the file. `example`: a correct record, for messages. `may_be_text`: whether each line
+    of another file is a claim as plain text, or a JSON object. Raises RecordError if an array or a
+    table cannot be read; other bad records are yielded as errors.
     """
+    lines = iter(lines)
+    head = next(lines, None)
+    if head is None:
+        return
+    first = b"{" if isinstance(head, RecordError) else head[1]
+    lines = chain([head], lines)
+    if _ARRAY.match(first):
+        records = _array(lines, name, example)
+    elif begins_table(first):
+        records = _table(lines, name)
+    else:
+        as_text = may_be_text and not first.lstrip().startswith(b"{")
+        records = _objects(lines, name, example, as_text)
+    for item in records:
+        if isinstance(item, RecordError) or not (
+            item[1] == 1 and item[2].get("claim") == "" == item[2].get("id")
+        ):
+            yield item
+
+
+def _array(
+    lines: Iterable[NumberedLine | RecordError], name: str, example: str
+) -> Iterator[PlacedRecord | RecordError]:
     try:
-        members = json.loads(text)
+        members = json.loads("".join(text for _, text in _texts(lines, name)))
     except (ValueError, RecursionError) as error:
         remedy = "Give one JSON list, or one JSON object on each line"
         raise RecordError(name, "", f"not a JSON list ({error})", remedy) from error
@@ -64,12 +94,8 @@ def array_records(
             yield RecordError(where, "", "not a JSON object", f"Write it as {example}")
 
 
-def table_records(lines: Iterable[str], name: str) -> Iterator[PlacedRecord]:
-    """Yield the rows of CSV as records of text, numbered without the heading.
-
-    Raises RecordError if the lines are not CSV.
-    """
-    rows = csv.DictReader(lines)
+def _table(lines: Iterable[NumberedLine | RecordError], name: str) -> Iterator[PlacedRecord]:
+    rows = csv.DictReader(text for _, text in _texts(lines, name))
     try:
         for number, row in enumerate(rows, 1):
             yield f"{name}: row {number}", number, row
@@ -79,9 +105,58 @@ def table_records(lines: Iterable[str], name: str) -> Iterator[PlacedRecord]:
         ) from error
 
 
-def is_empty_example(record: dict[str, Any], number: int) -> bool:
-    """Return whether a record is the empty example with which FEVEROUS's files begin."""
-    return number == 1 and record.get("claim") == "" == record.get("id")
+def _objects(
+    lines: Iterable[NumberedLine | RecordError], name: str, example: str, as_text: bool
+) -> Iterator[PlacedRecord | RecordError]:
+    for item in lines:
+        try:
+            if isinstance(item, RecordError):
+                raise item
+            number, line = item
+            where = f"{name}:{number}"
+            try:
+                record = parse_object(line, where, example)
+            except RecordError:
+                if not as_text:
+                    raise
+                ((_, text),) = _texts([item], name)
+                record = {"claim": text}
+            yield where, number, record
+        except RecordError as error:
+            yield error
+
+
+def _texts(lines: Iterable[NumberedLine | RecordError], name: str) -> Iterator[tuple[int, str]]:
+    for item in lines:
+        if isinstance(item, RecordError):
+            raise item
+        number, line = item
+        try:
+            yield number, line.decode("utf-8")
+        except UnicodeDecodeError as error:
+            problem = f"byte {error.start + 1} of the line is not UTF-8"
+            raise RecordError(f"{name}:{number}", "", problem, "Save it as UTF-8") from error
+
+
+def distinct(items: Iterable[tuple[str, T] | RecordError], skip: Skip | None = None) -> Iterator[T]:
+    """Yield records with an ``id`` from (place, record), each id once.
+
+    `skip`: called for each bad record and each one with the id of another; None to raise the error.
+    """
+    seen: dict[str, str] = {}
+    for item in items:
+        if not isinstance(item, RecordError):
+            where, record = item
+            id: str = record.id  # type: ignore[attr-defined]
+            if id not in seen:
+                seen[id] = where
+                yield record
+                continue
+            remedy = "Give each record its own id, or leave the ids out to use line numbers"
+            item = RecordError(where, "id", f"{id!r} is also the id at {seen[id]}", remedy)
+        if skip is None:
+            raise item
+        skip(item)
 
 
 def is_wafer(record: dict[str, Any]) -> bool:
@@ -115,14 +190,6 @@ def cited_sentence(text: str, sentences: Sequence[str] = ()) -> str:
         return given
     before, _, _ = text.split(_PART)[-1].partition(_CITATION)
     return (split_sentences(" ".join(before.split())) or [""])[-1]
-
-
-T = TypeVar("T")
-
-#: A claim with its place, as messages about another claim name it, and as errors name it.
-_PlacedClaim = tuple[str, str, Claim]
-_EXAMPLE = '{"id": "1", "claim": "..."}'
-_ONE_OBJECT = "Each line must be one JSON object"
 
 
 @runtime_checkable
@@ -169,13 +236,6 @@ class Prefetch(Iterator[T], Generic[T]):
             self._queue.put(StopIteration())
 
 
-#: Receives the error of each bad record, which is then left out.
-Skip = Callable[[RecordError], None]
-
-_BOM = b"\xef\xbb\xbf"
-_UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
-
-
 def evenly_spaced(claims: Sequence[T], limit: int) -> Sequence[T]:
     """Return at most `limit` claims at equal distances, or all of them if `limit` is 0."""
     return claims[:: max(len(claims) // limit, 1)][:limit] if limit else claims
@@ -195,15 +255,7 @@ def read_claims(path: Path, skip: Skip | None = None) -> Iterator[Claim]:
     id that occurs twice, naming both places; unless `skip` is given. Raises AdmiralError if the
     file cannot be read or holds no claim.
     """
-    try:
-        with path.open("rb") as file:
-            if is_compressed(file.peek(6)[:6]):
-                with open_binary(path) as decompressed:
-                    yield from _claims_of_stream(decompressed, str(path), skip)
-            else:
-                yield from _claims_of_stream(file, str(path), skip)
-    except OSError as error:
-        raise AdmiralError(f"{path}: the claims cannot be read: {error.strerror}") from error
+    yield from _claims(placed_records(numbered_lines(path), str(path)), str(path), skip)
 
 
 def stream_claims(
@@ -217,7 +269,8 @@ def stream_claims(
     `name` is that of the stream, for messages. Raises RecordError or AdmiralError as in
     `read_claims`.
     """
-    yield from _claims_of_stream(stream, name, skip, may_be_text=True)
+    lines = number_lines(stream, name)
+    yield from _claims(placed_records(lines, name, may_be_text=True), name, skip)
 
 
 def prefetch_claims(
@@ -228,126 +281,25 @@ def prefetch_claims(
     return Prefetch(stream_claims(BufferedReader(FileIO(descriptor, closefd=False)), name, skip))
 
 
-def _lines(stream: Iterable[bytes], name: str, skip: Skip | None) -> Iterator[tuple[int, str]]:
-    """Yield (line number, text) for the lines that are not blank."""
-    for number, raw in enumerate(stream, 1):
-        if number == 1:
-            if raw.startswith(_UTF16_BOMS):
-                raise AdmiralError(f"{name}: is UTF-16 text. Save it as UTF-8")
-            raw = raw.removeprefix(_BOM)
-        try:
-            text = raw.decode("utf-8")
-        except UnicodeDecodeError as error:
-            problem = f"byte {error.start + 1} of the line is not UTF-8"
-            bad = RecordError(f"{name}:{number}", "", problem, "Save the file as UTF-8")
-            if skip is None:
-                raise bad from error
-            skip(bad)
-            continue
-        if text.strip():
-            yield number, text
-
-
-def _claims_of_stream(
-    stream: Iterable[bytes], name: str, skip: Skip | None, *, may_be_text: bool = False
+def _claims(
+    records: Iterable[PlacedRecord | RecordError], name: str, skip: Skip | None
 ) -> Iterator[Claim]:
-    lines = _lines(stream, name, skip)
-    if (head := next(lines, None)) is None:
-        remedy = "Give one per line, as text or as JSON objects" if may_be_text else _ONE_OBJECT
-        raise AdmiralError(f"{name}: holds no claims. {remedy}")
-    first, lines = head[1], chain([head], lines)
-    claims: Iterable[_PlacedClaim | RecordError]
-    if begins_array(first):
-        records = array_records("".join(text for _, text in lines), name, _EXAMPLE)
-        claims = _read_records(records)
-    elif begins_table(first):
-        claims = _read_records(table_records((text for _, text in lines), name))
-    else:
-        as_record = not may_be_text or first.lstrip().startswith("{")
-        claims = _read_lines(lines, name, _record_of_line if as_record else _text_or_record)
-    yield from _distinct(claims, name, skip)
+    empty = True
+    for claim in distinct(map(_placed_claim, records), skip):
+        empty = False
+        yield claim
+    if empty:
+        raise AdmiralError(f"{name}: holds no claims. Give one a line, such as {_EXAMPLE}")
 
 
-def _read_lines(
-    lines: Iterable[tuple[int, str]], name: str, read: Callable[[str, str], dict[str, Any] | str]
-) -> Iterator[_PlacedClaim | RecordError]:
-    for number, text in lines:
-        where = f"{name}:{number}"
-        try:
-            content = read(text, where)
-        except RecordError as error:
-            yield error
-            continue
-        if isinstance(content, str):
-            yield f"line {number}", where, Claim(str(number), content)
-        else:
-            yield from _read_records([(where, number, content)], "line")
-
-
-def _read_records(
-    records: Iterable[PlacedRecord | RecordError], unit: str = "record"
-) -> Iterator[_PlacedClaim | RecordError]:
-    for item in records:
-        if isinstance(item, RecordError):
-            yield item
-            continue
-        where, number, record = item
-        if is_empty_example(record, number):
-            continue
-        try:
-            yield f"{unit} {number}", where, claim_of_record(record, where, number)
-        except RecordError as error:
-            yield error
-
-
-def _distinct(
-    claims: Iterable[_PlacedClaim | RecordError], name: str, skip: Skip | None
-) -> Iterator[Claim]:
-    seen: dict[str, str] = {}
-    for item in claims:
-        if not isinstance(item, RecordError):
-            shown, where, claim = item
-            if claim.id not in seen:
-                seen[claim.id] = shown
-                yield claim
-                continue
-            problem = f"{claim.id!r} is also the id of {seen[claim.id]}"
-            remedy = "Give every claim its own id, or leave the ids out to use line numbers"
-            item = RecordError(where, "id", problem, remedy)
-        if skip is None:
-            raise item
-        skip(item)
-    if not seen:
-        raise AdmiralError(f"{name}: holds no claims. {_ONE_OBJECT}")
-
-
-def _record_of_line(text: str, where: str) -> dict[str, Any]:
+def _placed_claim(item: PlacedRecord | RecordError) -> tuple[str, Claim] | RecordError:
+    if isinstance(item, RecordError):
+        return item
+    where, number, record = item
     try:
-        record = json.loads(text)
-    except json.JSONDecodeError as error:
-        problem = f"is not JSON: {error.msg} at character {error.pos + 1}"
-        remedy = f"Each line must be one object such as {_EXAMPLE}"
-        raise RecordError(where, "", problem, remedy) from error
-    except (ValueError, RecursionError) as error:  # a huge number or deep nesting
-        raise RecordError(where, "", "cannot be parsed", "Correct or remove the line") from error
-    if not isinstance(record, dict):
-        problem = f"is a JSON {_kind(record)}, not an object"
-        raise RecordError(where, "", problem, 'Write it as {"claim": "..."}')
-    return record
-
-
-def _text_or_record(text: str, where: str) -> dict[str, Any] | str:
-    return _record_of_line(text, where) if _is_object(text) else clean_text(text)
-
-
-def _is_object(text: str) -> bool:
-    if not text.lstrip().startswith("{"):
-        return False
-    try:
-        json.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    return True
+        return where, claim_of_record(record, where, number)
+    except RecordError as error:
+        return error
 
 
 def claim_of_record(record: dict[str, Any], where: str, number: int) -> Claim:
@@ -357,7 +309,15 @@ def claim_of_record(record: dict[str, Any], where: str, number: int) -> Claim:
     one. Raises RecordError if the claim or its id is missing, empty or of another type.
     """
     field, id_fields = claim_fields(record)
-    text = claim_text(record, where, field)
+    if field not in record:
+        names = ", ".join(map(repr, list(record)[:8])) or "none"
+        problem = f"is missing (fields found: {names})"
+        raise RecordError(where, field, problem, "Give the text of the claim in this field")
+    text = record[field]
+    if not isinstance(text, str) or not text.strip():
+        problem = "is empty" if isinstance(text, str) else f"is {json.dumps(text)}, not text"
+        raise RecordError(where, field, problem, "Write the claim as text, or leave it out")
+    text = clean_text(text)
     meta = record.get("meta")
     if is_wafer(record):
         given = meta.get("sentences") if isinstance(meta, dict) else None
@@ -368,24 +328,6 @@ def claim_of_record(record: dict[str, Any], where: str, number: int) -> Claim:
     if isinstance(meta, dict) and all(record.get(name) is None for name in id_fields):
         return Claim(claim_id(meta, f"{where}, meta", number), text)  # WiCE
     return Claim(claim_id(record, where, number, id_fields), text)
-
-
-def claim_text(record: dict[str, Any], where: str, field: str) -> str:
-    """Return the claim of a JSON record.
-
-    Raises RecordError if it is missing, empty or not text.
-    """
-    if field not in record:
-        names = ", ".join(map(repr, list(record)[:8])) or "none"
-        problem = f"is missing (fields found: {names})"
-        raise RecordError(where, field, problem, "Give the text of the claim in this field")
-    text = record[field]
-    if not isinstance(text, str):
-        problem = f"is a JSON {_kind(text)}, not text"
-        raise RecordError(where, field, problem, "Give the claim as a JSON string")
-    if not text.strip():
-        raise RecordError(where, field, "is empty", "Write the claim or remove the line")
-    return clean_text(text)
 
 
 def claim_id(
@@ -400,15 +342,7 @@ def claim_id(
     if field is None:
         return str(number)
     value = record[field]
-    if isinstance(value, int) and not isinstance(value, bool):
-        return str(value)
-    if isinstance(value, str) and value:
-        return value
-    problem = f"is a JSON {_kind(value)}" if not isinstance(value, str) else "is empty"
-    remedy = "Give text or an integer, or leave the field out to use the line number"
-    raise RecordError(where, field, problem, remedy)
-
-
-def _kind(value: Any) -> str:
-    names = {bool: "boolean", int: "number", float: "number", str: "string", list: "array"}
-    return "null" if value is None else names.get(type(value), "object")
+    if value == "" or isinstance(value, bool) or not isinstance(value, int | str):
+        problem = f"is {json.dumps(value)}, not a text or an integer"
+        raise RecordError(where, field, problem, "Correct it, or leave it out to use line numbers")
+    return str(value)

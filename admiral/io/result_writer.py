@@ -1,13 +1,11 @@
 """Write results so that an interrupted run can be resumed, and TREC run files beside them.
 
-While a run writes ``results.jsonl``, finished records are in ``results.jsonl.partial``, and
-``results.jsonl.lock`` is held. At the end, one rename replaces ``results.jsonl``, so that file is
-always complete.
+While a run writes ``results.jsonl``, finished records are in ``results.jsonl.partial``. At the end,
+one rename replaces ``results.jsonl``, so that file is always complete.
 
 ``results.jsonl.settings.json`` holds the settings that decided the results; they are compared
 before more results are appended. ``results.jsonl.failed.jsonl`` has a record for each claim without
-a result, with the fields ``id``, ``claim`` and ``error``. It can be given as --input to try these
-claims again.
+a result, with the fields ``id``, ``claim`` and ``error``.
 
 Lines of a TREC run are ``query Q0 document rank score tag``. The document is named by its id in the
 corpus, so that qrels apply to the run, and without an id by its title.
@@ -19,11 +17,10 @@ import json
 import os
 import re
 import shutil
-import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, Self
+from typing import Any, Self
 from urllib.parse import unquote_to_bytes
 
 from admiral.errors import AdmiralError
@@ -33,7 +30,6 @@ from admiral.storage.atomic_files import (
     encode_record,
     explain_write_errors,
     publish_file,
-    resolve_output_path,
     write_atomically,
 )
 
@@ -111,239 +107,124 @@ def _underscore_or_hex(match: re.Match[str]) -> str:
     return "_" if match.group() == " " else _hex(match)
 
 
-FORMAT = 1
-START_AGAIN = "Choose another output, or give --overwrite to start again"
-
-
-class CompanionPaths(NamedTuple):
-    """Paths of the files beside a results file."""
-
-    partial: Path  # finished records of a run that is not complete
-    settings: Path
-    failed: Path
-    lock: Path  # held by the process that writes the results
-
-
-def companion_paths(results: Path) -> CompanionPaths:
-    """Return the paths of the files beside a results file."""
-    suffixes = (".partial", ".settings.json", ".failed.jsonl", ".lock")
-    return CompanionPaths(*(results.parent / (results.name + suffix) for suffix in suffixes))
+_START_AGAIN = "Choose another output, or give --overwrite to start again"
 
 
 def write_settings(path: Path, settings: Mapping[str, Any]) -> None:
     """Write the settings of a run to their file, atomically."""
-    text = json.dumps({"format": FORMAT, "settings": settings}, indent=1) + "\n"
-    write_atomically(path, [text.encode()])
+    write_atomically(path, [json.dumps({"format": 1, "settings": settings}, indent=1).encode()])
 
 
 def check_settings(results: Path, path: Path, settings: Mapping[str, Any]) -> None:
-    """Raise unless results were made with the given settings.
-
-    `settings`: settings of the current run, as JSON returns them. Raises AdmiralError if there is
-    no such file, or it holds other settings.
-    """
+    """Raise AdmiralError unless the settings of a run, as JSON returns them, are in their file."""
     try:
-        record = json.loads(path.read_text(encoding="utf-8"))
-        if record["format"] != FORMAT:
-            raise ValueError
-        previous = dict(record["settings"])
-    except (FileNotFoundError, ValueError, KeyError, TypeError):
+        previous = dict(json.loads(path.read_bytes())["settings"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
         problem = f"exists, but {path.name} does not say which settings made it"
-        raise AdmiralError(f"{results}: {problem}. {START_AGAIN}") from None
-    keys = sorted(previous.keys() | settings.keys())
-    different = [key for key in keys if previous.get(key) != settings.get(key)]
+        raise AdmiralError(f"{results}: {problem}. {_START_AGAIN}") from error
+    different = [
+        key for key in sorted({*previous, *settings}) if previous.get(key) != settings.get(key)
+    ]
     if different:
         differences = "; ".join(
             f"{key} was {previous.get(key, 'unset')}, now {settings.get(key, 'unset')}"
             for key in different
         )
-        remedy = START_AGAIN
+        remedy = _START_AGAIN
         if different == ["precision"]:  # by default, the machine decides it
             remedy += f", or resume with --set precision={previous.get('precision')}"
         raise AdmiralError(f"{results}: was written with other settings ({differences}). {remedy}")
 
 
-class FailedClaims:
-    """The file of claims that failed; it exists only if there are any."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._claims: set[tuple[str, str]] = set()
-
-    def __len__(self) -> int:
-        return len(self._claims)
-
-    def __contains__(self, claim: Claim) -> bool:
-        return (claim.id, claim.text) in self._claims
-
-    def load(self) -> None:
-        """Read the claims that failed in earlier runs; remove a last line cut off by a crash."""
-        if not self.path.exists():
-            return
-        with explain_write_errors(self.path), self.path.open("r+b") as file:
-            size = 0
-            for number, line in enumerate(file, 1):
-                if not line.endswith(b"\n"):
-                    break
-                try:
-                    record = json.loads(line)
-                    self._claims.add((record["id"], record["claim"]))
-                except (ValueError, KeyError, TypeError) as error:
-                    remedy = "Delete the line, or give --overwrite to start again"
-                    raise AdmiralError(
-                        f"{self.path}:{number}: is not a record of a claim ({error!r}). {remedy}"
-                    ) from error
-                size += len(line)
-            file.truncate(size)
-
-    def add(self, record: Mapping[str, Any]) -> None:
-        """Append a claim and flush it to the disk, before any later result is written."""
-        with explain_write_errors(self.path), self.path.open("ab") as file:
-            file.write(encode_record(record))
-            file.flush()
-            os.fsync(file.fileno())
-        self._claims.add((record["id"], record["claim"]))
-
-    def clear(self) -> None:
-        """Forget all claims and remove the file."""
-        self._claims.clear()
-        self.path.unlink(missing_ok=True)
-
-    def raise_if_any(self, total: int) -> None:
-        """Raise `AdmiralError` if any claim failed; `total` is the number of all claims."""
-        if self:
-            raise AdmiralError(
-                f"{self.path}: {len(self)} of {total} claims failed and have no result. The file "
-                "says why; give it as --input, with another --output, to try them again"
-            )
-
-
-_SYNC_SECONDS = 2.0
-
-
 class ResumableWriter:
-    """Write one record per claim, in the order of the claims.
+    """Write one record per claim; a context manager that keeps the records for the next run.
 
-    It is a context manager. Leaving the context before `finish` keeps the records for the next run.
-    `settings`: settings that decide the results, as JSON values. Records of an earlier run are kept
-    only if its settings are equal. `finished`: id and text of the claims that have a record.
-    `failed_claims`: claims that failed; add each of them in the order of the claims. Raises
-    AdmiralError on entering: if the output cannot be written, another process is writing it, or it
-    has other settings or another content.
+    `settings`: settings that decide the results, as JSON values. `finished`: id and text of the
+    claims that have a record, which are those of an earlier run with equal settings. Raises
+    AdmiralError on entering if another process is writing the output, or it has other settings.
     """
 
     def __init__(self, path: Path, settings: Mapping[str, Any], *, overwrite: bool = False) -> None:
-        self._given_path, self.path = path, Path(os.path.realpath(path))
+        self.path = Path(os.path.realpath(path))
         self.finished: list[tuple[str, str]] = []
-        paths = companion_paths(self.path)
-        self._partial, self._settings_path = paths.partial, paths.settings
-        self.failed_claims = FailedClaims(paths.failed)
-        self._lock = WriterLock(paths.lock, self.path, "writing this output")
-        self._settings: dict[str, Any] = json.loads(json.dumps(settings))
-        self._overwrite = overwrite
-        self._file: BinaryIO | None = None
-        self._valid_bytes = 0
-        self._synced = 0.0
+        self._partial, self._settings_path, self._failed, lock = (
+            self.path.with_name(self.path.name + suffix)
+            for suffix in (".partial", ".settings.json", ".failed.jsonl", ".lock")
+        )
+        self._lock = WriterLock(lock, self.path, "writing this output")
+        self._settings, self._overwrite = json.loads(json.dumps(settings)), overwrite
+        self._n_failed = 0
 
     def __enter__(self) -> Self:
-        resolve_output_path(self._given_path)
-        if not self.path.parent.is_dir():
-            raise AdmiralError(f"{self.path}: its directory does not exist. Create it first")
-        with explain_write_errors(self.path):
-            self._lock.acquire()
-            try:
-                self._resume()
-            except BaseException:
-                self._lock.release()
-                raise
+        if self.path.exists() and not self.path.is_file():
+            raise AdmiralError(f"{self.path}: is not a regular file. Name a file")
+        with explain_write_errors(self.path), ExitStack() as stack:
+            stack.enter_context(self._lock)
+            self._start()
+            self._file = stack.enter_context(self._partial.open("ab", buffering=0))
+            self._failed.unlink(missing_ok=True)
+            self._stack = stack.pop_all()
         return self
 
-    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
-        try:
-            if self._file is not None:
-                with explain_write_errors(self.path) if error is None else suppress(OSError):
-                    os.fsync(self._file.fileno())
-                self._file.close()
-        finally:
-            self._file = None
-            self._lock.release()
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def _start(self) -> None:
+        source = self._partial if self._partial.exists() else self.path
+        if self._overwrite or not source.exists() or not source.stat().st_size:
+            # In this order: no crash can leave records with the settings of another run.
+            self._partial.write_bytes(b"")
+            write_settings(self._settings_path, self._settings)
+            return
+        check_settings(source, self._settings_path, self._settings)
+        self.finished, size = _whole_records(source)
+        if source is self.path:
+            shutil.copyfile(source, self._partial)
+        os.truncate(self._partial, size)
 
     def pending(self, claims: Iterable[Claim]) -> Iterator[Claim]:
-        """Yield the claims that have neither a record nor failed.
+        """Yield the claims that have no record.
 
-        Raises AdmiralError if the finished records do not belong to the first of `claims`, so that
-        the claims have changed since.
+        Raises AdmiralError if a record is of none of the claims, which have then changed.
         """
-        remedy = f"Restore the claims, {START_AGAIN[0].lower()}{START_AGAIN[1:]}"
-        finished = iter(self.finished)
-        count = 0
+        remedy = f"Restore the claims, {_START_AGAIN[0].lower()}{_START_AGAIN[1:]}"
+        left = dict(self.finished)
         for claim in claims:
-            if claim in self.failed_claims:
-                continue
-            count += 1
-            done = next(finished, None)
-            if done is None:
+            text = left.pop(claim.id, None)
+            if text is None:
                 yield claim
-            elif done != (claim.id, claim.text):
-                problem = f"record {count} is of claim {done[0]!r}, not {claim.id!r}"
-                if done[0] == claim.id:
-                    problem = f"record {count} is of another text of claim {claim.id!r}"
+            elif text != claim.text:
+                problem = f"the record of claim {claim.id!r} is of another text"
                 raise AdmiralError(f"{self.path}: the claims have changed: {problem}. {remedy}")
-        if next(finished, None) is not None:
-            problem = f"there are {len(self.finished)} records, but only {count} claims"
+        for id in left:
+            problem = f"there is a record of claim {id!r}, but no such claim"
             raise AdmiralError(f"{self.path}: the claims have changed: {problem}. {remedy}")
 
     def write(self, record: Mapping[str, Any]) -> None:
         """Append a record; it survives this process from then on."""
         line = memoryview(encode_record(record))
         with explain_write_errors(self.path):
-            if self._file is None:  # more claims for a complete output
-                self._file = self._open_partial(self.path)
             while line:
                 line = line[self._file.write(line) :]
-            if time.monotonic() - self._synced > _SYNC_SECONDS:
-                os.fsync(self._file.fileno())
-                self._synced = time.monotonic()
+
+    def write_failed(self, record: Mapping[str, Any]) -> None:
+        """Append a claim without a result, and its ``error``; the next run tries it again."""
+        with explain_write_errors(self._failed), self._failed.open("ab") as file:
+            file.write(encode_record(record))
+        self._n_failed += 1
 
     def finish(self) -> None:
-        """Move the complete file into its place, after the last record."""
-        if self._file is None:
-            return
+        """Move the complete file into its place; raise AdmiralError if any claim has failed."""
         with explain_write_errors(self.path):
-            self._file.close()
-            self._file = None
             publish_file(self._partial, self.path)
-
-    def _resume(self) -> None:
-        """Open the partial file after its last whole record, unless the output is complete.
-
-        The partial file is created before its settings are written. Settings without a partial file
-        therefore belong to the complete output, and no crash can leave records with settings of
-        another run.
-        """
-        if self._overwrite:
-            self.failed_claims.clear()
-            self._partial.write_bytes(b"")
-        source = self._partial if self._partial.exists() else self.path
-        self.failed_claims.load()
-        started = _size(self._partial) or _size(self.path) or len(self.failed_claims)
-        if not self._overwrite and started:
-            check_settings(source, self._settings_path, self._settings)
-            self.finished, self._valid_bytes = _scan(source)
-            if source is self.path and self._valid_bytes == _size(source):
-                return
-        self._file = self._open_partial(source)
-        write_settings(self._settings_path, self._settings)
-
-    def _open_partial(self, source: Path) -> BinaryIO:
-        if source is self.path and source.exists():
-            shutil.copyfile(source, self._partial)
-        file = self._partial.open("ab", buffering=0)
-        file.truncate(self._valid_bytes)
-        return file
+        if self._n_failed:
+            raise AdmiralError(
+                f"{self._failed}: {self._n_failed} claims failed and have no result. The file says "
+                "why; run the same command to try them again"
+            )
 
 
-def _scan(path: Path) -> tuple[list[tuple[str, str]], int]:
+def _whole_records(path: Path) -> tuple[list[tuple[str, str]], int]:
     """Return (id, claim) of the whole records at the start of a file, and their bytes.
 
     Everything from the first broken line on was cut off by a crash; those claims are done again.
@@ -362,7 +243,3 @@ def _scan(path: Path) -> tuple[list[tuple[str, str]], int]:
             finished.append(entry)
             size += len(line)
     return finished, size
-
-
-def _size(path: Path) -> int:
-    return path.stat().st_size if path.exists() else 0

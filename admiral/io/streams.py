@@ -8,7 +8,7 @@ import io
 import json
 import lzma
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, TypeAlias
@@ -77,7 +77,7 @@ class RemotePath:
 
     def open(self, mode: str) -> IO[bytes]:
         """Open the file for reading."""
-        return io.BufferedReader(_RemoteFile(self, self._call("open", mode)), _BUFFER)
+        return io.BufferedReader(self._call("open", mode), _BUFFER)
 
     def files_below(self) -> list[RemotePath]:
         """Return all files below that are not hidden, in the order of local paths."""
@@ -91,48 +91,15 @@ class RemotePath:
         return [RemotePath(url) for _, url in sorted(files)]
 
     def _call(self, method: str, *arguments: str) -> Any:
-        with _explained(self):
+        try:
             return getattr(self._files, method)(self._path, *arguments)
+        except Exception as error:  # every protocol has its own errors
+            raise self.unreadable(error) from error
 
-
-class _RemoteFile(io.RawIOBase):
-    """An open remote file, whose errors name the URL."""
-
-    def __init__(self, path: RemotePath, file: IO[bytes]) -> None:
-        self._path, self._file = path, file
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return self._file.seekable()
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        with _explained(self._path):
-            return self._file.seek(offset, whence)
-
-    def tell(self) -> int:
-        return self._file.tell()
-
-    def readinto(self, buffer: Any) -> int:
-        with _explained(self._path):
-            data = self._file.read(len(buffer))
-        buffer[: len(data)] = data
-        return len(data)
-
-    def close(self) -> None:
-        self._file.close()
-        super().close()
-
-
-@contextmanager
-def _explained(path: RemotePath) -> Iterator[None]:
-    try:
-        yield
-    except Exception as error:
-        raise AdmiralError(
-            f"{path}: cannot be read ({first_line(error)}). Check the URL and your access to it"
-        ) from error
+    def unreadable(self, error: Exception) -> AdmiralError:
+        """Return the error for one that the storage raises."""
+        problem = f"cannot be read ({first_line(error)}). Check the URL and your access to it"
+        return AdmiralError(f"{self}: {problem}")
 
 
 Place: TypeAlias = Path | RemotePath
@@ -154,9 +121,6 @@ COMPRESSED_SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
 
 # What the decompressors raise for damaged data; some raise a bare OSError.
 DAMAGED = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
-_CHUNK = 1 << 16
-
-_Decompressor: TypeAlias = bz2.BZ2Decompressor | lzma.LZMADecompressor
 
 
 class DamagedArchiveError(AdmiralError):
@@ -172,139 +136,89 @@ def open_binary(path: Place) -> Iterator[IO[bytes]]:
     """
     try:
         with path.open("rb") as plain:
-            magic = plain.read(6)
-            plain.seek(0)
-            with _decompressed(plain, magic) as stream:
-                yield stream
-    except DAMAGED as error:
-        raise _damaged_error(path, error) from error
-    except OSError as error:
+            magic = plain.peek(6)[:6]  # type: ignore[attr-defined]
+            opener = next((own for start, own in _OPENERS.items() if magic.startswith(start)), None)
+            yield plain if opener is None else opener(plain)
+    except Exception as error:
         # Python's bz2 and Arrow's zstd raise a bare OSError without errno for damaged data.
-        if error.errno is None:
-            raise _damaged_error(path, error) from error
-        raise AdmiralError(
-            f"{path}: cannot be read ({error.strerror}). Check the path and its permissions."
-        ) from error
+        if isinstance(error, DAMAGED) or (type(error) is OSError and error.errno is None):
+            problem = f"the compressed file is damaged or cut off ({error})"
+            raise DamagedArchiveError(f"{path}: {problem}. Fetch or compress it again.") from error
+        if isinstance(error, OSError):
+            reason = error.strerror or first_line(error)
+            raise AdmiralError(
+                f"{path}: cannot be read ({reason}). Check the path and its permissions."
+            ) from error
+        if isinstance(path, RemotePath) and not isinstance(error, AdmiralError):
+            raise path.unreadable(error) from error  # every protocol has its own errors
+        raise
 
 
-def _damaged_error(path: Place, error: Exception) -> DamagedArchiveError:
-    problem = f"the compressed file is damaged or cut off ({error})"
-    return DamagedArchiveError(f"{path}: {problem}. Fetch or compress it again.")
-
-
-def is_compressed(magic: bytes) -> bool:
-    """Return whether the first six bytes of a file are those of a supported archive."""
-    return magic.startswith(tuple(_OPENERS))
-
-
-def _decompressed(plain: IO[bytes], magic: bytes) -> Any:
-    for start, opener in _OPENERS.items():
-        if magic.startswith(start):
-            return opener(plain)
-    return plain
-
-
-def _open_bz2(plain: IO[bytes]) -> IO[bytes]:
-    return io.BufferedReader(_ConcatenatedStreams(plain, bz2.BZ2Decompressor), _CHUNK)
-
-
-def _open_xz(plain: IO[bytes]) -> IO[bytes]:
-    return io.BufferedReader(
-        _ConcatenatedStreams(plain, lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ)), _CHUNK
-    )
-
-
-def _open_zstd(plain: IO[bytes]) -> IO[bytes]:
-    # Arrow's reader notices a frame that is cut off; the stream reader of zstandard does not.
-    return io.BufferedReader(pa.CompressedInputStream(pa.PythonFile(plain), "zstd"))
-
-
-_OPENERS: dict[bytes, Callable[[IO[bytes]], Any]] = {
+_OPENERS: dict[bytes, Callable[[Any], Any]] = {
     b"\x1f\x8b": gzip.open,
-    b"BZh": _open_bz2,
-    b"\xfd7zXZ\x00": _open_xz,
-    b"\x28\xb5\x2f\xfd": _open_zstd,
+    b"BZh": bz2.open,
+    b"\xfd7zXZ\x00": lzma.open,
+    # Arrow's reader notices a frame that is cut off; the stream reader of zstandard does not.
+    b"\x28\xb5\x2f\xfd": lambda plain: io.BufferedReader(
+        pa.CompressedInputStream(pa.PythonFile(plain), "zstd")
+    ),
 }
 
-
-class _ConcatenatedStreams(io.RawIOBase):
-    """Decompress an archive of one or more streams; only NUL padding is skipped between them.
-
-    The modules ``bz2`` and ``lzma`` ignore everything that follows the first stream and is not
-    another stream. Documents after padding, or in a stream with a damaged header, would be lost
-    without an error.
-    """
-
-    def __init__(self, plain: IO[bytes], new_stream: Callable[[], _Decompressor]) -> None:
-        self._plain, self._new_stream = plain, new_stream
-        self._stream: _Decompressor | None = new_stream()
-        self._unread = b""  # bytes of the file that are not decompressed yet
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        data = b""
-        while not data and len(buffer) and self._stream is not None:
-            if self._stream.eof:
-                self._next_stream(self._stream.unused_data)
-            else:
-                data = self._stream.decompress(self._input(self._stream), len(buffer))
-        buffer[: len(data)] = data
-        return len(data)
-
-    def _input(self, stream: _Decompressor) -> bytes:
-        if not stream.needs_input:
-            return b""
-        if chunk := self._unread or self._plain.read(_CHUNK):
-            self._unread = b""
-            return chunk
-        raise EOFError("the file ends within a compressed stream")
-
-    def _next_stream(self, rest: bytes) -> None:
-        while not (start := rest.lstrip(b"\0")):
-            if not (rest := self._plain.read(_CHUNK)):
-                self._stream = None
-                return
-        self._stream, self._unread = self._new_stream(), start
+#: A line that is not blank, and its number from 1.
+NumberedLine: TypeAlias = tuple[int, bytes]
 
 
-def numbered_lines(path: Place) -> Iterator[tuple[int, bytes] | RecordError]:
+def number_lines(lines: Iterable[bytes], name: str) -> Iterator[NumberedLine]:
+    """Yield the lines that are not blank with their numbers; raise AdmiralError for UTF-16."""
+    for number, line in enumerate(lines, 1):
+        if number == 1:
+            if line.startswith((b"\xff\xfe", b"\xfe\xff")):
+                raise AdmiralError(
+                    f"{name}: the file is UTF-16. Convert it to UTF-8, for example with "
+                    "`iconv -f utf-16 -t utf-8`."
+                )
+            line = line.removeprefix(b"\xef\xbb\xbf")
+        if not line.isspace():
+            yield number, line
+
+
+def numbered_lines(path: Place) -> Iterator[NumberedLine | RecordError]:
     """Yield (line number, line) for every line that is not blank, counting from 1.
 
     A line longer than `LONGEST_RECORD` is yielded as a `RecordError`, and so is the end of a
     compressed file that is cut off after a whole line. The file may be compressed. Raises
     AdmiralError as in `open_binary`, or if the file is UTF-16.
     """
-    number = 0
+    last = 0
     try:
         with open_binary(path) as stream:
-            while line := stream.readline(LONGEST_RECORD + 1):
-                number += 1
-                if len(line) > LONGEST_RECORD:
-                    while line and not line.endswith(b"\n"):
-                        line = stream.readline(LONGEST_RECORD)
-                    yield RecordError(
-                        f"{path}:{number}",
-                        "",
-                        f"the line is longer than {LONGEST_RECORD >> 20} MiB",
-                        "Write one record per line, or skip bad records with --skip-bad.",
-                    )
-                    continue
-                if number == 1:
-                    _refuse_utf16(path, line)
-                    line = line.removeprefix(b"\xef\xbb\xbf")
-                if not line.isspace():
+            for number, line in number_lines(_bounded(stream), str(path)):
+                last = number
+                if len(line) <= LONGEST_RECORD:
                     yield number, line
+                    continue
+                problem = f"the line is longer than {LONGEST_RECORD >> 20} MiB"
+                remedy = "Write one record per line, or skip bad records with --skip-bad."
+                yield RecordError(f"{path}:{number}", "", problem, remedy)
     except DamagedArchiveError as error:
-        if not number:
+        if not last:
             raise
         remedy = (
             "Fetch or compress it again. Where there is an option --skip-bad, it keeps the lines "
             "before."
         )
         problem = str(error).removeprefix(f"{path}: ").partition(". ")[0]
-        yield RecordError(f"{path}:{number + 1}", "", problem, remedy)
+        yield RecordError(f"{path}:{last + 1}", "", problem, remedy)
+
+
+def _bounded(stream: IO[bytes]) -> Iterator[bytes]:
+    """Yield the lines of a file; of one that is too long, no more than its beginning."""
+    while line := stream.readline(LONGEST_RECORD + 1):
+        yield line
+        while len(line) > LONGEST_RECORD and not line.endswith(b"\n"):
+            line = stream.readline(LONGEST_RECORD + 1)
+            if not line:
+                break
 
 
 def json_objects(path: Place) -> Iterator[tuple[int, dict[str, Any]] | RecordError]:
@@ -348,14 +262,6 @@ def parse_object(
             f"Write one object such as {example} on each line.",
         )
     return value
-
-
-def _refuse_utf16(path: Place, line: bytes) -> None:
-    if line.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise AdmiralError(
-            f"{path}: the file is UTF-16. Convert it to UTF-8, for example with "
-            f"`iconv -f utf-16 -t utf-8`."
-        )
 
 
 def record_lines(path: Path, remedy: str) -> Iterator[tuple[int, bytes]]:

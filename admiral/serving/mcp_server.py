@@ -28,7 +28,7 @@ from admiral.records import Claim, Hop, RetrievalResult, Sentence
 from admiral.serving.request_models import (
     MAX_HOPS,
     Text,
-    plain_problem,
+    bad_field,
 )
 from proofs import Judgement, ProofStep
 from proofs.judges.judgement import Conflict, ScoredVerdict
@@ -77,8 +77,7 @@ class _PlainServer(MCPServer):
         except ToolError as error:
             cause = error.__cause__
             if isinstance(cause, ValidationError):
-                detail, remedy, _ = plain_problem(cause.errors())
-                raise ToolError(f"{detail}. {remedy}") from cause
+                raise ToolError(bad_field(cause)[1]) from cause
             if isinstance(cause, ToolError):
                 raise cause from None
             raise
@@ -279,9 +278,9 @@ def _position(cursor: str | None) -> int:
 
 
 def _tool_error(error: Exception) -> ToolError:
-    from admiral.serving.request_models import problem_of
+    from admiral.serving.request_models import as_problem
 
-    problem = problem_of(error)
+    problem = as_problem(error)
     field = f"{problem.field}: " if problem.field else ""
     return ToolError(f"{field}{problem.detail}. {problem.remedy}")
 

@@ -24,7 +24,6 @@ from admiral.citations.citation_records import CitationVerdict
 from admiral.citations.citation_settings import CitationConfig
 from admiral.citations.citer import Citer, urgency
 from admiral.citations.extract import ReadPage, read_page
-from admiral.citations.source_collections import source_texts
 from admiral.errors import AdmiralError
 from admiral.io.rendering import script_policy
 from admiral.library import Library
@@ -121,7 +120,7 @@ class PageAudits:
             audit.done = len(verdicts)
         verdicts.sort(key=urgency)
         title = audit.page.title or "a page without a title"
-        return audit_page(title, verdicts, (), source_texts(self._library), audit.page)
+        return audit_page(title, verdicts, (), self._library.source, audit.page)
 
 
 #: Where audits are shown. Their ids cannot be guessed, so that browsers need no key.

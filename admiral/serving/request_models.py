@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Annotated, Any, Literal
 
 import torch
 from fastapi import FastAPI, HTTPException, Request, Response
 from fastapi.exceptions import RequestValidationError
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 from starlette.exceptions import HTTPException as AnyHTTPException
 
-from admiral.errors import AdmiralError
+from admiral.errors import AdmiralError, problem_of
 from admiral.kb import UnknownTitleError
 from admiral.kb.store.contents import ChangedFileError
 from admiral.serving.claim_queue import QueueFullError
@@ -29,6 +29,11 @@ MAX_HOPS = 20
 
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 Hops = Annotated[int, Field(ge=0, le=MAX_HOPS)] | Literal["dynamic"]
+_Claim = Annotated[Text, Field(description="The claim.", examples=["Paris is in France."])]
+_Kb = Annotated[str | None, Field(description="Name of a knowledge base; the first by default.")]
+_HopsOrNone = Annotated[
+    Hops | None, Field(description="Number of hops, or `dynamic`.", examples=[2])
+]
 
 
 class _Body(BaseModel):
@@ -38,11 +43,9 @@ class _Body(BaseModel):
 class ClaimRequest(_Body):
     """A claim to retrieve for."""
 
-    claim: Text = Field(
-        description="The claim.", examples=["The 66th Primetime Emmy Awards was hosted by a comic."]
-    )
-    kb: str | None = Field(None, description="Name of a knowledge base; the first by default.")
-    hops: Hops | None = Field(None, description="Number of hops, or `dynamic`.", examples=[2])
+    claim: _Claim
+    kb: _Kb = None
+    hops: _HopsOrNone = None
 
 
 class BatchRequest(_Body):
@@ -52,8 +55,8 @@ class BatchRequest(_Body):
         description="The claims; their ids are their numbers, from 1.",
         examples=[["Paris is in France.", "Paris is in Texas."]],
     )
-    kb: str | None = Field(None, description="Name of a knowledge base; the first by default.")
-    hops: Hops | None = Field(None, description="Number of hops, or `dynamic`.", examples=[2])
+    kb: _Kb = None
+    hops: _HopsOrNone = None
 
 
 class GivenSentence(_Body):
@@ -66,9 +69,9 @@ class GivenSentence(_Body):
 class ProofRequest(_Body):
     """A claim with the sentences to prove it from."""
 
-    claim: Text = Field(description="The claim.", examples=["Paris is in France."])
+    claim: _Claim
     evidence: list[GivenSentence] = Field(description="The evidence.")
-    kb: str | None = Field(None, description="Name of a knowledge base; the first by default.")
+    kb: _Kb = None
 
 
 class GivenSource(_Body):
@@ -86,7 +89,7 @@ class GivenSource(_Body):
 class CitationRequest(_Body):
     """A claim with the source that it cites."""
 
-    claim: Text = Field(description="The claim.", examples=["The bridge was opened in 1932."])
+    claim: _Claim
     source: GivenSource = Field(description="The source.")
     page: str = Field("", description="Title of the page that makes the claim.")
 
@@ -102,10 +105,8 @@ class SplitRequest(_Body):
 class GraphRequest(_Body):
     """A claim for graph retrieval; the fields are the options of `admiral graph query`."""
 
-    claim: Text = Field(
-        description="The claim.", examples=["Seth Meyers was the host of the 66th Emmy Awards."]
-    )
-    kb: str | None = Field(None, description="Name of a knowledge base; the first by default.")
+    claim: _Claim
+    kb: _Kb = None
     method: Literal["pagerank", "graph", "entity", "mention", "entity+mention"] = Field(
         "pagerank", description="The ranking, or a set of sentences."
     )
@@ -123,72 +124,11 @@ class GraphRequest(_Body):
     k: Annotated[int, Field(ge=1, le=1000)] = Field(10, description="Number of results.")
 
 
-# Kind of error -> what the field is, and the remedy; braces are filled from the error's context.
-_WORDS = {
-    "bool_parsing": ("is not true or false", "Give true or false"),
-    "bool_type": ("is not true or false", "Give true or false"),
-    "dict_type": ("is not a JSON object", "Give a JSON object"),
-    "extra_forbidden": ("is unknown", "Remove it"),
-    "float_type": ("is not a number", "Give a number"),
-    "greater_than": ("is too small", "Give more than {gt}"),
-    "greater_than_equal": ("is too small", "Give {ge} or more"),
-    "int_from_float": ("is not a whole number", "Give a whole number"),
-    "int_parsing": ("is not a whole number", "Give a whole number"),
-    "int_type": ("is not a whole number", "Give a whole number"),
-    "less_than": ("is too large", "Give less than {lt}"),
-    "less_than_equal": ("is too large", "Give {le} or less"),
-    "list_type": ("is not a list", "Give a list"),
-    "literal_error": ("is not one of its choices", "Give {expected}"),
-    "missing": ("is missing", "Add it"),
-    "model_attributes_type": ("is not a JSON object", "Give a JSON object"),
-    "model_type": ("is not a JSON object", "Give a JSON object"),
-    "string_too_long": ("is too long", "Give at most {max_length} characters"),
-    "string_too_short": ("is empty", "Give a text"),
-    "string_type": ("is not a text", "Give a text"),
-    "string_unicode": ("is not a text in UTF-8", "Send it in UTF-8"),
-    "too_long": ("is too long", "Give at most {max_length}"),
-    "too_short": ("is empty", "Give at least {min_length}"),
-}
-_OTHER = ("has a value that is not allowed", "Give another value")
-_PLACES = ("body", "query", "path")
-# Parts of a place that name an alternative of a field, such as "constrained-int".
-_ALTERNATIVE = re.compile(r"int|str|float|bool|.*[\[\]-].*")
-
-
-def plain_problem(errors: Sequence[Mapping[str, Any]]) -> tuple[str, str, str]:
-    """Return what is wrong with the first field in error, the remedy, and the field.
-
-    `errors`: the errors of pydantic. Those of the same field are alternatives, of which one is
-    enough.
-    """
-    field = _field(errors[0])
-    alternatives = [error for error in errors if _field(error) == field]
-    # An alternative of the right type says most: -1 is too small, rather than not `dynamic`.
-    alternatives = [
-        error for error in alternatives if error["type"] not in ("literal_error", "int_type")
-    ] or alternatives
-    words = [_words(error) for error in alternatives]
-    what = words[0][0] if len(words) == 1 else _OTHER[0]
-    remedies = dict.fromkeys(remedy for _, remedy in words)
-    first, *others = remedies
-    remedy = " or ".join((first, *(other[0].lower() + other[1:] for other in others)))
-    return f"{_named(field)} {what}", remedy.replace("or give ", "or "), field
-
-
-def _words(error: Mapping[str, Any]) -> tuple[str, str]:
-    what, remedy = _WORDS.get(error["type"], _OTHER)
-    return what, remedy.format_map(error.get("ctx", {}))
-
-
-def _named(field: str) -> str:
-    return f"the field {field!r}" if field else "the body"
-
-
-def _field(error: Mapping[str, Any]) -> str:
-    parts = [str(part) for part in error["loc"]]
-    if parts and parts[0] in _PLACES:
-        parts = parts[1:]
-    return ".".join(part for part in parts if not _ALTERNATIVE.fullmatch(part))
+def bad_field(error: ValidationError | RequestValidationError) -> tuple[str, str]:
+    """Return the first field in error, and a sentence that says what is wrong with it."""
+    field, problem = problem_of(error)
+    field = re.sub(r"^(body|query|path)(\.|$)", "", field)
+    return field, f"field {field!r}: {problem}" if field else f"the body {problem}"
 
 
 logger = logging.getLogger(__name__)
@@ -252,7 +192,7 @@ class ProblemError(HTTPException):
         )
 
 
-def problem_of(error: BaseException) -> ProblemError:
+def as_problem(error: BaseException) -> ProblemError:
     """Return the problem of an error; the causes of internal errors are only logged."""
     if isinstance(error, ProblemError):
         return error
@@ -272,7 +212,10 @@ def problem_of(error: BaseException) -> ProblemError:
         detail = "no document has this title; titles are matched exactly, in upper and lower case"
         return ProblemError(404, detail, "List titles with GET /v1/titles?prefix=", "title")
     if isinstance(error, RequestValidationError):
-        return _validation_problem(error.errors())
+        if error.errors()[0]["type"] == "json_invalid":
+            return ProblemError(400, "the body is not JSON", "Send a JSON object in UTF-8")
+        field, detail = bad_field(error)
+        return ProblemError(422, detail, "Correct it; /openapi.json describes the fields", field)
     if isinstance(error, AnyHTTPException):
         remedy = "See /openapi.json for paths, methods and fields"
         return ProblemError(error.status_code, str(error.detail), remedy, headers=error.headers)
@@ -294,20 +237,10 @@ def problem_of(error: BaseException) -> ProblemError:
 
 def handle_problems(app: FastAPI) -> None:
     """Answer every error of an application with a problem record."""
-    kinds: Sequence[type[Exception]] = (
-        *(AnyHTTPException, RequestValidationError),
-        *(QueueFullError, AdmiralError, TimeoutError, Exception),
-    )
-    for kind in kinds:
-        app.add_exception_handler(kind, _respond)
 
+    def respond(request: Request, error: Exception) -> Response:
+        return as_problem(error).response()
 
-def _respond(request: Request, error: Exception) -> Response:
-    return problem_of(error).response()
-
-
-def _validation_problem(errors: Sequence[Any]) -> ProblemError:
-    if errors[0]["type"] == "json_invalid":
-        return ProblemError(400, "the body is not JSON", "Send a JSON object in UTF-8")
-    detail, remedy, field = plain_problem(errors)
-    return ProblemError(422, detail, f"{remedy}; /openapi.json describes the fields", field)
+    kinds = (AnyHTTPException, RequestValidationError, QueueFullError, AdmiralError, TimeoutError)
+    for kind in (*kinds, Exception):
+        app.add_exception_handler(kind, respond)

@@ -42,7 +42,7 @@ from admiral.serving.request_models import (
     ProblemError,
     ProofRequest,
     SplitRequest,
-    problem_of,
+    as_problem,
 )
 from admiral.serving.service import Service
 from admiral.storage.atomic_files import encode_record
@@ -108,7 +108,7 @@ async def retrieve_batch(body: BatchRequest, request: Request) -> Response:
         ]
         results = await _results(futures, request, limits.deadline)
     records = [
-        {"id": str(number), "problem": problem_of(result).to_json()}
+        {"id": str(number), "problem": as_problem(result).to_json()}
         if isinstance(result, BaseException)
         else result.to_json()
         for number, result in enumerate(results, 1)
@@ -166,7 +166,7 @@ def _hops(hops: int | str | None) -> str | None:
 
 def _answer(result: RetrievalResult | BaseException) -> Response:
     if isinstance(result, BaseException):
-        raise problem_of(result)
+        raise as_problem(result)
     return Response(encode_record(result.to_json()), media_type=JSON)
 
 
@@ -240,7 +240,7 @@ async def _events(
         yield _event("result", future.result().to_json())
     except Exception as error:
         # The status has been sent, so the stream ends with the problem.
-        yield _event("problem", problem_of(error).to_json())
+        yield _event("problem", as_problem(error).to_json())
 
 
 def _event(name: str, record: dict[str, Any]) -> bytes:

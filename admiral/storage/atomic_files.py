@@ -1,10 +1,10 @@
 """Write files and directories atomically: readers find the old one or the new one as a whole.
 
-A file is written next to its final place as ``NAME.new.partial``, forced to the disk and renamed; a
-directory the same way. An old directory is swapped with the new one in one step where the system
-supports it; elsewhere, readers find no directory between two renames. The next writer removes what
-an interrupted one left behind, and restores an old directory that was already moved away. A lock
-file keeps other writers of a path away. Errors name the file and the remedy.
+A file is written next to its final place, forced to the disk and renamed; a directory the same way.
+An old directory is swapped with the new one in one step where the system supports it; elsewhere,
+readers find no directory between two renames. The next writer removes what an interrupted one left
+behind, and restores an old directory that was already moved away. Errors name the file and the
+remedy.
 
 The sizes and checksums of the files of a directory are noted, and checked against such notes.
 """
@@ -13,14 +13,12 @@ from __future__ import annotations
 
 import ctypes
 import errno
-import fcntl
 import hashlib
 import json
 import logging
 import os
 import secrets
 import shutil
-import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -39,45 +37,35 @@ logger = logging.getLogger(__name__)
 def replacing(path: Path) -> Iterator[IO[bytes]]:
     """Open a new file that replaces `path` when the block ends without an error.
 
-    A concurrent writer of the same `path` waits (if the file system supports locks), and overwrites
-    the partial file of a killed one, so that at most one partial file exists. The file that a
-    symbolic link leads to is replaced, the link stays. Permissions are kept. Raises AdmiralError if
-    `path` exists and is not a regular file. Raises OSError if writing fails. The old file is
-    unchanged and the partial file is removed.
+    The file that a symbolic link leads to is replaced, the link stays. Permissions are kept. Raises
+    AdmiralError if `path` exists and is not a regular file, and OSError if writing fails: the old
+    file is then unchanged.
     """
-    path = resolve_output_path(path)
-    temporary = partial_path(path)
-    with _open_locked(temporary) as file, replacing_path(path):
+    with replacing_path(path) as temporary, temporary.open("wb") as file:
         yield file
-        file.flush()
 
 
 @contextmanager
 def replacing_path(path: Path) -> Iterator[Path]:
-    """Yield the path of a new file that replaces `path` when the block ends without an error.
-
-    This is for libraries that open the file themselves; the caller keeps other writers away. Raises
-    OSError if writing fails. The old file is unchanged and the partial file is removed.
-    """
-    temporary = partial_path(path)
+    """Yield the path of a new file, as `replacing`, for libraries that open the file themselves."""
+    if path.exists() and not path.is_file():
+        raise AdmiralError(f"{path}: is not a regular file. Name a file")
+    target = Path(os.path.realpath(path))
+    # Of its own name, so that two writers do not mix; the last one counts.
+    temporary = target.with_name(f"{target.name}.{secrets.token_hex(4)}.partial")
     try:
         yield temporary
-        _rename(temporary, path)
-    except BaseException:
+        publish_file(temporary, target)
+    finally:
         temporary.unlink(missing_ok=True)
-        raise
-    # Outside the `try`: by now, the partial file may be another writer's.
-    sync_path(path.parent)
-
-
-def partial_path(path: Path) -> Path:
-    """Return the temporary name of a file while it is written."""
-    return path.with_name(f"{path.name}.new.partial")
 
 
 def publish_file(temporary: Path, path: Path) -> None:
     """Force a complete file to the disk and rename it to `path`, keeping the permissions there."""
-    _rename(temporary, path)
+    with suppress(FileNotFoundError):
+        shutil.copymode(path, temporary)
+    sync_path(temporary)
+    temporary.replace(path)
     sync_path(path.parent)
 
 
@@ -88,46 +76,6 @@ def sync_path(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-def _rename(temporary: Path, path: Path) -> None:
-    descriptor = os.open(temporary, os.O_RDONLY)
-    try:
-        with suppress(FileNotFoundError):  # there is no old file
-            mode = stat.S_IMODE(path.stat().st_mode)
-            if mode != stat.S_IMODE(os.fstat(descriptor).st_mode):
-                os.fchmod(descriptor, mode)
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-    temporary.replace(path)
-
-
-def _open_locked(temporary: Path) -> IO[bytes]:
-    while True:
-        file = temporary.open("ab")  # does not truncate what another process is writing
-        try:
-            _lock(file, temporary)
-            # Another writer may have renamed or removed the file before the lock was acquired.
-            if os.path.samestat(os.fstat(file.fileno()), os.stat(temporary)):
-                file.truncate(0)
-                return file
-        except FileNotFoundError:
-            pass
-        except BaseException:
-            file.close()
-            raise
-        file.close()
-
-
-def _lock(file: IO[bytes], temporary: Path) -> None:
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        logger.warning("%s: another process is writing it; waiting", temporary)
-        fcntl.flock(file, fcntl.LOCK_EX)
-    except OSError:
-        pass  # the file system has no locks
 
 
 # Legal inside JSON strings, but many readers take these characters for line breaks.
@@ -159,7 +107,7 @@ def explain_write_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        remedy = "What was written before is kept; fix this and run the same command again"
+        remedy = "Check the path and the free space; what was written before is kept"
         raise AdmiralError(f"{path}: cannot be written: {error.strerror}. {remedy}") from error
 
 
@@ -190,103 +138,48 @@ class WriterLock:
     """A lock file; a context manager.
 
     `path`: what the lock protects, for the error message. `activity`: what another process that
-    holds the lock is doing, such as "writing this output".
+    holds the lock is doing, such as "writing this output". Raises AdmiralError if another process
+    holds the lock and `wait` is False, and OSError if the lock file cannot be created.
     """
 
     def __init__(self, lock_file: Path, path: Path, activity: str, *, wait: bool = False) -> None:
         self._lock = FileLock(lock_file, timeout=-1 if wait else 0)
         self._lock_file, self._path, self._activity = lock_file, path, activity
 
-    def acquire(self) -> None:
-        """Acquire the lock.
-
-        Raises AdmiralError if another process holds the lock and `wait` is False. Raises OSError if
-        the lock file cannot be created.
-        """
+    def __enter__(self) -> None:
+        self._lock_file.touch()  # FileLock reports a lock file that it cannot create as held
         try:
-            try:
-                self._lock.acquire(timeout=0)
-            except Timeout:
-                # FileLock reports a lock file that it cannot create as held; `touch` raises.
-                self._lock_file.touch()
-                self._lock.acquire()
+            self._lock.acquire()
         except Timeout:
             raise AdmiralError(
                 f"{self._path}: another process is {self._activity}. Wait for it to end"
             ) from None
 
-    def release(self) -> None:
-        """Release the lock and remove its file."""
-        # Unlinked while it is held: FileLock does not acquire a lock on an unlinked file.
-        with suppress(OSError):
-            self._lock_file.unlink()
-        self._lock.release()
-
-    def __enter__(self) -> None:
-        self.acquire()
-
     def __exit__(self, *_: object) -> None:
-        self.release()
-
-
-_PAGE_START = b"<!doctype html>"
-
-
-def resolve_output_path(path: Path) -> Path:
-    """Return the path of the file to write, with all symbolic links resolved.
-
-    Raises AdmiralError if `path` is a directory, a device, a pipe or the like, or a link to itself:
-    a rename would replace it by a file.
-    """
-    target = Path(os.path.realpath(path))
-    try:
-        # Of `path`, not `target`: a link in /proc, such as /dev/stdout, leads to a pipe without a
-        # path. A single call, since another writer may create the file between two.
-        is_regular = stat.S_ISREG(path.stat().st_mode)
-    except (FileNotFoundError, NotADirectoryError):
-        return target
-    except OSError as error:
-        if error.errno != errno.ELOOP:
-            raise
-        is_regular = False
-    if is_regular:
-        return target
-    raise AdmiralError(f"{path}: is not a regular file. Name a file, or a path that does not exist")
+        # Unlinked while it is held: FileLock does not acquire a lock on an unlinked file.
+        self._lock_file.unlink(missing_ok=True)
+        self._lock.release()
 
 
 def check_output_path(output: Path) -> None:
-    """Raise `AdmiralError` unless `output` can be written as a file in an existing directory."""
-    if str(output) == "-":
-        raise AdmiralError("-: is standard output elsewhere, but a file is needed here. Name one")
-    if output.is_dir():
-        raise AdmiralError(f"{output}: is a directory. Name a file")
-    if not resolve_output_path(output).parent.is_dir():
+    """Raise `AdmiralError` if the directory of an output file does not exist."""
+    if not output.resolve().parent.is_dir():
         raise AdmiralError(f"{output}: its directory does not exist. Create it first")
 
 
-def check_page_path(output: Path) -> None:
-    """Raise `AdmiralError` if an HTML page cannot be written or would replace another file."""
-    check_output_path(output)
-    if output.exists():
-        with output.open("rb") as file:
-            start = file.read(len(_PAGE_START))
-        if start and start.lower() != _PAGE_START:
-            raise AdmiralError(f"{output}: exists and is not an HTML page. Name another file")
-
-
-def check_distinct_paths(output: Path, *others: Path | None) -> None:
-    """Raise `AdmiralError` if an output file is also an input or another output."""
-    for path in others:
-        if path is not None and _same_file(output, path):
+def check_distinct_paths(
+    output: Path, *inputs: Path | None, folders: Iterable[str | Path | None] = ()
+) -> None:
+    """Raise `AdmiralError` if an output file is also an input, or lies in a folder that is read."""
+    target = Path(os.path.realpath(output))
+    for path in inputs:
+        if path is not None and target == Path(os.path.realpath(path)):
             raise AdmiralError(
                 f"{output}: is the input as well, or another output. Choose another output"
             )
-
-
-def _same_file(first: Path, second: Path) -> bool:
-    if first.exists() and second.exists():
-        return first.samefile(second)
-    return os.path.realpath(first) == os.path.realpath(second)
+    for folder in filter(None, folders):
+        if target.is_relative_to(os.path.realpath(folder)):
+            raise AdmiralError(f"{output}: lies in {folder}, which is read. Choose another output")
 
 
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # of Linux's <fcntl.h> and <stdio.h>

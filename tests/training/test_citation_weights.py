@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 from admiral.citations import Citation, CitationConfig, CitedClaim, Citer
 from admiral.citations.coverage_verifier import TermWeights
-from admiral.citations.source_collections import LoadedSources
+from admiral.citations.source_search import LoadedSources
 from tests.admiral.citations.cited_pages import BRIDGE
 from training.citations import FEATURES, main
 

@@ -15,8 +15,8 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, 
 from transformers import BartConfig, BartForConditionalGeneration
 
 from admiral.errors import AdmiralError
+from admiral.io.settings_docs import settings_tables
 from admiral.kb import build
-from admiral.settings import settings_tables
 from proofs import NatOp, Proof, ProofStep
 from tests.trie.helpers import t5, unigram_tokenizer
 from training.data.samples import (

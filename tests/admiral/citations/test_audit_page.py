@@ -19,7 +19,7 @@ from admiral.citations.citation_records import (
     ScoredPart,
     ScoredSource,
 )
-from admiral.library import Passage
+from admiral.library import Passage, Source
 from tests.admiral.io.test_rendering import Reader
 
 TEXT = "It was dry in May. The town flooded in 1953. Later it dried."
@@ -72,7 +72,7 @@ def verdict(text, decision, *existing, suggestions=(), warnings=(), tags=(), que
 
 
 def page(*verdicts, text=TEXT):
-    return "".join(audit_page("Town", verdicts, ["A note."], lambda url: text))
+    return "".join(audit_page("Town", verdicts, ["A note."], lambda url: Source(url, "", text)))
 
 
 def test_statements_keep_their_order_and_unchecked_ones_are_apart():

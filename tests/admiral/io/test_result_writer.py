@@ -75,10 +75,9 @@ def test_a_damaged_complete_file_is_repaired(tmp_path):
 @pytest.mark.parametrize(
     ("claims", "says"),
     [
-        ([Claim("x", CLAIMS[0].text), *CLAIMS[1:]], "record 1 is of claim '0', not 'x'"),
-        ([CLAIMS[0], Claim("1", "Other."), *CLAIMS[2:]], "is of another text of claim '1'"),
-        (CLAIMS[:3], "there are 6 records, but only 3 claims"),
-        ([CLAIMS[1], CLAIMS[0], *CLAIMS[2:]], "record 1 is of claim '0', not '1'"),
+        ([Claim("x", CLAIMS[0].text), *CLAIMS[1:]], "a record of claim '0', but no such claim"),
+        ([CLAIMS[0], Claim("1", "Other."), *CLAIMS[2:]], "of claim '1' is of another text"),
+        (CLAIMS[:3], "a record of claim '3', but no such claim"),
     ],
 )
 def test_changed_claims_are_an_error(tmp_path, claims, says):
@@ -116,9 +115,8 @@ def test_a_crash_while_overwriting_keeps_no_old_record(tmp_path):
     run(path)
     # What is on the disk between the two steps of `overwrite`.
     path.with_name("results.jsonl.partial").write_bytes(b"")
-    with pytest.raises(AdmiralError, match="beam_size was 25"):
-        ResumableWriter(path, {"beam_size": 1, "kb": "demo"}).__enter__()
-    assert run(path) == len(CLAIMS)
+    with ResumableWriter(path, {"beam_size": 1, "kb": "demo"}) as writer:
+        assert writer.finished == []
 
 
 def test_files_of_another_origin_are_kept(tmp_path):
@@ -153,7 +151,7 @@ def test_two_writers_exclude_each_other(tmp_path):
 
 
 def test_paths_that_cannot_be_written(tmp_path):
-    with pytest.raises(AdmiralError, match="directory does not exist"):
+    with pytest.raises(AdmiralError, match=r"cannot be written: No such file"):
         run(tmp_path / "absent" / "results.jsonl")
     with pytest.raises(AdmiralError, match="not a regular file"):
         run(tmp_path)

@@ -126,19 +126,16 @@ def test_documents_titles_and_search(client):
     assert problem(client.get("/v1/titles", params={"limit": 0}), 422)["field"] == "limit"
 
 
-CHOICES = "Give a whole number or 'dynamic'"
-
-
 @pytest.mark.parametrize(
     ("body", "field", "detail", "remedy"),
     [
-        ({}, "claim", "the field 'claim' is missing", "Add it"),
-        ({"claim": " "}, "claim", "the field 'claim' is empty", "Give a text"),
+        ({}, "claim", "field 'claim': is missing", "Correct it"),
+        ({"claim": " "}, "claim", "field 'claim': ' ' should have at least 1", "Correct it"),
         ({"claim": "x" * 501}, "claim", "the claim has 501", "Give at most 500 characters"),
-        ({"claim": EMMY, "clam": 1}, "clam", "the field 'clam' is unknown", "Remove it"),
-        ({"claim": EMMY, "hops": 99}, "hops", "the field 'hops' is too large", "Give 20 or less"),
-        ({"claim": EMMY, "hops": "many"}, "hops", "the field 'hops' has a value", CHOICES),
-        ([], "", "the body is not a JSON object", "Give a JSON object"),
+        ({"claim": EMMY, "clam": 1}, "clam", "field 'clam': is unknown", "Correct it"),
+        ({"claim": EMMY, "hops": 99}, "hops", "field 'hops': 99 should be less", "Correct it"),
+        ({"claim": EMMY, "hops": "many"}, "hops", "field 'hops': 'many' should", "Correct it"),
+        ([], "", "the body [] should be", "Correct it"),
     ],
 )
 @pytest.mark.parametrize("path", ["/v1/retrieve", "/v1/retrieve/stream"])

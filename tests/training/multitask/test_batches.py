@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from admiral.errors import AdmiralError
+from admiral.io.settings_docs import settings_tables
 from admiral.retrieval.hop_retriever import TitlesConstraint
-from admiral.settings import settings_tables
 from tests.training.tiny import check_named, prepare
 from training.data.samples import RetrieveSample
 from training.multitask.multitask_model import open_initial_checkpoint

@@ -8,11 +8,12 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from admiral.citations.citation_file import claim_record, parse_claim, read_citations
+from admiral.citations.citation_file import parse_claim, read_citations
 from admiral.citations.citation_records import Citation, CitedClaim
 from admiral.citations.extract import claims_of_file
 from admiral.cli.cite import extract_citations_command
 from admiral.errors import AdmiralError, RecordError
+from admiral.records import json_of
 
 FAILED = (
     "It rained.<ref>https://a.example/1</ref>{{failed verification}} "
@@ -105,7 +106,7 @@ def test_records_are_read_as_they_were_written(tmp_path):
         ("dead-link",),
         (Citation("https://a.example", "1", quote="wet"), Citation("", "2", "A book")),
     )
-    record = json.loads(json.dumps(claim_record(claim)))
+    record = json.loads(json.dumps(json_of(claim)))
     assert record["citations"][1]["archive_url"] is None
     assert parse_claim(record, "f:1") == claim
 
@@ -175,8 +176,8 @@ def test_a_record_of_wice():
         ({"claim": "a", "span": [0, 9]}, "span"),
         ({"claim": "a", "kind": "poem"}, "kind"),
         ({"claim": "a", "citations": "x"}, "citations"),
-        ({"claim": "a", "citations": [{"url": 1}]}, "url"),
-        ({"claim": "a", "section": [1]}, "section"),
+        ({"claim": "a", "citations": [{"url": 1}]}, "citations[0].url"),
+        ({"claim": "a", "section": [1]}, "section[0]"),
         ({"claim": "a", "id": True}, "id"),
         ({"input": "", "output": []}, "input"),
         ({"input": "a[CIT]", "output": {}}, "output"),
@@ -190,5 +191,5 @@ def test_bad_records_name_the_field(record, field):
 
 def test_an_id_that_occurs_twice_is_an_error(tmp_path):
     (tmp_path / "c.jsonl").write_text('{"id": "1", "claim": "a"}\n{"id": "1", "claim": "b"}\n')
-    with pytest.raises(RecordError, match="occurs on line 1, too"):
+    with pytest.raises(RecordError, match=r"also the id at .*:1"):
         list(read_citations(tmp_path / "c.jsonl"))
