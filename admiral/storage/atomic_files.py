@@ -177,8 +177,8 @@ def check_distinct_paths(
             raise AdmiralError(
                 f"{output}: is the input as well, or another output. Choose another output"
             )
-    for folder in filter(None, folders):
-        if target.is_relative_to(os.path.realpath(folder)):
+    for folder in folders:
+        if folder and target.is_relative_to(os.path.realpath(folder)):
             raise AdmiralError(f"{output}: lies in {folder}, which is read. Choose another output")
 
 
