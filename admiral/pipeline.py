@@ -123,7 +123,8 @@ class Admiral:
         `claim`: the claim; the id of a plain text is "1". `hops`: ``dynamic`` or a number; the
         setting `hops` by default. Raises AdmiralError as `retrieve_many` does.
         """
-        (result,) = self.retrieve_many([claim], hops=hops)
+        with self.in_use:
+            (result,) = self.retrieve_many([claim], hops=hops)
         return result
 
     def retrieve_many(

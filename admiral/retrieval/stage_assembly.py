@@ -289,25 +289,18 @@ def open_lexicon(config: RetrievalConfig) -> SpanLexicon:
     Raises AdmiralError if a word list cannot be read; the message names the setting, the file and
     the line.
     """
-    word_lists = [
-        _read_word_list(key, path, operator)
-        for key, path, operator in (
-            ("antonyms", config.antonyms, NatOp.NEGATION),
-            ("paraphrases", config.paraphrases, NatOp.EQUIVALENCE),
-        )
-        if path
-    ]
+    word_lists = []
+    for key, operator in (("antonyms", NatOp.NEGATION), ("paraphrases", NatOp.EQUIVALENCE)):
+        if path := getattr(config, key):
+            try:
+                word_lists.append(PairLexicon.read(path, operator))
+            except OSError as error:
+                problem = f"{path}: cannot be read: {error.strerror}"
+                raise AdmiralError(f"setting {key!r}: {problem}") from error
+            except ValueError as error:
+                remedy = "Each line holds words separated by tabs or spaces, in UTF-8"
+                raise AdmiralError(f"setting {key!r}: {error}. {remedy}") from error
     return default_lexicon(*word_lists, wordnet=config.wordnet)
-
-
-def _read_word_list(key: str, path: str, operator: NatOp) -> PairLexicon:
-    try:
-        return PairLexicon.read(path, operator)
-    except OSError as error:
-        raise AdmiralError(f"setting {key!r}: {path}: cannot be read: {error.strerror}") from error
-    except ValueError as error:
-        remedy = "Each line holds words separated by tabs or spaces, in UTF-8"
-        raise AdmiralError(f"setting {key!r}: {error}. {remedy}") from error
 
 
 def open_judge(config: RetrievalConfig) -> SufficiencyJudge:

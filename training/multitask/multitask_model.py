@@ -240,8 +240,9 @@ class GuidedAttention:
         # Without an alignment all attention counts, which avoids a log of zero; masked below.
         aligned = (copies | ~copied[..., None])[:, None]
         mass = logs.masked_fill(~aligned, -torch.inf).logsumexp(-1)
-        total: torch.Tensor = -mass.masked_fill(~copied[:, None], 0.0).sum()
-        return total / (copied.sum().clamp(min=1) * self._count)
+        total = -mass.masked_fill(~copied[:, None], 0.0).sum()
+        loss: torch.Tensor = total / (copied.sum().clamp(min=1) * self._count)
+        return loss
 
     def _heads(self, states: torch.Tensor) -> torch.Tensor:
         """Map (batch, length, width) to (batch, guided heads, length, head width)."""

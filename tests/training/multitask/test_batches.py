@@ -239,9 +239,9 @@ def test_processes_share_the_batches_after_a_position():
     whole = list(islice(stream(), 20))
     taken = {}
     for number in range(3):
-        with Loader(stream(), padded, position=5, share=(number, 3)) as loader:
+        with Loader(stream(), list, position=5, share=(number, 3)) as loader:
             for micro_batch in loader.take(4):
-                taken[micro_batch.position] = micro_batch.items
+                taken[micro_batch.position] = micro_batch.batch
     assert taken == {at: whole[at] for at in range(5, 17)}
 
 
