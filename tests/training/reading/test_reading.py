@@ -119,14 +119,14 @@ def test_only_the_chosen_heads_teach_the_encoder(settings, encoder, heads):
     items = read_reading_set("train", [Path(settings.examples)], encoder).items
     batch = collate(items, encoder.special.pad)
     reader, _ = new_reader(Path(settings.base), 0)
-    ReaderLoss(reader, heads)(batch, len(items)).backward()
+    ReaderLoss(reader, heads)(batch).backward()
     assert (reader.whole[0].weight.grad is not None) == (heads != "automaton")
     assert float(reader.operators[0].weight.grad.abs().max()) > 0
     # If only operators are known, their gradient reaches the encoder unless the whole head leads.
     reader.zero_grad()
     unknown = torch.full_like(batch.labels, 0b111)
     few = replace(batch, labels=unknown, sentences=torch.full_like(batch.sentences, 0b111))
-    ReaderLoss(reader, heads)(few, len(items)).backward()
+    ReaderLoss(reader, heads)(few).backward()
     taught = max(
         float(p.grad.abs().max()) for p in reader.encoder.parameters() if p.grad is not None
     )
@@ -144,7 +144,7 @@ def test_the_automaton_is_drawn_towards_the_whole_head_and_not_the_reverse(setti
         quotable=torch.zeros_like(batch.quotable),
     )
     reader, _ = new_reader(Path(settings.base), 0)
-    ReaderLoss(reader, "both")(batch, len(items)).backward()
+    ReaderLoss(reader, "both")(batch).backward()
     assert float(reader.operators[0].weight.grad.abs().max()) > 0
     assert float(reader.whole[0].weight.grad.abs().max()) == 0
 
