@@ -6,18 +6,18 @@ import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import count
 from pathlib import Path
-from types import TracebackType
 
 import torch
 
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
-from admiral.graph import graph_to_use
-from admiral.io.claims import ReadyStream
+from admiral.io.rendering import claim_notes
 from admiral.io.text_cleaning import clean_text
 from admiral.kb import KnowledgeBase, locate
+from admiral.kb.store import GRAPH_REQUEST
 from admiral.models.checkpoint import (
     Checkpoint,
     choose_device,
@@ -25,7 +25,7 @@ from admiral.models.checkpoint import (
     load_checkpoint,
     precision_of,
 )
-from admiral.protocols import OnStage, OnTiming, Stages, timed, timing_stages
+from admiral.protocols import Graph, OnStage, OnTiming, timed, timing_stages
 from admiral.records import (
     Claim,
     Document,
@@ -35,11 +35,12 @@ from admiral.records import (
     as_claim,
     check_claims,
 )
-from admiral.retrieval.document_ranking import build_result
+from admiral.retrieval.document_ranking import cut_claim_warnings, ranked_documents
 from admiral.retrieval.search import Search
-from admiral.retrieval.stage_assembly import build_stages, judge_evidence
+from admiral.retrieval.stage_assembly import Stages, build_stages, judge_evidence
 from admiral.retrieval.state import SearchState
 from proofs import Judgement
+from trie.safe_tokenizer import SafeTokenizer
 
 logger = logging.getLogger(__name__)
 
@@ -137,8 +138,8 @@ class Admiral:
         """Yield the result of each claim, in order.
 
         Claims are searched for in batches of `batch_size` (a setting), and the results of a batch
-        come together. From a stream that knows whether it is `ready` (`Prefetch`), a batch takes
-        the claims that have arrived.
+        come together. From a stream with a method `ready`, which says whether the next claim has
+        arrived (`Prefetch`), a batch takes the claims that have.
 
         - `claims`: the claims; the id of a plain text is its number, from "1".
         - `hops`: ``dynamic`` or a number; the setting `hops` by default.
@@ -172,8 +173,8 @@ class Admiral:
         """
         config = self.config if hops is None else self.config.changed(hops=hops)
         with self.in_use:
-            search = Search(self.kb, self.stages, config, on_stage, on_hop, on_timing)
-        ready = claims.ready if isinstance(claims, ReadyStream) else None
+            search = Search(self.stages, config, on_stage, on_hop, on_timing)
+        ready = getattr(claims, "ready", None)
         checked = map(_checked, check_claims(claims), count(1))
         for batch in _batches(checked, config.batch_size, ready):
             with self.in_use:
@@ -209,12 +210,7 @@ class Admiral:
     def __enter__(self) -> Admiral:
         return self
 
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
@@ -248,46 +244,73 @@ def _batches(
 
 
 class ReferenceCount:
-    """Count the threads inside its ``with`` blocks; `close` waits until the count is zero.
-
-    A thread that is inside may enter again, even while another thread waits in `close`.
-    """
+    """Count the ``with`` blocks that are being run; `close` waits until there are none."""
 
     def __init__(self) -> None:
         self._count = 0
         self._closed = False
         self._changed = threading.Condition()
-        self._local = threading.local()
 
     def __enter__(self) -> None:
-        depth = getattr(self._local, "depth", 0)
         with self._changed:
-            if self._closed and not depth:
+            if self._closed:
                 raise closed_error()
             self._count += 1
-        self._local.depth = depth + 1
 
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._local.depth -= 1
+    def __exit__(self, *_: object) -> None:
         with self._changed:
             self._count -= 1
             self._changed.notify_all()
 
     def close(self) -> None:
-        """Refuse new threads with an `AdmiralError`, and wait until no thread is inside."""
+        """Wait until no block is being run; later ones raise an `AdmiralError`."""
         with self._changed:
-            self._closed = True
             self._changed.wait_for(lambda: self._count == 0)
+            self._closed = True
 
 
 def closed_error() -> AdmiralError:
     """Return the error for a call on a closed system."""
     return AdmiralError("the system was closed. Open another one.")
+
+
+def graph_to_use(kb: KnowledgeBase, setting: str) -> Graph | None:
+    """Open the graph of a knowledge base as the setting `graph` says; None to do without.
+
+    With ``auto``, a graph that cannot be used is reported as a warning. So is a missing one, but
+    only if the build of the knowledge base asked for it.
+
+    Raises AdmiralError if the setting is ``true`` and there is no graph, or it is of another
+    version of the knowledge base, or damaged; the message names the command that builds it.
+    """
+    wanted = (kb.path / "graph").exists() or GRAPH_REQUEST in kb.settings
+    if setting == "false" or (setting == "auto" and not wanted):
+        return None
+    from admiral.graph import GraphCandidates, MentionGraph
+
+    try:
+        return GraphCandidates(kb, MentionGraph.open(kb))
+    except AdmiralError as error:
+        if setting != "auto":
+            raise
+        logger.warning("%s Until then, retrieval does without the graph.", error)
+        return None
+
+
+def build_result(
+    state: SearchState, stages: Stages, config: RetrievalConfig, tokens: SafeTokenizer
+) -> RetrievalResult:
+    """Return the result of a claim that has stopped: its documents ranked, and warnings."""
+    claim, ranked = state.claim, ranked_documents(state, config, stages.document_scorer)
+    cut = cut_claim_warnings(claim.text, stages.claim_limits, tokens)
+    return RetrievalResult(
+        *(claim.id, claim.text),
+        tuple(ranked[: config.top_k]),
+        state.evidence,
+        tuple(state.hops),
+        state.stopped or "dead_end",
+        warnings=claim_notes(claim.text) + cut,
+    )
 
 
 def with_origins(result: RetrievalResult, kb: KnowledgeBase) -> RetrievalResult:
@@ -298,12 +321,7 @@ def with_origins(result: RetrievalResult, kb: KnowledgeBase) -> RetrievalResult:
     """
     if not kb.has_origins:
         return result
-    documents: dict[str, Document] = {}
-
-    def document(title: str) -> Document:
-        if title not in documents:
-            documents[title] = kb.document(title)
-        return documents[title]
+    document = cache(kb.document)
 
     def located(sentence: Sentence) -> Sentence:
         origin = document(sentence.title)

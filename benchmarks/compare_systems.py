@@ -50,7 +50,7 @@ from admiral.library.canonical_urls import canonical
 from admiral.library.readers import SourceFiles
 from admiral.models.checkpoint import locate_checkpoint
 from admiral.pipeline import Admiral
-from admiral.protocols import FirstStage, HopRetriever, MentionFinder
+from admiral.protocols import FirstStage, HopRetriever
 from admiral.records import Claim, RetrievalResult, ScoredTitle
 from admiral.retrieval.first_stage import (
     Bm25FirstStage,
@@ -167,13 +167,13 @@ def retrieve(
         writer.finish()
 
 
-def _first_stage(system: Admiral, baseline: str) -> tuple[FirstStage, MentionFinder | None]:
+def _first_stage(system: Admiral, baseline: str) -> tuple[FirstStage, TitleMentionFinder | None]:
     kb, stages = system.kb, system.stages
     if baseline == "bm25":
         return Bm25FirstStage(kb), None
     if baseline == "bm25+mentions":
         return FusedFirstStage(kb), TitleMentionFinder(kb, aliases=system.config.aliases)
-    if baseline == "titles":
+    if baseline == "titles" and stages.hop_retriever is not None:
         return _GeneratedTitles(stages.hop_retriever), None
     return stages.first_stage, stages.mention_finder
 

@@ -17,7 +17,6 @@ from proofs.judges.judgement import AlwaysSufficient, Judgement, LexicalJudge, N
 from proofs.judges.verifier_judge import VerifierJudge
 from proofs.lexicons import (
     BuiltinLexicon,
-    Lexicon,
     PairLexicon,
     SpanLexicon,
     WordLexicon,
@@ -47,7 +46,6 @@ __all__ = [
     "GeneratedProofJudge",
     "Judgement",
     "LexicalJudge",
-    "Lexicon",
     "NatOp",
     "NeverSufficient",
     "PairLexicon",

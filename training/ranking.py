@@ -12,7 +12,6 @@ knowledge base has a graph, the weights also count how close documents are in it
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
@@ -25,7 +24,6 @@ from admiral import Admiral, Claim
 from admiral.config import load_config
 from admiral.errors import AdmiralError
 from admiral.gold import GoldClaim
-from admiral.graph import graph_to_use
 from admiral.io.progress import track_claims
 from admiral.retrieval.document_ranking import (
     FEATURES,
@@ -181,9 +179,6 @@ def main(
         check_distinct_paths(out, *(source.path for source in parsed))
         config = load_config(None, [*settings, f"kb={kb}", f"model={model}"])
         with Admiral.from_pretrained(config=config) as system:
-            # The weights in use may not need proximity; the new ones may.
-            graph = graph_to_use(system.kb, config.graph)
-            system.stages = replace(system.stages, graph_proximity=graph)
             claims = sample_claims(parsed, system.kb, limit, seed)
             tracked = track_claims(ranking_examples(system, claims), done=0, total=len(claims))
             by_claim = [examples for examples in tracked if examples]

@@ -93,7 +93,7 @@ def file_limit_options(command: Command) -> Command:
         ),
         click.option(
             "--file-seconds",
-            type=click.FloatRange(min=0),
+            type=click.FloatRange(0, 86_400),
             default=DEFAULT_LIMITS.seconds,
             show_default=True,
             help="Processor time that one document or page may take; 0 for no limit.",

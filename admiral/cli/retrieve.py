@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from tqdm import tqdm
 
 from admiral.cli.main import is_verbose
 from admiral.cli.options import (
@@ -21,13 +22,14 @@ from admiral.cli.options import (
     use_colour,
 )
 from admiral.errors import AdmiralError, RecordError
-from admiral.io.progress import StatusLine, track_claims
+from admiral.io.progress import track_claims
 from admiral.requirements import check_extra
 from admiral.storage.atomic_files import check_distinct_paths
 
 if TYPE_CHECKING:
     from admiral.cluster import ClusterOptions
     from admiral.config import RetrievalConfig
+    from admiral.protocols import OnStage
     from admiral.records import Claim, Record, RetrievalResult
     from proofs import Judgement
 
@@ -170,16 +172,12 @@ def _cluster(engine: str, **options: Any) -> ClusterOptions | None:
 
 
 def _results(
-    config: RetrievalConfig, claims: Iterable[Claim], status: StatusLine | None = None
+    config: RetrievalConfig, claims: Iterable[Claim], on_stage: OnStage | None = None
 ) -> Iterator[RetrievalResult]:
     from admiral.pipeline import Admiral
 
     with Admiral.from_pretrained(config.model, kb=config.kb, config=config) as system:
-        if status is None:
-            yield from system.retrieve_many(claims)
-        else:
-            status.clear()
-            yield from system.retrieve_many(claims, on_stage=lambda stage, _: status.show(stage))
+        yield from system.retrieve_many(claims, on_stage=on_stage)
 
 
 def _print_results(
@@ -194,9 +192,11 @@ def _print_results(
     from admiral.storage.atomic_files import encode_record
 
     rankings: list[dict[str, Any]] = []
-    with StatusLine(enabled=not quiet and not is_verbose()) as status:
-        status.show("Loading the model and the knowledge base")
-        for number, result in enumerate(_results(config, source(), status)):
+    hidden = True if quiet or is_verbose() or sys.stderr is None else None  # None: on a terminal
+    with tqdm(bar_format="{desc}", leave=False, dynamic_ncols=True, disable=hidden) as status:
+        status.set_description_str("Loading the model and the knowledge base")
+        results = _results(config, source(), lambda stage, _: status.set_description_str(stage))
+        for number, result in enumerate(results):
             status.clear()
             if readable:
                 text = render_result(result, colour=use_colour(), width=output_width())

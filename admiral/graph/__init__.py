@@ -9,7 +9,6 @@ from admiral.graph.graph_ranking import (
     GraphRanking,
     PageRank,
     PageRankParameters,
-    graph_to_use,
     personalised_pagerank,
 )
 from admiral.graph.mention_graph import MentionGraph, graph_problems
@@ -48,7 +47,6 @@ __all__ = [
     "connections",
     "graph_problems",
     "graph_retrieve",
-    "graph_to_use",
     "keeping_graph",
     "personalised_pagerank",
     "to_networkx",

@@ -13,20 +13,18 @@ the size of the graph.
 
 from __future__ import annotations
 
-import logging
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
 from admiral.errors import AdmiralError
-from admiral.graph.mention_graph import MentionGraph, graph_folder, mention_weights, sentences_at
+from admiral.graph.mention_graph import MentionGraph, mention_weights, sentences_at
 from admiral.kb import KnowledgeBase
-from admiral.kb.store import GRAPH_REQUEST
 from admiral.records import Proximity, ScoredTitle, Sentence
 from admiral.retrieval.document_ranking import MIN_PROXIMITY
 from admiral.retrieval.first_stage import find_names
@@ -61,7 +59,9 @@ class EntityLinker:
     def __init__(
         self, kb: KnowledgeBase, *, aliases: bool = True, readings: int = MAX_READINGS
     ) -> None:
-        self._names, self._aliases, self._readings = _CachedNames(kb), aliases, readings
+        # It has the methods of a knowledge base that finding names takes.
+        self._names = cast(KnowledgeBase, _CachedNames(kb))
+        self._aliases, self._readings = aliases, readings
 
     def mentions(self, text: str) -> list[tuple[int, ...]]:
         """Return the rows that each name in a text stands for, from left to right."""
@@ -336,8 +336,6 @@ def _values_at(keys: np.ndarray, values: np.ndarray, wanted: np.ndarray) -> np.n
     return np.where(keys[positions] == wanted, values[positions], 0.0)
 
 
-logger = logging.getLogger(__name__)
-
 # Weight of the first document of the evidence among the seeds of a walk; a claim's entity weighs
 # less than 1.
 _EVIDENCE_WEIGHT = 1.0
@@ -432,24 +430,3 @@ class GraphCandidates:
             seeds[row] = seeds.get(row, 0.0) + _EVIDENCE_WEIGHT / position
         ranks = self._ranker.pagerank(seeds)
         return _Walk(ranks.rows, ranks.scores, ranks.arrivals)
-
-
-def graph_to_use(kb: KnowledgeBase, setting: str | bool) -> GraphCandidates | None:
-    """Open the graph of a knowledge base as the setting `graph` says; None to do without.
-
-    With ``auto``, a graph that cannot be used is reported as a warning. So is a missing one, but
-    only if the build of the knowledge base asked for it.
-
-    Raises AdmiralError if the setting is ``true`` and there is no graph, or it is of another
-    version of the knowledge base, or damaged; the message names the command that builds it.
-    """
-    wanted = graph_folder(kb.path).exists() or GRAPH_REQUEST in kb.settings
-    if setting == "false" or (setting == "auto" and not wanted):
-        return None
-    try:
-        return GraphCandidates(kb, MentionGraph.open(kb))
-    except AdmiralError as error:
-        if setting != "auto":
-            raise
-        logger.warning("%s Until then, retrieval does without the graph.", error)
-        return None

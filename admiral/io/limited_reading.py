@@ -19,6 +19,7 @@ import sys
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from typing import IO, Any
 
@@ -37,21 +38,12 @@ _PROGRAM = (
 
 @dataclass(frozen=True, slots=True)
 class FileLimits:
-    """Limits of reading one file.
-
-    Raises AdmiralError if a limit is not a positive number.
-    """
+    """Limits of reading one file."""
 
     # Processor time; ten times as long by the clock. With 0, there is no limit, and files are read
     # in this process.
     seconds: float = 60.0
     megabytes: int = 128  # size after decompression, in MiB. Formats have limits of their own.
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.seconds < float("inf"):
-            raise AdmiralError(f"file_seconds={self.seconds}: give seconds, or 0 for no limit")
-        if self.megabytes < 1:
-            raise AdmiralError(f"file_megabytes={self.megabytes}: give at least 1")
 
     def largest(self, of_format: int) -> int:
         """Return the size of the largest file, in bytes, given the limit of its format."""
@@ -88,7 +80,7 @@ def read_limited(
     """
     if not limits.seconds:
         return _resolved(function)(data, **arguments)
-    return _worker.call(function, data, arguments, limits.seconds)
+    return _worker().call(function, data, arguments, limits.seconds)
 
 
 class _Worker:
@@ -143,8 +135,11 @@ class _Worker:
         return ReaderEndedError(signal.Signals(-code).name if code < 0 else f"with status {code}")
 
 
-_worker = _Worker()
-atexit.register(_worker.close)
+@cache
+def _worker() -> _Worker:
+    worker = _Worker()
+    atexit.register(worker.close)
+    return worker
 
 
 def serve() -> None:

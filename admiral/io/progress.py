@@ -1,4 +1,4 @@
-"""Progress on standard error: a bar or a line on a terminal, an occasional plain line elsewhere."""
+"""Progress on standard error: a bar on a terminal, an occasional plain line elsewhere."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import logging
 import sys
 import time
 from collections.abc import Iterable, Iterator
-from typing import Self, TypeVar
+from typing import TypeVar
 
 import click
 from tqdm import tqdm
@@ -63,32 +63,3 @@ def track_documents(
             if count % _DOCUMENTS_PER_CHECK == 0 and time.monotonic() - last > _DOCUMENT_SECONDS:
                 last = time.monotonic()
                 logger.info("%s: %s%s", label, f"{count:,}", f" of {total:,}" if total else "")
-
-
-class StatusLine:
-    """One line on a terminal that says what is being done; elsewhere, nothing is shown.
-
-    It is a context manager that erases the line at the end.
-    """
-
-    def __init__(self, *, enabled: bool = True) -> None:
-        self._line: tqdm[object] | None = None
-        if enabled and stderr_is_terminal():
-            self._line = tqdm(bar_format="{desc}", leave=False, dynamic_ncols=True, file=sys.stderr)
-
-    def show(self, text: str) -> None:
-        """Replace the line."""
-        if self._line is not None:
-            self._line.set_description_str(text)
-
-    def clear(self) -> None:
-        """Erase the line, before something else is printed, until it is shown again."""
-        if self._line is not None:
-            self._line.clear()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._line is not None:
-            self._line.close()

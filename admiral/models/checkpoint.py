@@ -28,9 +28,9 @@ from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError, first_line
 from admiral.requirements import MODELS, bundled_directory
 from admiral.storage.atomic_files import describe_file, write_atomically
-from trie import SafeTokenizer, Seq2Seq
+from trie import SafeTokenizer
 from trie.attention import bfloat16_is_fast, check_int8
-from trie.seq2seq import quiet_transformers
+from trie.seq2seq import Seq2Seq, quiet_transformers
 
 _DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "int8": torch.int8}
 

@@ -13,19 +13,17 @@ from dataclasses import asdict, dataclass, replace
 from importlib import resources
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Annotated, ClassVar
+
+from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
 from admiral.config import RetrievalConfig
-from admiral.errors import AdmiralError
-from admiral.io.rendering import claim_notes
-from admiral.io.weight_files import bad_field, fields, number, numbers, read_weights
-from admiral.protocols import DocumentScorer, Stages
+from admiral.errors import AdmiralError, problem_of
 from admiral.records import (
     DocumentSet,
     Hop,
     Proximity,
     RankedDocument,
-    RetrievalResult,
     ScoredTitle,
 )
 from admiral.retrieval.state import HopRecord, SearchState, z_scores
@@ -75,8 +73,7 @@ def rank_documents(
     - `hops`: the document sets of hop 1, 2, ..., each best first. Scores are log probabilities from
       hop 2 on.
     - `read`: the titles that were read at hop 1, 2, ..., in the order of their best sentences.
-    - `mentioned`: the titles that the evidence of hop 1, 2, ... mentions; see
-      `admiral.protocols.MentionFinder`.
+    - `mentioned`: the titles that the evidence of hop 1, 2, ... mentions.
     """
     if not fused:
         entries = [
@@ -192,23 +189,12 @@ _FAR = Proximity(MIN_PROXIMITY, 0.0)
 _NO_HOP = HopRecord(Hop(False, None, number=0), ())
 
 
-def found_titles(state: SearchState) -> list[str]:
-    """Return every document that was found, read or mentioned by evidence, each once."""
-    titles = [
-        *(candidate.title for candidate in state.candidates or ()),
-        *(t for record in state.records for s in record.document_sets for t in s.titles),
-        *(t for record in state.records for t in record.hop.read),
-        *(t for record in state.records for t in record.mentioned),
-    ]
-    return list(dict.fromkeys(titles))
-
-
 def document_features(state: SearchState) -> dict[str, tuple[float, ...]]:
     """Compute the values of `FEATURES` of every document that was found, read or mentioned."""
     records = state.records
     first, last = (records[0], records[-1]) if records else (_NO_HOP, _NO_HOP)
     later = last if len(records) > 1 else _NO_HOP  # the last hop, unless it is the first
-    first_stage = _reciprocal_ranks(c.title for c in state.candidates or ())
+    first_stage = _reciprocal_ranks(c.title for c in state.candidates)
     read_first = _reciprocal_ranks(t for s in first.document_sets for t in s.titles)
     read_last = _reciprocal_ranks(later.hop.read)
     mentioned_last = _reciprocal_ranks(in_reading_order(last.mentioned, [last.hop.read]))
@@ -238,7 +224,7 @@ def document_features(state: SearchState) -> dict[str, tuple[float, ...]]:
             near.arrivals,
             near.mentions,
         )
-        for title in found_titles(state)
+        for title in state.found_titles
         for near in [last.proximity.get(title, _FAR)]
     }
 
@@ -266,42 +252,40 @@ def _shares(lists: Sequence[Sequence[str]]) -> dict[str, float]:
 RERANKED_DOCUMENTS = 50
 
 
+# Bounded, so that sums of products stay finite.
+Weight = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=-1e6, le=1e6)]
+
+
+def _of_all_features(weights: Mapping[str, float]) -> Mapping[str, float]:
+    """Return the weight of each feature; those of the graph may be missing."""
+    wrong = sorted(weights.keys() ^ set(FEATURES) - (set(GRAPH_FEATURES) - weights.keys()))
+    if wrong:
+        raise ValueError(f"{wrong[0]!r} is {'unknown' if wrong[0] in weights else 'missing'}")
+    return {name: weights.get(name, 0.0) for name in FEATURES}
+
+
 @dataclass(frozen=True, slots=True)
 class HiddenUnit:
     """A hidden unit, which contributes ``vote * tanh(bias + sum of weight * feature)``."""
 
-    vote: float
-    bias: float
-    weights: Mapping[str, float]  # the weight of each of `FEATURES`
+    __pydantic_config__: ClassVar = ConfigDict(extra="forbid")
+    vote: Weight
+    bias: Weight
+    # the weight of each of `FEATURES`
+    weights: Annotated[Mapping[str, Weight], AfterValidator(_of_all_features)]
 
     def __call__(self, features: Mapping[str, float]) -> float:
         """Return what the unit contributes to the score of a document."""
         products = (self.weights[name] * value for name, value in features.items())
         return self.vote * math.tanh(self.bias + sum(products))
 
-    @classmethod
-    def parse(cls, path: Path, where: str, record: Any) -> HiddenUnit:
-        """Read a unit from a field of a file; missing graph features have no weight.
-
-        Raises ValueError if a field is missing, unknown or not a number, with the file and the
-        field.
-        """
-        values = fields(path, where, record, ("vote", "bias", "weights"))
-        given = values["weights"]
-        needed = [name for name in FEATURES if name not in GRAPH_FEATURES or name in given]
-        weights = numbers(path, f"{where}.weights", given, needed)
-        return cls(
-            number(path, f"{where}.vote", values["vote"]),
-            number(path, f"{where}.bias", values["bias"]),
-            {name: weights.get(name, 0.0) for name in FEATURES},
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class NetworkDocumentScorer:
     """A network of tanh units over the features of a document; the score is their sum."""
 
-    units: tuple[HiddenUnit, ...]
+    __pydantic_config__: ClassVar = ConfigDict(extra="forbid")
+    units: Annotated[tuple[HiddenUnit, ...], Field(min_length=1)]
 
     @classmethod
     def read(cls, path: Path) -> NetworkDocumentScorer:
@@ -310,14 +294,13 @@ class NetworkDocumentScorer:
         Raises AdmiralError if a field is missing, unknown or not a number; the message names it.
         """
         try:
-            units = read_weights(path, ("units",))["units"]
-            if not isinstance(units, list) or not units:
-                raise bad_field(path, "units", "expected a list of units")
-            return cls(
-                tuple(HiddenUnit.parse(path, f"units[{at}]", one) for at, one in enumerate(units))
-            )
-        except ValueError as error:
-            raise AdmiralError(f"{error} with training.ranking") from error
+            return TypeAdapter(cls).validate_json(path.read_bytes())
+        except OSError as error:
+            where, problem = "not a file of weights", str(error.strerror)
+        except ValidationError as error:
+            field, problem = problem_of(error)
+            where = f"field {field!r}" if field else "not a file of weights"
+        raise AdmiralError(f"{path}: {where}: {problem}; fit it anew with training.ranking")
 
     @classmethod
     def bundled(cls, *, graph: bool = False) -> NetworkDocumentScorer:
@@ -362,33 +345,18 @@ class NetworkDocumentScorer:
 _QUOTED = 60
 
 
-def build_result(
-    state: SearchState, stages: Stages, config: RetrievalConfig, tokens: SafeTokenizer
-) -> RetrievalResult:
-    """Return the result of a claim that has stopped."""
-    return RetrievalResult(
-        *(state.claim.id, state.claim.text),
-        tuple(ranked_documents(state, config, stages.document_scorer)[: config.top_k]),
-        state.evidence,
-        tuple(state.hops),
-        state.stopped or "dead_end",
-        warnings=claim_notes(state.claim.text)
-        + cut_claim_warnings(state.claim.text, stages.claim_limits, tokens),
-    )
-
-
 def ranked_documents(
-    state: SearchState, config: RetrievalConfig, scorer: DocumentScorer | None
+    state: SearchState, config: RetrievalConfig, scorer: NetworkDocumentScorer | None
 ) -> list[RankedDocument]:
     """Rank all documents that a search has found; a scorer then ranks the first of them again.
 
     Without hops, these are the candidates, in the order of the first stage.
     """
     if not state.records:
-        return [RankedDocument(each.title, each.score, 0) for each in state.candidates or ()]
+        return [RankedDocument(each.title, each.score, 0) for each in state.candidates]
     documents = rank_documents(
         [record.document_sets for record in state.records],
-        state.candidates or (),
+        state.candidates,
         read=[record.hop.read for record in state.records],
         mentioned=[record.mentioned for record in state.records],
         claim_mentions=state.claim_mentions,

@@ -11,11 +11,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import islice, zip_longest
-from typing import Protocol
 
 from admiral.io.text_cleaning import matching_form_with_offsets
 from admiral.kb import KnowledgeBase
-from admiral.protocols import Bm25Index, GraphSearch, HopRetriever, MentionFinder
+from admiral.protocols import Graph, HopRetriever
 from admiral.records import Document, DocumentSet, ScoredTitle, Sentence
 
 _WORD = re.compile(r"\w+(?:[-'’.&]\w+)*\.?")
@@ -39,22 +38,6 @@ _OPENERS = frozenset(
 )
 
 
-class Titles(Protocol):
-    """The titles of a knowledge base, numbered by row."""
-
-    def row(self, title: str) -> int | None:
-        """Return the row of a title; None if there is no such title."""
-        ...
-
-    def title(self, row: int) -> str:
-        """Return the title of a row."""
-        ...
-
-    def complete(self, prefix: str) -> Iterator[tuple[str, int]]:
-        """Yield the titles that begin with `prefix`, with their rows."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Mention:
     """Characters ``start:end`` of a text that name a document."""
@@ -71,7 +54,7 @@ def base_title(title: str) -> str:
     return _QUALIFIER.sub("", title) or title
 
 
-def find_mentions(titles: Titles, text: str) -> Iterator[Mention]:
+def find_mentions(titles: KnowledgeBase, text: str) -> Iterator[Mention]:
     """Yield the mentions in `text`, left to right, without overlap.
 
     A mention is the longest word sequence that begins with a capital letter or a digit and equals a
@@ -91,7 +74,7 @@ def find_mentions(titles: Titles, text: str) -> Iterator[Mention]:
     yield from mentions
 
 
-def _mentions_in(titles: Titles, text: str) -> Iterator[Mention]:
+def _mentions_in(titles: KnowledgeBase, text: str) -> Iterator[Mention]:
     words = list(_WORD.finditer(text))
     position = 0
     while position < len(words):
@@ -106,7 +89,7 @@ def _mentions_in(titles: Titles, text: str) -> Iterator[Mention]:
 
 
 def _longest(
-    titles: Titles, text: str, words: Sequence[re.Match[str]]
+    titles: KnowledgeBase, text: str, words: Sequence[re.Match[str]]
 ) -> tuple[int, Mention | None]:
     start = words[0].start()
     for length in range(_max_words(titles, text, words), 0, -1):
@@ -123,14 +106,14 @@ def _longest(
     return 0, None
 
 
-def _max_words(titles: Titles, text: str, words: Sequence[re.Match[str]]) -> int:
+def _max_words(titles: KnowledgeBase, text: str, words: Sequence[re.Match[str]]) -> int:
     for length in range(1, len(words)):
         if next(titles.complete(text[words[0].start() : words[length].start() + 1]), None) is None:
             return length
     return len(words)
 
 
-def _end_with_punctuation(titles: Titles, text: str, start: int, end: int) -> int:
+def _end_with_punctuation(titles: KnowledgeBase, text: str, start: int, end: int) -> int:
     """Return the largest end that a mention with the following punctuation may have.
 
     This covers names such as "Jeopardy!" and spelt-out qualifiers such as "Alien (film)".
@@ -142,7 +125,7 @@ def _end_with_punctuation(titles: Titles, text: str, start: int, end: int) -> in
     return end
 
 
-def _titles_named(titles: Titles, name: str) -> tuple[str, ...]:
+def _titles_named(titles: KnowledgeBase, name: str) -> tuple[str, ...]:
     row = titles.row(name)
     exact = () if row is None else (titles.title(row),)  # in the spelling of the knowledge base
     qualified = titles.complete(f"{name} (")
@@ -155,19 +138,7 @@ _ALIAS_WORD = re.compile(r"(?<![\w.&$@-])\w+")
 _ALIAS_END = re.compile(r"(?=['’]s?(?!\w))|(?!\w|[-'’.&]\w|\()")
 
 
-class Aliases(Protocol):
-    """The aliases of a knowledge base."""
-
-    def has_aliases_with(self, word: str) -> bool:
-        """Return whether `word`, up to its first other character, may begin an alias."""
-        ...
-
-    def aliases_beginning(self, text: str) -> list[tuple[str, list[str]]]:
-        """Return the aliases that `text` begins with, longest first, with the titles they name."""
-        ...
-
-
-def find_aliases(aliases: Aliases, text: str) -> Iterator[Mention]:
+def find_aliases(aliases: KnowledgeBase, text: str) -> Iterator[Mention]:
     """Yield the mentions of documents by alias, left to right, without overlap.
 
     A mention is the longest alias that begins and ends with a word of the text; only the first
@@ -189,10 +160,6 @@ def find_aliases(aliases: Aliases, text: str) -> Iterator[Mention]:
 
 # Number of sentences per document that are searched in addition to its evidence sentences.
 _MAX_SENTENCES = 16
-
-
-class Names(Titles, Aliases, Protocol):
-    """The titles and aliases of a knowledge base."""
 
 
 class TitleMentionFinder:
@@ -246,7 +213,7 @@ class TitleMentionFinder:
             yield from mention.titles
 
 
-def find_names(names: Names, text: str, *, aliases: bool = True) -> list[Mention]:
+def find_names(names: KnowledgeBase, text: str, *, aliases: bool = True) -> list[Mention]:
     """Return the mentions by title and, if asked for, by alias, left to right.
 
     An alias inside a title that is mentioned does not count.
@@ -260,11 +227,6 @@ def find_names(names: Names, text: str, *, aliases: bool = True) -> list[Mention
         if not any(t.start <= mention.start and mention.end <= t.end for t in by_title)
     )
     return sorted([*by_title, *by_alias], key=lambda mention: mention.start)
-
-
-def mentions_in_texts(finder: MentionFinder | None, texts: Sequence[str]) -> list[list[str]]:
-    """Return the titles that each text mentions; empty lists without a mention finder."""
-    return [finder.in_text(text) if finder is not None else [] for text in texts]
 
 
 def interleaved(*lists: Sequence[str]) -> list[str]:
@@ -286,14 +248,14 @@ _GRAPH_WEIGHT = 1.0
 class Bm25FirstStage:
     """Find candidates by BM25 over titles and texts."""
 
-    def __init__(self, index: Bm25Index) -> None:
-        self._index = index
+    def __init__(self, kb: KnowledgeBase) -> None:
+        self._kb = kb
 
     def candidates(
         self, claims: Sequence[str], mentions: Sequence[Sequence[str]], k: int
     ) -> list[list[ScoredTitle]]:
         """Return the top-k titles for each claim with their BM25 scores; ignore the mentions."""
-        return self._index.search(claims, k)
+        return self._kb.search(claims, k)
 
 
 class FusedFirstStage:
@@ -311,17 +273,17 @@ class FusedFirstStage:
 
     def __init__(
         self,
-        index: Bm25Index,
+        kb: KnowledgeBase,
         generator: HopRetriever | None = None,
-        graph: GraphSearch | None = None,
+        graph: Graph | None = None,
     ) -> None:
-        self._index, self._generator, self._graph = index, generator, graph
+        self._kb, self._generator, self._graph = kb, generator, graph
 
     def candidates(
         self, claims: Sequence[str], mentions: Sequence[Sequence[str]], k: int
     ) -> list[list[ScoredTitle]]:
         """Return the top-k titles for each claim with their fused scores."""
-        rankings = self._index.search(claims, k)
+        rankings = self._kb.search(claims, k)
         generated: Sequence[Sequence[DocumentSet]] = [()] * len(claims)
         if self._generator is not None:
             generated = self._generator.expand(claims, [() for _ in claims], [0] * len(claims))

@@ -12,16 +12,19 @@ import math
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from admiral.protocols import Documents, HopRetriever, claim_limits, max_evidence, timed
+from admiral.kb import KnowledgeBase
+from admiral.protocols import HopRetriever, claim_limits, max_evidence, timed
 from admiral.records import DocumentSet, Sentence
 from proofs.generation.proof_grammar import encode_source, max_claim_tokens
-from trie import SafeTokenizer, Seq2Seq, Trie, beam_search
 from trie.automaton import GrammarConstraint, shared_automaton
-from trie.grammar import FixedTokens, Segment
+from trie.beam_decoding import beam_search
+from trie.grammar import FixedTokens, Segment, Trie
+from trie.safe_tokenizer import SafeTokenizer
+from trie.seq2seq import Seq2Seq
 from trie.token_trie import Ints
 
 T = TypeVar("T")
@@ -252,14 +255,6 @@ class HopInputEncoder:
         return HopInput(index, source.ids, constraint, kept)
 
 
-class RowTitles(Protocol):
-    """The titles that the rows of a title trie stand for."""
-
-    def title(self, row: int) -> str:
-        """Return the title of a row."""
-        ...
-
-
 class TrieHopRetriever:
     """Generate ``e_i ... [ title ]`` and score document sets by equations 1 and 2 of the paper.
 
@@ -292,7 +287,7 @@ class TrieHopRetriever:
         model: Seq2Seq,
         tokens: SafeTokenizer,
         trie: Trie,
-        titles: RowTitles,
+        titles: KnowledgeBase,
         *,
         beam_size: int = 25,
         title_beams: int = 10,
@@ -415,7 +410,7 @@ def log_sum_exp(values: Iterable[float]) -> float:
 class HyperlinkHopRetriever:
     """Append the linked titles to each evidence sentence before the hop (paper, section 6)."""
 
-    def __init__(self, retriever: HopRetriever, documents: Documents) -> None:
+    def __init__(self, retriever: HopRetriever, documents: KnowledgeBase) -> None:
         self._retriever, self._documents = retriever, documents
         self.claim_limits, self.max_evidence = claim_limits(retriever), max_evidence(retriever)
 
@@ -471,17 +466,3 @@ def _by_hop(stages: Sequence[T], hops: Sequence[int]) -> Iterator[tuple[T, list[
         at = [i for i, made in enumerate(hops) if min(made, len(stages) - 1) == hop]
         if at:
             yield stage, at
-
-
-class NoGenerator:
-    """Generate nothing.
-
-    The hop loop continues all the same: a hop then reads the documents of the evidence, those that
-    the evidence mentions, and the candidates of the first stage.
-    """
-
-    def expand(
-        self, claims: Sequence[str], evidence: Sequence[Sequence[Sentence]], hops: Sequence[int]
-    ) -> list[list[DocumentSet]]:
-        """Return no document set for any claim."""
-        return [[] for _ in claims]

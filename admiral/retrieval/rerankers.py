@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -17,6 +17,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 from tokenizers import Tokenizer
 
@@ -25,12 +26,12 @@ from admiral.kb.bm25 import analysis
 from admiral.kb.bm25.analysis import import_bm25s
 from admiral.kb.embeddings import EncoderIdentity, embedded_text
 from admiral.models.checkpoint import Checkpoint, RerankHead
-from admiral.protocols import SentenceReranker, SentenceVectors, claim_limits, timed
+from admiral.protocols import SentenceReranker, claim_limits, timed
 from admiral.records import Document, Sentence
 from admiral.retrieval.state import best_first, non_blank_sentences, with_scores, z_scores
 from admiral.storage.atomic_files import describe_file
 from proofs.generation.proof_grammar import encode_claim, max_claim_tokens
-from trie import SafeTokenizer, SequenceScorer
+from trie import SafeTokenizer
 from trie.attention import (
     EncoderLayer,
     LinearGroup,
@@ -39,6 +40,7 @@ from trie.attention import (
     packed_encoder_states,
     pad_batch,
 )
+from trie.sequence_scoring import SequenceScorer
 
 if TYPE_CHECKING:
     from transformers import BertModel
@@ -234,6 +236,7 @@ def similarity_query(claim: str, evidence: Sequence[str]) -> str:
     return " ".join([claim, *evidence])
 
 
+StoredVectors = Callable[[Sequence[Sentence]], np.ndarray]
 # Number of cached embeddings: 50 MB at 1.5 kB each. A claim reads about 400 sentences.
 _CACHE_SIZE = 1 << 15
 
@@ -246,10 +249,11 @@ class SimilarityReranker:
     which read mostly the same sentences, and for other claims. Vectors that are stored with the
     documents are not computed at all; they are rounded, so that scores differ by about 0.0004.
 
-    - `stored`: stored vectors of sentences by the same encoder; None to compute all.
+    - `stored`: returns the stored unit vectors of sentences, (sentences, width), by the same
+      encoder; zero for a sentence without one. None to compute all.
     """
 
-    def __init__(self, encoder: MeanPoolingEncoder, stored: SentenceVectors | None = None) -> None:
+    def __init__(self, encoder: MeanPoolingEncoder, stored: StoredVectors | None = None) -> None:
         self._encoder, self._stored = encoder, stored
         self._cache: OrderedDict[str, torch.Tensor] = OrderedDict()
         self._lock = threading.Lock()
@@ -287,7 +291,7 @@ class SimilarityReranker:
         """Return the stored unit vectors, (width,), by text, of sentences by text."""
         if self._stored is None or not sentences:
             return {}
-        vectors = torch.from_numpy(self._stored.unit_vectors(list(sentences.values())))
+        vectors = torch.from_numpy(self._stored(list(sentences.values())))
         is_stored = vectors.any(1).tolist()
         return {t: v for t, v, known in zip(sentences, vectors, is_stored, strict=True) if known}
 

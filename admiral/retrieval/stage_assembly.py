@@ -1,11 +1,11 @@
-"""Build the stages that the settings name, and the judge, which also works on given sentences."""
+"""The stages of a system, and how they are built from the settings."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from itertools import count
 from pathlib import Path
-from typing import Protocol, TypeVar
 
 import torch
 
@@ -24,23 +24,18 @@ from admiral.models.checkpoint import (
 from admiral.models.verifiers import open_configured_verifier
 from admiral.protocols import (
     FirstStage,
-    GraphProximity,
-    GraphSearch,
+    Graph,
     HopRetriever,
     SentenceReranker,
-    Stages,
     SufficiencyJudge,
+    claim_limits,
     max_evidence,
 )
 from admiral.requirements import MINILM, encoder_directory
-from admiral.retrieval.document_ranking import (
-    GRAPH_FEATURES,
-    NetworkDocumentScorer,
-)
+from admiral.retrieval.document_ranking import GRAPH_FEATURES, NetworkDocumentScorer
 from admiral.retrieval.first_stage import Bm25FirstStage, FusedFirstStage, TitleMentionFinder
 from admiral.retrieval.hop_retriever import (
     HyperlinkHopRetriever,
-    NoGenerator,
     PerHopRetriever,
     TrieHopRetriever,
 )
@@ -60,10 +55,203 @@ from proofs.judges.generated import ClassifierJudge, GeneratedProofJudge
 from proofs.judges.judgement import AlwaysSufficient, LexicalJudge, NeverSufficient
 from proofs.judges.verifier_judge import VerifierJudge
 
-T = TypeVar("T")
-
 # Judges that read the checkpoint.
 MODEL_JUDGES = ("generated", "classifier")
+
+
+@dataclass(frozen=True, slots=True)
+class Stages:
+    """The stages of a system, in their order; use `dataclasses.replace` to try another one."""
+
+    # finds the documents that claims and evidence mention; None to ignore mentions
+    mention_finder: TitleMentionFinder | None
+    first_stage: FirstStage  # finds documents for the claim alone
+    document_reader: PassageReader  # chooses the sentences of long documents that a hop reads
+    reranker: SentenceReranker
+    # scores documents by their features, for the choice of evidence and the final ranking; None to
+    # choose evidence by sentences alone and to rank by votes
+    document_scorer: NetworkDocumentScorer | None
+    judge: SufficiencyJudge  # decides whether the evidence is sufficient
+    # generates the documents of the next hop; None to read mentions and candidates only
+    hop_retriever: HopRetriever | None
+    # finds documents close to the evidence, and measures how close; None to do without
+    graph: Graph | None
+
+    @property
+    def claim_limits(self) -> Mapping[str, int]:
+        """The claim limits of all stages."""
+        limits: dict[str, int] = {}
+        for field in fields(self):
+            limits.update(claim_limits(getattr(self, field.name)))
+        return limits
+
+    @property
+    def max_evidence(self) -> int | None:
+        """The number of evidence sentences that every stage accepts; None for any number."""
+        limits = [max_evidence(getattr(self, field.name)) for field in fields(self)]
+        return min((limit for limit in limits if limit is not None), default=None)
+
+
+def build_stages(
+    kb: KnowledgeBase,
+    checkpoint: Checkpoint,
+    config: RetrievalConfig,
+    graph: Graph | None = None,
+) -> Stages:
+    """Build all stages, with a graph if there is one to use.
+
+    Raises AdmiralError if a stage lacks a file or a package, or a setting exceeds what the model
+    supports.
+    """
+    models = Models(checkpoint, config)
+    generator = build_generator(kb, models, config) if config.generator else None
+    titles = generator if config.title_beams else None
+    is_fused = titles is not None or config.mentions or graph is not None
+    prover = models["prover"] if config.judge in MODEL_JUDGES else None
+    stages = Stages(
+        mention_finder=TitleMentionFinder(kb, aliases=config.aliases) if config.mentions else None,
+        first_stage=FusedFirstStage(kb, titles, graph) if is_fused else Bm25FirstStage(kb),
+        document_reader=PassageReader(kb, config.rerank_sentences, config.rerank_characters),
+        reranker=build_reranker(models["reranker_model"], config, kb),
+        document_scorer=build_document_scorer(config, graph=graph is not None),
+        judge=build_judge(prover, config),
+        hop_retriever=(
+            HyperlinkHopRetriever(generator, kb) if config.hyperlinks and generator else generator
+        ),
+        graph=graph,
+    )
+    most = stages.max_evidence
+    if most is not None and config.evidence > most:
+        raise AdmiralError(
+            f"setting 'evidence': {config.evidence} is too large; {models} has tokens to "
+            f"name {most} sentences, so give {most} or less"
+        )
+    return stages
+
+
+class Models:
+    """The checkpoints that the settings name, each loaded once."""
+
+    def __init__(self, checkpoint: Checkpoint, config: RetrievalConfig) -> None:
+        self._main, self._config = checkpoint, config
+        self._loaded = {checkpoint.path.resolve(): checkpoint}
+
+    def __getitem__(self, setting: str) -> Checkpoint:
+        """Return the checkpoint of a setting, or of `model` if it is empty."""
+        name = getattr(self._config, setting)
+        return self._open(setting, name) if name else self._main
+
+    def by_hop(self) -> list[Checkpoint]:
+        """Return the checkpoints of hop 0, which generates titles from the claim, of hop 1, ..."""
+        names = names_of_retrievers(self._config)
+        later = [self._open("retriever_models", name) for name in names]
+        return [self["title_model"], *(later or [self._main])]
+
+    def __str__(self) -> str:
+        return " and ".join(map(str, self._loaded))
+
+    def _open(self, setting: str, name: str) -> Checkpoint:
+        try:
+            path = locate_checkpoint(name).resolve()
+            if path not in self._loaded:
+                self._loaded[path] = _load(name, self._config)
+        except AdmiralError as error:
+            raise AdmiralError(f"setting {setting!r}: {error}") from error
+        return self._loaded[path]
+
+
+def _load(name: str, config: RetrievalConfig) -> Checkpoint:
+    return load_checkpoint(name, choose_device(config.device), choose_dtype(config))
+
+
+def build_generator(
+    kb: KnowledgeBase, models: Models, config: RetrievalConfig
+) -> TrieHopRetriever | PerHopRetriever:
+    """Build the hop retriever that generates documents; it opens the title trie."""
+    checkpoints = models.by_hop()
+    built = {
+        checkpoint.path: TrieHopRetriever(
+            checkpoint.model,
+            checkpoint.tokens,
+            kb.title_trie(checkpoint.tokens),
+            kb,
+            beam_size=config.beam_size,
+            title_beams=max(config.title_beams, 1),
+            normalise=config.trie_normalised,
+            variant=config.variant,
+        )
+        for checkpoint in {each.path: each for each in checkpoints}.values()
+    }
+    if len(built) > 1:
+        return PerHopRetriever([built[checkpoint.path] for checkpoint in checkpoints])
+    return built[checkpoints[0].path]
+
+
+def build_sentence_encoder(config: RetrievalConfig, name: str = "") -> MeanPoolingEncoder:
+    """Build an encoder by its name or directory, that of the setting by default.
+
+    Raises AdmiralError if there is none.
+    """
+    name = name or config.sentence_encoder
+    directory = encoder_directory(name)
+    if not (directory / "model.safetensors").is_file():
+        raise AdmiralError(
+            f"{directory}: there is no model.safetensors. Give the directory of an encoder with "
+            "mean pooling, as training.dense_retriever writes it"
+        )
+    device, dtype = choose_device(config.device), choose_dtype(config)
+    return MeanPoolingEncoder(
+        directory, Path(name).name, device=device, dtype=dtype, max_tokens=PASSAGE_TOKENS
+    )
+
+
+def build_passage_encoder(
+    config: RetrievalConfig, directory: Path | None = None
+) -> MeanPoolingEncoder:
+    """Build the encoder of the passages of a library, all-MiniLM-L6-v2 by default."""
+    return build_sentence_encoder(config, str(directory or MINILM))
+
+
+def build_reranker(
+    checkpoint: Checkpoint, config: RetrievalConfig, kb: KnowledgeBase | None = None
+) -> SentenceReranker:
+    """Build the sentence reranker; it uses the sentence vectors that `kb` stores, if any."""
+    if config.reranker == "cross-encoder":
+        return CrossEncoderReranker(checkpoint, config.cross_encoder_tokens)
+    if config.reranker == "pointwise":
+        return PointwiseReranker(checkpoint)
+    if config.reranker == "bm25":
+        return BM25Reranker()
+    encoder = build_sentence_encoder(config)
+    stored = None if kb is None else kb.stored_vectors(encoder)
+    similarity = SimilarityReranker(encoder, None if stored is None else stored.unit_vectors)
+    if config.reranker == "similarity":
+        return similarity
+    return CombinedReranker([similarity, BM25Reranker()])
+
+
+def build_document_scorer(
+    config: RetrievalConfig, *, graph: bool = False
+) -> NetworkDocumentScorer | None:
+    """Build the document scorer; None unless the setting `ranking` is ``learned``.
+
+    The weights are those of the settings, or else the bundled ones for retrieval with or without a
+    graph. Raises AdmiralError if they cannot be read, or need a graph and there is none.
+    """
+    if config.ranking != "learned":
+        return None
+    if not config.ranking_weights:
+        return NetworkDocumentScorer.bundled(graph=graph)
+    try:
+        scorer = NetworkDocumentScorer.read(Path(config.ranking_weights))
+    except AdmiralError as error:
+        raise AdmiralError(f"setting 'ranking_weights': {error}") from error
+    if not graph and scorer.reads(GRAPH_FEATURES):
+        raise AdmiralError(
+            f"setting 'ranking_weights': {config.ranking_weights} has weights for the graph. Set "
+            "graph=true, or give weights that were fitted without it"
+        )
+    return scorer
 
 
 def build_judge(checkpoint: Checkpoint | None, config: RetrievalConfig) -> SufficiencyJudge:
@@ -101,25 +289,18 @@ def open_lexicon(config: RetrievalConfig) -> SpanLexicon:
     Raises AdmiralError if a word list cannot be read; the message names the setting, the file and
     the line.
     """
-    word_lists = [
-        _read_word_list(key, path, operator)
-        for key, path, operator in (
-            ("antonyms", config.antonyms, NatOp.NEGATION),
-            ("paraphrases", config.paraphrases, NatOp.EQUIVALENCE),
-        )
-        if path
-    ]
+    word_lists = []
+    for key, operator in (("antonyms", NatOp.NEGATION), ("paraphrases", NatOp.EQUIVALENCE)):
+        if path := getattr(config, key):
+            try:
+                word_lists.append(PairLexicon.read(path, operator))
+            except OSError as error:
+                problem = f"{path}: cannot be read: {error.strerror}"
+                raise AdmiralError(f"setting {key!r}: {problem}") from error
+            except ValueError as error:
+                remedy = "Each line holds words separated by tabs or spaces, in UTF-8"
+                raise AdmiralError(f"setting {key!r}: {error}. {remedy}") from error
     return default_lexicon(*word_lists, wordnet=config.wordnet)
-
-
-def _read_word_list(key: str, path: str, operator: NatOp) -> PairLexicon:
-    try:
-        return PairLexicon.read(path, operator)
-    except OSError as error:
-        raise AdmiralError(f"setting {key!r}: {path}: cannot be read: {error.strerror}") from error
-    except ValueError as error:
-        remedy = "Each line holds words separated by tabs or spaces, in UTF-8"
-        raise AdmiralError(f"setting {key!r}: {error}. {remedy}") from error
 
 
 def open_judge(config: RetrievalConfig) -> SufficiencyJudge:
@@ -163,181 +344,3 @@ def _clean_pair(given: tuple[str, str], number: int) -> tuple[str, str]:
         case (str(title), str(sentence)):
             return clean_title(title), clean_text(sentence)
     raise AdmiralError(f"evidence {number}: is not a (title, sentence) pair; the title may be ''")
-
-
-class Graph(GraphSearch, GraphProximity, Protocol):
-    """The two stages that read a graph, such as `admiral.graph.GraphCandidates`."""
-
-
-def build_stages(
-    kb: KnowledgeBase,
-    checkpoint: Checkpoint,
-    config: RetrievalConfig,
-    graph: Graph | None = None,
-) -> Stages:
-    """Build all stages, with a graph if there is one to use (`admiral.graph.graph_to_use`).
-
-    Raises AdmiralError if a stage lacks a file or a package, or a setting exceeds what the model
-    supports.
-    """
-    models = Models(checkpoint, config)
-    generator = build_generator(kb, models, config) if config.generator else None
-    title_generator = generator if config.title_beams else None
-    first_stage: FirstStage = Bm25FirstStage(kb)
-    if title_generator is not None or config.mentions or graph is not None:
-        first_stage = FusedFirstStage(kb, title_generator, graph)
-    hop_retriever: HopRetriever = generator or NoGenerator()
-    if config.hyperlinks:
-        hop_retriever = HyperlinkHopRetriever(hop_retriever, kb)
-    document_scorer = build_document_scorer(config, graph=graph is not None)
-    # Weights that give proximity no weight save its computation.
-    proximity = document_scorer is not None and document_scorer.reads(GRAPH_FEATURES)
-    if proximity and graph is None:
-        raise AdmiralError(
-            f"setting 'ranking_weights': {config.ranking_weights} has weights for the graph. Set "
-            "graph=true, or give weights that were fitted without it"
-        )
-    stages = Stages(
-        first_stage,
-        build_reranker(models["reranker_model"], config, kb),
-        build_judge(models["prover"] if config.judge in MODEL_JUDGES else None, config),
-        hop_retriever,
-        TitleMentionFinder(kb, aliases=config.aliases) if config.mentions else None,
-        document_scorer,
-        PassageReader(kb, config.rerank_sentences, config.rerank_characters),
-        graph,
-        graph if proximity else None,
-    )
-    if stages.max_evidence is not None and config.evidence > stages.max_evidence:
-        raise AdmiralError(
-            f"setting 'evidence': {config.evidence} is too large; {models} has tokens to "
-            f"name {stages.max_evidence} sentences, so give {stages.max_evidence} or less"
-        )
-    return stages
-
-
-class Models:
-    """The checkpoints that the settings name, each loaded once."""
-
-    def __init__(self, checkpoint: Checkpoint, config: RetrievalConfig) -> None:
-        self._main, self._config = checkpoint, config
-        self._loaded = {checkpoint.path.resolve(): checkpoint}
-
-    def __getitem__(self, setting: str) -> Checkpoint:
-        """Return the checkpoint of a setting, or of `model` if it is empty."""
-        name = getattr(self._config, setting)
-        return self._open(setting, name) if name else self._main
-
-    def by_hop(self) -> list[Checkpoint]:
-        """Return the checkpoints of hop 0, which generates titles from the claim, of hop 1, ..."""
-        names = names_of_retrievers(self._config)
-        later = [self._open("retriever_models", name) for name in names]
-        return [self["title_model"], *(later or [self._main])]
-
-    def __str__(self) -> str:
-        return " and ".join(map(str, self._loaded))
-
-    def _open(self, setting: str, name: str) -> Checkpoint:
-        try:
-            path = locate_checkpoint(name).resolve()
-            if path not in self._loaded:
-                self._loaded[path] = _load(name, self._config)
-        except AdmiralError as error:
-            raise AdmiralError(f"setting {setting!r}: {error}") from error
-        return self._loaded[path]
-
-
-def _load(name: str, config: RetrievalConfig) -> Checkpoint:
-    return load_checkpoint(name, choose_device(config.device), choose_dtype(config))
-
-
-def _by_hop(models: Models, build: Callable[[Checkpoint], T]) -> list[T]:
-    """Return the stage of each hop, built once for each checkpoint; one if all hops share it."""
-    checkpoints = models.by_hop()
-    built = {path: build(one) for path, one in {one.path: one for one in checkpoints}.items()}
-    return [built[one.path] for one in checkpoints] if len(built) > 1 else [*built.values()]
-
-
-def build_generator(kb: KnowledgeBase, models: Models, config: RetrievalConfig) -> HopRetriever:
-    """Build the hop retriever that generates documents; it opens the title trie."""
-
-    def build(checkpoint: Checkpoint) -> TrieHopRetriever:
-        return TrieHopRetriever(
-            checkpoint.model,
-            checkpoint.tokens,
-            kb.title_trie(checkpoint.tokens),
-            kb,
-            beam_size=config.beam_size,
-            title_beams=max(config.title_beams, 1),
-            normalise=config.trie_normalised,
-            variant=config.variant,
-        )
-
-    first, *later = _by_hop(models, build)
-    return PerHopRetriever([first, *later]) if later else first
-
-
-def build_sentence_encoder(config: RetrievalConfig) -> MeanPoolingEncoder:
-    """Build the encoder of the similarity reranker.
-
-    Raises AdmiralError if the setting ``sentence_encoder`` names none.
-    """
-    return _encoder(config.sentence_encoder, config)
-
-
-def build_passage_encoder(
-    config: RetrievalConfig, directory: Path | None = None
-) -> MeanPoolingEncoder:
-    """Build the encoder of the passages of a library.
-
-    `directory`: of the encoder; all-MiniLM-L6-v2 by default. Raises AdmiralError if there is none.
-    """
-    return _encoder(MINILM if directory is None else str(directory), config)
-
-
-def _encoder(name: str, config: RetrievalConfig) -> MeanPoolingEncoder:
-    directory = encoder_directory(name)
-    if not (directory / "model.safetensors").is_file():
-        raise AdmiralError(
-            f"{directory}: there is no model.safetensors. Give the directory of an encoder with "
-            "mean pooling, as training.dense_retriever writes it"
-        )
-    device, dtype = choose_device(config.device), choose_dtype(config)
-    return MeanPoolingEncoder(
-        directory, Path(name).name, device=device, dtype=dtype, max_tokens=PASSAGE_TOKENS
-    )
-
-
-def build_reranker(
-    checkpoint: Checkpoint, config: RetrievalConfig, kb: KnowledgeBase | None = None
-) -> SentenceReranker:
-    """Build the sentence reranker; it uses the sentence vectors that `kb` stores, if any."""
-    if config.reranker == "cross-encoder":
-        return CrossEncoderReranker(checkpoint, config.cross_encoder_tokens)
-    if config.reranker == "pointwise":
-        return PointwiseReranker(checkpoint)
-    if config.reranker == "bm25":
-        return BM25Reranker()
-    encoder = build_sentence_encoder(config)
-    similarity = SimilarityReranker(encoder, None if kb is None else kb.stored_vectors(encoder))
-    if config.reranker == "similarity":
-        return similarity
-    return CombinedReranker([similarity, BM25Reranker()])
-
-
-def build_document_scorer(
-    config: RetrievalConfig, *, graph: bool = False
-) -> NetworkDocumentScorer | None:
-    """Build the document scorer; None unless the setting `ranking` is ``learned``.
-
-    The weights are those of the settings, or else the bundled ones for retrieval with or without a
-    graph.
-    """
-    if config.ranking != "learned":
-        return None
-    if not config.ranking_weights:
-        return NetworkDocumentScorer.bundled(graph=graph)
-    try:
-        return NetworkDocumentScorer.read(Path(config.ranking_weights))
-    except AdmiralError as error:
-        raise AdmiralError(f"setting 'ranking_weights': {error}") from error

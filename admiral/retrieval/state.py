@@ -304,11 +304,11 @@ def choose_evidence(
     return tuple(scored[rank] for rank in ranks)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class HopRecord:
     """The results of one hop."""
 
-    # The hop as the result reports it; while evidence is only tried out, without judgement.
+    # The hop as the result reports it, without judgement until its evidence has been judged.
     hop: Hop
     # All its document sets, best first; none from the second hop on without a generator.
     document_sets: Sequence[DocumentSet]
@@ -327,10 +327,10 @@ class SearchState:
     """The state of the search for one claim."""
 
     claim: Claim
-    # The documents of the first stage, best first; None before it has run.
-    candidates: list[ScoredTitle] | None = None
+    # The documents of the first stage, best first.
+    candidates: list[ScoredTitle] = field(default_factory=list)
     claim_mentions: list[str] = field(default_factory=list)  # the titles that the claim mentions
-    records: list[HopRecord] = field(default_factory=list)  # what each completed hop has found
+    records: list[HopRecord] = field(default_factory=list)  # what each hop has found
     # The document sets of the next hop, best first, once it has expanded.
     next_sets: list[DocumentSet] = field(default_factory=list)
     # The titles of documents that are close in the graph to the evidence of the last hop.
@@ -339,7 +339,7 @@ class SearchState:
 
     @property
     def hops(self) -> list[Hop]:
-        """The completed hops."""
+        """The hops."""
         return [record.hop for record in self.records]
 
     @property
@@ -357,6 +357,17 @@ class SearchState:
         """The titles that the evidence of the last hop mentions."""
         return self.records[-1].mentioned if self.records else ()
 
+    @property
+    def found_titles(self) -> list[str]:
+        """Every document that was found, read or mentioned by evidence, each once."""
+        titles = [
+            *(candidate.title for candidate in self.candidates),
+            *(t for record in self.records for s in record.document_sets for t in s.titles),
+            *(t for record in self.records for t in record.hop.read),
+            *(t for record in self.records for t in record.mentioned),
+        ]
+        return list(dict.fromkeys(titles))
+
     def titles_to_read(self, count: int) -> list[str]:
         """Return the titles of the documents that the next hop reads, `count` at most.
 
@@ -365,7 +376,7 @@ class SearchState:
         that the evidence mentions, the candidates, and those that are close to the evidence in the
         graph. The claim may show only now that one of these matters.
         """
-        candidates = [candidate.title for candidate in self.candidates or ()]
+        candidates = [candidate.title for candidate in self.candidates]
         if not self.records:
             return candidates[:count]
         in_sets = list(dict.fromkeys(t for s in self.next_sets for t in s.titles))
@@ -387,38 +398,22 @@ class SearchState:
             kept = tuple(dict.fromkeys(s.title for s in self.leading))[: len(self.records)]
         return [best[title] for title in kept if title in best]
 
-    def reading(
-        self,
-        sentences: Sequence[Sentence],
-        evidence: tuple[Sentence, ...] = (),
-        mentioned: Sequence[str] = (),
-        leading: Sequence[Sentence] | None = None,
-    ) -> HopRecord:
-        """Return the record of the next hop, not yet judged, if it keeps this evidence.
-
-        All evidence leads unless `leading` is given.
+    def add_hop(self, sentences: Sequence[Sentence]) -> HopRecord:
+        """Begin the record of a hop that has read these sentences, best first.
 
         The document sets of the first hop, `D_1`, are one for each candidate, sorted by their best
-        sentences, which are given best first; candidates that were not read come last.
+        sentences; candidates that were not read come last.
         """
         read = tuple(dict.fromkeys(sentence.title for sentence in sentences))
         document_sets: Sequence[DocumentSet] = self.next_sets
         if not self.records:
             rank = {title: number for number, title in enumerate(read)}
-            ordered = sorted(self.candidates or (), key=lambda c: rank.get(c.title, len(rank)))
+            ordered = sorted(self.candidates, key=lambda c: rank.get(c.title, len(rank)))
             document_sets = [DocumentSet((c.title,), c.score) for c in ordered]
-        hop = Hop(False, None, number=len(self.records) + 1, evidence=evidence, read=read)
-        return HopRecord(
-            hop,
-            document_sets,
-            best_scores(sentences),
-            evidence if leading is None else leading,
-            mentioned,
-        )
-
-    def with_record(self, record: HopRecord) -> SearchState:
-        """Return a copy that has completed one more hop, for trying out a choice of evidence."""
-        return replace(self, records=[*self.records, record])
+        hop = Hop(False, None, number=len(self.records) + 1, read=read)
+        self.records.append(HopRecord(hop, document_sets, best_scores(sentences)))
+        self.next_sets = []
+        return self.records[-1]
 
     def before_reading(self, number: int) -> SearchState:
         """Return a copy of the state after `number` hops, when the next one was about to read."""

@@ -15,10 +15,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from admiral.kb import KnowledgeBase
 from admiral.kb.corpus.duplicates import TitleSet
 from admiral.records import Document
 from admiral.retrieval.first_stage import base_title, find_mentions
-from admiral.synthesis.profiles import DocumentSource, ParsedCorpus, Profile, is_list_page
+from admiral.synthesis.profiles import ParsedCorpus, Profile, is_list_page
 from admiral.synthesis.true_claims import (
     Describer,
     TrueClaim,
@@ -237,7 +238,7 @@ class Synthesizer:
     then quotations of first sentences.
     """
 
-    def __init__(self, kb: DocumentSource, settings: SynthesisSettings) -> None:
+    def __init__(self, kb: KnowledgeBase, settings: SynthesisSettings) -> None:
         self._settings = settings
         self._corpus = ParsedCorpus(kb)
         sample = list(self._sample())

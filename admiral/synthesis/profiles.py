@@ -8,12 +8,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal, Protocol
+from typing import Literal
 
-import numpy as np
-
+from admiral.kb import KnowledgeBase
 from admiral.records import Document
-from admiral.retrieval.first_stage import Mention, Titles, base_title, find_mentions
+from admiral.retrieval.first_stage import Mention, base_title, find_mentions
 from proofs.logic.words import (
     ADVERBS,
     EMPTY_NOUNS,
@@ -105,7 +104,7 @@ class Slot:
 
 
 def find_slots(
-    titles: Titles, document: Document, index: int, text: str, *, anywhere: bool = False
+    titles: KnowledgeBase, document: Document, index: int, text: str, *, anywhere: bool = False
 ) -> Iterator[Slot]:
     """Yield the replaceable mentions of other documents in `text`, from left to right.
 
@@ -137,7 +136,7 @@ def is_list_page(title: str) -> bool:
 
 
 def _hyperlink_mentions(
-    titles: Titles, document: Document, index: int, text: str
+    titles: KnowledgeBase, document: Document, index: int, text: str
 ) -> Iterator[Mention]:
     mentions = []
     for title in dict.fromkeys(document.links[index]):
@@ -152,7 +151,7 @@ def _hyperlink_mentions(
             end = mention.end
 
 
-def _title_mentions(titles: Titles, document: Document, text: str) -> Iterator[Mention]:
+def _title_mentions(titles: KnowledgeBase, document: Document, text: str) -> Iterator[Mention]:
     """Yield the unambiguous mentions of titles.
 
     A title with a parenthesis counts only if the document contains the word in the parenthesis, as
@@ -438,25 +437,13 @@ _COMMON_SHARE, _TOO_COMMON_SHARE = 0.001, 0.002
 _MIN_COMMON, _MIN_TOO_COMMON = 2, 8
 
 
-class DocumentSource(Titles, Protocol):
-    """Interface that synthesis needs of a knowledge base."""
-
-    def rows(self) -> np.ndarray:
-        """Return the rows of all documents, (documents,), ascending."""
-        ...
-
-    def document_at(self, row: int) -> Document:
-        """Return the document of a row."""
-        ...
-
-
 class ParsedCorpus:
     """Cached profiles of documents and of the replaceable mentions in them.
 
     `quotes_only`: treat the documents as text in any language, which is quoted instead of parsed.
     """
 
-    def __init__(self, kb: DocumentSource, *, quotes_only: bool = False) -> None:
+    def __init__(self, kb: KnowledgeBase, *, quotes_only: bool = False) -> None:
         self.kb, self.quotes_only = kb, quotes_only
         self._rows = kb.rows()
         parse = parse_quotable if quotes_only else parse_profile

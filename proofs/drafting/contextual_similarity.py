@@ -13,7 +13,8 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from proofs.logic.words import split_words
-from trie import SafeTokenizer, Seq2Seq
+from trie import SafeTokenizer
+from trie.seq2seq import Seq2Seq
 
 _BATCH_SIZE = 16
 

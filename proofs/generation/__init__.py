@@ -8,7 +8,9 @@ from typing import NamedTuple
 from proofs.generation.proof_grammar import ProofGrammar, encode_source, missing_proof_marks
 from proofs.logic import SUFFICIENCY_OPERATORS, NatOp
 from proofs.logic.proof import Proof, ProofError
-from trie import SafeTokenizer, Seq2Seq, beam_search
+from trie import SafeTokenizer
+from trie.beam_decoding import beam_search
+from trie.seq2seq import Seq2Seq
 
 
 class ScoredProof(NamedTuple):

@@ -15,7 +15,8 @@ from proofs.generation import ProofGenerator
 from proofs.generation.proof_grammar import encode_source
 from proofs.judges.judgement import Evidence, Judgement, uncovered
 from proofs.logic.proof import Proof
-from trie import SafeTokenizer, Seq2Seq
+from trie import SafeTokenizer
+from trie.seq2seq import Seq2Seq
 
 
 class GeneratedProofJudge:

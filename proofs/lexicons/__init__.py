@@ -17,7 +17,7 @@ from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 from threading import Lock
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 from proofs.lexicons.values import (
     Amounts,
@@ -158,28 +158,14 @@ _FOCUS_WORDS = word_list("only just merely")
 
 
 class WordLexicon(Protocol):
-    """A source of knowledge about pairs of words."""
+    """A source of knowledge about pairs of words.
+
+    A lexicon with phrases among its words has them, of normalised words separated by single spaces,
+    as the attribute `phrases`.
+    """
 
     def word_relation(self, claim: str, evidence: str) -> NatOp | None:
         """Return the relation of two normalised words, or None if it is unknown."""
-        ...
-
-
-@runtime_checkable
-class PhraseLexicon(WordLexicon, Protocol):
-    """A word lexicon with phrases among its words."""
-
-    @property
-    def phrases(self) -> frozenset[str]:
-        """Phrases of normalised words, separated by single spaces."""
-        ...
-
-
-class Lexicon(Protocol):
-    """A source of knowledge about pairs of spans."""
-
-    def relation(self, claim_span: str, evidence_span: str) -> NatOp | None:
-        """Return the relation of a claim span to an evidence span, or None if it is unknown."""
         ...
 
 
@@ -216,7 +202,7 @@ class SpanLexicon:
 
     def __init__(self, sources: Sequence[WordLexicon]) -> None:
         self.sources = tuple(sources)
-        known = (s.phrases for s in self.sources if isinstance(s, PhraseLexicon))
+        known = (getattr(source, "phrases", ()) for source in self.sources)
         self.phrases = Phrases(chain.from_iterable(known))
 
     def word_relation(self, claim: str, evidence: str) -> NatOp | None:

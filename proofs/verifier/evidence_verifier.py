@@ -19,10 +19,10 @@ maximum length of inputs, the special tokens, and the calibration.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnxruntime
@@ -165,12 +165,9 @@ MAX_SENTENCES = 6
 Scores = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
-class Backend(Protocol):
-    """Runs a model on one input."""
-
-    def __call__(self, item: EvidenceInput) -> Scores:
-        """Return the logits of the whole, (3,), and of each token by the heads, (length, 3)."""
-        ...
+# Runs a model on one input: the logits of the whole, (3,), and of each token by the heads,
+# (length, 3).
+Backend = Callable[[EvidenceInput], Scores]
 
 
 class EvidenceVerifier:

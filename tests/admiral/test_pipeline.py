@@ -129,23 +129,6 @@ def test_scores_may_be_numpy_scalars_and_minus_infinity_leaves_out():
         fake_system(fake_stages(reranker=reranker)).retrieve(CLAIMS[0])
 
 
-@pytest.mark.parametrize(
-    ("change", "says"),
-    [
-        (lambda results: results[:-1], "sentences for 0 claims instead of 1. Return one list"),
-        (lambda results: [[] for _ in results], "none of the sentences of 'a' and 2 other doc"),
-    ],
-)
-def test_a_reranker_that_returns_too_little(change, says):
-    class Reranker(FakeReranker):
-        def score(self, *args):
-            results = change(super().score(*args))
-            return results
-
-    with pytest.raises(AdmiralError, match=f"stage 'reranker': returned {says}"):
-        fake_system(fake_stages(reranker=Reranker())).retrieve(CLAIMS[0])
-
-
 def test_a_reranker_may_leave_sentences_out():
     class Best(FakeReranker):
         def score(self, *args):

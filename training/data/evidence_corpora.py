@@ -16,31 +16,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Protocol
 
 from admiral import Admiral
 from admiral.errors import AdmiralError, RecordError
 from admiral.gold import EvidenceSet, GoldClaim
 from admiral.gold.gold_claims import Label
 from admiral.io.text_cleaning import without_markup
+from admiral.kb import KnowledgeBase
 from admiral.kb.corpus.readers import detect_format, read_corpus
 from admiral.records import Claim, Document, RetrievalResult, ScoredTitle
-
-
-class Corpus(Protocol):
-    """The part of a knowledge base that building samples needs."""
-
-    def row(self, title: str) -> int | None:
-        """Return the row of a title, None if there is no such document."""
-        ...
-
-    def document(self, title: str) -> Document:
-        """Return the document with a title."""
-        ...
-
-    def search(self, queries: Sequence[str], k: int) -> list[list[ScoredTitle]]:
-        """Return the best `k` documents for each query."""
-        ...
 
 
 class ExtendedCorpus:
@@ -87,6 +71,9 @@ class PassageCorpus:
         """Return the passages for each query."""
         ranking = [ScoredTitle(title, -float(n)) for n, title in enumerate(self._documents)]
         return [ranking[:k] for _ in queries]
+
+
+Corpus = KnowledgeBase | ExtendedCorpus | PassageCorpus
 
 
 def read_documents(paths: Iterable[Path]) -> dict[str, Document]:
@@ -147,14 +134,6 @@ class Negatives:
     sentences: tuple[tuple[str, str], ...]
 
 
-class NegativeSampler(Protocol):
-    """Finds the negatives of claims."""
-
-    def find(self, claims: Sequence[GoldClaim]) -> list[Negatives]:
-        """Return the negatives of each claim."""
-        ...
-
-
 class Bm25Negatives:
     """Negatives that a search of the corpus returns for the claim.
 
@@ -212,6 +191,9 @@ class BeamNegatives:
         ]
         sentences = dict.fromkeys((*chosen, *first_sentences(documents)))
         return Negatives(tuple(documents), tuple(sentences))
+
+
+NegativeSampler = Bm25Negatives | BeamNegatives
 
 
 def first_sentences(documents: Sequence[Document]) -> tuple[tuple[str, str], ...]:

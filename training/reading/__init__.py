@@ -19,7 +19,7 @@ from proofs.logic import OPERATORS
 from proofs.verifier.classifier_verifier import padded_positions
 from proofs.verifier.natural_logic_reader import ReaderEncoder, ReaderInput
 from training.data.examples import RELEVANT, Example
-from training.verification import POSSIBLE, UNKNOWN, ExampleSet, encoded_set
+from training.verification import POSSIBLE, UNKNOWN, Encoded, ExampleSet, encoded_set
 
 #: All operators are possible.
 ANY_OPERATOR = (1 << len(OPERATORS)) - 1
@@ -34,18 +34,13 @@ def _operators(symbols: str) -> int:
 _ENTAILED, _AGREEING, _DENIED, _OPEN = map(_operators, ("=<", "=<>", "!|", "#"))
 
 
-@dataclass(frozen=True, slots=True)
-class ReadingExample:
-    """An example as numbers; arrays, since there are hundreds of thousands."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadingExample(Encoded):
+    """An example for the reader."""
 
-    ids: array[int]
-    markers: array[int]
     spans: array[int]  # begin and end of each span, one after the other
-    label: int  # possible labels of the whole
-    sentences: array[int]  # possible labels of each sentence
     operators: array[int]  # possible operators of each span
     quotable: array[int]  # whether a span of the claim may quote each sentence, or nothing is known
-    weight: float  # how often an epoch contains the example, on average
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 import torch
 from torch import Tensor
@@ -39,18 +39,23 @@ UNKNOWN = 0b111
 POSSIBLE |= {NOT_ENTAILMENT: 0b110, RELEVANT: 0b101, UNLABELLED: UNKNOWN}
 
 
-@dataclass(frozen=True, slots=True)
-class EncodedExample:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Encoded:
     """An example as numbers; arrays, since there are hundreds of thousands."""
 
-    # see `EvidenceInput`
     ids: array[int]
     markers: array[int]
-    claim: int
     label: int  # possible labels of the whole
     sentences: array[int]  # possible labels of each sentence
-    tokens: array[int]  # possible labels of each token of the claim
     weight: float  # how often an epoch contains the example, on average
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EncodedExample(Encoded):
+    """An example for the verifier (see `EvidenceInput`)."""
+
+    claim: int
+    tokens: array[int]  # possible labels of each token of the claim
 
     @property
     def segments(self) -> list[int]:
@@ -73,25 +78,6 @@ class ExampleBatch:
     # positions and possible labels of the tokens of claims, (examples, most tokens)
     tokens: Tensor
     token_labels: Tensor
-
-
-class Encoded(Protocol):
-    """An example as numbers, whatever the model that reads it."""
-
-    @property
-    def ids(self) -> array[int]:
-        """The tokens."""
-        ...
-
-    @property
-    def label(self) -> int:
-        """The possible labels of the whole, as bits."""
-        ...
-
-    @property
-    def weight(self) -> float:
-        """How often an epoch contains the example, on average."""
-        ...
 
 
 Item = TypeVar("Item", bound=Encoded)

@@ -7,8 +7,9 @@ import sys
 import pytest
 
 from admiral.cli.main import main
-from admiral.graph import MentionGraph, graph_to_use
+from admiral.graph import MentionGraph
 from admiral.kb import KnowledgeBase, add, build
+from admiral.pipeline import graph_to_use
 
 RECORDS = [
     {"title": "Seth Meyers", "sentences": ["He hosts Late Night.", "He is a comedian."]},

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral import Admiral, AdmiralError
-from admiral.graph import GraphCandidates, graph_to_use, personalised_pagerank
+from admiral.graph import GraphCandidates, personalised_pagerank
 from admiral.kb import KnowledgeBase
+from admiral.pipeline import graph_to_use
 from admiral.records import Proximity, Sentence
 from admiral.retrieval.document_ranking import GRAPH_FEATURES, MIN_PROXIMITY, NetworkDocumentScorer
 from tests.admiral.graph.random_graphs import SmallGraph, small_graphs
@@ -183,11 +184,11 @@ def test_without_the_graph_nothing_changes(quick, settings, kb):
 
 def test_the_bundled_weights_read_the_graph_only_where_there_is_one(quick, settings, kb):
     system = Admiral(kb, quick.checkpoint, settings)
-    assert system.stages.graph is system.stages.graph_proximity is not None
+    assert system.stages.graph is not None
     assert system.stages.document_scorer == NetworkDocumentScorer.bundled(graph=True)
     assert NetworkDocumentScorer.bundled(graph=True).reads(GRAPH_FEATURES)
     without = Admiral(kb, quick.checkpoint, settings.changed(graph=False))
-    assert without.stages.graph is without.stages.graph_proximity is None
+    assert without.stages.graph is None
     assert without.stages.document_scorer == NetworkDocumentScorer.bundled()
     assert not NetworkDocumentScorer.bundled().reads(GRAPH_FEATURES)
 
@@ -205,6 +206,6 @@ def test_weights_for_the_graph_need_one(quick, settings, kb, tmp_path):
     path = tmp_path / "ranking.json"
     path.write_text(NetworkDocumentScorer.bundled(graph=True).to_json())
     own = settings.changed(ranking_weights=str(path))
-    assert Admiral(kb, quick.checkpoint, own).stages.graph_proximity is not None
+    assert Admiral(kb, quick.checkpoint, own).stages.graph is not None
     with pytest.raises(AdmiralError, match=r"'ranking_weights': .* has weights for the graph"):
         Admiral(kb, quick.checkpoint, own.changed(graph="false"))

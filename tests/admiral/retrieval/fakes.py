@@ -1,9 +1,9 @@
 """Stages and documents for tests of the hop loop and the pipeline, without a model or an index."""
 
 from admiral.config import RetrievalConfig
-from admiral.protocols import Stages
 from admiral.records import Document, DocumentSet, Proximity, ScoredTitle, Sentence
 from admiral.retrieval.document_ranking import MIN_PROXIMITY
+from admiral.retrieval.stage_assembly import Stages
 from proofs import Judgement
 
 
@@ -15,14 +15,17 @@ class FakeDocuments:
 
 
 class FakeDocumentReader:
-    """Read the second sentence of each document."""
+    """Read three sentences of each document, or only the second one; any title exists."""
 
-    def __init__(self):
+    def __init__(self, second_only=False):
+        self.second_only = second_only
         self.calls = []
 
     def read(self, claims, evidence, titles):
         self.calls.append((list(claims), [list(s) for s in evidence], [list(t) for t in titles]))
-        return [[Document(title, ("", f"{title} 1", "")) for title in own] for own in titles]
+        if self.second_only:
+            return [[Document(title, ("", f"{title} 1", "")) for title in own] for own in titles]
+        return [[FakeDocuments().document(title) for title in own] for own in titles]
 
 
 class FakeFirstStage:
@@ -131,6 +134,10 @@ class FakeDocumentScorer:
 def fake_stages(**replaced):
     """Return fake stages, without mention finder and document scorer unless given."""
     stages = {
+        "mention_finder": None,
+        "document_reader": FakeDocumentReader(),
+        "document_scorer": None,
+        "graph": None,
         "first_stage": FakeFirstStage(),
         "reranker": FakeReranker(),
         "judge": FakeJudge(),

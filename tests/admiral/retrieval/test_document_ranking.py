@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError
+from admiral.pipeline import build_result
 from admiral.records import Claim, DocumentSet, Proximity, RankedDocument, ScoredTitle, Sentence
 from admiral.retrieval.document_ranking import (
     FEATURES,
     GRAPH_FEATURES,
     HiddenUnit,
     NetworkDocumentScorer,
-    build_result,
     cut_claim_warnings,
     document_features,
     rank_documents,
@@ -158,9 +158,10 @@ def states(draw):
         scores = sorted(draw(st.lists(st.floats(-9, 9), max_size=5)), reverse=True)
         sentences = [Sentence(draw(TITLES), at, "x", score) for at, score in enumerate(scores)]
         chosen = tuple(sentences[: draw(st.integers(0, 3))])
-        record = state.reading(sentences, chosen, draw(LISTS))
-        proximity = draw(st.dictionaries(TITLES, PROXIMITIES))
-        state = state.with_record(replace(record, proximity=proximity))
+        record = state.add_hop(sentences)
+        record.hop, record.leading = replace(record.hop, evidence=chosen), chosen
+        record.mentioned = draw(LISTS)
+        record.proximity = draw(st.dictionaries(TITLES, PROXIMITIES))
     return state
 
 
@@ -340,16 +341,16 @@ def test_errors_of_bad_files_name_the_field(tmp_path):
 
         return change
 
-    check_error(lambda content: [], ": expected an object; fit")
-    check_error(lambda content: {"units": []}, "field 'units': expected a list")
-    check_error(lambda content: {"units": [7]}, r"field 'units\[0\]': expected an object")
-    check_error(changed("other", 1), r"'units\[1\].other': is unknown")
-    check_error(changed("weights", {}), r"'units\[1\].weights.evidence_last': is missing")
-    check_error(changed("named", "7"), r"'units\[1\].weights.named': expected a number")
-    check_error(changed("named", True), r"'units\[1\].weights.named': expected a number")
-    check_error(changed("vote", float("nan")), r"'units\[1\].vote': expected a number")
+    check_error(lambda content: [], ": should be an object; fit")
+    check_error(lambda content: {"units": []}, "field 'units': Tuple should have at least 1")
+    check_error(lambda content: {"units": [7]}, r"field 'units\[0\]': should be an object")
+    check_error(changed("other", 1), r"'units\[1\].other': Unexpected")
+    check_error(changed("weights", {}), r"'units\[1\].weights': 'evidence_last' is missing")
+    check_error(changed("named", "7"), r"'units\[1\].weights.named': should be a valid number")
+    check_error(changed("named", True), r"'units\[1\].weights.named': should be a valid number")
+    check_error(changed("vote", float("nan")), r"'units\[1\].vote': should be a finite number")
     check_error(
-        changed("bias", 10**400), r"'units\[1\].bias': expected a number of at most 1,000,000"
+        changed("bias", 10**7), r"'units\[1\].bias': should be less than or equal to 1000000"
     )
     path.write_bytes(b"\xff{")
     with pytest.raises(AdmiralError, match="not a file of weights"):
@@ -380,7 +381,9 @@ class Words:
 def one_hop():
     state = SearchState(Claim("7", "one two three"), [ScoredTitle(t, 1.0) for t in "abc"])
     sentences = [Sentence("b", 0, "B.", 2.0), Sentence("a", 0, "A.", 1.0)]
-    state = state.with_record(state.reading(sentences, (sentences[0],)))
+    record = state.add_hop(sentences)
+    record.hop = replace(record.hop, evidence=(sentences[0],))
+    record.leading = sentences[:1]
     state.stopped = "max_hops"
     return state
 

@@ -17,7 +17,6 @@ from admiral.retrieval.first_stage import (
     find_aliases,
     find_mentions,
     interleaved,
-    mentions_in_texts,
 )
 
 TITLES = sorted(
@@ -313,8 +312,6 @@ def finder(kb):
 )
 def test_titles_in_a_text(finder, text, titles):
     assert finder.in_text(text) == titles
-    assert mentions_in_texts(finder, [text, ""]) == [titles, []]
-    assert mentions_in_texts(None, [text]) == [[]]
 
 
 def test_mentions_of_evidence_are_interleaved_and_those_of_its_documents_follow(finder):

@@ -192,7 +192,7 @@ class RoundedVectors:
 @pytest.mark.parametrize("titles", [{"Danube"}, {"Danube", "Vienna"}, set()])
 def test_stored_vectors_are_not_computed_and_hardly_change_the_scores(reranker, titles):
     encoder = reranker._encoder
-    with_stored = SimilarityReranker(encoder, RoundedVectors(encoder, titles))
+    with_stored = SimilarityReranker(encoder, RoundedVectors(encoder, titles).unit_vectors)
     exact = SimilarityReranker(encoder).score(CLAIMS, DOCUMENTS, EVIDENCE)
     results = with_stored.score(CLAIMS, DOCUMENTS, EVIDENCE)
     assert {text.partition(":")[0] for text in with_stored._cache} == {"Danube", "Vienna"} - titles

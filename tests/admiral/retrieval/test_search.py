@@ -11,16 +11,14 @@ import numpy as np
 import pytest
 
 from admiral import Admiral, AdmiralError
-from admiral.protocols import Stages
 from admiral.records import Claim, DocumentSet, Proximity, ScoredTitle, Sentence
 from admiral.retrieval.document_ranking import FEATURES, ranked_documents
-from admiral.retrieval.hop_retriever import NoGenerator
 from admiral.retrieval.search import Search, checked_scores
+from admiral.retrieval.stage_assembly import Stages
 from admiral.retrieval.state import SearchState
 from proofs import Judgement, Verdict
 from tests.admiral.retrieval.fakes import (
     FakeDocumentReader,
-    FakeDocuments,
     FakeDocumentScorer,
     FakeFirstStage,
     FakeGraphProximity,
@@ -38,7 +36,7 @@ RISING = {"new1": 9, "new2": 19, "new3": 29}
 
 def run(stages: Stages, text: str = "A claim.", **settings: Any) -> SearchState:
     """Search for a claim."""
-    (state,) = Search(FakeDocuments(), stages, small_config(**settings)).run([Claim("1", text)])
+    (state,) = Search(stages, small_config(**settings)).run([Claim("1", text)])
     return state
 
 
@@ -149,7 +147,7 @@ def test_stages_are_reported_when_they_begin() -> None:
         reported.append((text, [claim.text for claim in claims]))
 
     stages = fake_stages(judge=FakeJudge(99), reranker=FakeReranker(RISING))
-    search = Search(FakeDocuments(), stages, small_config(hops="2"), report)
+    search = Search(stages, small_config(hops="2"), report)
     search.run([Claim("1", "A claim.")])
     assert [text for text, _ in reported] == [
         "Hop 1: searching for candidates",
@@ -183,9 +181,7 @@ def test_no_document_set_is_a_dead_end_that_keeps_the_hops_before() -> None:
 
 def test_without_a_generator_hops_read_mentions_and_candidates() -> None:
     reranker = FakeReranker({"a": 5, "b": 4, "c": 3, "m": 9})
-    stages = fake_stages(
-        reranker=reranker, hop_retriever=NoGenerator(), mention_finder=FakeMentionFinder()
-    )
+    stages = fake_stages(reranker=reranker, hop_retriever=None, mention_finder=FakeMentionFinder())
     state = run(stages, hops="3", generator=False, rerank_documents=4)
     assert (len(state.hops), state.stopped) == (3, "max_hops")
     assert [len(hop.document_sets) for hop in state.hops] == [3, 0, 0]
@@ -215,7 +211,7 @@ def test_claims_leave_the_batch_as_they_stop() -> None:
 
     retriever, reranker = FakeHopRetriever(dead_end_at=3), FakeReranker(RISING)
     stages = fake_stages(hop_retriever=retriever, reranker=reranker, judge=Judge(99))
-    search = Search(FakeDocuments(), stages, small_config(hops="dynamic"))
+    search = Search(stages, small_config(hops="dynamic"))
     states = search.run([Claim("1", "short"), Claim("2", "long"), Claim("3", "short")])
     assert [len(state.hops) for state in states] == [2, 3, 2]
     assert [state.stopped for state in states] == ["sufficient", "dead_end", "sufficient"]
@@ -265,7 +261,7 @@ def test_proximity_in_the_graph_counts_for_the_choice_of_evidence(
     weight: float, expected: list[str]
 ) -> None:
     stages = fake_stages(
-        graph_proximity=FakeGraphProximity({"c": Proximity(-1.0, 0.0)}),
+        graph=FakeGraphProximity({"c": Proximity(-1.0, 0.0)}),
         document_scorer=FakeDocumentScorer(FEATURES.index("near_evidence"), weight),
         reranker=FakeReranker({"a": 0.3, "b": 0.2, "c": 0.1}),
     )
@@ -326,7 +322,7 @@ def test_the_weights_of_the_ranking_change_the_evidence(quick: Admiral) -> None:
 
 
 def test_the_document_reader_chooses_what_hops_read() -> None:
-    reader = FakeDocumentReader()
+    reader = FakeDocumentReader(second_only=True)
     reranker = FakeReranker({"a": 1, "b": 5, "c": 3, "new1": 9})
     state = run(fake_stages(reranker=reranker, document_reader=reader), hops="2")
     first, _ = state.hops

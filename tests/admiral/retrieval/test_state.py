@@ -1,5 +1,6 @@
 """What the next hop reads, and what is kept of each hop."""
 
+from copy import deepcopy
 from dataclasses import replace
 
 from hypothesis import given
@@ -16,7 +17,10 @@ def new_state(candidates):
 
 
 def after_hop(state, evidence, mentioned):
-    return state.with_record(state.reading(evidence, tuple(evidence), mentioned=mentioned))
+    record = state.add_hop(evidence)
+    record.hop = replace(record.hop, evidence=tuple(evidence))
+    record.leading, record.mentioned = evidence, mentioned
+    return state
 
 
 def test_the_first_hop_reads_the_candidates_and_sorts_them_by_their_best_sentences():
@@ -24,7 +28,7 @@ def test_the_first_hop_reads_the_candidates_and_sorts_them_by_their_best_sentenc
     assert state.titles_to_read(2) == ["a", "b"]
     assert (state.evidence, state.next_titles, state.kept_sentences()) == ((), (), [])
     sentences = [Sentence("b", 0, "x", 2.0), Sentence("a", 3, "y", 1.0), Sentence("b", 1, "z")]
-    record = state.reading(sentences)
+    record = state.add_hop(sentences)
     assert record.hop.read == ("b", "a")
     assert record.best_scores == {"b": 2.0, "a": 1.0}
     assert [s.titles for s in record.document_sets] == [("b",), ("a",), ("c",), ("d",)]
@@ -38,26 +42,27 @@ def test_later_hops_read_the_evidence_then_sets_mentions_and_candidates_interlea
     assert state.titles_to_read(4) == ["e", "a", "m", "s"]
     assert state.titles_to_read(1) == ["e", "a", "m"]  # at least one besides the evidence
     assert state.kept_sentences() == [evidence[1]]  # the best sentence of each kept document
-    record = state.reading([Sentence("s", 0, "x")])
+    sets = state.next_sets
+    record = state.add_hop([Sentence("s", 0, "x")])
     assert (record.hop.number, record.hop.read) == (2, ("s",))
-    assert record.document_sets == state.next_sets
+    assert (record.document_sets, state.next_sets) == (sets, [])
 
 
 def test_copies_leave_the_state_unchanged():
     state = new_state(["a", "b"])
     assert state.first_hops(1) == state
     first = [Sentence("b", 0, "x", 2.0), Sentence("a", 0, "y", 1.0)]
-    one_hop = state.with_record(state.reading(first, (first[1],), ["m"]))
-    assert state == new_state(["a", "b"])
-    assert (one_hop.evidence, one_hop.next_titles) == ((first[1],), ["m"])
-    expanded = replace(one_hop, next_sets=[DocumentSet(("a", "c"), -1.0)])
-    two_hops = after_hop(expanded, [Sentence("c", 0, "z", 1.0)], [])
-    assert [h.number for h in two_hops.hops] == [1, 2]
-    assert two_hops.first_hops(1) == one_hop
-    assert two_hops.first_hops(2).records == two_hops.records
-    assert two_hops.before_reading(1) == expanded
-    assert two_hops.before_reading(1).kept_sentences() == [first[1]]
-    assert two_hops.before_reading(0).kept_sentences() == []
+    after_hop(state, first, ["m"])
+    assert (state.evidence, state.next_titles) == (tuple(first), ["m"])
+    one_hop = deepcopy(state)
+    sets = state.next_sets = [DocumentSet(("a", "c"), -1.0)]
+    after_hop(state, [Sentence("c", 0, "z", 1.0)], [])
+    assert [h.number for h in state.hops] == [1, 2]
+    assert state.first_hops(1) == one_hop
+    assert state.first_hops(2).records == state.records
+    assert state.before_reading(1) == replace(one_hop, next_sets=sets)
+    assert state.before_reading(1).kept_sentences() == [first[1]]
+    assert state.before_reading(0).kept_sentences() == []
 
 
 @given(TITLES, TITLES, TITLES, st.integers(1, 9))

@@ -46,7 +46,15 @@ def example_set(items):
     """Return examples that the position of their claim tells apart."""
     examples = [Example("c", (), "neutral", "s", group=group) for _, _, group in items]
     encoded = [
-        EncodedExample(array("H", [1] * n), array("H"), at, NEUTRAL, array("B"), array("B"), w)
+        EncodedExample(
+            ids=array("H", [1] * n),
+            markers=array("H"),
+            claim=at,
+            label=NEUTRAL,
+            sentences=array("B"),
+            tokens=array("B"),
+            weight=w,
+        )
         for at, (n, w, _) in enumerate(items)
     ]
     return ExampleSet(examples, encoded, [])
