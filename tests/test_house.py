@@ -31,9 +31,9 @@ TEXTS = [
 #: Lines of Python that each folder may have; the modules of `admiral` itself count as one. The
 #: second number is the aim: a change may lower a ceiling, and may not raise one above it.
 CEILINGS = {
-    "trie": (3350, 2200),
+    "trie": (1922, 2200),
     "proofs": (9802, 5600),
-    "training": (14227, 7300),
+    "training": (14225, 7300),
     "admiral/adapters": (368, 280),
     "admiral/citations": (7615, 4900),
     "admiral/cli": (4312, 2200),
@@ -46,14 +46,14 @@ CEILINGS = {
     "admiral/io": (2610, 1500),
     "admiral/kb": (13015, 7500),
     "admiral/library": (1624, 600),
-    "admiral/models": (731, 450),
-    "admiral/retrieval": (2958, 2200),
+    "admiral/models": (717, 450),
+    "admiral/retrieval": (2918, 2200),
     "admiral/serving": (3036, 1700),
     "admiral/storage": (488, 150),
     "admiral/synthesis": (1371, 0),
     "admiral": (2010, 1600),
     "benchmarks": (3275, 2_400),
-    "tests": (47860, 30_000),
+    "tests": (46913, 30_000),
 }
 
 

@@ -20,8 +20,8 @@ from admiral.protocols import Documents, HopRetriever, claim_limits, max_evidenc
 from admiral.records import DocumentSet, Sentence
 from proofs.generation.proof_grammar import encode_source, max_claim_tokens
 from trie import SafeTokenizer, Seq2Seq, Trie, beam_search
-from trie.automaton import GrammarConstraint, shared_automaton
-from trie.grammar import FixedTokens, Segment
+from trie.automaton import Automaton, GrammarConstraint
+from trie.grammar import FixedTokens, Segment, TrieSequence
 from trie.token_trie import Ints
 
 T = TypeVar("T")
@@ -91,10 +91,6 @@ class Identifiers:
         """Return 0 if no identifier is missing, else None."""
         return None if self._states[state].missing else 0
 
-    def contains_token(self, token: int) -> bool:
-        """Return whether a token is one of the identifiers."""
-        return token in self._tokens
-
     def _number(self, missing: int, first: int, taken: frozenset[int]) -> int:
         state = _State(missing, first, taken) if missing else _State(0, 0, frozenset())
         number = self._numbers.setdefault(state, len(self._states))
@@ -109,8 +105,7 @@ class HopConstraint(GrammarConstraint):
     A title may itself contain ``[`` and ``]``. The state, not the text, says whether it is
     complete.
 
-    Raises ValueError if there are fewer than `count` documents, no titles, or titles that contain
-    the end token.
+    Raises ValueError if there are fewer than `count` documents, or no titles.
 
     - `identifiers`: the (number, document) pair of each evidence sentence. The numbers are
       distinct.
@@ -131,9 +126,9 @@ class HopConstraint(GrammarConstraint):
         self._numbers = {
             token: number for token, (number, _) in zip(identifier_tokens, ordered, strict=True)
         }
-        automaton, titles = shared_automaton(trie, tokens.eos)
         prefix = Identifiers(identifier_tokens, [document for _, document in ordered], count)
-        super().__init__((prefix, *_in_brackets(tokens, titles)), automaton)
+        titles = _in_brackets(tokens, TrieSequence(trie))
+        super().__init__((prefix, *titles), Automaton(tokens.eos))
 
     def rows(self, state: int) -> tuple[int, ...]:
         """Return the rows of the titles that a complete sequence, which ends in `state`, spells.
@@ -156,8 +151,7 @@ class TitlesConstraint(GrammarConstraint):
 
     This is the output of the paper's variant `joint-docs`. A title may occur twice.
 
-    Raises ValueError if `count` is less than 1, or there are no titles, or titles that contain the
-    end token.
+    Raises ValueError if `count` is less than 1, or there are no titles.
     """
 
     def __init__(self, trie: Trie, tokens: SafeTokenizer, count: int) -> None:
@@ -165,8 +159,8 @@ class TitlesConstraint(GrammarConstraint):
             raise ValueError(f"a sequence has at least one title, not {count}")
         self._trie, self._count = trie, count
         self._open, self._close = tokens.single_token("["), tokens.single_token("]")
-        automaton, titles = shared_automaton(trie, tokens.eos)
-        super().__init__(_in_brackets(tokens, titles) * count, automaton)
+        titles = _in_brackets(tokens, TrieSequence(trie))
+        super().__init__(titles * count, Automaton(tokens.eos))
 
     def parse(self, ids: Sequence[int]) -> tuple[tuple[int, ...], ...]:
         """Return the rows of each title of a complete sequence.
