@@ -47,7 +47,7 @@ CEILINGS = {
     "admiral/kb": (13015, 7500),
     "admiral/library": (1624, 600),
     "admiral/models": (717, 450),
-    "admiral/retrieval": (2918, 2200),
+    "admiral/retrieval": (2920, 2200),
     "admiral/serving": (3036, 1700),
     "admiral/storage": (488, 150),
     "admiral/synthesis": (1371, 0),

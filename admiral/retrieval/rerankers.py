@@ -56,7 +56,7 @@ class MeanPoolingEncoder:
         *,
         device: str = "cpu",
         dtype: torch.dtype = torch.float32,
-        batch_tokens: int = 4096,
+        batch_tokens: int = 2048,
         max_tokens: int = MAX_TOKENS,
     ) -> None:
         from transformers import AutoModel, AutoTokenizer
@@ -71,6 +71,8 @@ class MeanPoolingEncoder:
                 directory, local_files_only=True, dtype=torch.float32
             )
         self.model.to(device).eval()
+        if torch.device(device).type == "cpu":
+            self.model.set_attn_implementation("eager")  # faster than torch's fused kernel there
         self.max_tokens = max_tokens = min(max_tokens, self.model.config.max_position_embeddings)
         # Configured once: several threads may use a tokenizer, but not while one configures it.
         self._tokenizer = Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
