@@ -31,7 +31,7 @@ TEXTS = [
 #: Lines of Python that each folder may have; the modules of `admiral` itself count as one. The
 #: second number is the aim: a change may lower a ceiling, and may not raise one above it.
 CEILINGS = {
-    "trie": (1922, 2200),
+    "trie": (1910, 2200),
     "proofs": (9802, 5600),
     "training": (14225, 7300),
     "admiral/adapters": (368, 280),
@@ -53,7 +53,7 @@ CEILINGS = {
     "admiral/synthesis": (1371, 0),
     "admiral": (2010, 1600),
     "benchmarks": (3275, 2_400),
-    "tests": (46913, 30_000),
+    "tests": (46912, 30_000),
 }
 
 

@@ -26,7 +26,7 @@ from trie.grammar import (
     TrieSequence,
     repeated,
 )
-from trie.safe_tokenizer import NoIdentifierError, SafeTokenizer
+from trie.safe_tokenizer import SafeTokenizer
 from trie.token_trie import TokenTrie, Trie, TrieFileError, UpdatedTrie
 
 if TYPE_CHECKING:
@@ -45,7 +45,6 @@ __all__ = [
     "Grammar",
     "GrammarConstraint",
     "Hypothesis",
-    "NoIdentifierError",
     "SafeTokenizer",
     "Segment",
     "Seq2Seq",
