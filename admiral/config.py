@@ -226,15 +226,13 @@ class RetrievalConfig(RunSettings):
     """BM25 weight of the title field."""
     text_weight: Weight = 1.0
     """BM25 weight of the text field. One of the two weights must be positive."""
-    precision: Literal["auto", "fp32", "bf16", "int8"] = "auto"
+    precision: Literal["auto", "fp32", "bf16"] = "auto"
     """Arithmetic of the model.
 
     - `auto`: bf16 if the processor or GPU has bfloat16 arithmetic, otherwise fp32
     - `fp32`: 32-bit floating point
     - `bf16`: two to three times faster with bfloat16 arithmetic (avx512_bf16, amx_bf16 or a GPU),
       much slower without; scores differ in the third digit
-    - `int8`: 8-bit products in the encoders, on processors with VNNI; slightly faster than bf16;
-      scores differ in the first or second digit
     """
 
     @field_validator("min_hops")

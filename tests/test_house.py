@@ -31,7 +31,7 @@ TEXTS = [
 #: Lines of Python that each folder may have; the modules of `admiral` itself count as one. The
 #: second number is the aim: a change may lower a ceiling, and may not raise one above it.
 CEILINGS = {
-    "trie": (3350, 2200),
+    "trie": (1910, 2200),
     "proofs": (9802, 5600),
     "training": (13800, 7300),
     "admiral/adapters": (368, 280),

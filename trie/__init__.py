@@ -1,11 +1,11 @@
 """Token tries, decoding constraints and constrained beam search over tokens.
 
 A constrained decoding step, in reading order: `trie.token_trie` (sequences that may be decoded),
-`trie.grammar` and `trie.automaton` (what may be decoded, as states), `trie.seq2seq` with
-`trie.attention` (the scores of tokens), `trie.beam_decoding` (the best of them).
+`trie.grammar` and `trie.automaton` (what may be decoded, as states), `trie.seq2seq` (the scores of
+tokens), `trie.beam_decoding` (the best of them).
 
-The parts that need torch (`beam_search`, `ConstraintLogitsProcessor`, `Seq2Seq`, `SequenceScorer`)
-are imported on first access, so that tries and their files can be read without it.
+The parts that need torch (`beam_search`, `ConstraintLogitsProcessor`, `Seq2Seq`) are imported on
+first access, so that tries and their files can be read without it.
 """
 
 from importlib import import_module
@@ -23,18 +23,16 @@ from trie.grammar import (
     SpanFrom,
     TokenSet,
     Transitions,
-    Trie,
     TrieSequence,
     repeated,
 )
-from trie.safe_tokenizer import NoIdentifierError, SafeTokenizer
-from trie.token_trie import TokenTrie, TrieFileError, UpdatedTrie
+from trie.safe_tokenizer import SafeTokenizer
+from trie.token_trie import TokenTrie, Trie, TrieFileError, UpdatedTrie
 
 if TYPE_CHECKING:
     from trie.beam_decoding import Hypothesis, beam_search
     from trie.logits_processor import ConstraintLogitsProcessor
     from trie.seq2seq import Seq2Seq
-    from trie.sequence_scoring import SequenceScorer
 
 __all__ = [
     "Alternatives",
@@ -47,11 +45,9 @@ __all__ = [
     "Grammar",
     "GrammarConstraint",
     "Hypothesis",
-    "NoIdentifierError",
     "SafeTokenizer",
     "Segment",
     "Seq2Seq",
-    "SequenceScorer",
     "SpanFrom",
     "TokenSet",
     "TokenTrie",
@@ -69,7 +65,6 @@ _LAZY = {
     "ConstraintLogitsProcessor": "trie.logits_processor",
     "Hypothesis": "trie.beam_decoding",
     "Seq2Seq": "trie.seq2seq",
-    "SequenceScorer": "trie.sequence_scoring",
     "beam_search": "trie.beam_decoding",
 }
 

@@ -11,13 +11,13 @@ node of a trie, the position in a text), so that what was read can matter later.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 
-from trie.token_trie import Ints, TokenTrie
+from trie.token_trie import Ints, TokenTrie, Trie
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +32,8 @@ class Transitions:
 class Constraint(Protocol):
     """A deterministic finite-state automaton over tokens that says which token may come next.
 
-    States are consecutive integers from 0 on, numbered as they are discovered, and never change. A
-    sequence ends when the end token is emitted. From every reachable state the end can be reached:
-    there are no dead ends.
+    States are integers from 0 on. A sequence ends when the end token is emitted. From every
+    reachable state the end can be reached: there are no dead ends.
     """
 
     start: int
@@ -42,26 +41,6 @@ class Constraint(Protocol):
     def transitions(self, states: Ints) -> Transitions:
         """Return the transitions from each of `states`, which may repeat."""
         ...
-
-
-class Trie(Protocol):
-    """What constraints require of a trie: a `TokenTrie`, which describes the methods, or a view.
-
-    A trie is immutable: nodes keep their numbers, and every call returns the same. From every node,
-    except the root of an empty trie, the end of a sequence can be reached.
-    """
-
-    @property
-    def root(self) -> int: ...
-    @property
-    def longest(self) -> int: ...
-    def __len__(self) -> int: ...
-    def children(self, node: int) -> tuple[Ints, Ints]: ...
-    def child(self, node: int, token: int) -> int: ...
-    def walk(self, ids: Iterable[int], node: int = 0) -> int: ...
-    def ends(self, node: int) -> bool: ...
-    def rows(self, node: int) -> Ints: ...
-    def contains_token(self, token: int) -> bool: ...
 
 
 _NO_SUCCESSORS = (np.empty(0, dtype=np.int64),) * 2
@@ -80,10 +59,6 @@ class Segment(Protocol):
 
     def value(self, state: int) -> int | None:
         """Return the value, at least 0, passed on if the segment ends here; None if it may not."""
-        ...
-
-    def contains_token(self, token: int) -> bool:
-        """Return whether the segment can read `token` anywhere."""
         ...
 
 
@@ -109,9 +84,6 @@ class FixedTokens:
     def value(self, state: int) -> int | None:
         value, place = divmod(state, len(self.tokens) + 1)
         return value if place == len(self.tokens) else None
-
-    def contains_token(self, token: int) -> bool:
-        return token in self.tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,9 +112,6 @@ class TokenSet:
 
     def value(self, state: int) -> int | None:
         return state - 1 if state else None
-
-    def contains_token(self, token: int) -> bool:
-        return token in self.tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,9 +142,6 @@ class SpanFrom:
     def value(self, state: int) -> int | None:
         return state if state in self.ends else None
 
-    def contains_token(self, token: int) -> bool:
-        return token in self.text[self.start : self.ends[-1]]
-
 
 class TrieSequence:
     """A sequence of a trie. The node at which it ends is the segment's value.
@@ -189,7 +155,6 @@ class TrieSequence:
         if not len(trie):
             raise ValueError("there are no sequences to choose from")
         self._trie = trie
-        self._contained: dict[int, bool] = {}
 
     def start_state(self, value: int) -> int:
         return self._trie.root
@@ -199,11 +164,6 @@ class TrieSequence:
 
     def value(self, state: int) -> int | None:
         return state if self._trie.ends(state) else None
-
-    def contains_token(self, token: int) -> bool:
-        if token not in self._contained:
-            self._contained[token] = self._trie.contains_token(token)
-        return self._contained[token]
 
 
 class BoundedTrieSequence(TrieSequence):
@@ -254,9 +214,6 @@ class LengthBound:
 
     def value(self, state: int) -> int | None:
         return self.sequences.value(state)
-
-    def contains_token(self, token: int) -> bool:
-        return self.sequences.contains_token(token)
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,17 +268,6 @@ def repeated(grammar: Grammar, max_times: int, separator: Grammar = ()) -> Gramm
 
 def _repeat(grammar: Grammar, max_times: int, separator: Grammar, _: int) -> Grammar:
     return (Alternatives((), (*separator, *repeated(grammar, max_times, separator))),)
-
-
-def segments_of(grammar: Grammar) -> list[Segment]:
-    """Return the segments that a grammar contains, without those that functions will return."""
-    segments: list[Any] = []
-    for item in grammar:
-        if isinstance(item, Alternatives):
-            segments += [segment for part in item.grammars for segment in segments_of(part)]
-        elif not isinstance(item, Deferred):
-            segments.append(item)
-    return segments
 
 
 def _single(token: int, state: int) -> tuple[Ints, Ints]:

@@ -5,25 +5,20 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 import torch
 from torch import Tensor
 from transformers import LogitsProcessor
 
-from trie.beam_decoding import ConstraintBatch, NextTokens
 from trie.grammar import Constraint
-from trie.token_trie import Bools, Ints
+from trie.token_trie import Ints
 
-_Ids = tuple[int, ...]
-_Prefix = tuple[int, _Ids]  # number of the constraint, and the decoded tokens
+_Prefix = tuple[int, tuple[int, ...]]  # number of the constraint, and the decoded tokens
 
 # The score of allowed tokens where another processor forbids all of them: far below any log
 # probability, and far above the -1e9 that beam search gives to invalid beams.
 _FALLBACK = -1e4
-# Rows in one state, times its tokens, above which a cached mask pays off; and masks to cache.
-_WIDE, _CACHED_MASKS = 1 << 12, 4
 
 
 class ConstraintLogitsProcessor(LogitsProcessor):
@@ -53,12 +48,10 @@ class ConstraintLogitsProcessor(LogitsProcessor):
         if not self._constraints or prompt_length < 0:
             raise ValueError("give at least one constraint, and a prompt_length of at least 0")
         self._prompt_length = prompt_length
-        self._batch = ConstraintBatch(self._constraints)
-        # The prefixes of the last step, and for each its row in `_last`, -1 for ended and illegal
-        # ones. Beams are reordered between steps without notice, but can be told by their tokens.
-        self._known: dict[_Prefix, int] = {}
-        self._last = NextTokens(*[np.empty(0, dtype=np.int64)] * 5)
-        self._masker = ScoreMasker()
+        # The tokens that may follow each prefix of the last step, and the states after them; none
+        # after ended and illegal ones. Beams are reordered between steps without notice, but can
+        # be told by their tokens.
+        self._known: dict[_Prefix, tuple[Ints, Ints]] = {}
         self._warned = False
 
     @torch.no_grad()
@@ -82,73 +75,45 @@ class ConstraintLogitsProcessor(LogitsProcessor):
         rows_per_input = rows // len(self._constraints)
         decoded = input_ids[:, self._prompt_length :].tolist()
         prefixes = [(row // rows_per_input, tuple(ids)) for row, ids in enumerate(decoded)]
-        numbers = {prefix: number for number, prefix in enumerate(dict.fromkeys(prefixes))}
-        next_tokens, running = self._next_tokens(list(numbers), scores.shape[-1])
-        number_of_row = np.array([numbers[prefix] for prefix in prefixes])
-        per_row = replace(next_tokens, rows=next_tokens.rows[number_of_row])
-        masked, lost = self._masker.mask(scores, per_row, _FALLBACK)
-        # Ended rows only get padding, so it does not matter if that is forbidden.
-        if running[number_of_row[lost]].any():
-            self._warn()
+        self._known = {prefix: self._next_tokens(*prefix) for prefix in dict.fromkeys(prefixes)}
+        masked = torch.full_like(scores, -math.inf)
+        for row, prefix in enumerate(prefixes):
+            tokens, _ = self._known[prefix]
+            check_vocabulary(tokens, scores.shape[1])
+            has_ended = not tokens.size
+            if has_ended:
+                # Some token must remain possible, or sampling would fail for the row. The last one
+                # again is harmless: if it is the end token, it ends a copy of a complete sequence.
+                if not prefix[1]:
+                    raise ValueError("the constraint allows nothing at all")
+                tokens = np.array(prefix[1][-1:])
+            columns = torch.from_numpy(tokens).to(scores.device)
+            values = scores[row, columns]
+            if values.isneginf().all():
+                values = torch.full_like(values, _FALLBACK)
+                if not has_ended:  # ended rows only get padding
+                    self._warn()
+            masked[row, columns] = values
         return masked
 
-    def _next_tokens(
-        self, prefixes: Sequence[_Prefix], vocab_size: int
-    ) -> tuple[NextTokens, Bools]:
-        """Return the tokens that may follow distinct prefixes, and which of them go on."""
-        states = self._states(prefixes)
-        legal = np.flatnonzero(states >= 0)
-        numbers = np.array([number for number, _ in prefixes])
-        found = self._batch.next_tokens(numbers[legal], states[legal], vocab_size)
-        rows = np.full(len(prefixes), -1)
-        rows[legal] = found.rows
-        self._known, self._last = dict(zip(prefixes, rows.tolist(), strict=True)), found
-        running = (rows >= 0) & (np.append(found.sizes, 0)[rows] > 0)
-        # After the end, some token must remain possible, or sampling would fail for the row. The
-        # end token again is harmless: it ends a copy of a complete sequence.
-        fillers = np.flatnonzero(~running)
-        if not all(prefixes[at][1] for at in fillers.tolist()):
-            raise ValueError("the constraint allows nothing at all")
-        rows[fillers] = len(found.sizes) + np.arange(len(fillers))
-        last = np.array([prefixes[at][1][-1] for at in fillers.tolist()], dtype=np.int64)
-        return found.with_single_tokens(last, rows), running
-
-    def _states(self, prefixes: Sequence[_Prefix]) -> Ints:
-        """Return the state after each prefix, -1 for illegal ones.
-
-        A prefix that extends one of the last call takes one step; others are read from the start.
-        """
-        states = np.empty(len(prefixes), dtype=np.int64)
-        known, rows = [], []
-        for at, (number, ids) in enumerate(prefixes):
-            row = self._known.get((number, ids[:-1])) if ids else None
-            if row is None:
-                states[at] = self._read(number, ids)
-            else:
-                known.append(at)
-                rows.append(row)
-        # Illegal tokens are fillers: where there are too few legal tokens, beam search takes some
-        # with a score of minus infinity. Tokens after the end token are fillers, too.
-        last = np.array([prefixes[at][1][-1] for at in known], dtype=np.int64)
-        states[known] = self._last.states_after(np.array(rows, dtype=np.int64), last)
-        return states
-
-    def _read(self, number: int, ids: _Ids) -> int:
-        """Return the state after `ids`, read one by one, or -1 if they continue after the end."""
+    def _next_tokens(self, number: int, ids: tuple[int, ...]) -> tuple[Ints, Ints]:
+        """Return the tokens that may follow, and the states after them, from the last step's."""
         constraint = self._constraints[number]
-        state, zero = constraint.start, np.zeros(1, dtype=np.int64)
-        for token in ids:
-            found = constraint.transitions(np.array([state], dtype=np.int64))
-            if not found.tokens.size:
-                return -1
-            next_tokens = NextTokens(zero, found.tokens, found.next_states, zero, found.sizes)
-            state = int(next_tokens.states_after(zero, np.array([token]))[0])
-            if state < 0:
-                raise ValueError(
-                    f"the constraint does not allow the tokens {list(ids)} after the first "
-                    f"{self._prompt_length}; is prompt_length correct?"
-                )
-        return state
+        known = self._known.get((number, ids[:-1])) if ids else None
+        if known is None:
+            state = constraint.start
+            for token in ids:
+                state = _step(_transitions(constraint, state), token)
+                if state < 0:
+                    raise ValueError(
+                        f"the constraint does not allow the tokens {list(ids)} after the first "
+                        f"{self._prompt_length}; is prompt_length correct?"
+                    )
+        else:
+            # Illegal tokens are fillers: where there are too few legal tokens, beam search takes
+            # some with a score of minus infinity. Tokens after the end token are fillers, too.
+            state = _step(known, ids[-1])
+        return _transitions(constraint, state)
 
     def _warn(self) -> None:
         if not self._warned:
@@ -162,78 +127,24 @@ class ConstraintLogitsProcessor(LogitsProcessor):
             )
 
 
-class ScoreMasker:
-    """Masks the scores of tokens that are not allowed; caches the masks of very wide states.
-
-    Most of the time goes into touching the result's memory once. It is filled with minus infinity,
-    and the allowed scores are copied. When all rows share very many allowed tokens, as at the root
-    of a large trie, the scores are combined with a mask that is cached.
-    """
-
-    def __init__(self) -> None:
-        self._masks: list[tuple[Ints, Tensor]] = []
-
-    def mask(self, scores: Tensor, next_tokens: NextTokens, fallback: float) -> tuple[Tensor, Ints]:
-        """Return new scores: minus infinity for tokens that are not allowed, even if NaN before.
-
-        Where all allowed tokens of a row, (vocabulary,), are minus infinity, they get `fallback`.
-        These rows are returned, too.
-        """
-        masked, group = _empty_like(scores), next_tokens.rows[0]
-        offset, size = next_tokens.offsets[group], next_tokens.sizes[group]
-        if len(scores) * size > _WIDE and (next_tokens.rows == group).all():
-            mask = self._mask(scores, next_tokens.tokens[offset : offset + size])
-            maxima = torch.minimum(scores, mask, out=masked).amax(dim=1)
-        else:
-            rows, tokens = _coordinates(scores, next_tokens, np.arange(len(scores)))
-            masked.fill_(-math.inf)
-            masked[rows, tokens] = values = scores[rows, tokens]
-            maxima = scores.new_full((len(scores),), -math.inf)
-            maxima.scatter_reduce_(0, rows, values, "amax")
-        doubtful = np.flatnonzero(~(maxima > -math.inf).cpu().numpy())
-        if not len(doubtful):
-            return masked, doubtful
-        return masked, _repair(masked, scores, next_tokens, doubtful, fallback)
-
-    def _mask(self, scores: Tensor, tokens: Ints) -> Tensor:
-        # A row of the vocabulary: infinity for the tokens, minus infinity elsewhere.
-        for cached, mask in self._masks:
-            fits = (mask.size(0), mask.dtype, mask.device) == (
-                scores.size(1),
-                scores.dtype,
-                scores.device,
-            )
-            if fits and np.array_equal(cached, tokens):
-                return mask
-        mask = scores.new_full((scores.size(1),), -math.inf)
-        mask[torch.from_numpy(tokens).to(mask.device)] = math.inf
-        self._masks = [(tokens, mask), *self._masks[: _CACHED_MASKS - 1]]
-        return mask
+def _transitions(constraint: Constraint, state: int) -> tuple[Ints, Ints]:
+    """Return the tokens that may follow a state and the states after them; none for -1."""
+    states = np.array([state] if state >= 0 else [], dtype=np.int64)
+    found = constraint.transitions(states)
+    return found.tokens, found.next_states
 
 
-def _repair(
-    masked: Tensor, scores: Tensor, next_tokens: NextTokens, doubtful: Ints, fallback: float
-) -> Ints:
-    """Mask rows again that have no finite score or a NaN; return those that got `fallback`."""
-    rows, tokens = _coordinates(scores, next_tokens, doubtful)
-    values = scores[rows, tokens]
-    masked[torch.from_numpy(doubtful).to(masked.device)] = -math.inf
-    masked[rows, tokens] = values
-    lost = masked.amax(dim=1).isneginf()
-    masked[rows, tokens] = values.masked_fill(lost[rows], fallback)
-    return lost.nonzero()[:, 0].cpu().numpy()
+def _step(successors: tuple[Ints, Ints], token: int) -> int:
+    """Return the state after a token, or -1 if it is not allowed."""
+    tokens, next_states = successors
+    place = tokens.searchsorted(token)
+    return int(next_states[place]) if token in tokens[place : place + 1] else -1
 
 
-def _coordinates(scores: Tensor, next_tokens: NextTokens, beams: Ints) -> tuple[Tensor, Tensor]:
-    rows, places = next_tokens.positions(beams)
-    both = torch.from_numpy(np.stack([rows, next_tokens.tokens[places]])).to(scores.device)
-    return both[0], both[1]
-
-
-def _empty_like(scores: Tensor) -> Tensor:
-    # In host memory it is allocated by numpy, which asks for huge pages. torch does not, and
-    # getting memory page by page takes several times as long as filling it.
-    if scores.device.type != "cpu":
-        return torch.empty_like(scores, memory_format=torch.contiguous_format)
-    buffer = np.empty(scores.numel() * scores.element_size(), dtype=np.uint8)
-    return torch.from_numpy(buffer).view(scores.dtype).view(scores.shape)
+def check_vocabulary(tokens: Ints, size: int) -> None:
+    """Raise ValueError if a token is outside the vocabulary of a model."""
+    if tokens.size and not 0 <= tokens.min() <= tokens.max() < size:
+        raise ValueError(
+            f"a constraint allows a token outside the model's vocabulary of {size}; "
+            "do model and tokenizer belong to the same checkpoint?"
+        )

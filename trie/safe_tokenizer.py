@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from functools import cached_property
-from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,14 +28,6 @@ MARKERS = (
     *(f"<e{number}>" for number in range(IDENTIFIERS)),
     *(f"<hop{number}>" for number in range(HOPS)),
 )
-
-
-class NoIdentifierError(ValueError):
-    """A vocabulary has no token for identifier `number`, counted from 0."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__(f"the vocabulary has no token for identifier {number}")
-        self.number = number
 
 
 class SafeTokenizer:
@@ -149,23 +140,21 @@ class SafeTokenizer:
     def identifier(self, number: int) -> int:
         """Return the token of identifier `number`, from 0: ``<e0>``, or the digit ``0``.
 
-        Raises NoIdentifierError if the vocabulary has none.
+        Raises ValueError if the vocabulary has none.
         """
         special = self._backend.token_to_id(f"<e{number}>")
-        try:
-            return int(special) if special is not None else self.single_token(str(number))
-        except ValueError as error:
-            raise NoIdentifierError(number) from error
+        return int(special) if special is not None else self.single_token(str(number))
 
     @cached_property
     def max_identifiers(self) -> int:
         """Number of identifiers, from 0, that `identifier` has tokens for."""
-        for number in count():
+        number = 0
+        while True:
             try:
                 self.identifier(number)
-            except NoIdentifierError:
+            except ValueError:
                 return number
-        raise AssertionError("unreachable: vocabularies are finite")
+            number += 1
 
     def task(self, name: str) -> int | None:
         """Return the token of a task (``retrieve``, ``prove`` or ``rerank``), or None."""

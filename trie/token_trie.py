@@ -20,7 +20,7 @@ from heapq import heapify, heappop, heappush
 from itertools import pairwise
 from operator import index
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -140,23 +140,17 @@ class TokenTrie(Walkable):
         """
         directory = Path(directory)
         checksums = _read_checksums(directory / "meta.json")
-        checked, mapped = [], []
+        arrays = []
         for name in TrieArrays._fields:
             path = directory / f"{name}.npy"
             try:
                 if zlib.crc32(path.read_bytes()) != checksums.get(name):
                     raise ValueError("the checksum differs")
-                # A copy, so that checking it leaves no pages of the files in memory.
-                checked.append(open_array(path, mapped=False))
                 # A plain view: slices of np.memmap are several times slower.
-                mapped.append(np.asarray(open_array(path)))
+                arrays.append(np.asarray(open_array(path)))
             except (OSError, ValueError) as error:
                 raise TrieFileError(path, f"damaged ({error})") from error
-        # A file may have been written wrongly, with the checksum of what it holds, and would lead
-        # to endless loops or dead ends.
-        if problem := _problem(TrieArrays(*checked)):
-            raise TrieFileError(directory, problem)
-        return cls(TrieArrays(*mapped))
+        return cls(TrieArrays(*arrays))
 
     def __len__(self) -> int:
         return self._arrays.rows.size
@@ -297,39 +291,6 @@ def _read_checksums(path: Path) -> dict[str, int]:
     return checksums
 
 
-def _problem(arrays: TrieArrays) -> str:
-    """Return how arrays differ from those that building a trie gives, or an empty string."""
-    tokens, children, ends, rows = arrays
-    nodes = tokens.size
-    if not nodes or any(a.ndim != 1 or a.dtype.kind != "u" for a in arrays):
-        return "the arrays do not hold unsigned integers"
-    if not _are_bounds(children, 1, nodes, nodes) or np.any(children[:-1] <= np.arange(nodes)):
-        return "the nodes are not children of nodes before them, one after another"
-    if not _are_bounds(ends, 0, rows.size, nodes):
-        return "the rows do not belong to nodes, one after another"
-    if tokens.max() > _MAX_TOKEN or not _ascend(tokens, children):
-        return "the tokens of the children of a node do not ascend"
-    leaves = children[1:] == children[:-1]
-    if np.any(leaves & (ends[1:] == ends[:-1])) and (nodes > 1 or rows.size):
-        return "no sequence ends at a leaf"
-    found = np.zeros(rows.size, dtype=bool)
-    found[rows[rows < rows.size]] = True
-    if not found.all() or not _ascend(rows, ends):
-        return "the rows of the nodes do not ascend, or do not occur once each"
-    return ""
-
-
-def _are_bounds(bounds: Unsigned, first: int, last: int, count: int) -> bool:
-    fits = bounds.size == count + 1 and bounds[0] == first and bounds[-1] == last
-    return bool(fits and np.all(bounds[1:] >= bounds[:-1]))
-
-
-def _ascend(values: Unsigned, bounds: Unsigned) -> bool:
-    begins = np.zeros(values.size + 1, dtype=bool)
-    begins[bounds] = True
-    return bool(np.all((values[1:] > values[:-1]) | begins[1:-1]))
-
-
 class UpdatedTrie(Walkable):
     """A token trie with changes, which do not copy it; constraints accept it like a `TokenTrie`.
 
@@ -440,3 +401,7 @@ class UpdatedTrie(Walkable):
         low, high = self._closed_array.searchsorted([nodes[0], nodes[-1] + 1])
         closed = self._closed_array[low:high] - nodes[0]
         return np.delete(tokens, closed), np.delete(nodes, closed)
+
+
+#: A trie that constraints accept: a `TokenTrie` or a view of one.
+Trie: TypeAlias = TokenTrie | UpdatedTrie

@@ -28,11 +28,11 @@ from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError, first_line
 from admiral.requirements import MODELS, bundled_directory
 from admiral.storage.atomic_files import describe_file, write_atomically
-from trie import SafeTokenizer
-from trie.attention import bfloat16_is_fast, check_int8
+from trie.attention import bfloat16_is_fast
+from trie.safe_tokenizer import SafeTokenizer
 from trie.seq2seq import Seq2Seq, quiet_transformers
 
-_DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "int8": torch.int8}
+_DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
 
 
 def choose_device(name: str) -> str:
@@ -84,17 +84,8 @@ def precision_of(dtype: torch.dtype) -> str:
 
 
 def choose_dtype(config: RetrievalConfig) -> torch.dtype:
-    """Return the data type of matrix products for the precision of the settings.
-
-    Raises AdmiralError if the precision is int8 and the device does not support it.
-    """
-    dtype = _DTYPES[choose_precision(config)]
-    if dtype is torch.int8:
-        try:
-            check_int8(torch.device(choose_device(config.device)))
-        except ValueError as error:
-            raise AdmiralError(f"setting 'precision': {error}") from error
-    return dtype
+    """Return the data type of matrix products for the precision of the settings."""
+    return _DTYPES[choose_precision(config)]
 
 
 RERANK_HEAD = "rerank_head.safetensors"
@@ -249,17 +240,12 @@ def load_checkpoint(
 ) -> Checkpoint:
     """Load a checkpoint for inference, from local files only.
 
-    Raises AdmiralError in the same cases as `load_seq2seq`, if the tokenizer is missing, if the
-    tokenizer or head is damaged or belongs to another model, or if the model does not support the
-    data type.
+    Raises AdmiralError in the same cases as `load_seq2seq`, if the tokenizer is missing, or if the
+    tokenizer or head is damaged or belongs to another model.
     """
     path = locate_checkpoint(name)
     logger.debug("%s: loading on %s in %s", path, device, dtype)
     model = load_seq2seq(path)
-    if dtype is torch.int8 and model.config.model_type == "longt5":
-        raise AdmiralError(
-            f"setting 'precision': int8 is not supported for {path}, a LongT5; give bf16 or fp32"
-        )
     try:
         tokens = SafeTokenizer.load(path, model.config.decoder_start_token_id)
         tokens.single_token("[")  # a tokenizer whose file is missing has no tokens

@@ -20,12 +20,12 @@ from admiral.kb import KnowledgeBase
 from admiral.protocols import HopRetriever, claim_limits, max_evidence, timed
 from admiral.records import DocumentSet, Sentence
 from proofs.generation.proof_grammar import encode_source, max_claim_tokens
-from trie.automaton import GrammarConstraint, shared_automaton
+from trie.automaton import Automaton, GrammarConstraint
 from trie.beam_decoding import beam_search
-from trie.grammar import FixedTokens, Segment, Trie
+from trie.grammar import FixedTokens, Segment, TrieSequence
 from trie.safe_tokenizer import SafeTokenizer
 from trie.seq2seq import Seq2Seq
-from trie.token_trie import Ints
+from trie.token_trie import Ints, Trie
 
 T = TypeVar("T")
 
@@ -94,10 +94,6 @@ class Identifiers:
         """Return 0 if no identifier is missing, else None."""
         return None if self._states[state].missing else 0
 
-    def contains_token(self, token: int) -> bool:
-        """Return whether a token is one of the identifiers."""
-        return token in self._tokens
-
     def _number(self, missing: int, first: int, taken: frozenset[int]) -> int:
         state = _State(missing, first, taken) if missing else _State(0, 0, frozenset())
         number = self._numbers.setdefault(state, len(self._states))
@@ -112,8 +108,7 @@ class HopConstraint(GrammarConstraint):
     A title may itself contain ``[`` and ``]``. The state, not the text, says whether it is
     complete.
 
-    Raises ValueError if there are fewer than `count` documents, no titles, or titles that contain
-    the end token.
+    Raises ValueError if there are fewer than `count` documents, or no titles.
 
     - `identifiers`: the (number, document) pair of each evidence sentence. The numbers are
       distinct.
@@ -134,9 +129,9 @@ class HopConstraint(GrammarConstraint):
         self._numbers = {
             token: number for token, (number, _) in zip(identifier_tokens, ordered, strict=True)
         }
-        automaton, titles = shared_automaton(trie, tokens.eos)
         prefix = Identifiers(identifier_tokens, [document for _, document in ordered], count)
-        super().__init__((prefix, *_in_brackets(tokens, titles)), automaton)
+        titles = _in_brackets(tokens, TrieSequence(trie))
+        super().__init__((prefix, *titles), Automaton(tokens.eos))
 
     def rows(self, state: int) -> tuple[int, ...]:
         """Return the rows of the titles that a complete sequence, which ends in `state`, spells.
@@ -159,8 +154,7 @@ class TitlesConstraint(GrammarConstraint):
 
     This is the output of the paper's variant `joint-docs`. A title may occur twice.
 
-    Raises ValueError if `count` is less than 1, or there are no titles, or titles that contain the
-    end token.
+    Raises ValueError if `count` is less than 1, or there are no titles.
     """
 
     def __init__(self, trie: Trie, tokens: SafeTokenizer, count: int) -> None:
@@ -168,8 +162,8 @@ class TitlesConstraint(GrammarConstraint):
             raise ValueError(f"a sequence has at least one title, not {count}")
         self._trie, self._count = trie, count
         self._open, self._close = tokens.single_token("["), tokens.single_token("]")
-        automaton, titles = shared_automaton(trie, tokens.eos)
-        super().__init__(_in_brackets(tokens, titles) * count, automaton)
+        titles = _in_brackets(tokens, TrieSequence(trie))
+        super().__init__(titles * count, Automaton(tokens.eos))
 
     def parse(self, ids: Sequence[int]) -> tuple[tuple[int, ...], ...]:
         """Return the rows of each title of a complete sequence.

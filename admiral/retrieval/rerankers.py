@@ -15,7 +15,6 @@ from functools import cached_property
 from itertools import chain
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -32,19 +31,7 @@ from admiral.retrieval.state import best_first, non_blank_sentences, with_scores
 from admiral.storage.atomic_files import describe_file
 from proofs.generation.proof_grammar import encode_claim, max_claim_tokens
 from trie import SafeTokenizer
-from trie.attention import (
-    EncoderLayer,
-    LinearGroup,
-    convert_linears_to_bfloat16,
-    linear_group_type,
-    packed_encoder_states,
-    pad_batch,
-)
-from trie.sequence_scoring import SequenceScorer
-
-if TYPE_CHECKING:
-    from transformers import BertModel
-
+from trie.attention import convert_linears_to_bfloat16, pad_batch
 
 #: Number of tokens that are read, with the two special ones, of a sentence of a cited page, and of
 #: a passage or, in retrieval, of a claim with its evidence.
@@ -56,13 +43,9 @@ _FILES = ("config.json", "tokenizer.json", "model.safetensors")
 class MeanPoolingEncoder:
     """Encode texts as the mean of the states of their tokens, scaled to length 1.
 
-    Raises ValueError if int8 is not supported here.
-
     - `directory`: a sentence encoder in the Hugging Face format with mean pooling.
-    - `device`, `dtype`: device and precision: float32, bfloat16, or int8 on processors that support
-      it (see `trie.attention`).
-    - `batch_tokens`: maximum number of padded tokens in a batch on a GPU; inputs on a CPU are not
-      padded.
+    - `device`, `dtype`: device and precision: float32 or bfloat16.
+    - `batch_tokens`: maximum number of padded tokens in a batch.
     - `max_tokens`: number of tokens of a text that are read, with the two special tokens; fewer
       if the encoder has fewer positions.
     """
@@ -74,7 +57,7 @@ class MeanPoolingEncoder:
         *,
         device: str = "cpu",
         dtype: torch.dtype = torch.float32,
-        batch_tokens: int = 4096,
+        batch_tokens: int = 2048,
         max_tokens: int = MAX_TOKENS,
     ) -> None:
         from transformers import AutoModel, AutoTokenizer
@@ -82,7 +65,6 @@ class MeanPoolingEncoder:
         from trie.seq2seq import quiet_transformers
 
         self._directory, self._name = directory, name
-        products = linear_group_type(dtype, torch.device(device))
         with quiet_transformers():
             tokenizer = AutoTokenizer.from_pretrained(directory, local_files_only=True)
             # The weights may be in half precision, as training exports them.
@@ -90,13 +72,14 @@ class MeanPoolingEncoder:
                 directory, local_files_only=True, dtype=torch.float32
             )
         self.model.to(device).eval()
+        if torch.device(device).type == "cpu":
+            self.model.set_attn_implementation("eager")  # faster than torch's fused kernel there
         self.max_tokens = max_tokens = min(max_tokens, self.model.config.max_position_embeddings)
         # Configured once: several threads may use a tokenizer, but not while one configures it.
         self._tokenizer = Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
         self._tokenizer.enable_truncation(max_tokens)
         self._tokenizer.no_padding()
         self._pad = tokenizer.pad_token_id
-        self._layers = _layers(self.model, products)
         if dtype is torch.bfloat16:
             convert_linears_to_bfloat16(self.model)
         self._device, self._dtype, self._batch_tokens = device, dtype, batch_tokens
@@ -142,9 +125,6 @@ class MeanPoolingEncoder:
 
     def _states(self, rows: Sequence[Sequence[int]]) -> Iterator[tuple[int, torch.Tensor]]:
         """Yield the position and the encoder states, (tokens, width), of each input."""
-        if torch.device(self._device).type == "cpu":
-            yield from packed_encoder_states(rows, self._embedded, self._layers)
-            return
         for positions in batch_by_length([len(row) for row in rows], self._batch_tokens):
             ids, mask = pad_batch([rows[position] for position in positions], self._pad)
             hidden = self.model(
@@ -152,10 +132,6 @@ class MeanPoolingEncoder:
             ).last_hidden_state.float()
             for position, states in zip(positions, hidden, strict=True):
                 yield position, states[: len(rows[position])]
-
-    def _embedded(self, tokens: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
-        embedded: torch.Tensor = self.model.embeddings(tokens[None], position_ids=positions[None])
-        return embedded[0]
 
 
 def batch_by_length(lengths: Sequence[int], budget: int) -> list[list[int]]:
@@ -171,25 +147,6 @@ def batch_by_length(lengths: Sequence[int], budget: int) -> list[list[int]]:
             batches.append([])
         batches[-1].append(i)
     return batches
-
-
-def _layers(model: BertModel, products: type[LinearGroup]) -> list[EncoderLayer]:
-    layers: list[Any] = list(model.encoder.layer)
-    return [
-        EncoderLayer(
-            query_key_value=products(
-                layer.attention.self.query, layer.attention.self.key, layer.attention.self.value
-            ),
-            attention_output=products(layer.attention.output.dense),
-            attention_norm=layer.attention.output.LayerNorm,
-            intermediate=products(layer.intermediate.dense),
-            activation=layer.intermediate.intermediate_act_fn,
-            output=products(layer.output.dense),
-            output_norm=layer.output.LayerNorm,
-            num_heads=model.config.num_attention_heads,
-        )
-        for layer in layers
-    ]
 
 
 # Sentences vary little in length, and a second occurrence of a term adds little to the first.
@@ -536,10 +493,20 @@ class PointwiseReranker:
             for sentence in own
         ]
         scores = [0.0] * len(inputs)
-        answers = [[*self._same, token] for token in self._answers]
         for batch in batch_by_length(list(map(len, inputs)), self._batch_tokens):
-            scorer = SequenceScorer(self._model, [inputs[i] for i in batch])
-            for i, (true, false) in zip(batch, scorer.score([answers] * len(batch)), strict=True):
-                scores[i] = true - false
+            for i, score in zip(batch, self._scores([inputs[i] for i in batch]), strict=True):
+                scores[i] = score
         values = iter(scores)
         return [with_scores(own, [next(values) for _ in own]) for own in sentences]
+
+    def _scores(self, inputs: Sequence[Sequence[int]]) -> list[float]:
+        ids, mask = self._model.pad_inputs(inputs)
+        before = torch.tensor([[self._model.start, *self._same]], device=ids.device)
+        with self._model.inference_context():
+            logits = self._model.model(
+                input_ids=ids,
+                attention_mask=mask,
+                decoder_input_ids=before.expand(len(inputs), -1),
+            ).logits[:, -1, list(self._answers)]
+        differences: list[float] = (logits[:, 0].float() - logits[:, 1].float()).tolist()
+        return differences

@@ -7,8 +7,6 @@ from admiral import Admiral, AdmiralError, Claim, RetrievalConfig
 from admiral.models.checkpoint import load_checkpoint
 from admiral.retrieval.provenance import recorded_settings
 from proofs import Judgement
-from tests.trie.helpers import SAME_BITS
-from trie.attention import int8_is_supported
 
 CLAIMS = [
     Claim("a", "The 66th Primetime Emmy Awards was hosted by an Iraqi comedian born in 1973."),
@@ -42,17 +40,14 @@ def two_threads(set_threads):
     set_threads(2)
 
 
-@pytest.mark.parametrize("precision", ["fp32", pytest.param("bf16", marks=pytest.mark.slow)])
-def test_a_batch_gives_the_same_results_as_single_claims(system, model, precision, two_threads):
+def test_a_batch_gives_the_same_results_as_single_claims(system, model, two_threads):
     """Here claims stop at different hops, and two threads share the batches."""
-    if precision == "bf16" and not SAME_BITS:
-        pytest.skip("in this processor's bfloat16, document sets of similar scores may swap")
     claims = [
         Claim("d", "The mayor of a Norwegian town wrote an opera about a submarine."),
         *CLAIMS[:2],
     ]
     fewer = {"beam_size": 4, "title_beams": 2, "rerank_documents": 4}
-    settings = system.config.changed(batch_size=4, max_hops=3, precision=precision, **fewer)
+    settings = system.config.changed(batch_size=4, max_hops=3, precision="fp32", **fewer)
     with Admiral.from_pretrained(model, config=settings) as batched:
         together = list(batched.retrieve_many(claims))
         alone = [batched.retrieve(claim) for claim in claims]
@@ -60,9 +55,7 @@ def test_a_batch_gives_the_same_results_as_single_claims(system, model, precisio
     assert {len(r.hops) for r in together} == {2, 3}
     assert [essence(r) for r in together] == [essence(r) for r in alone]
     for batch_result, single_result in zip(together, alone, strict=True):
-        # With two threads, float32 products of a few rows are summed in another order.
-        tolerance = 0 if precision == "bf16" else 1e-4
-        expected = pytest.approx(scores(single_result), abs=tolerance, rel=0)
+        expected = pytest.approx(scores(single_result), abs=1e-4, rel=0)
         assert scores(batch_result) == expected
 
 
@@ -72,8 +65,8 @@ def test_the_precision_auto_becomes_that_of_the_checkpoint(system, model, dtype,
     automatic = Admiral(system.kb, checkpoint, RetrievalConfig())
     assert automatic.config.precision == name
     assert recorded_settings(automatic.config)["precision"] == name
-    named = Admiral(system.kb, checkpoint, RetrievalConfig(precision="int8", reranker="bm25"))
-    assert named.config.precision == "int8"
+    named = Admiral(system.kb, checkpoint, RetrievalConfig(precision="fp32", reranker="bm25"))
+    assert named.config.precision == "fp32"
 
 
 def test_documents_exist_and_include_the_best_set(system, result):
@@ -137,23 +130,6 @@ def test_the_scores_of_the_similarity_reranker_are_cosines(quick):
     result = Admiral(quick.kb, quick.checkpoint, config).retrieve(CLAIMS[0], hops=1)
     assert any("Emmy" in s.title for s in result.evidence)
     assert all(-1.001 <= s.score <= 1.001 for s in result.evidence)
-
-
-@pytest.mark.skipif(not int8_is_supported(), reason="the processor has no int8")
-def test_int8_is_independent_of_the_batch_and_close_to_float32(system, result, model, two_threads):
-    settings = system.config.changed(precision="int8", batch_size=3, max_hops=2)
-    with Admiral.from_pretrained(model, config=settings) as quantised:
-        together = list(quantised.retrieve_many(CLAIMS[:2]))
-        alone = [quantised.retrieve(claim) for claim in CLAIMS[:2]]
-    for batch_result, single_result in zip(together, alone, strict=True):
-        assert [s.key for s in batch_result.evidence] == [s.key for s in single_result.evidence]
-        expected = pytest.approx([s.score for s in single_result.evidence], abs=1e-4, rel=0)
-        assert [s.score for s in batch_result.evidence] == expected
-        titles = [d.title for d in single_result.documents]
-        assert [d.title for d in batch_result.documents] == titles
-    assert together[0].documents[0].title in [d.title for d in result.documents[:3]]
-    assert together[0].evidence[0].key == result.evidence[0].key
-    assert together[0].evidence[0].score == pytest.approx(result.evidence[0].score, abs=0.5)
 
 
 @pytest.mark.parametrize("judge", ["generated", "classifier"])

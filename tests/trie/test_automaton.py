@@ -1,5 +1,8 @@
 """Compare automata with brute-force enumeration of the grammars' sequences."""
 
+import sys
+import threading
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -20,9 +23,9 @@ from trie import (
     TrieConstraint,
     TrieSequence,
     UpdatedTrie,
+    automaton,
     repeated,
 )
-from trie import automaton as module
 
 EOS = 3
 token = st.sampled_from([0, 1, 2, 4, 5])
@@ -75,33 +78,17 @@ def items(draw, depth=2):
     return repeated(grammar, most, [FixedTokens(between)]), set().union(*times)
 
 
-@pytest.mark.parametrize("wide", [0, module._WIDE])
 @given(st.lists(items(), min_size=1, max_size=2))
-def test_accepts_just_what_is_declared(wide, cases):
+def test_accepts_just_what_is_declared(cases):
     """Two grammars share one automaton."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_WIDE", wide)
-        check_cases(cases)
-
-
-def check_cases(cases):
-    automaton = Automaton(EOS)
+    shared = Automaton(EOS)
     for grammar, expected in cases:
         if len(expected) > 300:
             continue
-        constraint = GrammarConstraint(grammar, automaton)
+        constraint = GrammarConstraint(grammar, shared)
         found = language(constraint, EOS)
         assert set(found) == {(*one, EOS) for one in expected}
-        assert constraint.start == GrammarConstraint(grammar, automaton).start
-        # States are below the size, and a batch gives the same transitions as single states.
-        everything = np.arange(automaton.size)
-        batch = automaton.transitions(everything)
-        assert batch.next_states.max(initial=0) < automaton.size
-        ends = batch.sizes.cumsum()
-        for state, end, size in zip(everything, ends, batch.sizes, strict=True):
-            alone = automaton.transitions(np.array([state]))
-            assert alone.tokens.tolist() == batch.tokens[end - size : end].tolist()
-            assert alone.next_states.tolist() == batch.next_states[end - size : end].tolist()
+        assert constraint.start == GrammarConstraint(grammar, shared).start
         for sequence, state in found.items():
             assert constraint.walk(sequence) == state
             assert constraint.value(state) >= 0
@@ -132,25 +119,62 @@ def test_identifiers_of_distinct_documents(pairs, count):
     assert len({constraint.value(s) for s in language(constraint, EOS).values()}) == 1
 
 
-def test_the_end_token_is_rejected():
-    automaton = Automaton(EOS)
-    for segment in (
-        FixedTokens((1, EOS)),
-        TokenSet([EOS, 1]),
-        SpanFrom((1, EOS, 2), 0, (2,)),
-        TrieSequence(TokenTrie.build([[EOS]])),
-        BoundedTrieSequence(TokenTrie.build([[1], [1, EOS]])).within(1),
-        Identifiers([EOS], "x", 1),
-    ):
-        for grammar in ([segment], [Alternatives([], [segment])]):
-            with pytest.raises(ValueError, match="end token 3"):
-                automaton.state(grammar)
-    late = GrammarConstraint(
-        [FixedTokens((1,)), Deferred(lambda _: [FixedTokens((EOS,))])], automaton
+def _sequences(count, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.integers(4, 5000, (count, 4)).tolist()
+
+
+def test_a_batch_equals_single_states():
+    sequences = _sequences(500)
+    constraint = GrammarConstraint([TrieSequence(TokenTrie.build(sequences))], Automaton(EOS))
+    states = [
+        constraint.walk(sequence[:depth]) for depth in (0, 3, 4, 1) for sequence in sequences[:9]
+    ]
+    states += [constraint.walk([*sequences[0], EOS])] * 2
+    batch = constraint.transitions(np.array(states))
+    alone = [following(constraint, state) for state in states]
+    assert batch.sizes.tolist() == [len(one) for one in alone]
+    assert batch.tokens.tolist() == [token for one in alone for token in one]
+    assert batch.next_states.tolist() == [state for one in alone for state in one.values()]
+    empty = constraint.transitions(np.empty(0, dtype=np.int64))
+    assert empty.tokens.size == empty.next_states.size == empty.sizes.size == 0
+
+
+def test_fixed_tokens_pass_the_value_on():
+    trie = TokenTrie.build([[4, 5], [4]])
+    constraint = GrammarConstraint(
+        [FixedTokens((7, 8)), TrieSequence(trie), FixedTokens((8, 7))], Automaton(EOS)
     )
+    state = constraint.walk([7, 8, 4, 5, 8, 7, EOS])
+    assert trie.rows(constraint.value(state)).tolist() == [0]
+
+
+def test_equal_grammars_have_the_same_state():
+    shared = Automaton(EOS)
+    choices = [Alternatives([TokenSet(tokens)], [FixedTokens((1,))]) for tokens in ([2, 1], [1, 2])]
+    assert len({shared.state([choice]) for choice in choices}) == 1
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        FixedTokens((EOS,)),
+        TokenSet([EOS, 1]),
+        SpanFrom((EOS, 2), 0, (2,)),
+        TrieSequence(TokenTrie.build([[1], [EOS]])),
+        Alternatives([], [Identifiers([EOS], "x", 1)]),
+        Deferred(lambda _: [FixedTokens((EOS,))]),
+    ],
+)
+def test_the_end_token_is_rejected_where_it_is_read(item):
+    constraint = GrammarConstraint([FixedTokens((1,)), item], Automaton(EOS))
     with pytest.raises(ValueError, match="end token 3"):
-        late.walk([1, 2])
-    assert GrammarConstraint([SpanFrom((1, EOS, 2), 0, (1,))], automaton).walk([1, EOS])
+        constraint.walk([1, 1])
+
+
+def test_a_trie_with_the_end_token_is_rejected():
+    with pytest.raises(ValueError, match="end token 3"):
+        TrieConstraint(TokenTrie.build([[1], [1, EOS, 2]]), EOS)
 
 
 def test_empty_choices_are_rejected():
@@ -169,11 +193,34 @@ def test_empty_choices_are_rejected():
             SpanFrom((1, 2), 1, ends)
 
 
-def test_unknown_states_are_rejected():
-    constraint = GrammarConstraint([FixedTokens((1,))], Automaton(EOS))
-    for state in (5, -1):
-        with pytest.raises(ValueError, match="no state"):
-            constraint.transitions(np.array([constraint.start, state]))
+def test_transitions_that_are_not_kept_are_computed_again(monkeypatch):
+    monkeypatch.setattr(automaton, "_MAX_KEPT", 2)
+    sequences = _sequences(50)
+    constraint = TrieConstraint(TokenTrie.build(sequences), EOS)
+    for _ in range(2):
+        assert [row for one in sequences for row in constraint.parse([*one, EOS])]
+    assert len(constraint.automaton._kept) <= 2
+
+
+def test_an_automaton_is_thread_safe():
+    sequences = _sequences(400)
+    constraint = GrammarConstraint([TrieSequence(TokenTrie.build(sequences))], Automaton(EOS))
+    states = []
+
+    def read():
+        states.append([constraint.walk([*sequence, EOS]) for sequence in sequences])
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=read) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert states == [[constraint.walk([*sequence, EOS]) for sequence in sequences]] * 4
 
 
 def test_a_thousand_optional_parts():

@@ -1,6 +1,5 @@
 """Compare the processor with transformers' prefix function, and test its limits."""
 
-import math
 import random
 from functools import cache
 
@@ -11,11 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transformers import GPT2Config, GPT2LMHeadModel
 
-import trie.logits_processor
 from tests.trie.helpers import bart as tiny_bart
 from trie import ConstraintLogitsProcessor, TokenTrie, Transitions, TrieConstraint
-from trie.beam_decoding import NextTokens
-from trie.logits_processor import ScoreMasker
 
 PAD, EOS, VOCABULARY = 1, 2, 20
 
@@ -148,6 +144,26 @@ def test_every_output_is_a_listed_sequence(case, beams, sample, decoder_only, se
         assert {lists[row // beams][r] for r in rows} == {sequence}
 
 
+@given(cases(), st.randoms(use_true_random=False))
+def test_beams_may_be_reordered_between_steps(case, rng):
+    """Rows come in any order at each step; compared with the slow prefix function."""
+    sequences = case[0][0]
+    processor = ConstraintLogitsProcessor(constraint_of(sequences), prompt_length=2)
+    following = prefix_function([sequences], 2)
+    rows = [()] * 4
+    for _ in range(8):
+        scores = torch.randn(4, VOCABULARY)
+        ids = torch.tensor([(0, PAD, *row) for row in rows])
+        kept = processor(ids, scores)
+        extended = []
+        for row, prefix, now in zip(ids, rows, kept, strict=True):
+            allowed = following(0, row)
+            assert set(torch.isfinite(now).nonzero()[:, 0].tolist()) == set(allowed)
+            assert torch.equal(now[allowed], scores[len(extended), allowed])
+            extended.append((*prefix, rng.choice(allowed)))
+        rows = [rng.choice(extended) for _ in rows]
+
+
 class Alternating:
     """A constraint without a trie: two alternating tokens, any number of times."""
 
@@ -216,33 +232,3 @@ def test_invalid_use_is_rejected():
 
     with pytest.raises(ValueError, match="nothing at all"):
         ConstraintLogitsProcessor(Nothing(), prompt_length=3)(ids, scores)
-
-
-MASKED_VOCABULARY, FALLBACK = 8, -1e4
-
-
-def slow(scores, next_tokens):
-    kept, lost = torch.full_like(scores, -math.inf), []
-    for row, group in enumerate(next_tokens.rows.tolist()):
-        first = next_tokens.offsets[group]
-        tokens = next_tokens.tokens[first : first + next_tokens.sizes[group]].tolist()
-        for token in tokens:
-            kept[row, token] = scores[row, token]
-        if all(score == -math.inf for score in kept[row].tolist()):
-            kept[row, tokens] = FALLBACK
-            lost.append(row)
-    return kept, lost
-
-
-def test_cached_masks_fit_the_scores():
-    """The same tokens with another vocabulary or dtype."""
-    tokens, zero = np.array([1, 3]), np.zeros(1, dtype=np.int64)
-    next_tokens = NextTokens(zero, tokens, tokens, zero, np.array([2]))
-    masker = ScoreMasker()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(trie.logits_processor, "_WIDE", 0)
-        for width, dtype in [(5, torch.float32), (9, torch.float32), (9, torch.float64)]:
-            kept, _ = masker.mask(torch.zeros(1, width, dtype=dtype), next_tokens, -1e4)
-            assert kept.shape == (1, width)
-            assert kept.dtype == dtype
-            assert torch.isfinite(kept).nonzero()[:, 1].tolist() == [1, 3]

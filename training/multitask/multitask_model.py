@@ -25,6 +25,7 @@ from tokenizers import AddedToken
 from torch import nn
 from torch.nn import functional as F
 from transformers import PreTrainedModel, PreTrainedTokenizerFast
+from transformers.models.t5.modeling_t5 import T5Attention
 
 from admiral.convert.vocabulary import open_tokenizer
 from admiral.errors import AdmiralError
@@ -43,7 +44,7 @@ from training.multitask.sample_batches import Batch, RerankBatch, SequenceBatch
 from trie import SafeTokenizer, Seq2Seq
 from trie.attention import split_heads
 from trie.safe_tokenizer import MARKERS
-from trie.seq2seq import output_scale, position_bias, quiet_transformers
+from trie.seq2seq import quiet_transformers
 
 # Files to download from the hub. Weights are safetensors only.
 _FILES = ["*.json", "merges.txt", "vocab.txt", "model.safetensors", "rerank_head.safetensors"]
@@ -270,11 +271,12 @@ def packed_decoder(
 
 def vocabulary_logits(model: Any, states: torch.Tensor) -> torch.Tensor:
     """Return the logits of the token after each decoder state, (..., vocabulary)."""
-    if model.config.model_type == "bart":
-        logits: torch.Tensor = model.lm_head(states) + model.final_logits_bias
-    else:
-        logits = model.lm_head(states * output_scale(model))
-    return logits
+    kind, config = model.config.model_type, model.config
+    # mT5 never divides the states by the square root of their size, and UMT5 always.
+    if kind == "umt5" or (kind not in ("bart", "mt5") and config.scale_decoder_outputs):
+        states = states * config.d_model**-0.5
+    logits: torch.Tensor = model.lm_head(states)
+    return logits + model.final_logits_bias if kind == "bart" else logits
 
 
 def _bart_states(
@@ -299,19 +301,16 @@ def _t5_states(
     mask = _additive(seen[:, None], states.dtype)
     cross_mask = _additive(batch.attention_mask[:, None, None] > 0, states.dtype)
     distances = batch.positions[:, None] - batch.positions[:, :, None]
-    own_mask = mask
-    for block in decoder.block:
-        own, cross, feed_forward = block.layer
+    for own, cross, feed_forward in (block.layer for block in decoder.block):
         attention = own.SelfAttention
         if attention.has_relative_attention_bias:
-            limit = attention.relative_attention_max_distance
-            embedding = attention.relative_attention_bias
-            bias = position_bias(embedding, distances, limit, bidirectional=False)
-            own_mask = mask + bias.transpose(0, 1)
+            biases = attention.relative_attention_bias
+            size, limit = biases.num_embeddings, attention.relative_attention_max_distance
+            buckets = T5Attention._relative_position_bucket(distances, False, size, limit)
+            own_mask = mask + biases(buckets).permute(0, 3, 1, 2)
         normed = own.layer_norm(states)
         states = states + own.dropout(_attend(attention, normed, normed, own_mask))
-        normed = cross.layer_norm(states)
-        attended = _attend(cross.EncDecAttention, normed, hidden, cross_mask)
+        attended = _attend(cross.EncDecAttention, cross.layer_norm(states), hidden, cross_mask)
         states = feed_forward(states + cross.dropout(attended))
     states = decoder.dropout(decoder.final_layer_norm(states))
     return states
@@ -332,8 +331,7 @@ def _attend(
 
 def _additive(allowed: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     """Return a mask to be added to attention scores: 0, or the lowest number of its type."""
-    zeros = torch.zeros(allowed.shape, dtype=dtype, device=allowed.device)
-    return zeros.masked_fill(~allowed, torch.finfo(dtype).min)
+    return (~allowed).to(dtype) * torch.finfo(dtype).min
 
 
 _GOLD_WEIGHT = 3.0  # of gold sentences in the logistic loss, because they are rare

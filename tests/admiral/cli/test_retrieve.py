@@ -12,7 +12,6 @@ import pytest
 
 from tests.admiral.results import assert_close, without_timings
 from tests.proofs.verifier.tiny_classifier import write_classifier_directory
-from trie.attention import int8_is_supported
 
 EMMY = "The 66th Primetime Emmy Awards was hosted by an Iraqi comedian born in 1973."
 CLAIMS = (
@@ -261,22 +260,10 @@ def assert_one_error(done, *says):
         assert part in stderr
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(not int8_is_supported(), reason="the processor has no int8")
-def test_int8_is_a_setting(admiral, emmy):
-    done = admiral("retrieve", "--hops", "dynamic", EMMY, "--json", "--set", "precision=int8")
-    assert done.returncode == 0, done.stderr.decode()
-    found = json.loads(done.stdout)
-    assert found["stopped"] == emmy["stopped"]
-    first = [one["title"] for one in emmy["documents"][:3]]  # their scores are near each other's
-    assert found["documents"][0]["title"] in first
-    assert found["evidence"] != emmy["evidence"]  # by their scores at least
-
-
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["A.", "--set", "precision=int4"], "'int4' should be 'auto', 'fp32', 'bf16' or 'int8'"),
+        (["A.", "--set", "precision=int4"], "'int4' should be 'auto', 'fp32' or 'bf16'"),
         (["  "], "the claim: is empty"),
         ([b"caf\xe9"], "the claim: is not text"),
         (["A.", "--hops", "often"], "'often' should match pattern"),

@@ -7,7 +7,6 @@ from admiral import RetrievalConfig
 from admiral.errors import AdmiralError
 from admiral.models.checkpoint import choose_device, choose_dtype, choose_precision
 from admiral.retrieval.provenance import recorded_settings
-from trie import attention
 
 
 @pytest.mark.parametrize(("fast", "precision"), [(True, "bf16"), (False, "fp32")])
@@ -18,7 +17,7 @@ def test_auto_is_bfloat16_if_the_processor_supports_it(monkeypatch, fast, precis
     assert choose_precision(config) == precision
     assert choose_dtype(config) is {"bf16": torch.bfloat16, "fp32": torch.float32}[precision]
     assert recorded_settings(config)["precision"] == precision
-    for named in ("fp32", "bf16", "int8"):
+    for named in ("fp32", "bf16"):
         assert choose_precision(RetrievalConfig(device="cpu", precision=named)) == named
 
 
@@ -55,13 +54,3 @@ def test_a_gpu_number_beyond_the_last_is_an_error(monkeypatch, count, message):
             choose_device(f"cuda:{beyond}")
     assert choose_device(f"cuda:{count - 1}") == f"cuda:{count - 1}"
     assert choose_precision(RetrievalConfig(device=f"cuda:{count}")) == "bf16"  # of another node
-
-
-def test_int8_is_refused_where_it_is_not_supported(monkeypatch):
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
-    with pytest.raises(AdmiralError, match="'precision': int8 runs on CPUs only, not on"):
-        choose_dtype(RetrievalConfig(precision="int8", device="cuda:1"))
-    monkeypatch.setattr(attention, "int8_is_supported", lambda: False)
-    with pytest.raises(AdmiralError, match=r"'precision': int8 needs .* VNNI; use fp32 or bf16"):
-        choose_dtype(RetrievalConfig(precision="int8", device="cpu"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import math
 from itertools import combinations, product
 from typing import NamedTuple
@@ -28,8 +27,7 @@ from admiral.retrieval.stage_assembly import build_stages
 from proofs.generation.proof_grammar import encode_claim, encode_source
 from tests.proofs.conftest import byte_level
 from tests.trie.helpers import following, language
-from trie import SafeTokenizer, TokenTrie, TrieConstraint, UpdatedTrie
-from trie import automaton as module
+from trie import SafeTokenizer, TokenTrie, UpdatedTrie
 
 
 def _tokens():
@@ -174,8 +172,6 @@ def test_invalid_arguments():
         HopConstraint(TokenTrie.build([]), TOKENS, [], 0)
     with pytest.raises(ValueError, match="same identifier"):
         HopConstraint(TokenTrie.build([[A]]), TOKENS, [(0, "x"), (0, "y")], 1)
-    with pytest.raises(ValueError, match="end token"):
-        HopConstraint(TokenTrie.build([[A, EOS]]), TOKENS, [], 0)
 
 
 @pytest.mark.parametrize("ids", [[], [OPEN], [OPEN, A, CLOSE], [OPEN, A, CLOSE, EOS, EOS], [A]])
@@ -183,34 +179,6 @@ def test_incomplete_sequences_do_not_parse(ids):
     constraint = HopConstraint(TokenTrie.build([[A]]), TOKENS, [], 0)
     with pytest.raises(ValueError, match=r"not ended|not allowed"):
         constraint.parse(ids)
-
-
-def test_constraints_share_their_automaton_and_release_it():
-    trie = TokenTrie.build([[A], [B, A]])
-    first, second = (HopConstraint(trie, TOKENS, [(0, "x")], n) for n in (0, 1))
-    listed = TrieConstraint(trie, EOS)
-    opened = first.walk([OPEN])
-    allowed = following(first, opened)
-    size = first.automaton.size
-    assert following(second, second.walk([TOKENS.identifier(0), OPEN])) == allowed
-    assert first.automaton is second.automaton is listed.automaton
-    assert second.automaton.size < size + 6
-    before = len(module._SHARED)
-    del trie, first, second, listed
-    gc.collect()
-    assert len(module._SHARED) < before
-
-
-def test_the_shared_automaton_is_bounded(monkeypatch):
-    monkeypatch.setattr(module, "_MAX_SHARED_STATES", 8)
-    trie = TokenTrie.build([[A, B, A, A, A, B]])
-    first, second = (HopConstraint(trie, TOKENS, [], 0) for _ in range(2))
-    assert first.automaton is second.automaton
-    ids = [OPEN, A, B, A, A, A, B, CLOSE, EOS]
-    assert first.parse(ids) == ((), (0,))
-    third = HopConstraint(trie, TOKENS, [], 0)
-    assert third.automaton is not first.automaton
-    assert first.parse(ids) == second.parse(ids) == third.parse(ids)
 
 
 CLAIM = "The 66th Primetime Emmy Awards was hosted by an Iraqi comedian."
@@ -269,7 +237,7 @@ def test_log_sum_exp_does_not_overflow():
 
 def log_probability(system, source, target):
     """The sum of the target's log probabilities by transformers' own forward pass."""
-    model = system.checkpoint.model._model
+    model = system.checkpoint.model.model
     with torch.inference_mode():
         ids = torch.tensor([[system.checkpoint.tokens.start, *target[:-1]]])
         logits = model(input_ids=torch.tensor([source]), decoder_input_ids=ids).logits[0]

@@ -19,7 +19,6 @@ from admiral.retrieval.rerankers import (
     MeanPoolingEncoder,
     SimilarityReranker,
 )
-from trie import attention
 from trie.seq2seq import quiet_transformers
 
 EMMY_AND_COMEDIAN = [
@@ -132,25 +131,6 @@ def test_bfloat16_hardly_changes_the_scores(reranker):
         assert {s.key: s.score for s in rounded_scores} == pytest.approx(scores, abs=0.01)
 
 
-@pytest.mark.skipif(not attention.int8_is_supported(), reason="the processor does not support int8")
-def test_int8_hardly_changes_the_scores(reranker):
-    small = open_reranker(torch.int8)
-    results = small.score(CLAIMS, DOCUMENTS, EVIDENCE)
-    for rounded_scores, exact in zip(
-        results, reranker.score(CLAIMS, DOCUMENTS, EVIDENCE), strict=True
-    ):
-        scores = {s.key: s.score for s in exact}
-        assert {s.key for s in rounded_scores} == set(scores)
-        for s in rounded_scores:
-            assert s.score == pytest.approx(scores[s.key], abs=0.03)
-    alone = [
-        small.score([claim], [documents], [chosen])[0]
-        for claim, documents, chosen in zip(CLAIMS, DOCUMENTS, EVIDENCE, strict=True)
-    ]
-    for together, single in zip(results, alone, strict=True):
-        assert [s.score for s in together] == pytest.approx([s.score for s in single], abs=1e-6)
-
-
 def test_batches_and_the_cache_do_not_change_the_scores(reranker, monkeypatch):
     together = reranker.score(CLAIMS, DOCUMENTS, EVIDENCE)
     monkeypatch.setattr(rerankers, "_CACHE_SIZE", 1)
@@ -168,12 +148,6 @@ def test_batches_and_the_cache_do_not_change_the_scores(reranker, monkeypatch):
 
 def test_claims_without_documents_have_no_sentences(reranker):
     assert reranker.score(["A claim."], [[]], [[]]) == [[]]
-
-
-def test_int8_is_refused_where_it_is_not_supported(monkeypatch):
-    monkeypatch.setattr(attention, "int8_is_supported", lambda: False)
-    with pytest.raises(ValueError, match="VNNI; use fp32 or bf16"):
-        open_reranker(torch.int8)
 
 
 class RoundedVectors:
