@@ -237,7 +237,7 @@ def test_invalid_files_are_rejected(tmp_path):
     for text, message in (
         ("", "holds no claims"),
         ("[]", "holds no claims"),
-        ("[1]", "record 1: not a JSON object"),
+        ("[1]", "a JSON list instead of an object"),
         ("[{}", "not a JSON list"),
         ("{", r":1: not a JSON object"),
         ("3", r':1: .*Write one object such as {"claim"'),
