@@ -341,7 +341,7 @@ def test_errors_of_bad_files_name_the_field(tmp_path):
 
         return change
 
-    check_error(lambda content: [], ": \[\] should be an object; fit")
+    check_error(lambda content: [], r": \[\] should be an object; fit")
     check_error(lambda content: {"units": []}, "field 'units': Tuple should have at least 1")
     check_error(lambda content: {"units": [7]}, r"field 'units\[0\]': should be an object")
     check_error(changed("other", 1), r"'units\[1\].other': Unexpected")
