@@ -43,18 +43,18 @@ def problem_of(error: ValidationError | RequestValidationError) -> tuple[str, st
     """Return the first field that pydantic finds wrong, and what is wrong with it."""
     problems = [(_field(each), each) for each in error.errors()]
     field, first = problems[0]
-    if first["type"] == "missing":
+    if first["type"] in ("missing", "missing_argument"):
         return field, "is missing"
     # Alternatives of a field, of which one is enough.
     texts = dict.fromkeys(each["msg"] for other, each in problems if other == field)
     problem = " or ".join(text.removeprefix("Input ").removeprefix("String ") for text in texts)
-    problem = re.sub(r"a valid (tuple|list)", "a list", problem).removeprefix("Dictionary ")
+    problem = re.sub(r"a valid (tuple|list)", "a list", problem).removeprefix("Dictionary ").removeprefix("Tuple ")
     problem = re.sub(
         r"a (valid )?dictionary or (an )?(instance of \w+|object.*)", "an object", problem
     )
     if first["type"] == "value_error":
         return field, problem.removeprefix("Value error, ")
-    if first["type"] == "extra_forbidden":
+    if first["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
         return field, "is unknown"
     return field, f"{shorten(repr(first['input']), 60)} {problem}"
 

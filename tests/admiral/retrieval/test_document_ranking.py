@@ -342,15 +342,15 @@ def test_errors_of_bad_files_name_the_field(tmp_path):
         return change
 
     check_error(lambda content: [], r": \[\] should be an object; fit")
-    check_error(lambda content: {"units": []}, "field 'units': Tuple should have at least 1")
-    check_error(lambda content: {"units": [7]}, r"field 'units\[0\]': should be an object")
-    check_error(changed("other", 1), r"'units\[1\].other': Unexpected")
+    check_error(lambda content: {"units": []}, "field 'units': .*should have at least 1")
+    check_error(lambda content: {"units": [7]}, r"field 'units\[0\]': .*should be an object")
+    check_error(changed("other", 1), r"'units\[1\].other': is unknown")
     check_error(changed("weights", {}), r"'units\[1\].weights': 'evidence_last' is missing")
-    check_error(changed("named", "7"), r"'units\[1\].weights.named': should be a valid number")
-    check_error(changed("named", True), r"'units\[1\].weights.named': should be a valid number")
-    check_error(changed("vote", float("nan")), r"'units\[1\].vote': should be a finite number")
+    check_error(changed("named", "7"), r"'units\[1\].weights.named': .*should be a valid number")
+    check_error(changed("named", True), r"'units\[1\].weights.named': .*should be a valid number")
+    check_error(changed("vote", float("nan")), r"'units\[1\].vote': .*should be a finite number")
     check_error(
-        changed("bias", 10**7), r"'units\[1\].bias': should be less than or equal to 1000000"
+        changed("bias", 10**7), r"'units\[1\].bias': .*should be less than or equal to 1000000"
     )
     path.write_bytes(b"\xff{")
     with pytest.raises(AdmiralError, match="not a file of weights"):
