@@ -48,7 +48,11 @@ def problem_of(error: ValidationError | RequestValidationError) -> tuple[str, st
     # Alternatives of a field, of which one is enough.
     texts = dict.fromkeys(each["msg"] for other, each in problems if other == field)
     problem = " or ".join(text.removeprefix("Input ").removeprefix("String ") for text in texts)
-    problem = re.sub(r"a valid (tuple|list)", "a list", problem).removeprefix("Dictionary ").removeprefix("Tuple ")
+    problem = (
+        re.sub(r"a valid (tuple|list)", "a list", problem)
+        .removeprefix("Dictionary ")
+        .removeprefix("Tuple ")
+    )
     problem = re.sub(
         r"a (valid )?dictionary or (an )?(instance of \w+|object.*)", "an object", problem
     )

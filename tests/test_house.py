@@ -31,9 +31,9 @@ TEXTS = [
 #: Lines of Python that each folder may have; the modules of `admiral` itself count as one. The
 #: second number is the aim: a change may lower a ceiling, and may not raise one above it.
 CEILINGS = {
-    "trie": (1910, 2200),
-    "proofs": (9787, 5600),
-    "training": (13727, 7300),
+    "trie": (1900, 2200),
+    "proofs": (9786, 5600),
+    "training": (13726, 7300),
     "admiral/adapters": (368, 280),
     "admiral/citations": (7281, 4900),
     "admiral/cli": (4276, 2200),
@@ -43,10 +43,10 @@ CEILINGS = {
     "admiral/evaluation": (2663, 1900),
     "admiral/gold": (676, 520),
     "admiral/graph": (1749, 950),
-    "admiral/io": (2401, 1500),
+    "admiral/io": (2347, 1500),
     "admiral/kb": (13015, 7500),
     "admiral/library": (1624, 600),
-    "admiral/models": (717, 450),
+    "admiral/models": (716, 450),
     "admiral/retrieval": (2768, 2200),
     "admiral/serving": (2967, 1700),
     "admiral/storage": (381, 150),

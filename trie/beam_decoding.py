@@ -19,8 +19,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from trie.grammar import Constraint
-from trie.logits_processor import ConstraintLogitsProcessor, check_vocabulary
+from trie.grammar import Constraint, check_vocabulary
+from trie.logits_processor import ConstraintLogitsProcessor
 from trie.seq2seq import KVCache, Seq2Seq
 from trie.token_trie import Ints
 

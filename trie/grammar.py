@@ -272,3 +272,12 @@ def _repeat(grammar: Grammar, max_times: int, separator: Grammar, _: int) -> Gra
 
 def _single(token: int, state: int) -> tuple[Ints, Ints]:
     return np.array([token], dtype=np.int64), np.array([state], dtype=np.int64)
+
+
+def check_vocabulary(tokens: Ints, size: int) -> None:
+    """Raise ValueError if a token is outside the vocabulary of a model."""
+    if tokens.size and not 0 <= tokens.min() <= tokens.max() < size:
+        raise ValueError(
+            f"a constraint allows a token outside the model's vocabulary of {size}; "
+            "do model and tokenizer belong to the same checkpoint?"
+        )

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from transformers import LogitsProcessor
 
-from trie.grammar import Constraint
+from trie.grammar import Constraint, check_vocabulary
 from trie.token_trie import Ints
 
 _Prefix = tuple[int, tuple[int, ...]]  # number of the constraint, and the decoded tokens
@@ -139,12 +139,3 @@ def _step(successors: tuple[Ints, Ints], token: int) -> int:
     tokens, next_states = successors
     place = tokens.searchsorted(token)
     return int(next_states[place]) if token in tokens[place : place + 1] else -1
-
-
-def check_vocabulary(tokens: Ints, size: int) -> None:
-    """Raise ValueError if a token is outside the vocabulary of a model."""
-    if tokens.size and not 0 <= tokens.min() <= tokens.max() < size:
-        raise ValueError(
-            f"a constraint allows a token outside the model's vocabulary of {size}; "
-            "do model and tokenizer belong to the same checkpoint?"
-        )

@@ -28,9 +28,8 @@ from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError, first_line
 from admiral.requirements import MODELS, bundled_directory
 from admiral.storage.atomic_files import describe_file, write_atomically
-from trie.attention import bfloat16_is_fast
 from trie.safe_tokenizer import SafeTokenizer
-from trie.seq2seq import Seq2Seq, quiet_transformers
+from trie.seq2seq import Seq2Seq, bfloat16_is_fast, quiet_transformers
 
 _DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
 

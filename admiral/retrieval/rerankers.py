@@ -31,7 +31,7 @@ from admiral.retrieval.state import best_first, non_blank_sentences, with_scores
 from admiral.storage.atomic_files import describe_file
 from proofs.generation.proof_grammar import encode_claim, max_claim_tokens
 from trie import SafeTokenizer
-from trie.attention import convert_linears_to_bfloat16, pad_batch
+from trie.seq2seq import convert_linears_to_bfloat16, pad_batch
 
 #: Number of tokens that are read, with the two special ones, of a sentence of a cited page, and of
 #: a passage or, in retrieval, of a claim with its evidence.

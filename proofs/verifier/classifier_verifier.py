@@ -48,8 +48,7 @@ from proofs.verifier.evidence_verifier import (
     EvidenceVerifier,
     Scores,
 )
-from trie.attention import pad_batch
-from trie.seq2seq import quiet_transformers
+from trie.seq2seq import pad_batch, quiet_transformers
 
 _NAMES = {
     "entailment": (

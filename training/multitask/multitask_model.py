@@ -42,9 +42,8 @@ from proofs.generation.proof_grammar import missing_proof_marks
 from training.multitask.multitask_settings import TrainConfig
 from training.multitask.sample_batches import Batch, RerankBatch, SequenceBatch
 from trie import SafeTokenizer, Seq2Seq
-from trie.attention import split_heads
 from trie.safe_tokenizer import MARKERS
-from trie.seq2seq import quiet_transformers
+from trie.seq2seq import quiet_transformers, split_heads
 
 # Files to download from the hub. Weights are safetensors only.
 _FILES = ["*.json", "merges.txt", "vocab.txt", "model.safetensors", "rerank_head.safetensors"]

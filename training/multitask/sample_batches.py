@@ -38,8 +38,8 @@ from training.data.samples import (
 from training.loop.model_card import SourceFile
 from training.multitask.multitask_settings import TrainConfig
 from trie import SafeTokenizer
-from trie.attention import pad_batch
 from trie.safe_tokenizer import IDENTIFIERS
+from trie.seq2seq import pad_batch
 
 
 def copy_alignment(
