@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import time
-from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from itertools import count
+from itertools import count, islice
 from typing import Any, Self
 from urllib.parse import quote
 
@@ -79,31 +78,11 @@ class Client:
     def retrieve_many(
         self, claims: Iterable[str | Claim], hops: str | int | None = None
     ) -> Iterator[RetrievalResult]:
-        """Yield the result of each claim, in order; see `Admiral.retrieve_many`.
-
-        An error of a claim or of the stream is raised after the results of all claims before it.
-        """
-        pool = ThreadPoolExecutor(self._connections, thread_name_prefix="admiral-client")
-
-        def futures() -> Iterator[Future[RetrievalResult]]:
-            try:
-                for claim in map(as_claim, check_claims(claims), count(1)):
-                    yield pool.submit(self.retrieve, claim, hops)
-            except Exception as error:
-                failed: Future[RetrievalResult] = Future()
-                failed.set_exception(error)
-                yield failed
-
-        waiting: deque[Future[RetrievalResult]] = deque()
-        try:
-            for future in futures():
-                waiting.append(future)
-                if len(waiting) > self._connections:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
-        finally:
-            pool.shutdown(cancel_futures=True)
+        """Yield the result of each claim, in order; see `Admiral.retrieve_many`."""
+        numbered = zip(check_claims(claims), count(1))
+        with ThreadPoolExecutor(self._connections, thread_name_prefix="admiral-client") as pool:
+            while batch := list(islice(numbered, self._connections)):
+                yield from pool.map(lambda given: self.retrieve(as_claim(*given), hops), batch)
 
     def stream(
         self, claim: str | Claim, hops: str | int | None = None

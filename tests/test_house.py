@@ -43,7 +43,7 @@ CEILINGS = {
     "admiral/evaluation": (2663, 1900),
     "admiral/gold": (676, 520),
     "admiral/graph": (1749, 950),
-    "admiral/io": (2347, 1500),
+    "admiral/io": (2401, 1500),
     "admiral/kb": (13015, 7500),
     "admiral/library": (1624, 600),
     "admiral/models": (716, 450),
@@ -51,7 +51,7 @@ CEILINGS = {
     "admiral/serving": (2967, 1700),
     "admiral/storage": (381, 150),
     "admiral/synthesis": (1359, 0),
-    "admiral": (1806, 1600),
+    "admiral": (1789, 1600),
     "benchmarks": (3273, 2_400),
     "tests": (42695, 30_000),
 }

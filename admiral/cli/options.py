@@ -17,7 +17,7 @@ import click
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
 from admiral.io.limited_reading import DEFAULT_LIMITS, FileLimits
-from admiral.settings import Setting, described
+from admiral.io.settings_docs import Setting, described
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 _METAVARS = {

@@ -3,11 +3,61 @@
 from __future__ import annotations
 
 import json
+import re
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from admiral.settings import Setting, Settings, described, plain
+from admiral.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """The declaration of one setting, for people."""
+
+    name: str
+    default: Any
+    section: str
+    meaning: str  # one or more sentences; the first one is the help of its command line option
+    choices: Mapping[str, str]  # allowed values and what each of them means; empty if others are
+
+    @property
+    def summary(self) -> str:
+        """The first sentence of the meaning, without Markdown."""
+        return _plain(self.meaning).partition(". ")[0].removesuffix(".") + "."
+
+
+def described(kind: type[Settings]) -> list[Setting]:
+    """Return the settings of a class, its own before those that it inherits."""
+    sections: dict[str, str] = {}
+    texts: dict[str, str] = {}  # a setting whose default is declared anew keeps its description
+    order: list[str] = []
+    for each in reversed(kind.__mro__):
+        if issubclass(each, Settings):
+            own = [name for name in each.__annotations__ if name in kind.model_fields]
+            section = ""
+            for name in own:
+                section = each.headings.get(name) or sections.get(name) or section
+                sections[name] = section
+                texts[name] = each.model_fields[name].description or texts[name]
+            order = list(dict.fromkeys([*own, *order]))
+    return [_described(kind, name, sections[name], texts[name]) for name in order]
+
+
+def _described(kind: type[Settings], name: str, section: str, text: str) -> Setting:
+    field = kind.model_fields[name]
+    meaning, *items = (" ".join(part.split()) for part in re.split(r"\n+- ", text))
+    choices = dict(item.removeprefix("`").split("`: ", 1) for item in items)
+    limits = {
+        key: getattr(rule, key)
+        for rule in field.metadata
+        for key in ("ge", "le")
+        if hasattr(rule, key)
+    }
+    if "le" in limits:
+        meaning += f" From {limits['ge']:,} to {limits['le']:,}."
+    return Setting(name, field.default, section, meaning, choices)
 
 
 def settings_yaml(kind: type[Settings], heading: str) -> str:
@@ -46,9 +96,13 @@ def _sections(kind: type[Settings]) -> Iterator[tuple[str, list[Setting]]]:
 def _comment(start: str, text: str) -> list[str]:
     later = start if start == "# " else f"{start}  "
     return textwrap.wrap(
-        plain(text), 98, initial_indent=start, subsequent_indent=later, break_on_hyphens=False
+        _plain(text), 98, initial_indent=start, subsequent_indent=later, break_on_hyphens=False
     )
 
 
 def _yaml_value(value: Any) -> str:
     return str(value) if isinstance(value, str) and value else json.dumps(value)
+
+
+def _plain(text: str) -> str:
+    return text.replace("`", "'")

@@ -11,8 +11,8 @@ from pydantic import Field
 from admiral.citations.citation_settings import CitationConfig
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
-from admiral.io.settings_docs import settings_tables, settings_yaml
-from admiral.settings import Probability, Settings, described
+from admiral.io.settings_docs import described, settings_tables, settings_yaml
+from admiral.settings import Probability, Settings
 
 
 class Sizes(Settings):

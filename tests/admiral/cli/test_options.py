@@ -10,7 +10,7 @@ from admiral.cli.options import checked_text, overrides
 from admiral.cli.retrieve import retrieve_command, settings_command, split_title
 from admiral.config import RetrievalConfig, load_config
 from admiral.errors import AdmiralError
-from admiral.settings import described
+from admiral.io.settings_docs import described
 
 
 def test_options_override_assignments():
