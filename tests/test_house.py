@@ -31,29 +31,29 @@ TEXTS = [
 #: Lines of Python that each folder may have; the modules of `admiral` itself count as one. The
 #: second number is the aim: a change may lower a ceiling, and may not raise one above it.
 CEILINGS = {
-    "trie": (3350, 2200),
+    "trie": (3228, 2200),
     "proofs": (9802, 5600),
     "training": (14227, 7300),
     "admiral/adapters": (368, 280),
     "admiral/citations": (7615, 4900),
-    "admiral/cli": (4312, 2200),
-    "admiral/cluster": (250, 250),
+    "admiral/cli": (4222, 2200),
+    "admiral/cluster": (209, 250),
     "admiral/convert": (1204, 950),
     "admiral/download": (1002, 350),
-    "admiral/evaluation": (2795, 1900),
+    "admiral/evaluation": (2794, 1900),
     "admiral/gold": (700, 520),
-    "admiral/graph": (1774, 950),
+    "admiral/graph": (1539, 950),
     "admiral/io": (2610, 1500),
-    "admiral/kb": (13015, 7500),
-    "admiral/library": (1624, 600),
+    "admiral/kb": (11584, 7500),
+    "admiral/library": (1624, 600),  # OVER 1637
     "admiral/models": (731, 450),
-    "admiral/retrieval": (2958, 2200),
-    "admiral/serving": (3036, 1700),
-    "admiral/storage": (488, 150),
-    "admiral/synthesis": (1371, 0),
+    "admiral/retrieval": (2958, 2200),  # OVER 2965
+    "admiral/serving": (3018, 1700),
+    "admiral/storage": (427, 150),
+    "admiral/synthesis": (1371, 0),  # OVER 1372
     "admiral": (2010, 1600),
     "benchmarks": (3275, 2_400),
-    "tests": (47860, 30_000),
+    "tests": (45979, 30_000),
 }
 
 

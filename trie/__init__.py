@@ -28,7 +28,7 @@ from trie.grammar import (
     repeated,
 )
 from trie.safe_tokenizer import NoIdentifierError, SafeTokenizer
-from trie.token_trie import TokenTrie, TrieFileError, UpdatedTrie
+from trie.token_trie import TokenTrie, TrieFileError
 
 if TYPE_CHECKING:
     from trie.beam_decoding import Hypothesis, beam_search
@@ -60,7 +60,6 @@ __all__ = [
     "TrieConstraint",
     "TrieFileError",
     "TrieSequence",
-    "UpdatedTrie",
     "beam_search",
     "repeated",
 ]

@@ -24,9 +24,9 @@ from typing import NamedTuple
 import numpy as np
 
 from admiral.errors import AdmiralError
-from admiral.graph.mention_graph import MentionGraph, graph_folder, mention_weights, sentences_at
+from admiral.graph.mention_graph import MentionGraph, has_graph, mention_weights, sentences_at
 from admiral.kb import KnowledgeBase
-from admiral.kb.store import GRAPH_REQUEST
+from admiral.kb.writing import GRAPH_REQUEST
 from admiral.records import Proximity, ScoredTitle, Sentence
 from admiral.retrieval.document_ranking import MIN_PROXIMITY
 from admiral.retrieval.first_stage import find_names
@@ -443,7 +443,7 @@ def graph_to_use(kb: KnowledgeBase, setting: str | bool) -> GraphCandidates | No
     Raises AdmiralError if the setting is ``true`` and there is no graph, or it is of another
     version of the knowledge base, or damaged; the message names the command that builds it.
     """
-    wanted = graph_folder(kb.path).exists() or GRAPH_REQUEST in kb.settings
+    wanted = has_graph(kb) or kb.settings.get(GRAPH_REQUEST)
     if setting == "false" or (setting == "auto" and not wanted):
         return None
     try:

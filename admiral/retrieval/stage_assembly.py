@@ -174,11 +174,13 @@ def build_stages(
     checkpoint: Checkpoint,
     config: RetrievalConfig,
     graph: Graph | None = None,
+    known: Stages | None = None,
 ) -> Stages:
     """Build all stages, with a graph if there is one to use (`admiral.graph.graph_to_use`).
 
-    Raises AdmiralError if a stage lacks a file or a package, or a setting exceeds what the model
-    supports.
+    `known`: stages with the same settings for another version of the knowledge base, whose judge is
+    used again. Raises AdmiralError if a stage lacks a file or a package, or a setting exceeds what
+    the model supports.
     """
     models = Models(checkpoint, config)
     generator = build_generator(kb, models, config) if config.generator else None
@@ -200,7 +202,7 @@ def build_stages(
     stages = Stages(
         first_stage,
         build_reranker(models["reranker_model"], config, kb),
-        build_judge(models["prover"] if config.judge in MODEL_JUDGES else None, config),
+        _judge(models, config) if known is None else known.judge,
         hop_retriever,
         TitleMentionFinder(kb, aliases=config.aliases) if config.mentions else None,
         document_scorer,
@@ -214,6 +216,10 @@ def build_stages(
             f"name {stages.max_evidence} sentences, so give {stages.max_evidence} or less"
         )
     return stages
+
+
+def _judge(models: Models, config: RetrievalConfig) -> SufficiencyJudge:
+    return build_judge(models["prover"] if config.judge in MODEL_JUDGES else None, config)
 
 
 class Models:
@@ -266,7 +272,7 @@ def build_generator(kb: KnowledgeBase, models: Models, config: RetrievalConfig) 
             checkpoint.model,
             checkpoint.tokens,
             kb.title_trie(checkpoint.tokens),
-            kb,
+            kb.title_index,
             beam_size=config.beam_size,
             title_beams=max(config.title_beams, 1),
             normalise=config.trie_normalised,

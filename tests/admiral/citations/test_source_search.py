@@ -11,7 +11,7 @@ from admiral.citations.source_search import (
     reciprocal_rank_fusion,
 )
 from admiral.library import Library, Passage, ScoredPassage, Source, SourceFilter, build_library
-from tests.admiral.kb.embeddings.fake_encoder import FakeEncoder
+from tests.admiral.kb.fake_encoder import FakeEncoder
 
 CLAIM = CitedClaim(
     id="1",

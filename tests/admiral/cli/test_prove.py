@@ -172,7 +172,7 @@ def test_pages_are_kept_out_of_inputs(admiral, tmp_path):
     corpus = tmp_path / "corpus.jsonl"
     corpus.write_text('{"title": "Ada", "text": "Ada was."}')
     for place, problem in (
-        (kb / "manifest.json", b"which is read. Choose another output"),
+        (kb / "kb.sqlite", b"which is read. Choose another output"),
         (pipe, b"is not a regular file"),
         (proof, b"is the input as well"),
         (corpus, b"exists and is not an HTML page"),
