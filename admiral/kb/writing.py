@@ -183,7 +183,10 @@ def build(
         else:
             if not change.is_new:
                 change.clear()
+            states = sources.states()  # before they are read
             read = _read_all(change, sources, on_duplicate, progress)
+            for path, state in states.items():
+                change.file_number(path, *state)
         wanted = graph or (graph is None and change.counts["documents"] >= GRAPH_DOCUMENTS)
         settings |= {**read, "request": request, GRAPH_REQUEST: wanted}
         result = _finish(change, settings, encoder, also, progress)
@@ -255,12 +258,9 @@ def size_on_disk(path: Path) -> int:
 
 def _read_all(change: Change, incoming: Incoming, policy: str, progress: bool) -> dict[str, Any]:
     intake = Intake(change, policy)
-    states = incoming.states()
     intake.read(incoming, progress)
     if not change.counts["documents"]:
         raise AdmiralError(f"{incoming}: no documents in it. Check the corpus and --format.")
-    for path, (size, changed) in states.items():
-        change.file_number(path, size, changed)
     return _what_was_read(incoming, intake.duplicates)
 
 

@@ -1,7 +1,4 @@
-"""Build a library, add sources to it and remove them: a knowledge base whose documents are pages.
-
-Embedding and checking are those of any knowledge base (`admiral.kb`).
-"""
+"""Build a library, add sources and remove them: a knowledge base whose documents are pages."""
 
 from __future__ import annotations
 
@@ -21,7 +18,8 @@ from admiral.kb.change import DerivedPart
 from admiral.kb.corpus.corpora import check_choice
 from admiral.kb.corpus.file_reports import FileReports
 from admiral.kb.corpus.readers import Record
-from admiral.kb.store import Store, checked_kb_path, open_store
+from admiral.kb.info import info
+from admiral.kb.store import Store, checked_kb_path
 from admiral.kb.vectors import SentenceEncoder
 from admiral.kb.writing import (
     UpdateReport,
@@ -90,10 +88,6 @@ class SourceRecords:
     def describe(self) -> list[dict[str, str]]:
         """Return nothing: sources name themselves."""
         return []
-
-    def states(self) -> dict[str, tuple[int, int]]:
-        """Return nothing: sources are not read again."""
-        return {}
 
     def records(self, progress: bool) -> Iterator[Record]:
         """Yield the records.
@@ -235,12 +229,9 @@ def add_sources(
     used; the library is then unchanged.
     """
     check_choice("on_duplicate", on_duplicate, ("replace", "skip", "error"))
-    target = checked_kb_path(path, "library").absolute()
-    store = open_store(target)
-    store.close()
-    incoming = SourceRecords(sources, store.settings)
+    incoming = SourceRecords(sources, info(path).settings)
     done = add_records(
-        incoming, target, on_duplicate=on_duplicate, wait=wait, progress=progress, also=also
+        incoming, path, on_duplicate=on_duplicate, wait=wait, progress=progress, also=also
     )
     return LibraryChange.of(done, skipped=incoming.duplicates)
 
@@ -270,13 +261,8 @@ def remove_sources(
             "--ignore-missing"
         )
 
+    given = None if ignore_missing else unknown
     done = remove_documents(
-        names,
-        checked_kb_path(path, "library").absolute(),
-        Store.row_of_id,
-        None if ignore_missing else unknown,
-        wait=wait,
-        progress=progress,
-        also=also,
+        names, path, Store.row_of_id, given, wait=wait, progress=progress, also=also
     )
     return LibraryChange.of(done)

@@ -178,11 +178,11 @@ def build_stages(
 ) -> Stages:
     """Build all stages, with a graph if there is one to use (`admiral.graph.graph_to_use`).
 
-    `known`: stages with the same settings for another version of the knowledge base, whose judge is
-    used again. Raises AdmiralError if a stage lacks a file or a package, or a setting exceeds what
-    the model supports.
+    `known`: stages for another version of the knowledge base, whose judge is used again. Raises
+    AdmiralError if a stage lacks a file or a package, or a setting exceeds what the model supports.
     """
     models = Models(checkpoint, config)
+    prover = models["prover"] if config.judge in MODEL_JUDGES and known is None else None
     generator = build_generator(kb, models, config) if config.generator else None
     title_generator = generator if config.title_beams else None
     first_stage: FirstStage = Bm25FirstStage(kb)
@@ -202,7 +202,7 @@ def build_stages(
     stages = Stages(
         first_stage,
         build_reranker(models["reranker_model"], config, kb),
-        _judge(models, config) if known is None else known.judge,
+        build_judge(prover, config) if known is None else known.judge,
         hop_retriever,
         TitleMentionFinder(kb, aliases=config.aliases) if config.mentions else None,
         document_scorer,
@@ -216,10 +216,6 @@ def build_stages(
             f"name {stages.max_evidence} sentences, so give {stages.max_evidence} or less"
         )
     return stages
-
-
-def _judge(models: Models, config: RetrievalConfig) -> SufficiencyJudge:
-    return build_judge(models["prover"] if config.judge in MODEL_JUDGES else None, config)
 
 
 class Models:

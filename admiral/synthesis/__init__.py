@@ -331,10 +331,7 @@ class Synthesizer:
 
 
 def _is_new(seen: set[str], text: str) -> bool:
-    """Record a claim and return whether it is new.
-
-    Claims that differ only in punctuation, capitals or plural endings are the same.
-    """
+    """Record a claim and return whether it is new; punctuation, capitals, plurals do not count."""
     known = len(seen)
     seen.add(" ".join(normalised_tokens(text)))
     return len(seen) > known

@@ -57,10 +57,6 @@ class Incoming(Protocol):
         """Return the name and format of each corpus."""
         ...
 
-    def states(self) -> dict[str, tuple[int, int]]:
-        """Return the size of each file and the time of its last change, by path or URL."""
-        ...
-
     def records(self, progress: bool) -> Iterator[Record]:
         """Yield the records."""
         ...
