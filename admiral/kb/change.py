@@ -30,7 +30,7 @@ from admiral.kb.aliases import document_aliases, write_aliases
 from admiral.kb.bm25.analysis import Text
 from admiral.kb.corpus.files.document_titles import distinct_titles
 from admiral.kb.knowledge_base import BM25, KnowledgeBase
-from admiral.kb.passages import indexed_text
+from admiral.kb.passages import NO_BM25, indexed_text
 from admiral.kb.store import (
     DERIVED,
     DICTIONARY,
@@ -50,7 +50,7 @@ from admiral.kb.store import (
     train_dictionary,
 )
 from admiral.kb.titles import TRIES, write_titles
-from admiral.kb.word_index import NO_BM25, write_index
+from admiral.kb.word_index import write_index
 from admiral.records import Document
 from admiral.storage.atomic_files import sync_path, sync_tree
 

@@ -11,10 +11,10 @@ from admiral.errors import AdmiralError
 from admiral.io.progress import track_documents
 from admiral.kb.bm25 import check_backend
 from admiral.kb.knowledge_base import KnowledgeBase
+from admiral.kb.passages import NO_BM25
 from admiral.kb.store import FILE, VERSION, document_counts
 from admiral.kb.titles import TRIES, stored_tries
 from admiral.kb.vectors import stored_encoder
-from admiral.kb.word_index import NO_BM25
 from admiral.kb.writing import size_on_disk
 
 

@@ -19,10 +19,11 @@ from admiral.io.text_cleaning import clean_prefix, clean_title, matching_form
 from admiral.kb.aliases import AliasIndex
 from admiral.kb.bm25 import TEXT_WEIGHT, TITLE_WEIGHT, analysis
 from admiral.kb.bm25.analysis import clean_query
+from admiral.kb.passages import NO_BM25
 from admiral.kb.store import Store, UnusableError, current_digest, damaged_error, open_store
 from admiral.kb.titles import TitleIndex, title_trie
 from admiral.kb.vectors import DenseIndex, SentenceEncoder, StoredVectors, stored_encoder
-from admiral.kb.word_index import NO_BM25, WordIndex
+from admiral.kb.word_index import WordIndex
 from admiral.records import Document, ScoredTitle
 
 if TYPE_CHECKING:
@@ -254,7 +255,7 @@ class KnowledgeBase:
         Ties are broken by row. `queries`: any strings; a query without terms has no results. Raises
         AdmiralError if there is no BM25 index, or it is damaged.
         """
-        ranked = self.word_index().search_rows(queries, k)
+        ranked = self.word_index().search(queries, k)
         return [[ScoredTitle(self.title(row), score) for row, score in rows] for rows in ranked]
 
     def search_passages(self, queries: Sequence[str], k: int) -> Iterator[list[FoundPassage]]:

@@ -12,6 +12,8 @@ from itertools import groupby, pairwise
 from admiral.kb.bm25.analysis import Text
 from admiral.records import SECTION_SEPARATOR, Document
 
+#: In place of the backend of a knowledge base without a BM25 index.
+NO_BM25 = "none"
 # Longer documents are split into passages.
 LONGEST_WHOLE = 40  # sentences
 LONGEST_PASSAGE = 32  # sentences

@@ -23,7 +23,6 @@ from admiral.kb.bm25.analysis import DEFAULT, Text, common_text_form
 from admiral.kb.store import damaged_error
 from trie.token_trie import open_array
 
-NO_BM25 = "none"
 _LARGEST_DELTA = 0.1
 
 #: Yields the row, the title and the text of the documents after a row.
@@ -113,7 +112,7 @@ class WordIndex:
         """Return the number of passages."""
         return len(self._index.passages)
 
-    def search_rows(self, queries: Sequence[str], k: int) -> list[list[tuple[int, float]]]:
+    def search(self, queries: Sequence[str], k: int) -> list[list[tuple[int, float]]]:
         """Return the rows and scores of the top `k` documents for each query, best first."""
         found = self._index.search_rows(queries, k)
         return [[(int(self._rows[place]), score) for place, score in each] for each in found]

@@ -26,9 +26,9 @@ from admiral.kb.corpus.corpora import Corpora, Incoming, check_choice
 from admiral.kb.corpus.file_reports import check_report_path
 from admiral.kb.corpus.readers import FilePatterns
 from admiral.kb.intake import ADDING, BY_PATH, POLICIES, Intake
+from admiral.kb.passages import NO_BM25
 from admiral.kb.store import FILE, VERSION, Store, check_kb, checked_kb_path, is_knowledge_base
 from admiral.kb.vectors import SentenceEncoder, encoded_documents, stored_encoder, without_vectors
-from admiral.kb.word_index import NO_BM25
 from admiral.requirements import DEMO
 
 logger = logging.getLogger(__name__)
