@@ -98,6 +98,12 @@ def _starts(lengths: np.ndarray) -> np.ndarray:
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])
 
 
+def _sparse_rows(
+    arrays: dict[str, np.ndarray], name: str
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    return arrays[f"{name}.{_STARTS}"], arrays[f"{name}.{_COLUMNS}"], arrays[f"{name}.{_KINDS}"]
+
+
 def rebuild_remedy(kb_path: Path) -> str:
     """Return the remedy for a graph that cannot be used."""
     return f"Build it with `admiral graph build --kb {kb_path}`."
@@ -149,10 +155,8 @@ class MentionGraph:
         self._path = kb_path
         self.counts, self.settings = counts, settings
         self.row_frames = arrays[ROW_FRAMES]
-        self._by_entity, self.by_frame = (
-            tuple(arrays[f"{name}.{part}"] for part in (_STARTS, _COLUMNS, _KINDS))
-            for name in (ENTITY_FRAMES, FRAME_ENTITIES)
-        )
+        self._by_entity = _sparse_rows(arrays, ENTITY_FRAMES)
+        self.by_frame = _sparse_rows(arrays, FRAME_ENTITIES)
         self.rows = len(self.row_frames) - 1
         self.frames = len(self.by_frame[0]) - 1
         sizes = {len(part) for rows in (self._by_entity, self.by_frame) for part in rows[1:]}

@@ -88,7 +88,8 @@ class Change:
         self.store.load_settings()
         dictionary = self.store.one("SELECT value FROM settings WHERE name = ?", DICTIONARY)
         self._compressor = compressor(dictionary or b"")
-        self.first = self._next = self.store.settings.get("next_row", 0)
+        self.first: int = self.store.settings.get("next_row", 0)
+        self._next: int = self.first
         self.counts = Counter(self.store.settings.get("counts", {}))
         self._digest = hashlib.sha256(self.store.settings.get("digest", "").encode())
 

@@ -342,6 +342,7 @@ class KnowledgeBase:
         """Return the BM25 index, which is opened on first use; AdmiralError if there is none."""
         with self._lock:
             if self._index is None:
+                self.store.check_open()
                 backend = self.settings["bm25"]
                 if backend == NO_BM25:
                     raise UnusableError(

@@ -106,9 +106,13 @@ class Store:
     def all(self, sql: str, *values: object) -> list[Any]:
         """Return all rows of a query."""
         with self._lock, explained(self.path):
-            if self._connection is None:
-                raise AdmiralError(f"{self.path}: the knowledge base was closed. Open it again.")
-            return self._connection.execute(sql, values).fetchall()
+            return self.check_open().execute(sql, values).fetchall()
+
+    def check_open(self) -> sqlite3.Connection:
+        """Return the connection; AdmiralError once the store was closed."""
+        if self._connection is None:
+            raise AdmiralError(f"{self.path}: the knowledge base was closed. Open it again.")
+        return self._connection
 
     def one(self, sql: str, *values: object) -> Any:
         """Return the first column of the first row of a query, or None."""
@@ -231,17 +235,16 @@ def body_of(document: Document) -> bytes:
 
 
 def _fields(stored: list[Any]) -> tuple[Any, ...]:
-    sentences, links, sections, offsets, page = [*stored, *([()] * (5 - len(stored)))]
+    """Return sentences, links, sections, offsets and page; the last ones may be missing."""
+    values: list[Any] = [*stored, *([()] * (5 - len(stored)))]
+    sentences, links, sections, offsets, page = values
     if page:
-        *texts, gaps, bounds = page
-        page = Page(*texts, tuple(gaps), tuple(zip(bounds[::2], bounds[1::2], strict=True)))
-    return (
-        tuple(sentences),
-        tuple(map(tuple, links)),
-        tuple(sections),
-        tuple(offsets),
-        page or None,
-    )
+        bounds = page[7]
+        spans = tuple(zip(bounds[::2], bounds[1::2], strict=True))
+        fields: list[Any] = [*page[:6], tuple(page[6]), spans]
+        page = Page(*fields)
+    rows = tuple(map(tuple, links))
+    return tuple(sentences), rows, tuple(sections), tuple(offsets), page or None
 
 
 def document_counts(document: Document) -> dict[str, int]:
@@ -264,7 +267,7 @@ def compressor(dictionary: bytes) -> zstandard.ZstdCompressor:
 
 def train_dictionary(bodies: Iterable[bytes]) -> bytes:
     """Return a dictionary with which bodies like these compress well; none if they are few."""
-    samples = list(bodies)
+    samples: list[Any] = list(bodies)
     size = min(112_640, sum(map(len, samples)) // 10)
     if size < 4096:
         return b""

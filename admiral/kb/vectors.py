@@ -69,7 +69,8 @@ def quantise(vectors: np.ndarray) -> Bytes:
     """
     largest = np.abs(vectors).max(axis=1, keepdims=True, initial=0.0)
     scaled = np.divide(vectors * _LARGEST, largest, out=np.zeros_like(vectors), where=largest > 0)
-    return np.rint(scaled).astype(np.int8)
+    rounded: Bytes = np.rint(scaled).astype(np.int8)
+    return rounded
 
 
 def dequantise(quantised: Bytes) -> Floats:
