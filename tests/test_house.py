@@ -45,15 +45,15 @@ CEILINGS = {
     "admiral/graph": (1539, 950),
     "admiral/io": (2610, 1500),
     "admiral/kb": (11584, 7500),
-    "admiral/library": (1624, 600),
+    "admiral/library": (1623, 600),
     "admiral/models": (731, 450),
     "admiral/retrieval": (2958, 2200),
     "admiral/serving": (3018, 1700),
     "admiral/storage": (427, 150),
-    "admiral/synthesis": (1371, 0),
+    "admiral/synthesis": (1369, 0),
     "admiral": (2010, 1600),
-    "benchmarks": (3275, 2_400),
-    "tests": (45979, 30_000),
+    "benchmarks": (3252, 2_400),
+    "tests": (45946, 30_000),
 }
 
 
