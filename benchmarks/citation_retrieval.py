@@ -31,7 +31,7 @@ from admiral.evaluation.measures import Group, Measure, confidence_intervals, pa
 from admiral.io.claims import evenly_spaced
 from admiral.io.streams import numbered_lines
 from admiral.kb import KnowledgeBase
-from admiral.kb.embeddings import SentenceEncoder
+from admiral.kb.vectors import SentenceEncoder
 from admiral.library import Library, ScoredPassage, Source, build_library
 from admiral.library.canonical_urls import canonical
 from admiral.library.readers import SourceFiles, wice_url

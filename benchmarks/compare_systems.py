@@ -43,8 +43,8 @@ from admiral.graph import build_graph
 from admiral.io.claims import evenly_spaced
 from admiral.io.result_writer import ResumableWriter
 from admiral.kb import KnowledgeBase, build, info, locate
-from admiral.kb.build import default_backend
-from admiral.kb.store import read_manifest
+from admiral.kb.store import check_kb
+from admiral.kb.writing import default_backend
 from admiral.library import Library, build_library
 from admiral.library.canonical_urls import canonical
 from admiral.library.readers import SourceFiles
@@ -73,7 +73,7 @@ KEYS = {
 #: Keys that --set changes, apart from settings of all systems.
 FIELDS = ("task", "claims", "limit")
 #: Columns of sizes on disk, and the files of a knowledge base that they count.
-SIZES = {"BM25 MB": "bm25", "trie MB": "tries", "texts MB": "documents", "disk MB": "total"}
+SIZES = {"BM25 MB": "bm25", "trie MB": "tries", "texts MB": "database", "disk MB": "total"}
 #: Pages that count, and passages that each index returns (as in SIDE).
 CUTS, PASSAGES = (1, 5, 20), 100
 
@@ -264,7 +264,7 @@ def compare_retrieval(content: Record, out: Path, kbs: Path) -> Iterator[str]:
             for name in checkpoint_settings(config):
                 locate_checkpoint(name)
             if config.kb not in recipes:
-                read_manifest(locate(config.kb))
+                check_kb(locate(config.kb))
         except AdmiralError as error:
             left_out.append(f"{system['name']} is left out: {error}")
             continue

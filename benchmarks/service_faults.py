@@ -1,8 +1,7 @@
-"""Faults under a service: a full disk, files cut off and replaced."""
+"""Faults under a service: a full disk, a knowledge base that is replaced."""
 
 from __future__ import annotations
 
-import os
 import shutil
 import threading
 import time
@@ -13,10 +12,6 @@ from pathlib import Path
 import psutil
 
 _WINDOW = 15.0  # seconds
-_CUT = "titles.marisa"
-#: Fault in which a service is right to refuse requests by 503, until some seconds after it.
-CUT_OFF = "file cut off"
-RECOVERY = 10.0  # seconds
 
 
 class Faults:
@@ -42,7 +37,6 @@ class Faults:
         self.kinds: dict[str, Callable[[], None]] = {
             "disk full": self._fill_disk,
             "kb replaced": self._replace_kb,
-            CUT_OFF: self._cut_off,
         }
 
     def _fill_disk(self) -> None:
@@ -62,13 +56,3 @@ class Faults:
             restored.rename(self._kb)
         shutil.rmtree(former)
         time.sleep(_WINDOW)
-
-    def _cut_off(self) -> None:
-        with self._changing:
-            file = self._kb / _CUT
-            whole = file.read_bytes()
-            os.truncate(file, 16)
-            time.sleep(_WINDOW)
-            restored = file.with_name("restored")
-            restored.write_bytes(whole)
-            restored.replace(file)

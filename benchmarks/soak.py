@@ -5,8 +5,8 @@
 A third of the clients send valid requests, another third sends some piece by piece; a lost one, or
 an answer other than 200 and 429, is listed. The others send broken and hostile ones. A document is
 added every minute, so the service opens its knowledge base anew. With `--faults`, files stop
-growing (as on a full disk), the knowledge base is replaced, and one of its files is cut off and
-restored. Memory is that of the service, every ten seconds.
+growing (as on a full disk), and the knowledge base is replaced. Memory is that of the service,
+every ten seconds.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ import psutil
 
 from admiral.kb import KnowledgeBase, add, locate
 from benchmarks.hostile_requests import HOSTILE, slowly
-from benchmarks.service_faults import CUT_OFF, RECOVERY, Faults
+from benchmarks.service_faults import Faults
 from benchmarks.serving import (
     SETTINGS,
     mixed,
@@ -88,7 +88,7 @@ class Soak:
     def send_hostile(self, number: int) -> None:
         """Send requests that have to be refused, or that their client gives up."""
         generator = random.Random(-number)
-        while (started := time.monotonic()) < self.end:
+        while time.monotonic() < self.end:
             kind, send = generator.choice(HOSTILE)
             try:
                 status = send(self._url, generator)
@@ -96,7 +96,7 @@ class Soak:
                 status = type(error).__name__
             with self._lock:
                 self.statuses[kind][status] += 1
-                if status.startswith("5") and not self._may_refuse(started):
+                if status.startswith("5"):
                     self.wrong.append(f"{status} {kind}")
 
     def inject(self, faults: Faults) -> None:
@@ -119,16 +119,9 @@ class Soak:
             self.statuses[kind][status] += 1
             if status == "200":
                 self.answered[kind].append(seconds)
-            elif status != "429" and not (status == "503" and self._may_refuse(started)):
+            elif status != "429":
                 at = round(started - self.began)
                 self.wrong.append(f"{status} {kind}, sent after {at} s, answered in {seconds:.0f}")
-
-    def _may_refuse(self, started: float) -> bool:
-        """Tell whether a file was cut off while a request was sent that has just been answered."""
-        return any(
-            name == CUT_OFF and first < time.monotonic() and started < last + RECOVERY
-            for name, first, last in self.faults
-        )
 
     def _claims(self, number: int) -> list[str]:
         names = random.Random(number)

@@ -15,7 +15,7 @@ from pathlib import Path
 import click
 
 from admiral.errors import AdmiralError
-from admiral.kb.embeddings import embedded_text
+from admiral.kb.vectors import embedded_text
 from admiral.retrieval.rerankers import similarity_query
 from admiral.storage.atomic_files import check_distinct_paths
 from training.cited_pages import CitedPassages, Titled, write_cited_passages

@@ -27,7 +27,7 @@ from trie.grammar import (
     repeated,
 )
 from trie.safe_tokenizer import SafeTokenizer
-from trie.token_trie import TokenTrie, Trie, TrieFileError, UpdatedTrie
+from trie.token_trie import TokenTrie, TrieFileError
 
 if TYPE_CHECKING:
     from trie.beam_decoding import Hypothesis, beam_search
@@ -52,11 +52,9 @@ __all__ = [
     "TokenSet",
     "TokenTrie",
     "Transitions",
-    "Trie",
     "TrieConstraint",
     "TrieFileError",
     "TrieSequence",
-    "UpdatedTrie",
     "beam_search",
     "repeated",
 ]

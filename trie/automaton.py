@@ -21,7 +21,7 @@ from trie.grammar import (
     Transitions,
     TrieSequence,
 )
-from trie.token_trie import Ints, Trie
+from trie.token_trie import Ints, TokenTrie
 
 # The position is in the bits above those of the segment's state.
 _BITS = 44
@@ -199,7 +199,7 @@ class TrieConstraint(GrammarConstraint):
     Raises ValueError if the trie is empty, or a sequence contains the end token.
     """
 
-    def __init__(self, trie: Trie, eos: int) -> None:
+    def __init__(self, trie: TokenTrie, eos: int) -> None:
         if trie.contains_token(eos):
             raise ValueError(f"a sequence of the trie contains the end token {eos}")
         self._trie, self._eos = trie, eos

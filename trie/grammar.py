@@ -17,7 +17,7 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 
-from trie.token_trie import Ints, TokenTrie, Trie
+from trie.token_trie import Ints, TokenTrie
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +151,7 @@ class TrieSequence:
     Raises ValueError if the trie is empty.
     """
 
-    def __init__(self, trie: Trie) -> None:
+    def __init__(self, trie: TokenTrie) -> None:
         if not len(trie):
             raise ValueError("there are no sequences to choose from")
         self._trie = trie

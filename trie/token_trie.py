@@ -1,7 +1,6 @@
 """An immutable trie of token sequences in four flat arrays, opened by memory map.
 
 Nodes are numbered breadth first, so the children of a node are consecutive, and ascend by token.
-`UpdatedTrie` is a view of one with sequences added and removed.
 """
 
 from __future__ import annotations
@@ -11,16 +10,13 @@ import math
 import os
 import re
 import zlib
-from abc import ABC, abstractmethod
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from heapq import heapify, heappop, heappush
 from itertools import pairwise
-from operator import index
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -82,31 +78,15 @@ class TrieArrays(NamedTuple):
     rows: Unsigned  # of the sequences that end at node 0, at node 1, and so on; (rows,)
 
 
-class Walkable(ABC):
-    """A trie that can be followed token by token from its root, the node of the empty prefix."""
-
-    root = 0
-
-    @abstractmethod
-    def child(self, node: int, token: int) -> int:
-        """Return the child of `node` by `token`, or -1."""
-
-    def walk(self, ids: Iterable[int], node: int = root) -> int:
-        """Return the node that `ids` lead to from `node`, or -1 if they leave the trie."""
-        for token in ids:
-            node = self.child(node, token)
-            if node < 0:
-                break
-        return node
-
-
-class TokenTrie(Walkable):
+class TokenTrie:
     """A trie of token id sequences. Use `build` or `open` to make one.
 
     The row of a sequence is its position among the sequences that the trie was built from. Several
     sequences may be equal, or one a prefix of another; the empty sequence ends at the root. The
     length of a trie is the number of sequences; `nodes` is that of the nodes, including the root.
     """
+
+    root = 0  # the node of the empty prefix
 
     def __init__(self, arrays: TrieArrays) -> None:
         self._arrays, self.nodes = arrays, arrays.tokens.size
@@ -179,17 +159,13 @@ class TokenTrie(Walkable):
         place = bisect_left(self._tokens, token, self._children[node], end)
         return place if place < end and self._tokens[place] == token else -1
 
-    def parent(self, node: int) -> int:
-        """Return the parent of `node`, which must not be the root."""
-        return bisect_right(self._children, node) - 1
-
-    def path(self, node: int) -> list[int]:
-        """Return the tokens on the path from the root to `node`."""
-        tokens = []
-        while node != self.root:
-            tokens.append(self._tokens[node])
-            node = self.parent(node)
-        return tokens[::-1]
+    def walk(self, ids: Iterable[int], node: int = root) -> int:
+        """Return the node that `ids` lead to from `node`, or -1 if they leave the trie."""
+        for token in ids:
+            node = self.child(node, token)
+            if node < 0:
+                break
+        return node
 
     def depth(self, node: int) -> int:
         """Return the number of tokens on the path from the root to `node`."""
@@ -203,13 +179,6 @@ class TokenTrie(Walkable):
         """Return the rows of the sequences that end at `node`, ascending."""
         return self._arrays.rows[self._ends[node] : self._ends[node + 1]].astype(np.int64)
 
-    def locate(self, rows: Ints) -> Ints:
-        """Return the nodes at which the sequences of some rows end, ascending."""
-        wanted = np.zeros(len(self), dtype=bool)
-        wanted[rows] = True
-        places = np.flatnonzero(wanted[self._arrays.rows])
-        return np.unique(self._arrays.ends.searchsorted(places, side="right") - 1)
-
     def nodes_after(self, token: int) -> Ints:
         """Return all nodes whose last token is `token`."""
         return np.flatnonzero(self._arrays.tokens[1:] == token) + 1
@@ -217,6 +186,19 @@ class TokenTrie(Walkable):
     def contains_token(self, token: int) -> bool:
         """Return whether `token` occurs in any sequence."""
         return self.nodes_after(token).size > 0
+
+    def sequences(self) -> list[list[int]]:
+        """Return the sequences that the trie was built from, in the order of rows."""
+        paths: list[list[int]] = [[]]
+        children = self._children
+        for node in range(self.nodes):
+            path = paths[node]
+            paths += ([*path, self._tokens[n]] for n in range(children[node], children[node + 1]))
+        found: list[list[int]] = [[]] * len(self)
+        for node, path in enumerate(paths):
+            for row in self._arrays.rows[self._ends[node] : self._ends[node + 1]].tolist():
+                found[row] = path
+        return found
 
     def distances_to_end(self) -> Ints:
         """Return the least number of tokens from each node to the end of a sequence; (nodes,)."""
@@ -289,119 +271,3 @@ def _read_checksums(path: Path) -> dict[str, int]:
             f"format version {version!r}, but this program reads {VERSION}; build the trie again",
         )
     return checksums
-
-
-class UpdatedTrie(Walkable):
-    """A token trie with changes, which do not copy it; constraints accept it like a `TokenTrie`.
-
-    Rows of the base keep their numbers; to find the removed ones, all rows are scanned. Added
-    sequences get the following rows, in order. A node below ``n``, the number of nodes of the base,
-    is a node of the base, and node ``n + i`` is node ``i`` of the trie of additions. A prefix of an
-    added sequence always has the latter number, even if the base has a node for it, too.
-
-    Raises ValueError if a removed row does not exist or is given twice, or a token id is negative
-    or needs more than 31 bits.
-    """
-
-    def __init__(
-        self,
-        base: TokenTrie,
-        added: Iterable[Sequence[int]] = (),
-        removed: Iterable[int] = (),
-    ) -> None:
-        rows = list(map(index, removed))
-        self._removed = frozenset(rows)
-        if len(self._removed) < len(rows):
-            raise ValueError("a row is given twice")
-        if (missing := next((row for row in rows if not 0 <= row < len(base)), None)) is not None:
-            raise ValueError(f"there is no row {missing}")
-        self._base, self._delta = base, TokenTrie.build(added)
-        self._ends = frozenset(base.locate(np.array(rows, dtype=np.int64)).tolist())
-        self._closed = self._closed_nodes()
-        self._closed_array = np.array(sorted(self._closed), dtype=np.int64)
-
-    def _closed_nodes(self) -> frozenset[int]:
-        closed, queued = set[int](), set(self._ends)
-        todo = [-node for node in queued]
-        heapify(todo)
-        while todo:  # the last node first, so children before their parents
-            node = -heappop(todo)
-            if not self._base_rows(node).size and closed.issuperset(
-                self._base.children(node)[1].tolist()
-            ):
-                closed.add(node)
-                if node != self.root and (parent := self._base.parent(node)) not in queued:
-                    queued.add(parent)
-                    heappush(todo, -parent)
-        return frozenset(closed)
-
-    def __len__(self) -> int:
-        return len(self._base) - len(self._removed) + len(self._delta)
-
-    @property
-    def longest(self) -> int:
-        levels = list(enumerate(pairwise(self._base.levels)))
-        depths = (d for d, nodes in levels[::-1] if not self._closed.issuperset(range(*nodes)))
-        return max(next(depths, 0), self._delta.longest)
-
-    def children(self, node: int) -> tuple[Ints, Ints]:
-        old, new = self._split(node)
-        if new < 0:
-            return self._base_children(old)
-        tokens, nodes = self._delta.children(new)
-        nodes = self._base.nodes + nodes
-        if old >= 0:
-            old_tokens, old_nodes = self._base_children(old)
-            # Where both have a child, np.unique keeps the first one: that of the delta.
-            tokens, order = np.unique(np.concatenate([tokens, old_tokens]), return_index=True)
-            nodes = np.concatenate([nodes, old_nodes])[order]
-        return tokens, nodes
-
-    def child(self, node: int, token: int) -> int:
-        old, new = self._split(node)
-        if new >= 0 and (found := self._delta.child(new, token)) >= 0:
-            return self._base.nodes + found
-        return self._if_open(self._base.child(old, token)) if old >= 0 else -1
-
-    def ends(self, node: int) -> bool:
-        return self.rows(node).size > 0
-
-    def rows(self, node: int) -> Ints:
-        old, new = self._split(node)
-        base = [self._base_rows(old)] if old >= 0 else []
-        added = [len(self._base) + self._delta.rows(new)] if new >= 0 else []
-        return np.concatenate(base + added)
-
-    def contains_token(self, token: int) -> bool:
-        open_nodes = np.setdiff1d(self._base.nodes_after(token), self._closed_array)
-        return open_nodes.size > 0 or self._delta.contains_token(token)
-
-    def _split(self, node: int) -> tuple[int, int]:
-        """Return the node's number in the base and in the delta, -1 where it has none."""
-        if node == self.root:
-            return self._if_open(node), node
-        if node < self._base.nodes:
-            return node, -1
-        new = node - self._base.nodes
-        return self._if_open(self._base.walk(self._delta.path(new))), new
-
-    def _if_open(self, node: int) -> int:
-        return -1 if node in self._closed else node
-
-    def _base_rows(self, node: int) -> Ints:
-        rows = self._base.rows(node)
-        if node not in self._ends:
-            return rows
-        return np.array([row for row in rows.tolist() if row not in self._removed], dtype=np.int64)
-
-    def _base_children(self, node: int) -> tuple[Ints, Ints]:
-        tokens, nodes = self._base.children(node)
-        if not nodes.size:
-            return tokens, nodes
-        low, high = self._closed_array.searchsorted([nodes[0], nodes[-1] + 1])
-        closed = self._closed_array[low:high] - nodes[0]
-        return np.delete(tokens, closed), np.delete(nodes, closed)
-
-
-#: A trie that constraints accept: a `TokenTrie` or a view of one.
-Trie: TypeAlias = TokenTrie | UpdatedTrie

@@ -335,8 +335,6 @@ def verify_citation_command(
     Give --library and --input, or --claim and --source for one pair without a library. It says what
     supports a claim, what is missing, and which source of the library would be better. Sources that
     cannot be read are reported as not checked, never as failing.
-
-    This has nothing to do with `admiral verify`, which checks the files of a knowledge base.
     """
     given = overrides(assignments, flags)
     if paper_rule:

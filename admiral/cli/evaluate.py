@@ -379,10 +379,9 @@ def report_command(
 
 def _neighbourhoods(kb: KnowledgeBase) -> NeighbourhoodFinder | None:
     from admiral.errors import AdmiralError
-    from admiral.graph import MentionGraph, NeighbourhoodFinder
-    from admiral.graph.mention_graph import graph_folder
+    from admiral.graph import MentionGraph, NeighbourhoodFinder, has_graph
 
-    if not graph_folder(kb.path).exists():
+    if not has_graph(kb):
         return None
     try:
         return NeighbourhoodFinder(kb, MentionGraph.open(kb))

@@ -12,11 +12,9 @@ import click
 from admiral.cli.options import (
     config_options,
     file_limit_options,
-    overrides,
     print_report,
     progress_option,
     report_json_option,
-    setting_options,
     usable_cores,
 )
 from admiral.errors import AdmiralError
@@ -45,9 +43,7 @@ report_option = click.option(
 
 @click.command("index")
 @click.argument("corpora", metavar="CORPUS...", nargs=-1, required=True, type=click.Path())
-@click.option(
-    "--kb", "kb", metavar="PATH", required=True, help="Directory of the new knowledge base."
-)
+@click.option("--kb", "kb", metavar="PATH", required=True, help="Directory of the knowledge base.")
 @click.option(
     "--format",
     "format",
@@ -91,7 +87,8 @@ report_option = click.option(
 @click.option(
     "--embeddings",
     is_flag=True,
-    help="Store the embeddings of all sentences, for faster reranking; about 390 bytes a sentence.",
+    help="Store the embeddings of all sentences that have none, for faster reranking; about 390 "
+    "bytes a sentence.",
 )
 @click.option(
     "--graph/--no-graph",
@@ -105,7 +102,7 @@ report_option = click.option(
 )
 @report_option
 @file_limit_options
-@click.option("--overwrite", is_flag=True, help="Replace an existing knowledge base.")
+@click.option("--overwrite", is_flag=True, help="Build anew what is there already.")
 @click.option("--progress/--no-progress", default=True, help="Show progress.")
 @_json
 def index_command(
@@ -127,15 +124,19 @@ def index_command(
     progress: bool,
     as_json: bool,
 ) -> None:
-    """Build a knowledge base from corpora.
+    """Build a knowledge base from corpora, or bring it up to date.
 
     CORPUS is a file or a folder: JSON Lines, FEVER wiki-pages, a HotpotQA or HoVer dump, the
     FEVEROUS database, the KILT knowledge source, corpus.jsonl of BEIR, a corpus of HippoRAG (a JSON
     array), or a folder of documents: text, Markdown, reStructuredText, HTML, PDF, DOCX, ODT, RTF,
     EPUB, PPTX, XLSX, ODS, CSV, mails, notebooks. Files may be compressed (.gz, .bz2, .xz, .zst).
     CORPUS may also be a URL that fsspec opens, such as s3://bucket/folder.
+
+    Run again, the same command reads the files of folders of documents that are new or have
+    changed, and removes the documents of those that are gone.
     """
-    from admiral.kb import build
+    from admiral.graph import build_graph, has_graph, update_graph
+    from admiral.kb import KnowledgeBase, build
 
     encoder = None
     if embeddings:
@@ -160,12 +161,14 @@ def index_command(
         report=report_path,
         graph=graph,
         limits=limits,
+        also=[update_graph],
     )
     mentions = None
     if report.graph:
-        from admiral.graph import build_graph
-
-        mentions = build_graph(kb, progress=progress, processes=usable_cores())
+        with KnowledgeBase.open(kb) as opened:
+            missing = not has_graph(opened)
+        if missing:
+            mentions = build_graph(kb, progress=progress, processes=usable_cores())
     if as_json:
         record = {f: _json_value(getattr(report, f)) for f in report.__slots__}
         if mentions is not None:
@@ -176,6 +179,8 @@ def index_command(
         f"{report.path}: {report.documents:,} documents, {report.sentences:,} sentences, "
         f"{readable_size(report.bytes)}, in {report.seconds:.1f} s"
     )
+    if report.added != report.documents:
+        click.echo(f"documents added: {report.added:,}, removed: {report.removed:,}")
     if mentions is not None:
         click.echo(
             f"graph: {mentions.mentions:,} mentions, {readable_size(mentions.bytes)}, in "
@@ -188,53 +193,21 @@ def index_command(
         click.echo(f"bad records skipped: {report.bad:,}")
 
 
-@click.command("verify")
-@click.option("--kb", metavar="PATH", help="Knowledge base: a directory, or `demo`.")
-@click.option("--model", metavar="PATH", help="Checkpoint: a directory, or `mini`.")
-@click.option("--progress/--no-progress", default=True, help="Show progress.")
-def verify_command(kb: str | None, model: str | None, progress: bool) -> None:
-    """Verify a knowledge base or a checkpoint.
-
-    Without options, the bundled ones are verified. All checksums, arrays and rows of a knowledge
-    base are checked, and all files of a checkpoint.
-    """
-    from admiral.graph import graph_problems
-    from admiral.kb import locate, verify
-
-    if kb is None and model is None:
-        kb, model = "demo", "mini"
-    checks: list[tuple[Path, list[str], str]] = []
-    if kb is not None:
-        path = locate(kb)
-        remedy = "Build it again with `admiral index`."
-        problems, of_graph = verify(path, progress=progress), graph_problems(path)
-        if of_graph and not problems:
-            remedy = "Build its graph again with `admiral graph build`."
-        checks.append((path, [*problems, *of_graph], remedy))
-    if model is not None:
-        from admiral.models.checkpoint import locate_checkpoint, verify_checkpoint
-
-        path = locate_checkpoint(model)
-        checks.append((path, verify_checkpoint(path), "Restore it from its source."))
-    for path, problems, _ in checks:
-        click.echo("\n".join(problems) if problems else f"{path}: sound")
-    for path, problems, remedy in checks:
-        if problems:
-            count = f"{len(problems)} problem{'s' * (len(problems) > 1)}"
-            raise AdmiralError(f"{path}: {count}. {remedy}")
-
-
 @click.command("info")
 @_kb
 @_json
+@click.option(
+    "--check", is_flag=True, help="Check the files as well; the exit status is 1 if any is damaged."
+)
 @config_options
 def info_command(
-    kb: str, as_json: bool, config_path: Path | None, assignments: tuple[str, ...]
+    kb: str, as_json: bool, check: bool, config_path: Path | None, assignments: tuple[str, ...]
 ) -> None:
     """Show counts and sizes of a knowledge base.
 
     With --config or --set, also show the memory that the weights of the checkpoints take, in fp32;
-    in bf16, it is little more than half of that.
+    in bf16, it is little more than half of that. With --check, the files of the checkpoints are
+    checked too.
     """
     from admiral.kb import info, locate
 
@@ -244,15 +217,31 @@ def info_command(
     if as_json:
         more = {"checkpoints": checkpoints} if given else {}
         click.echo(json.dumps(facts.to_json() | more, ensure_ascii=False))
-        return
+    else:
+        _print_facts(facts, checkpoints)
+    if check:
+        _check(Path(facts.path), [Path(each["path"]) for each in checkpoints])
+
+
+def _check(kb: Path, checkpoints: list[Path]) -> None:
+    from admiral.kb import check
+    from admiral.models.checkpoint import verify_checkpoint
+
+    found = {kb: check(kb)} | {path: verify_checkpoint(path) for path in checkpoints}
+    for path, problems in found.items():
+        for problem in problems or [f"{path}: sound"]:
+            click.echo(problem, err=True)
+    damaged = [path for path, problems in found.items() if problems]
+    if damaged:
+        remedy = "Restore it, or build it again with `admiral index --overwrite`."
+        raise AdmiralError(f"{damaged[0]}: is damaged. {remedy}")
+
+
+def _print_facts(facts: KbInfo, checkpoints: list[dict[str, Any]]) -> None:
     sources = ", ".join(f"{s['name']} ({s['format']})" for s in facts.settings["sources"])
     rows = [("path", facts.path), ("format version", str(facts.version)), ("corpora", sources)]
     rows += [(name, f"{count:,}") for name, count in facts.counts.items()]
-    if facts.added or facts.removed:
-        rows += [("changed since", f"{facts.added:,} added, {facts.removed:,} removed")]
-    if facts.passages and "passages" not in facts.counts:  # of pages, which are counted
-        rows += [("passages", f"{facts.passages:,}")]
-    rows += [("embeddings", f"{n:,} sentences, {name}") for name, n in facts.embedded.items()]
+    rows += [("embeddings", f"{n:,} documents, {name}") for name, n in facts.embedded.items()]
     rows += [("BM25 backend", facts.bm25), ("token tries", ", ".join(facts.tries) or "none yet")]
     rows += [(f"size: {part}", readable_size(size)) for part, size in facts.sizes.items()]
     rows += [
@@ -301,7 +290,7 @@ def readable_size(count: float) -> str:
 
 if TYPE_CHECKING:
     from admiral.io.limited_reading import FileLimits
-    from admiral.kb import UpdateReport
+    from admiral.kb import KbInfo, UpdateReport
 
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -357,14 +346,20 @@ def add_command(
 ) -> None:
     """Add documents to a knowledge base.
 
-    It is not rebuilt. Processes that have it open continue with their version; the change is
-    visible to those that open it later.
+    It is not rebuilt. A running service answers from the new version as soon as it is there.
     """
-    from admiral.graph import keeping_graph
+    from admiral.graph import update_graph
     from admiral.kb import add
 
-    with keeping_graph(kb, progress=progress):
-        report = add(corpora, kb, progress=progress, report=report_path, limits=limits, **options)
+    report = add(
+        corpora,
+        kb,
+        progress=progress,
+        report=report_path,
+        limits=limits,
+        also=[update_graph],
+        **options,
+    )
     _show(report, as_json)
 
 
@@ -389,55 +384,21 @@ def remove_command(
     as_json: bool,
 ) -> None:
     """Remove documents from a knowledge base."""
-    from admiral.graph import keeping_graph
+    from admiral.graph import update_graph
     from admiral.kb import read_titles, remove
 
     if not titles and file is None:
         raise click.UsageError("Name the documents to remove: TITLE... or --titles FILE.")
     wanted = [*titles, *(read_titles(file) if file else ())]
-    with keeping_graph(kb, progress=progress):
-        report = remove(wanted, kb, ignore_missing=ignore_missing, wait=wait, progress=progress)
+    report = remove(
+        wanted,
+        kb,
+        ignore_missing=ignore_missing,
+        wait=wait,
+        progress=progress,
+        also=[update_graph],
+    )
     _show(report, as_json)
-
-
-@click.command("compact")
-@_options
-def compact_command(kb: str, wait: bool, progress: bool, as_json: bool) -> None:
-    """Merge the changes of a knowledge base.
-
-    Afterwards it is as if newly built. This takes about as long as `admiral index`, and needs space
-    for both versions.
-    """
-    from admiral.graph import keeping_graph
-    from admiral.kb import compact
-
-    with keeping_graph(kb, progress=progress):
-        report = compact(kb, wait=wait, progress=progress)
-    _show(report, as_json)
-
-
-@click.command("embed")
-@setting_options("device")
-@_options
-def embed_command(device: str | None, kb: str, wait: bool, progress: bool, as_json: bool) -> None:
-    """Store embeddings of the sentences of a knowledge base.
-
-    Claims are then answered faster, because the similarity reranker reads the embeddings instead of
-    computing them. They take about 390 bytes a sentence. After `admiral add`, run it again: it
-    embeds only the new documents.
-    """
-    from admiral.config import load_config
-    from admiral.graph import keeping_graph
-    from admiral.kb import embed
-    from admiral.kb.store import read_manifest
-    from admiral.retrieval.stage_assembly import build_sentence_encoder
-
-    read_manifest(Path(kb))  # before a model is loaded
-    encoder = build_sentence_encoder(load_config(None, overrides((), {"device": device})))
-    with keeping_graph(kb, progress=progress):
-        report = embed(kb, encoder, wait=wait, progress=progress)
-    line = f"embeddings of {report.sentences:,} sentences by {report.encoder}"
-    print_report(report, as_json, f"{line}, {readable_size(report.bytes)}", {})
 
 
 def _show(report: UpdateReport, as_json: bool) -> None:
@@ -448,6 +409,5 @@ def _show(report: UpdateReport, as_json: bool) -> None:
         "skipped (title taken)": report.skipped,
         "bad records skipped": report.bad,
         "titles not found": report.missing,
-        "waiting for `admiral compact`": report.pending,
     }
     print_report(report, as_json, f"{report.documents:,} documents", changes)

@@ -1,4 +1,4 @@
-"""``admiral library``: build a library of sources, change it, check it and search it."""
+"""``admiral library``: build a library of sources, change it and search it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from admiral.errors import AdmiralError
 if TYPE_CHECKING:
     from admiral.io.limited_reading import FileLimits
     from admiral.kb import KbInfo
-    from admiral.kb.embeddings import SentenceEncoder
+    from admiral.kb.vectors import SentenceEncoder
     from admiral.library import LibraryChange, LibraryReport, ScoredPassage
 
 
@@ -160,13 +160,12 @@ def add_command(
     **options: Any,
 ) -> None:
     """Add sources to a library, or replace them by newer ones."""
-    from admiral.graph import keeping_graph
+    from admiral.graph import update_graph
     from admiral.library import add_sources
     from admiral.library.readers import SourceFiles
 
     files = SourceFiles(sources, format=format, base_url=base_url, skip_bad=skip_bad, limits=limits)
-    with keeping_graph(library, progress=progress):
-        report = add_sources(library, files, progress=progress, **options)
+    report = add_sources(library, files, progress=progress, also=[update_graph], **options)
     print_change(report, as_json)
     if not as_json and files.over_limits:
         click.echo(f"{_OVER_LIMITS}: {files.over_limits:,}")
@@ -183,11 +182,10 @@ def remove_command(
     urls: tuple[str, ...], library: str, progress: bool, as_json: bool, **options: Any
 ) -> None:
     """Remove sources from a library by their URLs, in any form."""
-    from admiral.graph import keeping_graph
+    from admiral.graph import update_graph
     from admiral.library import remove_sources
 
-    with keeping_graph(library, progress=progress):
-        report = remove_sources(library, urls, progress=progress, **options)
+    report = remove_sources(library, urls, progress=progress, also=[update_graph], **options)
     print_change(report, as_json)
 
 
@@ -201,39 +199,19 @@ def embed_command(
     library: str, dense: str | None, wait: bool, progress: bool, as_json: bool
 ) -> None:
     """Store the vectors of all passages that have none, for dense retrieval."""
-    from admiral.graph import keeping_graph
-    from admiral.kb import embed
-    from admiral.kb.store import read_manifest
+    from admiral.kb import embed, info
     from admiral.library import LibraryChange
 
-    counts = read_manifest(Path(library)).counts  # before a model is loaded
-    encoder = _encoder(dense or "minilm")
-    with keeping_graph(library, progress=progress):
-        done = embed(library, encoder, wait=wait, progress=progress)
+    counts = info(library).counts  # before a model is loaded
+    done = embed(library, _encoder(dense or "minilm"), wait=wait, progress=progress)
     report = LibraryChange(
         done.path,
         counts["documents"],
         counts.get("passages", 0),
-        embedded=done.new,
+        embedded=done.documents,
         seconds=done.seconds,
     )
     print_change(report, as_json)
-
-
-@library_command.command("compact")
-@_library
-@_wait
-@progress_option
-@_json
-def compact_command(library: str, wait: bool, progress: bool, as_json: bool) -> None:
-    """Merge the changes of a library; afterwards it is as if newly built."""
-    from admiral.graph import keeping_graph
-    from admiral.kb import compact
-    from admiral.library import LibraryChange
-
-    with keeping_graph(library, progress=progress):
-        done = compact(library, wait=wait, progress=progress)
-    print_change(LibraryChange.of(done), as_json)
 
 
 @library_command.command("info")
@@ -248,20 +226,6 @@ def info_command(library: str, as_json: bool) -> None:
         click.echo(json.dumps(_sources_json(facts)))
         return
     print_information(facts)
-
-
-@library_command.command("verify")
-@_library
-@progress_option
-def verify_command(library: str, progress: bool) -> None:
-    """Check every file and passage of a library; the exit status is 1 if anything is wrong."""
-    from admiral.kb import verify
-
-    problems = verify(library, progress=progress)
-    click.echo("\n".join(problems) if problems else f"{library}: sound")
-    if problems:
-        count = f"{len(problems)} problem{'s' * (len(problems) > 1)}"
-        raise AdmiralError(f"{library}: {count}. Build it again with `admiral library build`.")
 
 
 @library_command.command("search")
@@ -302,8 +266,6 @@ def _sources_json(facts: KbInfo) -> dict[str, Any]:
         "sources": facts.counts["documents"],
         "passages": facts.counts.get("passages", 0),
         "empty": facts.counts.get("empty", 0),
-        "added": facts.added,
-        "removed": facts.removed,
         "embedded": facts.embedded,
         "sizes": facts.sizes,
         "settings": {name: facts.settings[name] for name in SETTINGS if name in facts.settings},
@@ -319,7 +281,6 @@ def print_information(facts: KbInfo) -> None:
     shown = {
         "sources": f"{record['sources']:,} ({record['empty']:,} without text)",
         "passages": f"{record['passages']:,}, {each:.0f} bytes each",
-        "changes": f"{facts.added:,} added, {facts.removed:,} removed",
         "vectors": embedded or "none",
         "sizes (MB)": sizes,
         **{name: str(value) for name, value in record["settings"].items()},
@@ -351,8 +312,7 @@ def print_change(report: LibraryChange, as_json: bool) -> None:
         "removed": report.removed,
         "skipped (URL known)": report.skipped,
         "URLs not found": report.missing,
-        "passages embedded": report.embedded,
-        "waiting for `admiral library compact`": report.pending,
+        "sources embedded": report.embedded,
     }
     print_report(report, as_json, sources_and_passages(report), counts)
 

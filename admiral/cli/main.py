@@ -28,7 +28,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     ),
     "index": (
         "admiral index corpus.jsonl --kb my-kb",
-        "admiral index notes/ wiki.jsonl --kb my-kb --overwrite",
+        "admiral index notes/ wiki.jsonl --kb my-kb --embeddings",
     ),
     "add": (
         "admiral add new.jsonl --kb my-kb",
@@ -38,10 +38,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         'admiral remove "Late Night" --kb my-kb',
         "admiral remove --titles titles.txt --kb my-kb",
     ),
-    "compact": ("admiral compact --kb my-kb",),
-    "embed": ("admiral embed --kb my-kb",),
-    "verify": ("admiral verify --kb my-kb",),
-    "info": ("admiral info --kb my-kb",),
+    "info": ("admiral info --kb my-kb", "admiral info --kb my-kb --check"),
     "search": (
         'admiral search "host of the Emmy Awards" --kb my-kb',
         "admiral search late night comedian --kb my-kb -k 3 --json",
@@ -71,7 +68,6 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "admiral library add crawl.warc.gz --library my-library",
         "admiral library fetch Joe_Hipp.wiki --library my-library",
         'admiral library search "host of the Emmy Awards" --library my-library',
-        "admiral library verify --library my-library",
     ),
     "verify-citation": (
         "admiral verify-citation --library my-library --input citations.jsonl "
@@ -109,7 +105,7 @@ _RESUME = "Run the same command to resume."
 _UNCHANGED = "Nothing was changed. Run the same command to start again."
 #: What to do about an interrupted command. `retrieve` says it itself.
 INTERRUPTED = {
-    **dict.fromkeys(("index", "add", "remove", "compact", "embed", "graph"), _UNCHANGED),
+    **dict.fromkeys(("index", "add", "remove", "graph"), _UNCHANGED),
     **dict.fromkeys(("library", "extract-citations"), _UNCHANGED),
     **dict.fromkeys(("synthesize", "download"), _RESUME),
 }
@@ -176,9 +172,6 @@ _SECTIONS = {
         "show": "admiral.cli.search",
         "titles": "admiral.cli.search",
         "info": "admiral.cli.index",
-        "verify": "admiral.cli.index",
-        "compact": "admiral.cli.index",
-        "embed": "admiral.cli.index",
         "graph": "admiral.cli.graph",
     },
     "Citations": {

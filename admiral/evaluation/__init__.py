@@ -233,10 +233,9 @@ def sentence_note(predictions: Path, kb: str | None) -> str:
         known = f"the knowledge base {name}" if name else "the run's knowledge base"
         return f"sentences are numbered as in {known}; --kb DIR tells who split them"
     # Imported here: the package of knowledge bases takes half a second.
-    from admiral.kb import locate
-    from admiral.kb.store import read_manifest
+    from admiral.kb import info, locate
 
-    sources = read_manifest(locate(kb)).settings["sources"]
+    sources = info(locate(kb)).settings["sources"]
     formats = sorted({source["format"] for source in sources})
     origins = [_SENTENCES_BY_FORMAT.get(name, f"those of {name}") for name in formats]
     return f"sentences are {'; '.join(origins)}"

@@ -1,6 +1,6 @@
 """Retrieve over the documents that name each other: GraphRetrieve and personalised PageRank."""
 
-from admiral.graph.graph_build import GraphReport, build_graph, keeping_graph
+from admiral.graph.graph_build import GraphReport, build_graph, update_graph
 from admiral.graph.graph_ranking import (
     Entity,
     EntityLinker,
@@ -11,7 +11,7 @@ from admiral.graph.graph_ranking import (
     PageRankParameters,
     personalised_pagerank,
 )
-from admiral.graph.mention_graph import MentionGraph, graph_problems
+from admiral.graph.mention_graph import MentionGraph, has_graph
 from admiral.graph.subgraph import (
     ClaimSubgraph,
     Connection,
@@ -45,10 +45,10 @@ __all__ = [
     "build_graph",
     "claim_network",
     "connections",
-    "graph_problems",
     "graph_retrieve",
-    "keeping_graph",
+    "has_graph",
     "personalised_pagerank",
     "to_networkx",
+    "update_graph",
     "write_network",
 ]

@@ -8,14 +8,16 @@ contain all words of a changed name are therefore read anew; the others keep the
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import re
+import shutil
 import time
 from array import array
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -25,22 +27,21 @@ import numpy as np
 from admiral.errors import AdmiralError
 from admiral.graph.graph_ranking import MAX_READINGS, EntityLinker
 from admiral.graph.mention_graph import (
+    GRAPH,
     LINK,
     MentionGraph,
     graph_arrays,
-    graph_folder,
-    is_graph,
-    read_graph_manifest,
-    save_arrays,
-    write_graph_manifest,
+    has_graph,
+    save_graph,
 )
 from admiral.io.progress import track_documents
 from admiral.kb import KnowledgeBase
-from admiral.kb.alias_index import document_aliases
-from admiral.kb.store import checked_kb_path, copy_permissions, read_manifest
-from admiral.kb.transaction import remove_older_versions
+from admiral.kb.aliases import document_aliases
+from admiral.kb.change import Change, changing
+from admiral.kb.writing import GRAPH_REQUEST
 from admiral.records import Document
-from admiral.storage.atomic_files import staging
+from admiral.storage.atomic_files import sync_tree
+from trie.token_trie import row_positions
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,70 +71,102 @@ class GraphReport:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class KeptMentions:
-    """Mentions of an earlier version that a build takes over.
-
-    Attributes
-    ----------
-    digest
-        Digest of the version that they belong to.
-    graph
-        The graph of the earlier version.
-    earlier
-        For each row, that of the same document in the earlier version, int64; -1 for documents
-        whose sentences are searched.
-    later
-        For each row of the earlier version, that of the same document now, uint32. Rows of
-        documents that are gone are never read.
-    """
-
-    digest: str
-    graph: MentionGraph
-    earlier: np.ndarray
-    later: np.ndarray
-
-
 def build_graph(
-    kb_path: str | Path,
-    *,
-    aliases: bool = True,
-    progress: bool = True,
-    kept: KeptMentions | None = None,
-    processes: int = 1,
+    kb_path: str | Path, *, aliases: bool = True, progress: bool = True, processes: int = 1
 ) -> GraphReport:
-    """Build the graph of a knowledge base into its folder ``graph``.
+    """Build the graph of the current version of a knowledge base.
 
-    A graph belongs to one version of a knowledge base, as it is opened. It appears only once it is
-    complete; until then, an earlier graph stays.
+    It appears only once it is complete; until then, an earlier graph stays.
 
     Raises AdmiralError if the knowledge base cannot be opened or its directory cannot be written.
 
     `kb_path`: directory of the knowledge base. `aliases`: whether
-    sentences and claims also mention documents by their aliases. `kept`: mentions that need not be
-    searched for, see `admiral.graph.keeping_graph`. Those of another version are not used.
-    `processes`: number of processes that search for mentions. A program that asks for more than one
-    must guard its main module (``if __name__ == "__main__"``), as `multiprocessing` requires.
+    sentences and claims also mention documents by their aliases. `processes`: number of processes
+    that search for mentions. A program that asks for more than one must guard its main module
+    (``if __name__ == "__main__"``), as `multiprocessing` requires.
     """
     began = time.monotonic()
-    path = checked_kb_path(kb_path).absolute()
-    read_manifest(path)  # before anything is written beside a mistyped path
-    folder = graph_folder(path)
-    # Another writer may have changed both before this one has the lock.
-    with (
-        staging(folder, overwrite=True, owned=is_graph, wait=kept is not None) as directory,
-        KnowledgeBase.open(path) as kb,
-    ):
-        if kept is not None and kept.digest != kb.digest:
-            kept = None
+    with changing(kb_path) as change, KnowledgeBase.open(kb_path) as kb:
         processes = min(processes, len(kb) // _DOCUMENTS_AT_ONCE)
-        with _mapping(kb, aliases, kept, processes) as search:
-            counts = _write_arrays(directory, kb, search, progress)
-        settings = {"aliases": aliases, "readings": MAX_READINGS}
-        write_graph_manifest(directory, kb.digest, counts, settings)
-        copy_permissions(directory, kb.path)
+        rows = kb.rows()
+        with _mapping(kb, aliases, processes) as search:
+            found = _search_all(search, rows.tolist(), progress)
+        folder, temporary = kb.folder / GRAPH, kb.folder / f"{GRAPH}.new"
+        shutil.rmtree(temporary, ignore_errors=True)
+        sentences = np.zeros(int(rows[-1]) + 1, dtype=np.int64)
+        sentences[rows] = found.sentences
+        counts = save_graph(temporary, graph_arrays(sentences, *found.arrays()), _settings(aliases))
+        sync_tree(temporary)
+        shutil.rmtree(folder, ignore_errors=True)
+        temporary.rename(folder)
+        change.save({GRAPH_REQUEST: True})
     size = sum(file.stat().st_size for file in folder.iterdir())
     return GraphReport(folder, bytes=size, seconds=time.monotonic() - began, **counts)
+
+
+def update_graph(change: Change, after: KnowledgeBase) -> None:
+    """Write the graph of a new version, if the current one has a graph.
+
+    It equals that of a new build. This is a part that `admiral.kb.add` and others can derive.
+    """
+    with KnowledgeBase.open(change.path) as before:
+        if not has_graph(before):
+            return
+        graph = MentionGraph.open(before)
+        aliases = graph.settings["aliases"]
+        rows = after.rows()
+        added = rows[rows >= change.first].tolist()
+        names = _ChangedNames(
+            [*change.removed.values(), *map(after.document_at, added)],
+            before.common_aliases() ^ after.common_aliases(),
+        )
+        texts = after.store.texts()
+        anew = [
+            row
+            for row, text in texts
+            if row >= change.first
+            or (names.may_occur_in_text(text) and names.may_occur_in(after.document_at(row)))
+        ]
+        found = _search_all(partial(map, _Search(after, aliases)), anew, progress=False)
+        kept = np.setdiff1d(rows, anew)
+        merged = _merge(graph, kept, np.array(anew, np.int64), found)
+        save_graph(after.folder / GRAPH, graph_arrays(*merged), _settings(aliases))
+
+
+def _settings(aliases: bool) -> dict[str, object]:
+    return {"aliases": aliases, "readings": MAX_READINGS}
+
+
+def _merge(
+    graph: MentionGraph, kept: np.ndarray, anew: np.ndarray, found: _Found
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return the arrays of the rows that are kept from a graph and of those that were read anew."""
+    starts, columns, kinds = graph.by_frame
+    lengths, new_columns, new_kinds = found.arrays()
+    frames = graph.row_frames.astype(np.int64)
+    # Where the frames and the mentions of each row begin, and how many there are, the new ones
+    # after those of the graph.
+    new_sentences = np.array(found.sentences, np.int64)
+    first_new = np.cumsum(new_sentences) - new_sentences
+    mentions_before = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+    new_first, new_end = mentions_before[first_new], mentions_before[first_new + new_sentences]
+    old_first, old_end = (starts[frames[kept + step]].astype(np.int64) for step in (0, 1))
+    order = np.argsort(np.concatenate([kept, anew]), kind="stable")
+    sentences = np.concatenate([frames[kept + 1] - frames[kept], new_sentences])[order]
+    frame_starts = np.concatenate([frames[kept], graph.frames + first_new])[order]
+    sizes = np.concatenate([old_end - old_first, new_end - new_first])[order]
+    mention_starts = np.concatenate([old_first, len(columns) + new_first])[order]
+    all_lengths = np.concatenate([np.diff(starts.astype(np.int64)), lengths])
+    places = row_positions(mention_starts, sizes)
+    rows = np.concatenate([kept, anew])[order]
+    by_row = np.zeros(int(rows[-1]) + 1, np.int64)
+    by_row[rows] = sentences
+    return (
+        by_row,
+        all_lengths[row_positions(frame_starts, sentences)],
+        np.concatenate([columns, new_columns])[places],
+        np.concatenate([kinds, new_kinds])[places],
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,23 +194,24 @@ class _Found:
             getattr(self, name).extend(getattr(later, name))
         return later.sentences
 
+    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return lengths, entities and kinds."""
+        return (
+            np.array(self.lengths, np.uint32),
+            np.array(self.entities, np.uint32),
+            np.array(self.kinds, np.uint8),
+        )
+
 
 class _Search:
-    def __init__(self, kb: KnowledgeBase, aliases: bool, kept: KeptMentions | None = None) -> None:
-        self._kb, self._kept = kb, kept
-        self._linker = EntityLinker(kb, aliases=aliases)
+    def __init__(self, kb: KnowledgeBase, aliases: bool) -> None:
+        self._kb, self._linker = kb, EntityLinker(kb, aliases=aliases)
 
     def __call__(self, rows: list[int]) -> _Found:
-        found, kept = _Found(), self._kept
+        found = _Found()
         for row in rows:
             document = self._kb.document_at(row)
             found.sentences.append(len(document.sentences))
-            if kept is not None and (earlier := int(kept.earlier[row])) >= 0:
-                mentions = kept.graph.mentions_in(earlier)
-                found.entities.frombytes(kept.later[mentions.values].tobytes())
-                found.kinds.frombytes(mentions.kinds.tobytes())
-                found.lengths.frombytes(mentions.lengths.tobytes())
-                continue
             for number in range(len(document.sentences)):
                 mentioned = _mentioned(self._kb, self._linker, document, number)
                 found.entities.extend(mentioned)
@@ -187,20 +221,17 @@ class _Search:
 
 
 _DOCUMENTS_AT_ONCE = 2048
+_Map = Callable[[list[list[int]]], Iterator[_Found]]
 
 
 @contextmanager
-def _mapping(
-    kb: KnowledgeBase, aliases: bool, kept: KeptMentions | None, processes: int
-) -> Iterator[Callable[[list[list[int]]], Iterator[_Found]]]:
+def _mapping(kb: KnowledgeBase, aliases: bool, processes: int) -> Iterator[_Map]:
     """Yield the function that searches documents, given parts of their rows."""
-    if processes < 2 or kept is not None:
-        yield partial(map, _Search(kb, aliases, kept))
+    if processes < 2:
+        yield partial(map, _Search(kb, aliases))
         return
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(
-        processes, context, _open_search, (kb.path, kb.digest, aliases)
-    ) as pool:
+    with ProcessPoolExecutor(processes, context, _open_search, (kb.path, aliases)) as pool:
         try:
             yield partial(pool.map, _search_rows)
         except BrokenProcessPool as error:
@@ -213,47 +244,23 @@ def _mapping(
 _search: _Search  # of a process of a pool
 
 
-def _open_search(path: Path, digest: str, aliases: bool) -> None:
+def _open_search(path: Path, aliases: bool) -> None:
     """Open the search of this process of a pool."""
     global _search
-    kb = KnowledgeBase.open(path)
-    if kb.digest != digest:
-        raise AdmiralError(f"{path}: the knowledge base was changed meanwhile")
-    _search = _Search(kb, aliases)
+    _search = _Search(KnowledgeBase.open(path), aliases)
 
 
 def _search_rows(rows: list[int]) -> _Found:
     return _search(rows)
 
 
-def _write_arrays(
-    directory: Path,
-    kb: KnowledgeBase,
-    search: Callable[[list[list[int]]], Iterator[_Found]],
-    progress: bool,
-) -> dict[str, int]:
-    live = kb.rows().tolist()
-    parts = [live[at : at + _DOCUMENTS_AT_ONCE] for at in range(0, len(live), _DOCUMENTS_AT_ONCE)]
+def _search_all(search: _Map, rows: list[int], progress: bool) -> _Found:
+    parts = [rows[at : at + _DOCUMENTS_AT_ONCE] for at in range(0, len(rows), _DOCUMENTS_AT_ONCE)]
     found = _Found()
     searched = (length for part in search(parts) for length in found.extend(part))
-    for _ in track_documents(searched, "finding mentions", total=len(kb), enabled=progress):
+    for _ in track_documents(searched, "finding mentions", total=len(rows), enabled=progress):
         pass
-    sentences = np.zeros(live[-1] + 1 if live else 0, dtype=np.int64)
-    sentences[live] = found.sentences
-    columns = np.array(found.entities, dtype=np.uint32)
-    arrays = graph_arrays(
-        sentences,
-        np.array(found.lengths, dtype=np.uint32),
-        columns,
-        np.array(found.kinds, dtype=np.uint8),
-    )
-    save_arrays(directory, arrays)
-    return {
-        "entities": int(np.count_nonzero(np.bincount(columns))),
-        "frames": len(found.lengths),
-        "mentions": len(columns),
-        "links": found.kinds.count(LINK),
-    }
+    return found
 
 
 def _mentioned(
@@ -272,96 +279,8 @@ def _mentioned(
 
 
 _WORD = re.compile(r"\w+")
-
-
-@contextmanager
-def keeping_graph(kb_path: str | Path, *, progress: bool = True) -> Iterator[None]:
-    """Bring the graph of a knowledge base up to date after a change in the block.
-
-    Without a graph, or without a change, nothing happens. Otherwise the graph equals that of a new
-    build, which is made where the earlier graph does not help: after a compaction, or if it was not
-    up to date before. Until it is complete, queries report that the graph is of another version;
-    so they do if the update fails.
-
-    Raises AdmiralError if the new graph cannot be written. The change of the knowledge base is done
-    then.
-    """
-    path = Path(kb_path)
-    if not graph_folder(path).exists():
-        yield
-        return
-    with KnowledgeBase.open(path) as before:
-        graph, aliases = None, True
-        with suppress(AdmiralError):  # of another version, or damaged
-            aliases = read_graph_manifest(path)["settings"]["aliases"]
-            graph = MentionGraph.open(before)
-        yield
-        if graph is None or not before.current:
-            kept = None
-            if graph is not None:
-                with KnowledgeBase.open(path) as after:
-                    kept = _kept_mentions(before, graph, after)
-            build_graph(path, aliases=aliases, kept=kept, progress=progress)
-    # The change has kept what this reader held.
-    remove_older_versions(path)
-
-
-@dataclass(frozen=True, slots=True)
-class _Changes:
-    """The documents that differ between two versions, and where the others are.
-
-    Attributes
-    ----------
-    documents
-        Documents that only one of the versions has.
-    earlier
-        Row in the earlier version of each document that both have, by its row in the later one.
-    """
-
-    documents: list[Document]
-    earlier: dict[int, int]
-
-
-def _kept_mentions(
-    before: KnowledgeBase, graph: MentionGraph, after: KnowledgeBase
-) -> KeptMentions | None:
-    """Return the mentions that a change leaves as they are; None if there are none."""
-    shared = after.shared_rows(before)
-    if not shared:
-        return None
-    changes = _changes(before, after, shared)
-    names = _ChangedNames(changes.documents, before.common_aliases() ^ after.common_aliases())
-    earlier = np.full(int(after.rows()[-1]) + 1, -1, dtype=np.int64)
-    for row, document in zip(after.rows().tolist(), after.documents(), strict=True):
-        if row in changes.earlier and not names.may_occur_in(document):
-            earlier[row] = changes.earlier[row]
-    later = np.zeros(graph.rows, dtype=np.uint32)
-    later[list(changes.earlier.values())] = list(changes.earlier)
-    return KeptMentions(after.digest, graph, earlier, later)
-
-
-def _changes(before: KnowledgeBase, after: KnowledgeBase, shared: int) -> _Changes:
-    old, new = before.rows(), after.rows()
-    gone = np.setdiff1d(old[old < shared], new)
-    same = new[new < shared].tolist()
-    earlier = dict(zip(same, same, strict=True))
-    documents = [before.document_at(row) for row in gone.tolist()]
-    added = {}
-    for row in old[old >= shared].tolist():
-        document = before.document_at(row)
-        added[document.title] = row, document
-    last = shared - 1
-    for row in new[new >= shared].tolist():
-        document = after.document_at(row)
-        known = added.get(document.title)
-        # A document that was added again is the last one, and mentions are in the order of rows.
-        if known is not None and known[1] == document and known[0] > last:
-            earlier[row] = last = known[0]
-            del added[document.title]
-        else:
-            documents.append(document)
-    documents += [document for _, document in added.values()]
-    return _Changes(documents, earlier)
+# With more words than these, all words of a text are looked up.
+_MOST_SOUGHT = 50
 
 
 class _ChangedNames:
@@ -382,6 +301,17 @@ class _ChangedNames:
             # Without words it is never found in a text.
             if found := frozenset(_WORD.findall(name)):
                 self._by_word.setdefault(max(found, key=len), []).append(found)
+        # In links, a title may have no words.
+        sought = [
+            *self._by_word,
+            *(json.dumps(title, ensure_ascii=False)[1:-1] for title in self._titles),
+        ]
+        few = len(sought) <= _MOST_SOUGHT
+        self._sought = [word.encode() for word in sought] if few else None
+
+    def may_occur_in_text(self, text: bytes) -> bool:
+        """Return whether the stored text of a document may contain one of the names."""
+        return self._sought is None or any(word in text for word in self._sought)
 
     def may_occur_in(self, document: Document) -> bool:
         if any(title in self._titles for titles in document.links for title in titles):

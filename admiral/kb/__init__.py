@@ -1,12 +1,19 @@
-"""Build, open, update and verify knowledge bases: memory-mapped directories of documents."""
+"""Build, open and change knowledge bases: an SQLite file and what is derived from it."""
 
-from admiral.kb.build import BuildReport, build, demo_kb, locate
 from admiral.kb.corpus.corpora import read_titles
-from admiral.kb.info import KbInfo, info
+from admiral.kb.info import KbInfo, check, info
 from admiral.kb.knowledge_base import KnowledgeBase, UnknownTitleError
-from admiral.kb.stored_embeddings import EmbeddingReport, embed
-from admiral.kb.updating import UpdateReport, add, compact, remove
-from admiral.kb.verify import verify
+from admiral.kb.writing import (
+    BuildReport,
+    EmbeddingReport,
+    UpdateReport,
+    add,
+    build,
+    demo_kb,
+    embed,
+    locate,
+    remove,
+)
 
 __all__ = [
     "BuildReport",
@@ -17,12 +24,11 @@ __all__ = [
     "UpdateReport",
     "add",
     "build",
-    "compact",
+    "check",
     "demo_kb",
     "embed",
     "info",
     "locate",
     "read_titles",
     "remove",
-    "verify",
 ]

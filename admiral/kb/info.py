@@ -1,20 +1,21 @@
-"""Describe a knowledge base: its counts and settings, and the sizes of its files."""
+"""Describe a knowledge base, and check it."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from admiral.kb.bm25.analysis import Passages
-from admiral.kb.store import NAME, Manifest, split_segment
-from admiral.kb.store.contents import BM25, Contents
-from admiral.kb.store.index_building import NO_BM25
-from admiral.kb.store.snapshot import Snapshot, read_with
-from admiral.kb.store.titles import FOLDER, is_trie_of
+from admiral.errors import AdmiralError
+from admiral.io.progress import track_documents
+from admiral.kb.bm25 import check_backend
+from admiral.kb.knowledge_base import KnowledgeBase
+from admiral.kb.passages import NO_BM25
+from admiral.kb.store import FILE, VERSION, document_counts
+from admiral.kb.titles import TRIES, stored_tries
+from admiral.kb.vectors import stored_encoder
+from admiral.kb.writing import size_on_disk
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,18 +24,13 @@ class KbInfo:
 
     path: str
     version: int
+    commit: int  # number of changes, with the build
     # numbers of ``documents``, ``sentences`` and ``links``; of sources, ``passages`` and those that
     # are ``empty`` too
     counts: dict[str, int]
-    # added, removed: numbers of documents added and removed since the last build or compaction
-    added: int
-    removed: int
     sizes: dict[str, int]  # bytes on disk of each kind of file and, under ``total``, of all
     bm25: str
-    # number of passages that BM25 scores, with removed ones; 0 if no document is split
-    passages: int
-    # number of sentences with stored embeddings, with those of removed documents, by encoder
-    embedded: dict[str, int]
+    embedded: dict[str, int]  # number of documents with stored embeddings, by encoder
     tries: list[str]  # fingerprints of the tokenizers that have a stored trie
     settings: dict[str, Any]
 
@@ -46,54 +42,60 @@ class KbInfo:
 def info(path: str | Path) -> KbInfo:
     """Describe a knowledge base.
 
-    Raises AdmiralError if there is no knowledge base, it has an unknown format version, or files
-    are truncated.
+    Raises AdmiralError if there is no knowledge base, it is of another release, or files are
+    missing or cut off.
     """
-    return read_with(Path(path), lambda snapshot: _describe(snapshot, str(path)))
+    with KnowledgeBase.open(path) as kb:
+        store = kb.store
+        encoder = stored_encoder(store)
+        vectors = store.one("SELECT count(*) FROM vectors")
+        sizes = {"database": sum(f.stat().st_size for f in kb.path.glob(f"{FILE}*"))}
+        for name, size in store.settings["files"].items():
+            top = name.split("/")[0].partition(".")[0].partition("-")[0]
+            sizes[top] = sizes.get(top, 0) + size
+        sizes[TRIES] = size_on_disk(kb.path / TRIES)
+        return KbInfo(
+            path=str(path),
+            version=VERSION,
+            commit=store.commit,
+            counts=kb.counts,
+            sizes={**sizes, "total": sum(sizes.values())},
+            bm25=store.settings["bm25"],
+            embedded={} if encoder is None else {encoder.name: vectors},
+            tries=stored_tries(kb.path, kb.digest),
+            settings={n: v for n, v in store.settings.items() if n not in ("files", "request")},
+        )
 
 
-def _describe(snapshot: Snapshot, path: str) -> KbInfo:
-    manifest = snapshot.manifest
-    with closing(Contents(snapshot)) as contents:
-        indexes = [segment.folder / BM25 for segment in contents.segments]
-        embedded: Counter[str] = Counter()
-        for stored in contents.embeddings:
-            if stored is not None:
-                embedded[stored.encoder.name] += len(stored)
-    folders = sorted((snapshot.base / FOLDER).glob("[!.]*"))
-    tries = [folder for folder in folders if is_trie_of(folder, manifest.base.digest)]
-    sizes = _listed_sizes(manifest) | {"tries": sum(map(_size_on_disk, tries))}
-    sizes["manifest"] = (snapshot.path / NAME).stat().st_size
-    return KbInfo(
-        path=path,
-        version=manifest.version,
-        counts=dict(manifest.counts),
-        added=manifest.delta.documents if manifest.delta else 0,
-        removed=manifest.delta.removed if manifest.delta else 0,
-        sizes={**sizes, "total": sum(sizes.values())},
-        bm25=manifest.bm25,
-        passages=0 if manifest.bm25 == NO_BM25 else _passages(indexes),
-        embedded=dict(embedded),
-        tries=[folder.name for folder in tries],
-        settings=manifest.settings,
-    )
+def check(path: str | Path, *, progress: bool = False) -> list[str]:
+    """Check a knowledge base: the database, the counts, and that its indexes can be searched.
 
-
-def _passages(indexes: Sequence[Path]) -> int:
-    """Return the number of passages of all BM25 indexes, or 0 if each document is one passage."""
-    passages = Passages.open(*indexes)
-    return len(passages) if len(passages) > passages.documents else 0
-
-
-def _listed_sizes(manifest: Manifest) -> dict[str, int]:
-    """Return the total bytes of the files in a manifest, by kind."""
-    sizes = {"documents": 0, "titles": 0, "bm25": 0}
-    for name, entry in manifest.files.items():
-        top = split_segment(name)[1].split("/")[0].removesuffix(".npy")
-        kind = "titles" if top.startswith(("titles", "ids.")) else top
-        sizes[kind] = sizes.get(kind, 0) + entry.size
-    return sizes
-
-
-def _size_on_disk(directory: Path) -> int:
-    return sum(file.stat().st_size for file in directory.rglob("*") if file.is_file())
+    Return one message per problem; none if it is intact. Raises AdmiralError if it cannot be
+    opened.
+    """
+    with KnowledgeBase.open(path) as kb:
+        file = kb.path / FILE
+        found = [text for (text,) in kb.store.all("PRAGMA integrity_check") if text != "ok"]
+        problems = [f"{file}: {text}" for text in found]
+        if problems:
+            return problems
+        counts = Counter(dict.fromkeys(kb.counts, 0))
+        documents = track_documents(
+            kb.store.documents(), "checking", total=len(kb), enabled=progress
+        )
+        for row, document in documents:
+            counts.update(document_counts(document))
+            if kb.title_index.row(document.title) != row:
+                return [f"{kb.folder}: the title {document.title!r} is indexed elsewhere"]
+        problems += [
+            f"{file}: {counts[name]} {name} where it says {kb.counts[name]}"
+            for name in counts
+            if counts[name] != kb.counts.get(name)
+        ]
+        if kb.settings["bm25"] != NO_BM25:
+            try:
+                check_backend(kb.settings["bm25"])
+                kb.search(["a document"], 1)
+            except AdmiralError as error:
+                problems.append(str(error))
+    return problems

@@ -7,7 +7,7 @@ import math
 import threading
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,22 +16,23 @@ import numpy as np
 
 from admiral.errors import AdmiralError
 from admiral.io.text_cleaning import clean_prefix, clean_title, matching_form
-from admiral.kb.bm25 import TEXT_WEIGHT, TITLE_WEIGHT, RowIndex, analysis, open_bm25
-from admiral.kb.bm25.analysis import Passages, clean_query
-from admiral.kb.embeddings import SentenceEncoder
-from admiral.kb.store import checked_kb_path, read_manifest
-from admiral.kb.store.contents import BM25, Contents, OpenedFiles, StoredVectors
-from admiral.kb.store.document_store import IDS, ORIGINS
-from admiral.kb.store.index_building import NO_BM25
-from admiral.kb.store.snapshot import Snapshot, open_with
-from admiral.kb.store.titles import FOLDER, title_trie
-from admiral.kb.stored_embeddings import DenseIndex
+from admiral.kb.aliases import AliasIndex
+from admiral.kb.bm25 import TEXT_WEIGHT, TITLE_WEIGHT, analysis
+from admiral.kb.bm25.analysis import clean_query
+from admiral.kb.passages import NO_BM25
+from admiral.kb.store import Store, UnusableError, current_digest, damaged_error, open_store
+from admiral.kb.titles import TitleIndex, title_trie
+from admiral.kb.vectors import DenseIndex, SentenceEncoder, StoredVectors, stored_encoder
+from admiral.kb.word_index import WordIndex
 from admiral.records import Document, ScoredTitle
 
 if TYPE_CHECKING:
-    from trie import SafeTokenizer, Trie
+    from trie import SafeTokenizer, TokenTrie
 
 logger = logging.getLogger(__name__)
+
+BM25 = "bm25"
+_CACHED_TITLES = 2**16
 
 
 class UnknownTitleError(AdmiralError, KeyError):
@@ -50,16 +51,14 @@ class FoundPassage(NamedTuple):
     score: float
 
 
-def _found(
-    passages: Passages, row: int, document: Document, passage: int, score: float
-) -> FoundPassage:
-    number = passage - passages.of_row(row).start
+def _span(document: Document, number: int, index: WordIndex, row: int) -> tuple[int, int]:
+    """Return the start and the end of a passage in the text of its document."""
     if document.page is not None:
-        return FoundPassage(document, number, *document.page.passages[number], score)
-    first, after = passages.sentences(row)[number]
+        return document.page.passages[number]
+    first, after = index.sentences(row)[number]
     starts = [*document.sentence_starts, len(document.text) + 1]
     end = starts[-1 if after is None else after] - 1
-    return FoundPassage(document, number, min(starts[first], end), end, score)
+    return min(starts[first], end), end
 
 
 def _page_spans(document: Document) -> list[tuple[int, int | None]]:
@@ -70,33 +69,35 @@ def _page_spans(document: Document) -> list[tuple[int, int | None]]:
 
 
 class KnowledgeBase:
-    """Documents, titles and their indexes, memory-mapped and shared between processes.
+    """One version of a knowledge base: documents, titles and their indexes.
 
-    Use :meth:`open` to open one. It is a context manager, lookups may run in several threads, and
-    it satisfies the ``Bm25Index`` protocol.
+    Use :meth:`open` to open the current one. It is a context manager, lookups may run in several
+    threads, and it satisfies the ``Bm25Index`` protocol. Changes made by `admiral.kb.add` and
+    `remove` are visible only when it is opened again.
 
-    An open knowledge base is a snapshot: changes made by `admiral.kb.add`, `remove` and `compact`
-    are visible only when it is opened again. Lookups raise `ChangedFileError` once one of its files
-    was cut off in place.
-
-    Attributes
-    ----------
-    opened_files
-        The files that are open, of its graph and its tries too.
+    `store`: the open database. `folder`: what is derived from it. Titles are cached, of documents
+    and of names.
     """
 
     def __init__(
-        self, snapshot: Snapshot, *, title_weight: float, text_weight: float, threads: int
+        self,
+        store: Store,
+        folder: Path,
+        *,
+        title_weight: float = TITLE_WEIGHT,
+        text_weight: float = TEXT_WEIGHT,
+        threads: int = 0,
     ) -> None:
-        self.path = snapshot.path
-        self._snapshot, self._threads = snapshot, threads
-        self._weights = title_weight, text_weight
-        self._open_contents: Contents | None = Contents(snapshot)  # None once closed
-        self._index: RowIndex | None = None
-        self._tries: dict[str, Trie] = {}
+        self.store, self.folder, self.path = store, folder, store.path
+        self._options: dict[str, Any] = {
+            **{"title_weight": title_weight, "text_weight": text_weight, "threads": threads}
+        }
+        self.title_index = TitleIndex(folder)
+        self._aliases = AliasIndex(folder, len(self.title_index))
+        self.title = lru_cache(_CACHED_TITLES)(store.title)
+        self._index: WordIndex | None = None
+        self._tries: dict[str, TokenTrie] = {}
         self._lock = threading.Lock()
-        self.opened_files = OpenedFiles()
-        self.opened_files.add(snapshot.path / name for name in snapshot.manifest.files)
 
     @classmethod
     def open(
@@ -108,53 +109,60 @@ class KnowledgeBase:
         text_weight: float = TEXT_WEIGHT,
         threads: int = 0,
     ) -> KnowledgeBase:
-        """Open a knowledge base directory.
+        """Open the current version of a knowledge base.
 
-        Opening checks the manifest, the format version, the sizes of all files, and the checksums
-        of the files that marisa reads. Use `admiral.kb.verify` to check all contents. `bm25`:
-        required backend of the BM25 index; None accepts any. `title_weight`, `text_weight`: BM25
-        field weights, zero or more, not both zero. `threads`: number of processors that Java
-        assumes, 0 for at most four. Raises AdmiralError if there is no knowledge base, it has an
-        unknown format version, its index is of another backend, or files are truncated.
+        `bm25`: required backend of the BM25 index; None accepts any. `title_weight`, `text_weight`:
+        BM25 field weights, zero or more, not both zero. `threads`: number of processors that Java
+        assumes, 0 for at most four. Raises AdmiralError if there is no knowledge base, it is of
+        another release, its index is of another backend, or files are missing or cut off.
         """
-        # Absolute, so that it stays the same directory if the process changes its own.
-        directory = checked_kb_path(path).absolute()
-
-        def make(snapshot: Snapshot) -> KnowledgeBase:
-            backend = snapshot.manifest.bm25
+        store = open_store(path)
+        try:
+            backend = store.settings["bm25"]
             if bm25 is not None and bm25 != backend:
                 raise AdmiralError(
-                    f"{directory}: holds a BM25 index of {backend!r}, not of {bm25!r}. Build it "
-                    f"again with `admiral index --bm25 {bm25}`, or leave --bm25 out."
+                    f"{path}: holds a BM25 index of {backend!r}, not of {bm25!r}. Build it again "
+                    f"with `admiral index --bm25 {bm25} --overwrite`, or leave --bm25 out."
                 )
+            for name, size in store.settings["files"].items():
+                file = store.folder / name
+                found = file.stat().st_size if file.exists() else None
+                if found != size:
+                    state = "missing" if found is None else f"{found:,} bytes, not {size:,}"
+                    raise damaged_error(file, state)
             return cls(
-                snapshot, title_weight=title_weight, text_weight=text_weight, threads=threads
+                store,
+                store.folder,
+                title_weight=title_weight,
+                text_weight=text_weight,
+                threads=threads,
             )
-
-        return open_with(directory, make)
+        except BaseException:
+            store.close()
+            raise
 
     def __len__(self) -> int:
-        return self._snapshot.manifest.documents
+        return len(self.title_index)
 
     @property
     def digest(self) -> str:
         """Digest that identifies the version."""
-        return self._snapshot.manifest.digest
+        return str(self.store.settings["digest"])
 
     @property
     def counts(self) -> dict[str, int]:
         """Numbers of ``documents``, ``sentences`` and ``links``."""
-        return dict(self._snapshot.manifest.counts)
+        return dict(self.store.settings["counts"])
 
     @property
     def has_origins(self) -> bool:
         """Whether documents have sources, sections and offsets in files, or ids of their corpus."""
-        return self._contents.have(ORIGINS, IDS)
+        return self.store.has("source") or self.store.has("id")
 
     @property
     def settings(self) -> dict[str, Any]:
         """Settings of the build: ``bm25``, ``on_duplicate``, ``sources``."""
-        return self._snapshot.manifest.settings
+        return self.store.settings
 
     @property
     def current(self) -> bool:
@@ -162,35 +170,27 @@ class KnowledgeBase:
 
         Raises AdmiralError if the knowledge base no longer exists or cannot be read.
         """
-        return read_manifest(self.path).digest == self.digest
+        return current_digest(self.path) == self.digest
 
     def rows(self) -> np.ndarray:
         """Return all rows: int64, ascending, with gaps where documents were removed."""
-        return self._contents.live_rows()
-
-    def shared_rows(self, other: KnowledgeBase) -> int:
-        """Return how many of the first rows hold the same documents as in another version.
-
-        Documents may have been removed from either. The number is 0 after a compaction.
-        """
-        ours, theirs = self._snapshot.manifest.base, other._snapshot.manifest.base
-        return ours.documents if ours.digest == theirs.digest else 0
+        return np.array(self.store.rows(), np.int64)
 
     def titles(self) -> Iterator[str]:
         """Yield all titles in the order of rows."""
-        return self._contents.titles()
+        return (title for (title,) in self.store.all("SELECT title FROM documents ORDER BY row"))
 
     def documents(self) -> Iterator[Document]:
         """Yield all documents in the order of rows."""
-        return self._contents.documents()
+        return (document for _, document in self.store.documents())
 
     def titles_of_ids(self) -> dict[str, str]:
         """Return the title of each document that has an id in its corpus, by its id."""
-        return self._contents.titles_of_ids()
+        return self.store.named("id")
 
     def titles_of_sources(self) -> dict[str, str]:
         """Return the title of each document that was read from a file, by its source."""
-        return self._contents.titles_of_sources()
+        return self.store.named("source")
 
     def row(self, title: str) -> int | None:
         """Return the row of a title, or None if there is no such document.
@@ -199,21 +199,17 @@ class KnowledgeBase:
         dashes or composed letters, for example (`admiral.io.text_cleaning`).
         """
         title = clean_title(title)
-        row = self._contents.row(title)
+        row = self.title_index.row(title)
         if row is None:
             form = matching_form(title)
-            row = self._contents.row(form) if form != title else None
+            row = self.title_index.row(form) if form != title else None
             if row is None:
-                row = self._contents.row_of_form(form)
+                row = self.title_index.row_of_form(form)
         return row
 
     def row_of_id(self, id: str) -> int | None:
         """Return the row of the document with an id, or None."""
-        return self._contents.row_of_id(id)
-
-    def title(self, row: int) -> str:
-        """Return the title of a row; IndexError if there is no such row."""
-        return self._contents.title(row)
+        return self.store.row_of_id(id)
 
     def complete(self, prefix: str) -> Iterator[tuple[str, int]]:
         """Yield the titles that begin with `prefix` and their rows, in code point order.
@@ -222,31 +218,28 @@ class KnowledgeBase:
         begins with that of `prefix`, in another spelling, follow.
         """
         prefix = clean_prefix(prefix)
-        contents, form = self._contents, matching_form(prefix)
-        spelt_otherwise = (
-            (title, row)
-            for title, row in (contents.complete_form(form) if prefix else ())
-            if not title.startswith((prefix, form))
-        )
-        in_form = contents.complete(form) if form != prefix else ()
-        return chain(contents.complete(prefix), in_form, spelt_otherwise)
+        titles, form = self.title_index, matching_form(prefix)
+        others = ((self.title(row), row) for row in (titles.rows_of_forms(form) if prefix else ()))
+        spelt_otherwise = (pair for pair in others if not pair[0].startswith((prefix, form)))
+        in_form = titles.complete(form) if form != prefix else ()
+        return chain(titles.complete(prefix), in_form, spelt_otherwise)
 
     def aliases_beginning(self, text: str) -> list[tuple[str, list[str]]]:
         """Return the aliases that a text begins with, longest first, with the titles they name.
 
         Aliases are other names of documents, such as acronyms. Those that name many documents or
-        are common words are left out (`admiral.kb.alias_index`). Lone surrogates are not allowed.
+        are common words are left out (`admiral.kb.aliases`). Lone surrogates are not allowed.
         """
-        found = self._contents.aliases.beginnings(text)
+        found = self._aliases.beginnings(text)
         return [(name, list(map(self.title, rows))) for name, rows in found]
 
     def has_aliases_with(self, word: str) -> bool:
         """Return whether an alias may begin with `word`, up to its first other character."""
-        return self._contents.aliases.begin_with(word)
+        return self._aliases.begin_with(word)
 
     def common_aliases(self) -> set[str]:
         """Return the aliases that name no document because they are common words."""
-        return self._contents.aliases.common()
+        return self._aliases.common()
 
     def document(self, title: str) -> Document:
         """Return the document with a title; UnknownTitleError if there is none."""
@@ -254,7 +247,7 @@ class KnowledgeBase:
 
     def document_at(self, row: int) -> Document:
         """Return the document of a row; IndexError if there is no such row."""
-        return self._contents.document(row)
+        return self.store.document(row)
 
     def search(self, queries: Sequence[str], k: int) -> list[list[ScoredTitle]]:
         """Return the top `k` titles for each query by BM25, best first.
@@ -262,36 +255,22 @@ class KnowledgeBase:
         Ties are broken by row. `queries`: any strings; a query without terms has no results. Raises
         AdmiralError if there is no BM25 index, or it is damaged.
         """
-        ranked = self._row_index().search_rows(queries, k)
-        with self._rows_exist():
-            return [[ScoredTitle(self.title(row), score) for row, score in rows] for rows in ranked]
+        ranked = self.word_index().search(queries, k)
+        return [[ScoredTitle(self.title(row), score) for row, score in rows] for rows in ranked]
 
     def search_passages(self, queries: Sequence[str], k: int) -> Iterator[list[FoundPassage]]:
         """Yield the top `k` passages for each query by BM25, best first.
 
         Queries and errors are those of `search`.
         """
-        index = self._row_index()
+        index = self.word_index()
         for found in index.search_passages(queries, k):
-            numbers = np.array([number for number, _ in found], np.int64)
-            with self._rows_exist():
-                rows = index.passages.rows(numbers).tolist()
-                documents = {row: self.document_at(row) for row in rows}
-                passages = [
-                    _found(index.passages, row, documents[row], passage, score)
-                    for row, (passage, score) in zip(rows, found, strict=True)
-                ]
-            yield passages
-
-    @contextmanager
-    def _rows_exist(self) -> Iterator[None]:
-        try:
-            yield
-        except IndexError as error:
-            raise AdmiralError(
-                f"{self.path}: its BM25 index is damaged (it returns {error}). Run `admiral "
-                "verify`, then build the knowledge base again with `admiral index`."
-            ) from error
+            documents = {row: self.document_at(row) for row, _, _ in found}
+            yield [
+                FoundPassage(d, number, *_span(d, number, index, row), score)
+                for row, number, score in found
+                for d in [documents[row]]
+            ]
 
     def best_passages(
         self, query: str, titles: Sequence[str], count: int
@@ -303,20 +282,18 @@ class KnowledgeBase:
         documents, each once; UnknownTitleError for another.
         """
         rows = [self._known_row(title) for title in titles]
-        if self._snapshot.manifest.bm25 == NO_BM25:
+        if self.settings["bm25"] == NO_BM25:
             return [[(0, None)] for _ in rows]
-        index = self._row_index()
-        split = [row for row in rows if len(index.passages.of_row(row)) > 1]
-        scores = dict(zip(split, index.passage_scores(query, split), strict=True)) if split else {}
-        best = []
-        for row in rows:
-            spans = index.passages.sentences(row)
-            if row in scores:
-                if (page := self.document_at(row)).page is not None:
-                    spans = _page_spans(page)
-                order = (-scores[row]).argsort(kind="stable")[:count].tolist()
-                spans = [spans[number] for number in order]
-            best.append(spans)
+        index = self.word_index()
+        best = [index.sentences(row) for row in rows]
+        split = [number for number, spans in enumerate(best) if len(spans) > 1]
+        scored = index.passage_scores(query, [rows[n] for n in split]) if split else []
+        for number, scores in zip(split, scored, strict=True):
+            spans = best[number]
+            if (page := self.document_at(rows[number])).page is not None:
+                spans = _page_spans(page)
+            order = (-scores).argsort(kind="stable")[:count].tolist()
+            best[number] = [spans[place] for place in order]
         return best
 
     def inverse_document_frequencies(self, text: str) -> dict[str, float]:
@@ -324,71 +301,76 @@ class KnowledgeBase:
 
         It is Lucene's, ``log(1 + (N - n + 0.5) / (n + 0.5))`` for a term in `n` of `N` passages.
         """
-        if self._snapshot.manifest.bm25 == NO_BM25:
+        if self.settings["bm25"] == NO_BM25:
             return dict.fromkeys(analysis.terms(clean_query(text)), 1.0)
-        index = self._row_index()
+        index = self.word_index()
         terms = list(dict.fromkeys(analysis.terms(clean_query(text, index.text_form))))
-        total = len(index.passages)
         frequencies = zip(terms, index.document_frequencies(terms), strict=True)
-        return {term: math.log(1 + (total - n + 0.5) / (n + 0.5)) for term, n in frequencies}
+        return {term: math.log(1 + (len(index) - n + 0.5) / (n + 0.5)) for term, n in frequencies}
 
     def stored_vectors(self, encoder: SentenceEncoder) -> StoredVectors | None:
         """Return the stored sentence vectors of an encoder; None if there are none."""
-        contents = self._contents
-        identities = {stored.encoder for stored in contents.embeddings if stored is not None}
+        stored = stored_encoder(self.store)
         # An encoder computes its identity, the checksum of a model, only if it is needed.
-        if not identities:
+        if stored is None:
             return None
-        if encoder.identity not in identities:
+        if encoder.identity != stored:
             logger.warning(
                 "%s: its stored embeddings are not used, because they are those of another encoder "
-                "(%s). `admiral embed` replaces them.",
-                self.path,
-                ", ".join(sorted(identity.name for identity in identities)),
+                "(%s). `admiral index --embeddings` replaces them.",
+                *(self.path, stored.name),
             )
             return None
-        return StoredVectors(contents, encoder.identity)
+        return StoredVectors(self.store, stored)
 
     def dense_index(self, encoder: SentenceEncoder) -> DenseIndex:
         """Return an index of the vectors of an encoder; AdmiralError if some are not stored."""
-        return DenseIndex(self._contents, encoder, self.path)
+        return DenseIndex(self.store, encoder)
 
-    def title_trie(self, tokens: SafeTokenizer) -> Trie:
-        """Return the trie of all titles for a tokenizer; it is built and stored on first use."""
+    def title_trie(self, tokens: SafeTokenizer) -> TokenTrie:
+        """Return the trie of all titles for a tokenizer; it is built and stored on first use.
+
+        Its rows are the numbers of titles in `title_index`.
+        """
         with self._lock:
-            trie = self._tries.get(tokens.fingerprint)
-            if trie is None:
-                with self._snapshot.unchanged():
-                    trie = title_trie(self._snapshot, self._contents, tokens)
+            if tokens.fingerprint not in self._tries:
+                trie = title_trie(self.store, self.title_index, tokens)
                 self._tries[tokens.fingerprint] = trie
-                folder = self._snapshot.base / FOLDER / tokens.fingerprint
-                self.opened_files.add(folder.glob("*"))
-            return trie
+            return self._tries[tokens.fingerprint]
+
+    def word_index(self) -> WordIndex:
+        """Return the BM25 index, which is opened on first use; AdmiralError if there is none."""
+        with self._lock:
+            if self._index is None:
+                self.store.check_open()
+                backend = self.settings["bm25"]
+                if backend == NO_BM25:
+                    raise UnusableError(
+                        f"{self.path}: was built without a BM25 index. Build it again with "
+                        "`admiral index --overwrite --bm25 lucene` or `--bm25 bm25s`."
+                    )
+                if not self.folder.exists():
+                    raise UnusableError(f"{self.path}: was changed meanwhile. Open it again.")
+                try:
+                    self._index = WordIndex(self.folder / BM25, backend, **self._options)
+                except AdmiralError as error:
+                    raise UnusableError(f"{self.path}: cannot be searched: {error}") from error
+            return self._index
 
     def close(self) -> None:
-        """Release the BM25 index and the memory maps; later lookups raise AdmiralError."""
+        """Release the BM25 index and the database; later lookups raise AdmiralError."""
         with self._lock:
             if self._index is not None:
                 self._index.close()
                 self._index = None
             self._tries.clear()
-            if self._open_contents is not None:
-                self._open_contents.close()
-                self._open_contents = None
-            self._snapshot.close()
+            self.store.close()
 
     def __enter__(self) -> KnowledgeBase:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    @property
-    def _contents(self) -> Contents:
-        if self._open_contents is None:
-            raise AdmiralError(f"{self.path}: the knowledge base was closed. Open it again.")
-        self.opened_files.check()
-        return self._open_contents
 
     def _known_row(self, title: str) -> int:
         row = self.row(title)
@@ -398,26 +380,3 @@ class KnowledgeBase:
                 "with upper and lower case."
             )
         return row
-
-    def _row_index(self) -> RowIndex:
-        with self._lock:
-            contents = self._contents
-            if self._index is None:
-                backend = self._snapshot.manifest.bm25
-                if backend == NO_BM25:
-                    raise AdmiralError(
-                        f"{self.path}: was built without a BM25 index. Build it again with "
-                        "`admiral index --bm25 lucene` or `--bm25 bm25s`."
-                    )
-                title_weight, text_weight = self._weights
-                with self._snapshot.unchanged():
-                    index = open_bm25(
-                        backend,
-                        *(segment.folder / BM25 for segment in contents.segments),
-                        removed=contents.removed,
-                        title_weight=title_weight,
-                        text_weight=text_weight,
-                        threads=self._threads,
-                    )
-                self._index = index
-            return self._index

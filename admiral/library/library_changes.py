@@ -1,7 +1,4 @@
-"""Build a library, add sources to it and remove them: a knowledge base whose documents are pages.
-
-Compaction, embedding and verification are those of any knowledge base (`admiral.kb`).
-"""
+"""Build a library, add sources and remove them: a knowledge base whose documents are pages."""
 
 from __future__ import annotations
 
@@ -17,14 +14,20 @@ from admiral.io.progress import track_documents
 from admiral.io.sentence_splitter import sentence_spans
 from admiral.io.text_cleaning import clean_text, clean_title
 from admiral.kb.bm25 import check_backend
-from admiral.kb.build import build_records
+from admiral.kb.change import DerivedPart
 from admiral.kb.corpus.corpora import check_choice
 from admiral.kb.corpus.file_reports import FileReports
 from admiral.kb.corpus.readers import Record
-from admiral.kb.embeddings import SentenceEncoder
-from admiral.kb.store import checked_kb_path, read_manifest
-from admiral.kb.store.contents import Contents
-from admiral.kb.updating import UpdateReport, add_records, remove_documents
+from admiral.kb.info import info
+from admiral.kb.store import Store, checked_kb_path
+from admiral.kb.vectors import SentenceEncoder
+from admiral.kb.writing import (
+    UpdateReport,
+    add_records,
+    build_records,
+    remove_documents,
+    size_on_disk,
+)
 from admiral.library import Source
 from admiral.library.canonical_urls import canonical, names_source
 from admiral.library.passage_windows import STRIDE, WORDS, check_window, windows
@@ -157,7 +160,7 @@ def build_library(
     }
     incoming = SourceRecords(sources, settings, on_duplicate)
     target = checked_kb_path(path, "library").absolute()
-    manifest = build_records(
+    written = build_records(
         incoming,
         target,
         settings,
@@ -167,11 +170,11 @@ def build_library(
     )
     return LibraryReport(
         path=target,
-        sources=manifest.documents,
-        passages=manifest.counts["passages"],
+        sources=written.counts["documents"],
+        passages=written.counts["passages"],
         empty=incoming.empty,
         duplicates=incoming.duplicates,
-        bytes=sum(entry.size for entry in manifest.files.values()),
+        bytes=size_on_disk(target),
         seconds=time.monotonic() - began,
     )
 
@@ -189,8 +192,7 @@ class LibraryChange:
     removed: int = 0
     skipped: int = 0
     missing: int = 0
-    embedded: int = 0
-    pending: int = 0  # number of sources added and removed since the last build or compaction
+    embedded: int = 0  # number of sources whose passages were embedded
     seconds: float = 0.0
 
     @classmethod
@@ -199,13 +201,12 @@ class LibraryChange:
         return cls(
             done.path,
             done.documents,
-            read_manifest(done.path).counts.get("passages", 0),
+            done.passages,
             done.added,
             done.replaced,
             done.removed,
             done.skipped + skipped,
             done.missing,
-            pending=done.pending,
             seconds=done.seconds,
         )
 
@@ -217,6 +218,7 @@ def add_sources(
     on_duplicate: str = "replace",
     wait: bool = False,
     progress: bool = False,
+    also: Iterable[DerivedPart] = (),
 ) -> LibraryChange:
     """Add sources to a library, or to any knowledge base.
 
@@ -227,9 +229,10 @@ def add_sources(
     used; the library is then unchanged.
     """
     check_choice("on_duplicate", on_duplicate, ("replace", "skip", "error"))
-    target = checked_kb_path(path, "library").absolute()
-    incoming = SourceRecords(sources, read_manifest(target).settings)
-    done = add_records(incoming, target, on_duplicate=on_duplicate, wait=wait, progress=progress)
+    incoming = SourceRecords(sources, info(path).settings)
+    done = add_records(
+        incoming, path, on_duplicate=on_duplicate, wait=wait, progress=progress, also=also
+    )
     return LibraryChange.of(done, skipped=incoming.duplicates)
 
 
@@ -240,6 +243,7 @@ def remove_sources(
     ignore_missing: bool = False,
     wait: bool = False,
     progress: bool = False,
+    also: Iterable[DerivedPart] = (),
 ) -> LibraryChange:
     """Remove sources from a library.
 
@@ -257,12 +261,8 @@ def remove_sources(
             "--ignore-missing"
         )
 
+    given = None if ignore_missing else unknown
     done = remove_documents(
-        names,
-        checked_kb_path(path, "library").absolute(),
-        Contents.row_of_id,
-        None if ignore_missing else unknown,
-        wait=wait,
-        progress=progress,
+        names, path, Store.row_of_id, given, wait=wait, progress=progress, also=also
     )
     return LibraryChange.of(done)

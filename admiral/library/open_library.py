@@ -16,9 +16,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from admiral.errors import AdmiralError
-from admiral.kb.embeddings import SentenceEncoder
 from admiral.kb.knowledge_base import KnowledgeBase
-from admiral.kb.stored_embeddings import DenseIndex
+from admiral.kb.vectors import DenseIndex, SentenceEncoder
 from admiral.library import Passage, ScoredPassage, Source
 from admiral.library.canonical_urls import canonical
 from admiral.library.passage_windows import STRIDE, WORDS, windows

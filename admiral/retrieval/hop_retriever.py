@@ -17,6 +17,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from admiral.kb import KnowledgeBase
+from admiral.kb.titles import TitleIndex
 from admiral.protocols import HopRetriever, claim_limits, max_evidence, timed
 from admiral.records import DocumentSet, Sentence
 from proofs.generation.proof_grammar import encode_source, max_claim_tokens
@@ -25,7 +26,7 @@ from trie.beam_decoding import beam_search
 from trie.grammar import FixedTokens, Segment, TrieSequence
 from trie.safe_tokenizer import SafeTokenizer
 from trie.seq2seq import Seq2Seq
-from trie.token_trie import Ints, Trie
+from trie.token_trie import Ints, TokenTrie
 
 T = TypeVar("T")
 
@@ -116,7 +117,7 @@ class HopConstraint(GrammarConstraint):
 
     def __init__(
         self,
-        trie: Trie,
+        trie: TokenTrie,
         tokens: SafeTokenizer,
         identifiers: Sequence[tuple[int, Hashable]],
         count: int,
@@ -157,7 +158,7 @@ class TitlesConstraint(GrammarConstraint):
     Raises ValueError if `count` is less than 1, or there are no titles.
     """
 
-    def __init__(self, trie: Trie, tokens: SafeTokenizer, count: int) -> None:
+    def __init__(self, trie: TokenTrie, tokens: SafeTokenizer, count: int) -> None:
         if count < 1:
             raise ValueError(f"a sequence has at least one title, not {count}")
         self._trie, self._count = trie, count
@@ -215,7 +216,9 @@ class HopInput:
 class HopInputEncoder:
     """Encode claims and evidence for the hop retriever, by a variant of `TrieHopRetriever`."""
 
-    def __init__(self, tokens: SafeTokenizer, trie: Trie, max_source: int, variant: str) -> None:
+    def __init__(
+        self, tokens: SafeTokenizer, trie: TokenTrie, max_source: int, variant: str
+    ) -> None:
         self._tokens, self._trie = tokens, trie
         self._max_source, self._variant = max_source, variant
 
@@ -280,8 +283,8 @@ class TrieHopRetriever:
         self,
         model: Seq2Seq,
         tokens: SafeTokenizer,
-        trie: Trie,
-        titles: KnowledgeBase,
+        trie: TokenTrie,
+        titles: TitleIndex,
         *,
         beam_size: int = 25,
         title_beams: int = 10,

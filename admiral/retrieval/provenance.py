@@ -8,6 +8,7 @@ from typing import Any
 
 import admiral
 from admiral.config import FILE_SETTINGS, RetrievalConfig, names_of_retrievers
+from admiral.kb.store import FILE, current_digest
 from admiral.requirements import is_bundled
 from proofs.verifier import CALIBRATION
 from proofs.verifier.evidence_verifier import ONNX_FILE, SETTINGS_FILE
@@ -34,13 +35,13 @@ def recorded_settings(config: RetrievalConfig) -> dict[str, Any]:
 def identity(name: str) -> str:
     """Return a string that identifies a checkpoint, a knowledge base or a file.
 
-    For a bundled one, this is its name. For a file, it is its name and a hash of its content. For a
-    directory, it is the directory's name and a hash: of the manifest of a knowledge base, or of the
-    configuration and weights of a checkpoint or verifier.
+    For those that are not bundled, it has a hash of the documents, the weights or the content.
     """
     directory = Path(name)
     if is_bundled(name) or not directory.exists():
         return name
+    if (directory / FILE).is_file():
+        return f"{directory.resolve().name} ({current_digest(directory)[:12]})"
     digest = hashlib.sha256()
     for path in _files(directory):
         if path.is_file():
@@ -53,8 +54,5 @@ def _files(path: Path) -> list[Path]:
     """Return the files whose content identifies a path; some of them may not exist."""
     if path.is_file():
         return [path]
-    manifest = path / "manifest.json"
-    if manifest.is_file():
-        return [manifest]
     names = ("config.json", CALIBRATION, SETTINGS_FILE, ONNX_FILE)
     return [*(path / name for name in names), *sorted(path.glob("*.safetensors"))]

@@ -23,7 +23,7 @@ from tokenizers import Tokenizer
 from admiral.errors import AdmiralError
 from admiral.kb.bm25 import analysis
 from admiral.kb.bm25.analysis import import_bm25s
-from admiral.kb.embeddings import EncoderIdentity, embedded_text
+from admiral.kb.vectors import EncoderIdentity, embedded_text
 from admiral.models.checkpoint import Checkpoint, RerankHead
 from admiral.protocols import SentenceReranker, claim_limits, timed
 from admiral.records import Document, Sentence

@@ -97,24 +97,25 @@ def build_stages(
     checkpoint: Checkpoint,
     config: RetrievalConfig,
     graph: Graph | None = None,
+    known: Stages | None = None,
 ) -> Stages:
     """Build all stages, with a graph if there is one to use.
 
-    Raises AdmiralError if a stage lacks a file or a package, or a setting exceeds what the model
-    supports.
+    `known`: stages for another version of the knowledge base, whose judge is used again. Raises
+    AdmiralError if a stage lacks a file or a package, or a setting exceeds what the model supports.
     """
     models = Models(checkpoint, config)
     generator = build_generator(kb, models, config) if config.generator else None
     titles = generator if config.title_beams else None
     is_fused = titles is not None or config.mentions or graph is not None
-    prover = models["prover"] if config.judge in MODEL_JUDGES else None
+    prover = models["prover"] if config.judge in MODEL_JUDGES and known is None else None
     stages = Stages(
         mention_finder=TitleMentionFinder(kb, aliases=config.aliases) if config.mentions else None,
         first_stage=FusedFirstStage(kb, titles, graph) if is_fused else Bm25FirstStage(kb),
         document_reader=PassageReader(kb, config.rerank_sentences, config.rerank_characters),
         reranker=build_reranker(models["reranker_model"], config, kb),
         document_scorer=build_document_scorer(config, graph=graph is not None),
-        judge=build_judge(prover, config),
+        judge=build_judge(prover, config) if known is None else known.judge,
         hop_retriever=(
             HyperlinkHopRetriever(generator, kb) if config.hyperlinks and generator else generator
         ),
@@ -174,7 +175,7 @@ def build_generator(
             checkpoint.model,
             checkpoint.tokens,
             kb.title_trie(checkpoint.tokens),
-            kb,
+            kb.title_index,
             beam_size=config.beam_size,
             title_beams=max(config.title_beams, 1),
             normalise=config.trie_normalised,

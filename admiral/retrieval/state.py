@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from admiral.kb import KnowledgeBase
 from admiral.kb.bm25 import analysis
-from admiral.kb.store.index_building import LONGEST_WHOLE
+from admiral.kb.passages import LONGEST_WHOLE
 from admiral.records import (
     SECTION_SEPARATOR,
     Claim,

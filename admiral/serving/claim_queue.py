@@ -11,9 +11,11 @@ from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
+from threading import Thread
 
 from prometheus_client import CollectorRegistry, Histogram
 
+from admiral.errors import AdmiralError
 from admiral.pipeline import Admiral, closed_error
 from admiral.records import Claim, Hop, RetrievalResult
 
@@ -97,13 +99,22 @@ class ClaimQueue:
     One thread takes the claims in the order of their arrival. Claims with the same number of hops
     share batches.
 
-    `system`: the system that retrieves, until `replace` is called. `places`: maximum number of
-    claims that wait or are being processed. `metrics`: receives timings and numbers of hops; none
-    by default.
+    `system`: the system that retrieves, as long as its knowledge base does not change. `places`:
+    maximum number of claims that wait or are being processed. `metrics`: receives timings and
+    numbers of hops; none by default. `reopen`: returns the system of a newer version, if there is
+    one.
     """
 
-    def __init__(self, system: Admiral, places: int, metrics: ClaimMetrics | None = None) -> None:
+    def __init__(
+        self,
+        system: Admiral,
+        places: int,
+        metrics: ClaimMetrics | None = None,
+        reopen: Callable[[Admiral], Admiral | None] = lambda system: None,
+    ) -> None:
         self.system, self.places = system, places
+        self._reopen, self._problem = reopen, ""
+        self._refreshing = threading.Lock()
         self._metrics = metrics or ClaimMetrics()
         self._taken = 0
         self._processing: Admiral | None = None
@@ -130,25 +141,39 @@ class ClaimQueue:
 
     @contextmanager
     def open_system(self) -> Iterator[Admiral]:
-        """Yield the system, which stays open during the block."""
+        """Yield the system of the newest version, which stays open during the block."""
+        self.refresh()
         with ExitStack() as stack:
-            with self._changed:  # so that `replace` does not come in between
+            with self._changed:  # so that `refresh` does not come in between
                 system = self.system
                 stack.enter_context(system.in_use)
             yield system
 
-    def replace(self, system: Admiral) -> Admiral:
-        """Process the claims that have not begun with another system.
+    def refresh(self) -> str:
+        """Use the newest version of the knowledge base from now on.
 
-        Returns
-        -------
-        Admiral
-            The former system, once its claims are completed. The caller closes it.
+        Claims that have begun are completed on the version on which they began. While the newest
+        one cannot be opened, the last one answers; then return why, and otherwise an empty text.
         """
+        with self._refreshing:
+            former, problem = self.system, ""
+            try:
+                newer = self._reopen(former)
+            except AdmiralError as error:
+                newer, problem = None, str(error)
+                if problem != self._problem:
+                    logger.error("the newest version cannot be opened: %s", problem)
+            self._problem = problem
+            if newer is not None:
+                with self._changed:
+                    self.system = newer
+                Thread(target=self._retire, args=[former], daemon=True).start()
+            return problem
+
+    def _retire(self, former: Admiral) -> None:
         with self._changed:
-            former, self.system = self.system, system
             self._changed.wait_for(lambda: self._processing is not former)
-        return former
+        former.close()
 
     @contextmanager
     def reserve(self, count: int = 1) -> Iterator[None]:
@@ -202,6 +227,8 @@ class ClaimQueue:
                 self._changed.wait_for(lambda: self._waiting or self._closed)
                 if not self._waiting:
                     return
+            self.refresh()
+            with self._changed:
                 hops = self._waiting[0].hops
                 system = self._processing = self.system
             try:
@@ -252,6 +279,7 @@ class ClaimQueue:
 
     def _next_job(self, hops: str, system: Admiral) -> _Job | None:
         """Remove and return the first waiting job unless it has other hops or another system."""
+        self.refresh()
         with self._changed:
             while self._waiting and self._waiting[0].hops == hops and self.system is system:
                 job = self._waiting.popleft()

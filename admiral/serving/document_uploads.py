@@ -26,10 +26,10 @@ from starlette.datastructures import FormData, UploadFile
 from admiral.errors import AdmiralError
 from admiral.graph import build_graph
 from admiral.io.limited_reading import DEFAULT_LIMITS, FileLimits
-from admiral.kb.build import GRAPH_DOCUMENTS, build_records
 from admiral.kb.corpus.corpora import Corpora
 from admiral.kb.corpus.readers import Record
 from admiral.kb.store import is_knowledge_base
+from admiral.kb.writing import GRAPH_DOCUMENTS, build_records
 from admiral.serving.claim_queue import QueueFullError
 from admiral.serving.jobs import Job, JobThread, State
 from admiral.serving.request_models import ProblemError
@@ -233,7 +233,7 @@ class Uploads:
         settings = {"passages": True, "on_duplicate": "auto"}
         try:
             upload.check()
-            manifest = build_records(
+            written = build_records(
                 _UploadedFiles(upload, self._limits, self.most_bytes),
                 upload.kb,
                 # Without Java, unless it was asked for.
@@ -241,7 +241,7 @@ class Uploads:
                 overwrite=False,
                 progress=False,
             )
-            upload.documents = manifest.counts["documents"]
+            upload.documents = written.counts["documents"]
             if upload.documents >= GRAPH_DOCUMENTS:
                 upload.check()
                 upload.stage = "graph"

@@ -20,7 +20,7 @@ from starlette.exceptions import HTTPException as AnyHTTPException
 
 from admiral.errors import AdmiralError, problem_of
 from admiral.kb import UnknownTitleError
-from admiral.kb.store.contents import ChangedFileError
+from admiral.kb.store import UnusableError
 from admiral.serving.claim_queue import QueueFullError
 from admiral.storage.atomic_files import encode_record
 
@@ -221,12 +221,12 @@ def as_problem(error: BaseException) -> ProblemError:
         return ProblemError(error.status_code, str(error.detail), remedy, headers=error.headers)
     if isinstance(error, MemoryError | torch.OutOfMemoryError):
         return ProblemError(503, "out of memory", "Try a shorter claim, or try again later")
-    if isinstance(error, ChangedFileError):
+    if isinstance(error, UnusableError):
+        logger.error("%s", error)  # with the path, which is nobody else's business
         return ProblemError(
             503,
-            f"the file {error.path.name} of the knowledge base was cut off or replaced while it "
-            f"was open: {error.change}",
-            "Try again once it is restored; the log of the service names its path",
+            "the knowledge base is damaged or cannot be searched",
+            "Try again once it is restored; the log of the service says more",
             headers={"Retry-After": str(_RETRY_SECONDS)},
         )
     if isinstance(error, AdmiralError):

@@ -430,13 +430,11 @@ async def healthz() -> dict[str, str]:
 
 
 @health.get("/readyz")
-async def readyz(request: Request) -> dict[str, str]:
+def readyz(request: Request) -> dict[str, str]:
     """Return 200 while claims are processed."""
-    if not _service(request).ready:
+    if problem := _service(request).problem:
         raise ProblemError(
-            503,
-            "claims are not being processed, or a knowledge base was damaged",
-            "See the log of the service; restore the knowledge base, or restart the service",
+            503, problem, "Restore the knowledge base, or see the log and restart the service"
         )
     return {"status": "ready"}
 

@@ -1,10 +1,12 @@
-"""The knowledge bases that a service has opened, and the limits of requests."""
+"""The knowledge bases that a service has opened, and the limits of requests.
+
+Each claim is retrieved for on the newest version of its knowledge base; those that have begun are
+completed on theirs.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import gc
-import logging
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -14,20 +16,21 @@ from pathlib import Path
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, locate
-from admiral.kb.store.contents import ChangedFileError
 from admiral.models.checkpoint import Checkpoint
-from admiral.pipeline import Admiral
+from admiral.pipeline import Admiral, graph_to_use
+from admiral.retrieval.stage_assembly import Stages, build_stages
 from admiral.serving.claim_queue import ClaimMetrics, ClaimQueue
 from admiral.serving.request_models import ProblemError
 from proofs import Judgement
 
-logger = logging.getLogger(__name__)
 
-
-def open_system(kb: str, checkpoint: Checkpoint, config: RetrievalConfig) -> Admiral:
+def open_system(
+    kb: str | Path, checkpoint: Checkpoint, config: RetrievalConfig, known: Stages | None = None
+) -> Admiral:
     """Open a knowledge base with a checkpoint that is open already.
 
-    Raises AdmiralError if it cannot be opened.
+    `known`: the stages of another version of it, whose models are used again. Raises AdmiralError
+    if it cannot be opened or searched.
     """
     opened = KnowledgeBase.open(
         locate(kb),
@@ -36,74 +39,25 @@ def open_system(kb: str, checkpoint: Checkpoint, config: RetrievalConfig) -> Adm
         text_weight=config.text_weight,
     )
     try:
-        # Opens the index now: later, its files may be those of another version.
         opened.search(["a document"], 1)
-        return Admiral(opened, checkpoint, config.changed(kb=kb))
+        config = config.changed(kb=str(kb))
+        graph = graph_to_use(opened, config.graph)
+        return Admiral(
+            opened, checkpoint, config, build_stages(opened, checkpoint, config, graph, known)
+        )
     except BaseException:
         opened.close()
         raise
 
 
-class KbReloader:
-    """Check in a thread whether knowledge bases have changed, and replace those that have.
+def reopened(system: Admiral) -> Admiral | None:
+    """Return a system of the newest version of a knowledge base; None if that is open already.
 
-    Claims that have begun are completed on the version on which they began. While a knowledge base
-    is removed, or another version of it is damaged, requests are answered from the version that is
-    open. If a file of this version was cut off, or another file has its place that does not belong
-    there, they are refused until the knowledge base can be opened again.
-
-    `interval`: seconds between two checks.
+    Raises AdmiralError if the knowledge base is gone, or its newest version cannot be searched.
     """
-
-    def __init__(self, queues: Mapping[str, ClaimQueue], interval: float) -> None:
-        self._queues, self._interval = queues, interval
-        self._problems: dict[str, str] = {}
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="admiral-reload", daemon=True)
-        self._thread.start()
-
-    def close(self) -> None:
-        """End the thread; a replacement that has begun is completed."""
-        self._stopping.set()
-        self._thread.join()
-
-    def _run(self) -> None:
-        while not self._stopping.wait(self._interval):
-            for name, queue in self._queues.items():
-                try:
-                    if _refresh(queue):
-                        logger.info("%s: has changed and was opened again", name)
-                    self._problems.pop(name, None)
-                except Exception as error:
-                    if self._problems.get(name) != str(error):
-                        logger.warning("%s: cannot be opened again: %s", name, error)
-                    self._problems[name] = str(error)
-
-
-def _refresh(queue: ClaimQueue) -> bool:
-    """Open a knowledge base again if it has changed; return whether it has."""
-    system = queue.system
-    files, is_current = system.kb.opened_files, system.kb.current
-    replaced = files.replaced()
-    if is_current and replaced is None and not _is_cut_off(system.kb):
-        return False
-    try:
-        opened = open_system(str(system.kb.path), system.checkpoint, system.config)
-    except AdmiralError:
-        if is_current and replaced is not None:
-            files.refuse(replaced, "another file has its place")
-        raise
-    queue.replace(opened).close()
-    gc.collect()  # closed knowledge bases are in cycles, which hold their files
-    return True
-
-
-def _is_cut_off(kb: KnowledgeBase) -> bool:
-    try:
-        kb.opened_files.check()
-    except ChangedFileError:
-        return True
-    return False
+    if system.kb.current:
+        return None
+    return open_system(system.kb.path, system.checkpoint, system.config, system.stages)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +80,6 @@ class ServiceLimits:
         Length of a claim, in characters.
     read_seconds
         Seconds until the headers of a first request, and then its body, have to be there.
-    reload_seconds
-        Seconds between two checks whether a knowledge base has changed on disk.
     """
 
     places: int = 64
@@ -137,7 +89,6 @@ class ServiceLimits:
     upload_bytes: int = 200_000_000
     claim_characters: int = 5_000
     read_seconds: float = 30.0
-    reload_seconds: float = 2.0
 
     def check_claim(self, claim: str, field: str = "claim") -> None:
         """Raise `ProblemError` if a claim is too long."""
@@ -162,11 +113,9 @@ class Service:
         self.claim_metrics = ClaimMetrics()
         #: Replaced as a whole by `add` and `remove`, since others may be reading it.
         self.queues: Mapping[str, ClaimQueue] = {
-            name: ClaimQueue(system, self.limits.places, self.claim_metrics)
-            for name, system in systems.items()
+            name: self._queue(system) for name, system in systems.items()
         }
         self._changing = threading.Lock()
-        self._reloader = KbReloader(self.queues, self.limits.reload_seconds)
 
     @classmethod
     def open(
@@ -185,10 +134,11 @@ class Service:
             for name, kb in zip(names, kbs, strict=True):
                 if not systems:
                     first = Admiral.from_pretrained(kb=kb, config=config)
-                    opened = first
+                    systems[name] = stack.enter_context(first)
+                    first.kb.search(["a document"], 1)  # refuses what cannot be searched
                 else:
                     opened = open_system(kb, first.checkpoint, first.config)
-                systems[name] = stack.enter_context(opened)
+                    systems[name] = stack.enter_context(opened)
             stack.pop_all()
         return cls(systems, limits)
 
@@ -204,15 +154,17 @@ class Service:
         return self.queues[name]
 
     def add(self, name: str, kb: Path) -> None:
-        """Open one more knowledge base, which is not watched for changes.
+        """Open one more knowledge base.
 
         Raises AdmiralError if it cannot be opened.
         """
         first = self.queue(None).system
         opened = open_system(str(kb), first.checkpoint, first.config)
         with self._changing:
-            queue = ClaimQueue(opened, self.limits.places, self.claim_metrics)
-            self.queues = {**self.queues, name: queue}
+            self.queues = {**self.queues, name: self._queue(opened)}
+
+    def _queue(self, system: Admiral) -> ClaimQueue:
+        return ClaimQueue(system, self.limits.places, self.claim_metrics, reopened)
 
     def remove(self, name: str) -> None:
         """Complete the claims on a knowledge base and close it, if there is one of this name."""
@@ -241,15 +193,17 @@ class Service:
             return await asyncio.wait_for(asyncio.to_thread(judge), self.limits.deadline)
 
     @property
-    def ready(self) -> bool:
-        """Whether all queues process claims, and the files of their knowledge bases are whole."""
-        return all(
-            queue.alive and not _is_cut_off(queue.system.kb) for queue in self.queues.values()
-        )
+    def problem(self) -> str:
+        """Why requests cannot be answered from the newest versions; empty if they can."""
+        for name, queue in self.queues.items():
+            if not queue.alive:
+                return f"{name}: claims are not being processed"
+            if problem := queue.refresh():
+                return f"{name}: {problem}"
+        return ""
 
     def close(self) -> None:
         """Complete the claims that were accepted, then close the knowledge bases."""
-        self._reloader.close()
         for queue in self.queues.values():
             queue.close()
             queue.system.close()

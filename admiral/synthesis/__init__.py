@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from admiral.kb import KnowledgeBase
-from admiral.kb.corpus.duplicates import TitleSet
 from admiral.records import Document
 from admiral.retrieval.first_stage import base_title, find_mentions
 from admiral.synthesis.profiles import ParsedCorpus, Profile, is_list_page
@@ -257,7 +256,7 @@ class Synthesizer:
 
         `done`: ids and texts of the claims written before, in order, after which to continue.
         """
-        seen = TitleSet()
+        seen: set[str] = set()
         position = self.n_duplicates = 0
         for id, text in done:
             _is_new(seen, text)
@@ -332,12 +331,11 @@ class Synthesizer:
                 yield self._corpus.profile_at(number)
 
 
-def _is_new(seen: TitleSet, text: str) -> bool:
-    """Record a claim and return whether it is new.
-
-    Claims that differ only in punctuation, capitals or plural endings are the same.
-    """
-    return seen.find_or_add(" ".join(normalised_tokens(text)), 0) is None
+def _is_new(seen: set[str], text: str) -> bool:
+    """Record a claim and return whether it is new; punctuation, capitals, plurals do not count."""
+    known = len(seen)
+    seen.add(" ".join(normalised_tokens(text)))
+    return len(seen) > known
 
 
 __all__ = ["Labels", "SynthesisSettings", "Synthesizer", "SyntheticClaim"]

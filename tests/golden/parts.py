@@ -315,7 +315,6 @@ def update(folder, quick):
         "index": ("index", first, "--kb", kb, "--graph", "--no-progress"),
         "add": ("add", later, "--kb", kb, "--on-duplicate", "replace", "--no-progress"),
         "remove": ("remove", *(each["title"] for each in documents[1:4]), "--kb", kb),
-        "compact": ("compact", "--kb", kb, "--no-progress"),
     }
     found = {}
     for step, arguments in steps.items():

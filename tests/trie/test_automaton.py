@@ -22,7 +22,6 @@ from trie import (
     TokenTrie,
     TrieConstraint,
     TrieSequence,
-    UpdatedTrie,
     automaton,
     repeated,
 )
@@ -43,7 +42,7 @@ def _joined(parts):
 @st.composite
 def items(draw, depth=2):
     """A small grammar and the set of its sequences."""
-    kinds = ["fixed", "any", "trie", "updated", "within", "stretch"]
+    kinds = ["fixed", "any", "trie", "within", "stretch"]
     kind = draw(st.sampled_from(kinds + ["one of", "sequence", "several"] * (depth > 0)))
     if kind == "fixed":
         tokens = draw(ids)
@@ -54,10 +53,6 @@ def items(draw, depth=2):
     if kind == "trie":
         listed = draw(sequences)
         return [TrieSequence(TokenTrie.build(listed))], set(listed)
-    if kind == "updated":
-        listed, more, gone = draw(sequences), draw(sequences), draw(sequences)
-        trie = UpdatedTrie(TokenTrie.build([*gone, *listed]), more, range(len(gone)))
-        return [TrieSequence(trie)], {*listed, *more}
     if kind == "within":
         listed = draw(sequences)
         most = draw(st.integers(min(map(len, listed)), 4))

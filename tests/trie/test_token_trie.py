@@ -3,25 +3,16 @@
 import math
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.trie.helpers import language
 from trie import (
-    FixedTokens,
-    GrammarConstraint,
-    TokenSet,
     TokenTrie,
-    TrieConstraint,
     TrieFileError,
-    TrieSequence,
-    UpdatedTrie,
 )
-from trie.automaton import Automaton
 from trie.token_trie import open_array, row_positions
 
 small = st.lists(st.lists(st.integers(0, 3), max_size=4), max_size=12)
@@ -73,11 +64,9 @@ def test_equals_nested_dicts(sequences):
         assert row in trie.rows(trie.walk(sequence))
         assert trie.walk([*sequence, 7]) == -1
         assert all(trie.contains_token(token) for token in sequence)
-        assert trie.path(trie.walk(sequence)) == sequence
         assert trie.depth(trie.walk(sequence)) == len(sequence)
     assert not trie.contains_token(7)
-    some = np.arange(0, len(trie), 2)
-    assert trie.locate(some).tolist() == sorted({trie.walk(s) for s in sequences[::2]})
+    assert trie.sequences() == list(map(list, sequences))
     assert trie.longest == max(map(len, sequences), default=0)
 
 
@@ -244,76 +233,3 @@ def test_other_versions_name_a_remedy(saved):
         TrieFileError, match="version 3, but this program reads 4; build the trie again"
     ):
         TokenTrie.open(saved)
-
-
-sequence = st.lists(st.integers(0, 2), max_size=4).map(tuple)
-sequences = st.lists(sequence, max_size=9)
-
-
-def _same_as_dict(trie, oracle):
-    """Compare every node that can be reached with the dict from rows to sequences."""
-    assert len(trie) == len(oracle)
-    assert trie.longest == max(map(len, oracle.values()), default=0)
-    todo = [(trie.root, ())]
-    seen = set()
-    while todo:
-        node, prefix = todo.pop()
-        assert node not in seen
-        seen.add(node)
-        rows = sorted(row for row, sequence in oracle.items() if sequence == prefix)
-        assert trie.rows(node).tolist() == rows
-        assert trie.rows(node).dtype == np.int64
-        assert trie.ends(node) == bool(rows)
-        size = len(prefix)
-        longer = [s for s in oracle.values() if len(s) > size and s[:size] == prefix]
-        expected = sorted({s[size] for s in longer})
-        tokens, nodes = trie.children(node)
-        assert tokens.dtype == np.int64
-        assert tokens.tolist() == expected
-        for token in (-1, 0, 1, 2, 3, 2**40):
-            child = trie.child(node, token)
-            assert (child >= 0) == (token in expected)
-            if child >= 0:
-                assert nodes[expected.index(token)] == child
-                todo.append((child, (*prefix, token)))
-        assert trie.walk(prefix) == node
-    for token in range(4):
-        assert trie.contains_token(token) == any(token in sequence for sequence in oracle.values())
-
-
-@given(sequences, sequences, st.data())
-def test_equals_a_dict(first, added, data):
-    base = TokenTrie.build(first)
-    rows = range(len(first))
-    removed = data.draw(st.sets(st.sampled_from(rows)) if rows else st.just(set()))
-    oracle = {row: s for row, s in enumerate([*first, *added]) if row not in removed}
-    _same_as_dict(UpdatedTrie(base, added, removed), oracle)
-    _same_as_dict(UpdatedTrie(base, removed=rows), {})
-    _same_as_dict(base, dict(enumerate(first)))
-
-
-@pytest.mark.parametrize("rows", [[2], [-1], [0, 0], [0, 5]])
-def test_missing_rows_are_rejected(rows):
-    with pytest.raises(ValueError, match="row"):
-        UpdatedTrie(TokenTrie.build([[1], [2]]), [[3]], rows)
-
-
-def _language(constraint):
-    return {ids[:-1] for ids in language(constraint, 9)}
-
-
-@given(sequences, sequences, st.sets(st.integers(0, 8)))
-def test_every_constraint_sees_the_changes(first, added, gone):
-    gone = {row for row in gone if row < len(first)}
-    trie = UpdatedTrie(TokenTrie.build(first), added, gone)
-    left = {one for row, one in enumerate([*first, *added]) if row not in gone}
-    if not left:
-        constrain: Any
-        for constrain in (TrieSequence, lambda trie: TrieConstraint(trie, 9)):
-            with pytest.raises(ValueError, match="no sequences"):
-                constrain(trie)
-        return
-    assert _language(TrieConstraint(trie, 9)) == left
-    inside = [TokenSet([7, 8]), TrieSequence(trie), FixedTokens([8])]
-    expected = {(mark, *one, 8) for one in left for mark in (7, 8)}
-    assert _language(GrammarConstraint(inside, Automaton(9))) == expected

@@ -126,7 +126,7 @@ class Evaluator:
             model,
             tokens,
             kb.title_trie(tokens),
-            kb,
+            kb.title_index,
             beam_size=beams,
             title_beams=beams,
             variant=variant,

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import logging
-from array import array
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -16,6 +15,7 @@ from admiral.io.sentence_splitter import LONGEST_GIVEN_SENTENCE
 from admiral.io.streams import Place, RemotePath, corpus_path, numbered_lines
 from admiral.kb.corpus.file_reports import (
     MESSAGES_SHOWN,
+    UNCHANGED,
     FileReport,
     FileReports,
     new_report,
@@ -93,6 +93,8 @@ class Corpora:
         How many files of folders of documents were not read, by reason.
     split
         Number of sentences so far that were too long and have been split.
+    unchanged
+        The files that need not be read, by path.
 
     Raises
     ------
@@ -112,6 +114,7 @@ class Corpora:
         reported: bool = False,
     ) -> None:
         self.bad = self.split = 0
+        self.unchanged: Collection[str] = ()
         self.reports = FileReports(reported)
         self.skipped: Counter[str] = Counter()
         self._unknown: Counter[str] = Counter()
@@ -142,13 +145,17 @@ class Corpora:
         """Return the name and format of each corpus."""
         return [{"name": path.name, "format": format} for path, format in self._corpora]
 
-    def fingerprint(self) -> list[tuple[str, ...]]:
-        """Return what tells the files to read from others: format, path, size, time of change."""
-        return [
-            (format, *_file_state(file))
+    def locations(self) -> list[list[str]]:
+        """Return where each corpus is, and its format."""
+        return [[source_of(path), format] for path, format in self._corpora]
+
+    def states(self) -> dict[str, tuple[int, int]]:
+        """Return the size of each file and the time of its last change, by path or URL."""
+        return {
+            source_of(file): _file_state(file)
             for path, format in self._corpora
             for file in corpus_files(path, format, self._patterns).files
-        ]
+        }
 
     def records(self, progress: bool) -> Iterator[Record]:
         """Yield the records.
@@ -180,6 +187,9 @@ class Corpora:
     def _good_records(self) -> Iterator[Record]:
         for path, format in self._corpora:
             for file in self._files(path, format):
+                if source_of(file) in self.unchanged:
+                    self.reports.add(str(file), skipped_report(file, UNCHANGED))
+                    continue
                 report = new_report(file, format)
                 self.reports.add(str(file), report)
                 yield from reported_records(
@@ -219,39 +229,11 @@ class Corpora:
         return line.replace(UNKNOWN, f"{UNKNOWN} ({shown}{more})")
 
 
-def _file_state(file: Place) -> tuple[str, ...]:
+def _file_state(file: Place) -> tuple[int, int]:
     if isinstance(file, RemotePath):
-        return str(file), str(file.size())
+        return file.size(), 0
     status = file.stat()
-    return str(file.absolute()), str(status.st_size), str(status.st_mtime_ns)
-
-
-class RecordPositions:
-    """File and line of each row, to name both places of a duplicate title: eight bytes per row."""
-
-    def __init__(self) -> None:
-        self._files: dict[Place, int] = {}
-        self._positions = array("Q")  # file number and line number
-
-    def append(self, record: Record) -> None:
-        """Store the position of the next row."""
-        number = self._files.setdefault(record.path, len(self._files))
-        self._positions.append(number << 40 | record.line)
-
-    def path(self, row: int) -> Place:
-        """Return the file of a row."""
-        return list(self._files)[self._positions[row] >> 40]
-
-    def duplicate_error(self, record: Record, first: int, remedy: str) -> RecordError:
-        """Return the error for a record with the same title as the row `first`."""
-        position = self._positions[first]
-        return RecordError(
-            record.where,
-            "title",
-            f"{record.document.title!r} is taken by the document at "
-            f"{self.path(first)}:{position & ((1 << 40) - 1)}",
-            f"Titles are unique: correct one of them, or {remedy}.",
-        )
+    return status.st_size, status.st_mtime_ns
 
 
 def read_titles(path: Path) -> list[str]:

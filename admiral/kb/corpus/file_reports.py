@@ -32,6 +32,7 @@ UNREADABLE = "cannot be read"
 BAD_RECORDS = "bad records"
 DUPLICATES = "duplicates of another document"
 GIVEN_TWICE = "the file was given twice"
+UNCHANGED = "unchanged since it was indexed"
 
 
 @dataclass(slots=True)

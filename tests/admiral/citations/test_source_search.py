@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from admiral.citations.citation_records import CitedClaim
 from admiral.citations.source_search import SourceSearch, best_passages, reciprocal_rank_fusion
 from admiral.library import Library, Passage, ScoredPassage, Source, SourceFilter, build_library
-from tests.admiral.kb.embeddings.fake_encoder import FakeEncoder
+from tests.admiral.kb.fake_encoder import FakeEncoder
 
 CLAIM = CitedClaim(
     id="1",

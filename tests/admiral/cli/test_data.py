@@ -110,7 +110,7 @@ def test_nothing_to_write(admiral, tmp_path, sentences, problem):
 
 
 def test_claims_are_kept_out_of_the_knowledge_base(admiral, small, tmp_path):
-    manifest, link, pipe = small / "manifest.json", tmp_path / "link", tmp_path / "pipe"
+    manifest, link, pipe = small / "kb.sqlite", tmp_path / "link", tmp_path / "pipe"
     before = manifest.read_bytes()
     link.symlink_to(manifest)
     os.mkfifo(pipe)

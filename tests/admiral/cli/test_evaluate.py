@@ -135,7 +135,7 @@ def test_submissions_are_kept_out_of_inputs(admiral, gold, run, tmp_path):
     os.mkfifo(pipe)
     command = ("evaluate", "fever", "--gold", gold, "--predictions", run, "--kb", kb)
     for place, problem in (
-        (kb / "manifest.json", b"which is read. Choose another output"),
+        (kb / "kb.sqlite", b"which is read. Choose another output"),
         (pipe, b"is not a regular file"),
     ):
         done = admiral(*command, "--submission", place)

@@ -8,7 +8,7 @@ import pytest
 
 from admiral.cli.main import main
 from admiral.graph import MentionGraph
-from admiral.kb import KnowledgeBase, add, build
+from admiral.kb import KnowledgeBase, build
 from admiral.pipeline import graph_to_use
 
 RECORDS = [
@@ -59,7 +59,7 @@ def test_build_and_info(kb, capsys):
     said = run(capsys, "graph", "build", "--kb", kb, "--no-progress")
     assert "4 mentions of 3 documents in 7 sentences" in said
     report = json.loads(run(capsys, "graph", "build", "--kb", kb, "--no-progress", "--json"))
-    assert (report["mentions"], report["path"]) == (4, str(kb / "graph"))
+    assert (report["mentions"], report["path"]) == (4, str(kb / "derived" / "1" / "graph"))
     assert "mentions  4" in run(capsys, "graph", "info", "--kb", kb)
     facts = json.loads(run(capsys, "graph", "info", "--kb", kb, "--json"))
     assert (facts["frames"], facts["aliases"]) == (7, True)
@@ -176,7 +176,6 @@ def test_index_with_a_graph_that_changes_follow(tmp_path, capsys):
     assert (record["documents"], record["graph"]["mentions"]) == (5, 4)
 
     def frames():
-        assert run(capsys, "verify", "--kb", kb, "--no-progress").startswith(f"{kb}: sound")
         return int(json.loads(run(capsys, "graph", "info", "--kb", kb, "--json"))["frames"])
 
     run(capsys, "add", more, "--kb", kb, "--no-progress")
@@ -184,9 +183,6 @@ def test_index_with_a_graph_that_changes_follow(tmp_path, capsys):
     assert "Born near NBC." in run(capsys, "graph", "explain", "Meyers", "NBC", "--kb", kb)
     run(capsys, "remove", "Seth Meyers", "--kb", kb, "--no-progress")
     assert frames() == 6
-    run(capsys, "compact", "--kb", kb, "--no-progress")
-    assert frames() == 6
-    assert not (kb / "documents").exists()  # files of the earlier version are gone
 
 
 def test_export(kb, tmp_path, capsys):
@@ -206,25 +202,6 @@ def test_export(kb, tmp_path, capsys):
     assert "is a directory" in fail(capsys, *export, tmp_path)
 
 
-def test_verify(kb, capsys):
-    assert f"{kb}: sound" in run(capsys, "verify", "--kb", kb, "--no-progress")
-    path = kb / "graph" / "row_frames.npy"
-    whole = path.read_bytes()
-    path.write_bytes(whole[:-1] + b"\x7f")
-    assert main(["verify", "--kb", str(kb), "--no-progress"]) == 1
-    assert "Build it with `admiral graph build" in capsys.readouterr().out
-    path.write_bytes(whole)
-
-
-def test_a_stale_graph(kb, tmp_path, capsys):
-    shutil.copytree(kb, tmp_path / "kb")
-    more = tmp_path / "more.jsonl"
-    more.write_text(json.dumps({"title": "New", "text": "New."}))
-    add(more, tmp_path / "kb", progress=False)
-    said = fail(capsys, "graph", "query", CLAIM, "--kb", tmp_path / "kb")
-    assert "of another version of the knowledge base. Build it with `admiral graph build" in said
-
-
 def write_linked_corpus(path, count):
     """Write documents of eight sentences, each of which names another document."""
     names = [f"Harbour {n} of Ashcombe" for n in range(count)]
@@ -240,26 +217,18 @@ def test_an_index_without_its_graph_says_so_and_is_completed(tmp_path, capsys, c
     write_linked_corpus(corpus, 300)
     index = ["index", str(corpus), "--kb", str(kb), "--bm25", "bm25s", "--graph", "--no-progress"]
     run(capsys, *index)
-    shutil.rmtree(kb / "graph")
-    written = (kb / "manifest.json").read_bytes()
-    # What is missing is said.
-    assert f"{kb}: has no graph. Build it with `admiral graph build" in run_failing(
-        capsys, "verify", "--kb", kb, "--no-progress"
-    )
+    shutil.rmtree(kb / "derived" / "1" / "graph")
     with KnowledgeBase.open(kb) as opened:
+        digest = opened.digest
         assert graph_to_use(opened, "auto") is None
-    assert "has no graph" in caplog.text
+    assert "has no graph. Build it with `admiral graph build" in caplog.text
     assert "retrieval does without the graph" in caplog.text
-    # The same command builds the graph alone, with --overwrite too.
+    # The same command builds the graph alone.
     report = json.loads(run(capsys, *index, "--json"))
     assert (report["documents"], report["graph"]["mentions"]) == (300, 2400)
-    assert (kb / "manifest.json").read_bytes() == written
-    run(capsys, "verify", "--kb", kb, "--no-progress")
     with KnowledgeBase.open(kb) as opened:
         assert MentionGraph.open(opened).frames == 2400
-    shutil.rmtree(kb / "graph")
-    run(capsys, *index, "--overwrite")
-    assert (kb / "manifest.json").read_bytes() == written
+        assert opened.digest == digest
 
 
 def test_many_documents_have_a_graph_without_asking(tmp_path, capsys, monkeypatch):
@@ -268,32 +237,6 @@ def test_many_documents_have_a_graph_without_asking(tmp_path, capsys, monkeypatc
     index = ("index", corpus, "--kb", kb, "--bm25", "bm25s", "--no-progress", "--overwrite")
     assert "graph:" not in run(capsys, *index)
     assert json.loads(run(capsys, *index, "--json"))["graph"] is False
-    monkeypatch.setattr(sys.modules["admiral.kb.build"], "GRAPH_DOCUMENTS", len(RECORDS))
+    monkeypatch.setattr(sys.modules["admiral.kb.writing"], "GRAPH_DOCUMENTS", len(RECORDS))
     assert "graph: 4 mentions" in run(capsys, *index)
-    shutil.rmtree(kb / "graph")
-    assert "has no graph" in run_failing(capsys, "verify", "--kb", kb, "--no-progress")
-    assert "graph: 4 mentions" in run(capsys, *index[:-1])
     assert "graph:" not in run(capsys, *index, "--no-graph")
-    run(capsys, "verify", "--kb", kb, "--no-progress")
-
-
-def test_only_the_same_command_resumes(tmp_path, capsys):
-    kb, corpus = tmp_path / "kb", tmp_path / "corpus.jsonl"
-    corpus.write_text("".join(json.dumps(record) + "\n" for record in RECORDS[:3]))
-    build([corpus], kb, bm25="bm25s", graph=True, progress=False)
-    same = ["index", corpus, "--kb", kb, "--bm25", "bm25s", "--graph", "--no-progress"]
-    assert "exists already" in fail(capsys, *same, "--no-graph")
-    assert "exists already" in fail(capsys, *same, "--skip-bad")
-    assert "exists already" in fail(capsys, *same, "--report", tmp_path / "report.jsonl")
-    with corpus.open("a") as file:
-        file.write(json.dumps(RECORDS[3]) + "\n")
-    assert "exists already" in fail(capsys, *same)
-    assert json.loads(run(capsys, *same, "--overwrite", "--json"))["documents"] == 4
-    # A changed knowledge base is no longer what the command builds.
-    shutil.rmtree(kb / "graph")
-    (tmp_path / "more.jsonl").write_text(json.dumps(RECORDS[4]) + "\n")
-    add([tmp_path / "more.jsonl"], kb, progress=False)
-    assert "exists already" in fail(capsys, *same)
-    assert "has no graph" in run_failing(capsys, "verify", "--kb", kb, "--no-progress")
-    run(capsys, "graph", "build", "--kb", kb, "--no-progress")
-    run(capsys, "verify", "--kb", kb, "--no-progress")

@@ -169,7 +169,7 @@ def test_pages_are_kept_out_of_inputs(admiral, tmp_path):
     os.mkfifo(pipe)
     proof.write_text("{ Ada } [ Ada ] =")
     for place, problem in (
-        (kb / "manifest.json", b"which is read. Choose another output"),
+        (kb / "kb.sqlite", b"which is read. Choose another output"),
         (pipe, b"is not a regular file"),
         (proof, b"is the input as well"),
     ):

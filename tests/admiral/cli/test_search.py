@@ -10,8 +10,7 @@ from click.testing import CliRunner
 from admiral.cli.search import search_command, show_command
 from admiral.errors import AdmiralError
 from admiral.io.rendering import render_document
-from admiral.kb import KnowledgeBase, add, build, compact
-from admiral.kb.store import document_store
+from admiral.kb import KnowledgeBase, add, build
 from admiral.records import Document
 from tests.admiral.kb.corpus.files.test_pdf_files import pdf, shown
 
@@ -158,25 +157,14 @@ def test_the_page_of_a_sentence(tmp_path):
     assert origin == {"file": str(tmp_path / "mill.pdf"), "places": pages}
 
 
-def test_a_knowledge_base_without_places(folder, tmp_path, monkeypatch):
-    with monkeypatch.context() as patch:  # as earlier releases write it
-        patch.delitem(document_store.OPTIONAL_FILES, document_store.PLACES)
-        build(folder / "corpus.jsonl", tmp_path / "kb", bm25="none", progress=False)
-    done = show(tmp_path / "kb", "NBC", "--source")
-    assert done.output.splitlines()[1].startswith("source unknown: ")
-    assert json.loads(show(tmp_path / "kb", "NBC", "--json").output)["origin"] is None
-
-
 def test_lines_survive_changes(tmp_path):
     first, second, kb = tmp_path / "1.jsonl", tmp_path / "2.jsonl", tmp_path / "kb"
     first.write_text('{"title": "A", "text": "One."}\n{"title": "B", "text": "Two."}\n')
     second.write_text('\n{"title": "B", "text": "Three."}\n')
     build(first, kb, bm25="none", progress=False)
     add(second, kb, on_duplicate="replace", progress=False)
-    for _ in range(2):
-        places = [json.loads(show(kb, t, "--json").output)["origin"] for t in ("A", "B")]
-        assert places == [{"file": str(first), "line": 1}, {"file": str(second), "line": 2}]
-        compact(kb, progress=False)
+    places = [json.loads(show(kb, t, "--json").output)["origin"] for t in ("A", "B")]
+    assert places == [{"file": str(first), "line": 1}, {"file": str(second), "line": 2}]
 
 
 def titles(kb):

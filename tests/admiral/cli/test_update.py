@@ -1,4 +1,4 @@
-"""`admiral add`, `remove` and `compact`."""
+"""`admiral add`, `remove` and `info`, and the embeddings of `index`."""
 
 import json
 
@@ -25,7 +25,7 @@ def kb(tmp_path):
     return tmp_path / "kb"
 
 
-def test_from_addition_to_compaction(admiral, kb, tmp_path):
+def test_additions_and_removals(admiral, kb, tmp_path):
     more = corpus(tmp_path / "more.jsonl", "Egg", "Bird")
     done = admiral("add", more, "--kb", kb, "--on-duplicate", "replace", "--no-progress")
     assert (done.returncode, done.stderr) == (0, b"")
@@ -33,7 +33,6 @@ def test_from_addition_to_compaction(admiral, kb, tmp_path):
     assert done.stdout.decode().splitlines()[1:] == [
         "added: 1",
         "replaced: 1",
-        "waiting for `admiral compact`: 3",
     ]
     assert admiral("titles", "--kb", kb).stdout == b"Bird\nEgg\nNest\nSeed\n"
     (tmp_path / "gone.txt").write_text("Nest\nEmu\n")
@@ -49,15 +48,14 @@ def test_from_addition_to_compaction(admiral, kb, tmp_path):
     )
     record = json.loads(done.stdout)
     assert (record["path"], record["documents"]) == (str(kb), 2)
-    assert (record["removed"], record["missing"], record["pending"]) == (2, 1, 5)
-    shown = admiral("info", "--kb", kb).stdout.decode()
-    assert "changed since    2 added, 3 removed\n" in shown
-    assert admiral("verify", "--kb", kb).returncode == 0
-    done = admiral("compact", "--kb", kb)
-    assert (done.returncode, done.stdout.count(b"\n")) == (0, 1)
+    assert (record["removed"], record["missing"]) == (2, 1)
     assert admiral("titles", "--kb", kb).stdout == b"Bird\nEgg\n"
-    assert admiral("verify", "--kb", kb).returncode == 0
-    assert b"changed since" not in admiral("info", "--kb", kb).stdout
+    done = admiral("info", "--kb", kb, "--check")
+    assert (done.returncode, done.stderr.decode()) == (0, f"{kb}: sound\n")
+    with (kb / "kb.sqlite").open("r+b") as file:
+        file.truncate(8192)
+    done = admiral("info", "--kb", kb, "--check")
+    assert (done.returncode, b"malformed" in done.stderr) == (1, True)
 
 
 @pytest.mark.parametrize(
@@ -84,18 +82,14 @@ def test_embeddings_from_storing_to_completion(kb, tmp_path):
         assert result.exit_code == 0, result.output
         return result.stdout
 
-    shown = run("embed", "--kb", kb, "--no-progress")
-    assert shown.startswith(f"{kb}: embeddings of 3 sentences by mini-encoder, ")
-    facts = run("info", "--kb", kb)
-    assert "embeddings        3 sentences, mini-encoder\n" in facts
-    assert "size: embeddings  " in facts
-
+    corpora = (tmp_path / "titles.jsonl", "--kb", kb, "--bm25", "none", "--no-progress")
+    run("index", *corpora, "--overwrite")
+    run("index", *corpora, "--embeddings")
+    assert "embeddings" in run("info", "--kb", kb)
     run("add", corpus(tmp_path / "more.jsonl", "Egg"), "--kb", kb)
-    run("compact", "--kb", kb)
-    assert "embeddings        3 sentences" in run("info", "--kb", kb)
-    record = json.loads(run("embed", "--kb", kb, "--json"))
-    assert (record["path"], record["sentences"]) == (str(kb), 4)
-    assert run("verify", "--kb", kb) == f"{kb}: sound\n"
+    assert "3 documents, mini-encoder\n" in run("info", "--kb", kb)
+    run("index", *corpora, "--embeddings")
+    assert "4 documents, mini-encoder\n" in run("info", "--kb", kb)
 
     # As if all had been embedded when the knowledge base was built.
     four = corpus(tmp_path / "four.jsonl", "Bird", "Seed", "Nest", "Egg")
@@ -111,18 +105,3 @@ def test_embeddings_from_storing_to_completion(kb, tmp_path):
     exact = np.asarray(encoder.unit_vectors([f"{s.title}: {s.text}" for s in sentences]))
     for each in vectors:
         np.testing.assert_allclose(each, exact, atol=0.003)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--kb", "none"], "error: none: no such knowledge base"),
-        (["--kb", "KB", "--device", "tpu"], "error: device=tpu: key 'device': "),
-    ],
-)
-def test_bad_requests_of_embeddings(admiral, kb, arguments, message):
-    before = (kb / "manifest.json").read_bytes()
-    done = admiral("embed", *(str(kb) if a == "KB" else a for a in arguments))
-    assert (done.returncode, done.stdout) == (1, b"")
-    assert done.stderr.decode().startswith(message)
-    assert (kb / "manifest.json").read_bytes() == before

@@ -40,7 +40,7 @@ def built(tmp_path_factory):
 def kb_path(built, tmp_path):
     """The knowledge base without a graph."""
     shutil.copytree(built, tmp_path, dirs_exist_ok=True)
-    shutil.rmtree(tmp_path / "kb" / "graph")
+    shutil.rmtree(tmp_path / "kb" / "derived" / "1" / "graph")
     return tmp_path / "kb"
 
 

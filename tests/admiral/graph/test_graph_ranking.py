@@ -129,7 +129,7 @@ def test_proximity_to_the_evidence(kb, graph):
 
 
 def test_a_missing_graph_is_used_only_if_it_is_asked_for(kb_path):
-    shutil.rmtree(kb_path / "graph", ignore_errors=True)
+    shutil.rmtree(kb_path / "derived" / "1" / "graph", ignore_errors=True)
     with KnowledgeBase.open(kb_path) as kb:
         assert graph_to_use(kb, "auto") is None
         assert graph_to_use(kb, "false") is None
@@ -144,14 +144,14 @@ def test_a_graph_that_is_there_is_used_unless_the_setting_is_false(kb):
 
 
 def test_a_damaged_graph_is_an_error_or_a_warning(kb, caplog):
-    manifest = next((kb.path / "graph").glob("*.json"))
+    manifest = next((kb.folder / "graph").glob("*.json"))
     manifest.write_text("{}")
     with pytest.raises(AdmiralError, match="graph"):
         graph_to_use(kb, "true")
     assert not caplog.records
     assert graph_to_use(kb, "auto") is None
     assert "graph build" in caplog.text
-    shutil.rmtree(kb.path / "graph")
+    shutil.rmtree(kb.folder / "graph")
 
 
 CLAIMS = ["Ridley Scott made Alien in London.", "Alan Dean Foster wrote Alien by the Thames."]
@@ -177,7 +177,7 @@ def test_without_the_graph_nothing_changes(quick, settings, kb):
 
     before = fresh("false")
     with_graph = fresh("auto")
-    shutil.rmtree(kb.path / "graph")
+    shutil.rmtree(kb.folder / "graph")
     assert fresh("auto") == fresh("false") == before
     assert with_graph != before
 

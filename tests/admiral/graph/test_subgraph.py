@@ -137,11 +137,12 @@ def test_edges_equal_those_of_a_slow_search(finder, graph):
     titles = [each.title for each in around.documents]
     assert len(titles) <= MAX_NAMED + MAX_BETWEEN + MAX_FOUND
     found = {(titles[e.source], titles[e.target]) for e in around.edges}
+    frames = {title: graph.frames_of(np.array([ROWS[title]]))[1] for title in titles}
     expected = {
         (one, other)
         for one in titles
         for other in titles
-        if one != other and ROWS[other] in graph.mentions_in(ROWS[one]).values.tolist()
+        if one != other and ROWS[other] in graph.entities_in(frames[one]).values.tolist()
     }
     assert found == expected
 

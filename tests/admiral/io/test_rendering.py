@@ -193,7 +193,7 @@ def test_a_command_works_with_standard_error_closed(tmp_path):
     closing = ["sh", "-c", 'exec "$@" 2>&-', "sh"]
     done = subprocess.run([*closing, *command], cwd=Path(__file__).parents[3], timeout=300)
     assert done.returncode == 0
-    assert (kb / "manifest.json").exists()
+    assert (kb / "kb.sqlite").exists()
 
 
 VOID = {"meta", "input"}

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from admiral.errors import AdmiralError
-from admiral.kb import KnowledgeBase, add, build, compact, verify
+from admiral.kb import KnowledgeBase, add, build, check
 from admiral.pipeline import with_origins
 from admiral.records import RankedDocument, RetrievalResult
 
@@ -43,16 +43,14 @@ def test_a_folder_is_indexed_with_its_ids(folder, tmp_path):
     report = build(folder, tmp_path / "kb", bm25="none", progress=False)
     assert (report.documents, report.duplicates, report.bad) == (3, 1, 0)
     assert _ids(tmp_path / "kb") == TITLES
-    assert verify(tmp_path / "kb") == []
+    assert check(tmp_path / "kb") == []
 
 
-def test_ids_survive_additions_and_compaction(folder, tmp_path):
+def test_ids_survive_additions(folder, tmp_path):
     kb = tmp_path / "kb"
     build(folder, kb, bm25="none", progress=False)
     add(_write(tmp_path / "more.jsonl", [{"_id": "d4", "title": "T", "text": "x"}]), kb)
     add(_write(tmp_path / "own.jsonl", [{"title": "Own", "text": "x"}]), kb)
-    assert _ids(kb) == {**TITLES, "d4": "T", "": "Own"}
-    compact(kb)
     assert _ids(kb) == {**TITLES, "d4": "T", "": "Own"}
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError, RecordError
 from admiral.io.text_cleaning import clean_text, clean_title
-from admiral.kb import KnowledgeBase, build, verify
+from admiral.kb import KnowledgeBase, build, check
 from admiral.records import Document
 
 
@@ -29,11 +29,7 @@ def test_build(birds, tmp_path):
     report = _build(birds, tmp_path / "kb")
     assert (report.documents, report.sentences, report.links) == (3, 5, 3)
     assert (report.bad, report.duplicates) == (0, 0)
-    assert (
-        report.bytes
-        == sum(f.stat().st_size for f in report.path.rglob("*") if f.is_file())
-        - (report.path / "manifest.json").stat().st_size
-    )
+    assert report.bytes == sum(f.stat().st_size for f in report.path.rglob("*") if f.is_file())
     assert _contents(tmp_path / "kb") == [
         Document(
             "Great tit",
@@ -43,7 +39,7 @@ def test_build(birds, tmp_path):
         Document("Bird", ("Birds lay eggs.", "Most of them fly.")),
         Document("Seed", ()),
     ]
-    assert verify(tmp_path / "kb") == []
+    assert check(tmp_path / "kb") == []
 
 
 @given(
@@ -64,7 +60,7 @@ def test_stored_text_is_cleaned(corpus):
         path.write_text("\n".join(lines))
         # Titles that are equal after cleaning are merged, as in the oracle.
         _build(path, Path(folder, "kb"), format="jsonl", on_duplicate="merge")
-        assert verify(Path(folder, "kb")) == []
+        assert check(Path(folder, "kb")) == []
         documents = _contents(Path(folder, "kb"))
         assert [(d.title, list(d.sentences)) for d in documents] == list(expected.items())
         with KnowledgeBase.open(Path(folder, "kb")) as kb:
@@ -116,7 +112,7 @@ def test_duplicates(policy, expected, write_jsonl, tmp_path):
     assert {d.title: list(d.sentences) for d in documents} == expected
     assert report.documents == len(expected)
     assert report.duplicates == (4 if policy == "rename" else 3)
-    assert verify(tmp_path / "kb") == []
+    assert check(tmp_path / "kb") == []
     if policy == "merge":
         assert documents[0].links == (("B",), (), (), ())
         assert documents[1].links == ((), ("A",))

@@ -14,7 +14,7 @@ import pytest
 import zstandard
 
 from admiral.errors import AdmiralError
-from admiral.kb import KnowledgeBase, build, verify
+from admiral.kb import KnowledgeBase, build, check
 
 ROOT = Path(__file__).parents[3]
 FINE = {"title": "Fine", "text": "A fine document."}
@@ -45,7 +45,7 @@ def test_unusual_texts_are_stored_and_found(write_jsonl, tmp_path, tokens):
     corpus = write_jsonl(ODD)
     report = build(corpus, tmp_path / "kb", bm25="bm25s", progress=False)
     assert (report.documents, report.bad) == (len(ODD), 0)
-    assert verify(tmp_path / "kb") == []
+    assert check(tmp_path / "kb") == []
     with KnowledgeBase.open(tmp_path / "kb") as kb:
         for record in ODD:
             title = str(record["title"])
@@ -74,7 +74,7 @@ def test_a_document_of_a_million_sentences(write_jsonl, tmp_path):
     sentences = [f"Number {n} is here." for n in range(1_000_000)]
     corpus = write_jsonl([{"title": "Long", "sentences": sentences}, FINE])
     build(corpus, tmp_path / "kb", bm25="bm25s", progress=False)
-    assert verify(tmp_path / "kb") == []
+    assert check(tmp_path / "kb") == []
     with KnowledgeBase.open(tmp_path / "kb") as kb:
         assert kb.document("Long").sentences[999_999] == "Number 999999 is here."
         assert [hit.title for hit in kb.search(["number 777"], 5)[0]] == ["Long"]

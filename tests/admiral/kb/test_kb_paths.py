@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from admiral.errors import AdmiralError
-from admiral.kb import KnowledgeBase, add, build, compact, demo_kb, locate, remove, verify
+from admiral.kb import KnowledgeBase, add, build, check, demo_kb, locate, remove
 
 
 def test_a_relative_path_survives_a_change_of_directory(birds, tmp_path, monkeypatch):
@@ -25,7 +25,6 @@ USES = {
     "index": lambda corpus, path: build(corpus, path, bm25="none", progress=False),
     "add": lambda corpus, path: add(corpus, path, progress=False),
     "remove": lambda _, path: remove("Bird", path),
-    "compact": lambda _, path: compact(path, progress=False),
     "open": lambda _, path: KnowledgeBase.open(path),
     "locate": lambda _, path: locate(path),
 }
@@ -61,11 +60,6 @@ def test_an_empty_corpus_path_is_an_error(tmp_path):
         build("", tmp_path / "kb", bm25="none", progress=False)
 
 
-def test_the_root_is_not_replaced(birds):
-    with pytest.raises(AdmiralError, match="/: the root of the file system cannot be replaced"):
-        build(birds, "/", bm25="none", progress=False)
-
-
 @pytest.fixture(autouse=True)
 def cache(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
@@ -75,21 +69,14 @@ def cache(tmp_path, monkeypatch):
 def test_the_demo_is_built_once(cache):
     path = demo_kb("bm25s")
     assert path.is_relative_to(cache)
-    made = (path / "manifest.json").stat().st_mtime_ns
+    made = (path / "kb.sqlite").stat().st_mtime_ns
     assert demo_kb("bm25s") == path
-    assert (path / "manifest.json").stat().st_mtime_ns == made
-    assert verify(path) == []
+    assert (path / "kb.sqlite").stat().st_mtime_ns == made
+    assert check(path) == []
     with KnowledgeBase.open(path) as kb:
         assert len(kb) >= 300
         first = kb.title(0)
         assert first in [hit.title for hit in kb.search([first], 5)[0]]
-
-
-def test_a_damaged_demo_is_built_again():
-    path = demo_kb("bm25s")
-    (path / "titles.marisa").write_bytes(b"")
-    assert demo_kb("bm25s") == path
-    assert verify(path) == []
 
 
 def test_two_processes_at_the_same_time():

@@ -4,13 +4,8 @@ import json
 
 import pytest
 
-from admiral.kb import KnowledgeBase, add, build, compact
-from admiral.kb.bm25.analysis import (
-    SETTINGS_FILE,
-    IndexSettings,
-    best_sentences,
-    matching_words,
-)
+from admiral.kb import KnowledgeBase, add, build
+from admiral.kb.bm25.analysis import best_sentences, matching_words
 from admiral.records import Document
 from admiral.retrieval.first_stage import find_mentions
 
@@ -52,23 +47,12 @@ def test_titles_are_found_in_any_spelling(kb_path, title):
         assert [found for found, _ in kb.complete(title[:4])] == [document.title]
 
 
-def test_an_index_of_an_early_release_is_searched_as_it_was_built(kb_path):
-    path = kb_path / "bm25" / SETTINGS_FILE
-    assert IndexSettings.load(path.parent).text_form == 2
-    old = json.loads(path.read_text())
-    del old["text_form"]
-    path.write_text(json.dumps(old))
-    assert IndexSettings.load(path.parent).text_form == 1
-
-
-def test_added_and_compacted_documents(kb_path, tmp_path):
+def test_added_documents(kb_path, tmp_path):
     new = corpus(tmp_path, [{"title": "L’Ile", "text": "It has an ﬁeld."}], "n.jsonl")
     add(new, kb_path, progress=False)
-    for _ in range(2):
-        with KnowledgeBase.open(kb_path) as kb:
-            assert kb.document("L'Ile").title == "L’Ile"
-            assert kb.search(["field"], 1)[0][0].title == "L’Ile"
-        compact(kb_path, progress=False)
+    with KnowledgeBase.open(kb_path) as kb:
+        assert kb.document("L'Ile").title == "L’Ile"
+        assert kb.search(["field"], 1)[0][0].title == "L’Ile"
 
 
 @pytest.mark.parametrize("policy", ["replace", "skip"])

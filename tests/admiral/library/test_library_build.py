@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError
-from admiral.kb import KnowledgeBase, build, verify
+from admiral.kb import KnowledgeBase, build, check
 from admiral.kb.bm25.analysis import terms
 from admiral.library import Library, Source, build_library
 
@@ -140,7 +140,7 @@ def test_a_bad_source_leaves_the_old_library(library):
         build_library(library, some_sources())
     with pytest.raises(AdmiralError, match="no document"):
         build_library(library, [], overwrite=True)
-    assert verify(library) == []
+    assert check(library) == []
     assert len(Library.open(library)) == 3
 
 
@@ -156,7 +156,7 @@ def test_untrusted_texts_are_stored(tmp_path):
         assert opened.passages(first.url)
         assert len(opened.passages(long.url)) == 319
         assert [s.passage.url for s in opened.search(["surrogate"], 1)[0]] == [first.url]
-    assert verify(tmp_path / "library") == []
+    assert check(tmp_path / "library") == []
 
 
 def test_a_library_is_a_knowledge_base(library):
@@ -220,13 +220,3 @@ def test_paths_without_a_library(tmp_path):
     (tmp_path / "folder" / "file").touch()
     with pytest.raises(AdmiralError, match="something else is there"):
         build_library(tmp_path / "folder", some_sources(), overwrite=True)
-
-
-def test_the_remedy_for_damaged_files_is_that_of_a_library(library):
-    for name in ("documents/pages.arrow", "ids.marisa", "manifest.json"):
-        content = (library / name).read_bytes()
-        (library / name).write_bytes(content[: len(content) // 2])
-        with pytest.raises(AdmiralError, match="admiral library build"):
-            Library.open(library)
-        (library / name).write_bytes(content)
-    assert verify(library) == []

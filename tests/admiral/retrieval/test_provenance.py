@@ -1,6 +1,7 @@
 """The provenance that is recorded with results."""
 
 from admiral import RetrievalConfig
+from admiral.kb import build
 from admiral.models.checkpoint import locate_checkpoint
 from admiral.retrieval.provenance import identity, recorded_settings
 
@@ -24,16 +25,25 @@ def test_names_of_bundled_ones_win_over_directories(tmp_path, monkeypatch):
 
 def test_identity_follows_the_content(tmp_path):
     assert identity("mini") == "mini"
-    kb, model = tmp_path / "kb", tmp_path / "model"
-    for directory, names in ((kb, ["manifest.json"]), (model, ["config.json", "a.safetensors"])):
-        directory.mkdir()
-        seen = {identity(str(directory))}
-        for name in names:
-            for content in ("1", "2"):
-                (directory / name).write_text(content)
-                seen.add(identity(str(directory)))
-        assert len(seen) == 1 + 2 * len(names)
-        assert all(text.startswith(directory.name) for text in seen)
+    model = tmp_path / "model"
+    model.mkdir()
+    seen = {identity(str(model))}
+    for name in ("config.json", "a.safetensors"):
+        for content in ("1", "2"):
+            (model / name).write_text(content)
+            seen.add(identity(str(model)))
+    assert len(seen) == 5
+    assert all(text.startswith("model") for text in seen)
+
+
+def test_identity_of_a_knowledge_base_follows_its_documents(tmp_path):
+    kb, corpus, seen = tmp_path / "kb", tmp_path / "corpus.jsonl", []
+    for text in ("1", "2", "1"):
+        corpus.write_text(f'{{"title": "A", "text": "{text}"}}\n')
+        build(corpus, kb, bm25="none", overwrite=True, progress=False)
+        seen.append(identity(str(kb)))
+    assert seen[0] == seen[2] != seen[1]
+    assert seen[0].startswith("kb (")
 
 
 def test_files_in_settings_are_identified_by_their_content(tmp_path):

@@ -9,7 +9,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import AutoModel, AutoTokenizer
 
-from admiral.kb.embeddings import dequantise, quantise
+from admiral.kb.vectors import dequantise, quantise
 from admiral.records import Document, Sentence
 from admiral.requirements import MINILM, minilm_directory
 from admiral.retrieval import rerankers

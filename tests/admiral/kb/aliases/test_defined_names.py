@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral.io.text_cleaning import clean_title
-from admiral.kb.alias_index import document_aliases, is_acronym_of
+from admiral.kb.aliases import document_aliases, is_acronym_of
 from admiral.records import Document
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from admiral.kb.alias_index import document_aliases, spellings
+from admiral.kb.aliases import document_aliases, spellings
 from admiral.records import Document
 
 

@@ -11,7 +11,7 @@ from admiral.cli.index import index_command
 from admiral.cli.search import search_command, show_command
 from admiral.errors import AdmiralError, RecordError
 from admiral.io.rendering import render_result
-from admiral.kb import KnowledgeBase, add, build, compact, verify
+from admiral.kb import KnowledgeBase, add, build, check
 from admiral.kb.corpus.readers import DAMAGED, LOCKED, detect_format
 from admiral.pipeline import with_origins
 from admiral.records import Hop, RankedDocument, RetrievalResult, Sentence
@@ -46,7 +46,7 @@ def test_a_folder_without_an_option(folder, tmp_path, caplog):
     assert result.exit_code == 0, result.output
     assert result.stdout.splitlines()[1] == "duplicate titles (told apart by their paths): 4"
     assert caplog.messages == ["2 files were skipped: 1 not of a known type (.png); 1 without text"]
-    assert verify(tmp_path / "kb") == []
+    assert check(tmp_path / "kb") == []
     with KnowledgeBase.open(tmp_path / "kb") as kb:
         assert list(kb.titles()) == TITLES
         assert kb.settings["sources"] == [{"name": "top", "format": "files"}]
@@ -124,7 +124,6 @@ def test_files_are_added_and_replaced(folder, tmp_path):
     page.write_text("<h1>Another heading</h1><p>Lamps glow.")
     report = add([page, page], kb_path, on_duplicate="replace", progress=False)
     assert (report.added, report.replaced) == (0, 1)
-    compact(kb_path, progress=False)
     with KnowledgeBase.open(kb_path) as kb:
         assert sorted(kb.titles()) == ["Another heading", "README", "requests/README"]
         assert kb.document("Another heading").sentences == ("Lamps glow.",)
@@ -134,7 +133,7 @@ def test_files_are_added_and_replaced(folder, tmp_path):
     add([records, folder / "en"], kb_path, progress=False)
     with KnowledgeBase.open(kb_path) as kb:
         assert kb.row(f"Mounting ({folder}/en/mount.txt)") is not None
-    assert verify(kb_path) == []
+    assert check(kb_path) == []
 
 
 def test_results_name_files_and_sections(folder, tmp_path):
@@ -223,7 +222,7 @@ def test_files_of_office_programs(office, tmp_path, caplog):
     add(office / "use-2024.xlsx", tmp_path / "kb", on_duplicate="replace", progress=False)
     with KnowledgeBase.open(tmp_path / "kb") as kb:
         assert set(kb.titles()) == titles
-    assert verify(tmp_path / "kb") == []
+    assert check(tmp_path / "kb") == []
 
 
 @pytest.mark.slow

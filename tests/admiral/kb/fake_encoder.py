@@ -4,7 +4,7 @@ import zlib
 
 import numpy as np
 
-from admiral.kb.embeddings import EncoderIdentity
+from admiral.kb.vectors import EncoderIdentity
 
 WIDTH = 8
 
