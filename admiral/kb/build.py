@@ -18,7 +18,7 @@ import platformdirs
 
 from admiral.errors import AdmiralError
 from admiral.io.limited_reading import DEFAULT_LIMITS, FileLimits
-from admiral.kb.bm25 import BACKENDS, check_backend
+from admiral.kb.bm25 import BACKENDS, FORMAT, check_backend
 from admiral.kb.corpus.corpora import Corpora, Incoming, check_choice
 from admiral.kb.corpus.duplicates import POLICIES, UniqueTitleWriter
 from admiral.kb.corpus.file_reports import check_report_path
@@ -288,7 +288,7 @@ def demo_kb(bm25: str | None = None) -> Path:
             raise AdmiralError(
                 f"{corpus}: cannot be read ({error.strerror}). Install the package again."
             ) from error
-        name = f"demo-v{FORMAT_VERSION}-{content[:16]}-{backend}"
+        name = f"demo-v{FORMAT_VERSION}-{content[:16]}-{backend}-v{FORMAT}"
         target = platformdirs.user_cache_path("admiral") / name
         if _usable(target):
             return target

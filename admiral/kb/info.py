@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from admiral.kb.bm25.analysis import Passages
+from admiral.kb.bm25 import Passages
 from admiral.kb.store import NAME, Manifest, split_segment
-from admiral.kb.store.contents import BM25, Contents
+from admiral.kb.store.contents import Contents
 from admiral.kb.store.index_building import NO_BM25
 from admiral.kb.store.snapshot import Snapshot, read_with
 from admiral.kb.store.titles import FOLDER, is_trie_of
@@ -31,7 +30,7 @@ class KbInfo:
     removed: int
     sizes: dict[str, int]  # bytes on disk of each kind of file and, under ``total``, of all
     bm25: str
-    # number of passages that BM25 scores, with removed ones; 0 if no document is split
+    # number of passages that BM25 scores, 0 if no document is split
     passages: int
     # number of sentences with stored embeddings, with those of removed documents, by encoder
     embedded: dict[str, int]
@@ -55,7 +54,6 @@ def info(path: str | Path) -> KbInfo:
 def _describe(snapshot: Snapshot, path: str) -> KbInfo:
     manifest = snapshot.manifest
     with closing(Contents(snapshot)) as contents:
-        indexes = [segment.folder / BM25 for segment in contents.segments]
         embedded: Counter[str] = Counter()
         for stored in contents.embeddings:
             if stored is not None:
@@ -72,16 +70,16 @@ def _describe(snapshot: Snapshot, path: str) -> KbInfo:
         removed=manifest.delta.removed if manifest.delta else 0,
         sizes={**sizes, "total": sum(sizes.values())},
         bm25=manifest.bm25,
-        passages=0 if manifest.bm25 == NO_BM25 else _passages(indexes),
+        passages=0 if manifest.bm25 == NO_BM25 else _passages(snapshot.bm25),
         embedded=dict(embedded),
         tries=[folder.name for folder in tries],
         settings=manifest.settings,
     )
 
 
-def _passages(indexes: Sequence[Path]) -> int:
-    """Return the number of passages of all BM25 indexes, or 0 if each document is one passage."""
-    passages = Passages.open(*indexes)
+def _passages(index: Path) -> int:
+    """Return the number of passages of a BM25 index, or 0 if each document is one passage."""
+    passages = Passages.open(index)
     return len(passages) if len(passages) > passages.documents else 0
 
 

@@ -16,11 +16,11 @@ import numpy as np
 
 from admiral.errors import AdmiralError
 from admiral.io.text_cleaning import clean_prefix, clean_title, matching_form
-from admiral.kb.bm25 import TEXT_WEIGHT, TITLE_WEIGHT, RowIndex, analysis, open_bm25
-from admiral.kb.bm25.analysis import Passages, clean_query
+from admiral.kb.bm25 import TEXT_WEIGHT, TITLE_WEIGHT, RowIndex, analysis
+from admiral.kb.bm25.analysis import clean_query
 from admiral.kb.embeddings import SentenceEncoder
 from admiral.kb.store import checked_kb_path, read_manifest
-from admiral.kb.store.contents import BM25, Contents, OpenedFiles, StoredVectors
+from admiral.kb.store.contents import Contents, OpenedFiles, StoredVectors
 from admiral.kb.store.document_store import IDS, ORIGINS
 from admiral.kb.store.index_building import NO_BM25
 from admiral.kb.store.snapshot import Snapshot, open_with
@@ -51,12 +51,11 @@ class FoundPassage(NamedTuple):
 
 
 def _found(
-    passages: Passages, row: int, document: Document, passage: int, score: float
+    index: RowIndex, row: int, document: Document, number: int, score: float
 ) -> FoundPassage:
-    number = passage - passages.of_row(row).start
     if document.page is not None:
         return FoundPassage(document, number, *document.page.passages[number], score)
-    first, after = passages.sentences(row)[number]
+    first, after = index.sentences(row)[number]
     starts = [*document.sentence_starts, len(document.text) + 1]
     end = starts[-1 if after is None else after] - 1
     return FoundPassage(document, number, min(starts[first], end), end, score)
@@ -262,7 +261,7 @@ class KnowledgeBase:
         Ties are broken by row. `queries`: any strings; a query without terms has no results. Raises
         AdmiralError if there is no BM25 index, or it is damaged.
         """
-        ranked = self._row_index().search_rows(queries, k)
+        ranked = self._row_index().search(queries, k)
         with self._rows_exist():
             return [[ScoredTitle(self.title(row), score) for row, score in rows] for rows in ranked]
 
@@ -273,13 +272,11 @@ class KnowledgeBase:
         """
         index = self._row_index()
         for found in index.search_passages(queries, k):
-            numbers = np.array([number for number, _ in found], np.int64)
             with self._rows_exist():
-                rows = index.passages.rows(numbers).tolist()
-                documents = {row: self.document_at(row) for row in rows}
+                documents = {row: self.document_at(row) for row in {row for row, *_ in found}}
                 passages = [
-                    _found(index.passages, row, documents[row], passage, score)
-                    for row, (passage, score) in zip(rows, found, strict=True)
+                    _found(index, row, documents[row], number, score)
+                    for row, number, score in found
                 ]
             yield passages
 
@@ -306,11 +303,11 @@ class KnowledgeBase:
         if self._snapshot.manifest.bm25 == NO_BM25:
             return [[(0, None)] for _ in rows]
         index = self._row_index()
-        split = [row for row in rows if len(index.passages.of_row(row)) > 1]
+        split = [row for row in rows if len(index.sentences(row)) > 1]
         scores = dict(zip(split, index.passage_scores(query, split), strict=True)) if split else {}
         best = []
         for row in rows:
-            spans = index.passages.sentences(row)
+            spans = index.sentences(row)
             if row in scores:
                 if (page := self.document_at(row)).page is not None:
                     spans = _page_spans(page)
@@ -327,8 +324,8 @@ class KnowledgeBase:
         if self._snapshot.manifest.bm25 == NO_BM25:
             return dict.fromkeys(analysis.terms(clean_query(text)), 1.0)
         index = self._row_index()
-        terms = list(dict.fromkeys(analysis.terms(clean_query(text, index.text_form))))
-        total = len(index.passages)
+        terms = list(dict.fromkeys(analysis.terms(clean_query(text))))
+        total = len(index)
         frequencies = zip(terms, index.document_frequencies(terms), strict=True)
         return {term: math.log(1 + (total - n + 0.5) / (n + 0.5)) for term, n in frequencies}
 
@@ -401,20 +398,17 @@ class KnowledgeBase:
 
     def _row_index(self) -> RowIndex:
         with self._lock:
-            contents = self._contents
+            _ = self._contents  # raises once closed
             if self._index is None:
-                backend = self._snapshot.manifest.bm25
-                if backend == NO_BM25:
+                if self._snapshot.manifest.bm25 == NO_BM25:
                     raise AdmiralError(
                         f"{self.path}: was built without a BM25 index. Build it again with "
                         "`admiral index --bm25 lucene` or `--bm25 bm25s`."
                     )
                 title_weight, text_weight = self._weights
                 with self._snapshot.unchanged():
-                    index = open_bm25(
-                        backend,
-                        *(segment.folder / BM25 for segment in contents.segments),
-                        removed=contents.removed,
+                    index = RowIndex(
+                        self._snapshot.bm25,
                         title_weight=title_weight,
                         text_weight=text_weight,
                         threads=self._threads,

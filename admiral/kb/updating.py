@@ -24,17 +24,22 @@ from admiral.errors import AdmiralError, RecordError
 from admiral.io.limited_reading import DEFAULT_LIMITS, FileLimits
 from admiral.io.progress import track_documents
 from admiral.io.text_cleaning import clean_title
-from admiral.kb.bm25 import check_updatable
-from admiral.kb.bm25.analysis import common_text_form
+from admiral.kb.bm25 import check_backend
 from admiral.kb.corpus.corpora import Corpora, Incoming, RecordPositions, check_choice
 from admiral.kb.corpus.duplicates import TitleSet
 from admiral.kb.corpus.file_reports import DUPLICATES, GIVEN_TWICE, FileReports, check_report_path
 from admiral.kb.corpus.files.document_titles import distinct_titles
 from admiral.kb.corpus.readers import Record
 from admiral.kb.store import checked_kb_path
-from admiral.kb.store.contents import BM25, DOCUMENTS, Contents
+from admiral.kb.store.contents import DOCUMENTS, Contents
 from admiral.kb.store.document_store import DocumentStore, DocumentWriter, document_counts
-from admiral.kb.store.index_building import NO_BM25, Indexing, write_indexes
+from admiral.kb.store.index_building import (
+    NO_BM25,
+    Indexing,
+    update_index,
+    write_indexes,
+    write_title_indexes,
+)
 from admiral.kb.stored_embeddings import keep_embeddings
 from admiral.kb.transaction import Transaction, changing
 from admiral.records import Document
@@ -216,7 +221,7 @@ def compact(kb_path: str | Path, *, wait: bool = False, progress: bool = True) -
 def _check_bm25(change: Transaction) -> None:
     """Raise `AdmiralError` if the BM25 index cannot be updated, before any corpus is read."""
     if (backend := change.manifest.bm25) != NO_BM25:
-        check_updatable(backend, change.snapshot.base / BM25)
+        check_backend(backend)
 
 
 def _report(path: Path, change: Transaction, began: float, **counts: int) -> UpdateReport:
@@ -422,14 +427,14 @@ def write_delta(
             "the knowledge base of another corpus with `admiral index --overwrite`."
         )
     if writer.documents:
-        indexing = Indexing.of(manifest.settings)
-        if manifest.bm25 != NO_BM25:
-            form = common_text_form([transaction.snapshot.base / BM25])
-            indexing = indexing._replace(text_form=form)
-        write_indexes(folder, indexing, progress)
+        write_title_indexes(folder)
         keep_embeddings(folder, contents, kept, added=writer.documents - len(kept))
     else:
         shutil.rmtree(folder / DOCUMENTS)
+    if manifest.bm25 != NO_BM25:
+        removed = {*contents.removed.tolist(), *removed_rows}
+        indexing = Indexing.of(manifest.settings)
+        update_index(transaction.snapshot.base, folder, indexing, removed, base.documents)
     transaction.publish_delta(
         contents.removed, removed_rows, writer.documents, dict(counts), settings
     )

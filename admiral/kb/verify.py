@@ -14,10 +14,9 @@ from admiral.io.progress import track_documents
 from admiral.io.text_cleaning import clean_document
 from admiral.kb.alias_index import FOLDER as ALIASES
 from admiral.kb.alias_index import AliasIndex
-from admiral.kb.bm25 import check_backend, open_bm25
-from admiral.kb.bm25.analysis import Passages
+from admiral.kb.bm25 import Passages, RowIndex, check_backend
 from admiral.kb.store import NAME
-from admiral.kb.store.contents import BM25, DOCUMENTS, GRAPH, Contents
+from admiral.kb.store.contents import DOCUMENTS, GRAPH, Contents
 from admiral.kb.store.document_store import document_counts
 from admiral.kb.store.index_building import NO_BM25
 from admiral.kb.store.snapshot import Snapshot
@@ -90,7 +89,7 @@ def _verify_contents(snapshot: Snapshot, progress: bool) -> list[str]:
         if not problems:
             problems = _verify_rows(snapshot, contents, progress)
         if snapshot.manifest.bm25 != NO_BM25:
-            problems += _verify_bm25(snapshot, contents)
+            problems += _verify_bm25(snapshot)
     return problems
 
 
@@ -149,20 +148,19 @@ def _row_problem(contents: Contents, number: int, row: int, document: Document) 
     return "" if embeddings is None else embeddings.row_problem(row, document)
 
 
-def _verify_bm25(snapshot: Snapshot, contents: Contents) -> list[str]:
-    """Check the sizes of the BM25 indexes, and open them if the backend can run here."""
-    folders = [segment.folder / BM25 for segment in contents.segments]
-    for segment, folder in zip(contents.segments, folders, strict=True):
-        indexed = Passages.open(folder).documents
-        if indexed != segment.documents:
-            return [f"{folder}: {indexed} documents indexed, but there are {segment.documents}"]
+def _verify_bm25(snapshot: Snapshot) -> list[str]:
+    """Check the size of the BM25 index, and open it if the backend can run here."""
+    folder, expected = snapshot.bm25, snapshot.manifest.documents
+    indexed = Passages.open(folder).documents
+    if indexed != expected:
+        return [f"{folder}: {indexed} documents indexed, but there are {expected}"]
     try:
         check_backend(snapshot.manifest.bm25)
     except AdmiralError as error:
         # Missing software is no problem of the knowledge base.
-        logger.warning("%s: not opened: %s", folders[0], error)
+        logger.warning("%s: not opened: %s", folder, error)
         return []
-    open_bm25(snapshot.manifest.bm25, *folders, removed=contents.removed).close()
+    RowIndex(folder).close()
     return []
 
 

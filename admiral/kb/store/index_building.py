@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
 from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from admiral.io.text_cleaning import MATCHING_FORM
+from admiral.io.progress import track_documents
 from admiral.kb.alias_index import write_aliases
-from admiral.kb.bm25 import Saturation, build_bm25
-from admiral.kb.bm25.analysis import DEFAULT, Text
+from admiral.kb.bm25 import Saturation, Text, build_bm25, update_bm25
 from admiral.kb.store.contents import BM25, DOCUMENTS
 from admiral.kb.store.document_store import DocumentStore
 from admiral.kb.store.titles import write_titles
@@ -26,25 +26,27 @@ LONGEST_WHOLE = 40  # sentences
 LONGEST_PASSAGE = 32  # sentences
 
 
-def index_texts(documents: Iterable[Document], *, passages: bool) -> Iterator[tuple[str, Text]]:
-    """Yield the title and the text of each document.
+def index_texts(
+    documents: Iterable[Document], first: int = 0, *, passages: bool
+) -> Iterator[tuple[int, str, Text]]:
+    """Yield the row, the title and the text of each document; rows count from `first`.
 
     `passages`: whether to split documents of more than `LONGEST_WHOLE` sentences. The text of these
     is a list of passages, each with the number of its first sentence. A page has its own passages,
     each with its number; they begin with the name of the page, which is no field of its own.
     """
-    for document in documents:
+    for row, document in enumerate(documents, start=first):
         if document.page is not None:
             named = (f"{document.page.name}\n{part}" for part in document.parts)
-            yield "", list(enumerate(named)) or ""
+            yield row, "", list(enumerate(named)) or ""
             continue
         count = len(document.sentences)
         if not passages or count <= LONGEST_WHOLE:
-            yield document.title, _text(document, 0, count)
+            yield row, document.title, _text(document, 0, count)
             continue
         bounds = [*passage_starts(document), count]
         spans = pairwise(bounds)
-        yield document.title, [(start, _text(document, start, end)) for start, end in spans]
+        yield row, document.title, [(start, _text(document, start, end)) for start, end in spans]
 
 
 def passage_starts(document: Document) -> list[int]:
@@ -92,33 +94,47 @@ class Indexing(NamedTuple):
 
     bm25: str  # the backend, or ``none`` for no index
     passages: bool  # whether it scores long documents by their passages (`index_texts`)
-    saturation: Saturation = DEFAULT
-    text_form: int = MATCHING_FORM  # of the texts (`admiral.io.text_cleaning`)
+    saturation: Saturation = Saturation()
 
     @classmethod
     def of(cls, settings: Mapping[str, Any]) -> Indexing:
         """Return what the settings of a knowledge base say, of early releases too."""
-        saturation = Saturation(settings.get("k1", DEFAULT.k1), settings.get("b", DEFAULT.b))
+        saturation = Saturation(
+            **{name: settings[name] for name in ("k1", "b") if name in settings}
+        )
         return cls(str(settings["bm25"]), bool(settings.get("passages", False)), saturation)
 
 
 def write_indexes(directory: Path, indexing: Indexing, progress: bool) -> None:
     """Index the documents in ``documents/`` of a directory; the indexes are written beside them."""
-    store = DocumentStore(directory / DOCUMENTS)
-    try:
+    write_title_indexes(directory)
+    if indexing.bm25 != NO_BM25:
+        with closing(DocumentStore(directory / DOCUMENTS)) as store:
+            documents = track_documents(store, "indexing", enabled=progress)
+            texts = index_texts(documents, passages=indexing.passages)
+            build_bm25(indexing.bm25, texts, directory / BM25, saturation=indexing.saturation)
+
+
+def write_title_indexes(directory: Path) -> None:
+    """Index the titles and aliases of the documents in ``documents/`` of a directory."""
+    with closing(DocumentStore(directory / DOCUMENTS)) as store:
         write_titles(directory, store.titles, store.ids())
         write_aliases(directory, store, len(store))
-        if indexing.bm25 != NO_BM25:
-            build_bm25(
-                indexing.bm25,
-                index_texts(store, passages=indexing.passages),
-                directory / BM25,
-                progress=progress,
-                saturation=indexing.saturation,
-                text_form=indexing.text_form,
-            )
-    finally:
-        store.close()
+
+
+def update_index(
+    base: Path, directory: Path, indexing: Indexing, removed: Iterable[int], first: int
+) -> None:
+    """Write the BM25 index of a base without some rows, and with the documents of a directory.
+
+    `first`: row of the first of these documents.
+    """
+    if not (directory / DOCUMENTS).exists():
+        update_bm25(base / BM25, directory / BM25, removed, ())
+        return
+    with closing(DocumentStore(directory / DOCUMENTS)) as store:
+        texts = index_texts(store, first, passages=indexing.passages)
+        update_bm25(base / BM25, directory / BM25, removed, texts)
 
 
 def new_folder(parent: str) -> Path:

@@ -90,6 +90,11 @@ class Snapshot:
         except OSError:
             return False
 
+    @property
+    def bm25(self) -> Path:
+        """The folder of the BM25 index of all documents."""
+        return (self.delta or self.base) / "bm25"
+
     def embeddings(self, segment: str) -> Path | None:
         """Return the folder of the embeddings of a segment, given its path; None if it has none."""
         name = self.manifest.embeddings(segment)

@@ -14,7 +14,7 @@ import pytest
 
 from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, build, verify
-from admiral.kb.bm25 import open_bm25
+from admiral.kb.bm25 import RowIndex
 from admiral.storage.atomic_files import swap_directories
 
 ROOT = Path(__file__).parents[3]
@@ -80,9 +80,9 @@ def test_an_index_replaced_while_it_is_opened_is_an_error(tmp_path, monkeypatch)
     def replace_and_open(*args, **kwargs):
         (tmp_path / "old").rename(tmp_path / "gone")
         (tmp_path / "new").rename(tmp_path / "old")
-        return open_bm25(*args, **kwargs)
+        return RowIndex(*args, **kwargs)
 
-    monkeypatch.setattr("admiral.kb.knowledge_base.open_bm25", replace_and_open)
+    monkeypatch.setattr("admiral.kb.knowledge_base.RowIndex", replace_and_open)
     with (
         KnowledgeBase.open(tmp_path / "old") as kb,
         pytest.raises(AdmiralError, match="was replaced by another build"),

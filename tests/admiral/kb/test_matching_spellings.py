@@ -1,16 +1,11 @@
-"""Documents are found by any spelling of their titles and words, in new and old knowledge bases."""
+"""Documents are found by any spelling of their titles and words."""
 
 import json
 
 import pytest
 
 from admiral.kb import KnowledgeBase, add, build, compact
-from admiral.kb.bm25.analysis import (
-    SETTINGS_FILE,
-    IndexSettings,
-    best_sentences,
-    matching_words,
-)
+from admiral.kb.bm25.analysis import best_sentences, matching_words
 from admiral.records import Document
 from admiral.retrieval.first_stage import find_mentions
 
@@ -50,15 +45,6 @@ def test_titles_are_found_in_any_spelling(kb_path, title):
         assert [mention.titles for mention in mentions] == [(document.title,), ("Moss",)]
         assert [text[m.start : m.end] for m in mentions] == [title, "Mo\u00adss"]
         assert [found for found, _ in kb.complete(title[:4])] == [document.title]
-
-
-def test_an_index_of_an_early_release_is_searched_as_it_was_built(kb_path):
-    path = kb_path / "bm25" / SETTINGS_FILE
-    assert IndexSettings.load(path.parent).text_form == 2
-    old = json.loads(path.read_text())
-    del old["text_form"]
-    path.write_text(json.dumps(old))
-    assert IndexSettings.load(path.parent).text_form == 1
 
 
 def test_added_and_compacted_documents(kb_path, tmp_path):

@@ -40,8 +40,8 @@ def test_passages_are_runs_of_sentences_that_begin_with_sections(sections, with_
 def test_no_sentence_is_lost(sections, passages):
     sentences = tuple(f"s{n}" for n in range(len(sections)))
     document = Document("D", sentences, sections=tuple(name.upper() for name in sections))
-    ((title, text),) = index_texts([document], passages=passages)
-    assert title == "D"
+    ((row, title, text),) = index_texts([document], 7, passages=passages)
+    assert (row, title) == (7, "D")
     if not passages or len(sentences) <= LONGEST_WHOLE:
         assert isinstance(text, str)
         assert text.split() == [*dict.fromkeys(document.sections), *sentences]
