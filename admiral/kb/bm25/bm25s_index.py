@@ -82,7 +82,8 @@ class _FieldTokens:
 
     def counts(self, terms: int) -> sparse.csr_array:
         """Return how often each term occurs in each passage, (passages, terms)."""
-        ids, ends = np.asarray(self.ids), np.asarray(self.ends)
+        ids = np.asarray(self.ids)
+        ends = np.asarray(self.ends, dtype=sparse.get_index_dtype(maxval=len(ids)))
         ones = np.ones(len(ids), dtype=np.int32)
         counts = sparse.csr_array((ones, ids, ends), shape=(len(ends) - 1, terms))
         counts.sum_duplicates()
