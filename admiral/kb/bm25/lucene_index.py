@@ -62,7 +62,7 @@ class LuceneIndex:
         with java(f"{self._folder}: the BM25 index cannot be searched"):
             explain, java_query = self._searcher.explain, self._query(query)
             return [
-                np.array([explain(java_query, n).getValue() for n in span], dtype=np.float32)
+                np.array([explain(java_query, n).getValue().floatValue() for n in span], np.float32)
                 for span in spans
             ]
 
