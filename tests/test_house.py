@@ -44,7 +44,7 @@ CEILINGS = {
     "admiral/gold": (700, 520),
     "admiral/graph": (1774, 950),
     "admiral/io": (2607, 1500),
-    "admiral/kb": (12389, 7500),
+    "admiral/kb": (12390, 7500),
     "admiral/library": (1624, 600),
     "admiral/models": (731, 450),
     "admiral/retrieval": (2958, 2200),

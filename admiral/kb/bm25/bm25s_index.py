@@ -155,4 +155,5 @@ def _bm25(counts: sparse.csc_array, saturation: Saturation) -> Scores:
     frequencies = np.diff(counts.indptr)
     idf = np.log1p((filled - frequencies + 0.5) / (frequencies + 0.5)).astype(np.float32)
     times = counts.data.astype(np.float32)
-    return np.repeat(idf, frequencies) * (times / (norms[counts.indices] + times))
+    scores: Scores = np.repeat(idf, frequencies) * (times / (norms[counts.indices] + times))
+    return scores
