@@ -58,6 +58,8 @@ setup(
         "packaging>=24",
         "pathspec>=1,<2",
         "bm25s>=0.3.16,<0.4",
+        "scipy>=1.14",
+        "zstandard>=0.23",
         "ir-measures>=0.4.1,<0.5",
         "PyStemmer>=3.0",
         "click>=8.2",
@@ -156,7 +158,6 @@ setup(
             "scikit-learn>=1.7,<2",
             "schemathesis>=4.30,<5",
             "spacy>=3.8,<3.9",
-            "zstandard>=0.23",
         ],
     },
 )

@@ -280,9 +280,6 @@ def fever_identifier(title: str) -> str:
     return unicodedata.normalize("NFD", escaped.replace(" ", "_"))
 
 
-#: The number of this form; indexes note with which one they were built. 1 is the text as it is.
-MATCHING_FORM = 2
-
 _APOSTROPHE = re.compile("[‘’‚‛ʼʹʻˈ′´＇՚Ꞌꞌ]")
 _HYPHEN = re.compile("[‐-―−﹘﹣－⁃]")
 # Soft hyphens, signs of no width and variation selectors.

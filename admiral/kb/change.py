@@ -25,9 +25,10 @@ from pathlib import Path
 from typing import Any
 
 from admiral.errors import AdmiralError
+from admiral.io.progress import track_documents
 from admiral.io.text_cleaning import matching_form
 from admiral.kb.aliases import document_aliases, write_aliases
-from admiral.kb.bm25.analysis import Text
+from admiral.kb.bm25 import Saturation, Text, build_bm25, update_bm25
 from admiral.kb.corpus.files.document_titles import distinct_titles
 from admiral.kb.knowledge_base import BM25, KnowledgeBase
 from admiral.kb.passages import NO_BM25, indexed_text
@@ -50,7 +51,6 @@ from admiral.kb.store import (
     train_dictionary,
 )
 from admiral.kb.titles import TRIES, write_titles
-from admiral.kb.word_index import write_index
 from admiral.records import Document
 from admiral.storage.atomic_files import sync_path, sync_tree
 
@@ -297,10 +297,7 @@ class Change:
         write_titles(folder, self.store)
         write_aliases(folder, self.store)
         if self.store.settings["bm25"] != NO_BM25:
-            index = None if earlier is None else earlier / BM25
-            write_index(
-                folder / BM25, index, self.store.rows(), self._texts, self.store.settings, progress
-            )
+            self._index_words(folder / BM25, earlier, progress)
         files = (file for file in folder.rglob("*") if file.is_file())
         self.store.settings["files"] = {
             file.relative_to(folder).as_posix(): file.stat().st_size for file in files
@@ -318,9 +315,20 @@ class Change:
         values = [(name, json.dumps(value)) for name, value in self.store.settings.items()]
         self._connection.executemany("INSERT OR REPLACE INTO settings VALUES (?, ?)", values)
 
-    def _texts(self, after: int) -> Iterator[tuple[int, str, Text]]:
+    def _index_words(self, folder: Path, earlier: Path | None, progress: bool) -> None:
+        settings, commit = self.store.settings, self.store.commit
+        if earlier is None:
+            given = {name: settings[name] for name in ("k1", "b") if name in settings}
+            texts, saturation = self._texts(-1, progress), Saturation(**given)
+            build_bm25(settings["bm25"], texts, folder, saturation=saturation, commit=commit)
+        else:
+            texts = self._texts(self.first - 1, progress)
+            update_bm25(earlier / BM25, folder, self.removed, texts, commit=commit)
+
+    def _texts(self, after: int, progress: bool) -> Iterator[tuple[int, str, Text]]:
         passages = bool(self.store.settings.get("passages", False))
-        for row, document in self.store.documents(after):
+        documents = self.store.documents(after)
+        for row, document in track_documents(documents, "indexing", enabled=progress):
             yield row, *indexed_text(document, passages=passages)
 
 

@@ -17,13 +17,12 @@ import numpy as np
 from admiral.errors import AdmiralError
 from admiral.io.text_cleaning import clean_prefix, clean_title, matching_form
 from admiral.kb.aliases import AliasIndex
-from admiral.kb.bm25 import TEXT_WEIGHT, TITLE_WEIGHT, analysis
+from admiral.kb.bm25 import TEXT_WEIGHT, TITLE_WEIGHT, RowIndex, analysis
 from admiral.kb.bm25.analysis import clean_query
 from admiral.kb.passages import NO_BM25
 from admiral.kb.store import Store, UnusableError, current_digest, damaged_error, open_store
 from admiral.kb.titles import TitleIndex, title_trie
 from admiral.kb.vectors import DenseIndex, SentenceEncoder, StoredVectors, stored_encoder
-from admiral.kb.word_index import WordIndex
 from admiral.records import Document, ScoredTitle
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ class FoundPassage(NamedTuple):
     score: float
 
 
-def _span(document: Document, number: int, index: WordIndex, row: int) -> tuple[int, int]:
+def _span(document: Document, number: int, index: RowIndex, row: int) -> tuple[int, int]:
     """Return the start and the end of a passage in the text of its document."""
     if document.page is not None:
         return document.page.passages[number]
@@ -95,7 +94,7 @@ class KnowledgeBase:
         self.title_index = TitleIndex(folder)
         self._aliases = AliasIndex(folder, len(self.title_index))
         self.title = lru_cache(_CACHED_TITLES)(store.title)
-        self._index: WordIndex | None = None
+        self._index: RowIndex | None = None
         self._tries: dict[str, TokenTrie] = {}
         self._lock = threading.Lock()
 
@@ -304,7 +303,7 @@ class KnowledgeBase:
         if self.settings["bm25"] == NO_BM25:
             return dict.fromkeys(analysis.terms(clean_query(text)), 1.0)
         index = self.word_index()
-        terms = list(dict.fromkeys(analysis.terms(clean_query(text, index.text_form))))
+        terms = list(dict.fromkeys(analysis.terms(clean_query(text))))
         frequencies = zip(terms, index.document_frequencies(terms), strict=True)
         return {term: math.log(1 + (len(index) - n + 0.5) / (n + 0.5)) for term, n in frequencies}
 
@@ -338,7 +337,7 @@ class KnowledgeBase:
                 self._tries[tokens.fingerprint] = trie
             return self._tries[tokens.fingerprint]
 
-    def word_index(self) -> WordIndex:
+    def word_index(self) -> RowIndex:
         """Return the BM25 index, which is opened on first use; AdmiralError if there is none."""
         with self._lock:
             if self._index is None:
@@ -352,7 +351,7 @@ class KnowledgeBase:
                 if not self.folder.exists():
                     raise UnusableError(f"{self.path}: was changed meanwhile. Open it again.")
                 try:
-                    self._index = WordIndex(self.folder / BM25, backend, **self._options)
+                    self._index = RowIndex(self.folder / BM25, **self._options)
                 except AdmiralError as error:
                     raise UnusableError(f"{self.path}: cannot be searched: {error}") from error
             return self._index

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby, pairwise
 
-from admiral.kb.bm25.analysis import Text
+from admiral.kb.bm25 import Text
 from admiral.records import SECTION_SEPARATOR, Document
 
 #: In place of the backend of a knowledge base without a BM25 index.

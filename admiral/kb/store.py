@@ -26,7 +26,6 @@ import zstandard
 from admiral.errors import AdmiralError
 from admiral.io.text_cleaning import matching_form
 from admiral.records import Document, Page
-from admiral.requirements import is_bundled
 
 FILE, DERIVED = "kb.sqlite", "derived"
 #: What earlier releases wrote into the folder of a knowledge base.
@@ -427,14 +426,3 @@ def checked_kb_path(path: str | Path, noun: str = "knowledge base") -> Path:
             f"{real_path!r}: the path of a {noun} must be UTF-8. Choose another name."
         ) from error
     return Path(path)
-
-
-def check_outside_folders(output: Path, *folders: str) -> None:
-    """Raise `AdmiralError` if an output file would lie in a knowledge base or a checkpoint.
-
-    `folders` are names or directories of the knowledge bases and checkpoints in use.
-    """
-    for folder in folders:
-        is_read = os.path.isdir(folder) and not is_bundled(folder)
-        if is_read and Path(os.path.realpath(output)).is_relative_to(os.path.realpath(folder)):
-            raise AdmiralError(f"{output}: lies in {folder}, which is read. Choose another output")

@@ -20,7 +20,7 @@ from admiral.errors import AdmiralError
 from admiral.io.limited_reading import DEFAULT_LIMITS, FileLimits
 from admiral.io.progress import track_documents
 from admiral.io.text_cleaning import clean_title
-from admiral.kb.bm25 import BACKENDS, check_backend
+from admiral.kb.bm25 import BACKENDS, FORMAT, check_backend
 from admiral.kb.change import Change, DerivedPart, changing
 from admiral.kb.corpus.corpora import Corpora, Incoming, check_choice
 from admiral.kb.corpus.file_reports import check_report_path
@@ -577,7 +577,7 @@ def demo_kb(bm25: str | None = None) -> Path:
             raise AdmiralError(
                 f"{corpus}: cannot be read ({error.strerror}). Install the package again."
             ) from error
-        name = f"demo-v{VERSION}-{content[:16]}-{backend}"
+        name = f"demo-v{VERSION}-{content[:16]}-{backend}-v{FORMAT}"
         target = platformdirs.user_cache_path("admiral") / name
         if (target / FILE).exists():
             return target

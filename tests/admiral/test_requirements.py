@@ -96,7 +96,7 @@ def test_a_missing_requirement_is_reported_by_every_command(lacking):
 
 def test_the_remedy_for_lucene_names_both_commands(lacking):
     (lacking / "pyserini.py").write_text("")  # a module without the jar
-    code = "from admiral.kb.bm25.lucene_index import lucene_jar; lucene_jar()"
+    code = "from admiral.kb.bm25.jvm import lucene_jar; lucene_jar()"
     (lacking / "probe.py").write_text(code)
     done = run(lacking, "probe")
     assert pip_arguments(done.stderr) == [["absent-lucene[x]<3,>=2"], ["--no-deps", "pyserini"]]

@@ -99,7 +99,7 @@ def test_a_missing_backend_is_an_error_before_reading(birds, tmp_path, monkeypat
     def absent():
         raise AdmiralError("no Java")
 
-    monkeypatch.setattr("admiral.kb.bm25.lucene_index.check_available", absent)
+    monkeypatch.setattr("admiral.kb.bm25.jvm.check_available", absent)
     with pytest.raises(AdmiralError, match="no Java"):
         build(birds, tmp_path / "kb", bm25="lucene", progress=False)
     assert not (tmp_path / "kb").exists()

@@ -130,7 +130,7 @@ def test_a_version_that_cannot_be_searched_is_not_used(folder, client, caplog, t
     assert client.get("/readyz").status_code == 200
     more = write_corpus(tmp_path / "more.jsonl", {"CBS": "CBS is a broadcaster."})
     kb.add(more, folder, progress=False)
-    for file in folder.glob("derived/*/bm25/base/bm25.json"):
+    for file in folder.glob("derived/*/bm25/bm25.json"):
         file.unlink()
     for _ in range(2):
         assert client.post("/v1/retrieve", json={"claim": CLAIM}).status_code == 200
@@ -145,7 +145,7 @@ def test_a_service_refuses_what_cannot_be_searched(folder, tmp_path, break_it):
     if break_it == "no index":
         kb.build(tmp_path / "corpus.jsonl", folder, bm25="none", overwrite=True, progress=False)
     else:
-        next(folder.glob("derived/*/bm25/base/bm25.json")).unlink()
+        next(folder.glob("derived/*/bm25/bm25.json")).unlink()
     with pytest.raises(AdmiralError, match=r"without a BM25 index|bm25\.json: damaged"):
         Service.open([str(folder)], quick_config(hops="1"))
 

