@@ -232,9 +232,11 @@ def export_command(output: Path, kb: str, claim: str | None, count: int, format:
     """
     from admiral.graph import MentionGraph, claim_network, to_networkx, write_network
     from admiral.kb import KnowledgeBase, locate
+    from admiral.storage.atomic_files import check_distinct_paths
 
     text = None if claim is None else checked_text(claim, "--claim")
     path = locate(kb)
+    check_distinct_paths(output, folders=[path])
     with KnowledgeBase.open(path) as opened:
         graph = MentionGraph.open(opened)
         if text is None:

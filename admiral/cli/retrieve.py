@@ -137,8 +137,7 @@ def retrieve_command(
     config = load_config(config_path, [*preset, *overrides(assignments, flags)])
     inputs, folders = (input_path, config_path), (config.kb, config.model, config.verifier)
     if output is not None:
-        failed = output.with_name(f"{output.name}.failed.jsonl")
-        for path in (output, failed):
+        for path in (output, Path(f"{output}.failed.jsonl")):
             check_distinct_paths(path, *inputs, folders=folders)
     if trec is not None:
         check_distinct_paths(trec, output, *inputs, folders=folders)

@@ -168,8 +168,13 @@ def check_output_path(output: Path) -> None:
 def check_distinct_paths(
     output: Path, *inputs: Path | None, folders: Iterable[str | Path | None] = ()
 ) -> None:
-    """Raise `AdmiralError` if an output file is also an input, or lies in a folder that is read."""
+    """Check that an output file has a folder, which is none that is read, and is no input as well.
+
+    Raises AdmiralError if not.
+    """
     target = Path(os.path.realpath(output))
+    if not target.parent.is_dir():
+        raise AdmiralError(f"{output}: its folder does not exist. Create it first")
     for path in inputs:
         if path is not None and target == Path(os.path.realpath(path)):
             raise AdmiralError(

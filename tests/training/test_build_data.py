@@ -119,7 +119,7 @@ def test_failed_runs_leave_no_file(kb_path, tmp_path):
     claims = few(tmp_path / "claims.jsonl", 2)
     nowhere = tmp_path / "none" / "samples.jsonl"
     done = run("--kb", kb_path, "--source", f"gold:{claims}", nowhere)
-    assert done.exit_code == 1 and f"{nowhere}: cannot be written" in done.output
+    assert done.exit_code == 1 and f"{nowhere}: its folder does not exist" in done.output
     done = run("--kb", kb_path, "--source", f"gold:{claims}", tmp_path)
     assert done.exit_code == 1 and f"{tmp_path}: is not a regular file" in done.output
     claims.write_text(claims.read_text() + '{"claim": 5}\n')

@@ -77,7 +77,7 @@ def test_an_interrupted_run_is_resumed(admiral, small, tmp_path):
         (["--count", "0"], 2, "--count"),
         (["--labels", "maybe"], 2, "--labels"),
         (["--kb", "nowhere"], 1, "nowhere"),
-        (["--output", "no/where/out.jsonl"], 1, "cannot be written: No such file"),
+        (["--output", "no/where/out.jsonl"], 1, "its folder does not exist"),
     ],
 )
 def test_wrong_arguments(admiral, small, tmp_path, arguments, status, problem):

@@ -239,7 +239,7 @@ def test_errors_are_one_line_and_leave_nothing(admiral, tmp_path):
         (["--gold", gold, "--output", gold], b"is the input as well"),
         (
             ["--gold", gold, "--output", tmp_path / "no" / "r.html"],
-            b"cannot be written: No such file",
+            b"its folder does not exist",
         ),
         (["--gold", gold, "--output", pipe], b"is not a regular file"),
         (["--gold", gold, "--output", out, "--kb", tmp_path], b"which is read. Choose another"),

@@ -198,8 +198,8 @@ def test_export(kb, tmp_path, capsys):
     assert len(nodes) == 2
     assert all(node["score"] > 0 for node in nodes)
     assert "names no document" in fail(capsys, *export, path, "--claim", "zzz")
-    assert "lies in" in fail(capsys, *export, kb / "graph.json")
-    assert "is a directory" in fail(capsys, *export, tmp_path)
+    assert "which is read" in fail(capsys, *export, kb / "graph.json")
+    assert "is not a regular file" in fail(capsys, *export, tmp_path)
 
 
 def write_linked_corpus(path, count):

@@ -153,7 +153,7 @@ def test_without_a_proof_there_is_no_verdict(admiral):
         ([CLAIM, "--proof", "/no/such/proof"], "the proof cannot be read: No such file"),
         ([CLAIM, "--set", "antonyms=/no/such"], "'antonyms': /no/such: cannot be read: No such"),
         ([CLAIM, "--html", "."], "is not a regular file. Name a file"),
-        ([CLAIM, "--html", "/no/such/place.html"], "cannot be written: No such file"),
+        ([CLAIM, "--html", "/no/such/place.html"], "its folder does not exist"),
     ],
 )
 def test_bad_input_is_one_error(admiral, arguments, says):
@@ -164,17 +164,14 @@ def test_bad_input_is_one_error(admiral, arguments, says):
 
 
 def test_pages_are_kept_out_of_inputs(admiral, tmp_path):
-    kb, pipe, proof = tmp_path / "kb", tmp_path / "pipe", tmp_path / "proof"
+    kb, proof = tmp_path / "kb", tmp_path / "proof"
     kb.mkdir()
-    os.mkfifo(pipe)
     proof.write_text("{ Ada } [ Ada ] =")
     for place, problem in (
         (kb / "kb.sqlite", b"which is read. Choose another output"),
-        (pipe, b"is not a regular file"),
         (proof, b"is the input as well"),
     ):
         done = admiral("prove", "Ada", "--set", f"kb={kb}", "--proof", proof, "--html", place)
         assert (done.returncode, done.stdout) == (1, b""), done.stderr
         assert problem in done.stderr
     assert os.listdir(kb) == []
-    assert pipe.is_fifo()

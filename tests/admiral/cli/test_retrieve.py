@@ -191,7 +191,8 @@ def test_bad_claims_can_be_skipped(admiral):
     assert done.returncode == 0, done.stderr.decode()
     assert [record["id"] for record in records(done.stdout)] == ["1", "x", "4"]
     assert done.stderr.decode().splitlines()[-2:] == [
-        "skipped: standard input:2: field 'claim': is empty. Write the claim or remove the line",
+        "skipped: standard input:2: field 'claim': is empty. Write the claim as text, or leave it "
+        "out",
         "1 bad claim was skipped",
     ]
     assert not Path("-").exists()
@@ -276,8 +277,8 @@ def assert_one_error(done, *says):
         (["A.", "--bm25", "sqlite"], "'sqlite' should be"),
         (["A.", "--kb", "absent-kb"], "absent-kb"),
         (["A.", "--model", "absent-model"], "absent-model"),
-        (["A.", "--trec", "absent/run"], "cannot be written: No such file"),
-        (["A.", "--output", "absent/results"], "cannot be written: No such file"),
+        (["A.", "--trec", "absent/run"], "its folder does not exist"),
+        (["A.", "--output", "absent/results"], "its folder does not exist"),
         (["A.", "--output", "."], "is not a regular file"),
         (["--input", "absent.jsonl"], "absent.jsonl: cannot be read"),
         (["--input", "bad.jsonl"], "bad.jsonl:2: field 'claim': is missing"),

@@ -68,11 +68,11 @@ def test_additions_are_told_apart_by_their_ids(folder, tmp_path):
         add(path, kb, progress=False)
     report = add(path, kb, on_duplicate="replace", progress=False)
     assert (report.added, report.replaced, report.skipped) == (2, 1, 1)
-    titles = {**TITLES, "d2": "Hg", "d4": "Mercury (d4)", "d5": "Mercury (d5)"}
+    titles = {**TITLES, "d2": "Hg", "d4": "Mercury (d4)", "d5": "Freddie"}
     assert _ids(kb) == titles
     with KnowledgeBase.open(kb) as opened:
         assert opened.document("Hg").sentences == ("Mercury is a liquid metal.",)
-        assert opened.document("Mercury (d5)").sentences == ("Mercury is a singer of Queen.",)
+        assert opened.document("Freddie").sentences == ("Mercury is a singer of Queen.",)
     assert add(path, kb, on_duplicate="skip", progress=False).skipped == 4
     assert _ids(kb) == titles
 
