@@ -47,7 +47,7 @@ CEILINGS = {
     "admiral/kb": (10796, 7500),
     "admiral/library": (1623, 600),
     "admiral/models": (716, 450),
-    "admiral/retrieval": (2768, 2200),
+    "admiral/retrieval": (2767, 2200),
     "admiral/serving": (2947, 1700),
     "admiral/storage": (325, 150),
     "admiral/synthesis": (1357, 0),

@@ -15,10 +15,7 @@ from proofs.verifier.evidence_verifier import ONNX_FILE, SETTINGS_FILE
 
 
 def recorded_settings(config: RetrievalConfig) -> dict[str, Any]:
-    """Return everything that decides the results of a run, to be stored with them.
-
-    The precision ``auto`` is recorded as the precision that it selects on this machine.
-    """
+    """Return everything that decides the results of a run, with the precision that ``auto`` is."""
     if config.precision == "auto":
         # Imported here, because with a named precision this function does not need torch.
         from admiral.models.checkpoint import choose_precision
