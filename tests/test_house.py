@@ -43,7 +43,7 @@ CEILINGS = {
     "admiral/evaluation": (2662, 1900),
     "admiral/gold": (676, 520),
     "admiral/graph": (1518, 950),
-    "admiral/io": (2398, 1500),
+    "admiral/io": (2389, 1500),
     "admiral/kb": (10796, 7500),
     "admiral/library": (1623, 600),
     "admiral/models": (716, 450),
