@@ -39,7 +39,7 @@ CEILINGS = {
     "admiral/cli": (4276, 2200),
     "admiral/cluster": (209, 250),
     "admiral/convert": (1204, 950),
-    "admiral/download": (917, 350),
+    "admiral/download": (696, 350),
     "admiral/evaluation": (2663, 1900),
     "admiral/gold": (676, 520),
     "admiral/graph": (1749, 950),
