@@ -38,7 +38,7 @@ CEILINGS = {
     "admiral/citations": (7281, 4900),
     "admiral/cli": (4276, 2200),
     "admiral/cluster": (209, 250),
-    "admiral/convert": (1204, 950),
+    "admiral/convert": (1046, 950),
     "admiral/download": (696, 350),
     "admiral/evaluation": (2663, 1900),
     "admiral/gold": (676, 520),
