@@ -14,7 +14,7 @@ from io import BufferedReader, FileIO
 from itertools import chain
 from pathlib import Path
 from queue import Queue
-from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
+from typing import Any, Generic, TypeVar
 
 from admiral.errors import AdmiralError, RecordError
 from admiral.io.sentence_splitter import split_sentences
@@ -190,15 +190,6 @@ def cited_sentence(text: str, sentences: Sequence[str] = ()) -> str:
         return given
     before, _, _ = text.split(_PART)[-1].partition(_CITATION)
     return (split_sentences(" ".join(before.split())) or [""])[-1]
-
-
-@runtime_checkable
-class ReadyStream(Protocol):
-    """A stream that knows whether its next item is available without waiting."""
-
-    def ready(self) -> bool:
-        """Return whether the next item, the end or an error is available without waiting."""
-        ...
 
 
 class Prefetch(Iterator[T], Generic[T]):
