@@ -40,10 +40,10 @@ CEILINGS = {
     "admiral/cluster": (209, 250),
     "admiral/convert": (1046, 950),
     "admiral/download": (696, 350),
-    "admiral/evaluation": (2663, 1900),
-    "admiral/gold": (676, 520),
+    "admiral/evaluation": (2611, 1900),
+    "admiral/gold": (580, 520),
     "admiral/graph": (1749, 950),
-    "admiral/io": (2401, 1500),
+    "admiral/io": (2358, 1500),
     "admiral/kb": (13015, 7500),
     "admiral/library": (1624, 600),
     "admiral/models": (716, 450),
@@ -53,7 +53,7 @@ CEILINGS = {
     "admiral/synthesis": (1359, 0),
     "admiral": (1789, 1600),
     "benchmarks": (3273, 2_400),
-    "tests": (42695, 30_000),
+    "tests": (42570, 30_000),
 }
 
 
