@@ -91,6 +91,7 @@ setup(
         "lxml-html-clean>=0.4",
         "mwparserfromhell>=0.7.2,<0.8",
         "trafilatura>=2,<3",
+        "protego>=0.6,<1",  # rules of sites for robots
         "warcio>=1.7.5,<2",
         # `admiral serve`: the HTTP API and the page.
         "fastapi>=0.115,<1",

@@ -239,7 +239,6 @@ if TYPE_CHECKING:
     from admiral.convert import Conversion
 
 _FOLDER = click.Path(path_type=Path)
-_overwrite = click.option("--overwrite", is_flag=True, help="Replace OUT if it is a conversion.")
 
 
 @click.group("convert")
@@ -261,9 +260,8 @@ def convert_command() -> None:
     metavar="NAME",
     help="File in DIR. [default: model.pt or checkpoint_best.pt]",
 )
-@_overwrite
 def fairseq_to_hf_command(
-    source: Path, out: Path, tokenizer: Path | None, checkpoint_file: str | None, overwrite: bool
+    source: Path, out: Path, tokenizer: Path | None, checkpoint_file: str | None
 ) -> None:
     """Convert the fairseq BART in DIR to a Hugging Face model in OUT.
 
@@ -272,27 +270,20 @@ def fairseq_to_hf_command(
     """
     from admiral.convert import fairseq_to_hf  # imports torch
 
-    _report(
-        fairseq_to_hf(
-            source, out, checkpoint_file=checkpoint_file, tokenizer=tokenizer, overwrite=overwrite
-        )
-    )
+    _report(fairseq_to_hf(source, out, checkpoint_file=checkpoint_file, tokenizer=tokenizer))
 
 
 @convert_command.command("hf-to-fairseq")
 @click.argument("source", metavar="DIR", type=_FOLDER)
 @click.argument("out", metavar="OUT", type=_FOLDER)
-@_overwrite
-def hf_to_fairseq_command(source: Path, out: Path, overwrite: bool) -> None:
+def hf_to_fairseq_command(source: Path, out: Path) -> None:
     """Convert the Hugging Face BART in DIR to files in OUT that fairseq's BARTModel loads."""
     from admiral.convert import hf_to_fairseq
 
-    _report(hf_to_fairseq(source, out, overwrite=overwrite))
+    _report(hf_to_fairseq(source, out))
 
 
 def _report(conversion: Conversion) -> None:
-    for notice in conversion.notices:
-        click.echo(f"Note: {notice}.", err=True)
     click.echo(
         f"{conversion.directory}: {conversion.n_parameters:,} parameters, "
         f"{conversion.vocab_size:,} tokens"

@@ -153,42 +153,40 @@ def _fetch(
     from admiral.download.page_fetch import PageFetcher
     from admiral.download.source_fetch import FetchedPages, WantedSource, fetch_sources
 
-    with FetchedPages(folder) as kept:
-        _add(kept, library, file_limits)  # what an earlier run fetched
-        missing = _missing(web, library)
-        known = (
-            {}
-            if retry
-            else {each.citation.url: kept.problem(each.citation.url) for each in missing}
-        )
-        sources = [
-            WantedSource(each.citation.url, each.citation.archive_url, each.day)
-            for each in missing
-            if not known.get(each.citation.url)
-        ]
-        numbers = count(1)
+    kept = FetchedPages(folder)
+    _add(kept, library, file_limits)  # what an earlier run fetched
+    missing = _missing(web, library)
+    known = (
+        {} if retry else {each.citation.url: kept.problem(each.citation.url) for each in missing}
+    )
+    sources = [
+        WantedSource(each.citation.url, each.citation.archive_url, each.day)
+        for each in missing
+        if not known.get(each.citation.url)
+    ]
+    numbers = count(1)
 
-        def report(outcome: Outcome) -> None:
-            if progress:
-                what = outcome.error.problem if outcome.error else "fetched"
-                place = f"{next(numbers)} of {len(sources)}"
-                click.echo(f"{place}: {what} {outcome.source.url}", err=True)
+    def report(outcome: Outcome) -> None:
+        if progress:
+            what = outcome.error.problem if outcome.error else "fetched"
+            place = f"{next(numbers)} of {len(sources)}"
+            click.echo(f"{place}: {what} {outcome.source.url}", err=True)
 
-        async def run() -> list[Outcome]:
-            async with PageFetcher(fetch_limits, allowed_hosts) as fetcher:
-                return await fetch_sources(
-                    sources, fetcher, kept, archive=archive, jobs=jobs, report=report
-                )
-
-        try:
-            done = asyncio.run(run())
-        except KeyboardInterrupt:
-            click.echo(
-                f"interrupted; what was fetched is in {folder}. Run the same command to resume",
-                err=True,
+    async def run() -> list[Outcome]:
+        async with PageFetcher(fetch_limits, allowed_hosts) as fetcher:
+            return await fetch_sources(
+                sources, fetcher, kept, archive=archive, jobs=jobs, report=report
             )
-            raise SystemExit(EXIT_INTERRUPTED) from None
-        without_text = _add(kept, library, file_limits)
+
+    try:
+        done = asyncio.run(run())
+    except KeyboardInterrupt:
+        click.echo(
+            f"interrupted; what was fetched is in {folder}. Run the same command to resume",
+            err=True,
+        )
+        raise SystemExit(EXIT_INTERRUPTED) from None
+    without_text = _add(kept, library, file_limits)
     _report(web, others, library, done, len(sources), known, without_text, as_json)
 
 

@@ -7,13 +7,14 @@ torch's restricted loader, which runs no code from the file.
 from __future__ import annotations
 
 import argparse
-import os
 import re
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import torch
 from safetensors.torch import save_file
@@ -49,101 +50,24 @@ from admiral.convert.vocabulary import (
     tokenizer_order,
     write_dictionary,
 )
-from admiral.errors import AdmiralError
-from admiral.models.checkpoint import SUMS, read_config, write_sums
-from admiral.storage.atomic_files import as_os_errors, staging
+from admiral.errors import AdmiralError, first_line
+from admiral.models.checkpoint import read_config, write_sums
+from admiral.storage.atomic_files import as_os_errors, explain_write_errors
 
-NAMES = ("model.pt", "checkpoint_best.pt")
+__all__ = ["Conversion", "fairseq_to_hf", "hf_to_fairseq"]
 
+_CHECKPOINTS = ("model.pt", "checkpoint_best.pt")
+_OWN_TOKENIZER = "tokenizer"  # where a tokenizer is saved that fairseq cannot read
 _REJECTED_CLASS = re.compile(r"(?:GLOBAL|global|class)\s+`?([A-Za-z_][\w]*(?:\.\w+)+)")
 
 
 @dataclass(frozen=True, slots=True)
-class FairseqCheckpoint:
-    """The parts of a checkpoint that define the model."""
+class Conversion:
+    """Summary of a conversion."""
 
-    # training arguments: ``args`` in older files, ``cfg["model"]`` in newer ones; may be empty
-    settings: Mapping[str, object]
-    weights: dict[str, torch.Tensor]  # tensors under their names in the file
-
-
-def find_checkpoint(directory: Path, name: str | None = None) -> Path:
-    """Return the checkpoint file in `directory`: `name`, or the first of `NAMES` that exists.
-
-    Raises AdmiralError if there is no such file.
-    """
-    if not directory.is_dir():
-        raise AdmiralError(f"{directory}: no such directory. Name the folder that holds model.pt.")
-    for candidate in (name,) if name else NAMES:
-        if (directory / candidate).is_file():
-            return directory / candidate
-    raise AdmiralError(
-        f"{directory}: holds no {name or ' or '.join(NAMES)}. "
-        "Name the file with --checkpoint-file, or give the folder of the unpacked checkpoint."
-    )
-
-
-def read_checkpoint(path: Path) -> FairseqCheckpoint:
-    """Read a fairseq checkpoint.
-
-    Only tensors, plain containers and `argparse.Namespace` are accepted. A file with any other
-    class is rejected, because creating such an object can run code. Raises AdmiralError if the file
-    is damaged, needs other classes, or is not a fairseq checkpoint.
-    """
-    state = _load(path)
-    fields = _as_mapping(state)
-    weights = fields.get("model")
-    if not isinstance(weights, Mapping) or not all(
-        isinstance(name, str) and isinstance(value, torch.Tensor) for name, value in weights.items()
-    ):
-        raise AdmiralError(
-            f"{path}: field 'model' is missing or is not a table of tensors. "
-            "Give a checkpoint that fairseq-train wrote."
-        )
-    return FairseqCheckpoint(_settings(fields), dict(weights))
-
-
-def _load(path: Path) -> object:
-    try:
-        with torch.serialization.safe_globals([argparse.Namespace]):
-            # Memory-mapped, so that the optimiser state (two thirds of the file) is not read.
-            return torch.load(
-                path, map_location="cpu", weights_only=True, mmap=zipfile.is_zipfile(path)
-            )
-    except (MemoryError, PermissionError) as error:
-        raise AdmiralError(f"{path}: cannot be read ({error}).") from error
-    except Exception as error:  # a damaged file can make the unpickler raise anything
-        rejected = _REJECTED_CLASS.search(str(error))
-        if rejected and "nsupported" in str(error):
-            raise AdmiralError(
-                f"{path}: needs the class {rejected[1]}, which is not loaded from a file, because "
-                "that can run code. If you trust the file, save it again with fairseq as "
-                "plain containers (args as a Namespace, model as tensors)."
-            ) from error
-        raise AdmiralError(
-            f"{path}: is damaged or not a checkpoint ({_first_line(error)}). Download it again."
-        ) from error
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0][:200]
-
-
-def _settings(state: Mapping[str, object]) -> Mapping[str, object]:
-    args = _as_mapping(state.get("args"))
-    if args:
-        return args
-    config = _as_mapping(state.get("cfg"))
-    return _as_mapping(config.get("model"))
-
-
-def _as_mapping(value: object) -> Mapping[str, object]:
-    if isinstance(value, argparse.Namespace):
-        return vars(value)
-    return value if isinstance(value, Mapping) else {}
-
-
-OWN_TOKENIZER = "tokenizer"  # where hf_to_fairseq saves a tokenizer that fairseq cannot read
+    directory: Path
+    n_parameters: int
+    vocab_size: int
 
 
 def fairseq_to_hf(
@@ -152,7 +76,6 @@ def fairseq_to_hf(
     *,
     checkpoint_file: str | None = None,
     tokenizer: Path | None = None,
-    overwrite: bool = False,
 ) -> Conversion:
     """Convert a fairseq BART (bart.base, bart.large, GENRE, or one trained from them).
 
@@ -164,13 +87,13 @@ def fairseq_to_hf(
     pairs (as of any BART), or one whose tokens are named as in the dictionary. Raises AdmiralError
     if a file is missing, damaged, of another architecture, or does not match the others.
     """
-    with atomic_directory(out, source=source, overwrite=overwrite) as fresh:
-        path = find_checkpoint(source, checkpoint_file)
+    with _new_directory(out) as fresh:
+        path = _find_checkpoint(source, checkpoint_file)
         dictionary = find_dictionary(source)
         byte_pairs_or_tokenizer = _find_tokenizer(source, tokenizer)
-        checkpoint = read_checkpoint(path)
-        state, notices = to_current_names(checkpoint.weights, path)
-        config, assumed = to_bart_config(checkpoint.settings, state, path)
+        settings, weights = _read_checkpoint(path)
+        state = to_current_names(weights, path)
+        config = to_bart_config(settings, state, path)
         check_tensors(config, to_hf_names(state), path)
         symbols = _read_symbols(dictionary, config.vocab_size, path)
         if isinstance(byte_pairs_or_tokenizer, BytePairs):
@@ -202,15 +125,140 @@ def fairseq_to_hf(
         (fresh / WEIGHTS).chmod((fresh / "config.json").stat().st_mode)
         write_sums(fresh)
     parameters = sum(tensor.numel() for tensor in state.values())
-    return Conversion(out, parameters, config.vocab_size, (*notices, *assumed))
+    return Conversion(out, parameters, config.vocab_size)
+
+
+def hf_to_fairseq(source: Path, out: Path) -> Conversion:
+    """Convert a Hugging Face BART to fairseq's files.
+
+    Writes ``model.pt`` (with ``args`` as a Namespace), ``dict.txt`` and, for a tokenizer with
+    GPT-2's byte pairs, ``encoder.json`` and ``vocab.bpe``. Any other tokenizer (such as the
+    WordPiece tokenizer of the bundled `mini`) is copied to ``tokenizer/``, and ``dict.txt`` lists
+    its tokens by name. The rows of the embedding are reordered so that fairseq's four specials come
+    first. Raises AdmiralError if a file is missing or damaged, or fairseq cannot represent the
+    model.
+    """
+    if not source.is_dir():
+        raise AdmiralError(f"{source}: no such directory. Name a Hugging Face model directory.")
+    with _new_directory(out) as fresh:
+        config = read_config(source)
+        tokenizer = open_tokenizer(source)
+        check_special_ids(config, tokenizer, source)
+        state = to_fairseq_names(read_tensors(source), source)
+        check_tensors(config, to_hf_names(state), source)
+        pairs = extract_byte_pairs(tokenizer)
+        order = fairseq_order(tokenizer, pairs, config.vocab_size, source)
+        state[EMBEDDING] = state[EMBEDDING][torch.tensor(list(order.values()))]
+        symbols = list(order)
+        task = "denoising" if MASK in symbols else "translation"
+        # The denoising task adds the mask itself, so BART's files do not end with it.
+        listed = symbols[:-1] if symbols[-1] == MASK else symbols
+        for name in (FILE, *(PAIR if task == "translation" else ())):
+            write_dictionary(fresh / name, listed)
+        if pairs is not None:
+            pairs.write(fresh)
+        else:
+            tokenizer.save_pretrained(fresh / _OWN_TOKENIZER)
+        torch.save(
+            {
+                "args": to_fairseq_args(config, task=task),
+                "model": with_tied_copies(state),
+                # Fields that fairseq's loader requires, as of an untrained checkpoint.
+                "optimizer_history": [
+                    {
+                        "criterion_name": "CrossEntropyCriterion",
+                        "optimizer_name": "FairseqAdam",
+                        "lr_scheduler_state": {},
+                        "num_updates": 0,
+                    }
+                ],
+                "extra_state": {"train_iterator": {"epoch": 1, "iterations_in_epoch": 0}},
+                "last_optimizer_state": None,
+            },
+            fresh / "model.pt",
+        )
+    parameters = sum(tensor.numel() for tensor in state.values())
+    return Conversion(out, parameters, len(symbols))
+
+
+@contextmanager
+def _new_directory(path: Path) -> Iterator[Path]:
+    """Yield a directory that is renamed to `path` when the block ends without an error."""
+    if path.exists():
+        raise AdmiralError(f"{path}: exists already. Name another output, or move it away.")
+    with (
+        explain_write_errors(path),
+        as_os_errors(),
+        TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as temporary,
+    ):
+        fresh = Path(temporary, "new")
+        fresh.mkdir()
+        yield fresh
+        fresh.rename(path)
+
+
+def _find_checkpoint(directory: Path, name: str | None) -> Path:
+    if not directory.is_dir():
+        raise AdmiralError(f"{directory}: no such directory. Name the folder that holds model.pt.")
+    for candidate in (name,) if name else _CHECKPOINTS:
+        if (directory / candidate).is_file():
+            return directory / candidate
+    raise AdmiralError(
+        f"{directory}: holds no {name or ' or '.join(_CHECKPOINTS)}. "
+        "Name the file with --checkpoint-file, or give the folder of the unpacked checkpoint."
+    )
+
+
+def _read_checkpoint(path: Path) -> tuple[Mapping[str, object], dict[str, torch.Tensor]]:
+    """Return the training arguments of a fairseq checkpoint, which may be empty, and its tensors.
+
+    Only tensors, plain containers and `argparse.Namespace` are accepted: creating an object of
+    another class can run code.
+    """
+    try:
+        with torch.serialization.safe_globals([argparse.Namespace]):
+            # Memory-mapped, so that the optimiser state (two thirds of the file) is not read.
+            state = torch.load(
+                path, map_location="cpu", weights_only=True, mmap=zipfile.is_zipfile(path)
+            )
+    except Exception as error:  # a damaged file can make the unpickler raise anything
+        rejected = _REJECTED_CLASS.search(str(error))
+        if rejected and "nsupported" in str(error):
+            raise AdmiralError(
+                f"{path}: needs the class {rejected[1]}, which is not loaded from a file, because "
+                "that can run code. If you trust the file, save it again with fairseq as "
+                "plain containers (args as a Namespace, model as tensors)."
+            ) from error
+        raise AdmiralError(
+            f"{path}: is damaged or not a checkpoint ({first_line(error)[:200]}). Download it "
+            "again."
+        ) from error
+    fields = _as_mapping(state)
+    weights = _as_mapping(fields.get("model"))
+    if not weights or not all(isinstance(value, torch.Tensor) for value in weights.values()):
+        raise AdmiralError(
+            f"{path}: field 'model' is missing or is not a table of tensors. "
+            "Give a checkpoint that fairseq-train wrote."
+        )
+    # ``args`` in older files, ``cfg["model"]`` in newer ones.
+    settings = _as_mapping(fields.get("args")) or _as_mapping(
+        _as_mapping(fields.get("cfg")).get("model")
+    )
+    return settings, dict(weights)
+
+
+def _as_mapping(value: Any) -> Mapping[str, Any]:
+    if isinstance(value, argparse.Namespace):
+        return vars(value)
+    return value if isinstance(value, Mapping) else {}
 
 
 def _find_tokenizer(source: Path, tokenizer: Path | None) -> BytePairs | PreTrainedTokenizerFast:
     for directory in (source,) if tokenizer is None else (tokenizer,):
         if BytePairs.exist_in(directory):
             return BytePairs.read(directory)
-    if tokenizer is None and (source / OWN_TOKENIZER).is_dir():
-        tokenizer = source / OWN_TOKENIZER
+    if tokenizer is None and (source / _OWN_TOKENIZER).is_dir():
+        tokenizer = source / _OWN_TOKENIZER
     if tokenizer is None:
         raise AdmiralError(
             f"{source}: holds no {ENCODER} and {MERGES}, from which the tokenizer is made. Copy "
@@ -231,123 +279,3 @@ def _read_symbols(dictionary: Path, rows: int, checkpoint: Path) -> list[str]:
             "Give the dict.txt that belongs to this checkpoint."
         )
     return symbols
-
-
-# What `hf_to_fairseq` writes. `fairseq_to_hf` lists its files in their checksums.
-_FAIRSEQ_FILES = {
-    "model.pt",
-    "dict.txt",
-    "dict.source.txt",
-    "dict.target.txt",
-    "encoder.json",
-    "vocab.bpe",
-    "tokenizer",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Conversion:
-    """Summary of a conversion."""
-
-    directory: Path
-    n_parameters: int
-    vocab_size: int
-    # remarks for the user, such as tensors that were left out and values that were assumed
-    notices: tuple[str, ...]
-
-
-@contextmanager
-def atomic_directory(target: Path, *, source: Path, overwrite: bool = False) -> Iterator[Path]:
-    """Yield an empty directory that replaces `target` when the block ends without an error.
-
-    `source`: input of the conversion, which must not be inside `target`. Raises AdmiralError if
-    `target` exists and `overwrite` is False or it holds other files, or the disk cannot be written.
-    """
-    target = Path(os.path.abspath(target))  # unlike resolve(), does not follow links
-    if target.is_symlink() or (target.exists() and not target.is_dir()):
-        raise AdmiralError(f"{target}: exists and is not a directory. Name another output.")
-    if source.resolve().is_relative_to(target.resolve()):
-        raise AdmiralError(f"{target}: holds the input {source}. Name another output.")
-    with staging(target, overwrite=overwrite, owned=_is_conversion) as fresh, as_os_errors():
-        yield fresh
-
-
-def _is_conversion(directory: Path) -> bool:
-    names = {path.name for path in directory.iterdir()}
-    if SUMS in names:
-        lines = (directory / SUMS).read_text(encoding="utf-8", errors="replace").splitlines()
-        listed = {line.partition("  ")[2] for line in lines}
-        return "config.json" in listed and names <= {*listed, SUMS}
-    return {"model.pt", "dict.txt"} <= names <= _FAIRSEQ_FILES
-
-
-def hf_to_fairseq(source: Path, out: Path, *, overwrite: bool = False) -> Conversion:
-    """Convert a Hugging Face BART to fairseq's files.
-
-    Writes ``model.pt`` (with ``args`` as a Namespace), ``dict.txt`` and, for a tokenizer with
-    GPT-2's byte pairs, ``encoder.json`` and ``vocab.bpe``. Any other tokenizer (such as the
-    WordPiece tokenizer of the bundled `mini`) is copied to ``tokenizer/``, and ``dict.txt`` lists
-    its tokens by name. The rows of the embedding are reordered so that fairseq's four specials come
-    first. Raises AdmiralError if a file is missing or damaged, or fairseq cannot represent the
-    model.
-    """
-    if not source.is_dir():
-        raise AdmiralError(f"{source}: no such directory. Name a Hugging Face model directory.")
-    with atomic_directory(out, source=source, overwrite=overwrite) as fresh:
-        config = read_config(source)
-        tokenizer = open_tokenizer(source)
-        check_special_ids(config, tokenizer, source)
-        state, left_out = to_fairseq_names(read_tensors(source), source)
-        check_tensors(config, to_hf_names(state), source)
-        pairs = extract_byte_pairs(tokenizer)
-        order = fairseq_order(tokenizer, pairs, config.vocab_size, source)
-        state[EMBEDDING] = state[EMBEDDING][torch.tensor(order.ids)]
-        notices = [*left_out, *order.notices, *_notices(config, order.ids, pairs is None)]
-        symbols = order.symbols
-        task = "denoising" if MASK in symbols else "translation"
-        # The denoising task adds the mask itself, so BART's files do not end with it.
-        listed = symbols[:-1] if symbols[-1] == MASK else symbols
-        for name in (FILE, *(PAIR if task == "translation" else ())):
-            write_dictionary(fresh / name, listed)
-        if pairs is not None:
-            pairs.write(fresh)
-        else:
-            tokenizer.save_pretrained(fresh / OWN_TOKENIZER)
-        torch.save(
-            {
-                "args": to_fairseq_args(config, task=task),
-                "model": with_tied_copies(state),
-                # Fields that fairseq's loader requires, as of an untrained checkpoint.
-                "optimizer_history": [
-                    {
-                        "criterion_name": "CrossEntropyCriterion",
-                        "optimizer_name": "FairseqAdam",
-                        "lr_scheduler_state": {},
-                        "num_updates": 0,
-                    }
-                ],
-                "extra_state": {"train_iterator": {"epoch": 1, "iterations_in_epoch": 0}},
-                "last_optimizer_state": None,
-            },
-            fresh / "model.pt",
-        )
-    parameters = sum(tensor.numel() for tensor in state.values())
-    return Conversion(out, parameters, len(symbols), tuple(notices))
-
-
-def _notices(config: object, ids: list[int], own_tokenizer: bool) -> list[str]:
-    notices = []
-    if own_tokenizer:
-        notices.append(
-            f"the tokenizer has no GPT-2 byte pairs: kept under {OWN_TOKENIZER}/, "
-            f"and {FILE} lists its tokens by name"
-        )
-    if ids != sorted(ids):
-        notices.append(f"rows of the embedding moved to the order of {FILE}")
-    start, end = (getattr(config, f"{name}_token_id") for name in ("decoder_start", "eos"))
-    if start != end:
-        notices.append(f"fairseq starts the decoder with </s>, this model with token {start}")
-    return notices
-
-
-__all__ = ["Conversion", "fairseq_to_hf", "hf_to_fairseq"]

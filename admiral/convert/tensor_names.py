@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,6 +17,8 @@ from transformers import BartConfig, BartForConditionalGeneration
 
 from admiral.errors import AdmiralError
 from admiral.models.checkpoint import read_object
+
+logger = logging.getLogger(__name__)
 
 WEIGHTS = "model.safetensors"
 _INDEX = "model.safetensors.index.json"
@@ -79,19 +82,15 @@ _NORMS = {
 }
 
 
-def to_current_names(
-    weights: Mapping[str, Tensor], where: object
-) -> tuple[dict[str, Tensor], list[str]]:
+def to_current_names(weights: Mapping[str, Tensor], where: object) -> dict[str, Tensor]:
     """Rename a fairseq state to the names of current fairseq versions, tied weights once.
 
-    Returns the state without tied copies and unused tensors. Raises AdmiralError if the embeddings
-    are not tied.
+    Unused tensors are left out. Raises AdmiralError if the embeddings are not tied.
     """
     state: dict[str, Tensor] = {}
-    heads = set()
     for name, tensor in weights.items():
         if name.startswith("classification_heads."):
-            heads.add(name.split(".")[1])
+            logger.warning("%s: %s is not part of BART and is left out", where, name)
         elif norm := _OLD_NORM.fullmatch(name):
             side, layer, number, part = norm.groups()
             new = dict(enumerate(_NORMS[side])).get(int(number), f"layer_norms.{number}")
@@ -109,8 +108,7 @@ def to_current_names(
                 f"{where}: {name} differs from {EMBEDDING}; BART shares one embedding. "
                 "Train with --share-all-embeddings."
             )
-    notices = [f"classification head {head!r} left out" for head in sorted(heads)]
-    return state, notices
+    return state
 
 
 def to_hf_names(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -122,13 +120,11 @@ def to_hf_names(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return {**renamed, BIAS: torch.zeros(1, embedding.shape[0], dtype=embedding.dtype)}
 
 
-def to_fairseq_names(
-    tensors: Mapping[str, Tensor], where: object
-) -> tuple[dict[str, Tensor], list[str]]:
-    """Rename the tensors of a transformers BART; the inverse of `to_hf_names`.
+def to_fairseq_names(tensors: Mapping[str, Tensor], where: object) -> dict[str, Tensor]:
+    """Rename the tensors of a transformers BART, tied weights once; the inverse of `to_hf_names`.
 
-    Returns tensors under fairseq's names, tied weights once. Raises AdmiralError if the embeddings
-    are not tied, or the output bias, which fairseq does not have, is not zero.
+    Raises AdmiralError if the embeddings are not tied, or the output bias, which fairseq does not
+    have, is not zero.
     """
     # A directory saved from BartModel, which has no output layer, has no prefix.
     without_prefix = not any(name.startswith("model.") for name in tensors)
@@ -153,14 +149,12 @@ def to_fairseq_names(
             "Train with tied embeddings."
         )
     state = {EMBEDDING: copies[0]}
-    others = []
     for name, tensor in named.items():
         if name.startswith(("model.encoder.", "model.decoder.")):
             state[name.removeprefix("model.")] = tensor
         else:
-            others.append(name)
-    notices = [f"not part of BART, left out: {', '.join(sorted(others))}"] if others else []
-    return state, notices
+            logger.warning("%s: %s is not part of BART and is left out", where, name)
+    return state
 
 
 def with_tied_copies(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -215,16 +209,15 @@ _HEAD_WIDTH = 64  # of all published BART models
 
 def to_bart_config(
     settings: Mapping[str, object], state: Mapping[str, Tensor], where: object
-) -> tuple[BartConfig, list[str]]:
+) -> BartConfig:
     """Return the `BartConfig` of a fairseq state.
 
     Sizes come from the tensors; the number of heads, the activation, the embedding scale and the
     dropout rates come from the arguments. Without arguments, heads are assumed to be 64 wide, as in
-    all published BART models. `settings`: training arguments; may be empty. Returns values that
-    were assumed. Raises AdmiralError if the state is not a BART.
+    all published BART models. `settings`: training arguments; may be empty. Raises AdmiralError if
+    the state is not a BART.
     """
     _check_is_bart(settings, state, where)
-    notices = []
     rows, width = state[EMBEDDING].shape
     config: dict[str, Any] = {}
     for side in ("encoder", "decoder"):
@@ -237,7 +230,7 @@ def to_bart_config(
         )
         if heads is None and width % _HEAD_WIDTH == 0:
             heads = width // _HEAD_WIDTH
-            notices.append(f"{side}: no number of heads in the checkpoint, {heads} assumed")
+            logger.warning("%s: no number of heads of the %s, %d assumed", where, side, heads)
         if not isinstance(heads, int) or heads < 1 or width % heads:
             raise AdmiralError(
                 f"{where}: {side}_attention_heads {heads} does not fit the width {width}. "
@@ -273,7 +266,7 @@ def to_bart_config(
     )
     result.architectures = ["BartForConditionalGeneration"]
     result.dtype = state[EMBEDDING].dtype
-    return result, notices
+    return result
 
 
 def to_fairseq_args(config: BartConfig, *, task: str) -> argparse.Namespace:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,14 +16,7 @@ from transformers import BartConfig, PreTrainedTokenizerFast
 from admiral.errors import AdmiralError, RecordError
 from trie.safe_tokenizer import load_tokenizer
 
-
-@dataclass(frozen=True, slots=True)
-class FairseqVocabulary:
-    """A vocabulary in fairseq's order."""
-
-    symbols: list[str]  # fairseq's symbols, the four specials first
-    ids: list[int]  # the tokenizer's id of each symbol; a permutation of the embedding rows
-    notices: list[str]
+logger = logging.getLogger(__name__)
 
 
 def special_tokens(tokenizer: PreTrainedTokenizerFast, where: object) -> dict[str, str]:
@@ -56,8 +50,8 @@ def special_tokens(tokenizer: PreTrainedTokenizerFast, where: object) -> dict[st
 
 def fairseq_order(
     tokenizer: PreTrainedTokenizerFast, pairs: BytePairs | None, rows: int, where: object
-) -> FairseqVocabulary:
-    """Return a tokenizer's vocabulary in fairseq's order.
+) -> dict[str, int]:
+    """Return fairseq's symbols in its order, with the tokenizer's id of each.
 
     The four specials come first; the other tokens keep their order. Rows without a token become
     ``madeupword0000`` and so on, like fairseq's own padding. `pairs`: byte pairs of a GPT-2
@@ -66,7 +60,6 @@ def fairseq_order(
     """
     named = {token: special for special, token in special_tokens(tokenizer, where).items()}
     tokens: dict[int, str] = {number: token for token, number in tokenizer.get_vocab().items()}
-    notices = []
     for number in sorted(tokens):
         if number >= rows:
             token = tokens.pop(number)
@@ -76,7 +69,7 @@ def fairseq_order(
                     "rows. The tokenizer belongs to another model."
                 )
             # Published GENRE tokenizers have a mask that the model was trained without.
-            notices.append(f"token {token!r} has no row in the embedding and was left out")
+            logger.warning("%s: token %r has no row in the embedding and is left out", where, token)
     symbol_of: dict[int, str] = {}
     for number, token in tokens.items():
         gpt2 = pairs.ids.get(token) if pairs is not None else None
@@ -106,9 +99,8 @@ def fairseq_order(
     missing = [special for special in SPECIALS if special not in id_of]
     if missing:
         raise AdmiralError(f"{where}: no row for {missing[0]}. The tokenizer is of another model.")
-    first = [id_of[special] for special in SPECIALS]
-    ids = [*first, *(number for number in sorted(symbol_of) if number not in first)]
-    return FairseqVocabulary([symbol_of[number] for number in ids], ids, notices)
+    first = {special: id_of[special] for special in SPECIALS}
+    return first | {symbol_of[number]: number for number in sorted(symbol_of)}
 
 
 def tokenizer_order(
@@ -196,48 +188,29 @@ def find_dictionary(directory: Path) -> Path:
 def read_dictionary(path: Path) -> list[str]:
     """Return the symbols of a dictionary in the order of their ids, the four specials first.
 
-    Raises RecordError for a line without a count, or a duplicate symbol. Raises AdmiralError if the
-    file cannot be read.
+    Raises AdmiralError if the file cannot be read or has another line, or a symbol occurs twice.
     """
     try:
-        lines = path.read_text(encoding="utf-8").split("\n")
+        *lines, rest = path.read_text(encoding="utf-8").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise AdmiralError(f"{path}: cannot be read ({error}). Download it again.") from error
-    if lines[-1]:
-        raise RecordError(
-            f"{path}:{len(lines)}", "", "the file ends within a line", "Download it again."
-        )
-    symbols = list(SPECIALS)
-    known = set(symbols)
-    for number, line in enumerate(lines[:-1], start=1):
-        symbol, separator, count = line.rpartition(" ")
-        if not separator or not re.fullmatch(r"-?[0-9]+", count):
-            raise RecordError(
-                f"{path}:{number}",
-                "count",
-                "the line is not a symbol, a space and a number",
-                "Give the dict.txt of the checkpoint.",
-            )
-        if symbol in known:
-            raise RecordError(
-                f"{path}:{number}",
-                "symbol",
-                f"{symbol!r} occurs twice",
-                "Give the dict.txt of the checkpoint.",
-            )
-        known.add(symbol)
-        symbols.append(symbol)
-    return symbols
+    if rest:
+        raise AdmiralError(f"{path}: ends within a line. Download it again.")
+    symbols = dict.fromkeys(SPECIALS)
+    for number, line in enumerate(lines, start=1):
+        symbol, _, count = line.rpartition(" ")
+        if not re.fullmatch(r"-?[0-9]+", count) or symbol in symbols:
+            problem = "is not a new symbol, a space and a number"
+            raise RecordError(f"{path}:{number}", "", problem, "Give the checkpoint's dict.txt.")
+        symbols[symbol] = None
+    return list(symbols)
 
 
 def write_dictionary(path: Path, symbols: Sequence[str]) -> None:
     """Write `symbols`, all with count 1, without the four specials that they begin with.
 
-    Raises AdmiralError if a symbol contains a line break. Raises ValueError if the symbols do not
-    begin with the specials, or are not distinct.
+    Raises AdmiralError if a symbol contains a line break.
     """
-    if tuple(symbols[: len(SPECIALS)]) != SPECIALS or len(set(symbols)) != len(symbols):
-        raise ValueError("symbols must begin with fairseq's specials and be distinct")
     for symbol in symbols:
         if "\n" in symbol or "\r" in symbol:
             raise AdmiralError(f"token {symbol!r} holds a line break, which {FILE} cannot express.")
@@ -287,18 +260,14 @@ class BytePairs:
     def read(directory: Path) -> BytePairs:
         """Read ``encoder.json`` and ``vocab.bpe``.
 
-        Raises AdmiralError if a file is damaged, or the two do not belong together.
+        Raises AdmiralError if a file is damaged.
         """
-        ids = _read_encoder(directory / ENCODER)
-        merges = _read_merges(directory / MERGES)
-        expected = BytePairs.from_merges(merges).ids.keys()
-        differing = (expected - {END}) ^ (ids.keys() - {END})
-        if differing:
+        try:
+            ids, merges = models.BPE.read_file(str(directory / ENCODER), str(directory / MERGES))
+        except Exception as error:  # tokenizers raises no other class
             raise AdmiralError(
-                f"{directory / ENCODER}: does not belong to {MERGES} ({len(differing)} tokens are "
-                f"in one and not in the other, such as {min(differing)!r}). "
-                "Take both from the same place."
-            )
+                f"{directory}: {ENCODER} or {MERGES} cannot be read ({error}). Download them again."
+            ) from error
         return BytePairs(tuple(merges), ids)
 
     def write(self, directory: Path) -> None:
@@ -306,63 +275,6 @@ class BytePairs:
         (directory / ENCODER).write_text(json.dumps(dict(self.ids)), encoding="utf-8")
         lines = [_VERSION, *(f"{left} {right}" for left, right in self.merges), ""]
         (directory / MERGES).write_bytes("\n".join(lines).encode())
-
-
-def gpt2_merges(tokenizer: Mapping[str, object]) -> tuple[tuple[str, str], ...] | None:
-    """Return the merges of a ``tokenizer.json`` that tokenizes as GPT-2 does; None otherwise."""
-    model, splitter = tokenizer.get("model"), tokenizer.get("pre_tokenizer")
-    if not isinstance(model, Mapping) or not isinstance(splitter, Mapping):
-        return None
-    if (
-        model.get("type") != "BPE"
-        or tokenizer.get("normalizer") is not None
-        or splitter.get("type") != "ByteLevel"
-        or splitter.get("add_prefix_space")
-        or splitter.get("use_regex") is False
-    ):
-        return None
-    return tuple(_pair(merge) for merge in model.get("merges", ()))
-
-
-def _pair(merge: str | Sequence[str]) -> tuple[str, str]:
-    left, right = merge.split(" ") if isinstance(merge, str) else merge
-    return left, right
-
-
-def _read_encoder(path: Path) -> dict[str, int]:
-    try:
-        ids = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise AdmiralError(f"{path}: cannot be read ({error}). Download it again.") from error
-    if (
-        not isinstance(ids, dict)
-        or not all(type(number) is int for number in ids.values())
-        or len(set(ids.values())) != len(ids)
-    ):
-        raise AdmiralError(
-            f"{path}: is not a table of tokens and different numbers. Download it again."
-        )
-    return ids
-
-
-def _read_merges(path: Path) -> list[tuple[str, str]]:
-    try:
-        lines = path.read_text(encoding="utf-8").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise AdmiralError(f"{path}: cannot be read ({error}). Download it again.") from error
-    if not lines[0].startswith("#version") or lines[-1]:
-        raise AdmiralError(
-            f"{path}: does not begin with '#version' or ends within a line. Download it again."
-        )
-    merges = []
-    for number, line in enumerate(lines[1:-1], start=2):
-        left, separator, right = line.partition(" ")
-        if not (left and separator and right) or " " in right:
-            raise RecordError(
-                f"{path}:{number}", "", "the line is not two tokens", "Download it again."
-            )
-        merges.append((left, right))
-    return merges
 
 
 def open_tokenizer(directory: Path) -> PreTrainedTokenizerFast:
@@ -381,20 +293,29 @@ def open_tokenizer(directory: Path) -> PreTrainedTokenizerFast:
             f"{directory}: its tokenizer cannot be opened ({reason}). "
             "The folder needs tokenizer.json, or vocab.json and merges.txt."
         ) from error
-    if words <= len(SPECIALS) + 1:  # transformers 5 builds an empty one if files are missing
+    # transformers 5 builds an empty one if files are missing.
+    if words <= len(SPECIALS) + 1 or not isinstance(tokenizer, PreTrainedTokenizerFast):
         raise AdmiralError(
             f"{directory}: its tokenizer has no vocabulary. "
             "The folder needs tokenizer.json, or vocab.json and merges.txt."
         )
-    if not isinstance(tokenizer, PreTrainedTokenizerFast):
-        raise AdmiralError(f"{directory}: holds a tokenizer without tokenizer.json. Save it again.")
     return tokenizer
 
 
 def extract_byte_pairs(tokenizer: PreTrainedTokenizerFast) -> BytePairs | None:
     """Return the byte pairs of a tokenizer that tokenizes as GPT-2 does; None otherwise."""
-    merges = gpt2_merges(json.loads(tokenizer.backend_tokenizer.to_str()))
-    return None if merges is None else BytePairs.from_merges(merges)
+    parts = json.loads(tokenizer.backend_tokenizer.to_str())
+    model, splitter = parts["model"], parts.get("pre_tokenizer") or {}
+    if (
+        model["type"] != "BPE"
+        or parts.get("normalizer") is not None
+        or splitter.get("type") != "ByteLevel"
+        or splitter.get("add_prefix_space")
+        or splitter.get("use_regex") is False
+    ):
+        return None
+    pairs = (merge.split(" ") if isinstance(merge, str) else merge for merge in model["merges"])
+    return BytePairs.from_merges((left, right) for left, right in pairs)
 
 
 def build_tokenizer(

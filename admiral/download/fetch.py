@@ -13,7 +13,7 @@ import httpx
 
 import admiral
 from admiral.errors import AdmiralError, first_line
-from admiral.storage.atomic_files import WriterLock, explain_write_errors, publish_file
+from admiral.storage.atomic_files import explain_write_errors, publish_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,6 @@ DATA_SETS = {
 }
 
 
-ProgressCallback = Callable[[int, int | None], None]
 _MAX_WAIT = 60.0
 # Too many requests, and temporary server errors.
 _RETRIED_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
@@ -118,7 +117,7 @@ def fetch(
     attempts: int = 6,
     wait: float = 1.0,
     timeout: float = 60.0,
-    report: ProgressCallback = lambda done, total: None,
+    report: Callable[[int, int | None], None] = lambda done, total: None,
 ) -> bool:
     """Download a file unless it exists, and return whether it was downloaded.
 
@@ -129,9 +128,6 @@ def fetch(
     - `wait`: seconds before the second attempt; doubled for each further attempt, up to a minute.
     - `timeout`: seconds without a byte after which a connection counts as broken.
     - `report`: called with the number of bytes received and the total, None if it is not known.
-
-    Raises AdmiralError if the file cannot be downloaded, or differs from the published length or
-    checksum.
     """
     if target.exists():
         if mismatch := _mismatch(file, target):
@@ -140,84 +136,58 @@ def fetch(
             )
         return False
     partial = target.with_name(target.name + ".partial")
-    lock = WriterLock(target.with_name(target.name + ".lock"), target, "downloading this file")
-    with explain_write_errors(target):
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with lock:
-            _complete(file, partial, attempts, wait, timeout, report)
-            if mismatch := _mismatch(file, partial):
-                partial.unlink()
-                raise AdmiralError(
-                    f"{file.url}: the download {mismatch}; it was deleted. Try again later"
-                )
-            publish_file(partial, target)
-    return True
-
-
-def _complete(
-    file: RemoteFile,
-    partial: Path,
-    attempts: int,
-    wait: float,
-    timeout: float,
-    report: ProgressCallback,
-) -> None:
-    failures, furthest = 0, _size(partial)
-    # The certificates of the operating system, as of other programs, instead of httpx's own list.
-    with httpx.Client(
-        headers={
-            "User-Agent": f"admiral/{admiral.__version__}",
-            "Accept-Encoding": "identity",  # byte ranges of the file itself
-        },
+    # The certificates of the operating system, as of other programs, instead of httpx's own list;
+    # byte ranges are of the file itself.
+    client = httpx.Client(
+        headers={"User-Agent": f"admiral/{admiral.__version__}", "Accept-Encoding": "identity"},
         follow_redirects=True,
         timeout=timeout,
         verify=ssl.create_default_context(),
-    ) as client:
+    )
+    with explain_write_errors(target), client:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        partial.touch()
+        # A server that ignores ranges starts again each time: only bytes further into the file
+        # than ever before count as progress.
+        failures, furthest = 0, partial.stat().st_size
         while True:
             try:
-                _receive(client, file, partial, report)
-                return
+                _receive(client, file.url, partial, report)
+                break
             except (httpx.HTTPError, httpx.InvalidURL) as error:
-                # A server that ignores ranges starts again each time: only bytes further into the
-                # file than ever before count as progress.
-                failures = 0 if _size(partial) > furthest else failures + 1
-                furthest = max(furthest, _size(partial))
+                failures = 0 if partial.stat().st_size > furthest else failures + 1
+                furthest = max(furthest, partial.stat().st_size)
                 if failures >= attempts or not _is_transient(error):
                     raise AdmiralError(
                         f"{file.url}: {first_line(error)}. This machine may be offline, or the "
                         "file may have moved. Run the same command again to resume, give another "
-                        f"folder with --base, or put the file there by other means as "
-                        f"{partial.name.removesuffix('.partial')}"
+                        f"folder with --base, or put the file there by other means as {target.name}"
                     ) from error
             time.sleep(min(wait * 2 ** max(failures - 1, 0), _MAX_WAIT))
-
-
-def _is_transient(error: Exception) -> bool:
-    if isinstance(error, httpx.HTTPStatusError):
-        return error.response.status_code in _RETRIED_STATUSES
-    return isinstance(error, httpx.TransportError) and not isinstance(
-        error, httpx.UnsupportedProtocol
-    )
+        if mismatch := _mismatch(file, partial):
+            partial.unlink()
+            raise AdmiralError(
+                f"{file.url}: the download {mismatch}; it was deleted. Try again later"
+            )
+        publish_file(partial, target)
+    return True
 
 
 def _receive(
-    client: httpx.Client, file: RemoteFile, partial: Path, report: ProgressCallback
+    client: httpx.Client, url: str, partial: Path, report: Callable[[int, int | None], None]
 ) -> None:
-    size = _size(partial)
-    headers = {"Range": f"bytes={size}-"} if size else {}
-    with client.stream("GET", file.url, headers=headers) as response:
+    """Append what is missing to a partial file, or start again if the server does not do ranges."""
+    done = partial.stat().st_size
+    with client.stream("GET", url, headers={"Range": f"bytes={done}-"} if done else {}) as response:
+        content_range = response.headers.get("Content-Range", "")
+        if content_range == f"bytes */{done}":  # there is nothing after the last byte
+            return
         if response.status_code == httpx.codes.REQUESTED_RANGE_NOT_SATISFIABLE:
-            if response.headers.get("Content-Range") == f"bytes */{size}":
-                return
-            partial.unlink()
-            raise httpx.ReadError(f"the server has nothing after byte {size}")
+            partial.write_bytes(b"")
+            raise httpx.ReadError(f"the server has nothing after byte {done}")
         response.raise_for_status()
-        done = 0
-        if response.status_code == httpx.codes.PARTIAL_CONTENT:
-            if not response.headers.get("Content-Range", "").startswith(f"bytes {size}-"):
-                partial.unlink(missing_ok=True)
-                raise httpx.ReadError("the server sent another part than was asked for")
-            done = size
+        if not content_range.startswith(f"bytes {done}-"):
+            done = 0
         length = response.headers.get("Content-Length")
         total = None if length is None else done + int(length)
         with partial.open("ab") as out:
@@ -226,6 +196,14 @@ def _receive(
                 out.write(chunk)
                 done += len(chunk)
                 report(done, total)
+
+
+def _is_transient(error: Exception) -> bool:
+    if isinstance(error, httpx.HTTPStatusError):
+        return error.response.status_code in _RETRIED_STATUSES
+    return isinstance(error, httpx.TransportError) and not isinstance(
+        error, httpx.UnsupportedProtocol
+    )
 
 
 def _mismatch(file: RemoteFile, path: Path) -> str | None:
@@ -239,7 +217,3 @@ def _mismatch(file: RemoteFile, path: Path) -> str | None:
         if md5 != file.md5:
             return f"has the MD5 checksum {md5}, not the published {file.md5}"
     return None
-
-
-def _size(path: Path) -> int:
-    return path.stat().st_size if path.exists() else 0

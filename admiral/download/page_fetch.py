@@ -8,174 +8,29 @@ import re
 import socket
 import ssl
 import time
-import zlib
-from collections.abc import AsyncIterator, Collection, Iterator
+from collections import defaultdict
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from http.cookiejar import CookieJar, DefaultCookiePolicy
-from typing import Literal, TypeAlias
-from urllib.parse import quote, unquote, urljoin
+from typing import Literal
+from urllib.parse import urljoin
 
 import httpx
+from protego import Protego
 
 import admiral
 from admiral.library.canonical_urls import depth
 
-Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
-_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
-_LOCAL_NAT64 = ipaddress.IPv6Network("64:ff9b:1::/48")
-
-
-class PrivateAddressError(Exception):
-    """A host has an address that is not of the public internet."""
-
-
-class UnknownHostError(Exception):
-    """The address of a host cannot be looked up."""
-
-
-def is_public(address: Address) -> bool:
-    """Return whether an address, and that which it holds, is of the public internet."""
-    if isinstance(address, ipaddress.IPv6Address):
-        held: list[Address] = []
-        if address.ipv4_mapped is not None:
-            held.append(address.ipv4_mapped)
-        if address.sixtofour is not None:
-            held.append(address.sixtofour)
-        if address.teredo is not None:
-            held += address.teredo
-        if address in _NAT64:
-            held.append(ipaddress.IPv4Address(int(address) & 0xFFFFFFFF))
-        if held:
-            return all(map(is_public, held))
-        if address in _LOCAL_NAT64 or address.is_site_local:
-            return False
-    return address.is_global and not (address.is_multicast or address.is_reserved)
-
-
-async def public_addresses(host: str, port: int, allowed: Collection[str] = ()) -> list[str]:
-    """Return the addresses of a host.
-
-    `allowed`: hosts, as ``name`` or ``name:port``, that may have any address. Raises
-    PrivateAddressError if one of the addresses is not public, and UnknownHostError if there is
-    none.
-    """
-    try:
-        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError) as error:
-        raise UnknownHostError(f"{host}: no address is known ({error})") from error
-    addresses = list(dict.fromkeys(str(each[4][0]) for each in found))
-    if host.lower() in allowed or f"{host.lower()}:{port}" in allowed:
-        return addresses
-    for address in addresses:
-        # An address of a link has the name of an interface after it.
-        if "%" in address or not is_public(ipaddress.ip_address(address)):
-            raise PrivateAddressError(
-                f"{host}: its address {address} is not of the public internet"
-            )
-    return addresses
-
-
-#: As much of a file as is read, in bytes; RFC 9309 asks for 500 KiB.
-LONGEST = 500 * 2**10
-_LINE = re.compile(r"\s*([A-Za-z-]+)\s*:\s*([^#\n]*)")
-_ESCAPES = re.compile(r"(?:%(?!2[Ff]|2[Aa]|24)[0-9A-Fa-f]{2})+")  # but those of / * $
-_SAFE = "/%?=&*$;:@!'()+,~-._#[]"
-
-
-@dataclass(frozen=True, slots=True)
-class RobotsRules:
-    """The rules for one robot.
-
-    `rules`: (whether allowed, pattern of a path); `delay`: seconds between two requests.
-    """
-
-    rules: tuple[tuple[bool, str], ...] = ()
-    delay: float = 0.0
-
-    def allows(self, target: str) -> bool:
-        """Return whether a path with its query may be read: the longest rule counts.
-
-        Of two rules of one length, that which allows counts. ``robots.txt`` itself may be read.
-        """
-        target = _escaped(target or "/")
-        if target == "/robots.txt":
-            return True
-        matching = [(len(rule), allowed) for allowed, rule in self.rules if _matches(rule, target)]
-        return max(matching, default=(0, True))[1]
-
-
-#: Nothing may be read, as where the server does not say what may.
-NOTHING = RobotsRules(((False, "/"),))
-
-
-def robots_rules(text: str, agent: str) -> RobotsRules:
-    """Return the rules of a file for a robot, or else those for all robots.
-
-    `agent`: the name of the robot, without its version. Lines that cannot be read do not count.
-    """
-    groups = list(_groups(text))
-    own = [group for group in groups if agent.lower() in group[0]]
-    chosen = own or [group for group in groups if "*" in group[0]]
-    rules: list[tuple[bool, str]] = []
-    delay = 0.0
-    for _, lines in chosen:
-        for key, value in lines:
-            if key == "crawl-delay":
-                delay = max(delay, float(value) if re.fullmatch(r"\d+(\.\d+)?", value) else 0.0)
-            elif value:
-                rules.append((key == "allow", _escaped(value)))
-    return RobotsRules(tuple(rules), delay)
-
-
-def _groups(text: str) -> Iterator[tuple[set[str], list[tuple[str, str]]]]:
-    agents: set[str] = set()
-    lines: list[tuple[str, str]] = []
-    for line in text.removeprefix("\ufeff").splitlines():
-        match = _LINE.match(line)
-        if match is None:
-            continue
-        key, value = match[1].lower(), match[2].strip()
-        if key == "user-agent":
-            if lines:
-                yield agents, lines
-                agents, lines = set(), []
-            agents.add(value.partition("/")[0].strip().lower())
-        elif key in ("allow", "disallow", "crawl-delay") and agents:
-            lines.append((key, value))
-    if agents:
-        yield agents, lines
-
-
-def _matches(rule: str, target: str) -> bool:
-    """Return whether a rule with ``*`` and a final ``$`` matches; linear in both lengths."""
-    is_whole = rule.endswith("$")
-    first, *rest = rule.removesuffix("$").split("*")
-    if not target.startswith(first):
-        return False
-    position = len(first)
-    for number, piece in enumerate(rest):
-        if is_whole and number == len(rest) - 1:
-            return len(target) - len(piece) >= position and target.endswith(piece)
-        found = target.find(piece, position)
-        if found < 0:
-            return False
-        position = found + len(piece)
-    return not is_whole or position == len(target)
-
-
-def _escaped(path: str) -> str:
-    plain = _ESCAPES.sub(lambda match: unquote(match[0], errors="replace"), path)
-    return quote(plain, safe=_SAFE, errors="replace")
-
-
 AGENT = "admiral"
 _MOST_REDIRECTS = 5
 _LONGEST_DELAY = 30.0  # seconds between two requests that a site may ask for
-_CHUNK = 1 << 14  # bytes that are decompressed at once
+_LONGEST_ROBOTS = 500 * 2**10  # bytes of robots.txt that are read, as RFC 9309 asks for
 _LONGEST_URL = 4096
+_ENCODINGS = ("", "identity", "gzip", "deflate")
 _PAGES = ("text/html", "application/xhtml+xml", "text/plain")
-_PDF, _PDF_START = "application/pdf", b"%PDF-"
+_PDF = "application/pdf"
 _UNKNOWN_TYPES = ("", "application/octet-stream", "binary/octet-stream", "application/x-pdf")
+_ALLOW_ALL, _ALLOW_NOTHING = Protego.parse(""), Protego.parse("User-agent: *\nDisallow: /")
 
 #: Why a page was not fetched.
 Problem = Literal[
@@ -189,13 +44,7 @@ TRANSIENT: tuple[Problem, ...] = (
 
 
 class FetchError(Exception):
-    """A page was not fetched.
-
-    Attributes
-    ----------
-    problem
-        Why, as one word.
-    """
+    """A page was not fetched; `problem` says why in one word."""
 
     def __init__(self, problem: Problem, message: str) -> None:
         super().__init__(message)
@@ -207,7 +56,7 @@ class FetchLimits:
     """Limits of fetching one page."""
 
     seconds: float = 30.0  # by the clock, with redirects, without waiting for a turn
-    megabytes: int = 20  # MiB, as sent and also after decompression
+    megabytes: int = 20  # MiB after decompression
     delay: float = 1.0  # seconds between the end of a request to a host and the next one
 
 
@@ -240,8 +89,8 @@ class PageFetcher:
     ) -> None:
         self.limits = limits
         self._allowed = {host.lower() for host in allowed_hosts}
-        self._turns: dict[str, _Turn] = {}
-        self._rules: dict[str, asyncio.Task[RobotsRules]] = {}
+        self._turns: defaultdict[str, _Turn] = defaultdict(_Turn)
+        self._rules: dict[str, asyncio.Task[Protego]] = {}
         # The certificates of the operating system. No proxy: it would look up addresses itself.
         self._client = httpx.AsyncClient(
             verify=ssl.create_default_context(),
@@ -250,6 +99,11 @@ class PageFetcher:
             # A connection is to an address: another host of that address must not get it.
             limits=httpx.Limits(max_keepalive_connections=0),
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
+            headers={
+                "User-Agent": f"{AGENT}/{admiral.__version__}",
+                "Accept": "text/html, application/xhtml+xml, application/pdf, text/plain",
+                "Accept-Encoding": "gzip, deflate",
+            },
         )
 
     async def __aenter__(self) -> PageFetcher:
@@ -271,44 +125,47 @@ class PageFetcher:
         for _ in range(_MOST_REDIRECTS + 1):
             target = _checked(address)
             rules = await self._robots(target)
-            if not rules.allows(target.raw_path.decode("ascii")):
+            if not rules.can_fetch(str(target), AGENT):
                 raise FetchError("robots", f"{address}: robots.txt does not allow it")
-            delay = max(self.limits.delay, min(rules.delay, _LONGEST_DELAY))
-            got = await self._request(target, delay, self.limits.megabytes << 20)
-            if isinstance(got, str):
-                address = urljoin(address, got)
-                continue
-            if depth(url) > 0 and depth(address) == 0 and "?" not in address:
+            asked = min(rules.crawl_delay(AGENT) or 0.0, _LONGEST_DELAY)
+            response = await self._request(
+                target, max(self.limits.delay, asked), self.limits.megabytes << 20
+            )
+            if isinstance(response, str):
+                address = urljoin(address, response)
+            elif depth(url) > 0 and depth(address) == 0 and "?" not in address:
                 raise FetchError("home_page", f"{url}: leads to the home page {address}")
-            return _page(address, *got)
+            else:
+                return _page(address, *response)
         raise FetchError("redirects", f"{url}: redirects more than {_MOST_REDIRECTS} times")
 
-    async def _robots(self, target: httpx.URL) -> RobotsRules:
+    async def _robots(self, target: httpx.URL) -> Protego:
         site = f"{target.scheme}://{target.netloc.decode('ascii')}"
         if site not in self._rules:
             self._rules[site] = asyncio.create_task(self._fetch_robots(f"{site}/robots.txt"))
         return await asyncio.shield(self._rules[site])
 
-    async def _fetch_robots(self, address: str) -> RobotsRules:
+    async def _fetch_robots(self, address: str) -> Protego:
+        """Return the rules of a site: without the file, all may be read; if it fails, nothing."""
         for _ in range(_MOST_REDIRECTS + 1):
             try:
-                got = await self._request(_checked(address), 0.0, LONGEST, cut=True)
+                response = await self._request(_checked(address), 0.0, _LONGEST_ROBOTS, cut=True)
             except FetchError as error:
-                # RFC 9309: without the file, all may be read; if the server fails, nothing.
                 if error.problem in ("not_found", "refused"):
-                    return RobotsRules()
+                    return _ALLOW_ALL
                 if error.problem in ("server", "too_many_requests"):
-                    return NOTHING
+                    return _ALLOW_NOTHING
                 raise
-            if not isinstance(got, str):
-                return robots_rules(got[1].decode("utf-8", "replace"), AGENT)
-            address = urljoin(address, got)
-        return RobotsRules()
+            if not isinstance(response, str):
+                return Protego.parse(response[1].decode("utf-8-sig", "replace"))
+            address = urljoin(address, response)
+        return _ALLOW_ALL
 
     async def _request(
         self, target: httpx.URL, delay: float, largest: int, *, cut: bool = False
     ) -> str | tuple[str, bytes]:
-        turn = self._turns.setdefault(target.host, _Turn())
+        """Return the address that a page redirects to, or its type and content."""
+        turn = self._turns[target.host]
         async with turn.lock:
             await asyncio.sleep(turn.last + delay - time.monotonic())
             try:
@@ -317,47 +174,81 @@ class PageFetcher:
             except TimeoutError:
                 seconds = f"{self.limits.seconds:g} seconds"
                 raise FetchError("too_slow", f"{target}: took longer than {seconds}") from None
+            except httpx.InvalidURL as error:
+                raise FetchError("not_a_page", f"{target}: redirects to no address") from error
+            except httpx.HTTPError as error:
+                reason = str(error) or type(error).__name__
+                raise FetchError("connection", f"{target}: no page came ({reason})") from error
             finally:
                 turn.last = time.monotonic()
 
     async def _send(self, target: httpx.URL, largest: int, cut: bool) -> str | tuple[str, bytes]:
         port = target.port or (443 if target.scheme == "https" else 80)
         host = target.raw_host.decode("ascii")
-        try:
-            addresses = await public_addresses(host, port, self._allowed)
-        except PrivateAddressError as error:
-            raise FetchError("private_address", str(error)) from error
-        except UnknownHostError as error:
-            raise FetchError("offline", str(error)) from error
-        problem: httpx.TransportError | None = None
-        for address in addresses:
+        *others, last = await public_addresses(host, port, self._allowed)
+        for address in (*others, last):
             try:
                 async with self._client.stream(
                     "GET",
-                    target.copy_with(host=address),
-                    headers={
-                        "Host": target.netloc.decode("ascii"),
-                        "User-Agent": f"{AGENT}/{admiral.__version__}",
-                        "Accept": "text/html, application/xhtml+xml, application/pdf, text/plain",
-                        "Accept-Encoding": "gzip, deflate",
-                    },
+                    target.copy_with(host=address),  # which was checked, and not looked up again
+                    headers={"Host": target.netloc.decode("ascii")},
                     extensions={"sni_hostname": host},
                 ) as response:
                     if response.is_redirect and "location" in response.headers:
                         return response.headers["location"]
-                    _check_status(target, response.status_code)
-                    content = await _content(target, response, largest, cut)
-                    return response.headers.get("content-type", ""), content
-            except (httpx.ConnectError, httpx.ConnectTimeout) as error:
-                problem = error
-            except httpx.InvalidURL as error:
-                raise FetchError("not_a_page", f"{target}: redirects to no address") from error
-            except httpx.TransportError as error:
-                reason = str(error) or type(error).__name__
+                    _check_response(target, response)
+                    content = bytearray()
+                    async for piece in response.aiter_bytes():
+                        content += piece
+                        if len(content) > largest and not cut:
+                            raise FetchError(
+                                "too_large", f"{target}: is larger than {largest >> 20} MiB"
+                            )
+                        if len(content) > largest:
+                            break
+                    return response.headers.get("content-type", ""), bytes(content[:largest])
+            except (httpx.ConnectError, httpx.ConnectTimeout):
+                if address == last:
+                    raise
+        raise AssertionError("unreachable")
+
+
+async def public_addresses(host: str, port: int, allowed: Collection[str] = ()) -> list[str]:
+    """Return the addresses of a host; raise FetchError if one is not public, or there is none.
+
+    `allowed`: hosts, as ``name`` or ``name:port``, that may have any address.
+    """
+    try:
+        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        raise FetchError("offline", f"{host}: no address is known ({error})") from error
+    addresses = list(dict.fromkeys(str(each[4][0]) for each in found))
+    if host.lower() not in allowed and f"{host.lower()}:{port}" not in allowed:
+        for address in addresses:
+            # An address of a link has the name of an interface after it.
+            if "%" in address or not is_public(ipaddress.ip_address(address)):
                 raise FetchError(
-                    "connection", f"{target}: the connection broke ({reason})"
-                ) from error
-        raise FetchError("connection", f"{target}: no connection ({problem})")
+                    "private_address",
+                    f"{host}: its address {address} is not of the public internet",
+                )
+    return addresses
+
+
+_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+_LOCAL_NAT64 = ipaddress.IPv6Network("64:ff9b:1::/48")
+
+
+def is_public(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
+    """Return whether an address, and that which it holds, is of the public internet."""
+    if isinstance(address, ipaddress.IPv6Address):
+        held = [address.ipv4_mapped, address.sixtofour, *(address.teredo or ())]
+        if address in _NAT64:
+            held.append(ipaddress.IPv4Address(int(address) & 0xFFFFFFFF))
+        if any(held):
+            return all(is_public(each) for each in held if each)
+        if address in _LOCAL_NAT64 or address.is_site_local:
+            return False
+    return address.is_global and not (address.is_multicast or address.is_reserved)
 
 
 def _checked(url: str) -> httpx.URL:
@@ -370,9 +261,9 @@ def _checked(url: str) -> httpx.URL:
     raise FetchError("not_a_page", f"{url[:_LONGEST_URL]}: is no address of HTTP")
 
 
-def _check_status(target: httpx.URL, status: int) -> None:
-    if status == httpx.codes.OK:
-        return
+def _check_response(target: httpx.URL, response: httpx.Response) -> None:
+    encoding = response.headers.get("content-encoding", "").strip().lower()
+    status = response.status_code
     problem: Problem = "refused"
     if status in (404, 410):
         problem = "not_found"
@@ -380,60 +271,15 @@ def _check_status(target: httpx.URL, status: int) -> None:
         problem = "too_many_requests"
     elif status >= httpx.codes.INTERNAL_SERVER_ERROR or status == httpx.codes.REQUEST_TIMEOUT:
         problem = "server"
-    raise FetchError(problem, f"{target}: the server answers {status}")
-
-
-async def _content(target: httpx.URL, response: httpx.Response, largest: int, cut: bool) -> bytes:
-    encoding = response.headers.get("content-encoding", "").strip().lower()
-    content = bytearray()
-    received = 0
-    async for piece in _decoded(target, response.aiter_raw(_CHUNK), encoding):
-        received += piece[0]
-        content += piece[1]
-        if received > largest or len(content) > largest:
-            if cut:
-                return bytes(content[:largest])
-            raise FetchError("too_large", f"{target}: is larger than {largest >> 20} MiB")
-    return bytes(content)
-
-
-async def _decoded(
-    target: httpx.URL, raw: AsyncIterator[bytes], encoding: str
-) -> AsyncIterator[tuple[int, bytes]]:
-    """Yield pieces of a body with the number of bytes received for each.
-
-    A piece is decompressed to a few bytes at a time, however much more it holds.
-    """
-    if encoding in ("", "identity"):
-        async for chunk in raw:
-            yield len(chunk), chunk
-        return
-    if encoding not in ("gzip", "x-gzip", "deflate"):
-        raise FetchError(
-            "not_a_page", f"{target}: has the encoding {encoding}, which was not asked"
-        )
-    decoder = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)  # of gzip or zlib
-    is_first = True
-    async for chunk in raw:
-        if is_first and chunk and encoding == "deflate" and chunk[0] & 0x0F != zlib.DEFLATED:
-            decoder = zlib.decompressobj(wbits=-zlib.MAX_WBITS)  # as some servers send it
-        is_first = False
-        count, rest = len(chunk), chunk
-        while rest:
-            try:
-                piece = decoder.decompress(rest, _CHUNK)
-            except zlib.error as error:
-                raise FetchError("connection", f"{target}: is damaged ({error})") from error
-            yield count, piece
-            count, rest = 0, decoder.unconsumed_tail
-    yield 0, decoder.flush()  # what is left of one symbol
-    if not decoder.eof:
-        raise FetchError("connection", f"{target}: ends too early")
+    if status != httpx.codes.OK:
+        raise FetchError(problem, f"{target}: the server answers {status}")
+    if encoding not in _ENCODINGS:
+        raise FetchError("not_a_page", f"{target}: has the encoding {encoding}, not asked for")
 
 
 def _page(url: str, header: str, content: bytes) -> FetchedPage:
     kind = header.partition(";")[0].strip().lower()
-    if content.startswith(_PDF_START):
+    if content.startswith(b"%PDF-"):
         return FetchedPage(url, _PDF, content)
     if kind in _UNKNOWN_TYPES and re.match(rb"\s*<(!doctype html|html|head|body)\b", content, re.I):
         return FetchedPage(url, "text/html", content)

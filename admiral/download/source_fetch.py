@@ -1,8 +1,9 @@
-"""Fetch the sources that pages cite: an archived copy first, then the page, then an archive.
+"""Fetch the sources that pages cite, and keep their pages and why others could not be fetched.
 
-A folder holds an archive (WARC) for each run and ``outcomes.jsonl``, of which a line is about an
-address, or about an archive whose pages were added to the library. A page is on the disk before its
-line is written, so that a run can resume.
+A folder has ``pages-1.warc.gz`` and so on, an archive for each run that fetched something, of the
+cited addresses, and ``outcomes.jsonl``, of which a line is about an address, or about an archive
+whose pages were added to the library. A page is on the disk before its line is written, so that a
+run can resume.
 """
 
 from __future__ import annotations
@@ -22,125 +23,11 @@ from warcio.warcwriter import WARCWriter
 from admiral.download.page_fetch import TRANSIENT, FetchedPage, FetchError, PageFetcher
 from admiral.library.canonical_urls import canonical
 from admiral.library.readers.web_files import COPY_OF
-from admiral.storage.atomic_files import (
-    WriterLock,
-    encode_record,
-    explain_write_errors,
-    sync_path,
-)
+from admiral.storage.atomic_files import encode_record, explain_write_errors, sync_path
 
-_CAPTURED = re.compile(r"https?://web\.archive\.org/web/(\d{4})(\d{2})(\d{2})")
-
-
-class FetchedPages:
-    """The folder of fetched pages of a library; use it as a context manager.
-
-    Raises AdmiralError if another process fetches into the folder, or it cannot be written.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self._outcomes = folder / "outcomes.jsonl"
-        self._lock = WriterLock(folder / "fetch.lock", folder, "fetching pages")
-        self._failed: dict[str, str] = {}
-        self._added: set[str] = set()
-        self._archive: Path | None = None
-
-    def __enter__(self) -> FetchedPages:
-        with explain_write_errors(self.folder):
-            self.folder.mkdir(parents=True, exist_ok=True)
-            self._lock.__enter__()
-        self._read()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._lock.__exit__(*error)
-
-    def problem(self, url: str) -> str:
-        """Return why a page could not be fetched before; empty if another attempt may succeed."""
-        return self._failed.get(canonical(url), "")
-
-    def save(self, url: str, page: FetchedPage) -> None:
-        """Save a page under the address that is cited."""
-        if self._archive is None:
-            self._archive = self.folder / f"pages-{len(self.archives()) + 1}.warc.gz"
-        headers = {"WARC-Date": _date(page.url)}
-        if canonical(page.url) != canonical(url) or page.url != url:
-            headers[COPY_OF] = page.url
-        with explain_write_errors(self._archive), self._archive.open("ab") as file:
-            writer = WARCWriter(file, gzip=True)
-            record = writer.create_warc_record(
-                url,
-                "response",
-                payload=io.BytesIO(page.content),
-                length=len(page.content),
-                http_headers=StatusAndHeaders(
-                    "200 OK", [("Content-Type", page.content_type)], protocol="HTTP/1.1"
-                ),
-                warc_headers_dict=headers,
-            )
-            writer.write_record(record)
-            file.flush()
-        sync_path(self._archive)
-        self._write({"url": url, "outcome": "fetched", "from": page.url})
-
-    def note(self, url: str, error: FetchError) -> None:
-        """Note why a page could not be fetched."""
-        self._write({"url": url, "outcome": error.problem, "message": str(error)})
-
-    def archives(self) -> list[Path]:
-        """Return the archives of all runs, the oldest first."""
-        return sorted(self.folder.glob("pages-*.warc.gz"), key=_number)
-
-    def not_added(self) -> list[Path]:
-        """Return the archives whose pages were not added to the library."""
-        return [path for path in self.archives() if path.name not in self._added]
-
-    def note_added(self) -> None:
-        """Note that the pages of all archives were added to the library."""
-        for path in self.not_added():
-            self._added.add(path.name)
-            self._write({"added": path.name})
-        self._archive = None
-
-    def _read(self) -> None:
-        if not self._outcomes.exists():
-            return
-        data = self._outcomes.read_bytes()
-        if data and not data.endswith(b"\n"):  # of a run that was killed
-            with self._outcomes.open("ab") as file:
-                file.write(b"\n")
-        for line in data.splitlines():
-            try:
-                record = json.loads(line)
-            except ValueError:
-                continue
-            if "added" in record:
-                self._added.add(record["added"])
-            elif record["outcome"] == "fetched":
-                self._failed.pop(canonical(record["url"]), None)
-            elif record["outcome"] not in TRANSIENT:
-                self._failed[canonical(record["url"])] = record["message"]
-
-    def _write(self, record: dict[str, str]) -> None:
-        with explain_write_errors(self._outcomes), self._outcomes.open("ab") as file:
-            file.write(encode_record(record))
-            file.flush()
-
-
-def _number(path: Path) -> int:
-    digits = path.name.removeprefix("pages-").partition(".")[0]
-    return int(digits) if digits.isdecimal() else 0
-
-
-def _date(url: str) -> str:
-    if match := _CAPTURED.match(url):
-        return f"{'-'.join(match.groups())}T00:00:00Z"
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-
-
-# Copies without the bar that the archive adds.
-_COPY = re.compile(r"(https?://web\.archive\.org/web/\d{4,14})/")
+_ARCHIVE = r"https?://web\.archive\.org/web/"
+_COPY = re.compile(rf"({_ARCHIVE}\d{{4,14}})/")
+_CAPTURED = re.compile(rf"{_ARCHIVE}(\d{{4}})(\d{{2}})(\d{{2}})")
 _ENOUGH_OFFLINE = 5  # addresses of hosts that are not known, after which no others are tried
 
 
@@ -155,23 +42,11 @@ class WantedSource:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The result of fetching a source."""
+    """The result of fetching a source: its page, or why there is none."""
 
     source: WantedSource
-    page: FetchedPage | None  # None if it was not fetched
-    error: FetchError | None  # why not: of the page itself, or of the last attempt
-
-
-def candidates(source: WantedSource, archive: str = "") -> list[str]:
-    """Return the addresses at which a source is looked for, in this order, each once.
-
-    `archive`: address of an archive with ``{url}`` and, if wanted, ``{date}``.
-    """
-    copy = _COPY.sub(r"\1id_/", source.archive_url, count=1)
-    wanted = [copy, source.url]
-    if archive:
-        wanted.append(archive.replace("{date}", source.date or "2").replace("{url}", source.url))
-    return list(dict.fromkeys(filter(None, wanted)))
+    page: FetchedPage | None
+    error: FetchError | None  # of the page itself, or else of the last attempt
 
 
 async def fetch_sources(
@@ -191,19 +66,16 @@ async def fetch_sources(
     """
     outcomes: list[Outcome] = []
     waiting = iter(sources)
-    offline: set[str] = set()  # hosts that are not known, while nothing else answered
-    answered = False
+
+    def is_offline() -> bool:
+        problems = [each.error.problem if each.error else "" for each in outcomes]
+        return len(problems) >= _ENOUGH_OFFLINE and set(problems) == {"offline"}
 
     async def work() -> None:
-        nonlocal answered
         for source in waiting:
-            if not answered and len(offline) >= _ENOUGH_OFFLINE:
+            if is_offline():
                 return
             outcome = await _fetch_one(source, fetcher, archive)
-            if outcome.error is not None and outcome.error.problem == "offline":
-                offline.add(source.url)
-            else:
-                answered = True
             if outcome.page is not None:
                 pages.save(source.url, outcome.page)
             elif outcome.error is not None:
@@ -222,5 +94,92 @@ async def _fetch_one(source: WantedSource, fetcher: PageFetcher, archive: str) -
             return Outcome(source, await fetcher.fetch(url), None)
         except FetchError as error:
             errors[url] = error
-    last = next(reversed(errors.values()), FetchError("not_a_page", f"{source.url}: is no address"))
-    return Outcome(source, None, errors.get(source.url, last))
+    return Outcome(source, None, errors.get(source.url) or list(errors.values())[-1])
+
+
+def candidates(source: WantedSource, archive: str = "") -> list[str]:
+    """Return the addresses at which a source is looked for, in this order, each once.
+
+    `archive`: address of an archive with ``{url}`` and, if wanted, ``{date}``.
+    """
+    copy = _COPY.sub(r"\1id_/", source.archive_url, count=1)  # without the bar of the archive
+    latest = archive.replace("{date}", source.date or "2").replace("{url}", source.url)
+    return list(dict.fromkeys(filter(None, (copy, source.url, latest))))
+
+
+class FetchedPages:
+    """The folder of fetched pages of a library."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._outcomes = folder / "outcomes.jsonl"
+        self._failed: dict[str, str] = {}
+        self._added: set[str] = set()
+        with explain_write_errors(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+            self._outcomes.touch()
+        self._archive = folder / f"pages-{len(self.archives()) + 1}.warc.gz"
+        data = self._outcomes.read_bytes()
+        if data and not data.endswith(b"\n"):  # of a run that was killed
+            self._outcomes.write_bytes(data + b"\n")
+        for line in data.splitlines():
+            try:
+                record = json.loads(line)
+            except ValueError:
+                continue
+            if "added" in record:
+                self._added.add(record["added"])
+            elif record["outcome"] == "fetched":
+                self._failed.pop(canonical(record["url"]), None)
+            elif record["outcome"] not in TRANSIENT:
+                self._failed[canonical(record["url"])] = record["message"]
+
+    def problem(self, url: str) -> str:
+        """Return why a page could not be fetched before; empty if another attempt may succeed."""
+        return self._failed.get(canonical(url), "")
+
+    def save(self, url: str, page: FetchedPage) -> None:
+        """Save a page under the address that is cited."""
+        captured = _CAPTURED.match(page.url)
+        now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        headers = {"WARC-Date": f"{'-'.join(captured.groups())}T00:00:00Z" if captured else now}
+        if page.url != url:
+            headers[COPY_OF] = page.url
+        content_type = [("Content-Type", page.content_type)]
+        with explain_write_errors(self._archive), self._archive.open("ab") as file:
+            writer = WARCWriter(file, gzip=True)
+            record = writer.create_warc_record(
+                url,
+                "response",
+                payload=io.BytesIO(page.content),
+                length=len(page.content),
+                http_headers=StatusAndHeaders("200 OK", content_type, protocol="HTTP/1.1"),
+                warc_headers_dict=headers,
+            )
+            writer.write_record(record)
+        sync_path(self._archive)
+        self._append({"url": url, "outcome": "fetched", "from": page.url})
+
+    def note(self, url: str, error: FetchError) -> None:
+        """Note why a page could not be fetched."""
+        self._append({"url": url, "outcome": error.problem, "message": str(error)})
+
+    def archives(self) -> list[Path]:
+        """Return the archives of all runs, the oldest first."""
+        paths = self.folder.glob("pages-*.warc.gz")
+        return sorted(paths, key=lambda path: (len(path.name), path.name))
+
+    def not_added(self) -> list[Path]:
+        """Return the archives whose pages were not added to the library."""
+        return [path for path in self.archives() if path.name not in self._added]
+
+    def note_added(self) -> None:
+        """Note that the pages of all archives were added to the library."""
+        for path in self.not_added():
+            self._added.add(path.name)
+            self._append({"added": path.name})
+        self._archive = self.folder / f"pages-{len(self.archives()) + 1}.warc.gz"
+
+    def _append(self, record: dict[str, str]) -> None:
+        with explain_write_errors(self._outcomes), self._outcomes.open("ab") as file:
+            file.write(encode_record(record))

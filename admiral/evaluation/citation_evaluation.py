@@ -15,7 +15,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,70 +24,80 @@ from admiral.citations.citation_file import WICE_LABELS, WaferCitation, WiceCita
 from admiral.errors import AdmiralError
 from admiral.library.canonical_urls import canonical, depth
 
+#: Names of the comparisons of labels: which are to have higher scores than which.
+COMPARISONS = {
+    "supported > not": ((2,), (0,)),
+    "rest > not": ((1, 2), (0,)),
+    "supported > rest": ((2,), (0, 1)),
+}
+#: Recall at which the paper states its precision.
+PAPER_RECALL = 0.15
 _SUPPORTED = len(WICE_LABELS) - 1
 _LOWEST = (5, 10, 20)  # percent
 _CUTS = (1, 5, 20)
 
+Labelled = TypeVar("Labelled", WiceCitation, WaferCitation)
+Verdicts = Mapping[str, Mapping[str, Any]]  # records of `admiral verify-citation` by id of claim
+Value = tuple[float | None, float | None, float | None]  # with the limits of its 95% interval
+
 
 @dataclass(frozen=True, slots=True)
 class CitationEvaluation:
-    """The measures of a run."""
+    """The measures of a run by name."""
 
-    # value of each measure by name, with the limits of its 95% interval where it has one; a measure
-    # that has no value is None
-    measures: Mapping[str, tuple[float | None, float | None, float | None]]
+    measures: Mapping[str, Value]
     decisions: Mapping[str, Mapping[str, int]]
     not_scored: int
     claims: int
 
 
-def evaluate_citations(
-    gold: Sequence[WiceCitation], verdicts: Mapping[str, Mapping[str, Any]]
-) -> CitationEvaluation:
-    """Evaluate records of verdicts.
+def evaluate_citations(gold: Sequence[WiceCitation], verdicts: Verdicts) -> CitationEvaluation:
+    """Evaluate verdicts; raise AdmiralError if a claim has none."""
+    rows = _paired(gold, verdicts)
+    scored = [
+        (WICE_LABELS.index(each.label), score, bool(record["flagged"]))
+        for each, record in rows
+        if (score := verdict_score(record)) is not None
+    ]
+    measures: dict[str, Value] = {}
+    for name, (positive, negative) in COMPARISONS.items():
+        chosen = [
+            (score, label in positive) for label, score, _ in scored if label in positive + negative
+        ]
+        interval = auroc_interval([score for score, _ in chosen], [good for _, good in chosen])
+        measures[f"AUROC, {name}"] = (
+            *(_known(interval.value), _known(interval.low), _known(interval.high)),
+        )
+    sure = [(score, label == 0) for label, score, _ in scored if label in (0, _SUPPORTED)]
+    value = precision_at_recall([score for score, _ in sure], [bad for _, bad in sure])
+    measures[f"precision at {PAPER_RECALL:.0%} recall, not in sup+not"] = _single(value)
+    scores, bad = [score for _, score, _ in scored], [label == 0 for label, _, _ in scored]
+    for percent in _LOWEST if scores else ():
+        name = f"share of not supported in the lowest {percent}%"
+        measures[name] = _single(lowest_share(scores, bad, percent / 100))
+    value = balanced_accuracy([flagged for _, _, flagged in scored], bad)
+    measures["balanced accuracy of flags, not v rest"] = _single(value)
+    measures.update(_ranking(rows))
+    decisions: dict[str, dict[str, int]] = {}
+    for each, record in rows:
+        own = decisions.setdefault(str(record["decision"]), dict.fromkeys(WICE_LABELS, 0))
+        own[each.label] += 1
+    return CitationEvaluation(measures, decisions, len(rows) - len(scored), len(rows))
 
-    `verdicts`: the record of each claim by id, as `admiral verify-citation` writes them. Raises
-    AdmiralError if a claim has no verdict.
-    """
+
+def _paired(
+    gold: Sequence[Labelled], verdicts: Verdicts
+) -> list[tuple[Labelled, Mapping[str, Any]]]:
     for each in gold:
         if each.claim.id not in verdicts:
             raise AdmiralError(
                 f"claim {each.claim.id!r}: has no verdict. Give verdicts on all claims of the gold "
                 "file"
             )
-    rows = [(each, verdicts[each.claim.id]) for each in gold]
-    scored = [
-        (each, record, score)
-        for each, record in rows
-        if (score := verdict_score(record)) is not None
-    ]
-    labels = [WICE_LABELS.index(each.label) for each, _, _ in scored]
-    scores = [score for _, _, score in scored]
-    measures: dict[str, tuple[float | None, float | None, float | None]] = {}
-    for name, (positive, negative) in COMPARISONS.items():
-        at = [n for n, label in enumerate(labels) if label in positive + negative]
-        interval = auroc_interval([scores[n] for n in at], [labels[n] in positive for n in at])
-        measures[f"AUROC, {name}"] = (
-            _known(interval.value),
-            _known(interval.low),
-            _known(interval.high),
-        )
-    sure = [n for n, label in enumerate(labels) if label in (0, _SUPPORTED)]
-    value = precision_at_recall([scores[n] for n in sure], [labels[n] == 0 for n in sure])
-    measures[f"precision at {PAPER_RECALL:.0%} recall, not in sup+not"] = _single(value)
-    bad = [label == 0 for label in labels]
-    for percent in _LOWEST if scores else ():
-        name = f"share of not supported in the lowest {percent}%"
-        measures[name] = _single(lowest_share(scores, bad, percent / 100))
-    flagged = [bool(record["flagged"]) for _, record, _ in scored]
-    measures["balanced accuracy of flags, not v rest"] = _single(balanced_accuracy(flagged, bad))
-    measures.update(_ranking(rows))
-    return CitationEvaluation(measures, _decisions(rows), len(rows) - len(scored), len(rows))
+    return [(each, verdicts[each.claim.id]) for each in gold]
 
 
-def _ranking(
-    rows: Sequence[tuple[WiceCitation, Mapping[str, Any]]],
-) -> dict[str, tuple[float | None, float | None, float | None]]:
+def _ranking(rows: Sequence[tuple[WiceCitation, Mapping[str, Any]]]) -> dict[str, Value]:
     """Return how high the cited page ranks among itself and the suggestions.
 
     The suggestions that a verdict lists are the better alternatives, so that the ranks are those
@@ -107,14 +117,6 @@ def _ranking(
     }
 
 
-def _decisions(rows: Sequence[tuple[WiceCitation, Mapping[str, Any]]]) -> dict[str, dict[str, int]]:
-    counts: dict[str, dict[str, int]] = {}
-    for each, record in rows:
-        own = counts.setdefault(str(record["decision"]), dict.fromkeys(WICE_LABELS, 0))
-        own[each.label] += 1
-    return counts
-
-
 def verdict_score(record: Mapping[str, Any]) -> float | None:
     """Return the highest score of the existing sources of a verdict, alone or together."""
     scores = [one["score"] for one in record["existing"] if one["score"] is not None]
@@ -123,7 +125,7 @@ def verdict_score(record: Mapping[str, Any]) -> float | None:
     return max(scores, default=None)
 
 
-def _single(value: float) -> tuple[float | None, None, None]:
+def _single(value: float) -> Value:
     return _known(value), None, None
 
 
@@ -131,18 +133,9 @@ def _known(value: float) -> float | None:
     return None if math.isnan(value) else value
 
 
-#: Names of the comparisons of labels: which are to have higher scores than which.
-COMPARISONS = {
-    "supported > not": ((2,), (0,)),
-    "rest > not": ((1, 2), (0,)),
-    "supported > rest": ((2,), (0, 1)),
-}
-#: Recall at which the paper states its precision.
-PAPER_RECALL = 0.15
 _RESAMPLES = 2000
 
 Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,32 +197,23 @@ def precision_at_recall(
     Ties are broken by the order of the claims. NaN without bad claims.
     """
     wanted = math.ceil(recall * sum(bad))
-    if not wanted:
-        return math.nan
-    found = 0
-    order = sorted(range(len(scores)), key=lambda at: scores[at])
-    for rank, at in enumerate(order, 1):
-        found += bad[at]
-        if found == wanted:
-            return found / rank
-    raise AssertionError("unreachable")
+    found = np.cumsum(np.asarray(bad)[np.argsort(scores, kind="stable")])
+    return float(wanted / (np.searchsorted(found, wanted) + 1)) if wanted else math.nan
 
 
 def lowest_share(scores: Sequence[float], bad: Sequence[bool], share: float) -> float:
     """Return the share of bad claims among the claims with the lowest scores."""
     count = max(math.ceil(share * len(scores)), 1)
-    order = sorted(range(len(scores)), key=lambda at: scores[at])[:count]
-    return sum(bad[at] for at in order) / count
+    return float(np.mean(np.asarray(bad)[np.argsort(scores, kind="stable")[:count]]))
 
 
 def balanced_accuracy(said: Sequence[bool], positive: Sequence[bool]) -> float:
     """Return the mean of the recalls of positives and negatives; NaN if there are none of one."""
-    pairs = list(zip(said, positive, strict=True))
-    recalls = []
-    for label in (True, False):
-        own = [answer == label for answer, truth in pairs if truth == label]
-        recalls.append(sum(own) / len(own) if own else math.nan)
-    return sum(recalls) / 2
+    truth = np.asarray(positive, bool)
+    right = np.asarray(said, bool) == truth
+    if truth.all() or not truth.any():
+        return math.nan
+    return float(right[truth].mean() + right[~truth].mean()) / 2
 
 
 def best_threshold(scores: Sequence[float], positive: Sequence[bool]) -> float:
@@ -295,49 +279,41 @@ class WaferEvaluation:
     curves: Mapping[str, FailureCurve]  # of the scores, and of the depth of URLs
 
 
-def evaluate_wafer(
-    gold: Sequence[WaferCitation], verdicts: Mapping[str, Mapping[str, Any]]
-) -> WaferEvaluation:
-    """Evaluate records of verdicts, as `admiral verify-citation --set ranked=200` writes them.
+def evaluate_wafer(gold: Sequence[WaferCitation], verdicts: Verdicts) -> WaferEvaluation:
+    """Evaluate verdicts of `admiral verify-citation --set ranked=200`.
 
     Raises AdmiralError if a claim has no verdict, or a verdict no ranking.
     """
-    for each in gold:
-        if each.claim.id not in verdicts:
-            raise AdmiralError(
-                f"claim {each.claim.id!r}: has no verdict. Give verdicts on all claims of the gold "
-                "file"
-            )
-    ranked = [each for each in gold if not each.failed]
+    rows = _paired(gold, verdicts)
+    ranked = [row for row in rows if not row[0].failed]
     groups = {
-        "featured": [each for each in ranked if each.featured],
-        "other": [each for each in ranked if not each.featured],
+        "featured": [row for row in ranked if row[0].featured],
+        "other": [row for row in ranked if not row[0].featured],
         "all": ranked,
     }
     rates = {}
     for ranking, field in RANKINGS.items():
         for name, members in groups.items():
-            ranks = [_rank(each, verdicts[each.claim.id], field) for each in members]
-            if ranks:
+            if ranks := [_rank(each, record, field) for each, record in members]:
                 rates[ranking, name] = tuple(
                     sum(0 < rank <= cut for rank in ranks) / len(ranks) for cut in CUTS
                 )
-    pool = [each for each in gold if each.failed or each.featured]
-    rows = [
-        (score, each)
-        for each in pool
-        if (score := verdict_score(verdicts[each.claim.id])) is not None
+    pool = [row for row in rows if row[0].failed or row[0].featured]
+    scored = [
+        (score, each) for each, record in pool if (score := verdict_score(record)) is not None
     ]
-    bad = [each.failed for _, each in rows]
-    depths = [max((depth(one.url) for one in each.claim.citations), default=0) for _, each in rows]
+    bad = [each.failed for _, each in scored]
+    depths = [
+        max((depth(one.url) for one in each.claim.citations), default=0) for _, each in scored
+    ]
     return WaferEvaluation(
         {name: len(members) for name, members in groups.items()},
         rates,
         sum(bad),
         len(bad) - sum(bad),
-        len(pool) - len(rows),
+        len(pool) - len(scored),
         {
-            "score": _curve([score for score, _ in rows], bad),
+            "score": _curve([score for score, _ in scored], bad),
             "depth of the URL": _curve([float(one) for one in depths], bad),
         },
     )
@@ -357,12 +333,8 @@ def _rank(citation: WaferCitation, record: Mapping[str, Any], field: str) -> int
 
 
 def _curve(scores: Sequence[float], bad: Sequence[bool]) -> FailureCurve:
-    values = [precision_at_recall(scores, bad, recall) for recall in RECALLS]
-    area = auroc(scores, [not each for each in bad])
-    return FailureCurve(
-        tuple(None if math.isnan(value) else value for value in values),
-        None if math.isnan(area) else area,
-    )
+    precisions = (_known(precision_at_recall(scores, bad, recall)) for recall in RECALLS)
+    return FailureCurve(tuple(precisions), _known(auroc(scores, [not each for each in bad])))
 
 
 def evaluation_record(result: WaferEvaluation) -> dict[str, Any]:

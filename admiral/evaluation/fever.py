@@ -7,22 +7,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from admiral.errors import AdmiralError
-from admiral.evaluation import Pair, PairedClaims, Prediction
+from admiral.evaluation import Pair, Prediction
 from admiral.evaluation.measures import (
     Group,
     Measure,
     covers_any_set,
-    evidence_measures,
     group_by_hops,
     harmonic_mean_measure,
     mean_measure,
     over_gold,
     r_precision,
-    ranking_measures,
+    task_measures,
 )
 from admiral.gold import GoldClaim, Label
 from admiral.io.text_cleaning import fever_identifier
@@ -38,23 +38,6 @@ MAX_SENTENCES = 5
 def groups(pairs: Sequence[Pair]) -> list[Group]:
     """Group the claims: all, then by the smallest number of gold documents that is enough."""
     return group_by_hops(pairs, "document")
-
-
-def measures(paired: PairedClaims, ks: Sequence[int]) -> list[Measure]:
-    """Return the measures that the gold file and the run have the data for."""
-    pairs = paired.pairs
-    result = ranking_measures(pairs, ks)
-    if paired.has_sentences:
-        result += evidence_measures(pairs)
-        if any(pair.gold.sentences for pair in pairs):
-            result += sentence_measures(pairs)
-    if paired.has_verdicts and any(pair.gold.label for pair in pairs):
-        accuracy, score = label_measures(pairs)
-        documents_only = any(p.gold.evidence for p in pairs) and not any(
-            p.gold.sentences for p in pairs
-        )
-        result += [accuracy] if documents_only else [accuracy, score]
-    return result
 
 
 def sentence_measures(pairs: Sequence[Pair]) -> list[Measure]:
@@ -92,14 +75,17 @@ def label_measures(pairs: Sequence[Pair]) -> list[Measure]:
 
     The FEVER score is the share of claims with the correct label and, unless the label is NOT
     ENOUGH INFO, a complete gold evidence set among the first five sentences (fever-scorer's
-    "strict score").
+    "strict score"). There is none if the gold file names only documents.
     """
 
     def is_strictly_correct(pair: Pair) -> bool:
         unverifiable = pair.gold.label is Label.NOT_ENOUGH_INFO
         return is_label_correct(pair) and (unverifiable or has_complete_evidence(pair))
 
-    return accuracy_and_score(pairs, "FEVER score", is_strictly_correct)
+    found = accuracy_and_score(pairs, "FEVER score", is_strictly_correct)
+    names_documents = any(pair.gold.evidence for pair in pairs)
+    names_sentences = any(pair.gold.sentences for pair in pairs)
+    return found[:1] if names_documents and not names_sentences else found
 
 
 def accuracy_and_score(
@@ -159,23 +145,6 @@ def select_claims(gold: Sequence[GoldClaim]) -> tuple[list[GoldClaim], list[str]
     ]
 
 
-def feverous_measures(paired: PairedClaims, ks: Sequence[int]) -> list[Measure]:
-    """Return the measures that the gold file and the run have the data for.
-
-    Unlike in FEVER, NOT ENOUGH INFO claims have evidence too, which the sentence measures and the
-    score take into account.
-    """
-    pairs = paired.pairs
-    result = ranking_measures(pairs, ks)
-    if paired.has_sentences:
-        result += evidence_measures(pairs)
-        if any(pair.gold.sentences for pair in pairs):
-            result += evidence_scores(pairs, lambda pair: True)
-    if paired.has_verdicts and any(pair.gold.label for pair in pairs):
-        result += feverous_label_measures(pairs)
-    return result
-
-
 def feverous_label_measures(pairs: Sequence[Pair]) -> list[Measure]:
     """Return label accuracy and the FEVEROUS score.
 
@@ -189,28 +158,32 @@ def feverous_label_measures(pairs: Sequence[Pair]) -> list[Measure]:
     return accuracy_and_score(pairs, "FEVEROUS score", is_strictly_correct)
 
 
-def kilt_measures(paired: PairedClaims, ks: Sequence[int]) -> list[Measure]:
-    """Return the measures of documents, KILT's R-precision and, of claims, those of their labels.
+def r_precisions(pairs: Sequence[Pair]) -> list[Measure]:
+    """Return KILT's R-precision."""
+    return [over_gold(KILT_SECTION, "R-precision", pairs, _r_precision)]
 
-    The KILT accuracy is the share of claims with the correct label and an R-precision of 1.
-    """
-    pairs = paired.pairs
 
-    def precision(pair: Pair) -> float:
-        return r_precision(pair.title_sets, pair.documents)
+def kilt_label_measures(pairs: Sequence[Pair]) -> list[Measure]:
+    """Return label accuracy and, with an R-precision of 1 as well, KILT's."""
 
     def is_strictly_correct(pair: Pair) -> bool:
-        return is_label_correct(pair) and precision(pair) == 1
+        return is_label_correct(pair) and _r_precision(pair) == 1
 
-    result = [
-        *ranking_measures(pairs, ks),
-        over_gold(KILT_SECTION, "R-precision", pairs, precision),
-    ]
-    if paired.has_sentences:
-        result += evidence_measures(pairs)
-    if paired.has_verdicts and any(pair.gold.label for pair in pairs):
-        result += accuracy_and_score(pairs, "KILT accuracy", is_strictly_correct)
-    return result
+    return accuracy_and_score(pairs, "KILT accuracy", is_strictly_correct)
+
+
+def _r_precision(pair: Pair) -> float:
+    return r_precision(pair.title_sets, pair.documents)
+
+
+measures = partial(task_measures, sentences=sentence_measures, labels=label_measures)
+# Unlike in FEVER, NOT ENOUGH INFO claims have evidence too.
+feverous_measures = partial(
+    task_measures,
+    sentences=partial(evidence_scores, counts=lambda pair: True),
+    labels=feverous_label_measures,
+)
+kilt_measures = partial(task_measures, documents=r_precisions, labels=kilt_label_measures)
 
 
 _NO_PREDICTION = Prediction("", (), (), Verdict.NOT_ENOUGH_INFO)

@@ -11,8 +11,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
-from statistics import median
+from functools import partial
+from itertools import chain, groupby
+from operator import itemgetter
+from statistics import fmean, median
 
 import numpy as np
 
@@ -41,12 +43,10 @@ _SETS = {
 class Retrieved:
     """The amount of text that a method retrieves for a claim, and whether it is a hit."""
 
-    sentences: int  # sentences, documents: numbers of retrieved sentences and documents
+    sentences: int
     documents: int
-    # sentence_hit, document_hit: whether all sentences, and all documents, of one evidence set were
-    # retrieved. The former is None if the gold evidence names no sentences.
+    # whether all sentences of an evidence set were retrieved; None if the gold names no sentences
     sentence_hit: bool | None
-    document_hit: bool
     # share of the gold documents that were retrieved, of the set of which most were
     document_recall: float
     # processor time, without the search for mentions in the claim or, for PageRank, by BM25
@@ -119,7 +119,6 @@ class _Evaluator:
         }
         self._best_readings = ClaimSubgraph(kb, graph, readings=1)
         self._ranker = GraphRanker(kb, graph)
-        self._has_bm25 = kb.settings["bm25"] != "none"
 
     def linked(self, claim: GoldClaim) -> list[Entity]:
         return self._selection.entities(claim.claim)
@@ -127,7 +126,7 @@ class _Evaluator:
     def reason_to_leave_out(self, claim: GoldClaim, entities: Sequence[Entity]) -> str:
         if not claim.evidence:
             return "no gold evidence"
-        if not any(self._has_all(titles) for titles in claim.title_sets):
+        if all(any(self._kb.row(t) is None for t in titles) for titles in claim.title_sets):
             return "gold documents that the knowledge base does not have"
         if len({entity.name for entity in entities}) < self._min_entities:
             return f"names fewer than {self._min_entities} documents"
@@ -136,32 +135,27 @@ class _Evaluator:
         return ""
 
     def sets(self, claim: GoldClaim, entities: Sequence[Entity]) -> Iterator[tuple[str, Retrieved]]:
-        for name, (method, subgraph) in self._methods.items():
-            began = time.thread_time()
-            frames = subgraph.retrieve(entities, method)
-            yield name, self._record(claim, frames, time.thread_time() - began)
         best = self._best_readings.entities(claim.claim)
-        began = time.thread_time()
-        frames = self._best_readings.retrieve(best)
-        yield (
-            "graph + owner, best readings",
-            self._record(claim, frames, time.thread_time() - began),
-        )
+        methods = {
+            name: partial(subgraph.retrieve, entities, method)
+            for name, (method, subgraph) in self._methods.items()
+        }
+        methods["graph + owner, best readings"] = partial(self._best_readings.retrieve, best)
+        for name, retrieve in methods.items():
+            frames, seconds = _timed(retrieve)
+            documents = {row for row, _ in self._graph.sentences(frames)}
+            yield name, self._record(claim, frames, documents, seconds)
 
     def ranked(self, claim: GoldClaim) -> Iterator[tuple[str, Retrieved]]:
-        rankings: dict[str, Callable[[], np.ndarray]] = {}
-        seeds = self._ranker.seeds(claim.claim)
-        rankings["pagerank"] = lambda: self._pagerank(seeds)
-        if self._has_bm25:
-            rankings["BM25"] = lambda: self._bm25(claim.claim)
+        rankings = {"pagerank": partial(self._pagerank, self._ranker.seeds(claim.claim))}
+        if self._kb.settings["bm25"] != "none":
+            rankings["BM25"] = partial(self._bm25, claim.claim)
         for name, rank in rankings.items():
-            began = time.thread_time()
-            rows = rank()
-            seconds = time.thread_time() - began
+            rows, seconds = _timed(rank)
             for cut in self._cuts:
                 frames = self._graph.frames_of(rows[:cut])[1]
                 documents = set(rows[:cut].tolist())
-                yield f"{name}@{cut}", self._record(claim, frames, seconds, documents)
+                yield f"{name}@{cut}", self._record(claim, frames, documents, seconds)
 
     def _pagerank(self, seeds: dict[int, float]) -> np.ndarray:
         ranks = self._ranker.pagerank(seeds)
@@ -172,29 +166,24 @@ class _Evaluator:
         return np.array([self._kb.row(scored.title) for scored in found], dtype=np.int64)
 
     def _record(
-        self,
-        claim: GoldClaim,
-        frames: np.ndarray,
-        seconds: float,
-        documents: set[int] | None = None,
+        self, claim: GoldClaim, frames: np.ndarray, documents: set[int], seconds: float
     ) -> Retrieved:
         sentences = set(self._graph.sentences(frames))
-        if documents is None:
-            documents = {row for row, _ in sentences}
-        hit = numbered = False
-        recall = 0.0
-        for evidence in claim.evidence:
-            rows = [(self._kb.row(title), number) for title, number in evidence]
-            numbered = numbered or all(number is not None for _, number in rows)
-            hit = hit or all(each in sentences for each in rows)
-            gold = {row for row, _ in rows}
-            recall = max(recall, len(gold & documents) / len(gold))
+        sets = [[(self._kb.row(title), number) for title, number in one] for one in claim.evidence]
+        has_sentences = any(all(number is not None for _, number in one) for one in sets)
+        gold = [{row for row, _ in one} for one in sets]
         return Retrieved(
-            len(sentences), len(documents), hit if numbered else None, recall == 1, recall, seconds
+            len(sentences),
+            len(documents),
+            any(sentences.issuperset(one) for one in sets) if has_sentences else None,
+            max(len(rows & documents) / len(rows) for rows in gold),
+            seconds,
         )
 
-    def _has_all(self, titles: Sequence[str]) -> bool:
-        return all(self._kb.row(title) is not None for title in titles)
+
+def _timed(retrieve: Callable[[], np.ndarray]) -> tuple[np.ndarray, float]:
+    began = time.thread_time()
+    return retrieve(), time.thread_time() - began
 
 
 def hit_records(evaluation: GraphEvaluation) -> list[dict[str, object]]:
@@ -213,12 +202,12 @@ def _means(records: Sequence[Retrieved]) -> dict[str, object]:
     hits = [record.sentence_hit for record in records if record.sentence_hit is not None]
     return {
         "claims": len(records),
-        "sentences": round(float(np.mean([record.sentences for record in records])), 1),
+        "sentences": round(fmean(record.sentences for record in records), 1),
         "median_sentences": median(record.sentences for record in records),
-        "documents": round(float(np.mean([record.documents for record in records])), 1),
-        "sentence_hit_rate": round(float(np.mean(hits)), 4) if hits else None,
-        "document_hit_rate": round(float(np.mean([r.document_hit for r in records])), 4),
-        "document_recall": round(float(np.mean([r.document_recall for r in records])), 4),
+        "documents": round(fmean(record.documents for record in records), 1),
+        "sentence_hit_rate": round(fmean(hits), 4) if hits else None,
+        "document_hit_rate": round(fmean(r.document_recall == 1 for r in records), 4),
+        "document_recall": round(fmean(r.document_recall for r in records), 4),
         "median_ms": round(1000 * median(record.seconds for record in records), 2),
     }
 
@@ -235,18 +224,14 @@ def format_hits(records: Sequence[dict[str, object]]) -> str:
     }
     width = max(len(str(record["method"])) for record in records)
     lines: list[str] = []
-    group = None
-    for record in records:
-        if record["group"] != group:
-            group = record["group"]
-            title = f"{group} ({record['claims']})"
-            lines += [
-                *([""] if lines else []),
-                f"{title:<{width}}" + "".join(map(_cell, heads.values())),
-            ]
-        cells = [_cell("-" if record[name] is None else record[name]) for name in heads]
-        lines.append(f"{record['method']:<{width}}" + "".join(cells))
-    return "\n".join(lines) + "\n"
+    for group, members in groupby(records, key=itemgetter("group")):
+        rows = list(members)
+        title = f"{group} ({rows[0]['claims']})"
+        lines += ["", f"{title:<{width}}" + "".join(map(_cell, heads.values()))]
+        for record in rows:
+            cells = [_cell("-" if record[name] is None else record[name]) for name in heads]
+            lines.append(f"{record['method']:<{width}}" + "".join(cells))
+    return "\n".join(lines[1:]) + "\n"
 
 
 def _cell(value: object) -> str:

@@ -291,6 +291,32 @@ EVIDENCE_SECTION = "documents of the evidence"
 IR_MEASURES_SECTION = "ranking (ir-measures)"
 
 
+Measures = Callable[[Sequence[Pair]], list[Measure]]
+
+
+def task_measures(
+    paired: PairedClaims,
+    ks: Sequence[int],
+    *,
+    documents: Measures = lambda pairs: [],
+    sentences: Measures = lambda pairs: [],
+    labels: Measures = lambda pairs: [],
+) -> list[Measure]:
+    """Return the measures that the gold file and the run have the data for.
+
+    `documents`, `sentences`, `labels`: those of a task, beside the measures that all tasks share.
+    """
+    pairs = paired.pairs
+    result = [*ranking_measures(pairs, ks), *documents(pairs)]
+    if paired.has_sentences:
+        result += evidence_measures(pairs)
+        if any(pair.gold.sentences for pair in pairs):
+            result += sentences(pairs)
+    if paired.has_verdicts and any(pair.gold.label for pair in pairs):
+        result += labels(pairs)
+    return result
+
+
 def ranking_measures(pairs: Sequence[Pair], ks: Sequence[int]) -> list[Measure]:
     """Return all-gold recall@k for each `k`, exact match, and R@k for each `k`, of the ranking.
 
@@ -414,24 +440,22 @@ def hover_groups(pairs: Sequence[Pair]) -> list[Group]:
 
 
 def hover_measures(paired: PairedClaims, ks: Sequence[int]) -> list[Measure]:
-    """Return the measures that the gold file and the run have the data for.
+    """Return the measures of HoVer, where a label counts beside the facts that are found.
 
     Raises AdmiralError if a claim has alternative evidence sets, which HoVer does not have.
     """
-    pairs = paired.pairs
-    for pair in pairs:
+    for pair in paired.pairs:
         if len(pair.gold.evidence) > 1:
             raise AdmiralError(
                 f"claim {pair.gold.id!r} has {len(pair.gold.evidence)} alternative sets of "
                 "evidence, but HoVer claims have one. Evaluate it by the rules of its own data set"
             )
-    result = ranking_measures(pairs, ks)
-    if paired.has_sentences:
-        result += evidence_measures(pairs)
-        if any(pair.gold.sentences for pair in pairs):
-            result += supporting_fact_measures(pairs)
-            result += score_measures(pairs, with_verdicts=paired.has_verdicts)
-    return result
+
+    def sentences(pairs: Sequence[Pair]) -> list[Measure]:
+        scores = score_measures(pairs, with_verdicts=paired.has_verdicts)
+        return [*supporting_fact_measures(pairs), *scores]
+
+    return task_measures(paired, ks, sentences=sentences)
 
 
 def supporting_fact_measures(pairs: Sequence[Pair]) -> list[Measure]:

@@ -26,13 +26,12 @@ from admiral.evaluation.measures import (
     Group,
     Measure,
     PairedDifference,
-    evidence_measures,
     hover_groups,
     hover_measures,
     ir_measures_scores,
     paired_comparison,
-    ranking_measures,
     short_ranking_notes,
+    task_measures,
 )
 from admiral.gold import GoldClaim, detect_format, is_qrels, read_gold, read_qrels
 
@@ -67,11 +66,6 @@ def _select_all(gold: Sequence[GoldClaim]) -> tuple[list[GoldClaim], list[str]]:
     return list(gold), []
 
 
-def _document_measures(paired: PairedClaims, ks: Sequence[int]) -> list[Measure]:
-    result = ranking_measures(paired.pairs, ks)
-    return [*result, *evidence_measures(paired.pairs)] if paired.has_sentences else result
-
-
 def _qrels_measures(paired: PairedClaims, ks: Sequence[int]) -> list[Measure]:
     names = ["AP", *(f"R@{k}" for k in ks)]
     return ir_measures_scores(IR_MEASURES_SECTION, names, paired.pairs)
@@ -97,7 +91,7 @@ EVALUATION_TASKS = {
         ),
         Task(
             "qa", "multi-hop questions", (2, 5, 10, 100),
-            ("hipporag", "pages", "pairs", "wafer"), _select_all, fever.groups, _document_measures,
+            ("hipporag", "pages", "pairs", "wafer"), _select_all, fever.groups, task_measures,
         ),
         Task(
             "kilt", "KILT", _DEFAULT_KS, ("kilt",), _select_all, fever.groups, fever.kilt_measures

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from admiral.errors import AdmiralError, RecordError
-from admiral.gold import gold_claims
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    Field,
+    StrictBool,
+    StrictInt,
+    TypeAdapter,
+    ValidationError,
+)
+
+from admiral.errors import AdmiralError, RecordError, problem_of
+from admiral.gold.formats import FORMATS
 from admiral.gold.gold_claims import EvidenceSet, GoldClaim, Label, evidence_titles
 from admiral.io.claims import (
     PlacedRecord,
@@ -19,6 +31,7 @@ from admiral.io.claims import (
 )
 from admiral.io.result_writer import id_column, unescape_id
 from admiral.io.streams import record_lines
+from admiral.records import read_record
 
 __all__ = [
     "FORMATS",
@@ -32,27 +45,24 @@ __all__ = [
 ]
 
 
-# Format -> its parser, and the fields of which a record must have at least one.
-_PARSERS: dict[str, tuple[gold_claims.Parser, tuple[str, ...]]] = {
-    "pairs": (gold_claims.parse_pairs, ("evidence",)),
-    "hover": (gold_claims.parse_hover, ("supporting_facts",)),
-    "fever": (gold_claims.parse_fever, ("evidence",)),
-    "feverous": (gold_claims.parse_feverous, ("evidence",)),
-    "kilt": (gold_claims.parse_kilt, ("output",)),
-    "pages": (gold_claims.parse_pages, ("gold_title_sets", "gold", "gold_pages_union")),
-    "hipporag": (gold_claims.parse_hipporag, ("supporting_facts", "paragraphs")),
-    "averitec": (gold_claims.parse_averitec, ("questions",)),
-    "ex-fever": (gold_claims.parse_ex_fever, ("golden entity",)),
-    "fool-me-twice": (gold_claims.parse_fool_me_twice, ("wikipedia_page",)),
-    "wice": (gold_claims.parse_wice, ("supporting_sentences",)),
-    "wafer": (gold_claims.parse_wafer, ("output",)),
-}
-FORMATS = tuple(_PARSERS)
 # Formats that a field of a record tells, in the order in which they are tried.
 _TOLD_BY_FIELD = ("hover", "kilt", "averitec", "ex-fever", "fool-me-twice", "wice")
-# A larger number is an error of the file; groups of claims by hops are counted in 64 bits.
-_MOST_HOPS = 1_000_000
+_EVIDENCE_FIELDS = sorted({field.name for fields in FORMATS.values() for field in fields})
 _EXAMPLE = '{"claim": "...", "evidence": [["title", 0]]}'
+_REMEDY = "Correct the record, or name the file's format"
+
+
+def _label(value: Any) -> Label | None:
+    return None if value is None else Label.parse(str(value))
+
+
+class _Annotation(BaseModel):
+    """What a record of any format may say beside its evidence."""
+
+    label: Annotated[Label | None, BeforeValidator(_label)] = None
+    # Groups of claims by hops are counted in 64 bits.
+    num_hops: Annotated[StrictInt, Field(ge=1, le=1_000_000)] | None = None
+    ordered: StrictBool = False
 
 
 def read_gold(path: Path, name: str | None = None) -> Iterator[GoldClaim]:
@@ -61,42 +71,15 @@ def read_gold(path: Path, name: str | None = None) -> Iterator[GoldClaim]:
     The file is JSON Lines, one JSON list as in HoVer's official files (read into memory as a whole)
     or CSV with a heading; compressed or not. Claims and their ids are read as in
     `admiral.io.claims.read_claims`, which accepts the same files.
-    Without a name, the format is detected from the first record that has evidence. The formats are:
-
-    ``pairs``
-        `evidence`: [[title, sentence number], ...], as in the demo claims; optional `num_hops`.
-    ``hover``
-        `supporting_facts` of the same shape, and `num_hops`. In claims of `admiral synthesize`,
-        `ordered` says that the documents can only be found in the order of the evidence.
-    ``fever``
-        `evidence`: [[[annotation, evidence id, page, sentence], ...], ...], alternative sets.
-    ``feverous``
-        `evidence`: [{"content": ["Title_sentence_0", ...]}, ...], alternative sets.
-    ``kilt``
-        `input` and `output`: [{"answer": label, "provenance": [{"title": ...}, ...]}, ...].
-    ``pages``
-        `gold_title_sets`: [[title, ...], ...], alternative sets; `gold`: [title, ...], one set; or
-        `gold_pages_union`: [title, ...], each page a set of its own.
-    ``hipporag``
-        `question`, and `supporting_facts`: [[title, sentence number], ...], of which only the
-        titles are read, or `paragraphs`: [{"title": ..., "is_supporting": true}, ...].
-    ``averitec``
-        `questions`: [{"answers": [{"source_url": ...}, ...]}, ...], one set of pages by their URLs.
-    ``ex-fever``
-        `golden entity` in CSV: a list of page ids in Python's notation, one set.
-    ``fool-me-twice``
-        `wikipedia_page`: the title of the one page.
-    ``wice``
-        `supporting_sentences`: [[sentence number, ...], ...], alternative sets of the sentences
-        `evidence`. The title is in its first one, or else that of the article (`meta.claim_title`).
-    ``wafer``
-        `output`: [{"answer": URL}, ...], each page a set of its own.
+    Without a name, the format is detected from the first record that has evidence. The formats are
+    those of `admiral.gold.formats`. Beside its evidence, a record may have a `label`, `num_hops`,
+    and `ordered`, whether its documents can only be found in the order of the evidence.
 
     `name`: one of `FORMATS`; None to detect the format. Raises RecordError for a bad record, naming
     file, line, field and remedy. Raises AdmiralError if the file cannot be read or holds no claims,
     or the format does not exist.
     """
-    if name is not None and name not in _PARSERS:
+    if name is not None and name not in FORMATS:
         raise AdmiralError(f"gold format {name!r}: there are {', '.join(FORMATS)}")
     empty = True
     for claim in distinct(_placed_claims(path, name)):
@@ -123,7 +106,7 @@ def is_blind(path: Path) -> bool:
 
     Raises AdmiralError if the file cannot be read.
     """
-    fields = {"label", *(field for _, names in _PARSERS.values() for field in names)}
+    fields = {"label", *_EVIDENCE_FIELDS}
     return not any(record.get(field) for _, _, record in _records(path) for field in fields)
 
 
@@ -137,14 +120,13 @@ def _record_format(record: dict[str, Any], where: str) -> str | None:
     if is_wafer(record):
         return "wafer"
     for name in _TOLD_BY_FIELD:
-        if any(field in record for field in _PARSERS[name][1]):
+        if any(field.name in record for field in FORMATS[name]):
             return name
     evidence = record.get("evidence")
     if evidence is None:
-        if any(field in record for field in _PARSERS["pages"][1]):
+        if any(field.name in record for field in FORMATS["pages"]):
             return "pages"
-        fields = sorted({field for _, names in _PARSERS.values() for field in names})
-        problem = "no gold evidence: none of the fields " + ", ".join(fields)
+        problem = "no gold evidence: none of the fields " + ", ".join(_EVIDENCE_FIELDS)
         remedy = (
             f"Give evidence, as in {_EXAMPLE}. Of a blind test, only the submission can be "
             "written: add --submission FILE"
@@ -159,75 +141,58 @@ def _record_format(record: dict[str, Any], where: str) -> str | None:
 
 
 def _claim(record: dict[str, Any], name: str | None, where: str, number: int) -> GoldClaim:
-    sets: list[EvidenceSet] = []
-    n_ignored = 0
-    if name is not None:
-        parse, fields = _PARSERS[name]
-        if not any(field in record for field in fields):
-            problem = f"is missing, in a file of the format {name}"
-            raise RecordError(
-                where, fields[0], problem, "Correct it, or put each format into its own file"
-            )
-        sets, n_ignored = parse(record, where)
+    annotation = read_record(_Annotation, record, where, _REMEDY)
+    sets = [] if name is None else _sets(record, name, where)
+    left_out = 0
+    label = annotation.label
+    if name == "feverous":
+        # Sets with elements other than sentences: their sentences alone are not enough.
+        left_out = sum(number is None for one in sets for _, number in one)
+        sets = [one for one in sets if all(number is not None for _, number in one)]
+    elif name == "kilt":
+        label = _label_among_answers(record["output"])
+    elif name == "wice" and label is Label.NOT_SUPPORTED:
+        label = Label.NOT_ENOUGH_INFO  # of a page that does not say it; none is refuted
     distinct: dict[frozenset[tuple[str, int | None]], EvidenceSet] = {}
-    for evidence_set in filter(None, sets):
-        distinct.setdefault(frozenset(evidence_set), tuple(dict.fromkeys(evidence_set)))
+    for evidence in filter(None, sets):
+        distinct.setdefault(frozenset(evidence), tuple(dict.fromkeys(evidence)))
     claim = claim_of_record(record, where, number)
     return GoldClaim(
         claim.id,
         claim.text,
-        _label(record, name, where),
+        label,
         tuple(distinct.values()),
-        _hops(record, where),
-        n_ignored,
-        _ordered(record, where),
+        annotation.num_hops,
+        left_out,
+        annotation.ordered,
     )
 
 
-def _label(record: dict[str, Any], name: str | None, where: str) -> Label | None:
-    if name == "kilt":
-        return _label_among_answers(record["output"])
-    value = record.get("label")
-    if value is None:
-        return None
+def _sets(record: dict[str, Any], name: str, where: str) -> list[EvidenceSet]:
+    field = next((field for field in FORMATS[name] if field.name in record), None)
+    if field is None:
+        problem = f"is missing, in a file of the format {name}"
+        remedy = "Correct it, or put each format into its own file"
+        raise RecordError(where, FORMATS[name][0].name, problem, remedy)
     try:
-        label = Label.parse(value)
-    except (ValueError, AttributeError) as error:
-        known = ", ".join(label.value for label in Label)
-        problem = f"{value!r} is not a label"
-        raise RecordError(where, "label", problem, f"Give one of {known}") from error
-    if name == "wice" and label is Label.NOT_SUPPORTED:
-        return Label.NOT_ENOUGH_INFO  # of a page that does not say it; none is refuted
-    return label
+        value = _adapter(field.kind).validate_python(record[field.name])
+        return field.sets(value, record)
+    except ValidationError as error:
+        inner, problem = problem_of(error)
+        raise RecordError(where, field.name + inner, problem, _REMEDY) from error
+    except (ValueError, TypeError, AttributeError) as error:
+        raise RecordError(where, field.name, str(error), _REMEDY) from error
+
+
+_adapter: Callable[[Any], TypeAdapter[Any]] = cache(TypeAdapter)
 
 
 def _label_among_answers(outputs: list[dict[str, Any]]) -> Label | None:
     """Return the label among the answers of KILT, None if they are those of a question."""
     for output in outputs:
-        try:
-            return Label.parse(output["answer"])
-        except (KeyError, ValueError, AttributeError):
-            continue
+        with suppress(ValueError):
+            return Label.parse(str(output.get("answer")))
     return None
-
-
-def _hops(record: dict[str, Any], where: str) -> int | None:
-    value = record.get("num_hops")
-    if value is None:
-        return None
-    if isinstance(value, int) and not isinstance(value, bool) and 0 < value <= _MOST_HOPS:
-        return value
-    problem = f"{value!r} is not a number of 1 or more"
-    if isinstance(value, int) and value > _MOST_HOPS:
-        problem = f"is larger than {_MOST_HOPS:,}"
-    raise RecordError(where, "num_hops", problem, "Correct it")
-
-
-def _ordered(record: dict[str, Any], where: str) -> bool:
-    value = record.get("ordered", False)
-    if isinstance(value, bool):
-        return value
-    raise RecordError(where, "ordered", f"{value!r} is neither true nor false", "Correct it")
 
 
 def _records(path: Path) -> Iterator[PlacedRecord]:
@@ -238,7 +203,7 @@ def _records(path: Path) -> Iterator[PlacedRecord]:
         yield item
 
 
-_REMEDY = "Give qrels as BEIR or TREC have them"
+_QRELS_REMEDY = "Give qrels as BEIR or TREC have them"
 
 
 def is_qrels(path: Path) -> bool:
@@ -246,7 +211,7 @@ def is_qrels(path: Path) -> bool:
 
     Raises AdmiralError if the file cannot be read.
     """
-    first = next(iter(record_lines(path, _REMEDY)), None)
+    first = next(iter(record_lines(path, _QRELS_REMEDY)), None)
     if first is None or first[1].lstrip().startswith((b"{", b"[")):
         return False
     return not begins_table(first[1])
@@ -269,7 +234,7 @@ def read_qrels(path: Path) -> list[GoldClaim]:
             problem = f"{column!r} also has the grade {of_query[column]} for query {query!r}"
             raise RecordError(where, "grade", problem, "Keep one judgement")
     if not grades:
-        raise AdmiralError(f"{path}: holds no judgements. {_REMEDY}")
+        raise AdmiralError(f"{path}: holds no judgements. {_QRELS_REMEDY}")
     return [
         GoldClaim(query, "", None, (), grades=tuple(judged.items()))
         for query, judged in grades.items()
@@ -277,7 +242,7 @@ def read_qrels(path: Path) -> list[GoldClaim]:
 
 
 def _judgements(path: Path) -> Iterator[tuple[str, str, str, int]]:
-    for number, line in record_lines(path, _REMEDY):
+    for number, line in record_lines(path, _QRELS_REMEDY):
         where = f"{path}:{number}"
         try:
             text = line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
@@ -289,11 +254,11 @@ def _judgements(path: Path) -> Iterator[tuple[str, str, str, int]]:
             query, column = unescape_id(cells[0]), cells[2]
         else:
             problem = "is neither three columns separated by tabs nor four by white space"
-            raise RecordError(where, "", problem, _REMEDY)
+            raise RecordError(where, "", problem, _QRELS_REMEDY)
         try:
             yield where, query, column, int(cells[-1])
         except ValueError as error:
             if number == 1 and len(cells) == 3:
                 continue  # the heading
             problem = f"{cells[-1]!r} is not an integer"
-            raise RecordError(where, "grade", problem, _REMEDY) from error
+            raise RecordError(where, "grade", problem, _QRELS_REMEDY) from error

@@ -3,7 +3,7 @@
 A parser that hangs or crashes cannot be stopped from within its own process. One worker process
 reads one file after the other, as long as it lives; the next file starts another one. The system
 itself ends a worker at the limit (timers with signals that nobody handles), so that none is left
-over if this process is killed. Requests and answers are JSON, beside the bytes of the file.
+over if this process is killed.
 """
 
 from __future__ import annotations
@@ -13,15 +13,14 @@ import json
 import os
 import resource
 import signal
-import struct
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from importlib import import_module
-from typing import IO, Any
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
+from typing import Any
 
 from admiral.errors import AdmiralError
 
@@ -29,10 +28,9 @@ _MIB = 2**20
 # By the clock, in multiples of the limit of processor time: for a worker that waits without end.
 _PATIENCE = 10
 _MEMORY = 4 * 2**30  # address space of the worker, in bytes
-_LENGTHS = struct.Struct("<QQ")  # of the JSON and of the bytes after it
 _PROGRAM = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
-    "from admiral.io.limited_reading import serve; serve()"
+    "from admiral.io.limited_reading import serve; serve(int(sys.argv[2]))"
 )
 
 
@@ -80,81 +78,83 @@ def read_limited(
     """
     if not limits.seconds:
         return _resolved(function)(data, **arguments)
-    return _worker().call(function, data, arguments, limits.seconds)
+    request = {"function": function, "arguments": arguments, "seconds": limits.seconds}
+    with _worker.lock:
+        connection = _worker.started()
+        try:
+            connection.send_bytes(json.dumps(request).encode())
+            connection.send_bytes(data)
+            answer = json.loads(connection.recv_bytes())
+        except (OSError, EOFError):
+            raise _worker.ended() from None
+        except BaseException:  # interrupted, with an answer on the way
+            _worker.kill()
+            raise
+    if "error" in answer:
+        raise AdmiralError(answer["error"])
+    return answer["result"]
 
 
 class _Worker:
     """A process that runs `serve`, started when it is needed."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._process: subprocess.Popen[bytes] | None = None
+        self.lock = threading.Lock()
+        self._running: tuple[subprocess.Popen[bytes], Connection] | None = None
         self._owner = 0  # a fork has no worker of its own
 
-    def call(self, function: str, data: bytes, arguments: Mapping[str, str], seconds: float) -> Any:
-        request = {"function": function, "arguments": arguments, "seconds": seconds}
-        with self._lock:
-            process = self._started()
-            try:
-                _send(process.stdin, request, data)
-                answer, _ = _receive(process.stdout)
-            except (BrokenPipeError, EOFError):
-                raise self._ended(process) from None
-            except BaseException:  # interrupted, with an answer on the way
-                process.kill()
-                self.close()
-                raise
-        if "error" in answer:
-            raise AdmiralError(answer["error"])
-        return answer["result"]
+    def started(self) -> Connection:
+        if (
+            self._running is None
+            or self._owner != os.getpid()
+            or self._running[0].poll() is not None
+        ):
+            connection, other = Pipe()
+            with other:
+                process = subprocess.Popen(
+                    [sys.executable, "-c", _PROGRAM, json.dumps(sys.path), str(other.fileno())],
+                    pass_fds=[other.fileno()],
+                    stdout=2,  # of what a parser prints
+                )
+            self._owner, self._running = os.getpid(), (process, connection)
+        return self._running[1]
 
-    def close(self) -> None:
-        if self._process is None or self._owner != os.getpid():
-            return
-        with self._process as process:  # closes the pipes, at which the worker ends
-            self._process = None
-            process.poll()
-
-    def _started(self) -> subprocess.Popen[bytes]:
-        process = self._process
-        if process is None or self._owner != os.getpid() or process.poll() is not None:
-            self.close()
-            self._owner = os.getpid()
-            self._process = process = subprocess.Popen(
-                [sys.executable, "-c", _PROGRAM, json.dumps(sys.path)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-            )
-        return process
-
-    def _ended(self, process: subprocess.Popen[bytes]) -> Exception:
-        code = process.wait()
-        self.close()
+    def ended(self) -> Exception:
+        code = self.close()
         if -code in (signal.SIGPROF, signal.SIGALRM):
             return OverTimeError()
         return ReaderEndedError(signal.Signals(-code).name if code < 0 else f"with status {code}")
 
+    def kill(self) -> None:
+        if self._running is not None:
+            self._running[0].kill()
+        self.close()
 
-@cache
-def _worker() -> _Worker:
-    worker = _Worker()
-    atexit.register(worker.close)
-    return worker
+    def close(self) -> int:
+        """Close the connection, at which the worker ends, and return its status."""
+        if self._running is None or self._owner != os.getpid():
+            return 0
+        process, connection = self._running
+        self._running = None
+        connection.close()
+        return process.wait()
 
 
-def serve() -> None:
-    """Answer the requests on standard input until it ends."""
+_worker = _Worker()
+atexit.register(_worker.close)
+
+
+def serve(descriptor: int) -> None:
+    """Answer requests until the connection is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that started this one decides
     _, most = resource.getrlimit(resource.RLIMIT_AS)
     limit = _MEMORY if most == resource.RLIM_INFINITY else min(_MEMORY, most)
     resource.setrlimit(resource.RLIMIT_AS, (limit, most))
-    # What a parser prints must not come among the answers.
-    answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)
+    connection = Connection(descriptor)
     while True:
         try:
-            request, data = _receive(sys.stdin.buffer)
-        except EOFError:
+            request, data = json.loads(connection.recv_bytes()), connection.recv_bytes()
+        except (OSError, EOFError):
             return
         function = _resolved(request["function"])  # its import takes none of the file's time
         signal.setitimer(signal.ITIMER_PROF, request["seconds"])
@@ -165,31 +165,9 @@ def serve() -> None:
             answer = {"error": str(error)}
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.setitimer(signal.ITIMER_REAL, 0)
-        _send(answers, answer, b"")
+        connection.send_bytes(json.dumps(answer).encode())
 
 
 def _resolved(function: str) -> Any:
     module, _, name = function.partition(":")
     return getattr(import_module(module), name)
-
-
-def _send(pipe: IO[bytes] | None, message: object, data: bytes) -> None:
-    assert pipe is not None
-    text = json.dumps(message).encode("ascii")
-    pipe.write(_LENGTHS.pack(len(text), len(data)))
-    pipe.write(text)
-    pipe.write(data)
-    pipe.flush()
-
-
-def _receive(pipe: IO[bytes] | None) -> tuple[dict[str, Any], bytes]:
-    assert pipe is not None
-    header = pipe.read(_LENGTHS.size)
-    if len(header) < _LENGTHS.size:
-        raise EOFError
-    lengths = _LENGTHS.unpack(header)
-    text, data = (pipe.read(length) for length in lengths)
-    if (len(text), len(data)) != lengths:
-        raise EOFError
-    message: dict[str, Any] = json.loads(text)
-    return message, data

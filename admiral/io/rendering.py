@@ -11,6 +11,8 @@ from importlib import resources
 from typing import Any
 
 import click
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
 
 from admiral.io.sentence_splitter import split_sentences
 from admiral.records import Document, Hop, RetrievalResult, ScoredTitle, Sentence, json_of
@@ -425,37 +427,28 @@ def page_head(title: str, style: str = STYLE, policy: str = "") -> str:
 """
 
 
+_PROOF_PAGE = Environment(
+    autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+).from_string(
+    page_file("proof.html").lstrip(), globals={"text": lambda text: Markup(escaped(text))}
+)
+
+
 def judgement_page(claim: str, evidence: Sequence[tuple[str, str]], judgement: Judgement) -> str:
     """Return a page with a claim, its proof, the conclusions and the evidence.
 
     `evidence`: (title, sentence) pairs.
     """
-    parts = [page_head("Proof", policy=_POLICY), f"<h1>{escaped(claim)}</h1>\n"]
-    parts.append(judgement.proof.to_html(evidence) if judgement.proof else "<p>No proof.</p>\n")
-    parts += [f"<p>{line}</p>\n" for line in _conclusions(evidence, judgement)]
-    parts += [f"<p>{escaped(note)}</p>\n" for note in claim_notes(claim)]
-    parts.append("<h2>Evidence</h2>\n")
-    items = [
-        f"<li>{f'<cite>{escaped(title)}</cite>: ' if title else ''}{escaped(text)}</li>\n"
-        for title, text in evidence
-    ]
-    parts.append(f"<ul>\n{''.join(items)}</ul>\n" if items else "<p>None.</p>\n")
-    return "".join([*parts, "</body>\n</html>\n"])
-
-
-def _conclusions(evidence: Sequence[tuple[str, str]], judgement: Judgement) -> list[str]:
-    lines = []
-    if judgement.proof is not None and judgement.missing:
-        spans = ", ".join(
-            f"“{escaped(span)}”" + (f" ({escaped(question)})" if question else "")
-            for span, question in judgement.proof.questions()
-        )
-        lines.append(f"Not covered by the evidence: {spans}")
-    lines += [f"Decided by comparison: {escaped(one.reason)}" for one in judgement.comparisons]
-    if judgement.conflict is not None:
-        texts = {(title, number): text for number, (title, text) in enumerate(evidence)}
-        lines.append(escaped(conflict_statement(judgement.conflict, texts)))
-    lines.append(sufficiency_statement(judgement))
-    if judgement.verdict is not None:
-        lines.append(verdict_statement(judgement, f"<strong>{judgement.verdict.value}</strong>"))
-    return lines
+    proof, conflict, verdict = judgement.proof, judgement.conflict, judgement.verdict
+    texts = {(title, number): text for number, (title, text) in enumerate(evidence)}
+    strong = "" if verdict is None else f"<strong>{verdict.value}</strong>"
+    return page_head("Proof", policy=_POLICY) + _PROOF_PAGE.render(
+        claim=claim,
+        evidence=evidence,
+        judgement=judgement,
+        proof="" if proof is None else Markup(proof.to_html(evidence)),
+        conflict="" if conflict is None else conflict_statement(conflict, texts),
+        sufficiency=sufficiency_statement(judgement),
+        verdict=Markup(verdict_statement(judgement, strong)) if strong else "",
+        notes=claim_notes(claim),
+    )

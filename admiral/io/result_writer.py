@@ -18,7 +18,6 @@ import os
 import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import unquote_to_bytes
@@ -26,7 +25,6 @@ from urllib.parse import unquote_to_bytes
 from admiral.errors import AdmiralError
 from admiral.records import Claim
 from admiral.storage.atomic_files import (
-    WriterLock,
     encode_record,
     explain_write_errors,
     publish_file,
@@ -141,33 +139,30 @@ class ResumableWriter:
 
     `settings`: settings that decide the results, as JSON values. `finished`: id and text of the
     claims that have a record, which are those of an earlier run with equal settings. Raises
-    AdmiralError on entering if another process is writing the output, or it has other settings.
+    AdmiralError on entering if the output has other settings.
     """
 
     def __init__(self, path: Path, settings: Mapping[str, Any], *, overwrite: bool = False) -> None:
         self.path = Path(os.path.realpath(path))
         self.finished: list[tuple[str, str]] = []
-        self._partial, self._settings_path, self._failed, lock = (
+        self._partial, self._settings_path, self._failed = (
             self.path.with_name(self.path.name + suffix)
-            for suffix in (".partial", ".settings.json", ".failed.jsonl", ".lock")
+            for suffix in (".partial", ".settings.json", ".failed.jsonl")
         )
-        self._lock = WriterLock(lock, self.path, "writing this output")
         self._settings, self._overwrite = json.loads(json.dumps(settings)), overwrite
         self._n_failed = 0
 
     def __enter__(self) -> Self:
         if self.path.exists() and not self.path.is_file():
             raise AdmiralError(f"{self.path}: is not a regular file. Name a file")
-        with explain_write_errors(self.path), ExitStack() as stack:
-            stack.enter_context(self._lock)
+        with explain_write_errors(self.path):
             self._start()
-            self._file = stack.enter_context(self._partial.open("ab", buffering=0))
+            self._file = self._partial.open("ab", buffering=0)
             self._failed.unlink(missing_ok=True)
-            self._stack = stack.pop_all()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._stack.close()
+        self._file.close()
 
     def _start(self) -> None:
         source = self._partial if self._partial.exists() else self.path

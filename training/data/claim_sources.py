@@ -22,7 +22,7 @@ from typing import Any
 from admiral.errors import AdmiralError, RecordError
 from admiral.gold import FORMATS as GOLD_FORMATS
 from admiral.gold import GoldClaim, Label, read_gold
-from admiral.gold.gold_claims import WICE_TITLE
+from admiral.gold.formats import WICE_TITLE
 from admiral.io.streams import json_objects
 from admiral.io.text_cleaning import clean_title
 from admiral.records import Document

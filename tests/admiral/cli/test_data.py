@@ -221,7 +221,6 @@ def test_a_converted_model_converts_back(model, tmp_path, capsys):
     shown = capsys.readouterr()
     assert shown.out.startswith(f"{middle}: ")
     assert shown.out.endswith(" parameters, 7 tokens\n")
-    assert shown.err.startswith("Note: the tokenizer has no GPT-2 byte pairs")
     assert main(["convert", "fairseq-to-hf", middle, back]) == 0
     before, after = (
         BartForConditionalGeneration.from_pretrained(place).state_dict() for place in (model, back)
@@ -229,7 +228,6 @@ def test_a_converted_model_converts_back(model, tmp_path, capsys):
     assert all(torch.equal(before[name], after[name]) for name in before)
 
     assert main(["convert", "fairseq-to-hf", middle, back]) == 1
-    assert capsys.readouterr().err.count("\n") >= 1
-    assert main(["convert", "fairseq-to-hf", middle, back, "--overwrite"]) == 0
+    assert "exists already" in capsys.readouterr().err
     flags = ["--tokenizer", str(model), "--checkpoint-file", "model.pt"]
     assert main(["convert", "fairseq-to-hf", middle, str(tmp_path / "other"), *flags]) == 0

@@ -155,23 +155,22 @@ def test_other_fairseq_versions_give_the_same_output(fairseq, tmp_path, edit):
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
 
 
-def test_heads_are_inferred_without_arguments(fairseq, tmp_path):
+def test_heads_are_inferred_without_arguments(fairseq, tmp_path, caplog):
     shape = fairseq.Shape(width=128, heads=(2, 2))
     source = fairseq.write(tmp_path / "in", shape)
     change(source, lambda state: state.pop("args"))
-    done = fairseq_to_hf(source, tmp_path / "out")
+    fairseq_to_hf(source, tmp_path / "out")
     config = BartForConditionalGeneration.from_pretrained(tmp_path / "out").config
     assert (config.encoder_attention_heads, config.scale_embedding) == (2, False)
-    assert "2 assumed" in done.notices[0]
+    assert "2 assumed" in caplog.text
 
 
-def test_classification_heads_are_left_out_and_named(fairseq, tmp_path):
+def test_classification_heads_are_left_out_and_named(fairseq, tmp_path, caplog):
     source = fairseq.write(tmp_path / "in", fairseq.Shape())
     name = "classification_heads.mnli.dense.weight"
     change(source, lambda state: state["model"].update({name: torch.ones(2, 2)}))
-    assert fairseq_to_hf(source, tmp_path / "out").notices == (
-        "classification head 'mnli' left out",
-    )
+    fairseq_to_hf(source, tmp_path / "out")
+    assert f"{name} is not part of BART" in caplog.text
 
 
 def remove(name):
@@ -234,9 +233,12 @@ BAD = {
         in_file("dict.txt", lambda b: b"\n".join(b.split(b"\n")[:-5]) + b"\n"),
         r"gives 271 symbols .* has 276 rows",
     ),
-    "cut dictionary": (in_file("dict.txt", lambda b: b[:-3]), r"dict.txt:271: .*ends within"),
-    "no count": (in_file("dict.txt", lambda b: b"word\n" + b), "dict.txt:1: field 'count'"),
-    "twice": (in_file("dict.txt", lambda b: b + b.split(b"\n")[0] + b"\n"), "occurs twice"),
+    "cut dictionary": (in_file("dict.txt", lambda b: b[:-3]), "dict.txt: ends within"),
+    "no count": (in_file("dict.txt", lambda b: b"word\n" + b), "dict.txt:1: is not a new symbol"),
+    "twice": (
+        in_file("dict.txt", lambda b: b + b.split(b"\n")[0] + b"\n"),
+        "dict.txt:.*: is not a new symbol",
+    ),
     "other id": (
         in_file("dict.txt", lambda b: b.replace(b"madeupword0001 ", b"99999 ")),
         "symbol 99999 is not an id",
@@ -247,9 +249,9 @@ BAD = {
     ),
     "encoder of another": (
         in_file("encoder.json", lambda b: b.replace(b'"th"', b'"zz"')),
-        "does not belong to vocab.bpe",
+        "lacks 1 tokens of the byte-pair encoding, such as 'th'",
     ),
-    "merges bad": (in_file("vocab.bpe", lambda b: b + b"abc\n"), "vocab.bpe:14"),
+    "merges bad": (in_file("vocab.bpe", lambda b: b + b"abc\n"), "vocab.bpe cannot be read"),
     "whole numbers": (
         in_model(decoder__layers__1__fc2__bias=torch.ones(16, dtype=torch.int64)),
         "no floating-point",
@@ -258,8 +260,10 @@ BAD = {
         in_file("dict.txt", lambda b: b"\xff 1\n" + b),
         "dict.txt: cannot be read",
     ),
-    "encoder cut": (in_file("encoder.json", lambda b: b[:-9]), "encoder.json: cannot be read"),
-    "encoder twice": (in_file("encoder.json", lambda b: b'{"a": 1, "b": 1}'), "different numbers"),
+    "encoder cut": (
+        in_file("encoder.json", lambda b: b[:-9]),
+        "encoder.json or vocab.bpe cannot be read",
+    ),
 }
 
 

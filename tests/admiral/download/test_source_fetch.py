@@ -24,8 +24,7 @@ def site():
 def fetch(folder, site, *sources, **options):
     async def run():
         async with PageFetcher(FetchLimits(5, 1, 0), [site.host]) as fetcher:
-            with FetchedPages(folder) as pages:
-                return await fetch_sources(sources, fetcher, pages, **options)
+            return await fetch_sources(sources, fetcher, FetchedPages(folder), **options)
 
     return asyncio.run(run())
 
@@ -70,32 +69,32 @@ def test_pages_are_sources_of_the_cited_address(site, tmp_path):
         WantedSource(site.url("/live"), site.url("/copy")),
         WantedSource(site.url("/moved")),
     )
-    with FetchedPages(tmp_path / "f") as pages:
-        (archive,) = pages.not_added()
-        rain, snow = sorted(SourceFiles([archive]), key=lambda source: source.url)
-        assert (rain.url, rain.title) == (site.url("/live"), "Rain")
-        assert rain.archive_url == site.url("/copy")
-        assert "the town was flooded" in rain.text
-        assert (snow.url, snow.title, snow.archive_url) == (
-            *(site.url("/moved"), "Café", site.url("/text")),
-        )
-        pages.note_added()
-        assert pages.not_added() == []
-    with FetchedPages(tmp_path / "f") as pages:
-        assert pages.not_added() == []
+    pages = FetchedPages(tmp_path / "f")
+    (archive,) = pages.not_added()
+    rain, snow = sorted(SourceFiles([archive]), key=lambda source: source.url)
+    assert (rain.url, rain.title) == (site.url("/live"), "Rain")
+    assert rain.archive_url == site.url("/copy")
+    assert "the town was flooded" in rain.text
+    assert (snow.url, snow.title, snow.archive_url) == (
+        *(site.url("/moved"), "Café", site.url("/text")),
+    )
+    pages.note_added()
+    assert pages.not_added() == []
+    pages = FetchedPages(tmp_path / "f")
+    assert pages.not_added() == []
 
 
 def test_what_failed_for_good_is_known_the_next_time(site, tmp_path):
     site.answers["/busy"] = Answer(status=503)
     urls = [site.url(path) for path in ("/gone", "/busy", "/later")]
     fetch(tmp_path / "f", site, *map(WantedSource, urls))
-    with FetchedPages(tmp_path / "f") as pages:
-        assert "404" in pages.problem(urls[0])
-        assert pages.problem(urls[1]) == ""
+    pages = FetchedPages(tmp_path / "f")
+    assert "404" in pages.problem(urls[0])
+    assert pages.problem(urls[1]) == ""
     site.answers["/later"] = page("x")
     fetch(tmp_path / "f", site, WantedSource(urls[2]))
-    with FetchedPages(tmp_path / "f") as pages:
-        assert pages.problem(urls[2]) == ""
+    pages = FetchedPages(tmp_path / "f")
+    assert pages.problem(urls[2]) == ""
 
 
 def test_a_machine_that_is_offline_asks_for_few_pages(site, tmp_path):
@@ -117,9 +116,9 @@ def test_a_killed_run_loses_nothing_but_its_last_page(site, tmp_path):
     outcomes = folder / "outcomes.jsonl"
     outcomes.write_bytes(outcomes.read_bytes()[:-15])
     fetch(folder, site, WantedSource(site.url("/3")))
-    with FetchedPages(folder) as pages:
-        found = [source.url for source in SourceFiles(pages.not_added(), skip_bad=True)]
-        assert found == [site.url(f"/{n}") for n in (0, 1, 3)]
-        pages.note(URL, FetchError("not_found", "gone"))
-    with FetchedPages(folder) as pages:
-        assert pages.problem(URL) == "gone"
+    pages = FetchedPages(folder)
+    found = [source.url for source in SourceFiles(pages.not_added(), skip_bad=True)]
+    assert found == [site.url(f"/{n}") for n in (0, 1, 3)]
+    pages.note(URL, FetchError("not_found", "gone"))
+    pages = FetchedPages(folder)
+    assert pages.problem(URL) == "gone"

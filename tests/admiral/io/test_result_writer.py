@@ -140,16 +140,6 @@ def test_damaged_settings_are_an_error(tmp_path, content):
         run(path)
 
 
-def test_two_writers_exclude_each_other(tmp_path):
-    path = tmp_path / "results.jsonl"
-    with (
-        ResumableWriter(path, SETTINGS),
-        pytest.raises(AdmiralError, match="another process is writing"),
-    ):
-        ResumableWriter(path, SETTINGS).__enter__()
-    assert run(path) == len(CLAIMS)
-
-
 def test_paths_that_cannot_be_written(tmp_path):
     with pytest.raises(AdmiralError, match=r"cannot be written: No such file"):
         run(tmp_path / "absent" / "results.jsonl")
@@ -158,7 +148,7 @@ def test_paths_that_cannot_be_written(tmp_path):
     with pytest.raises(AdmiralError, match="not a regular file"):
         run(Path(os.devnull))
     with pytest.raises(AdmiralError, match=r"cannot be written: No such file"):
-        run(Path("/proc/results.jsonl"))  # where not even a lock can be made
+        run(Path("/proc/results.jsonl"))
     with pytest.raises(AdmiralError, match=r"cannot be written: File name too long"):
         run(tmp_path / ("x" * 250))
 
