@@ -93,13 +93,19 @@ def file_type(name: str) -> FileType | None:
 
 
 def text_of(data: bytes, name: str) -> TextBuilder:
-    """Return the text of a file of a known format.
+    """Return the text of a file of a known format; errors are those of `add_text`."""
+    kind, text = file_type(name), TextBuilder()
+    assert kind is not None
+    add_text(data, kind, text)
+    return text
+
+
+def add_text(data: bytes, kind: FileType, text: TextBuilder) -> None:
+    """Add the text of a file.
 
     Raises UnreadableFileError if it has none that can be read, and DamagedFileError if its reader
     fails.
     """
-    kind, text = file_type(name), TextBuilder()
-    assert kind is not None
     try:
         kind.read(data, text)
     except (AdmiralError, UnreadableFileError):
@@ -107,7 +113,6 @@ def text_of(data: bytes, name: str) -> TextBuilder:
     except Exception as error:  # every parser has its own errors for damaged files
         reason = f"{type(error).__name__}: {first_line(error)}"
         raise DamagedFileError(f"cannot be read as {kind.name} ({reason})") from error
-    return text
 
 
 def uncompressed_name(name: str) -> str:
