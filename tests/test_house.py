@@ -44,7 +44,7 @@ CEILINGS = {
     "admiral/gold": (676, 520),
     "admiral/graph": (1749, 950),
     "admiral/io": (2401, 1500),
-    "admiral/kb": (12848, 7500),
+    "admiral/kb": (12838, 7500),
     "admiral/library": (1624, 600),
     "admiral/models": (716, 450),
     "admiral/retrieval": (2768, 2200),
