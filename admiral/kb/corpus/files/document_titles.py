@@ -11,6 +11,7 @@ import re
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from itertools import chain, takewhile
 
 from admiral.errors import AdmiralError
 from admiral.kb.corpus.files.file_types import stem
@@ -171,25 +172,21 @@ def _shortest_differences(paths: Sequence[tuple[str, ...]]) -> list[tuple[str, .
     first = _shared(distinct)
     last = _shared({path[first:][::-1] for path in distinct})
     middles = {path: path[first : len(path) - last] for path in distinct}
-    counts = Counter(
-        middle[:length] for middle in middles.values() for length in range(1, len(middle) + 1)
-    )
-    return [_shortest_beginning(middles[path], counts) for path in paths]
-
-
-def _shortest_beginning(
-    middle: tuple[str, ...], counts: Counter[tuple[str, ...]]
-) -> tuple[str, ...]:
-    beginnings = (middle[:length] for length in range(1, len(middle) + 1))
-    return next((one for one in beginnings if counts[one] == 1), middle)
+    beginnings = {
+        path: [middle[:length] for length in range(1, len(middle) + 1)]
+        for path, middle in middles.items()
+    }
+    counts = Counter(chain.from_iterable(beginnings.values()))
+    return [
+        next((each for each in beginnings[path] if counts[each] == 1), middles[path])
+        for path in paths
+    ]
 
 
 def _shared(paths: Iterable[tuple[str, ...]]) -> int:
-    lowest, highest = min(paths), max(paths)
-    for position, (one, other) in enumerate(zip(lowest, highest, strict=False)):
-        if one != other:
-            return position
-    return min(len(lowest), len(highest))
+    """Return how many of their first parts all paths share."""
+    columns = zip(*paths, strict=False)
+    return len(list(takewhile(lambda parts: len(set(parts)) == 1, columns)))
 
 
 def _printable(text: str) -> str:

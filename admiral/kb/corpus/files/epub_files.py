@@ -10,14 +10,13 @@ from xml.etree import ElementTree
 from zipfile import ZipFile
 
 from admiral.io.text_cleaning import decode_page
-from admiral.kb.corpus.files import TOO_LONG, TextBuilder, UnreadableFileError
+from admiral.kb.corpus.files import TextBuilder, UnreadableFileError
 from admiral.kb.corpus.files.html_files import add_html
 from admiral.kb.corpus.files.office_packages import open_archive
 
 _CONTAINER = "META-INF/container.xml"
 _ENCRYPTION = "META-INF/encryption.xml"
 _READ = (".xml", ".opf", ".html", ".xhtml", ".htm")
-_LONGEST_PACKAGE = 8 * 2**20  # bytes
 # Of XHTML, its forerunners in old books, and pages of other languages that readers show as text.
 _CHAPTER_TYPES = ("html", "text/x-oeb1-document", "dtbook", "application/xml", "text/xml")
 _CHAPTER_SUFFIXES = (".xhtml", ".html", ".htm")
@@ -33,10 +32,12 @@ def read_epub(data: bytes, text: TextBuilder) -> None:
         package = _xml(archive, path)
         for title in _elements(package, "title"):
             text.propose_title(title.text)
-        members = _Members(names, posixpath.dirname(path))
+        spellings = {_spelling(name): name for name in reversed(names)} | {
+            name: name for name in names
+        }
         read: set[str] = set()
         for href in _chapters(package):
-            name = members.find(href)
+            name = _member(spellings, posixpath.dirname(path), href)
             if name is None:
                 text.notes.append(f"the chapter {href} is not in the book")
             elif name not in read:  # parts of one file are chapters of some books
@@ -74,26 +75,17 @@ def _is_chapter(item: ElementTree.Element) -> bool:
     return any(name in kind for name in _CHAPTER_TYPES) or path.endswith(_CHAPTER_SUFFIXES)
 
 
-class _Members:
-    """The files of a book by their addresses, in whichever way these are spelt."""
-
-    def __init__(self, names: list[str], folder: str) -> None:
-        self._folder = folder
-        self._exact = set(names)
-        self._similar = {_similar(name): name for name in reversed(names)}
-
-    def find(self, href: str) -> str | None:
-        for address in (href.partition("#")[0], href):
-            for path in (unquote(address), address):
-                name = posixpath.normpath(posixpath.join(self._folder, path)).lstrip("/")
-                if name in self._exact:
-                    return name
-                if (similar := self._similar.get(_similar(name))) is not None:
-                    return similar
-        return None
+def _member(spellings: dict[str, str], folder: str, href: str) -> str | None:
+    """Return the file of a book at an address, in whichever way this is spelt."""
+    for address in (href.partition("#")[0], href):
+        for path in (unquote(address), address):
+            name = posixpath.normpath(posixpath.join(folder, path)).lstrip("/")
+            if found := spellings.get(name) or spellings.get(_spelling(name)):
+                return found
+    return None
 
 
-def _similar(name: str) -> str:
+def _spelling(name: str) -> str:
     return unicodedata.normalize("NFC", name.replace("\\", "/")).casefold()
 
 
@@ -103,8 +95,6 @@ def _is_protected(archive: ZipFile) -> bool:
 
 
 def _xml(archive: ZipFile, name: str) -> ElementTree.Element:
-    if archive.getinfo(name).file_size > _LONGEST_PACKAGE:
-        raise UnreadableFileError(TOO_LONG)
     data = archive.read(name)
     # Entities could grow without bound or name other files; no EPUB needs its own.
     if b"<!ENTITY" in data.replace(b"\0", b""):

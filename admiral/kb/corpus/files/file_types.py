@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
 import stat
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path, PurePosixPath
@@ -30,9 +29,7 @@ class FileType(NamedTuple):
     """A format."""
 
     name: str  # for messages
-    # module, function: The reader in this package. Its module is imported when the first such file
-    # is read, since most need a parser that other corpora do not.
-    module: str
+    module: str  # in this package; imported when the first such file is read
     function: str
     largest: int  # size of the largest file that is read, in bytes after decompression
     # What the outermost heading of a section is in such files, such as ``page``, and begins with;
@@ -96,13 +93,19 @@ def file_type(name: str) -> FileType | None:
 
 
 def text_of(data: bytes, name: str) -> TextBuilder:
-    """Return the text of a file of a known format.
+    """Return the text of a file of a known format; errors are those of `add_text`."""
+    kind, text = file_type(name), TextBuilder()
+    assert kind is not None
+    add_text(data, kind, text)
+    return text
+
+
+def add_text(data: bytes, kind: FileType, text: TextBuilder) -> None:
+    """Add the text of a file.
 
     Raises UnreadableFileError if it has none that can be read, and DamagedFileError if its reader
     fails.
     """
-    kind, text = file_type(name), TextBuilder()
-    assert kind is not None
     try:
         kind.read(data, text)
     except (AdmiralError, UnreadableFileError):
@@ -110,7 +113,6 @@ def text_of(data: bytes, name: str) -> TextBuilder:
     except Exception as error:  # every parser has its own errors for damaged files
         reason = f"{type(error).__name__}: {first_line(error)}"
         raise DamagedFileError(f"cannot be read as {kind.name} ({reason})") from error
-    return text
 
 
 def uncompressed_name(name: str) -> str:
@@ -189,7 +191,7 @@ def choose_files(path: Place, patterns: FilePatterns) -> ChosenFiles:
     include, exclude = _spec(patterns.include), _spec(patterns.exclude)
     files: list[tuple[tuple[str, ...], Place]] = []
     others: list[tuple[Place, str]] = []
-    for parts, file in _files(path, exclude, others):
+    for parts, file in _files(path, others):
         relative = "/".join(parts)
         if (exclude and exclude.match_file(relative)) or (
             include and not include.match_file(relative)
@@ -224,12 +226,9 @@ def _spec(patterns: Sequence[str]) -> GitIgnoreSpec | None:
 
 
 def _files(
-    folder: Place, exclude: GitIgnoreSpec | None, others: list[tuple[Place, str]]
+    folder: Place, others: list[tuple[Place, str]]
 ) -> Iterator[tuple[tuple[str, ...], Place]]:
-    """Yield the files below a folder with the parts of their paths relative to it.
-
-    Files and folders are noted as seen by their inodes, which ends every circle of links.
-    """
+    """Yield the files below a folder with the parts of their paths relative to it."""
     if isinstance(folder, RemotePath):
         top = str(folder).rstrip("/") + "/"
         for remote in folder.files_below():
@@ -238,88 +237,24 @@ def _files(
                 yield parts, remote
         return
     seen: set[tuple[int, int]] = set()
-    links: list[tuple[tuple[str, ...], Path]] = []
-    for parts, file in _local_files(folder, exclude, others, links, seen):
-        if _is_new(file, seen):
-            yield parts, file
-        else:
-            others.append((file, LINKED))
-    while links:
-        links.sort(reverse=True)
-        parts, link = links.pop()
+    waiting, links = [folder], deque[Path]()
+    while waiting or links:  # links last, so that a file is read by its own path
+        path = waiting.pop() if waiting else links.popleft()
         try:
-            is_file, is_folder = link.is_file(), link.is_dir()
-        except OSError:  # links in a circle
-            is_file = is_folder = False
-        if is_folder:
-            for below, file in _local_files(link, exclude, others, links, seen, parts):
-                if _is_new(file, seen):
-                    yield below, file
-                else:
-                    others.append((file, LINKED))
-        elif not is_file:
-            others.append((link, SPECIAL if link.exists() else BROKEN))
-        elif _is_new(link, seen):
-            yield parts, link
-        else:
-            others.append((link, LINKED))
-
-
-def _local_files(
-    folder: Path,
-    exclude: GitIgnoreSpec | None,
-    others: list[tuple[Place, str]],
-    links: list[tuple[tuple[str, ...], Path]],
-    seen: set[tuple[int, int]],
-    above: tuple[str, ...] = (),
-) -> Iterator[tuple[tuple[str, ...], Path]]:
-    def count_error(error: OSError) -> None:
-        others.append((Path(error.filename or folder), BROKEN))
-
-    for parent, folders, names in os.walk(folder, onerror=count_error):
-        if not _is_new(Path(parent), seen):
-            folders.clear()
+            status = path.stat()
+            members = sorted(path.iterdir()) if stat.S_ISDIR(status.st_mode) else []
+        except OSError:
+            others.append((path, BROKEN))
             continue
-        relative = (*above, *Path(parent).relative_to(folder).parts)
-        kept = []
-        for name in sorted(folders):
-            if name.startswith(".") or name in JUNK:
-                continue
-            if exclude and exclude.match_file("/".join((*relative, name)) + "/"):
-                others += [
-                    (Path(inner, file), EXCLUDED)
-                    for inner, _, found in os.walk(Path(parent, name))
-                    for file in found
-                ]
-            elif os.path.islink(os.path.join(parent, name)):
-                links.append(((*relative, name), Path(parent, name)))
-            else:
-                kept.append(name)
-        folders[:] = kept
-        for name in sorted(names):
-            file = Path(parent, name)
-            if name.startswith("."):
-                continue
-            try:
-                mode = file.lstat().st_mode
-            except OSError:  # removed since the folder was listed
-                others.append((file, BROKEN))
-                continue
-            if stat.S_ISLNK(mode):
-                links.append(((*relative, name), file))
-            elif stat.S_ISREG(mode):
-                yield (*relative, name), file
-            else:
-                others.append((file, SPECIAL))
-
-
-def _is_new(file: Path, seen: set[tuple[int, int]]) -> bool:
-    try:
-        status = file.stat()
-    except OSError:
-        return True  # reading it will say why it cannot be read
-    key = status.st_dev, status.st_ino
-    if key in seen:
-        return False
-    seen.add(key)
-    return True
+        is_seen = (status.st_dev, status.st_ino) in seen
+        seen.add((status.st_dev, status.st_ino))
+        if stat.S_ISDIR(status.st_mode):
+            for member in () if is_seen else members:
+                if not member.name.startswith(".") and member.name not in JUNK:
+                    (links if member.is_symlink() else waiting).append(member)
+        elif is_seen:
+            others.append((path, LINKED))
+        elif stat.S_ISREG(status.st_mode):
+            yield path.relative_to(folder).parts, path
+        else:
+            others.append((path, SPECIAL))

@@ -34,7 +34,7 @@ from admiral.kb.corpus.files.html_parsing import (
 from proofs.logic.words import word_list
 
 if TYPE_CHECKING:
-    from selectolax.lexbor import LexborNode
+    from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 _DEEPEST = 100
 _JOINTS = {"msup": "^", "msub": "_", "mfrac": "/", "mover": "^", "munder": "_", "mroot": "^1/"}
@@ -440,10 +440,6 @@ class _Table:
         self.rows = TableRows()
         self.cell: list[str] | None = None
         self.inner: list[str] = []
-
-
-if TYPE_CHECKING:
-    from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 
 def read_html(data: bytes, text: TextBuilder) -> None:

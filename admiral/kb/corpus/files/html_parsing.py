@@ -9,7 +9,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
@@ -20,9 +20,6 @@ from admiral.kb.corpus.files import (
     one_line,
 )
 from proofs.logic.words import word_list
-
-if TYPE_CHECKING:
-    from selectolax.lexbor import LexborNode
 
 # Elements that end only with a tag. Parsing takes quadratic time in the depth of elements.
 _NESTING = re.compile(
@@ -262,9 +259,6 @@ def _is_mark(node: LexborNode, tag: str, attributes: Attributes) -> bool:
         return "#" in (parent.attributes.get("href") or "")
     return node.css_first("a[href*='#']") is not None
 
-
-if TYPE_CHECKING:
-    from selectolax.lexbor import LexborNode
 
 MOST_COLUMNS = 1000  # as in the HTML standard
 _MOST_ROWS = 65_534

@@ -12,15 +12,15 @@ from email import message_from_bytes
 from email.message import EmailMessage, Message
 from email.policy import default as policy
 
-from admiral.errors import AdmiralError
 from admiral.io.text_cleaning import decode_page
 from admiral.kb.corpus.files import (
     TOO_LONG,
+    DamagedFileError,
     TextBuilder,
     UnreadableFileError,
     one_line,
 )
-from admiral.kb.corpus.files.file_types import file_type
+from admiral.kb.corpus.files.file_types import add_text, file_type
 from admiral.kb.corpus.files.html_files import add_fragment
 from admiral.kb.corpus.files.plain_text_files import add_plain_text
 
@@ -108,14 +108,9 @@ class _Mail:
             return
         attached = TextBuilder(self._text)
         try:
-            kind.read(data, attached)
-        except AdmiralError:
-            raise
-        except UnreadableFileError as error:
+            add_text(data, kind, attached)
+        except (UnreadableFileError, DamagedFileError) as error:
             self._text.notes.append(f"the attachment {name} was not read: {error}")
-        except Exception as error:  # every parser has its own errors for damaged files
-            problem = f"cannot be read as {kind.name} ({type(error).__name__})"
-            self._text.notes.append(f"the attachment {name} {problem}")
         else:
             self._text.add_part(name, attached)
 

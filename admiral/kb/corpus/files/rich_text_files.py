@@ -41,7 +41,11 @@ _LEFT_OUT = word_list(
 _SHOWN = {"ud": "upr", "shptxt": "shpinst", "result": "object"}
 _TABLES = ("fonttbl", "stylesheet", "info")
 _KEPT = ("", "title", "stylesheet", "fldinst")
-_DEFINITIONS = {"clmrg": "joined", "clvmrg": "repeated"}
+_POSITIONS: dict[str, Position] = {
+    **dict.fromkeys(("super", "up"), "raised"),
+    **dict.fromkeys(("sub", "dn"), "lowered"),
+    "nosupersub": "",
+}
 _HEADING = re.compile(r"heading (\d)")
 _NUMBERED = {0: "cp1252", 10000: "mac_roman", 65001: "utf-8"}
 _MOST_GROUPS = 1000  # that are open
@@ -123,8 +127,8 @@ class _Reader:
         self._levels: dict[int, int] = {}  # of headings, by style
         self._font = self._style = 0
         self._style_name = self._instruction = ""
-        self._columns: list[set[str]] = []  # how each cell of the row is merged
-        self._column: set[str] = set()
+        self._columns: list[str] = []  # the word that says how each cell of the row is merged
+        self._column = ""
 
     def read(self, source: str) -> list[_Block | list[list[GridCell]]]:
         position, end = 0, len(source)
@@ -135,10 +139,10 @@ class _Reader:
             position = match.end()
             kind = match.lastgroup
             if kind == "byte":
-                self._character(bytes.fromhex(match["byte"]))
+                self._characters(bytes.fromhex(match["byte"]))
                 continue
             if kind == "text":
-                self._characters(match["text"])
+                self._characters(match["text"].encode("latin-1"))
                 continue
             self._flush()
             if kind == "brace":
@@ -192,23 +196,19 @@ class _Reader:
         if is_first and self._begins_destination(word, is_starred):
             return
         state = self._state
-        is_on = number != 0
         if word == "u":
-            self._unicode(number or 0)
+            self._add(chr((number or 0) % 0x10000))
+            self._skipped = state.fallback
         elif word == "uc":
             state.fallback = max(number or 0, 0)
         elif word in _CHARACTERS:
             self._add(_CHARACTERS[word])
         elif word == "v":
-            state.is_hidden = is_on
+            state.is_hidden = number != 0
         elif word == "deleted":
-            state.is_deleted = is_on
-        elif word in ("super", "up"):
-            state.position = "raised" if is_on else ""
-        elif word in ("sub", "dn"):
-            state.position = "lowered" if is_on else ""
-        elif word == "nosupersub":
-            state.position = ""
+            state.is_deleted = number != 0
+        elif word in _POSITIONS:
+            state.position = "" if number == 0 else _POSITIONS[word]
         elif word == "plain":
             state.is_hidden, state.position, state.encoding = False, "", ""
         elif word == "f":
@@ -220,8 +220,8 @@ class _Reader:
             self._encoding = _code_page(number or 0)
         elif word in _CHARACTER_SETS:
             self._encoding = _CHARACTER_SETS[word]
-        else:
-            self._layout_word(word, number)
+        elif not self._style_word(word, number or 0) and not state.destination:
+            self._layout_word(word, state.flow)
 
     def _begins_destination(self, word: str, is_starred: bool) -> bool:
         state = self._state
@@ -249,61 +249,50 @@ class _Reader:
             return False
         return True
 
-    def _layout_word(self, word: str, number: int | None) -> None:
+    def _style_word(self, word: str, number: int) -> bool:
         state = self._state
-        if word == "s":
-            if state.destination == "stylesheet":
-                self._style = number or 0
-            else:
-                state.level = self._levels.get(number or 0, 0)
+        if word == "s" and state.destination == "stylesheet":
+            self._style = number
+        elif word == "s":
+            state.level = self._levels.get(number, 0)
         elif word == "sbasedon":
-            state.level = state.level or self._levels.get(number or 0, 0)
+            state.level = state.level or self._levels.get(number, 0)
         elif word == "outlinelevel":
-            state.level = (number or 0) + 1 if (number or 0) < 9 else 0
+            state.level = number + 1 if number < 9 else 0
         elif word == "ls":
             state.is_item = bool(number)
         elif word == "pard":
             state.level, state.is_item, state.in_table = 0, False, False
-        elif state.destination:
-            return
-        elif word in ("par", "sect"):
-            self._end_paragraph(state)
+        else:
+            return False
+        return True
+
+    def _layout_word(self, word: str, flow: _Flow) -> None:
+        if word in ("par", "sect"):
+            self._end_paragraph(self._state)
         elif word == "intbl":
-            state.in_table = True
+            self._state.in_table = True
         elif word in ("nestcell", "nestrow"):
-            state.flow.pieces.append(("; ", ""))
+            flow.pieces.append(("; ", ""))
         elif word == "cell":
-            state.flow.cells.append(_joined(state.flow.pieces))
-            state.flow.pieces = []
+            flow.cells.append(_joined(flow.pieces))
+            flow.pieces = []
         elif word == "row":
-            self._end_row(state.flow)
+            self._end_row(flow)
         elif word == "trowd":
-            self._columns, self._column = [], set()
-        elif word in _DEFINITIONS:
-            self._column.add(_DEFINITIONS[word])
+            self._columns, self._column = [], ""
+        elif word in ("clmrg", "clvmrg"):
+            self._column = word
         elif word == "cellx":
             self._columns.append(self._column)
-            self._column = set()
+            self._column = ""
 
-    def _unicode(self, number: int) -> None:
-        self._add(chr(number % 0x10000) if -0x8000 <= number < 0x10000 else "")
-        self._skipped = self._state.fallback
-
-    def _character(self, value: bytes) -> None:
+    def _characters(self, written: bytes) -> None:
         self._is_first = False
-        if self._skipped:
-            self._skipped -= 1
-        elif self._state.destination in _KEPT:
-            self._bytes += value
-
-    def _characters(self, written: str) -> None:
-        self._is_first = False
-        if self._skipped:
-            cut = min(self._skipped, len(written))
-            self._skipped -= cut
-            written = written[cut:]
+        cut = min(self._skipped, len(written))
+        self._skipped -= cut
         if self._state.destination in _KEPT:
-            self._bytes += written.encode("latin-1")
+            self._bytes += written[cut:]
 
     def _flush(self) -> None:
         if self._bytes:
@@ -368,10 +357,10 @@ class _Reader:
         above = [cell for cell in (table[-1] if table else ()) for _ in range(cell.width)]
         row: list[GridCell] = []
         for column, written in enumerate(flow.cells):
-            merged = self._columns[column] if column < len(self._columns) else set()
-            if "joined" in merged and row:
+            merged = self._columns[column] if column < len(self._columns) else ""
+            if merged == "clmrg" and row:
                 row[-1] = row[-1]._replace(width=row[-1].width + 1)
-            elif "repeated" in merged and column < len(above):
+            elif merged == "clvmrg" and column < len(above):
                 row.append(GridCell(above[column].text, is_repeated=True))
             else:
                 row.append(GridCell(written))

@@ -8,16 +8,15 @@ follows the paragraph with its mark.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator
 
 from admiral.kb.corpus.files import (
     Position,
     TextBuilder,
     has_content,
     joined_text,
-    one_line,
 )
+from admiral.kb.corpus.files.delimited_files import GridCell, add_grid
 from admiral.kb.corpus.files.office_packages import (
     Element,
     Style,
@@ -37,8 +36,6 @@ from proofs.logic.words import word_list
 _TRANSPARENT = word_list("ins moveTo hyperlink smartTag customXml fldSimple dir bdo rubyBase")
 _CHARACTERS = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
 _CONTENTS = re.compile(r"toc \d|table of figures", re.IGNORECASE)
-# The first row of a table of facts has a value, such as "90 m"; heads of columns are words.
-_VALUE = re.compile(r"[-−+<>~≈$€£]?\s?\d|.*[.!?]$")
 # Signs of the font Symbol that say something in a text.
 _SYMBOLS = {
     **dict(zip(b"abgdelmnprstfwDSW", "αβγδελμνπρστφωΔΣΩ", strict=True)),
@@ -54,13 +51,6 @@ def read_docx(data: bytes, text: TextBuilder) -> None:
         package = WordPackage.open(archive)
     text.propose_title(package.title)
     _Reader(package, text).blocks(package.body)
-
-
-class _Cell(NamedTuple):
-    """A cell of a row: its text, and how many columns it spans."""
-
-    text: str
-    span: int
 
 
 class _Reader:
@@ -79,7 +69,7 @@ class _Reader:
             if local_name(element) == "p":
                 self._paragraph(element)
             else:
-                self._table(element)
+                add_grid(self._rows(element), self._text, level=9)
                 self._in_list = False
             self._add_noted()
 
@@ -177,70 +167,35 @@ class _Reader:
         elif kind == "end" and self._fields:
             self._fields.pop()
 
-    def _table(self, table: Element) -> None:
-        rows: list[list[_Cell]] = []
-        for element in _within(table, "tr"):
-            if child(element, "trPr", "del") is not None:
-                self._leave_out("deleted text", element)
-            else:
-                above = _by_column(rows[-1]) if rows else []
-                if row := self._row(element, above):
-                    rows.append(row)
-        header: list[str] = []
-        if len(rows) > 1 and not _states_facts(rows):
-            header = [cell.text for cell in _by_column(rows.pop(0))]
-        for row in rows:
-            values = [cell.text for cell in row]
-            if header:
-                self._text.row(values, _heads(header, row))
-            elif len(values) == 2:
-                self._text.row(values[1:], values[:1])
-            else:
-                self._text.row(values)
-
-    def _row(self, row: Element, above: Sequence[_Cell]) -> list[_Cell]:
-        cells: list[_Cell] = []
-        column = 0
-        for element in _within(row, "tc"):
-            properties = child(element, "tcPr")
-            span = attribute(child(properties, "gridSpan")) or "1"
-            merged = child(properties, "vMerge")
-            text = one_line("; ".join(filter(None, self._lines(element))))
-            if merged is not None and attribute(merged) != "restart" and column < len(above):
-                text = above[column].text
-            width = min(max(int(span), 1), _MOST_COLUMNS) if span.isdigit() else 1
-            cells.append(_Cell(text, width))
-            column += width
-        return cells
+    def _rows(self, table: Element) -> Iterator[list[GridCell]]:
+        above: dict[int, str] = {}  # the texts of the row before, by their columns
+        for row in _within(table, "tr"):
+            if child(row, "trPr", "del") is not None:
+                self._leave_out("deleted text", row)
+                continue
+            cells: list[GridCell] = []
+            column = 0
+            for element in _within(row, "tc"):
+                properties = child(element, "tcPr")
+                merged = child(properties, "vMerge")
+                is_repeated = merged is not None and attribute(merged) != "restart"
+                text = "; ".join(filter(None, self._lines(element)))
+                if is_repeated:
+                    text = above.get(column, text)
+                span = attribute(child(properties, "gridSpan")) or ""
+                width = min(max(int(span), 1), _MOST_COLUMNS) if span.isdigit() else 1
+                cells.append(GridCell(text, width, is_repeated))
+                above.update(dict.fromkeys(range(column, column + width), text))
+                column += width
+            yield cells
 
     def _lines(self, cell: Element) -> Iterator[str]:
         for block in _blocks(cell):
             if local_name(block) == "p":
                 yield joined_text(self._pieces(block, self._style_of(block).is_hidden)).strip()
             else:
-                for row in _within(block, "tr"):
-                    yield "; ".join(cell.text for cell in self._row(row, ()) if cell.text)
-
-
-def _by_column(row: Sequence[_Cell]) -> list[_Cell]:
-    return [cell for cell in row for _ in range(cell.span)]
-
-
-def _heads(header: Sequence[str], row: Sequence[_Cell]) -> list[str]:
-    heads: list[str] = []
-    column = 0
-    for cell in row:
-        of_cell = dict.fromkeys(filter(None, header[column : column + cell.span]))
-        heads.append(", ".join(of_cell) if cell.span < len(header) else "")
-        column += cell.span
-    return heads
-
-
-def _states_facts(rows: Sequence[Sequence[_Cell]]) -> bool:
-    if any(len(row) > 2 for row in rows) or len(rows[0]) != 2:
-        return False
-    names = [row[0].text for row in rows]
-    return bool(_VALUE.match(rows[0][1].text)) or all(name.endswith(":") for name in names)
+                for row in self._rows(block):
+                    yield "; ".join(cell.text for cell in row if cell.text)
 
 
 def _within(parent: Element, wanted: str) -> Iterator[Element]:

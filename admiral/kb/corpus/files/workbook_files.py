@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime, time, timedelta
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from functools import lru_cache
@@ -73,48 +73,13 @@ def shown_number(value: float, code: str, *, since_1904: bool = False) -> str:
             return _plain(value)
     sections = _BETWEEN_SECTIONS.split(code)
     if value < 0 and len(sections) > 1:
-        return _section(sections[1]).shown(-value)
-    return _section(sections[2 if not value and len(sections) > 2 else 0]).shown(value)
-
-
-class _Section(NamedTuple):
-    """A section of a format, for positive numbers, negative ones or zero."""
-
-    before: str = ""
-    after: str = ""
-    is_plain: bool = False
-    fewest_digits: int = 0
-    fewest_decimals: int = 0
-    most_decimals: int = 0
-    has_groups: bool = False
-    power: int = 0  # of ten, by which the number is multiplied
-    is_scientific: bool = False
-    has_digits: bool = True
-
-    def shown(self, value: float) -> str:
-        if self.is_plain:
-            return f"{self.before}{_plain(value)}{self.after}".strip()
-        if not self.has_digits:
-            return self.before.strip()
-        number = Decimal(repr(value)).scaleb(self.power)
-        if self.is_scientific:
-            written = f"{abs(number):.{self.most_decimals}E}"
-        else:
-            try:
-                number = number.quantize(Decimal(1).scaleb(-self.most_decimals), ROUND_HALF_UP)
-            except InvalidOperation:  # too many digits
-                return _plain(value)
-            width = self.fewest_digits + self.most_decimals + bool(self.most_decimals)
-            written = f"{abs(number):{',' if self.has_groups else f'0{max(width, 1)}'}f}"
-            for _ in range(self.most_decimals - self.fewest_decimals):
-                written = written.removesuffix("0")
-            written = written.removesuffix(".")
-        sign = "-" if number < 0 else ""
-        return f"{sign}{self.before}{written}{self.after}".strip()
+        return _writer(sections[1])(-value)
+    return _writer(sections[2 if not value and len(sections) > 2 else 0])(value)
 
 
 @lru_cache(maxsize=1024)
-def _section(code: str) -> _Section:
+def _writer(code: str) -> Callable[[float], str]:
+    """Return what writes numbers by a section of a format: that of positive ones, say."""
     literals: list[str] = []
 
     def hidden(match: re.Match[str]) -> str:
@@ -125,28 +90,38 @@ def _section(code: str) -> _Section:
         return re.sub("[\ue000-\ue0ff]", lambda m: literals[ord(m[0]) - 0xE000], text)
 
     marked = _LITERAL.sub(hidden, re.sub("[\ue000-\ue0ff]", "", code))
-    general = re.search("general|@", marked, re.IGNORECASE)
     digits = _DIGITS.search(marked)
-    if general:
-        return _Section(
-            literal(marked[: general.start()]), literal(marked[general.end() :]), is_plain=True
-        )
+    if general := re.search("general|@", marked, re.IGNORECASE):
+        before, after = literal(marked[: general.start()]), literal(marked[general.end() :])
+        return lambda value: f"{before}{_plain(value)}{after}".strip()
     if digits is None:
-        return _Section(literal(marked), has_digits=False)
-    after = marked[digits.end() :]
+        return lambda value: literal(marked).strip()
+    before, after = literal(marked[: digits.start()]), literal(marked[digits.end() :])
+    whole, decimals = digits[0].partition(".")[0], digits[2] or ""
     # A fraction, or a number with signs between its digits.
-    if re.search("[#0?]", after) or len(digits[2] or "") > _MOST_DECIMALS:
-        return _Section(is_plain=True)
-    return _Section(
-        literal(marked[: digits.start()]),
-        literal(after),
-        fewest_digits=digits[0].partition(".")[0].count("0"),
-        fewest_decimals=(digits[2] or "").count("0"),
-        most_decimals=len(digits[2] or ""),
-        has_groups="," in digits[0].partition(".")[0].rstrip(","),
-        power=2 * ("%" in marked) - 3 * (len(digits[1]) + len(digits[3])),
-        is_scientific=bool(digits[4]),
-    )
+    if re.search("[#0?]", marked[digits.end() :]) or len(decimals) > _MOST_DECIMALS:
+        return _plain
+    places = len(decimals)
+    width = max(whole.count("0") + places + bool(places), 1)
+    form = "," if "," in whole.rstrip(",") else f"0{width}"
+    power = 2 * ("%" in marked) - 3 * (len(digits[1]) + len(digits[3]))  # of ten
+
+    def written(value: float) -> str:
+        number = Decimal(repr(value)).scaleb(power)
+        if digits[4]:
+            shown = f"{abs(number):.{places}E}"
+        else:
+            try:
+                number = number.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP)
+            except InvalidOperation:  # too many digits
+                return _plain(value)
+            shown = f"{abs(number):{form}f}"
+            for _ in range(places - decimals.count("0")):
+                shown = shown.removesuffix("0")
+            shown = shown.removesuffix(".")
+        return f"{'-' if number < 0 else ''}{before}{shown}{after}".strip()
+
+    return written
 
 
 def _plain(value: float) -> str:
@@ -165,27 +140,24 @@ def _shown_date(value: float, code: str, since_1904: bool) -> str:
     if value < 0:
         return ""
     moment = from_excel(value, epoch)
-    parts = _LITERAL.sub("", code.partition(";")[0]).lower()
-    parts = _TIME_OF_DAY.sub("", parts)
-    without_minutes = _MINUTES.sub("", parts)
+    parts = _TIME_OF_DAY.sub("", _LITERAL.sub("", code.partition(";")[0]).lower())
     clock = ""
     if "h" in parts or "s" in parts:
         clock = f"{moment:%H:%M:%S}" if "s" in parts else f"{moment:%H:%M}"
     if isinstance(moment, time):
         return clock
     assert isinstance(moment, datetime)
-    has_day, has_month = bool(_DAY.search(parts)), "m" in without_minutes
-    if has_day and has_month and "y" in parts:
-        day = f"{moment:%Y-%m-%d}"
-    else:
-        names = [
-            f"{moment:%A}" if "ddd" in parts else "",
-            str(moment.day) if has_day else "",
-            f"{moment:%B}" if has_month else "",
-            f"{moment:%Y}" if "y" in parts else "",
-        ]
-        day = " ".join(filter(None, names))
-    return f"{day} {clock}".strip()
+    has_day, has_month, has_year = _DAY.search(parts), "m" in _MINUTES.sub("", parts), "y" in parts
+    if has_day and has_month and has_year:
+        return f"{moment:%Y-%m-%d} {clock}".strip()
+    shown = (
+        f"{moment:%A}" if "ddd" in parts else "",
+        str(moment.day) if has_day else "",
+        f"{moment:%B}" if has_month else "",
+        f"{moment:%Y}" if has_year else "",
+        clock,
+    )
+    return " ".join(filter(None, shown))
 
 
 _ON = ("1", "true")

@@ -98,7 +98,7 @@ def test_attachments(tmp_path):
     assert not any(found[1:])
     notes = " ".join(found[0].notes)
     assert "the attachment x.zip is not of a known type" in notes
-    assert "the attachment x.pdf cannot be read as PDF" in notes
+    assert "the attachment x.pdf was not read: cannot be read as PDF" in notes
 
 
 def test_signed_and_encrypted_mails():

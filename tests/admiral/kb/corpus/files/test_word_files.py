@@ -178,7 +178,7 @@ def test_tables():
         "Mouth: Isk Bay.",
     ]
     assert read(table(["Name:", "Orm"], ["Mouth:", "Isk Bay"])) == ["Name: Orm.", "Mouth: Isk Bay."]
-    assert read(table(["Alone", "here"])) == ["Alone: here."]
+    assert read(table(["Alone", "here"])) == ["Alone; here."]
 
 
 @pytest.mark.parametrize("span", [10**9, 10**30, 0, -1, "x"])
