@@ -139,8 +139,7 @@ class _Reader:
         self._add(nodes, in_text=True)
         self._end_block()
         own = [each for each in self.blocks if each.kind in PROSE]
-        others = [each for each in self.blocks if each.kind not in PROSE]
-        blocks += others
+        blocks += [each for each in self.blocks if each.kind not in PROSE]
         self._builder, self.blocks, self._in_cell = builder, blocks, was_in_cell
         return joined(own, self._section())
 
