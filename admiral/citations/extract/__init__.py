@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from lxml import etree
+from pydantic import TypeAdapter
 
 from admiral.citations.citation_records import Citation, CitedClaim
 from admiral.citations.extract.marked_blocks import MarkedClaim, Reference, marked_claims
 from admiral.errors import AdmiralError
+from admiral.io.limited_reading import (
+    FileLimits,
+    OverTimeError,
+    ReaderEndedError,
+    read_limited,
+)
 from admiral.io.streams import Place, open_binary
 from admiral.library.canonical_urls import canonical, is_web
 
+_logger = logging.getLogger(__name__)
 _ARTICLES = "0"  # the namespace of articles
 _START = re.compile(rb"\s*(<\?xml[^>]*>\s*)?(<!--.*?-->\s*)*<mediawiki\b", re.DOTALL)
 
@@ -95,6 +104,8 @@ PageFormat = Literal["auto", "wikitext", "html", "dump"]
 PAGE_FORMATS: tuple[PageFormat, ...] = get_args(PageFormat)
 #: A longer page is an error: the longest of Wikipedia have 2.5 MB.
 LONGEST_PAGE = 32 * 2**20  # bytes
+#: Processor time that a page may take. Pages of Wikipedia take less than 3 seconds.
+MOST_SECONDS = 10.0
 _HTML = re.compile(
     r"\s*(<\?xml[^>]*>\s*)?(<!--.*?-->\s*)*<(!doctype\s+html|html|head|body|section|div|p)\b",
     re.IGNORECASE | re.DOTALL,
@@ -117,10 +128,16 @@ class ReadPage:
     unknown: Mapping[str, int]  # the templates of wikitext that are not known, by name
 
 
+_READ_PAGE = TypeAdapter(ReadPage)
+
+
 def read_page(
     text: str, title: str = "", *, format: PageFormat = "auto", lists: bool = True
 ) -> ReadPage:
     """Return a page with its claims in the order of reading.
+
+    Raises AdmiralError for a page that takes longer than `MOST_SECONDS`, since it consists of
+    templates, tags and links that are not closed.
 
     - `title`: title of the page; by default that which HTML states.
     - `format`: ``wikitext``, ``html``, or ``auto`` to tell them by their beginning.
@@ -128,7 +145,29 @@ def read_page(
     """
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     is_html = format == "html" or (format == "auto" and bool(_HTML.match(text)))
-    if is_html:
+    try:
+        page = read_limited(
+            f"{__name__}:{read_marked.__name__}",
+            text.encode("utf-8", "replace"),
+            FileLimits(seconds=MOST_SECONDS),
+            title=title,
+            format="html" if is_html else "wikitext",
+            lists="with" if lists else "without",
+        )
+    except OverTimeError:
+        raise AdmiralError(
+            f"page {title!r}: takes longer than {MOST_SECONDS:g} seconds to read. Close its "
+            "references, templates and links, or give its sections one by one"
+        ) from None
+    except ReaderEndedError as error:
+        raise AdmiralError(f"page {title!r}: cannot be read: {error}") from None
+    return replace(_READ_PAGE.validate_python(page), text=text)
+
+
+def read_marked(data: bytes, title: str, format: str, lists: str) -> Any:
+    """Return what `read_page` returns, without the text of the page, in JSON."""
+    text = data.decode()
+    if format == "html":
         from admiral.citations.extract.html_page import read_html
 
         page = read_html(text, title)
@@ -136,8 +175,9 @@ def read_page(
         from admiral.citations.extract.wikitext_page import read_wikitext
 
         page = read_wikitext(text, title)
-    claims = tuple(marked_claims(page, lists=lists))
-    return ReadPage(page.title, text, is_html, claims, page.references, page.unknown)
+    claims = tuple(marked_claims(page, lists=lists == "with"))
+    read = ReadPage(page.title, "", format == "html", claims, page.references, page.unknown)
+    return _READ_PAGE.dump_python(read, mode="json")
 
 
 def extract_claims(
@@ -173,7 +213,10 @@ def pages_of_file(
             start = stream.read(1 << 12)
         if format == "dump" or is_dump(start):
             for page in read_dump(path):
-                yield read_page(page.text, page.title, format="wikitext", lists=lists)
+                try:
+                    yield read_page(page.text, page.title, format="wikitext", lists=lists)
+                except AdmiralError as error:
+                    _logger.warning("%s: left out: %s", path, error)
             return
     text = _read_page(path)
     title = "" if format == "html" or (format == "auto" and _HTML.match(text)) else _title_of(path)

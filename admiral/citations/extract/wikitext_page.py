@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 
 from admiral.citations.citation_records import Kind
@@ -33,22 +33,18 @@ from admiral.citations.extract.marked_blocks import (
 )
 from admiral.citations.extract.marked_tables import (
     MarkedTable,
-    Role,
-    WikitextCell,
     box_blocks,
-    cells_of_line,
+    span_of,
 )
 from admiral.citations.extract.wikitext_nodes import (
-    GALLERY,
     POSITIONS,
     ExternalLink,
     Link,
     Node,
     Tag,
     Template,
-    parse_line,
     plain_text,
-    wikitext_lines,
+    sections,
 )
 from admiral.kb.corpus.files import Position, written
 
@@ -61,8 +57,8 @@ _MARKS = _NAMED | _NOTES | FOOTNOTES | {"refn"}
 # Namespaces of links that show a picture, or nothing, in the text.
 _NOT_TEXT = re.compile(r"(file|image|media|category|datei|fichier)\s*:", re.IGNORECASE)
 _OTHER_WIKI = re.compile(r"[a-z]{2,3}(-[a-z-]+)?:\S")
+_CELLS = ("caption", "tr", "th", "td")
 _REDIRECT = re.compile(r"\s*#redirect\s*:?\s*\[\[", re.IGNORECASE)
-_SWITCH = re.compile(r"__[A-Z]+__")
 _LIST_MARK = re.compile(r"[*#:;]+")
 _RULE = re.compile(r"-{4,}")
 _NEXT_ITEM = re.compile(r"(\S?)\s*\n\s*[*#:;]*\s*")
@@ -77,20 +73,12 @@ def read_wikitext(text: str, title: str = "") -> MarkedPage:
     if _REDIRECT.match(text):
         return MarkedPage(title)
     reader = _Reader()
-    reader.read(wikitext_lines(text))
+    reader.read(text)
     return MarkedPage(title, tuple(reader.blocks), reader.references.resolved(), reader.unknown)
 
 
-@dataclass(slots=True)
-class _Table:
-    """A table that is not closed yet, and its last cell."""
-
-    rows: MarkedTable
-    cell: WikitextCell | None = None
-
-
 class _Reader:
-    """Turns lines into blocks."""
+    """Turns the lines of sections into blocks."""
 
     def __init__(self) -> None:
         self.blocks: list[Block] = []
@@ -98,99 +86,61 @@ class _Reader:
         self.unknown: Counter[str] = Counter()  # templates by name
         self._headings: list[tuple[int, str]] = []
         self._builder = BlockBuilder()
-        self._tables: list[_Table] = []
         self._in_cell = False
 
-    def read(self, lines: Sequence[str]) -> None:
-        """Read all lines of a page."""
-        for line in lines:
-            heading = _heading(line)
-            if self._add_table_line(line, is_heading=heading is not None):
-                continue
-            if heading:
-                self._end_block()
-                self._add_heading(*heading)
-            elif match := _LIST_MARK.match(line):
-                self._end_block("list")
-                self._add(parse_line(line[match.end() :]))
-                self._end_block()
-            elif not line.strip() or _RULE.match(line):
-                self._end_block()
-            else:
-                self._builder.add_text(" ")  # a single line break is a space
-                self._add(parse_line(_SWITCH.sub("", line)))
-        while self._tables:
-            self._end_table()
-        self._end_block()
+    def read(self, text: str) -> None:
+        """Read all sections of a page."""
+        for section in sections(text):
+            if section.level:
+                self._add_heading(section.level, section.heading)
+            for line in section.lines:
+                self._add_line(line)
+            self._end_block()
 
-    def _add_heading(self, level: int, text: str) -> None:
-        nodes = parse_line(text)
+    def _add_line(self, line: Sequence[Node]) -> None:
+        start = line[0] if line and isinstance(line[0], str) else ""
+        if match := _LIST_MARK.match(start):
+            self._end_block("list")
+            self._add([start[match.end() :], *line[1:]])
+            self._end_block()
+        elif _RULE.match(start) or all(isinstance(node, str) and not node.strip() for node in line):
+            self._end_block()
+        else:
+            self._builder.add_text(" ")  # a single line break is a space
+            self._add(line)
+
+    def _add_heading(self, level: int, nodes: Sequence[Node]) -> None:
         marked = self._apart(nodes)
         self._add_block(replace(marked, section=self._section()), "heading")
         self._headings = [each for each in self._headings if each[0] < level]
         self._headings.append((level, plain_text(nodes)))
         self._builder = BlockBuilder(self._section())
 
-    def _add_table_line(self, line: str, *, is_heading: bool) -> bool:
-        """Read a line that is part of a table; return whether it is one.
+    def _add_table(self, tag: Tag) -> None:
+        self._end_block()
+        is_box = any("infobox" in value.lower() for value in tag.attributes.values())
+        table = MarkedTable(self._section(), "infobox" if is_box else "table")
+        for part in _table_parts(tag.content):
+            if part.name == "tr":
+                table.end_row()
+                continue
+            content = self._apart(part.content, in_cell=True)
+            if part.name == "caption":
+                table.caption(content)
+            else:
+                columns, rows = (span_of(part.attributes.get(f"{of}span")) for of in ("col", "row"))
+                table.cell(content, is_head=part.name == "th", columns=columns, rows=rows)
+        self.blocks += table.blocks()
 
-        A table ends at a heading at the latest.
-        """
-        start = line.lstrip(" \t:*")
-        if start.startswith("{|"):
-            self._end_block()
-            kind: Kind = "infobox" if "infobox" in start.lower() else "table"
-            self._skip(parse_line(start[2:]))
-            self._tables.append(_Table(MarkedTable(self._section(), kind)))
-        elif not self._tables:
-            return False
-        elif start.startswith("|}"):
-            self._end_table()
-            self._builder.add_text(" ")
-            self._add(parse_line(start[2:]))
-        elif is_heading:
-            while self._tables:
-                self._end_table()
-            return False
-        elif start.startswith("|-"):
-            self._end_cell(self._tables[-1])
-            self._tables[-1].rows.end_row()
-        elif start[:1] in ("|", "!"):
-            role: Role = "caption" if start[:2] == "|+" else "head" if start[0] == "!" else "cell"
-            for cell in cells_of_line(parse_line(start[1 + (role == "caption") :]), role):
-                self._end_cell(self._tables[-1])
-                self._tables[-1].cell = cell
-        elif (last := self._tables[-1].cell) is not None:
-            last.add_line(parse_line(line))
-        return True
-
-    def _end_table(self) -> None:
-        table = self._tables.pop()
-        self._end_cell(table)
-        self.blocks += table.rows.blocks()
-
-    def _end_cell(self, table: _Table) -> None:
-        cell, table.cell = table.cell, None
-        if cell is None:
-            return
-        self._in_cell = True
-        content = self._apart(cell.nodes)
-        self._in_cell = False
-        if cell.role == "caption":
-            table.rows.caption(content)
-        else:
-            is_head = cell.role == "head"
-            table.rows.cell(content, is_head=is_head, columns=cell.columns, rows=cell.rows)
-
-    def _apart(self, nodes: Sequence[Node]) -> Block:
+    def _apart(self, nodes: Sequence[Node], *, in_cell: bool = False) -> Block:
         """Return nodes that are no part of the text around them as one block."""
-        builder, blocks = self._builder, self.blocks
-        self._builder, self.blocks = BlockBuilder(self._section()), []
+        builder, blocks, was_in_cell = self._builder, self.blocks, self._in_cell
+        self._builder, self.blocks, self._in_cell = BlockBuilder(self._section()), [], in_cell
         self._add(nodes, in_text=True)
         self._end_block()
         own = [each for each in self.blocks if each.kind in PROSE]
-        others = [each for each in self.blocks if each.kind not in PROSE]
-        self._builder, self.blocks = builder, [*blocks, *others] if others else blocks
+        blocks += [each for each in self.blocks if each.kind not in PROSE]
+        self._builder, self.blocks, self._in_cell = builder, blocks, was_in_cell
         return joined(own, self._section())
 
     def _add_block(self, block: Block, kind: Kind) -> None:
@@ -287,7 +237,11 @@ class _Reader:
     def _add_tag(self, tag: Tag) -> None:
         if tag.name in POSITIONS:
             self._add_moved(tag.content, POSITIONS[tag.name])
-        elif tag.name == GALLERY:
+        elif tag.name == "table":
+            self._add_table(tag)
+        elif tag.name in _CELLS:  # without a table around them
+            self._add(tag.content)
+        elif tag.name == "gallery":
             for line in _captions(tag.content):
                 self._add_caption(line)
         elif not self._mark(tag):
@@ -438,6 +392,18 @@ def mark_nodes(nodes: Sequence[Node]) -> Iterator[Node]:
             yield from mark_nodes(node.text or ())
 
 
+def _table_parts(nodes: Sequence[Node]) -> Iterator[Tag]:
+    """Yield the caption and the cells of a table, and the rows that begin."""
+    for node in nodes:
+        if isinstance(node, Tag) and node.name == "tr":
+            yield node
+            yield from _table_parts(node.content)
+        elif isinstance(node, Tag) and node.name in _CELLS:
+            yield node
+        elif not isinstance(node, str) or node.strip():  # a cell whose tag is not closed
+            yield Tag("td", {}, [node])
+
+
 def _captions(nodes: Sequence[Node]) -> list[list[Node]]:
     """Return the lines of a gallery, each joined with those after it that name no file."""
     lines: list[list[Node]] = [[]]
@@ -469,18 +435,6 @@ def _on_one_line(nodes: Sequence[Node]) -> list[Node]:
 def _joint(match: re.Match[str]) -> str:
     before = match[1]
     return f"{before} " if before in tuple(".!?,;:(·•") else f"{before}, "
-
-
-def _heading(line: str) -> tuple[int, str] | None:
-    """Return the level and the text of a heading; None for another line."""
-    line = line.strip()
-    if not line.startswith("=") or not line.endswith("="):
-        return None
-    start = len(line) - len(line.lstrip("="))
-    end = len(line) - len(line.rstrip("="))
-    level = min(start, end, 6, (len(line) - 1) // 2)
-    text = line[level:-level].strip() if level else ""
-    return (level, text) if text else None
 
 
 def _is_language(link: Link) -> bool:
