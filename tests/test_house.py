@@ -44,7 +44,7 @@ CEILINGS = {
     "admiral/gold": (580, 520),
     "admiral/graph": (1518, 950),
     "admiral/io": (2355, 1500),
-    "admiral/kb": (10619, 7500),
+    "admiral/kb": (10616, 7500),
     "admiral/library": (1623, 600),
     "admiral/models": (716, 450),
     "admiral/retrieval": (2767, 2200),

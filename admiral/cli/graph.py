@@ -39,7 +39,7 @@ def graph_command() -> None:
     """Retrieve over the documents that name each other.
 
     The graph of a knowledge base holds which sentence mentions which title. It belongs to one
-    version: build it again after the knowledge base has changed.
+    version; `admiral index`, `add` and `remove` bring it up to date.
     """
 
 

@@ -40,11 +40,7 @@ class KbInfo:
 
 
 def info(path: str | Path) -> KbInfo:
-    """Describe a knowledge base.
-
-    Raises AdmiralError if there is no knowledge base, it is of another release, or files are
-    missing or cut off.
-    """
+    """Describe a knowledge base; one of which files are missing or cut off is an error."""
     with KnowledgeBase.open(path) as kb:
         store = kb.store
         encoder = stored_encoder(store)

@@ -20,7 +20,7 @@ from admiral.kb.aliases import AliasIndex
 from admiral.kb.bm25 import TEXT_WEIGHT, TITLE_WEIGHT, RowIndex, analysis
 from admiral.kb.bm25.analysis import clean_query
 from admiral.kb.passages import NO_BM25
-from admiral.kb.store import Store, UnusableError, current_digest, damaged_error, open_store
+from admiral.kb.store import Store, UnusableError, current_digest, open_store
 from admiral.kb.titles import TitleIndex, title_trie
 from admiral.kb.vectors import DenseIndex, SentenceEncoder, StoredVectors, stored_encoder
 from admiral.records import Document, ScoredTitle
@@ -123,12 +123,7 @@ class KnowledgeBase:
                     f"{path}: holds a BM25 index of {backend!r}, not of {bm25!r}. Build it again "
                     f"with `admiral index --bm25 {bm25} --overwrite`, or leave --bm25 out."
                 )
-            for name, size in store.settings["files"].items():
-                file = store.folder / name
-                found = file.stat().st_size if file.exists() else None
-                if found != size:
-                    state = "missing" if found is None else f"{found:,} bytes, not {size:,}"
-                    raise damaged_error(file, state)
+            store.check_derived()
             return cls(
                 store,
                 store.folder,

@@ -81,6 +81,14 @@ class Store:
         self.document = lru_cache(_CACHED_DOCUMENTS)(self.read_document)
         self._decompressor = zstandard.ZstdDecompressor()
 
+    def check_derived(self) -> None:
+        """Raise UnusableError if a derived file of this version is missing or cut off."""
+        for name, size in self.settings["files"].items():
+            file = self.folder / name
+            found = file.stat().st_size if file.exists() else None
+            if found != size:
+                raise damaged_error(file, "missing" if found is None else f"of {found:,} bytes")
+
     def load_settings(self) -> None:
         """Read the settings, among them the dictionary of the bodies."""
         rows = dict(self.all("SELECT name, value FROM settings"))
@@ -299,7 +307,7 @@ def check_application(connection: sqlite3.Connection, path: Path) -> None:
     if version != VERSION:
         raise AdmiralError(
             f"{file}: is of version {version}; this release reads version {VERSION}. Use a newer "
-            "release, or index the corpora again with `admiral index --overwrite`."
+            "release, or delete the folder and index the corpora again."
         )
 
 
@@ -310,10 +318,7 @@ def create_tables(connection: sqlite3.Connection) -> None:
 
 
 def open_store(path: str | Path) -> Store:
-    """Open the current version of a knowledge base for reading.
-
-    Raises AdmiralError if there is none, or it cannot be read.
-    """
+    """Open the current version of a knowledge base for reading."""
     folder = check_kb(path)
     with explained(folder):
         connection = connect(folder / FILE, "ro")
@@ -404,17 +409,16 @@ def explained(path: Path) -> Iterator[None]:
 
 def damaged_error(path: Path, reason: object) -> UnusableError:
     """Return the error for a damaged file of a knowledge base."""
-    return UnusableError(
-        f"{path}: damaged ({reason}). Restore it, or build the knowledge base again with `admiral "
-        "index --overwrite`."
-    )
+    remedy = "index the corpora again with `admiral index --overwrite`"
+    if path.name == FILE:  # which no change can begin from
+        remedy = "delete the folder and index the corpora again"
+    return UnusableError(f"{path}: damaged ({reason}). Restore it, or {remedy}.")
 
 
 def checked_kb_path(path: str | Path, noun: str = "knowledge base") -> Path:
     """Return the path of a knowledge base or a library; a relative path stays relative.
 
-    Raises AdmiralError if the path is empty, which `Path` would take for the current folder, or its
-    real path is not UTF-8, which SQLite and Java cannot open.
+    It must not be empty, which `Path` would take for the current folder, nor other than UTF-8.
     """
     if not os.fspath(path):
         raise AdmiralError(f"the path of the {noun} is empty. Name a directory.")

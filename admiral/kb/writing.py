@@ -299,6 +299,7 @@ def _update(change: Change, corpora: Corpora, progress: bool) -> dict[str, Any]:
     gone = [path for path in known if path not in states]
     settings = store.settings
     if not different and not gone:
+        store.check_derived()
         logger.warning("%s: is up to date: no file has changed since it was built", change.path)
         return {name: settings[name] for name in _what_was_read(corpora, 0)}
     by_path = settings["on_duplicate"] in BY_PATH

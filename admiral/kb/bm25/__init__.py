@@ -22,6 +22,7 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from tokenize import TokenError
 from typing import Self
 
 import numpy as np
@@ -255,11 +256,11 @@ def _write(
 def _explained(folder: Path) -> Iterator[None]:
     try:
         yield
-    except (OSError, EOFError, ValueError, RuntimeError, LookupError) as error:
+    except (OSError, EOFError, ValueError, RuntimeError, LookupError, TokenError) as error:
         if isinstance(error, AdmiralError):
             raise
         problem = " ".join(str(error).split())
         raise AdmiralError(
             f"{folder}: the BM25 index is damaged or of another version: {problem}. "
-            "Build the knowledge base again (admiral index)."
+            "Index the corpora again with `admiral index --overwrite`."
         ) from error

@@ -40,7 +40,7 @@ DAMAGES = {
     ),
     "holds no documents": lambda kb: database(kb, "DELETE FROM settings"),
     "titles.marisa: damaged (missing)": lambda kb: (kb / "derived/1/titles.marisa").unlink(),
-    "rows.npy: damaged (3 bytes, not ": lambda kb: (kb / "derived/1/titles-rows.npy").write_bytes(
+    "rows.npy: damaged (of 3 bytes": lambda kb: (kb / "derived/1/titles-rows.npy").write_bytes(
         b"cut"
     ),
     "not a knowledge base (there is no kb.sqlite)": lambda kb: (kb / "kb.sqlite").unlink(),
