@@ -72,10 +72,10 @@ def renamed_claims(path: Path) -> Iterator[bytes]:
             raise item
         number, record = item
         where = f"{path}:{number}"
-        if "supporting_facts" not in record:
-            remedy = "Give claims in HoVer's format"
-            raise RecordError(where, "supporting_facts", "missing", remedy)
-        facts = record["supporting_facts"]
+        facts = record.get("supporting_facts") or [None]
+        if not all(isinstance(fact, list) and len(fact) == 2 for fact in facts):
+            problem, remedy = "is not [title, sentence number]", "Give claims in HoVer's format"
+            raise RecordError(where, "supporting_facts", problem, remedy)
         renamed = [(catalogue_heading(title), sentence) for title, sentence in facts]
         yield encode_record({**record, "supporting_facts": renamed})
 

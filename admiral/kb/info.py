@@ -66,8 +66,7 @@ def info(path: str | Path) -> KbInfo:
 def check(path: str | Path, *, progress: bool = False) -> list[str]:
     """Check a knowledge base: the database, the counts, and that its indexes can be searched.
 
-    Return one message per problem; none if it is intact. Raises AdmiralError if it cannot be
-    opened.
+    Return one message per problem; none if it is intact.
     """
     with KnowledgeBase.open(path) as kb:
         file = kb.path / FILE

@@ -80,7 +80,7 @@ def test_titles_that_share_a_heading_are_counted(tmp_path):
 @pytest.mark.parametrize(
     ("record", "problem"),
     [
-        ({"claim": "A."}, "claims.jsonl:2: field 'supporting_facts': missing"),
+        ({"claim": "A."}, "claims.jsonl:2: field 'supporting_facts': is not"),
         ({"claim": "A.", "supporting_facts": [["Rome"]]}, "is not [title, sentence number]"),
         ([], "a JSON list instead of an object"),
     ],
