@@ -210,7 +210,7 @@ def string_list(value: Any, name: str, where: str) -> list[str]:
 
 def source_of(file: Place) -> str:
     """Return the absolute path or the URL of a file, with bytes that are no UTF-8 escaped."""
-    absolute = os.fsencode(os.path.abspath(file)).decode("utf-8", "backslashreplace")
+    absolute = os.fsencode(os.path.abspath(str(file))).decode("utf-8", "backslashreplace")
     return absolute if isinstance(file, Path) else str(file)
 
 
