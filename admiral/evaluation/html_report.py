@@ -198,7 +198,7 @@ def report_page(
 
 
 class _View:
-    """What the page shows of a claim."""
+    """A claim as the page shows it."""
 
     def __init__(
         self, case: ReportCase, sentence_text: SentenceLookup, graph: NeighbourhoodFinder | None

@@ -57,7 +57,7 @@ def _label(value: Any) -> Label | None:
 
 
 class _Annotation(BaseModel):
-    """What a record of any format may say beside its evidence."""
+    """The fields beside its evidence that a record of any format may have."""
 
     label: Annotated[Label | None, BeforeValidator(_label)] = None
     # Groups of claims by hops are counted in 64 bits.

@@ -25,7 +25,7 @@ T = TypeVar("T")
 #: Policies of `admiral index` and `admiral add` for a second document with the same title.
 POLICIES = ("auto", "error", "merge", "skip", "rename")
 ADDING = ("error", "replace", "skip")
-#: Policies under which files are told apart by their paths.
+#: Policies under which paths identify files.
 BY_PATH = ("auto", "rename")
 _REMEDY = "choose --on-duplicate merge, skip or rename"
 _ADDING_REMEDY = "choose --on-duplicate replace or skip"

@@ -53,19 +53,19 @@ class TrainConfig(LoopSettings):
     hops: Annotated[str, Field(pattern=r"^(all|\d(,\d)*)$")] = "all"
     """Hop numbers of the retrieval samples to use: `all`, or a list such as `0` or `1,2`."""
     target: Literal["sentences", "titles"] = "sentences"
-    """What precedes the title in the retriever's output.
+    """The text before the title in the retriever's output.
 
     - `sentences`: identifiers of evidence sentences
     - `titles`: titles of their documents, which `variant=joint-docs` of `admiral retrieve` decodes
     """
     objective: Literal["marginal", "single"] = "marginal"
-    """What the retriever maximises.
+    """The training objective of the retriever.
 
     - `marginal`: the summed probability of all valid targets of a sample
     - `single`: the likelihood of each target, as a sample of its own, as in the paper
     """
     reranker: Literal["head", "pointwise"] = "head"
-    """What scores the sentences of a reranking sample.
+    """The part of the model that scores the sentences of a reranking sample.
 
     - `head`: a head on the encoder, which reads a document at once
     - `pointwise`: the decoder, which answers true or false for each sentence, as monoT5 does, for

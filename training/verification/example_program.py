@@ -1,4 +1,4 @@
-"""What the training programs on files of examples share: data, evaluation and model card."""
+"""The common base of the programs that train on files of examples."""
 
 from __future__ import annotations
 

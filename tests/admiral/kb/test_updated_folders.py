@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, build, check, remove
 
-# Equal titles are told apart by paths, and so change with other files.
+# Files with the same title get parts of their paths added, so titles depend on other files.
 _paths = st.sampled_from(["a/readme.md", "b/readme.md", "notes.md", "c/notes.txt", "b/other.md"])
 _texts = st.sampled_from(["# Notes\n\nA note.", "# Egg\n\nAn egg.", "# Notes\n\nBirds.", "Plain."])
 _folders = st.dictionaries(_paths, _texts, min_size=1)
