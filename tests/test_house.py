@@ -31,9 +31,9 @@ TEXTS = [
 #: Lines of Python that each folder may have; the modules of `admiral` itself count as one. The
 #: second number is the aim: a change may lower a ceiling, and may not raise one above it.
 CEILINGS = {
-    "trie": (1764, 2200),
+    "trie": (1763, 2200),
     "proofs": (9786, 5600),
-    "training": (13726, 7300),
+    "training": (13719, 7300),
     "admiral/adapters": (368, 280),
     "admiral/citations": (6944, 4900),
     "admiral/cli": (4176, 2200),
@@ -43,17 +43,17 @@ CEILINGS = {
     "admiral/evaluation": (2610, 1900),
     "admiral/gold": (580, 520),
     "admiral/graph": (1518, 950),
-    "admiral/io": (2355, 1500),
-    "admiral/kb": (10616, 7500),
+    "admiral/io": (2285, 1500),
+    "admiral/kb": (10610, 7500),
     "admiral/library": (1623, 600),
     "admiral/models": (716, 450),
     "admiral/retrieval": (2767, 2200),
     "admiral/serving": (2947, 1700),
-    "admiral/storage": (325, 150),
+    "admiral/storage": (309, 150),
     "admiral/synthesis": (1357, 0),
     "admiral": (1789, 1600),
     "benchmarks": (3249, 2_400),
-    "tests": (40539, 30_000),
+    "tests": (40482, 30_000),
 }
 
 

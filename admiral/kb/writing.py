@@ -220,9 +220,10 @@ def build_records(
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What a knowledge base holds after a change, and how many documents it added and removed."""
+    """The settings of a knowledge base after a change, and what the change did."""
 
     settings: dict[str, Any]
+    # numbers of documents
     added: int
     removed: int
 

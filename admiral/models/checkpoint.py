@@ -27,7 +27,7 @@ from transformers import (
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError, first_line
 from admiral.requirements import MODELS, bundled_directory
-from admiral.storage.atomic_files import describe_file, write_atomically
+from admiral.storage.atomic_files import sha256_of, write_atomically
 from trie.safe_tokenizer import SafeTokenizer
 from trie.seq2seq import Seq2Seq, bfloat16_is_fast, quiet_transformers
 
@@ -405,7 +405,7 @@ _LINE = re.compile(r"([0-9a-f]{64})  ([^/\n]+)")
 
 def write_sums(directory: Path) -> None:
     """Write the checksums of a checkpoint's files, replacing older ones."""
-    lines = (f"{describe_file(file).sha256}  {file.name}\n" for file in _files(directory))
+    lines = (f"{sha256_of(file)}  {file.name}\n" for file in _files(directory))
     write_atomically(directory / SUMS, [line.encode() for line in lines])
 
 
@@ -435,7 +435,7 @@ def verify_checkpoint(name: str | Path) -> list[str]:
         file = directory / match[2]
         listed.add(match[2])
         try:
-            if match[2] not in _UNCHECKED and describe_file(file).sha256 != match[1]:
+            if match[2] not in _UNCHECKED and sha256_of(file) != match[1]:
                 problems.append(f"{file}: changed since its checksum was written")
         except OSError as error:
             problems.append(f"{file}: cannot be read ({error.strerror})")

@@ -28,7 +28,7 @@ from admiral.models.checkpoint import Checkpoint, RerankHead
 from admiral.protocols import SentenceReranker, claim_limits, timed
 from admiral.records import Document, Sentence
 from admiral.retrieval.state import best_first, non_blank_sentences, with_scores, z_scores
-from admiral.storage.atomic_files import describe_file
+from admiral.storage.atomic_files import sha256_of
 from proofs.generation.proof_grammar import encode_claim, max_claim_tokens
 from trie import SafeTokenizer
 from trie.seq2seq import convert_linears_to_bfloat16, pad_batch
@@ -87,7 +87,7 @@ class MeanPoolingEncoder:
     @cached_property
     def identity(self) -> EncoderIdentity:
         """Name, and checksum of the model and the number of tokens; not of its precision."""
-        sums = [describe_file(self._directory / name).sha256 for name in _FILES]
+        sums = [sha256_of(self._directory / name) for name in _FILES]
         recipe = " ".join([*sums, f"mean of {self.max_tokens} tokens"])
         fingerprint = hashlib.sha256(recipe.encode()).hexdigest()
         return EncoderIdentity(self._name, fingerprint, self.model.config.hidden_size)

@@ -19,7 +19,6 @@ import secrets
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from glob import escape
 from pathlib import Path
 from typing import IO, Any
@@ -157,12 +156,6 @@ class WriterLock:
         # Unlinked while it is held: FileLock does not acquire a lock on an unlinked file.
         self._lock_file.unlink(missing_ok=True)
         self._lock.release()
-
-
-def check_output_path(output: Path) -> None:
-    """Raise `AdmiralError` if the directory of an output file does not exist."""
-    if not output.resolve().parent.is_dir():
-        raise AdmiralError(f"{output}: its directory does not exist. Create it first")
 
 
 def check_distinct_paths(
@@ -309,16 +302,7 @@ def _clear_leftovers(target: Path) -> None:
         shutil.rmtree(stale, ignore_errors=True)
 
 
-@dataclass(frozen=True, slots=True)
-class FileEntry:
-    """The size in bytes and SHA-256 (hexadecimal) of one file."""
-
-    size: int
-    sha256: str
-
-
-def describe_file(file: Path) -> FileEntry:
-    """Return the size and checksum of a file; raise `OSError` if it cannot be read."""
+def sha256_of(file: Path) -> str:
+    """Return the SHA-256 of a file in hexadecimal; raise `OSError` if it cannot be read."""
     with file.open("rb") as stream:
-        checksum = hashlib.file_digest(stream, "sha256").hexdigest()
-        return FileEntry(os.fstat(stream.fileno()).st_size, checksum)
+        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from pathlib import Path
 
 from huggingface_hub import ModelCardData
 
+from admiral.storage.atomic_files import sha256_of
 from training.loop import LoopSettings
 from training.loop.run_files import TrainingState
 
@@ -29,9 +29,7 @@ class SourceFile:
     @classmethod
     def of(cls, role: str, path: Path, samples: Mapping[str, int] | None = None) -> SourceFile:
         """Return the description of the file at `path`."""
-        with path.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-        return cls(role, path.name, digest, samples or {})
+        return cls(role, path.name, sha256_of(path), samples or {})
 
 
 def render_card(

@@ -25,7 +25,7 @@ from tqdm import tqdm
 from admiral.errors import AdmiralError, first_line
 from admiral.io.progress import stderr_is_terminal
 from admiral.models.checkpoint import is_checkpoint, write_sums
-from admiral.storage.atomic_files import check_replaceable, replacing_path, staging
+from admiral.storage.atomic_files import as_os_errors, check_replaceable, replacing_path, staging
 from training.loop import LoopSettings
 
 
@@ -69,10 +69,8 @@ class RunFiles:
     def publish(self, write: Callable[[Path], None], card: str) -> None:
         """Replace the model by what `write` writes to an empty folder, and its model card."""
         with staging(self.model, overwrite=True, owned=is_checkpoint) as folder:
-            try:
+            with as_os_errors():
                 write(folder)
-            except SafetensorError as error:
-                raise OSError(str(error)) from error
             write_sums(folder)
             readme = folder / "README.md"
             readme.write_text(card, "utf-8")

@@ -33,7 +33,7 @@ class Base(NamedTuple):
 
 
 class Passages:
-    """Where the passages of an index begin.
+    """The row and the first sentence of each passage of an index.
 
     `table`: the row of each passage, ascending, and its first sentence: int64, (2, passages).
     """
@@ -49,11 +49,6 @@ class Passages:
 
     def __len__(self) -> int:
         return len(self.rows)
-
-    @property
-    def documents(self) -> int:
-        """The number of rows."""
-        return int(np.count_nonzero(np.diff(self.rows, prepend=-1)))
 
     def span(self, row: int) -> range:
         """Return the numbers of the passages of a row."""

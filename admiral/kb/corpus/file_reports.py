@@ -19,7 +19,6 @@ from admiral.kb.corpus.readers import Record, read_corpus_file
 from admiral.records import Document
 from admiral.storage.atomic_files import (
     check_distinct_paths,
-    check_output_path,
     encode_record,
     write_atomically,
 )
@@ -216,7 +215,6 @@ class FileReports:
 
 def check_report_path(path: Path, kb_path: Path, corpora: Sequence[Place]) -> None:
     """Raise `AdmiralError` unless a report can be written, before anything is read."""
-    check_output_path(path)
     check_distinct_paths(path, *(corpus for corpus in corpora if isinstance(corpus, Path)))
     if path.resolve().is_relative_to(kb_path.resolve()):
         raise AdmiralError(f"{path}: is in the knowledge base. Name a file outside of {kb_path}")
