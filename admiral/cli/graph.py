@@ -104,10 +104,10 @@ def info_command(kb: str, as_json: bool) -> None:
 )
 @click.option(
     "--variant",
-    type=click.Choice(["paths", "induced"]),
-    default="paths",
+    type=click.Choice(["induced", "paths"]),
+    default="induced",
     show_default=True,
-    help="Keep the sentences on such paths, or all between the documents on them, for graph.",
+    help="Keep all sentences between the documents on such paths, or those of a path, for graph.",
 )
 @click.option(
     "--owner/--no-owner",

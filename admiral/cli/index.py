@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -205,9 +206,7 @@ def info_command(
 ) -> None:
     """Show counts and sizes of a knowledge base.
 
-    With --config or --set, also show the memory that the weights of the checkpoints take, in fp32;
-    in bf16, it is little more than half of that. With --check, the files of the checkpoints are
-    checked too.
+    With --config or --set, also show the memory that the weights of the checkpoints take, in fp32.
     """
     from admiral.kb import info, locate
 
@@ -216,7 +215,7 @@ def info_command(
     checkpoints = _checkpoints(config_path, assignments) if given else []
     if as_json:
         more = {"checkpoints": checkpoints} if given else {}
-        click.echo(json.dumps(facts.to_json() | more, ensure_ascii=False))
+        click.echo(json.dumps(asdict(facts) | more, ensure_ascii=False))
     else:
         _print_facts(facts, checkpoints)
     if check:
@@ -224,10 +223,11 @@ def info_command(
 
 
 def _check(kb: Path, checkpoints: list[Path]) -> None:
+    from admiral.graph import check_graph
     from admiral.kb import check
     from admiral.models.checkpoint import verify_checkpoint
 
-    found = {kb: check(kb)} | {path: verify_checkpoint(path) for path in checkpoints}
+    found = {kb: check(kb) or check_graph(kb)} | {p: verify_checkpoint(p) for p in checkpoints}
     for path, problems in found.items():
         for problem in problems or [f"{path}: sound"]:
             click.echo(problem, err=True)

@@ -31,10 +31,10 @@ _SETS = {
     "mention": ("mention", SubgraphOptions()),
     "entity+mention": ("entity+mention", SubgraphOptions()),
     "graph": ("graph", SubgraphOptions(owner=False)),
-    "graph, induced": ("graph", SubgraphOptions(owner=False, variant="induced")),
+    "graph, paths": ("graph", SubgraphOptions(owner=False, variant="paths")),
     "graph, 1 hop": ("graph", SubgraphOptions(owner=False, hops=1)),
     "graph + owner": ("graph", SubgraphOptions()),
-    "graph + owner, induced": ("graph", SubgraphOptions(variant="induced")),
+    "graph + owner, paths": ("graph", SubgraphOptions(variant="paths")),
     "graph + owner, 1 hop": ("graph", SubgraphOptions(hops=1)),
 }
 

@@ -11,7 +11,7 @@ from admiral.graph.graph_ranking import (
     PageRankParameters,
     personalised_pagerank,
 )
-from admiral.graph.mention_graph import MentionGraph, has_graph
+from admiral.graph.mention_graph import MentionGraph, check_graph, has_graph
 from admiral.graph.subgraph import (
     ClaimSubgraph,
     Connection,
@@ -43,6 +43,7 @@ __all__ = [
     "PageRankParameters",
     "SubgraphOptions",
     "build_graph",
+    "check_graph",
     "claim_network",
     "connections",
     "graph_retrieve",

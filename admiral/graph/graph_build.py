@@ -46,28 +46,14 @@ from trie.token_trie import row_positions
 
 @dataclass(frozen=True, slots=True)
 class GraphReport:
-    """Report of the build of a graph.
-
-    Attributes
-    ----------
-    entities
-        Number of documents that a sentence mentions.
-    frames
-        Number of sentences.
-    mentions
-        Number of pairs of a sentence and a document that it mentions.
-    links
-        How many of them are hyperlinks.
-    bytes, seconds
-        Size on disk and time taken.
-    """
+    """Report of the build of a graph."""
 
     path: Path
-    entities: int
-    frames: int
-    mentions: int
-    links: int
-    bytes: int
+    entities: int  # number of documents that a sentence mentions
+    frames: int  # number of sentences
+    mentions: int  # number of pairs of a sentence and a document that it mentions
+    links: int  # how many of them are hyperlinks
+    bytes: int  # size on disk
     seconds: float
 
 
@@ -171,18 +157,10 @@ def _merge(
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """The mentions of some documents, in the order of their sentences.
+    """The mentions of some documents, in the order of their sentences."""
 
-    Attributes
-    ----------
-    sentences
-        Number of sentences of each document.
-    lengths
-        Number of mentions of each sentence.
-    entities, kinds
-        Row and kind of each mention.
-    """
-
+    # numbers of sentences of each document and of mentions of each sentence; row and kind of each
+    # mention
     sentences: array[int] = field(default_factory=lambda: array("I"))
     lengths: array[int] = field(default_factory=lambda: array("I"))
     entities: array[int] = field(default_factory=lambda: array("I"))

@@ -44,6 +44,19 @@ def has_graph(kb: KnowledgeBase) -> bool:
     return (kb.folder / GRAPH / _META).is_file()
 
 
+def check_graph(path: str | Path) -> list[str]:
+    """Return what is wrong with the graph of a knowledge base; nothing if it has none."""
+    try:
+        with KnowledgeBase.open(path) as kb:
+            if has_graph(kb):
+                graph = MentionGraph.open(kb)
+                graph.entities_in(np.arange(graph.frames))
+                graph.mentions_of(np.arange(graph.rows))
+    except AdmiralError as error:
+        return [str(error)]
+    return []
+
+
 def graph_arrays(
     sentences: np.ndarray, lengths: np.ndarray, columns: np.ndarray, kinds: np.ndarray
 ) -> dict[str, np.ndarray]:

@@ -34,9 +34,9 @@ class SubgraphOptions:
 
     # maximum number of hops between two entities of the claim, `l` in the paper: 1 or 2
     hops: int = 2
-    # ``paths`` keeps the edges that lie on a path of at most `hops` hops between two entities of
-    # the claim, ``induced`` all edges between the entities on these paths
-    variant: str = "paths"
+    # ``induced``, the subgraph of the paper, keeps all edges between the entities on paths of at
+    # most `hops` hops between two entities of the claim; ``paths`` keeps those on such a path alone
+    variant: str = "induced"
     owner: bool = True  # whether the sentences of a document also mention its own title
 
     def __post_init__(self) -> None:
@@ -67,7 +67,7 @@ def entity_mention_retrieve(graph: MentionGraph, rows: np.ndarray) -> np.ndarray
 def graph_retrieve(
     graph: MentionGraph, rows: np.ndarray, options: SubgraphOptions = DEFAULT_OPTIONS
 ) -> np.ndarray:
-    """Return the sentences on paths between the documents in `rows`, and those of the documents.
+    """Return the sentences that connect the documents in `rows`, and those of the documents.
 
     `rows`: rows of the entities of the claim, int64. Returns frames, int64, ascending. Their number
     is bounded by that of the sentences that mention one of the entities (``paths``) or one of the
@@ -217,7 +217,7 @@ def connections(
     The sentences of a document count as mentions of it. Raises UnknownTitleError if there is no
     such document.
     """
-    rows = [_row(kb, title) for title in (first, second)]
+    rows = [kb.known_row(title) for title in (first, second)]
     frames = [incidences(graph, np.array([row]), owner=True)[1] for row in rows]
     direct = np.intersect1d(frames[0], frames[1]) if rows[0] != rows[1] else np.empty(0, np.int64)
     halves = [_neighbours(graph, each) for each in frames]
@@ -232,12 +232,6 @@ def connections(
         path = list(dict.fromkeys(path))
         shown.append(Connection(kb.title(row), _sentences(kb, graph, path)))
     return Connections(len(direct), len(nodes), tuple(shown))
-
-
-def _row(kb: KnowledgeBase, title: str) -> int:
-    row = kb.row(kb.document(title).title)
-    assert row is not None
-    return row
 
 
 def _neighbours(graph: MentionGraph, frames: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -31,7 +31,7 @@ from pathlib import Path, PurePosixPath
 
 from admiral.io.streams import COMPRESSED_SUFFIXES
 from admiral.io.text_cleaning import clean_title
-from admiral.kb.store import Store, damaged_error
+from admiral.kb.store import Store
 from admiral.kb.titles import open_rows, write_rows
 from admiral.records import SECTION_SEPARATOR, Document
 
@@ -330,10 +330,7 @@ class AliasIndex:
     """
 
     def __init__(self, folder: Path, documents: int) -> None:
-        try:
-            self._names, self._words = open_rows(folder / ALIASES), open_rows(folder / WORDS)
-        except (RuntimeError, OSError) as error:
-            raise damaged_error(folder / ALIASES, error) from error
+        self._names, self._words = open_rows(folder / ALIASES), open_rows(folder / WORDS)
         self._most_documents = max(_MOST_DOCUMENTS, documents * _LARGEST_SHARE)
         self.begin_with = lru_cache(_CACHED_WORDS)(self._begin_with)
 

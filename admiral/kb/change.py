@@ -66,14 +66,8 @@ _CACHE = -200_000  # kB of the database that a writer keeps in memory
 class Change:
     """A change in progress.
 
-    Attributes
-    ----------
-    store
-        What the database holds with the change.
-    first
-        The first row that the current version has never had: from it on are added documents.
-    removed
-        The documents of the current version that the change removes, by row.
+    `store` is what the database holds with the change. From row `first` on are added documents;
+    `removed` are the documents of the current version that the change removes, by row.
     """
 
     def __init__(self, path: Path, file: Path, connection: sqlite3.Connection) -> None:

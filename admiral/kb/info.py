@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -33,10 +33,6 @@ class KbInfo:
     embedded: dict[str, int]  # number of documents with stored embeddings, by encoder
     tries: list[str]  # fingerprints of the tokenizers that have a stored trie
     settings: dict[str, Any]
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the facts as a JSON object."""
-        return asdict(self)
 
 
 def info(path: str | Path) -> KbInfo:

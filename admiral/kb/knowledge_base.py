@@ -235,9 +235,19 @@ class KnowledgeBase:
         """Return the aliases that name no document because they are common words."""
         return self._aliases.common()
 
+    def known_row(self, title: str) -> int:
+        """Return the row of a title; UnknownTitleError if there is no such document."""
+        row = self.row(title)
+        if row is None:
+            raise UnknownTitleError(
+                f"{self.path}: no document has the title {title!r}. Titles are matched exactly, "
+                "with upper and lower case."
+            )
+        return row
+
     def document(self, title: str) -> Document:
         """Return the document with a title; UnknownTitleError if there is none."""
-        return self.document_at(self._known_row(title))
+        return self.document_at(self.known_row(title))
 
     def document_at(self, row: int) -> Document:
         """Return the document of a row; IndexError if there is no such row."""
@@ -275,7 +285,7 @@ class KnowledgeBase:
         document that is not split, or has no BM25 index, is one passage. `titles`: titles of
         documents, each once; UnknownTitleError for another.
         """
-        rows = [self._known_row(title) for title in titles]
+        rows = [self.known_row(title) for title in titles]
         if self.settings["bm25"] == NO_BM25:
             return [[(0, None)] for _ in rows]
         index = self.word_index()
@@ -365,12 +375,3 @@ class KnowledgeBase:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    def _known_row(self, title: str) -> int:
-        row = self.row(title)
-        if row is None:
-            raise UnknownTitleError(
-                f"{self.path}: no document has the title {title!r}. Titles are matched exactly, "
-                "with upper and lower case."
-            )
-        return row

@@ -60,8 +60,11 @@ def write_rows(path: Path, names: list[tuple[str, int]]) -> None:
 
 
 def open_rows(path: Path) -> marisa_trie.RecordTrie:
-    """Open what `write_rows` wrote, memory-mapped; RuntimeError or OSError if it cannot be read."""
-    return marisa_trie.RecordTrie(ROW_FORMAT).mmap(str(path))
+    """Open what `write_rows` wrote, memory-mapped; AdmiralError if it cannot be read."""
+    try:
+        return marisa_trie.RecordTrie(ROW_FORMAT).mmap(str(path))
+    except (RuntimeError, OSError) as error:
+        raise damaged_error(path, error) from error
 
 
 class TitleIndex:
@@ -75,11 +78,14 @@ class TitleIndex:
         self._path = folder / TITLES
         try:
             self._trie = marisa_trie.Trie().mmap(str(self._path))
+        except (RuntimeError, OSError) as error:
+            raise damaged_error(self._path, error) from error
+        try:
             # A plain view of the map: reading an element of a memmap takes ten times as long.
             self._rows = np.asarray(open_array(folder / ROWS))
-            self._forms = open_rows(folder / FORMS)
-        except (RuntimeError, OSError, ValueError) as error:
-            raise damaged_error(self._path, error) from error
+        except (OSError, ValueError) as error:
+            raise damaged_error(folder / ROWS, error) from error
+        self._forms = open_rows(folder / FORMS)
         if self._rows.shape != (len(self._trie),) or self._rows.dtype != np.dtype(np.uint32):
             raise damaged_error(self._path, "its files do not fit together")
 

@@ -111,8 +111,8 @@ class GraphRequest(_Body):
         "pagerank", description="The ranking, or a set of sentences."
     )
     hops: Annotated[int, Field(ge=1, le=2)] = Field(2, description="Longest path, for `graph`.")
-    variant: Literal["paths", "induced"] = Field(
-        "paths", description="Sentences on such paths, or all between their documents."
+    variant: Literal["induced", "paths"] = Field(
+        "induced", description="All sentences between the documents on such paths, or of a path."
     )
     owner: bool = Field(True, description="Whether sentences mention the title of their document.")
     readings: Annotated[int, Field(ge=1, le=4)] = Field(

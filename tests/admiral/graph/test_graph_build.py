@@ -19,6 +19,7 @@ from admiral.graph import (
     MentionGraph,
     PageRankParameters,
     build_graph,
+    check_graph,
     connections,
     graph_build,
     update_graph,
@@ -103,6 +104,7 @@ def test_without_a_graph(kb_path):
 
 def test_damage_is_an_error_wherever_it_is_met(kb):
     """Change values that opening does not read."""
+    assert check_graph(kb.path) == []
     path = kb.folder / "graph" / "frame_entities.idx.npy"
     whole = path.read_bytes()
     path.write_bytes(whole[:-4] + b"\xff" * 4)
@@ -110,11 +112,9 @@ def test_damage_is_an_error_wherever_it_is_met(kb):
     with pytest.raises(AdmiralError, match=r"damaged .* Build it with"):
         graph.entities_in(np.arange(graph.frames))
     path.write_bytes(whole[:-4])
-    with pytest.raises(AdmiralError, match=r"damaged .*truncated"):
-        MentionGraph.open(kb)
+    assert "truncated" in check_graph(kb.path)[0]
     path.unlink()
-    with pytest.raises(AdmiralError, match=r"damaged \(.*frame_entities.idx.npy"):
-        MentionGraph.open(kb)
+    assert "frame_entities.idx.npy" in check_graph(kb.path)[0]
 
 
 def test_damage_of_the_starts(kb):

@@ -87,10 +87,10 @@ PATH = SmallGraph(
     ("options", "frames"),
     [
         (SubgraphOptions(hops=1, owner=False), [4]),
-        (SubgraphOptions(hops=2, owner=False), [0, 1, 4]),
+        (SubgraphOptions(hops=2, owner=False, variant="paths"), [0, 1, 4]),
         # The page itself mentions both named documents, so each of its sentences connects it.
-        (SubgraphOptions(hops=2, owner=True), [0, 1, 2, 4]),
-        (SubgraphOptions(hops=2, owner=True, variant="induced"), [0, 1, 2, 3, 4]),
+        (SubgraphOptions(hops=2, owner=True, variant="paths"), [0, 1, 2, 4]),
+        (SubgraphOptions(hops=2, owner=True), [0, 1, 2, 3, 4]),
     ],
 )
 def test_the_sentences_of_a_path(options, frames):

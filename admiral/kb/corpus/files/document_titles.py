@@ -147,6 +147,8 @@ def _with_differences(title: str, sources: Sequence[str]) -> list[str]:
     paths = [tuple(filter(None, re.split(r"[/\\]", source))) for source in sources]
     folders = _shortest_differences([path[:-1] for path in paths])
     names = [path[-1] if path else "" for path in paths]
+    if len(names) == 1:  # beside what is no file
+        return [_printable(f"{title} ({names[0]})")]
     stems = list(map(title_from_name, names))
     in_folder = Counter(folders)
     of_stem = Counter(zip(folders, stems, strict=True))

@@ -33,7 +33,7 @@ def test_only_what_clashes_is_renamed_and_other_documents_keep_their_titles():
     documents = [("A", "/x/a.md"), ("B", "/x/b.md"), ("B", "/y/b.md")]
     assert distinct_titles(documents) == ["A", "B (x)", "B (y)"]
     other = {"A": "", "B": "/z/b.md"}.get
-    assert distinct_titles(documents, other) == ["A (/x/a.md)", "B (x)", "B (y)"]
+    assert distinct_titles(documents, other) == ["A (a.md)", "B (x)", "B (y)"]
     with pytest.raises(AdmiralError, match="another document has this path as its title"):
         distinct_titles(documents, lambda _: "")
 
