@@ -99,8 +99,8 @@ CITATIONS := admiral/data/citations
 
 cite: install
 	@mkdir -p runs
-	$(BIN)/admiral library build $(CITATIONS)/sources.jsonl --library runs/demo-sources --overwrite
-	$(BIN)/admiral audit $(CITATIONS)/pages/Hubble_Space_Telescope.wiki --library runs/demo-sources --output runs/audit.html
+	$(BIN)/admiral index --sources $(CITATIONS)/sources.jsonl --kb runs/demo-sources --overwrite
+	$(BIN)/admiral audit $(CITATIONS)/pages/Hubble_Space_Telescope.wiki --kb runs/demo-sources --output runs/audit.html
 	@echo "Open runs/audit.html"
 
 PORT ?= 8080

@@ -71,7 +71,6 @@ setup(
         "httpx>=0.27,<1",
         "jinja2>=3.1,<4",
         "markupsafe>=3,<4",
-        "idna>=3.4",
         "networkx>=3.4,<4",
         "nltk>=3.9",  # WordNet for proofs, once its data is installed
         "pint>=0.24,<0.26",  # units of claims and evidence
@@ -85,14 +84,15 @@ setup(
         "pypdf>=6,<8",
         "selectolax>=0.4,<2",
         "webencodings>=0.5.1,<0.7",
-        # Pages with references, and web pages and archives in a library of sources; trafilatura
-        # needs lxml_html_clean.
+        # Pages with references, and web pages and archives as sources; trafilatura needs
+        # lxml_html_clean.
         "lxml>=5.2,<7",
         "lxml-html-clean>=0.4",
         "mwparserfromhell>=0.7.2,<0.8",
         "trafilatura>=2,<3",
         "protego>=0.6,<1",  # rules of sites for robots
         "warcio>=1.7.5,<2",
+        "w3lib>=2.5,<3",  # canonical URLs
         # `admiral serve`: the HTTP API and the page.
         "fastapi>=0.115,<1",
         "prometheus-client>=0.21",

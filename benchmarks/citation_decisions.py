@@ -29,7 +29,7 @@ from admiral.citations.citer import Citer
 from admiral.citations.coverage_verifier import TermWeights
 from admiral.citations.source_search import LoadedSources
 from admiral.evaluation.citation_evaluation import auroc_interval
-from admiral.library import Source
+from admiral.sources import Source
 
 FILE = Path(__file__).with_name("own_citations.jsonl")
 

@@ -32,9 +32,11 @@ from admiral.io.claims import evenly_spaced
 from admiral.io.streams import numbered_lines
 from admiral.kb import KnowledgeBase
 from admiral.kb.vectors import SentenceEncoder
-from admiral.library import Library, ScoredPassage, Source, build_library
-from admiral.library.canonical_urls import canonical
-from admiral.library.readers import SourceFiles, wice_url
+from admiral.sources import ScoredPassage, Source
+from admiral.sources.canonical_urls import canonical
+from admiral.sources.open_sources import Sources
+from admiral.sources.source_files import SourceFiles, wice_url
+from admiral.sources.source_indexing import build_sources
 
 CUTS = (1, 5, 20)
 PASSAGES = 100
@@ -139,9 +141,9 @@ def print_head(what: str) -> None:
     click.echo("|---|---|---|---|---|---|")
 
 
-def oracle_queries(library: Library, claims: Sequence[CitedClaim]) -> list[str]:
+def oracle_queries(pages: Sources, claims: Sequence[CitedClaim]) -> list[str]:
     """Return queries with the true title of the cited page, the best an expansion could do."""
-    sources = [library.source(claim.citations[0].url) for claim in claims]
+    sources = [pages.source(claim.citations[0].url) for claim in claims]
     return [
         f"{claim_query(claim)} {source.title if source else ''}"
         for claim, source in zip(claims, sources, strict=True)
@@ -149,20 +151,20 @@ def oracle_queries(library: Library, claims: Sequence[CitedClaim]) -> list[str]:
 
 
 def compare_indexes(
-    library: Library, claims: Sequence[CitedClaim], encoder: SentenceEncoder | None = None
+    pages: Sources, claims: Sequence[CitedClaim], encoder: SentenceEncoder | None = None
 ) -> None:
     """Print the rows of sparse retrieval, of dense retrieval and of fusion."""
     table = Table(claims)
     queries = list(map(claim_query, claims))
     began = time.perf_counter()
-    sparse = library.search(queries, PASSAGES)
+    sparse = pages.search(queries, PASSAGES)
     seconds = time.perf_counter() - began
     table.add("BM25", sparse)
     click.echo(f"BM25: {1000 * seconds / len(claims):.1f} ms a query", err=True)
-    oracle = library.search(oracle_queries(library, claims), PASSAGES)
+    oracle = pages.search(oracle_queries(pages, claims), PASSAGES)
     table.add("BM25, with the true title of the source", oracle, "BM25")
     if encoder is not None:
-        dense = library.dense(encoder).search(queries, PASSAGES)
+        dense = pages.dense(encoder).search(queries, PASSAGES)
         table.add("MiniLM", dense, "BM25")
         fused = [reciprocal_rank_fusion(pair) for pair in zip(sparse, dense, strict=True)]
         table.add("RRF of both", fused, "BM25")
@@ -178,14 +180,15 @@ def compare_lengths(
     for length, k1 in [*((length, 0.9) for length in lengths), ("100/50", 0.6)]:
         words, stride = map(int, length.split("/"))
         place = folder / f"{words}-{stride}-{k1}"
-        report = build_library(place, sources(), words=words, stride=stride, k1=k1)
+        report = build_sources(sources(), place, words=words, stride=stride, k1=k1)
         name = f"words {words}, stride {stride}, k1 {k1}"
-        with Library.open(place) as library:
-            table.add(name, library.search(texts, PASSAGES), first)
+        with Sources.open(place) as opened:
+            table.add(name, opened.search(texts, PASSAGES), first)
+            passages = opened.kb.counts["passages"]
         first = first or name
-        each = report.bytes / report.passages
+        each = report.bytes / passages
         click.echo(
-            f"{name}: {report.passages:,} passages, {each:.0f} bytes each, {report.seconds:.1f} s",
+            f"{name}: {passages:,} passages, {each:.0f} bytes each, {report.seconds:.1f} s",
             err=True,
         )
 
@@ -194,10 +197,10 @@ def compare_lengths(
 @click.argument("wice", type=click.Path(exists=True, path_type=Path))
 @click.option("--more", multiple=True, type=click.Path(exists=True), help="Further files of pages.")
 @click.option(
-    "--library",
+    "--sources",
     "prepared",
     type=click.Path(exists=True, path_type=Path),
-    help="Library of the same pages that was built before, instead of building one.",
+    help="Knowledge base of the same pages, instead of building one.",
 )
 @click.option("--introductions", "kb", help="Knowledge base of distractors.")
 @click.option("--dense", type=click.Choice(["minilm"]), help="Encoder of passages.")
@@ -239,27 +242,27 @@ def main(
 
         if prepared is None:
             prepared = folder / "pages"
-            build_library(prepared, pages(), words=words, stride=stride, encoder=encoder)
-        with Library.open(prepared) as library:
+            build_sources(pages(), prepared, words=words, stride=stride, encoder=encoder)
+        with Sources.open(prepared) as opened:
             print_head(
-                f"{len(library):,} pages, {library.passage_count:,} passages of "
-                f"{library.settings['words']} words, stride {library.settings['stride']}, "
+                f"{len(opened.kb):,} pages, {opened.kb.counts['passages']:,} passages of "
+                f"{words} words, stride {stride}, "
                 f"{len(claims)} claims"
             )
-            compare_indexes(library, claims, encoder)
+            compare_indexes(opened, claims, encoder)
         if lengths:
             print_head("passages of different lengths")
             compare_lengths(claims, pages, lengths.split(","), folder)
         if kb:
-            with KnowledgeBase.open(kb) as opened:
-                sources = chain(pages(), introductions(opened))
-                report = build_library(folder / "all", sources, words=words, stride=stride)
-            print_head(
-                f"{report.sources:,} sources with introductions, {report.passages:,} passages of "
-                f"{words} words, stride {stride}"
-            )
-            with Library.open(folder / "all") as library:
-                compare_indexes(library, claims)
+            with KnowledgeBase.open(kb) as distractors:
+                sources = chain(pages(), introductions(distractors))
+                report = build_sources(sources, folder / "all", words=words, stride=stride)
+            with Sources.open(folder / "all") as opened:
+                print_head(
+                    f"{report.documents:,} sources with introductions, "
+                    f"{opened.kb.counts['passages']:,} passages of {words} words, stride {stride}"
+                )
+                compare_indexes(opened, claims)
 
 
 if __name__ == "__main__":

@@ -45,21 +45,23 @@ from admiral.io.result_writer import ResumableWriter
 from admiral.kb import KnowledgeBase, build, info, locate
 from admiral.kb.store import check_kb
 from admiral.kb.writing import default_backend
-from admiral.library import Library, build_library
-from admiral.library.canonical_urls import canonical
-from admiral.library.readers import SourceFiles
 from admiral.models.checkpoint import locate_checkpoint
 from admiral.pipeline import Admiral
 from admiral.protocols import FirstStage, HopRetriever
 from admiral.records import Claim, RetrievalResult, ScoredTitle
+from admiral.requirements import MINILM
 from admiral.retrieval.first_stage import (
     Bm25FirstStage,
     FusedFirstStage,
     TitleMentionFinder,
 )
 from admiral.retrieval.provenance import recorded_settings
-from admiral.retrieval.stage_assembly import build_passage_encoder
+from admiral.retrieval.stage_assembly import build_sentence_encoder
 from admiral.settings import parse_override
+from admiral.sources.canonical_urls import canonical
+from admiral.sources.open_sources import Sources
+from admiral.sources.source_files import SourceFiles
+from admiral.sources.source_indexing import build_sources
 
 ROOT = Path(__file__).parents[1]
 TASKS = {**EVALUATION_TASKS, "demo": EVALUATION_TASKS["hover"]}
@@ -68,7 +70,7 @@ TASKS = {**EVALUATION_TASKS, "demo": EVALUATION_TASKS["hover"]}
 BASELINES = ("bm25", "bm25+mentions", "titles", "first-stage")
 KEYS = {
     *("title", "task", "claims", "kb", "model", "limit", "covered", "ks", "knowledge_bases"),
-    *("settings", "systems", "groups", "show", "paper", "sources", "library"),
+    *("settings", "systems", "groups", "show", "paper", "sources", "passages"),
 }
 #: Keys that --set changes, apart from settings of all systems.
 FIELDS = ("task", "claims", "limit")
@@ -341,12 +343,13 @@ def measures_table(content: Record, compared: Sequence[Compared]) -> Iterator[st
 def compare_citations(content: Record, out: Path) -> Iterator[str]:
     """Run the systems of the task `citations` on WiCE, and yield the lines of their table."""
     citations = list(evenly_spaced(read_wice(Path(content["claims"])), content.get("limit", 0)))
-    path, options = out / "library", dict(content.get("library", {}))
-    encoder = build_passage_encoder(RetrievalConfig()) if options.pop("dense", False) else None
+    path, options = out / "sources", dict(content.get("passages", {}))
+    dense = options.pop("dense", False)
+    encoder = build_sentence_encoder(RetrievalConfig(), MINILM) if dense else None
     if not path.exists():
         out.mkdir(parents=True, exist_ok=True)
         sources = SourceFiles([Path(each) for each in content["sources"]])
-        build_library(path, sources, encoder=encoder, **options)
+        build_sources(sources, path, encoder=encoder, **options)
     table: dict[str, dict[str, str]] = {}
     for system in content["systems"]:
         click.echo(system["name"], err=True)
@@ -354,10 +357,10 @@ def compare_citations(content: Record, out: Path) -> Iterator[str]:
             table[system["name"]] = _verified(content, system, citations, path, out)
             continue
         index = system["search"]["index"]
-        with Library.open(path) as library:
-            sparse = None if index == "minilm" else library
-            dense = library.dense(encoder) if encoder and index != "bm25" else None
-            search = SourceSearch(library, sparse=sparse, dense=dense, passages=PASSAGES)
+        with Sources.open(path) as opened:
+            sparse = None if index == "minilm" else opened
+            dense = opened.dense(encoder) if encoder and index != "bm25" else None
+            search = SourceSearch(opened, sparse=sparse, dense=dense, passages=PASSAGES)
             table[system["name"]] = _searched(search, citations)
     columns = content.get("show") or list(
         dict.fromkeys(one for row in table.values() for one in row)
@@ -386,11 +389,11 @@ def _searched(search: SourceSearch, citations: Sequence[WiceCitation]) -> dict[s
 
 
 def _verified(
-    content: Record, system: Record, citations: Sequence[WiceCitation], library: Path, out: Path
+    content: Record, system: Record, citations: Sequence[WiceCitation], kb: Path, out: Path
 ) -> dict[str, str]:
     config = citation_config(content, system)
     file = folder_of(out, system) / "verdicts.jsonl"
-    write_verdicts(file, library, config, [each.claim for each in citations])
+    write_verdicts(file, kb, config, [each.claim for each in citations])
     measures = evaluate_citations(citations, read_verdicts(file)).measures
     return {name: _interval(*values) for name, values in measures.items()}
 

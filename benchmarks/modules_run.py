@@ -61,7 +61,7 @@ def cases(folder: Path) -> dict[str, tuple[object, ...]]:
     """Return the programs to count, with their arguments; what they need is made in `folder`."""
     sources, samples = folder / "sources", folder / "samples.jsonl"
     pages = _DATA / "citations"
-    run("admiral", "library", "build", pages / "sources.jsonl", "--library", sources)
+    run("admiral", "index", "--sources", pages / "sources.jsonl", "--kb", sources)
     gold = folder / "gold.jsonl"
     claims = (_DATA / "demo" / "claims.jsonl").read_text(encoding="utf-8").splitlines(True)
     gold.write_text("".join(claims[:8]), encoding="utf-8")
@@ -72,15 +72,7 @@ def cases(folder: Path) -> dict[str, tuple[object, ...]]:
     page = pages / "pages" / "Apollo_13.wiki"
     return {
         "one claim": ("admiral", "retrieve", _CLAIM),
-        "one audit": (
-            "admiral",
-            "audit",
-            page,
-            "--library",
-            sources,
-            "--output",
-            folder / "a.html",
-        ),
+        "one audit": ("admiral", "audit", page, "--kb", sources, "--output", folder / "a.html"),
         "one training step": ("training.joint", "--config", config),
     }
 

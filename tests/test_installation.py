@@ -18,7 +18,7 @@ import pytest
 
 from admiral.cli.main import cli
 from tests.admiral.kb.corpus.files.test_file_formats import epub, pdf, word
-from tests.admiral.library.test_source_readers import archived
+from tests.admiral.sources.test_source_readers import archived
 from tests.test_house import PACKAGES, ROOT
 
 # Left out, because they take long to install: ray, haystack, and fairseq, which is built from
@@ -158,7 +158,7 @@ def write_documents(folder):
 
 
 def write_sources(folder, texts):
-    """Write a web page of each kind that a library reads."""
+    """Write a web page of each kind that is read."""
     folder.mkdir()
     paragraphs = "".join(f"<p>{text}</p>" for text in texts.values())
     page = (
@@ -226,22 +226,20 @@ def test_every_command_does_its_main_job(installed):
     lines = first_lines(data / "citations" / "sources.jsonl")
     texts = {record["title"]: record["text"] for record in map(json.loads, lines)}
     write_sources(folder / "sources", texts)
-    command("library", "build", data / "citations" / "sources.jsonl", "--library", "demo-sources")
-    built = command(
-        "library", "build", "sources", "--library", "library", "--base-url", "https://a.example"
-    )
-    assert "3 sources" in built
-    assert "Tyne" in command("library", "search", "Tyne", "--library", "library")
+    command("index", "--sources", data / "citations" / "sources.jsonl", "--kb", "demo-sources")
+    pages = ("--kb", "pages", "--base-url", "https://a.example")
+    assert "3 documents" in command("index", "--sources", "sources", *pages)
+    assert "Tyne" in command("search", "Tyne", "--kb", "pages")
+    (folder / "none.txt").write_text("https://a.example/note.txt\n")
+    command("fetch", "none.txt", "--kb", "pages", "--list-missing")
     page = data / "citations" / "pages" / "Eiffel_Tower.wiki"
     command("extract-citations", page, "--output", "citations.jsonl")
-    verdicts = ("--library", "demo-sources", "--input", "citations.jsonl", "--output")
+    verdicts = ("--kb", "demo-sources", "--input", "citations.jsonl", "--output")
     command("verify-citation", *verdicts, "verdicts.jsonl", "--quiet")
-    audited = command(
-        "audit", page, "--library", "demo-sources", "--output", "audit.html", "--quiet"
-    )
+    audited = command("audit", page, "--kb", "demo-sources", "--output", "audit.html", "--quiet")
     assert "statements" in audited
     assert "<!doctype html>" in (folder / "audit.html").read_text().lower()
-    assert "Tyne" in command("cite", "The Tyne has two sources.", "--library", "demo-sources")
+    assert "Tyne" in command("cite", "The Tyne has two sources.", "--kb", "demo-sources")
 
     serve_once(installed)
     use_mcp(installed)

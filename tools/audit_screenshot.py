@@ -2,7 +2,7 @@
 
 Run as ``python tools/audit_screenshot.py docs/audit.png``. It needs Playwright, and Chromium in the
 variable CHROMIUM or under one of its usual names. A server on this machine offers the sources of
-the demo as pages of HTML; `admiral library fetch` gets them, and `admiral audit` checks the page.
+the demo as pages of HTML; `admiral fetch` gets them, and `admiral audit` checks the page.
 """
 
 from __future__ import annotations
@@ -67,16 +67,16 @@ def _page(record: dict[str, str]) -> bytes:
 
 def audit(folder: Path, server: Sources) -> Path:
     """Fetch the sources, and return the audit of the page."""
-    page, urls, library = folder / PAGE, folder / "urls.txt", folder / "library"
+    page, urls, kb = folder / PAGE, folder / "urls.txt", folder / "kb"
     text = (DEMO / "pages" / PAGE).read_text(encoding="utf-8")
     page.write_text(text.replace("https://", f"{server.address}/"), encoding="utf-8")
     urls.write_text("".join(f"{server.address}{path}\n" for path in server.pages))
     output = folder / "audit.html"
     host = server.address.removeprefix("http://")
-    options = ["--library", str(library), "--allow-host", host, "--delay", "0", "--no-progress"]
+    options = ["--kb", str(kb), "--allow-host", host, "--delay", "0", "--no-progress"]
     for arguments in (
-        ["library", "fetch", str(urls), *options],
-        ["audit", str(page), "--library", str(library), "--output", str(output), "--quiet"],
+        ["fetch", str(urls), *options],
+        ["audit", str(page), "--kb", str(kb), "--output", str(output), "--quiet"],
     ):
         if status := admiral(arguments):
             sys.exit(status)

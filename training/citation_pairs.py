@@ -1,8 +1,8 @@
 """Build the file from which a verifier and an encoder learn on cited pages.
 
-Run as ``python -m training.citation_pairs --citations WAFER --library DIR OUT.jsonl``, with records
-of WAFER or WiCE, or claims of `admiral extract-citations`; the library has the texts of the pages
-(Sphere, or pages that `admiral library fetch` has got). Claims whose page is not in the library, or
+Run as ``python -m training.citation_pairs --citations WAFER --kb DIR OUT.jsonl``, with records
+of WAFER or WiCE, or claims of `admiral extract-citations`; the knowledge base has the texts of the
+pages (Sphere, or what `admiral fetch` has got). Claims whose page it does not have, or
 that editors have tagged as failing, are left out.
 
 The positives of a claim are the first passages of its page; the negatives are the passages that are
@@ -28,8 +28,9 @@ from admiral.citations.citation_records import (
 from admiral.citations.decide import FAILING_TAG
 from admiral.citations.source_search import claim_query
 from admiral.errors import AdmiralError
-from admiral.library import Library, Passage
-from admiral.library.canonical_urls import canonical
+from admiral.sources import Passage
+from admiral.sources.canonical_urls import canonical
+from admiral.sources.open_sources import Sources
 from admiral.storage.atomic_files import check_distinct_paths
 from training.cited_pages import CitedPassages, Titled, write_cited_passages
 from training.command_options import exclude_option, seed_option
@@ -39,7 +40,7 @@ _SEARCHED = 50  # passages of the search, of which those of the cited page are l
 
 
 def cited_passages(
-    library: Library,
+    sources: Sources,
     claims: Sequence[CitedClaim],
     *,
     context: ContextForm = "claim",
@@ -57,24 +58,23 @@ def cited_passages(
     """
     rng = random.Random(seed)
     counts = Counter[str]() if left_out is None else left_out
-    urls = [source.url for source in library.sources() if source.text.strip()]
+    urls = [source.url for source in sources if source.text.strip()]
     for first in range(0, len(claims), _BATCH):
         batch = claims[first : first + _BATCH]
         queries = list(map(claim_query, batch))
-        for claim, query, found in zip(
-            batch, queries, library.search(queries, _SEARCHED), strict=True
-        ):
+        results = sources.search(queries, _SEARCHED)
+        for claim, query, found in zip(batch, queries, results, strict=True):
             if FAILING_TAG in claim.tags:
                 counts["tagged as failing"] += 1
                 continue
             own = {canonical(each.url) for each in claim.citations if each.url}
-            cited = [p for url in sorted(own) for p in library.passages(url)][:positives]
+            cited = [p for url in sorted(own) for p in sources.passages(url)][:positives]
             others = [s.passage for s in found if canonical(s.passage.url) not in own][:retrieved]
             for url in rng.sample(urls, min(drawn + len(own), len(urls))):
                 if canonical(url) not in own and len(others) < retrieved + drawn:
-                    others.append(rng.choice(library.passages(url)))
+                    others.append(rng.choice(sources.passages(url)))
             if not cited or not others:
-                counts["page not in the library" if not cited else "no other page"] += 1
+                counts["page not in the knowledge base" if not cited else "no other page"] += 1
                 continue
             yield CitedPassages(
                 claim.id,
@@ -105,7 +105,7 @@ def kept_claims(paths: Sequence[Path], excluded: Collection[str]) -> list[CitedC
     type=click.Path(path_type=Path, exists=True),
     help="Claims with their citations: WAFER, WiCE or `citations.jsonl`; repeatable.",
 )
-@click.option("--library", required=True, metavar="DIR", help="Library of the cited pages.")
+@click.option("--kb", required=True, metavar="DIR", help="Knowledge base of the cited pages.")
 @click.option(
     "--context",
     type=click.Choice(["claim", "all"]),
@@ -139,7 +139,7 @@ def kept_claims(paths: Sequence[Path], excluded: Collection[str]) -> list[CitedC
 def main(
     out: Path,
     citations: tuple[Path, ...],
-    library: str,
+    kb: str,
     context: str,
     positives: int,
     retrieved: int,
@@ -155,7 +155,7 @@ def main(
         check_distinct_paths(out, *citations, *exclude)
         excluded = {claim.page for path in exclude for claim in read_citations(path)}
         claims = kept_claims(citations, excluded)
-        with Library.open(library) as opened:
+        with Sources.open(kb) as opened:
             found = cited_passages(
                 opened,
                 claims,

@@ -48,7 +48,7 @@ from admiral.citations.source_scorers import (
 from admiral.citations.source_search import cut_source, passage_texts
 from admiral.errors import AdmiralError, RecordError
 from admiral.io.streams import json_objects
-from admiral.library import Passage, Source
+from admiral.sources import Passage, Source
 from admiral.storage.atomic_files import check_distinct_paths, write_atomically
 from training.feature_fits import fit_ordinal, out_of_fold_scores, page_folds
 

@@ -1,7 +1,7 @@
 """Train an encoder for dense retrieval of sources on cited pages, by expectation maximisation.
 
 As DPR does (Karpukhin et al., 2020), but one encoder reads claims and passages, and a text is the
-mean of its states: the form that libraries store. SIDE has two encoders, and the state of the first
+mean of its states: the form that is stored. SIDE has two encoders, and the state of the first
 token. Run as::
 
     accelerate launch -m training.dense_retriever --config configs/paper-side-dense.yaml

@@ -1,6 +1,6 @@
 """Build training samples of query expansion: claim in context in, title of the cited page out.
 
-Run as ``python -m training.expansion_data --citations WAFER --library DIR OUT.jsonl``. The samples
+Run as ``python -m training.expansion_data --citations WAFER --kb DIR OUT.jsonl``. The samples
 are those of hop 0 of the hop retriever, so that `training.retriever` trains on them
 (configs/paper-side-expander.yaml).
 """
@@ -16,7 +16,7 @@ from admiral.citations.citation_file import read_citations
 from admiral.citations.citation_records import CitedClaim, claim_in_context
 from admiral.citations.source_search import EXPANDER_CONTEXT
 from admiral.errors import AdmiralError
-from admiral.library import Library
+from admiral.sources.open_sources import Sources
 from admiral.storage.atomic_files import check_distinct_paths
 from training.command_options import exclude_option
 from training.data.samples import RetrieveSample, write_samples
@@ -32,15 +32,15 @@ def expansion_sample(claim: CitedClaim, title: str) -> RetrieveSample:
     return RetrieveSample(claim_in_context(claim, EXPANDER_CONTEXT), (), 0, (gold,))
 
 
-def library_citations(paths: Iterable[Path], library: Library) -> Iterator[tuple[CitedClaim, str]]:
+def titled_citations(paths: Iterable[Path], sources: Sources) -> Iterator[tuple[CitedClaim, str]]:
     """Yield each claim of WAFER or other files with the title of its page, if one is known.
 
-    A title is that which the library has, or else that which the reference states.
+    A title is that which the source has, or else that which the reference states.
     """
     for path in paths:
         for claim in read_citations(path):
             for citation in claim.citations:
-                source = library.source(citation.url) if citation.url else None
+                source = sources.source(citation.url) if citation.url else None
                 if title := (source.title if source is not None else "") or citation.title:
                     yield claim, title
                     break
@@ -53,17 +53,17 @@ def library_citations(paths: Iterable[Path], library: Library) -> Iterator[tuple
     multiple=True,
     required=True,
     type=click.Path(path_type=Path, exists=True),
-    help="Claims of WAFER or `citations.jsonl`, whose pages are in --library; repeatable.",
+    help="Claims of WAFER or `citations.jsonl`, whose pages are in --kb; repeatable.",
 )
-@click.option("--library", required=True, metavar="DIR", help="Library of their pages.")
+@click.option("--kb", required=True, metavar="DIR", help="Knowledge base of their pages.")
 @exclude_option("their pages are in no sample", exists=True)
-def main(out: Path, citations: tuple[Path, ...], library: str, exclude: tuple[Path, ...]) -> None:
+def main(out: Path, citations: tuple[Path, ...], kb: str, exclude: tuple[Path, ...]) -> None:
     """Write samples of query expansion to OUT (JSON Lines)."""
     try:
         check_distinct_paths(out, *citations, *exclude)
         excluded = {claim.page for path in exclude for claim in read_citations(path)}
-        with Library.open(library) as opened:
-            cited = library_citations(citations, opened)
+        with Sources.open(kb) as opened:
+            cited = titled_citations(citations, opened)
             samples = (
                 expansion_sample(claim, title)
                 for claim, title in cited

@@ -44,7 +44,7 @@ from admiral.citations.extract import ReadPage
 from admiral.citations.extract.marked_blocks import UNSOURCED, Mark
 from admiral.citations.extract.wikitext_nodes import Place
 from admiral.io.rendering import page_file, page_head, script_policy
-from admiral.library import Passage, Source
+from admiral.sources import Passage, Source
 from proofs.logic.wording import escaped, escaped_text
 
 STYLE = page_file("audit.css")

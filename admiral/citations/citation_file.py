@@ -1,7 +1,7 @@
 """Claims in context as JSON Lines: `citations.jsonl`, and records of WAFER and WiCE.
 
 WiCE (Kamoi et al., 2023) has the text of the cited page and no URLs; its sources have names instead
-(`admiral.library.readers.wice_url`).
+(`admiral.sources.source_files.wice_url`).
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from admiral.errors import AdmiralError, RecordError
 from admiral.io.claims import cited_sentence, distinct, is_wafer
 from admiral.io.streams import Place, json_objects
 from admiral.io.text_cleaning import clean_text
-from admiral.library import Source
-from admiral.library.readers import wice_url
 from admiral.records import read_record
+from admiral.sources import Source
+from admiral.sources.source_files import wice_url
 
 _EXAMPLE = 'Write {"id": "1", "claim": "...", "citations": [{"url": "https://..."}]}'
 _FAILED = "failed verification"

@@ -32,7 +32,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, ValidationInfo
 
 from admiral.io.sentence_splitter import split_sentences
-from admiral.library import Passage
+from admiral.sources import Passage
 from proofs.logic.words import ADVERBS, PARTICIPLES, VERBS, to_sentence, word_list
 from proofs.verifier.statements import PREPOSITIONS
 
@@ -193,7 +193,7 @@ class CitationVerdict:
     suggestions: tuple[ScoredSource, ...]  # other sources, best first
     # what the reader should know, such as sources that could not be read
     warnings: tuple[str, ...] = ()
-    query: str = ""  # what the library was searched for; empty if it was not
+    query: str = ""  # what was searched for; empty if nothing was
     seconds: float = 0.0
     # the existing sources as one, if several were scored. They may support together what none
     # supports alone.

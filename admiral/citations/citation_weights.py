@@ -22,8 +22,8 @@ from pydantic import AfterValidator, ConfigDict, Field
 
 from admiral.citations.coverage_verifier import passage_stems, text_stems
 from admiral.errors import AdmiralError
-from admiral.library import Passage
 from admiral.records import json_of, read_record
+from admiral.sources import Passage
 from proofs.drafting.spans import chunk
 from proofs.logic.words import has_content, word_spans
 

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from admiral.citations.citation_records import (
@@ -43,8 +42,9 @@ from admiral.citations.source_search import (
 from admiral.errors import AdmiralError
 from admiral.io.sentence_splitter import split_sentences
 from admiral.kb.bm25.analysis import STOP_WORDS
-from admiral.library import Library, Passage, Source
-from admiral.library.canonical_urls import canonical, is_web
+from admiral.sources import Passage, Source
+from admiral.sources.canonical_urls import canonical, is_web
+from admiral.sources.open_sources import Sources
 
 # The sources whose passages the weights of stems come from; more change them little.
 _STEM_SOURCES = 500
@@ -79,7 +79,7 @@ class _Case:
 class Citer:
     """Verify citations and suggest sources.
 
-    `search`: finds other sources; None to suggest nothing.
+    `sources`: those that claims may cite. `search`: finds others; None to suggest nothing.
     """
 
     def __init__(
@@ -90,52 +90,48 @@ class Citer:
         config: CitationConfig,
         search: SourceSearch | None = None,
     ) -> None:
-        self._sources, self._judge, self._rule = sources, judge, rule
+        self.sources, self._judge, self._rule = sources, judge, rule
         self._config, self._search = config, search
-        self._library: Library | None = None
+        self._kb: Sources | None = None
 
     @classmethod
     def open(
         cls,
-        library: str | Path,
+        kb: str | Path,
         verifier: str | None = None,
         *,
         config: CitationConfig | None = None,
     ) -> Citer:
-        """Open a library and a verifier; the citer is a context manager.
+        """Open a knowledge base and a verifier; the citer is a context manager.
 
         `verifier`: name of the verifier; that of the settings by default. Raises AdmiralError if
-        the library cannot be opened, a setting is invalid, or a file that it names cannot be used.
+        the knowledge base cannot be opened, a setting is invalid, or a file that it names cannot be
+        used.
         """
         config = config or CitationConfig()
         if verifier is not None:
             config = config.changed(verifier=verifier)
-        opened = Library.open(library)
+        opened = Sources.open(kb)
         try:
             search = None
             if config.suggest:
                 search = open_search(opened, config)
-            citer = cls.over(opened, library_stems(opened), config, search)
+            citer = cls.over(opened, source_stems(opened), config, search)
         except BaseException:
             opened.close()
             raise
-        citer._library = opened
+        citer._kb = opened
         return citer
 
     def close(self) -> None:
-        """Close the library that `open` has opened."""
-        if self._library is not None:
-            self._library.close()
+        """Close the knowledge base that `open` has opened."""
+        if self._kb is not None:
+            self._kb.close()
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     @classmethod
@@ -183,7 +179,7 @@ class Citer:
         if not statement.strip():
             raise AdmiralError("statement: is empty. Give its text")
         if self._search is None:
-            raise AdmiralError("nothing to search: open a library, with the setting suggest=true")
+            raise AdmiralError("nothing to search: open a Citer with the setting suggest=true")
         claim = CitedClaim("1", statement, page=page, before=before)
         (case,) = self._prepare([claim])
         self._judge_candidates([case])
@@ -214,7 +210,7 @@ class Citer:
     def _status(self, claim: CitedClaim, citation: Citation) -> Status:
         blocked = self._search is not None and self._search.blocks(claim, citation.url)
         return source_status(
-            self._sources.source(citation.url) if citation.url else None,
+            self.sources.source(citation.url) if citation.url else None,
             citation,
             is_web=is_web(citation.url),
             is_blocked=blocked,
@@ -234,7 +230,7 @@ class Citer:
         ]
         judged = self._judge.judge(
             [case.covered for case, _ in places],
-            [self._sources.passages(case.existing[number].url) for case, number in places],
+            [self.sources.passages(case.existing[number].url) for case, number in places],
         )
         for (case, number), source in zip(places, judged, strict=True):
             case.existing[number] = source
@@ -258,7 +254,7 @@ class Citer:
                 if (url := canonical(citation.url)) not in own and citation.url in mate.read
             }
             judged = self._judge.judge(
-                [case.covered] * len(others), [self._sources.passages(url) for url in others]
+                [case.covered] * len(others), [self.sources.passages(url) for url in others]
             )
             names = zip(others, others.values(), judged, strict=True)
             case.beside = tuple(name or url for url, name, one in names if one.supports)
@@ -273,7 +269,7 @@ class Citer:
         for case in cases:
             cited = {canonical(citation.url) for citation in case.claim.citations}
             sources = [
-                self._sources.passages(url) for url in case.found if canonical(url) not in cited
+                self.sources.passages(url) for url in case.found if canonical(url) not in cited
             ]
             chosen = self._judge.most_covering(
                 case.covered, sources, self._config.verify_candidates
@@ -286,11 +282,11 @@ class Citer:
             case.candidates.append(source)
 
     def _citable(self, scored: ScoredSource) -> ScoredSource:
-        source = self._sources.source(scored.url)
+        source = self.sources.source(scored.url)
         return scored if source is None else replace(scored, wikitext=cite_web(source))
 
     def _passages(self, urls: Iterable[str]) -> list[Passage]:
-        return [passage for url in urls for passage in self._sources.passages(url)]
+        return [passage for url in urls for passage in self.sources.passages(url)]
 
     def _verdict(self, case: _Case, seconds: float) -> CitationVerdict:
         existing, candidates = tuple(case.existing), ranked(case.candidates)
@@ -388,11 +384,12 @@ def decision_rule(config: CitationConfig, calibration: ScoreCalibration | None) 
     return DecisionRule(margin, config.paper_rule)
 
 
-def library_stems(library: Library) -> TermWeights:
-    """Return the weights of stems over the first sources of a library and the demo corpus."""
-    sources = islice(library.sources(), _STEM_SOURCES)
+def source_stems(sources: Sources) -> TermWeights:
+    """Return the weights of stems over the first sources and the demo corpus."""
     own = TermWeights.of(
-        text for source in sources for text in passage_texts(cut_source(source, 100, 100))
+        text
+        for source in islice(sources, _STEM_SOURCES)
+        for text in passage_texts(cut_source(source, 100, 100))
     )
     return own + TermWeights.background()
 
@@ -400,7 +397,7 @@ def library_stems(library: Library) -> TermWeights:
 def check_source(
     claim: str, source: Source, config: CitationConfig, page: str = ""
 ) -> CitationVerdict:
-    """Return the verdict on a claim of a page that cites one source, without a library."""
+    """Return the verdict on a claim of a page that cites one source, without a knowledge base."""
     cited = CitedClaim("1", claim, page=page, citations=(Citation(source.url),))
     return Citer.over(LoadedSources([source]), TermWeights.background(), config).verify(cited)
 
@@ -427,8 +424,8 @@ def source_status(
 ) -> Status:
     """Return whether a source can be scored, and otherwise why not.
 
-    `source`: the source that the library holds for the citation, or None. `is_web`: whether its URL
-    leads to a page of the web.
+    `source`: the source that the citation leads to, or None. `is_web`: whether its URL leads to a
+    page of the web.
     """
     if not citation.url.strip():
         return "not_web"

@@ -17,7 +17,7 @@ from typing import Protocol
 
 from admiral.citations.citation_records import CitedClaim, ContextForm, claim_in_context
 from admiral.kb.bm25.analysis import STOP_WORDS, porter
-from admiral.library import Passage
+from admiral.sources import Passage
 from proofs.lexicons.values import value
 from proofs.logic.words import split_words
 

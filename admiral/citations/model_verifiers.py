@@ -17,8 +17,8 @@ from torch.nn.functional import normalize
 from admiral.citations.citation_records import CitedClaim, ContextForm, claim_in_context
 from admiral.citations.citation_weights import log_odds
 from admiral.io.sentence_splitter import split_sentences
-from admiral.library import Passage
 from admiral.retrieval.rerankers import MAX_TOKENS, MeanPoolingEncoder
+from admiral.sources import Passage
 from proofs.verifier import LABELS, Verifier
 
 #: Tokens of a claim in context: the room without the special tokens.

@@ -38,11 +38,11 @@ from admiral.citations.model_verifiers import (
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
 from admiral.io.sentence_splitter import split_sentences
-from admiral.library import Passage
 from admiral.models.checkpoint import choose_device, choose_dtype
 from admiral.models.verifiers import open_named_verifier
 from admiral.requirements import MINILM, minilm_directory
 from admiral.retrieval.rerankers import MeanPoolingEncoder
+from admiral.sources import Passage
 from proofs.drafting.spans import chunk
 from proofs.logic.words import LONGEST_SENTENCE, clause_ends, split_words
 from proofs.verifier import LABELS, Verifier

@@ -10,7 +10,6 @@ constraint limits the titles.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Protocol
 
 import numpy as np
@@ -19,24 +18,23 @@ from admiral.citations.citation_records import CitedClaim, ContextForm, claim_in
 from admiral.citations.citation_settings import CitationConfig
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
-from admiral.library import Library, Passage, ScoredPassage, Source
-from admiral.library.canonical_urls import canonical
-from admiral.library.open_library import SourceFilter, blocked_sites
-from admiral.library.passage_windows import windows
 from admiral.models.checkpoint import Checkpoint, choose_device, load_checkpoint
+from admiral.requirements import MINILM
 from admiral.retrieval.rerankers import MeanPoolingEncoder
-from admiral.retrieval.stage_assembly import build_passage_encoder
+from admiral.retrieval.stage_assembly import build_sentence_encoder
+from admiral.sources import Passage, ScoredPassage, Source
+from admiral.sources.canonical_urls import canonical
+from admiral.sources.open_sources import Sources
+from admiral.sources.passage_windows import STRIDE, WORDS, windows
+from admiral.sources.source_filter import SourceFilter
 from proofs.generation.proof_grammar import encode_source
 from trie import SafeTokenizer, beam_search
 from trie.grammar import Transitions
 from trie.token_trie import Ints
 
-#: Words of a passage, and from one passage to the next.
-WORDS, STRIDE = 100, 50
-
 
 class SourceCollection(Protocol):
-    """Sources by URL, such as a library."""
+    """Sources by URL, such as a knowledge base."""
 
     def source(self, url: str) -> Source | None:
         """Return the source with this URL, whatever its form, or None."""
@@ -208,11 +206,11 @@ def _context(claim: CitedClaim) -> str:
     return f"{claim.before} {claim.claim} {claim.after}"
 
 
-def open_search(library: Library, config: CitationConfig) -> SourceSearch:
-    """Return the search of the settings over a library.
+def open_search(sources: Sources, config: CitationConfig) -> SourceSearch:
+    """Return the search of the settings over a knowledge base.
 
-    Raises AdmiralError if a model of the settings cannot be opened, or the library has no vectors
-    of the encoder.
+    Raises AdmiralError if a model of the settings cannot be opened, or there are no vectors of the
+    encoder.
     """
     expander = None
     if config.expander:
@@ -222,10 +220,10 @@ def open_search(library: Library, config: CitationConfig) -> SourceSearch:
             raise AdmiralError(f"setting 'expander': {error}") from error
         expander = TitleWriter(checkpoint)
     return SourceSearch(
-        library,
-        sparse=None if config.index == "dense" else library,
-        dense=None if config.index == "bm25" else library.dense(open_encoder(config)),
-        filter=SourceFilter(blocked=blocked_sites(config.blocked_sites)),
+        sources,
+        sparse=None if config.index == "dense" else sources,
+        dense=None if config.index == "bm25" else sources.dense(open_encoder(config)),
+        filter=SourceFilter(config.blocked_sites),
         passages=config.sparse_passages,
         expander=expander,
     )
@@ -237,7 +235,7 @@ def open_encoder(config: CitationConfig) -> MeanPoolingEncoder:
     Raises AdmiralError if it is no encoder with mean pooling, or is not installed.
     """
     runtime = RetrievalConfig(device=config.device, precision=config.precision)
-    return build_passage_encoder(runtime, Path(config.encoder) if config.encoder else None)
+    return build_sentence_encoder(runtime, config.encoder or MINILM)
 
 
 #: What a model reads of a claim to write a title.

@@ -85,17 +85,17 @@ def suggestion_record(rank: int, source: ScoredSource, existing: float | None) -
 _REMEDY = "Give a file that `admiral verify-citation` wrote"
 
 
-def recorded_citation_settings(config: CitationConfig, library: str) -> dict[str, Any]:
+def recorded_citation_settings(config: CitationConfig, kb: str) -> dict[str, Any]:
     """Return everything that decides verdicts, to be stored with them.
 
-    The library is recorded with the version that it has now: a run that is resumed after the
-    library has changed is refused.
+    The knowledge base is recorded with the version that it has now: a run that is resumed after
+    it has changed is refused.
     """
     runtime = RetrievalConfig(device=config.device, precision=config.precision)
     settings = config.settings() | {"precision": choose_precision(runtime)}
     named = ("classifier", "weights", "blocked_sites", "expander", "encoder")
     files = {key: identity(settings[key]) for key in named if settings[key]}
-    return {**settings, **files, "library": identity(library), "version": admiral.__version__}
+    return {**settings, **files, "kb": identity(kb), "version": admiral.__version__}
 
 
 def read_verdicts(path: Path) -> dict[str, dict[str, Any]]:
@@ -123,7 +123,7 @@ def any_flagged(path: Path) -> bool:
 
 def write_verdicts(
     output: Path,
-    library: str | Path,
+    kb: str | Path,
     config: CitationConfig,
     claims: Sequence[CitedClaim],
     *,
@@ -138,13 +138,13 @@ def write_verdicts(
     """
     by_id = {one.id: one for one in claims}
     texts = [Claim(one.id, one.claim) for one in by_id.values()]
-    settings = recorded_citation_settings(config, str(library))
+    settings = recorded_citation_settings(config, str(kb))
     with ResumableWriter(output, settings, overwrite=overwrite) as writer:
         pending = [by_id[one.id] for one in writer.pending(texts)]
         if done := len(writer.finished):
             on_resume(done)
         if pending:
-            with Citer.open(library, config=config) as citer:
+            with Citer.open(kb, config=config) as citer:
                 verdicts = citer.verify_many(pending)
                 for verdict in track_claims(verdicts, done=done, total=len(by_id), quiet=quiet):
                     writer.write(verdict_record(verdict))

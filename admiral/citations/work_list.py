@@ -3,7 +3,7 @@
 For each page of the folder, the output has ``PAGE.html``, its audit, and ``PAGE.jsonl``, the
 records of its verdicts; ``index.html`` and ``worklist.jsonl`` have the statements of all pages. A
 page is done once its records exist: an interrupted run resumes with the next page, and is refused
-if a setting or the library has changed since.
+if a setting or the knowledge base has changed since.
 """
 
 from __future__ import annotations

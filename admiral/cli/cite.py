@@ -25,10 +25,12 @@ if TYPE_CHECKING:
     from admiral.citations.citation_records import CitationVerdict, CitedClaim, ScoredSource
     from admiral.citations.citation_settings import CitationConfig
     from admiral.citations.extract import ReadPage
-    from admiral.library import Source
+    from admiral.sources import Source
 
 
 _INDENT = "    "
+_KB = "Knowledge base of sources, or of any documents."
+_kb_option = click.option("--kb", metavar="DIR", required=True, help=_KB)
 
 
 def citation_settings_options(command: Command) -> Command:
@@ -129,7 +131,7 @@ def _wrapped(text: str, indent: str) -> list[str]:
 
 @click.command("cite")
 @click.argument("statement")
-@click.option("--library", metavar="DIR", required=True, help="Library of sources.")
+@_kb_option
 @click.option("--page", default="", metavar="TITLE", help="Title of the statement's page.")
 @click.option("--context", default="", metavar="TEXT", help="Text before the statement.")
 @click.option("-k", "--k", type=click.IntRange(min=1), help="Number of sources.  [default: 5]")
@@ -137,7 +139,7 @@ def _wrapped(text: str, indent: str) -> list[str]:
 @citation_settings_options
 def cite_command(
     statement: str,
-    library: str,
+    kb: str,
     page: str,
     context: str,
     k: int | None,
@@ -146,7 +148,7 @@ def cite_command(
     assignments: tuple[str, ...],
     **flags: str | None,
 ) -> None:
-    """Suggest sources of a library for STATEMENT, best first.
+    """Suggest sources of a knowledge base for STATEMENT, best first.
 
     All of them are listed with their scores; a low probability of support says that no good source
     was found, not that the statement is wrong.
@@ -156,7 +158,7 @@ def cite_command(
 
     text = checked_text(statement, "the statement")
     config = citation_config(config_path, [*overrides(assignments, flags), "suggest=true"])
-    with Citer.open(library, config=config) as citer:
+    with Citer.open(kb, config=config) as citer:
         sources = citer.suggest(text, k, page=page, before=context)
     for rank, source in enumerate(sources, 1):
         if as_json:
@@ -165,7 +167,7 @@ def cite_command(
         else:
             click.echo("\n".join(source_lines(f"{rank}.", source)))
     if not sources and not as_json:
-        click.echo("no passage of the library shares a word with the statement")
+        click.echo("no passage shares a word with the statement")
 
 
 _FILE = click.Path(path_type=Path)
@@ -174,7 +176,7 @@ _FILE = click.Path(path_type=Path)
 @click.command("audit")
 @click.argument("page", type=_FILE, required=False)
 @click.option("--pages", type=_FILE, help="Folder of pages, instead of PAGE.")
-@click.option("--library", metavar="DIR", required=True, help="Library of sources.")
+@_kb_option
 @click.option(
     "--output", type=_FILE, required=True, help="HTML page to write; with --pages, a folder."
 )
@@ -196,7 +198,7 @@ _FILE = click.Path(path_type=Path)
 def audit_command(
     page: Path | None,
     pages: Path | None,
-    library: str,
+    kb: str,
     output: Path,
     format: str,
     lists: bool,
@@ -209,7 +211,7 @@ def audit_command(
 
     PAGE is wikitext or HTML of MediaWiki. Statements that editors have tagged come first, then
     those that a source denies, then those with the least support, each with the passage that says
-    most of it, what the source lacks, and better sources of the library with the wikitext to paste.
+    most of it, what the source lacks, and better sources with the wikitext to paste.
     On the page, an editor accepts or rejects each finding, and saves these decisions (JSON) and
     PAGE with the accepted sources.
     Sources that cannot be read are listed apart: they are not checked, which is not failing.
@@ -221,7 +223,6 @@ def audit_command(
     from admiral.citations.citer import Citer, urgency
     from admiral.citations.extract import page_of_file
     from admiral.citations.work_list import write_page
-    from admiral.library import Library
 
     if (page is None) == (pages is None):
         raise click.UsageError("Give a PAGE, or --pages with a folder of pages.")
@@ -236,28 +237,28 @@ def audit_command(
 
     if pages is not None:
         given = {"pages": str(pages.resolve()), "format": format, "lists": lists}
-        _audit_folder(pages, library, output, config, given, read, notes, quiet)
+        _audit_folder(pages, kb, output, config, given, read, notes, quiet)
         return
     assert page is not None  # checked above
-    check_distinct_paths(output, page, config_path, folders=[library])
+    check_distinct_paths(output, page, config_path, folders=[kb])
     found = read(page)
     claims = [each.claim for each in found.claims]
     if not claims:
         raise AdmiralError(
             f"{page}: holds no statement with a reference. Check the file and --format"
         )
-    with Citer.open(library, config=config) as citer, Library.open(library) as sources:
+    with Citer.open(kb, config=config) as citer:
         checked = citer.verify_many(claims)
         verdicts = list(track_claims(checked, done=0, total=len(claims), quiet=quiet))
         verdicts.sort(key=urgency)
         title = found.title or page.name
-        write_page(output, audit_page(title, verdicts, notes, sources.source, found))
+        write_page(output, audit_page(title, verdicts, notes, citer.sources.source, found))
     _report(output, Counter(verdict.decision for verdict in verdicts))
 
 
 def _audit_folder(
     pages: Path,
-    library: str,
+    kb: str,
     output: Path,
     config: CitationConfig,
     given: dict[str, object],
@@ -274,14 +275,13 @@ def _audit_folder(
         page_files,
         start_work_list,
     )
-    from admiral.library import Library
 
-    check_distinct_paths(output, folders=[library, pages])
+    check_distinct_paths(output, folders=[kb, pages])
     files = page_files(pages, output)
-    start_work_list(output, {**recorded_citation_settings(config, library), **given})
+    start_work_list(output, {**recorded_citation_settings(config, kb), **given})
     done = sum(records.exists() for records in files.values())
-    with Citer.open(library, config=config) as citer, Library.open(library) as sources:
-        audited = audit_folder(files, read, citer, notes, sources.source)
+    with Citer.open(kb, config=config) as citer:
+        audited = audit_folder(files, read, citer, notes, citer.sources.source)
         for _ in track_claims(audited, done=done, total=len(files), quiet=quiet):
             pass
     _report(output / INDEX, finish_work_list(output, files))
@@ -298,7 +298,7 @@ def _report(output: Path, decisions: Counter[str]) -> None:
 
 
 @click.command("verify-citation")
-@click.option("--library", metavar="DIR", help="Library of sources.")
+@click.option("--kb", metavar="DIR", help=_KB)
 @click.option("--input", "input_path", type=_FILE, help="JSON Lines file of claims and citations.")
 @click.option(
     "--output",
@@ -315,7 +315,7 @@ def _report(output: Path, decisions: Counter[str]) -> None:
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 @citation_settings_options
 def verify_citation_command(
-    library: str | None,
+    kb: str | None,
     input_path: Path | None,
     output: Path | None,
     overwrite: bool,
@@ -332,32 +332,32 @@ def verify_citation_command(
 ) -> int:
     """Check whether cited sources support their claims.
 
-    Give --library and --input, or --claim and --source for one pair without a library. It says what
-    supports a claim, what is missing, and which source of the library would be better. Sources that
-    cannot be read are reported as not checked, never as failing.
+    Give --kb and --input, or --claim and --source for one pair. It says what supports a claim, what
+    is missing, and which source of the knowledge base would be better. Sources that cannot be read
+    are reported as not checked, never as failing.
     """
     given = overrides(assignments, flags)
     if paper_rule:
         given.append("paper_rule=true")
     if claim is not None:
-        if source_path is None or (input_path, output, library) != (None, None, None):
+        if source_path is None or (input_path, output, kb) != (None, None, None):
             raise click.UsageError(
-                "--claim takes --source, and none of --library, --input and --output. For sources "
-                "of a library, use `admiral cite`."
+                "--claim takes --source, and none of --kb, --input and --output. For sources of a "
+                "knowledge base, use `admiral cite`."
             )
         config = citation_config(config_path, [*given, "suggest=false"])
         flagged = _print_all(_check_pair(config, claim, source_path, page), as_json)
     else:
-        if library is None or input_path is None:
-            raise click.UsageError("Give --library and --input, or --claim and --source.")
+        if kb is None or input_path is None:
+            raise click.UsageError("Give --kb and --input, or --claim and --source.")
         if overwrite and output is None:
             raise click.UsageError("--overwrite needs --output.")
         config = citation_config(config_path, given)
         if output is not None:
-            check_distinct_paths(output, input_path, config_path, folders=[library])
-            flagged = _write_file(config, library, input_path, output, overwrite, quiet)
+            check_distinct_paths(output, input_path, config_path, folders=[kb])
+            flagged = _write_file(config, kb, input_path, output, overwrite, quiet)
         else:
-            flagged = _print_all(_verdicts(config, library, input_path), as_json)
+            flagged = _print_all(_verdicts(config, kb, input_path), as_json)
     return 1 if fail_on_flag and flagged else 0
 
 
@@ -370,28 +370,20 @@ def _check_pair(
 
 
 def _read_source(path: Path) -> Source:
-    from admiral.library import Source
-    from admiral.library.readers.web_files import html_source
+    from dataclasses import replace
 
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise AdmiralError(f"{path}: cannot be read: {error.strerror}. Check --source") from error
-    url = path.resolve().as_uri()
-    if path.suffix.lower() in (".html", ".htm", ".xhtml"):
-        page = html_source(content, url)
-        return Source(url, page.title, page.text, language=page.language)
-    try:
-        return Source(url, "", content.decode("utf-8-sig"))
-    except UnicodeDecodeError as error:
-        raise AdmiralError(f"{path}: is not UTF-8 text. Save it as UTF-8") from error
+    from admiral.sources.source_files import SourceFiles
+
+    source = next(iter(SourceFiles([path])))
+    title = "" if path.suffix == ".txt" else source.title  # else its first line
+    return replace(source, url=path.resolve().as_uri(), title=title)
 
 
-def _verdicts(config: CitationConfig, library: str, input_path: Path) -> Iterator[CitationVerdict]:
+def _verdicts(config: CitationConfig, kb: str, input_path: Path) -> Iterator[CitationVerdict]:
     from admiral.citations.citer import Citer
 
     claims = _read_claims(input_path)
-    with Citer.open(library, config=config) as citer:
+    with Citer.open(kb, config=config) as citer:
         yield from citer.verify_many(claims)
 
 
@@ -425,7 +417,7 @@ def _print_all(verdicts: Iterator[CitationVerdict], as_json: bool) -> bool:
 
 def _write_file(
     config: CitationConfig,
-    library: str,
+    kb: str,
     input_path: Path,
     output: Path,
     overwrite: bool,
@@ -442,7 +434,7 @@ def _write_file(
             click.echo(f"{output}: has verdicts on {done} of {total} claims already", err=True)
 
     write_verdicts(
-        output, library, config, claims, overwrite=overwrite, quiet=quiet, on_resume=on_resume
+        output, kb, config, claims, overwrite=overwrite, quiet=quiet, on_resume=on_resume
     )
     return any_flagged(output)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from admiral.cli.options import (
     config_options,
@@ -32,6 +33,20 @@ _kb = click.option(
     help="Knowledge base: a directory, or `demo` for the bundled one.",
 )
 _json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+_sources = click.option(
+    "--sources",
+    is_flag=True,
+    help="CORPUS is pages to cite: JSON Lines with url, title and text, sentences or html (or "
+    "records of WiCE, WAFER or Sphere), web archives (WARC, WET), HTML pages, texts, PDF and other "
+    "documents. Documents then have URLs, and pages with the same URL are one.",
+)
+_base_url = click.option(
+    "--base-url",
+    default="",
+    metavar="URL",
+    help="With --sources: URL of the folder of files that do not name theirs; without it, they are "
+    "named by their paths.",
+)
 report_option = click.option(
     "--report",
     "report_path",
@@ -53,11 +68,19 @@ report_option = click.option(
     help="Format of the corpora: auto, jsonl, wiki-jsonl, fever, hotpotqa, feverous, kilt, beir, "
     "hipporag or files.",
 )
+@_sources
+@_base_url
+@click.option("--words", default=100, help="With --sources: words of a passage.  [default: 100]")
+@click.option(
+    "--stride",
+    default=50,
+    help="With --sources: words from one passage to the next; as many as --words for no overlap.  "
+    "[default: 50]",
+)
 @click.option(
     "--bm25",
-    default="lucene",
-    show_default=True,
-    help="BM25 backend: lucene, bm25s (needs no Java) or none.",
+    help="BM25 backend: lucene, bm25s (needs no Java) or none.  [default: lucene; bm25s with "
+    "--sources]",
 )
 @click.option(
     "--passages/--no-passages",
@@ -71,7 +94,7 @@ report_option = click.option(
     show_default=True,
     help="Treatment of a second document with the same title: error, merge (append its sentences), "
     "skip or rename. auto renames files by what differs in their paths; for records of other "
-    "corpora it is an error.",
+    "corpora it is an error. With --sources: skip a second page with the same URL, or error.",
 )
 @click.option(
     "--include",
@@ -89,7 +112,12 @@ report_option = click.option(
     "--embeddings",
     is_flag=True,
     help="Store the embeddings of all sentences that have none, for faster reranking; about 390 "
-    "bytes a sentence.",
+    "bytes a sentence. With --sources, those of passages, for dense search.",
+)
+@click.option(
+    "--encoder",
+    metavar="NAME|DIR",
+    help="Encoder of --embeddings.  [default: mini-encoder; all-MiniLM-L6-v2 with --sources]",
 )
 @click.option(
     "--graph/--no-graph",
@@ -110,12 +138,17 @@ def index_command(
     corpora: tuple[str, ...],
     kb: str,
     format: str,
-    bm25: str,
+    sources: bool,
+    base_url: str,
+    words: int,
+    stride: int,
+    bm25: str | None,
     passages: bool,
     on_duplicate: str,
     include: tuple[str, ...],
     exclude: tuple[str, ...],
     embeddings: bool,
+    encoder: str | None,
     graph: bool | None,
     skip_bad: bool,
     strict: bool,
@@ -139,31 +172,52 @@ def index_command(
     from admiral.graph import build_graph, has_graph, update_graph
     from admiral.kb import KnowledgeBase, build
 
-    encoder = None
+    _check_options(sources=sources)
+    vectors = None
     if embeddings:
         from admiral.config import RetrievalConfig
+        from admiral.requirements import MINILM
         from admiral.retrieval.stage_assembly import build_sentence_encoder
 
-        encoder = build_sentence_encoder(RetrievalConfig())
-    report = build(
-        corpora,
-        kb,
-        format=format,
-        bm25=bm25,
-        passages=passages,
-        on_duplicate=on_duplicate,
-        skip_bad=skip_bad,
-        strict=strict,
-        include=include,
-        exclude=exclude,
-        overwrite=overwrite,
-        progress=progress,
-        encoder=encoder,
-        report=report_path,
-        graph=graph,
-        limits=limits,
-        also=[update_graph],
-    )
+        name = encoder or (MINILM if sources else "")
+        vectors = build_sentence_encoder(RetrievalConfig(), name)
+    if sources:
+        from admiral.sources.source_files import SourceFiles
+        from admiral.sources.source_indexing import build_sources
+
+        report = build_sources(
+            SourceFiles(corpora, base_url=base_url, skip_bad=skip_bad, limits=limits),
+            kb,
+            words=words,
+            stride=stride,
+            bm25=bm25 or "bm25s",
+            encoder=vectors,
+            on_duplicate="skip" if on_duplicate == "auto" else on_duplicate,
+            overwrite=overwrite,
+            graph=bool(graph),
+            progress=progress,
+            also=[update_graph],
+        )
+    else:
+        report = build(
+            corpora,
+            kb,
+            format=format,
+            bm25=bm25 or "lucene",
+            passages=passages,
+            on_duplicate=on_duplicate,
+            skip_bad=skip_bad,
+            strict=strict,
+            include=include,
+            exclude=exclude,
+            overwrite=overwrite,
+            progress=progress,
+            encoder=vectors,
+            report=report_path,
+            graph=graph,
+            limits=limits,
+            also=[update_graph],
+        )
     mentions = None
     if report.graph:
         with KnowledgeBase.open(kb) as opened:
@@ -187,11 +241,30 @@ def index_command(
             f"graph: {mentions.mentions:,} mentions, {readable_size(mentions.bytes)}, in "
             f"{mentions.seconds:.1f} s"
         )
-    if report.duplicates:
+    if sources:
+        for what, count in (("left out, URL known", report.duplicates), *report.skipped.items()):
+            if count:
+                click.echo(f"{what}: {count:,}")
+    elif report.duplicates:
         treatment = "told apart by their paths" if on_duplicate == "auto" else on_duplicate
         click.echo(f"duplicate titles ({treatment}): {report.duplicates:,}")
     if report.bad:
         click.echo(f"bad records skipped: {report.bad:,}")
+
+
+_ONLY_SOURCES = ("base_url", "words", "stride")
+_NOT_SOURCES = ("format", "passages", "include", "exclude", "strict", "report_path")
+
+
+def _check_options(*, sources: bool) -> None:
+    """Raise an error of usage if an option was given that has no effect."""
+    given = click.get_current_context().get_parameter_source
+    for name in _NOT_SOURCES if sources else _ONLY_SOURCES:
+        if given(name) not in (None, ParameterSource.DEFAULT):
+            option = f"--{name.removesuffix('_path').replace('_', '-')}"
+            raise click.UsageError(
+                f"{option} is not for --sources." if sources else f"{option} needs --sources."
+            )
 
 
 @click.command("info")
@@ -322,11 +395,12 @@ def _options(command: Command) -> Command:
     show_default=True,
     help="Format of the corpora, as for `admiral index`.",
 )
+@_sources
+@_base_url
 @click.option(
     "--on-duplicate",
-    default="error",
-    show_default=True,
-    help="Treatment of a document whose title exists already: error, replace or skip.",
+    help="Treatment of a document whose title exists already, or of a source whose URL does: "
+    "error, replace or skip.  [default: error; replace for sources]",
 )
 @click.option("--skip-bad", is_flag=True, help="Skip and count bad records instead of failing.")
 @click.option(
@@ -338,28 +412,54 @@ def _options(command: Command) -> Command:
 def add_command(
     corpora: tuple[str, ...],
     kb: str,
+    format: str,
+    sources: bool,
+    base_url: str,
+    on_duplicate: str | None,
+    skip_bad: bool,
+    strict: bool,
     report_path: Path | None,
     limits: FileLimits,
+    wait: bool,
     progress: bool,
     as_json: bool,
-    **options: Any,
 ) -> None:
-    """Add documents to a knowledge base.
+    """Add documents to a knowledge base; to one of sources, sources.
 
     It is not rebuilt. A running service answers from the new version as soon as it is there.
     """
     from admiral.graph import update_graph
-    from admiral.kb import add
+    from admiral.kb import add, holds_sources
 
-    report = add(
-        corpora,
-        kb,
-        progress=progress,
-        report=report_path,
-        limits=limits,
-        also=[update_graph],
-        **options,
-    )
+    sources = sources or holds_sources(kb)
+    _check_options(sources=sources)
+    if sources:
+        from admiral.sources.source_files import SourceFiles
+        from admiral.sources.source_indexing import add_sources
+
+        files = SourceFiles(corpora, base_url=base_url, skip_bad=skip_bad, limits=limits)
+        report = add_sources(
+            files,
+            kb,
+            on_duplicate=on_duplicate or "replace",
+            wait=wait,
+            progress=progress,
+            also=[update_graph],
+        )
+    else:
+        report = add(
+            corpora,
+            kb,
+            format=format,
+            on_duplicate=on_duplicate or "error",
+            skip_bad=skip_bad,
+            strict=strict,
+            wait=wait,
+            progress=progress,
+            report=report_path,
+            limits=limits,
+            also=[update_graph],
+        )
     _show(report, as_json)
 
 
@@ -383,13 +483,16 @@ def remove_command(
     progress: bool,
     as_json: bool,
 ) -> None:
-    """Remove documents from a knowledge base."""
+    """Remove documents from a knowledge base, by titles; sources, by URLs in any form."""
     from admiral.graph import update_graph
-    from admiral.kb import read_titles, remove
+    from admiral.kb import holds_sources, read_titles, remove
+    from admiral.sources.canonical_urls import canonical
 
     if not titles and file is None:
         raise click.UsageError("Name the documents to remove: TITLE... or --titles FILE.")
     wanted = [*titles, *(read_titles(file) if file else ())]
+    if holds_sources(kb):
+        wanted = list(map(canonical, wanted))
     report = remove(
         wanted,
         kb,
@@ -406,7 +509,7 @@ def _show(report: UpdateReport, as_json: bool) -> None:
         "added": report.added,
         "replaced": report.replaced,
         "removed": report.removed,
-        "skipped (title taken)": report.skipped,
+        "skipped (title or URL taken)": report.skipped,
         "bad records skipped": report.bad,
         "titles not found": report.missing,
     }

@@ -29,6 +29,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "index": (
         "admiral index corpus.jsonl --kb my-kb",
         "admiral index notes/ wiki.jsonl --kb my-kb --embeddings",
+        "admiral index --sources pages/ crawl.warc.gz --kb my-sources --base-url example.org",
     ),
     "add": (
         "admiral add new.jsonl --kb my-kb",
@@ -63,22 +64,19 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         'admiral graph explain "Seth Meyers" "NBC" --kb my-kb',
         "admiral graph export graph.graphml --kb my-kb",
     ),
-    "library": (
-        "admiral library build sources.jsonl pages/ --library my-library --base-url example.org",
-        "admiral library add crawl.warc.gz --library my-library",
-        "admiral library fetch Joe_Hipp.wiki --library my-library",
-        'admiral library search "host of the Emmy Awards" --library my-library',
+    "fetch": (
+        "admiral fetch Joe_Hipp.wiki --kb my-sources",
+        "admiral fetch Joe_Hipp.wiki --kb my-sources --list-missing",
     ),
     "verify-citation": (
-        "admiral verify-citation --library my-library --input citations.jsonl "
-        "--output verdicts.jsonl",
+        "admiral verify-citation --kb my-sources --input citations.jsonl --output verdicts.jsonl",
         'admiral verify-citation --claim "The bridge was opened in 1932." --source page.html',
     ),
     "audit": (
-        "admiral audit Joe_Hipp.wiki --library my-library --output audit.html",
-        "admiral audit page.html --library my-library --set verifier=coverage --output audit.html",
+        "admiral audit Joe_Hipp.wiki --kb my-sources --output audit.html",
+        "admiral audit page.html --kb my-sources --set verifier=coverage --output audit.html",
     ),
-    "cite": ('admiral cite "The bridge was opened in 1932." --library my-library',),
+    "cite": ('admiral cite "The bridge was opened in 1932." --kb my-sources',),
     "evaluate": (
         "admiral evaluate hover --gold claims.jsonl --predictions results.jsonl",
         "admiral evaluate fever --gold dev.jsonl --predictions results.jsonl --intervals --json",
@@ -106,7 +104,7 @@ _UNCHANGED = "Nothing was changed. Run the same command to start again."
 #: What to do about an interrupted command. `retrieve` says it itself.
 INTERRUPTED = {
     **dict.fromkeys(("index", "add", "remove", "graph"), _UNCHANGED),
-    **dict.fromkeys(("library", "extract-citations"), _UNCHANGED),
+    "extract-citations": _UNCHANGED,
     **dict.fromkeys(("synthesize", "download"), _RESUME),
 }
 
@@ -179,7 +177,7 @@ _SECTIONS = {
         "cite": "admiral.cli.cite",
         "verify-citation": "admiral.cli.cite",
         "extract-citations": "admiral.cli.cite",
-        "library": "admiral.cli.library",
+        "fetch": "admiral.cli.fetch",
     },
     "Measuring": {
         "evaluate": "admiral.cli.evaluate",

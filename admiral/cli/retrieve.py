@@ -330,7 +330,7 @@ _CITATIONS_HEADING = """\
 The settings of `admiral verify-citation` and `admiral cite` with their defaults; written by
 `admiral settings --citations`. Copy the lines that you change into a file of your own, or use --set
 for single settings:
-    admiral cite --set verifier=coverage --library my-library "A statement."
+    admiral cite --set verifier=coverage --kb my-sources "A statement."
 Unknown keys are errors."""
 
 _PAGE_HEADING = """\

@@ -174,12 +174,6 @@ def _is_loopback(host: str) -> bool:
 @click.command("serve")
 @service_options(port=8080)
 @click.option(
-    "--library",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="Library of sources, by which /audit checks the citations of pages.",
-)
-@click.option(
     "--uploads",
     type=click.Path(path_type=Path),
     metavar="DIR",
@@ -199,20 +193,22 @@ def serve_command(
     places: int,
     deadline: float,
     config: RetrievalConfig,
-    library: Path | None,
     uploads: Path | None,
     no_uploads: bool,
     limits: FileLimits,
 ) -> None:
     """Answer claims over HTTP, and show a page for them.
 
-    The settings are those of `admiral retrieve`. Ctrl-C completes the requests that were accepted.
+    The first knowledge base of sources, if there is one, also checks the citations of pages, at
+    /audit. The settings are those of `admiral retrieve`. Ctrl-C completes the requests that were
+    accepted.
     """
     if uploads is not None and no_uploads:
         raise click.UsageError("--uploads and --no-uploads exclude each other.")
     check_access(host, keys_path, no_auth)
     check_port(host, port)
     from admiral.citations.citation_settings import CitationConfig
+    from admiral.kb import holds_sources, locate
     from admiral.serving.access import read_api_keys
     from admiral.serving.application import create_app, serve_application
     from admiral.serving.document_uploads import Uploads
@@ -222,9 +218,10 @@ def serve_command(
     logging.getLogger("admiral.serving").setLevel(logging.INFO)
     service = open_service(kbs, config, places, deadline)
     audits = None
-    if library is not None:
+    sources = next(filter(holds_sources, map(locate, kbs or (config.kb,))), None)
+    if sources is not None:
         settings = CitationConfig(device=config.device, threads=config.threads)
-        audits = PageAudits.open(library, settings)
+        audits = PageAudits.open(sources, settings)
     folder = None if no_uploads else uploads or default_uploads(host, hosts)
     app = create_app(
         service,

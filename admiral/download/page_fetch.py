@@ -19,7 +19,7 @@ import httpx
 from protego import Protego
 
 import admiral
-from admiral.library.canonical_urls import depth
+from admiral.sources.canonical_urls import depth
 
 AGENT = "admiral"
 _MOST_REDIRECTS = 5

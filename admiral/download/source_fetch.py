@@ -21,8 +21,8 @@ from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
 from admiral.download.page_fetch import TRANSIENT, FetchedPage, FetchError, PageFetcher
-from admiral.library.canonical_urls import canonical
-from admiral.library.readers.web_files import COPY_OF
+from admiral.sources.canonical_urls import canonical
+from admiral.sources.page_reading import COPY_OF
 from admiral.storage.atomic_files import encode_record, explain_write_errors, sync_path
 
 _ARCHIVE = r"https?://web\.archive\.org/web/"

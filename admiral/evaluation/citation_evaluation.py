@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from admiral.citations.citation_file import WICE_LABELS, WaferCitation, WiceCitation
 from admiral.errors import AdmiralError
-from admiral.library.canonical_urls import canonical, depth
+from admiral.sources.canonical_urls import canonical, depth
 
 #: Names of the comparisons of labels: which are to have higher scores than which.
 COMPARISONS = {

@@ -1,7 +1,7 @@
 """Build, open and change knowledge bases: an SQLite file and what is derived from it."""
 
 from admiral.kb.corpus.corpora import read_titles
-from admiral.kb.info import KbInfo, check, info
+from admiral.kb.info import KbInfo, check, holds_sources, info
 from admiral.kb.knowledge_base import KnowledgeBase, UnknownTitleError
 from admiral.kb.writing import (
     BuildReport,
@@ -27,6 +27,7 @@ __all__ = [
     "check",
     "demo_kb",
     "embed",
+    "holds_sources",
     "info",
     "locate",
     "read_titles",

@@ -12,7 +12,7 @@ from admiral.io.progress import track_documents
 from admiral.kb.bm25 import check_backend
 from admiral.kb.knowledge_base import KnowledgeBase
 from admiral.kb.passages import NO_BM25
-from admiral.kb.store import FILE, VERSION, document_counts
+from admiral.kb.store import FILE, VERSION, document_counts, read_settings
 from admiral.kb.titles import TRIES, stored_tries
 from admiral.kb.vectors import stored_encoder
 from admiral.kb.writing import size_on_disk
@@ -57,6 +57,11 @@ def info(path: str | Path) -> KbInfo:
             tries=stored_tries(kb.path, kb.digest),
             settings={n: v for n, v in store.settings.items() if n not in ("files", "request")},
         )
+
+
+def holds_sources(path: str | Path) -> bool:
+    """Return whether a knowledge base was built of sources, whose documents have URLs."""
+    return "words" in read_settings(path)
 
 
 def check(path: str | Path, *, progress: bool = False) -> list[str]:

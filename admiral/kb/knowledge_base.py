@@ -182,10 +182,6 @@ class KnowledgeBase:
         """Return the title of each document that has an id in its corpus, by its id."""
         return self.store.named("id")
 
-    def titles_of_sources(self) -> dict[str, str]:
-        """Return the title of each document that was read from a file, by its source."""
-        return self.store.named("source")
-
     def row(self, title: str) -> int | None:
         """Return the row of a title, or None if there is no such document.
 
@@ -204,6 +200,11 @@ class KnowledgeBase:
     def row_of_id(self, id: str) -> int | None:
         """Return the row of the document with an id, or None."""
         return self.store.row_of_id(id)
+
+    def row_of_source(self, source: str) -> int | None:
+        """Return the row of the document that was read from a file, or None."""
+        row: int | None = self.store.one("SELECT row FROM documents WHERE source = ?", source)
+        return row
 
     def complete(self, prefix: str) -> Iterator[tuple[str, int]]:
         """Yield the titles that begin with `prefix` and their rows, in code point order.

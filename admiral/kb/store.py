@@ -339,6 +339,12 @@ def open_store(path: str | Path) -> Store:
     return store
 
 
+def read_settings(path: str | Path) -> dict[str, Any]:
+    """Return the settings of the current version of a knowledge base."""
+    with closing(open_store(path)) as store:
+        return store.settings
+
+
 def current_digest(path: Path) -> str:
     """Return the digest of the newest version of a knowledge base."""
     folder = check_kb(path)
@@ -363,14 +369,16 @@ def check_kb(path: str | Path) -> Path:
     problem = "not a knowledge base" if folder.exists() else "no such knowledge base"
     raise AdmiralError(
         f"{folder}: {problem} (there is no {FILE}). Check the path, or build one with `admiral "
-        "index`, or of sources with `admiral library build`."
+        "index`."
     )
 
 
 def _old_corpora(folder: Path) -> str:
     try:
-        sources = json.loads((folder / OLD_MANIFEST).read_bytes())["settings"]["sources"]
-        names = " ".join(source["name"] for source in sources)
+        settings = json.loads((folder / OLD_MANIFEST).read_bytes())["settings"]
+        if "words" in settings:
+            return "--sources PAGES..."
+        names = " ".join(source["name"] for source in settings["sources"])
     except (OSError, ValueError, KeyError, TypeError):
         names = ""
     return names or "CORPUS..."
@@ -415,18 +423,18 @@ def damaged_error(path: Path, reason: object) -> UnusableError:
     return UnusableError(f"{path}: damaged ({reason}). Restore it, or {remedy}.")
 
 
-def checked_kb_path(path: str | Path, noun: str = "knowledge base") -> Path:
-    """Return the path of a knowledge base or a library; a relative path stays relative.
+def checked_kb_path(path: str | Path) -> Path:
+    """Return the path of a knowledge base; a relative path stays relative.
 
     It must not be empty, which `Path` would take for the current folder, nor other than UTF-8.
     """
     if not os.fspath(path):
-        raise AdmiralError(f"the path of the {noun} is empty. Name a directory.")
+        raise AdmiralError("the path of the knowledge base is empty. Name a directory.")
     real_path = os.path.realpath(path)
     try:
         real_path.encode("utf-8")
     except UnicodeEncodeError as error:
         raise AdmiralError(
-            f"{real_path!r}: the path of a {noun} must be UTF-8. Choose another name."
+            f"{real_path!r}: the path of a knowledge base must be UTF-8. Choose another name."
         ) from error
     return Path(path)

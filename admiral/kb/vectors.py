@@ -155,13 +155,13 @@ class DenseIndex:
         self._store, self._encoder = store, encoder
         if stored_encoder(store) != encoder.identity:
             raise AdmiralError(
-                f"{store.path}: has no vectors of {encoder.identity.name}. Add them with `admiral "
-                "library embed`"
+                f"{store.path}: has no vectors of {encoder.identity.name}. Store them with the "
+                "`admiral index` command that built it, and --embeddings"
             )
         if without_vectors(store):
             raise AdmiralError(
                 f"{store.path}: passages were added after the others were embedded. Embed them "
-                "with `admiral library embed`"
+                "with the `admiral index` command that built it, and --embeddings"
             )
         lengths = store.all("SELECT row, length(vectors) FROM vectors ORDER BY row")
         self._rows = [row for row, _ in lengths]

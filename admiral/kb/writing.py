@@ -8,10 +8,11 @@ from __future__ import annotations
 import hashlib
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.resources import as_file, files
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import platformdirs
@@ -33,6 +34,8 @@ from admiral.requirements import DEMO
 
 logger = logging.getLogger(__name__)
 
+#: The size of each file and the time of its last change, by path or URL.
+FileStates = Mapping[str, tuple[int, int]]
 #: Number of documents from which retrieval finds more with a graph (docs/graph.md).
 GRAPH_DOCUMENTS = 750
 #: Setting of a knowledge base that is to have a graph.
@@ -151,10 +154,6 @@ def build(
         If the corpora cannot be read or the directory cannot be written. An existing knowledge base
         is then unchanged.
     """
-    began = time.monotonic()
-    check_choice("bm25", bm25, (*BACKENDS, NO_BM25))
-    if bm25 != NO_BM25:
-        check_backend(bm25)  # now, rather than after an hour of reading
     check_choice("on_duplicate", on_duplicate, POLICIES)
     target = checked_kb_path(kb_path)
     report = Path(report) if report is not None else None
@@ -169,86 +168,80 @@ def build(
     )
     if report is not None:
         check_report_path(report, target, sources.paths)
-    settings: dict[str, Any] = {"bm25": bm25, "passages": passages, "on_duplicate": on_duplicate}
-    request = {
-        **{"corpora": sources.locations(), "skip_bad": skip_bad, "strict": strict},
-        **{"include": list(include), "exclude": list(exclude), "limits": asdict(limits)},
-    }
-    if not overwrite and is_knowledge_base(target):
-        check_kb(target)  # of this release
-    with changing(target, create=True, wait=False) as change:
-        if not change.is_new and not overwrite:
-            _check_request(change, {**settings, "request": request})
-            read = _update(change, sources, progress)
-        else:
-            if not change.is_new:
-                change.clear()
-            states = sources.states()  # before they are read
-            read = _read_all(change, sources, on_duplicate, progress)
-            for path, state in states.items():
-                change.file_number(path, *state)
-        wanted = graph or (graph is None and change.counts["documents"] >= GRAPH_DOCUMENTS)
-        settings |= {**read, "request": request, GRAPH_REQUEST: wanted}
-        result = _finish(change, settings, encoder, also, progress)
+    result = build_records(
+        sources,
+        target,
+        {"bm25": bm25, "passages": passages, "on_duplicate": on_duplicate},
+        {
+            **{"corpora": sources.locations(), "skip_bad": skip_bad, "strict": strict},
+            **{"include": list(include), "exclude": list(exclude), "limits": asdict(limits)},
+        },
+        sources.states(),
+        overwrite=overwrite,
+        progress=progress,
+        encoder=encoder,
+        graph=graph,
+        also=also,
+    )
     if report is not None:
         sources.reports.write(report)
-    return build_report(target, result, time.monotonic() - began)
+    return result
 
 
 def build_records(
     incoming: Incoming,
-    target: Path,
+    kb_path: str | Path,
     settings: Mapping[str, Any],
+    request: Mapping[str, Any] | None = None,
+    states: FileStates = MappingProxyType({}),
     *,
     overwrite: bool,
     progress: bool,
     encoder: SentenceEncoder | None = None,
-) -> Written:
-    """Build a knowledge base of what `incoming` reads.
+    graph: bool | None = False,
+    also: Iterable[DerivedPart] = (),
+) -> BuildReport:
+    """Build a knowledge base of what `incoming` reads, or bring it up to date, as `build` does.
 
-    `settings`: ``on_duplicate`` and those of the BM25 index. Raises AdmiralError as `build` does,
-    and if there is one already and `overwrite` is False.
+    `settings`: ``on_duplicate`` and those of the BM25 index. `request`: what decides what is read;
+    None if the same cannot be read again. `states`: the states of the files that are read.
     """
-    if is_knowledge_base(target) and not overwrite:
-        raise AdmiralError(f"{target}: exists already. Give --overwrite to replace it.")
-    with changing(target, create=True) as change:
-        if not change.is_new:
-            change.clear()
-        read = _read_all(change, incoming, settings["on_duplicate"], progress)
-        return _finish(change, {**settings, **read}, encoder, (), progress)
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """The settings of a knowledge base after a change, and what the change did."""
-
-    settings: dict[str, Any]
-    # numbers of documents
-    added: int
-    removed: int
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """Numbers of ``documents``, ``sentences`` and ``links``."""
-        counts: dict[str, int] = self.settings["counts"]
-        return counts
-
-
-def build_report(path: Path, written: Written, seconds: float) -> BuildReport:
-    """Return the report of a build."""
-    settings = written.settings
+    began = time.monotonic()
+    check_choice("bm25", settings["bm25"], (*BACKENDS, NO_BM25))
+    if settings["bm25"] != NO_BM25:
+        check_backend(settings["bm25"])  # now, rather than after an hour of reading
+    target = checked_kb_path(kb_path)
+    if not overwrite and is_knowledge_base(target):
+        check_kb(target)  # of this release
+    with changing(target, create=True, wait=False) as change:
+        if not change.is_new and not overwrite:
+            if request is None:
+                raise AdmiralError(f"{target}: exists already. Give --overwrite to replace it.")
+            _check_request(change, {**settings, "request": request})
+            read = _update(change, incoming, states, progress)
+        else:
+            if not change.is_new:
+                change.clear()
+            read = _read_all(change, incoming, settings["on_duplicate"], progress)
+            for path, state in states.items():
+                change.file_number(path, *state)
+        wanted = graph or (graph is None and change.counts["documents"] >= GRAPH_DOCUMENTS)
+        more = {**read, "request": request, GRAPH_REQUEST: wanted}
+        added, removed = change.added, len(change.removed)
+        _finish(change, {**settings, **more}, encoder, also, progress)
+        counts = change.counts
     return BuildReport(
-        path=path,
-        added=written.added,
-        removed=written.removed,
-        bad=settings["bad_records"],
-        duplicates=settings["duplicates"],
-        skipped=settings["skipped"],
-        split=settings["split"],
-        graph=settings[GRAPH_REQUEST],
-        bytes=size_on_disk(path),
-        seconds=seconds,
-        **{name: written.counts[name] for name in ("documents", "sentences", "links")},
+        path=target,
+        added=added,
+        removed=removed,
+        bad=read["bad_records"],
+        duplicates=read["duplicates"],
+        skipped=read["skipped"],
+        split=read["split"],
+        graph=wanted,
+        bytes=size_on_disk(target),
+        seconds=time.monotonic() - began,
+        **{name: counts[name] for name in ("documents", "sentences", "links")},
     )
 
 
@@ -286,7 +279,9 @@ def _check_request(change: Change, wanted: Mapping[str, Any]) -> None:
         )
 
 
-def _update(change: Change, corpora: Corpora, progress: bool) -> dict[str, Any]:
+def _update(
+    change: Change, incoming: Incoming, states: FileStates, progress: bool
+) -> dict[str, Any]:
     """Read the files that have changed, and remove the documents of those that are gone."""
     store = change.store
     known = {
@@ -295,16 +290,16 @@ def _update(change: Change, corpora: Corpora, progress: bool) -> dict[str, Any]:
             "SELECT path, size, changed FROM files WHERE size IS NOT NULL"
         )
     }
-    states = corpora.states()
     different = [path for path, state in states.items() if known.get(path) != state]
     gone = [path for path in known if path not in states]
     settings = store.settings
     if not different and not gone:
         store.check_derived()
         logger.warning("%s: is up to date: no file has changed since it was built", change.path)
-        return {name: settings[name] for name in _what_was_read(corpora, 0)}
+        return {name: settings[name] for name in _what_was_read(incoming, 0)}
     by_path = settings["on_duplicate"] in BY_PATH
-    if not by_path or any(each["format"] != "files" for each in corpora.describe()):
+    is_folder = all(each["format"] == "files" for each in incoming.describe())
+    if not (isinstance(incoming, Corpora) and by_path and is_folder):
         raise AdmiralError(
             f"{(different + gone)[0]}: has changed since it was indexed. Only folders of documents "
             "that are told apart by their paths are brought up to date; give --overwrite to index "
@@ -319,13 +314,13 @@ def _update(change: Change, corpora: Corpora, progress: bool) -> dict[str, Any]:
         for (row,) in rows:
             change.remove(row)
         change.forget_file(path)
-    corpora.unchanged = states.keys() - different
+    incoming.unchanged = states.keys() - different
     intake = Intake(change, settings["on_duplicate"])
-    intake.read(corpora, progress, all_files=True)
+    intake.read(incoming, progress, all_files=True)
     for path in different:
         change.file_number(path, *states[path])
     (duplicates,) = store.all("SELECT count(*) FROM documents WHERE own IS NOT NULL")[0]
-    return _what_was_read(corpora, duplicates)
+    return _what_was_read(incoming, duplicates)
 
 
 def _finish(
@@ -334,15 +329,13 @@ def _finish(
     encoder: SentenceEncoder | None,
     also: Iterable[DerivedPart],
     progress: bool,
-) -> Written:
-    added, removed = change.added, len(change.removed)
+) -> None:
     if encoder is not None:
         settings = {**settings, "encoder": _embed(change, encoder, progress)}
-    if added or removed:
+    if change.changes:
         change.publish(settings, also, progress)
     else:
         change.save(settings)
-    return Written(dict(change.store.settings), added, removed)
 
 
 def _embed(change: Change, encoder: SentenceEncoder, progress: bool) -> dict[str, Any]:
@@ -400,7 +393,6 @@ class UpdateReport:
     skipped: int = 0  # number of records left out because their title was a duplicate
     bad: int = 0  # number of bad records left out by `skip_bad`
     missing: int = 0  # number of titles to remove that the knowledge base does not have
-    passages: int = 0  # of sources, the number in the knowledge base
     seconds: float = 0.0
 
 
@@ -473,7 +465,7 @@ def add_records(
 
 
 def remove(
-    titles: str | Iterable[str],
+    names: str | Iterable[str],
     kb_path: str | Path,
     *,
     ignore_missing: bool = False,
@@ -483,56 +475,25 @@ def remove(
 ) -> UpdateReport:
     """Remove documents from a knowledge base.
 
-    `titles`: titles of the documents, or one title. Repeated titles count once. `ignore_missing`:
-    whether to count titles that the knowledge base does not have instead of raising an error.
-    Raises AdmiralError if a title is missing, no document would be left, or the knowledge base
-    cannot be changed; it is then unchanged.
-    """
-    given = [titles] if isinstance(titles, str) else titles
-    distinct = list(dict.fromkeys(map(clean_title, given)))
-    if not distinct:
-        raise AdmiralError("no title given. Name at least one document to remove.")
-
-    def unknown(missing: list[str]) -> AdmiralError:
-        more = f", nor {len(missing) - 1:,} more of those named" if len(missing) > 1 else ""
-        return AdmiralError(
-            f"{kb_path}: no document has the title {missing[0]!r}{more}. Titles are matched "
-            "exactly; `admiral titles` completes them, and --ignore-missing skips them."
-        )
-
-    return remove_documents(
-        distinct,
-        kb_path,
-        Store.row,
-        None if ignore_missing else unknown,
-        wait=wait,
-        progress=progress,
-        also=also,
-    )
-
-
-def remove_documents(
-    names: Sequence[str],
-    kb_path: str | Path,
-    find: Callable[[Store, str], int | None],
-    unknown: Callable[[list[str]], AdmiralError] | None,
-    *,
-    wait: bool,
-    progress: bool,
-    also: Iterable[DerivedPart] = (),
-) -> UpdateReport:
-    """Remove the documents that `find` returns for distinct names.
-
-    `unknown`: the error for names that it does not know; None to count them. Raises AdmiralError as
-    `remove` does.
+    `names`: titles or ids of the documents, or one of them; the id of a source is its canonical
+    URL. Repeated names count once. `ignore_missing`: whether to count names that the knowledge base
+    does not have instead of raising an error. Raises AdmiralError if a name is missing, no document
+    would be left, or the knowledge base cannot be changed; it is then unchanged.
     """
     began = time.monotonic()
+    distinct = list(dict.fromkeys(map(clean_title, [names] if isinstance(names, str) else names)))
+    if not distinct:
+        raise AdmiralError("no title given. Name at least one document to remove.")
     with changing(kb_path, wait=wait) as change:
         _check_bm25(change)
-        rows = {name: find(change.store, name) for name in names}
+        rows = {name: _row_of(change.store, name) for name in distinct}
         missing = [name for name, row in rows.items() if row is None]
-        if missing and unknown is not None:
-            raise unknown(missing)
+        if missing and not ignore_missing:
+            more = f", nor {len(missing) - 1:,} more of those named" if len(missing) > 1 else ""
+            raise AdmiralError(
+                f"{kb_path}: no document has the title or URL {missing[0]!r}{more}. Titles are "
+                "matched exactly; `admiral titles` completes them, and --ignore-missing skips them."
+            )
         for row in {row for row in rows.values() if row is not None}:
             change.remove(row)
         removed = len(change.removed)
@@ -540,6 +501,11 @@ def remove_documents(
             change.publish({}, also, progress)
         counts = change.counts
     return _report(kb_path, counts, began, removed=removed, missing=len(missing))
+
+
+def _row_of(store: Store, name: str) -> int | None:
+    row = store.row(name)
+    return store.row_of_id(name) if row is None else row
 
 
 def _check_bm25(change: Change) -> None:
@@ -554,7 +520,6 @@ def _report(
     return UpdateReport(
         Path(path),
         counts["documents"],
-        passages=counts.get("passages", 0),
         seconds=time.monotonic() - began,
         **changes,
     )

@@ -31,7 +31,7 @@ from admiral.protocols import (
     claim_limits,
     max_evidence,
 )
-from admiral.requirements import MINILM, encoder_directory
+from admiral.requirements import encoder_directory
 from admiral.retrieval.document_ranking import GRAPH_FEATURES, NetworkDocumentScorer
 from admiral.retrieval.first_stage import Bm25FirstStage, FusedFirstStage, TitleMentionFinder
 from admiral.retrieval.hop_retriever import (
@@ -204,13 +204,6 @@ def build_sentence_encoder(config: RetrievalConfig, name: str = "") -> MeanPooli
     return MeanPoolingEncoder(
         directory, Path(name).name, device=device, dtype=dtype, max_tokens=PASSAGE_TOKENS
     )
-
-
-def build_passage_encoder(
-    config: RetrievalConfig, directory: Path | None = None
-) -> MeanPoolingEncoder:
-    """Build the encoder of the passages of a library, all-MiniLM-L6-v2 by default."""
-    return build_sentence_encoder(config, str(directory or MINILM))
 
 
 def build_reranker(

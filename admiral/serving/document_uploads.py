@@ -233,7 +233,7 @@ class Uploads:
         settings = {"passages": True, "on_duplicate": "auto"}
         try:
             upload.check()
-            written = build_records(
+            report = build_records(
                 _UploadedFiles(upload, self._limits, self.most_bytes),
                 upload.kb,
                 # Without Java, unless it was asked for.
@@ -241,7 +241,7 @@ class Uploads:
                 overwrite=False,
                 progress=False,
             )
-            upload.documents = written.counts["documents"]
+            upload.documents = report.documents
             if upload.documents >= GRAPH_DOCUMENTS:
                 upload.check()
                 upload.stage = "graph"

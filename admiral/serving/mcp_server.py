@@ -148,8 +148,8 @@ class _Tools:
     ) -> CitationCheck:
         """Check whether a source supports a claim that cites it, and what it lacks."""
         from admiral.citations.decide import summary
-        from admiral.library import Source
         from admiral.serving.retrieval_routes import checked
+        from admiral.sources import Source
 
         source = Source("https://source.invalid/", source_title, source_text)
         try:

@@ -10,7 +10,6 @@ import secrets
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path, PurePath
@@ -26,7 +25,6 @@ from admiral.citations.citer import Citer, urgency
 from admiral.citations.extract import ReadPage, read_page
 from admiral.errors import AdmiralError
 from admiral.io.rendering import script_policy
-from admiral.library import Library
 from admiral.serving.jobs import Job, JobThread, State
 from admiral.serving.request_models import ProblemError
 
@@ -52,28 +50,21 @@ class PageAudit(Job):
 
 
 class PageAudits:
-    """Audits pages by the sources of a library.
+    """Audits pages by the sources of `citer`, which is closed with this object."""
 
-    `citer`, `library`: are closed with this object.
-    """
-
-    def __init__(self, citer: Citer, library: Library) -> None:
-        self._citer, self._library = citer, library
+    def __init__(self, citer: Citer) -> None:
+        self._citer = citer
         self._audits: OrderedDict[str, PageAudit] = OrderedDict()
         self._lock = threading.Lock()
         self._jobs = JobThread("admiral-audits", WAITING)
 
     @classmethod
-    def open(cls, library: Path, config: CitationConfig) -> Self:
-        """Open a library and the verifier of the settings.
+    def open(cls, kb: Path, config: CitationConfig) -> Self:
+        """Open a knowledge base and the verifier of the settings.
 
         Raises AdmiralError if one of them cannot be opened.
         """
-        with ExitStack() as stack:
-            citer = stack.enter_context(Citer.open(library, config=config))
-            sources = stack.enter_context(Library.open(library))
-            stack.pop_all()
-        return cls(citer, sources)
+        return cls(Citer.open(kb, config=config))
 
     def submit(self, page: ReadPage) -> PageAudit:
         """Return the audit of a page, which waits for its turn.
@@ -103,10 +94,9 @@ class PageAudits:
             return self._audits.get(id)
 
     def close(self) -> None:
-        """End the audit that runs, and close the library."""
+        """End the audit that runs, and close the knowledge base."""
         self._jobs.close()
         self._citer.close()
-        self._library.close()
 
     def _write(self, audit: PageAudit) -> None:
         audit.html = "".join(self._parts(audit)).encode("utf-8", "replace")
@@ -120,7 +110,7 @@ class PageAudits:
             audit.done = len(verdicts)
         verdicts.sort(key=urgency)
         title = audit.page.title or "a page without a title"
-        return audit_page(title, verdicts, (), self._library.source, audit.page)
+        return audit_page(title, verdicts, (), self._citer.sources.source, audit.page)
 
 
 #: Where audits are shown. Their ids cannot be guessed, so that browsers need no key.
@@ -191,7 +181,7 @@ def _audits(request: Request) -> PageAudits:
         raise ProblemError(
             404,
             "this service audits no pages",
-            "Start it with a library of sources: `admiral serve --library DIR`",
+            "Start it with a knowledge base of sources: `admiral serve --kb DIR`",
         )
     return audits
 

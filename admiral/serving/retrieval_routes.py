@@ -32,7 +32,6 @@ from admiral.io.rendering import (
 from admiral.io.sentence_splitter import sentence_spans
 from admiral.kb import KnowledgeBase
 from admiral.kb.bm25.analysis import best_sentences, matching_words
-from admiral.library import Source
 from admiral.records import Claim, Hop, RetrievalResult, json_of
 from admiral.serving.request_models import (
     BatchRequest,
@@ -45,6 +44,7 @@ from admiral.serving.request_models import (
     as_problem,
 )
 from admiral.serving.service import Service
+from admiral.sources import Source
 from admiral.storage.atomic_files import encode_record
 from proofs import Judgement
 from proofs.logic.wording import contrasting_words

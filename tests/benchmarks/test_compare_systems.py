@@ -176,7 +176,7 @@ title: Citations
 task: citations
 claims: ${data}/claims.jsonl
 sources: ["${data}/claims.jsonl"]
-library: {words: 40, stride: 20}
+passages: {words: 40, stride: 20}
 settings: {verifier: coverage}
 systems:
   - {name: parts}

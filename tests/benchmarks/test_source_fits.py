@@ -6,7 +6,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from admiral.library import Passage, ScoredPassage
+from admiral.sources import Passage, ScoredPassage
 from benchmarks.citation_retrieval import page_rank
 from training.cited_pages import STRATEGIES, em_loss, positive_weights
 

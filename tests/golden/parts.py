@@ -173,9 +173,9 @@ def verify_citations(folder, quick):
     """Verify the citations of the demo pages."""
     pages = [page for page in PAGES if page.stem == QUICK_PAGE] if quick else PAGES
     claims, output = folder / "citations.jsonl", folder / "verdicts.jsonl"
-    library = _library(folder)
+    kb = _sources(folder)
     admiral("extract-citations", *pages, "--output", claims, "--quiet")
-    files = ("--library", library, "--input", claims, "--output", output)
+    files = ("--kb", kb, "--input", claims, "--output", output)
     admiral("verify-citation", *files, "--quiet", *SETTINGS)
     return {
         record["id"]: {
@@ -211,15 +211,13 @@ class _AuditReader(HTMLParser):
 
 def audit(folder, quick):
     """Audit demo pages: the summary, and what is shown of each statement, cut to 40 characters."""
-    library = _library(folder)
+    kb = _sources(folder)
     found = {}
     for page in PAGES:
         if quick and page.stem != QUICK_PAGE:
             continue
         output = folder / "audit.html"
-        _, summary = admiral(
-            "audit", page, "--library", library, "--output", output, "--quiet", *SETTINGS
-        )
+        _, summary = admiral("audit", page, "--kb", kb, "--output", output, "--quiet", *SETTINGS)
         reader = _AuditReader()
         reader.feed(output.read_text(encoding="utf-8"))
         found[page.stem] = {
@@ -229,10 +227,10 @@ def audit(folder, quick):
     return found
 
 
-def _library(folder):
-    library = folder / "library"
-    admiral("library", "build", SOURCES, "--library", library, "--no-progress")
-    return library
+def _sources(folder):
+    kb = folder / "kb"
+    admiral("index", "--sources", SOURCES, "--kb", kb, "--no-progress")
+    return kb
 
 
 def _prediction(id, record):

@@ -24,7 +24,7 @@ from admiral.io.limited_reading import (
     read_limited,
 )
 from admiral.io.streams import Place, open_binary
-from admiral.library.canonical_urls import canonical, is_web
+from admiral.sources.canonical_urls import canonical, is_web
 
 _logger = logging.getLogger(__name__)
 _ARTICLES = "0"  # the namespace of articles

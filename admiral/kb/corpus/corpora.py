@@ -152,7 +152,7 @@ class Corpora:
     def states(self) -> dict[str, tuple[int, int]]:
         """Return the size of each file and the time of its last change, by path or URL."""
         return {
-            source_of(file): _file_state(file)
+            source_of(file): file_state(file)
             for path, format in self._corpora
             for file in corpus_files(path, format, self._patterns).files
         }
@@ -229,7 +229,8 @@ class Corpora:
         return line.replace(UNKNOWN, f"{UNKNOWN} ({shown}{more})")
 
 
-def _file_state(file: Place) -> tuple[int, int]:
+def file_state(file: Place) -> tuple[int, int]:
+    """Return the size of a file and the time of its last change."""
     if isinstance(file, RemotePath):
         return file.size(), 0
     status = file.stat()

@@ -1,7 +1,7 @@
 """Sources and claims of our own for the tests of citations."""
 
 from admiral.citations.citation_records import Citation, CitedClaim
-from admiral.library import Passage, Source
+from admiral.sources import Passage, Source
 
 BRIDGE = Source(
     "https://news.example.org/bridge",

@@ -19,7 +19,7 @@ from admiral.citations.citation_records import (
     ScoredPart,
     ScoredSource,
 )
-from admiral.library import Passage, Source
+from admiral.sources import Passage, Source
 from tests.admiral.io.test_rendering import Reader
 
 TEXT = "It was dry in May. The town flooded in 1953. Later it dried."

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral.citations.citer import cite_web
-from admiral.library import Source
+from admiral.sources import Source
 
 
 def test_what_is_known_of_a_source():

@@ -1,4 +1,4 @@
-"""The whole flow over a library: statuses, decisions and suggestions."""
+"""The whole flow over a knowledge base: statuses, decisions and suggestions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from admiral.citations.citation_settings import CitationConfig
 from admiral.citations.citer import Citer
 from admiral.citations.verdict_file import verdict_record
 from admiral.errors import AdmiralError
-from admiral.library import Source, build_library
+from admiral.sources import Source
+from admiral.sources.source_indexing import build_sources
 from tests.admiral.citations.cited_pages import BRIDGE, CLAIM, HARBOUR, claim
 
 _LONG = " ".join(["Die Brücke wurde im Mai eröffnet und führt über den Fluss nach Belmar."] * 8)
@@ -36,15 +37,15 @@ FAST = CitationConfig(verifier="coverage")
 
 
 @pytest.fixture(scope="module")
-def library(tmp_path_factory):
-    path = tmp_path_factory.mktemp("citer") / "library"
-    build_library(path, SOURCES)
+def kb(tmp_path_factory):
+    path = tmp_path_factory.mktemp("citer") / "kb"
+    build_sources(SOURCES, path)
     return path
 
 
 @pytest.fixture(scope="module")
-def citer(library):
-    with Citer.open(library, config=FAST) as opened:
+def citer(kb):
+    with Citer.open(kb, config=FAST) as opened:
         yield opened
 
 
@@ -161,16 +162,16 @@ def test_bad_settings(override, key):
         CitationConfig.read(None, override.split())
 
 
-def test_the_default_verifier(library):
+def test_the_default_verifier(kb):
     def decisions(claims):
-        with Citer.open(library) as opened:
+        with Citer.open(kb) as opened:
             return [one.decision for one in opened.verify_many(claims)]
 
     failing = replace(CLAIM, id="2", citations=(Citation(HARBOUR.url),))
     assert decisions([CLAIM, failing]) == ["keep", "replace"]
 
 
-def test_sources_that_stand_together_are_judged_together(library, citer):
+def test_sources_that_stand_together_are_judged_together(kb, citer):
     """Neither source has the whole claim; both have."""
     both = (
         "The Eastern Bridge was opened in 1932 by Governor Ada Lane, and the lighthouse of the "
@@ -185,7 +186,7 @@ def test_sources_that_stand_together_are_judged_together(library, citer):
     probabilities = [one.probability for one in verdict.existing if one.probability is not None]
     assert verdict.together.probability is not None
     between = (max(probabilities) + verdict.together.probability) / 2
-    with Citer.open(library, config=FAST.changed(not_found=between, supported=1.0)) as strict:
+    with Citer.open(kb, config=FAST.changed(not_found=between, supported=1.0)) as strict:
         assert strict.verify(claim(both, BRIDGE.url)).flagged
         assert strict.verify(claim(both, BRIDGE.url, HARBOUR.url)).decision == "keep"
 

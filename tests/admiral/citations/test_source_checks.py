@@ -4,7 +4,7 @@ import pytest
 
 from admiral.citations.citation_records import Citation
 from admiral.citations.citer import source_status
-from admiral.library import Source
+from admiral.sources import Source
 
 CITATION = Citation("https://x.example/a", title="Title")
 TEXT = "The harbour was opened in 1911 by the mayor of the town. " * 20

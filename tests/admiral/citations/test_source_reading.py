@@ -14,8 +14,8 @@ from admiral.citations.source_scorers import (
     source_sentences,
 )
 from admiral.citations.source_search import cut_source
-from admiral.library import Source
 from admiral.models.verifiers import open_named_verifier
+from admiral.sources import Source
 from tests.admiral.citations.cited_pages import BRIDGE
 
 SENTENCE = st.integers(0, 999).map(lambda n: f"Item {n} of the list is kept in room {n % 7}.")

@@ -6,7 +6,9 @@ from hypothesis import strategies as st
 
 from admiral.citations.citation_records import CitedClaim
 from admiral.citations.source_search import SourceSearch, best_passages, reciprocal_rank_fusion
-from admiral.library import Library, Passage, ScoredPassage, Source, SourceFilter, build_library
+from admiral.sources import Passage, ScoredPassage, Source
+from admiral.sources.open_sources import Sources
+from admiral.sources.source_indexing import build_sources
 from tests.admiral.kb.fake_encoder import FakeEncoder
 
 CLAIM = CitedClaim(
@@ -78,28 +80,24 @@ COPIED = CitedClaim(
 
 
 @pytest.fixture(scope="module")
-def library(tmp_path_factory):
-    path = tmp_path_factory.mktemp("search") / "library"
-    build_library(path, SOURCES, encoder=FakeEncoder())
+def kb(tmp_path_factory):
+    path = tmp_path_factory.mktemp("search") / "kb"
+    build_sources(SOURCES, path, encoder=FakeEncoder())
     return path
 
 
-def test_wikipedia_and_copies_are_not_suggested(library):
-    with Library.open(library) as opened:
+def test_wikipedia_and_copies_are_not_suggested(kb):
+    with Sources.open(kb) as opened:
         search = SourceSearch(opened, sparse=opened)
         (found,) = search.search([COPIED], 10)
         assert [s.passage.url for s in found] == [SOURCES[2].url, SOURCES[3].url]
         for source, blocked in zip(SOURCES, (True, True, False, False), strict=True):
             assert search.blocks(COPIED, source.url) == blocked
         assert not search.blocks(COPIED, "https://unknown.example/")
-        everything = SourceSearch(
-            opened, sparse=opened, filter=SourceFilter(wikipedia=False, copies=False)
-        )
-        assert len(everything.search([COPIED], 10)[0]) == 4
 
 
-def test_sparse_and_dense_rankings_are_fused(library):
-    with Library.open(library) as opened:
+def test_sparse_and_dense_rankings_are_fused(kb):
+    with Sources.open(kb) as opened:
         dense = opened.dense(FakeEncoder())
         bridge = CitedClaim(id="3", claim="zebra")
         assert SourceSearch(opened, sparse=opened).search([bridge], 5) == [[]]

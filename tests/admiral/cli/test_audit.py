@@ -14,7 +14,8 @@ from admiral.citations.extract import claims_of_file
 from admiral.cli.cite import audit_command
 from admiral.errors import AdmiralError
 from admiral.kb import build
-from admiral.library import Source, build_library
+from admiral.sources import Source
+from admiral.sources.source_indexing import build_sources
 from tests.admiral.io.test_rendering import Reader
 from tests.admiral.kb.corpus.files.test_file_formats import pdf
 
@@ -22,10 +23,10 @@ DEMO = Path(__file__).parents[3] / "admiral" / "data" / "citations"
 
 
 @pytest.fixture(scope="module")
-def library(tmp_path_factory):
-    path = tmp_path_factory.mktemp("audits") / "library"
+def kb(tmp_path_factory):
+    path = tmp_path_factory.mktemp("audits") / "kb"
     lines = (DEMO / "sources.jsonl").read_text(encoding="utf-8").splitlines()
-    build_library(path, [Source(**json.loads(line)) for line in lines])
+    build_sources([Source(**json.loads(line)) for line in lines], path)
     return path
 
 
@@ -38,10 +39,10 @@ def run(*arguments):
     return result
 
 
-def test_a_page_of_the_demo(library, tmp_path):
+def test_a_page_of_the_demo(kb, tmp_path):
     output = tmp_path / "audit.html"
     page = DEMO / "pages" / "Hubble_Space_Telescope.wiki"
-    result = run(page, "--library", library, "--output", output)
+    result = run(page, "--kb", kb, "--output", output)
     assert re.search(
         r"audit\.html: 7 statements: \d to check, \d to replace, \d to keep, \d not checked",
         result.output,
@@ -55,13 +56,13 @@ def test_a_page_of_the_demo(library, tmp_path):
     assert "Ten days in December" in first[: first.index("Keep:")]
 
 
-def test_a_folder_of_pages_and_its_work_list(library, tmp_path):
+def test_a_folder_of_pages_and_its_work_list(kb, tmp_path):
     pages, output = tmp_path / "pages", tmp_path / "work"
     pages.mkdir()
     names = ["Hubble_Space_Telescope.wiki", *sorted(p.name for p in (DEMO / "pages").iterdir())[:1]]
     for name in dict.fromkeys(names):
         (pages / name).write_bytes((DEMO / "pages" / name).read_bytes())
-    options = ("--library", library, "--output", output)
+    options = ("--kb", kb, "--output", output)
     result = run("--pages", pages, *options)
     assert re.search(r"index\.html: \d+ statements: \d+ to check", result.output)
     records = [json.loads(line) for line in (output / "worklist.jsonl").read_text().splitlines()]
@@ -92,9 +93,9 @@ def _untimed(line):
     return json.loads(line) | {"seconds": 0}
 
 
-def test_errors_of_folders(library, tmp_path):
+def test_errors_of_folders(kb, tmp_path):
     (tmp_path / "pages").mkdir()
-    options = ("--library", library, "--output")
+    options = ("--kb", kb, "--output")
     with pytest.raises(AdmiralError, match="holds no files"):
         run("--pages", tmp_path / "pages", *options, tmp_path / "work")
     (tmp_path / "pages" / "A.wiki").write_text("It rained.")
@@ -103,11 +104,11 @@ def test_errors_of_folders(library, tmp_path):
     assert run(*options, tmp_path / "work").exit_code == 2
 
 
-def test_sites_of_a_block_list_are_not_suggested(library, tmp_path):
+def test_sites_of_a_block_list_are_not_suggested(kb, tmp_path):
     page = DEMO / "pages" / "Hubble_Space_Telescope.wiki"
     blocked = tmp_path / "blocked.txt"
     blocked.write_text("# agencies\n\nhttps://nasa.gov/\n")
-    options = ("--library", library, "--output", tmp_path / "audit.html")
+    options = ("--kb", kb, "--output", tmp_path / "audit.html")
     block = ("--set", f"blocked_sites={blocked}")
     with pytest.raises(AdmiralError, match=r"blocked\.txt:3: 'https://nasa.gov/' is not a host"):
         run(page, *options, *block)
@@ -122,7 +123,7 @@ def test_sites_of_a_block_list_are_not_suggested(library, tmp_path):
     )
 
 
-def test_statuses_of_the_demo_are_those_of_its_gold_file(library):
+def test_statuses_of_the_demo_are_those_of_its_gold_file(kb):
     """Of all claims with a source that cannot be checked, and some others."""
     gold = {}
     for line in (DEMO / "gold.jsonl").read_text().splitlines():
@@ -139,7 +140,7 @@ def test_statuses_of_the_demo_are_those_of_its_gold_file(library):
     pages = sorted((DEMO / "pages").iterdir())
     claims = [claim for page in pages for claim in claims_of_file(page) if claim.id in gold]
     config = CitationConfig(verifier="coverage", suggest=False)
-    with Citer.open(library, config=config) as citer:
+    with Citer.open(kb, config=config) as citer:
         verdicts = list(citer.verify_many(claims))
     assert {each.claim.id: [one.status for one in each.existing] for each in verdicts} == gold
     for verdict in verdicts:
@@ -147,17 +148,17 @@ def test_statuses_of_the_demo_are_those_of_its_gold_file(library):
             assert verdict.decision == "not_checked"
 
 
-def test_errors(library, tmp_path):
+def test_errors(kb, tmp_path):
     page = tmp_path / "bare.wiki"
     page.write_text("It rained.")
     with pytest.raises(AdmiralError, match=r"bare\.wiki: holds no statement with a reference"):
-        run(page, "--library", library, "--output", tmp_path / "audit.html")
+        run(page, "--kb", kb, "--output", tmp_path / "audit.html")
     with pytest.raises(AdmiralError, match="is the input as well"):
-        run(page, "--library", library, "--output", page)
+        run(page, "--kb", kb, "--output", page)
     assert not (tmp_path / "audit.html").exists()
 
 
-def test_an_indexed_folder_is_a_library(tmp_path):
+def test_an_indexed_folder_has_sources(tmp_path):
     folder, page, output = tmp_path / "folder", tmp_path / "page.wiki", tmp_path / "audit.html"
     folder.mkdir()
     lamp = "The lamp of the old harbour burns whale oil since 1882. " + "It is white. " * 30
@@ -168,7 +169,7 @@ def test_an_indexed_folder_is_a_library(tmp_path):
         "The lamp of the old harbour burns whale oil since 1882."
         "<ref>{{cite web|url=https://lamps.example/|title=Lamps}}</ref>\n"
     )
-    result = run(page, "--library", tmp_path / "kb", "--output", output)
+    result = run(page, "--kb", tmp_path / "kb", "--output", output)
     assert "1 statement" in result.output
     text = Reader(output.read_text()).text
     assert "not in the library" in text

@@ -61,7 +61,7 @@ def test_additions_and_removals(admiral, kb, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
-        (["remove", "Emu", "--kb", "KB"], 1, "error: KB: no document has the title 'Emu'. "),
+        (["remove", "Emu", "--kb", "KB"], 1, "error: KB: no document has the title or URL 'Emu'. "),
         (["remove", "--kb", "KB"], 2, "Name the documents to remove: TITLE... or --titles FILE."),
         (["remove", "Bird"], 2, "Missing option '--kb'"),
         (["add", "--kb", "KB"], 2, "Missing argument 'CORPUS...'"),

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 from admiral.cli.cite import cite_command, verify_citation_command
 from admiral.cli.evaluate import evaluate_command
 from admiral.errors import AdmiralError
-from admiral.library import build_library
+from admiral.sources.source_indexing import build_sources
 from tests.admiral.citations.cited_pages import BRIDGE, HARBOUR
 
 _FAST = ["--verifier", "coverage"]
@@ -28,9 +28,9 @@ _RECORDS = [
 
 
 @pytest.fixture(scope="module")
-def library(tmp_path_factory):
-    path = tmp_path_factory.mktemp("commands") / "library"
-    build_library(path, [BRIDGE, HARBOUR])
+def kb(tmp_path_factory):
+    path = tmp_path_factory.mktemp("commands") / "kb"
+    build_sources([BRIDGE, HARBOUR], path)
     return path
 
 
@@ -55,7 +55,7 @@ def _verdicts(path):
     return [record | {"seconds": 0} for record in records]
 
 
-def test_one_pair_without_a_library(tmp_path):
+def test_one_pair_without_a_knowledge_base(tmp_path):
     source = tmp_path / "page.txt"
     source.write_text(BRIDGE.text, encoding="utf-8")
     good = _run("--claim", "The Eastern Bridge was opened in 1932.", "--source", source)
@@ -82,16 +82,16 @@ def test_an_html_page_as_the_source(tmp_path):
     assert json.loads(result.output)["existing"][0]["status"] == "scored"
 
 
-def test_a_run_that_was_killed_is_resumed(library, citations, tmp_path):
+def test_a_run_that_was_killed_is_resumed(kb, citations, tmp_path):
     whole, output = tmp_path / "whole.jsonl", tmp_path / "verdicts.jsonl"
-    _run("--library", library, "--input", citations, "--output", whole)
+    _run("--kb", kb, "--input", citations, "--output", whole)
     assert [record["decision"] for record in _verdicts(whole)] == ["keep", "replace", "not_checked"]
     # As a process leaves it that is killed while it writes the second record.
-    _run("--library", library, "--input", citations, "--output", output)
+    _run("--kb", kb, "--input", citations, "--output", output)
     first, second, _ = output.read_bytes().splitlines(keepends=True)
     output.with_name("verdicts.jsonl.partial").write_bytes(first + second[:40])
     output.unlink()
-    again = _run("--library", library, "--input", citations, "--output", output, "--fail-on-flag")
+    again = _run("--kb", kb, "--input", citations, "--output", output, "--fail-on-flag")
     assert again.return_value == 1
     assert _verdicts(output) == _verdicts(whole)
 
@@ -100,11 +100,11 @@ def test_a_run_that_was_killed_is_resumed(library, citations, tmp_path):
     ("line", "field"),
     [("{", "JSON"), ('{"id": "9"}', "claim"), ('{"claim": "x", "citations": [1]}', "citations")],
 )
-def test_bad_records_are_named(library, tmp_path, line, field):
+def test_bad_records_are_named(kb, tmp_path, line, field):
     path = tmp_path / "bad.jsonl"
     path.write_text(line + "\n", encoding="utf-8")
     with pytest.raises(AdmiralError, match=f"bad.jsonl:1.*{field}"):
-        _run("--library", library, "--input", path)
+        _run("--kb", kb, "--input", path)
 
 
 @pytest.mark.parametrize(
@@ -112,26 +112,26 @@ def test_bad_records_are_named(library, tmp_path, line, field):
     [
         [],
         ["--claim", "x"],
-        ["--library", "x"],
+        ["--kb", "x"],
         ["--claim", "x", "--source", "y", "--input", "z"],
-        ["--claim", "x", "--source", "y", "--library", "z"],
+        ["--claim", "x", "--source", "y", "--kb", "z"],
     ],
 )
 def test_wrong_usage(arguments):
     assert CliRunner().invoke(verify_citation_command, arguments).exit_code == 2
 
 
-def test_a_file_without_claims_is_an_error(library, tmp_path):
+def test_a_file_without_claims_is_an_error(kb, tmp_path):
     empty = tmp_path / "empty.jsonl"
     empty.write_text("\n")
     for output in ([], ["--output", tmp_path / "verdicts.jsonl"]):
         with pytest.raises(AdmiralError, match=r"empty\.jsonl: holds no claims"):
-            _run("--library", library, "--input", empty, *output)
+            _run("--kb", kb, "--input", empty, *output)
     assert not (tmp_path / "verdicts.jsonl").exists()
 
 
-def test_what_was_not_checked_is_written_in_words(library, citations):
-    shown = _run("--library", library, "--input", citations).output
+def test_what_was_not_checked_is_written_in_words(kb, citations):
+    shown = _run("--kb", kb, "--input", citations).output
     assert "NOT CHECKED  The lighthouse" in shown
     assert "not checked: not web" in shown
 
@@ -143,9 +143,9 @@ def test_titles_are_no_part_of_quotations(tmp_path):
     assert "“The Eastern Bridge was opened on 4 May 1932" in shown
 
 
-def test_cite_suggests_sources(library):
+def test_cite_suggests_sources(kb):
     statement = "The lighthouse of the harbour was first lit in 1911."
-    given = [statement, "--library", str(library), "--json", *_FAST]
+    given = [statement, "--kb", str(kb), "--json", *_FAST]
     result = CliRunner().invoke(cite_command, given)
     first = json.loads(result.output.splitlines()[0])
     assert (first["rank"], first["url"], first["margin"]) == (1, HARBOUR.url, None)
@@ -156,7 +156,7 @@ def test_cite_suggests_sources(library):
 
 
 def test_verdicts_on_labelled_claims_are_evaluated(tmp_path):
-    """A library and claims of the same records of WiCE's format, then its measures."""
+    """Sources and claims of the same records of WiCE's format, then its measures."""
     gold = tmp_path / "claims.jsonl"
     records = [
         _labelled("a-1", "The bridge was opened in 1932.", BRIDGE.text, "supported"),
@@ -169,11 +169,11 @@ def test_verdicts_on_labelled_claims_are_evaluated(tmp_path):
         _labelled("c-1", "Zoe Quill painted horses in Zanzibar.", BRIDGE.text, "not_supported"),
     ]
     gold.write_text("".join(json.dumps(record) + "\n" for record in records))
-    from admiral.library.readers import SourceFiles
+    from admiral.sources.source_files import SourceFiles
 
-    library, output = tmp_path / "library", tmp_path / "verdicts.jsonl"
-    build_library(library, SourceFiles([gold]))
-    _run("--library", library, "--input", gold, "--output", output, "--set", "suggest=false")
+    kb, output = tmp_path / "kb", tmp_path / "verdicts.jsonl"
+    build_sources(SourceFiles([gold]), kb)
+    _run("--kb", kb, "--input", gold, "--output", output, "--set", "suggest=false")
     result = CliRunner().invoke(
         evaluate_command, ["citations", "--gold", str(gold), "--predictions", str(output), "--json"]
     )

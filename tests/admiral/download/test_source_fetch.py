@@ -8,7 +8,7 @@ import pytest
 
 from admiral.download.page_fetch import FetchError, FetchLimits, PageFetcher
 from admiral.download.source_fetch import FetchedPages, WantedSource, candidates, fetch_sources
-from admiral.library.readers import SourceFiles
+from admiral.sources.source_files import SourceFiles
 from tests.admiral.download.local_site import Answer, moved, page, serving
 
 URL = "https://a.example/1"

@@ -20,7 +20,7 @@ from admiral.evaluation.citation_evaluation import (
     paired_auroc,
     precision_at_recall,
 )
-from admiral.library import Source
+from admiral.sources import Source
 
 _LABELLED = st.lists(st.tuples(st.integers(0, 5), st.booleans()), min_size=2, max_size=30)
 

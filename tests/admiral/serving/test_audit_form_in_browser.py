@@ -7,10 +7,11 @@ pytest.importorskip("playwright", reason="needs Playwright: pip install playwrig
 from playwright.sync_api import expect
 
 from admiral.citations.citation_settings import CitationConfig
-from admiral.library import Source, build_library
 from admiral.serving.application import create_app
 from admiral.serving.page_audits import PageAudits
 from admiral.serving.service import Service
+from admiral.sources import Source
+from admiral.sources.source_indexing import build_sources
 from tests.admiral.browser import BROWSER_MARKS, browser, context, no_serious_violation
 from tests.admiral.citations.cited_pages import BRIDGE, HARBOUR
 from tests.admiral.serving.live_service import listening
@@ -30,10 +31,10 @@ PAGE = (
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory):
-    library = tmp_path_factory.mktemp("form") / "library"
+    kb = tmp_path_factory.mktemp("form") / "kb"
     hostile = Source("https://h.example", f"{ATTACK} </script>", f"{ATTACK} {BRIDGE.text} {ATTACK}")
-    build_library(library, [BRIDGE, HARBOUR, hostile])
-    audits = PageAudits.open(library, CitationConfig(verifier="coverage", accept_above=0.5))
+    build_sources([BRIDGE, HARBOUR, hostile], kb)
+    audits = PageAudits.open(kb, CitationConfig(verifier="coverage", accept_above=0.5))
     with listening(create_app(Service({}), [KEY], None, audits)) as url:
         yield url
 

@@ -10,11 +10,11 @@ from admiral.citations.citation_settings import CitationConfig
 from admiral.citations.citer import Citer
 from admiral.citations.extract import read_page
 from admiral.errors import AdmiralError
-from admiral.library import Library, build_library
 from admiral.serving import page_audits
 from admiral.serving.application import create_app
 from admiral.serving.page_audits import PageAudits
 from admiral.serving.service import Service, ServiceLimits
+from admiral.sources.source_indexing import build_sources
 from tests.admiral.citations.cited_pages import BRIDGE, HARBOUR
 
 ATTACK = "<img src=x onerror=\"document.title='attacked'\">"
@@ -27,15 +27,15 @@ KEY = b"a-key-for-the-tests"
 
 
 @pytest.fixture(scope="module")
-def library(tmp_path_factory):
-    path = tmp_path_factory.mktemp("audits") / "library"
-    build_library(path, [BRIDGE, HARBOUR])
+def kb(tmp_path_factory):
+    path = tmp_path_factory.mktemp("audits") / "kb"
+    build_sources([BRIDGE, HARBOUR], path)
     return path
 
 
 @pytest.fixture
-def audits(library):
-    opened = PageAudits.open(library, CitationConfig(verifier="coverage", accept_above=0.5))
+def audits(kb):
+    opened = PageAudits.open(kb, CitationConfig(verifier="coverage", accept_above=0.5))
     yield opened
     opened.close()
 
@@ -84,7 +84,7 @@ def test_errors_of_audits(audits):
         assert client.get(path).status_code == 404
     answer = TestClient(app_of(None)).post("/v1/audits", json={"text": PAGE})
     assert answer.status_code == 404
-    assert "--library DIR" in answer.json()["remedy"]
+    assert "--kb DIR" in answer.json()["remedy"]
 
 
 def test_keys_are_needed_for_all_but_the_page_of_an_audit(audits):
@@ -105,6 +105,7 @@ class Paused:
     def __init__(self, citer, error=None):
         self.go = threading.Event()
         self._citer, self._error = citer, error
+        self.sources = citer.sources
 
     def verify_many(self, claims):
         assert self.go.wait(60)
@@ -117,9 +118,9 @@ class Paused:
 
 
 @pytest.fixture
-def paused(library):
-    opened = Paused(Citer.open(library, config=CitationConfig(verifier="coverage")))
-    audits = PageAudits(opened, Library.open(library))
+def paused(kb):
+    opened = Paused(Citer.open(kb, config=CitationConfig(verifier="coverage")))
+    audits = PageAudits(opened)
     yield opened, audits
     opened.go.set()
     audits.close()

@@ -13,9 +13,10 @@ from admiral.citations.source_search import TitleWriter
 from admiral.citations.verdict_file import read_verdicts, write_verdicts
 from admiral.cli.evaluate import evaluate_citations_command
 from admiral.errors import AdmiralError
-from admiral.library import Library, build_library
-from admiral.library.readers import SourceFiles
 from admiral.models.checkpoint import load_checkpoint
+from admiral.sources.open_sources import Sources
+from admiral.sources.source_files import SourceFiles
+from admiral.sources.source_indexing import build_sources
 from tests.proofs.verifier.tiny_classifier import write_classifier_directory
 from tests.training.tiny import SHORT_RUN, page_of_settings, same_weights
 from training.citation_pairs import cited_passages
@@ -41,17 +42,15 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def library(folder):
-    build_library(folder / "sphere", SourceFiles([DEMO / "sphere.jsonl"]), words=100, stride=100)
+def kb(folder):
+    build_sources(SourceFiles([DEMO / "sphere.jsonl"]), folder / "sphere", words=100, stride=100)
     return folder / "sphere"
 
 
 @pytest.fixture(scope="module")
-def pairs(folder, library):
+def pairs(folder, kb):
     out = folder / "pairs.jsonl"
-    result = CliRunner().invoke(
-        write_pairs, [str(out), "--citations", str(WAFER), "--library", str(library)]
-    )
+    result = CliRunner().invoke(write_pairs, [str(out), "--citations", str(WAFER), "--kb", str(kb)])
     assert result.exit_code == 0, result.output
     assert re.search("72 claims, 41 left out: tagged as failing", result.output)
     return out
@@ -84,24 +83,24 @@ def evaluated(predictions, *options):
     return result.output
 
 
-def verified(folder, library, count=None, **changes):
+def verified(folder, kb, count=None, **changes):
     out = folder / f"{'-'.join(map(str, changes)) or 'plain'}.jsonl"
     claims = [each.claim for each in read_wafer(WAFER)][:count]
-    write_verdicts(out, library, QUICK.changed(**changes), claims, overwrite=True, quiet=True)
+    write_verdicts(out, kb, QUICK.changed(**changes), claims, overwrite=True, quiet=True)
     return out
 
 
-def test_lines_of_sphere_are_pages(library):
+def test_lines_of_sphere_are_pages(kb):
     lines = [json.loads(line) for line in (DEMO / "sphere.jsonl").read_text().splitlines()]
-    with Library.open(library) as opened:
+    with Sources.open(kb) as opened:
         sources = list(opened.sources())
         assert {source.url for source in sources} == {line["url"] for line in lines}
         words = sum(len(source.text.split()) for source in sources)
         assert words == sum(len(line["raw"].split()) for line in lines)
 
 
-def test_rankings_and_failures(folder, library):
-    out = verified(folder, library)
+def test_rankings_and_failures(folder, kb):
+    out = verified(folder, kb)
     record = json.loads(evaluated(out, "--json"))
     assert record["claims"] == {"featured": 36, "other": 36, "all": 72}
     assert (record["failed"], record["good"], record["not_scored"]) == (41, 36, 0)
@@ -116,7 +115,7 @@ def test_rankings_and_failures(folder, library):
     assert "41 failed, 36 of featured articles" in text
 
 
-def test_an_encoder_is_trained_and_searched_with(folder, library, pairs, start):
+def test_an_encoder_is_trained_and_searched_with(folder, kb, pairs, start):
     config = settings(start, pairs, folder / "encoder", strategy="soft", lr=1e-3)
     train_dense_retriever(config)
     card = (folder / "encoder" / "README.md").read_text()
@@ -129,7 +128,7 @@ def test_an_encoder_is_trained_and_searched_with(folder, library, pairs, start):
 
     encoder = open_encoder(CitationConfig(encoder=config.out, device="cpu", precision="fp32"))
     files = SourceFiles([DEMO / "sphere.jsonl"])
-    build_library(out, files, words=100, stride=100, encoder=encoder)
+    build_sources(files, out, words=100, stride=100, encoder=encoder)
     changes = {"encoder": config.out, "index": "both", "precision": "fp32"}
     both = read_verdicts(verified(folder, out, 9, **changes))
     dense = read_verdicts(verified(folder, out, 9, **{**changes, "index": "dense"}))
@@ -137,14 +136,14 @@ def test_an_encoder_is_trained_and_searched_with(folder, library, pairs, start):
     assert set(dense[name]["found"]) <= set(both[name]["found"])
     assert dense[name]["found"] != both[name]["found"]
     with pytest.raises(AdmiralError, match="vectors"):
-        verified(folder, library, **changes)
+        verified(folder, kb, **changes)
 
 
-def test_a_verifier_is_trained_and_verified_with(folder, library, pairs, start):
+def test_a_verifier_is_trained_and_verified_with(folder, kb, pairs, start):
     config = settings(start, pairs, folder / "verifier", lr=1e-2, head_lr=1e-2)
     train_source_verifier(config)
     changes = {"verifier": "cross-encoder", "classifier": config.out, "aggregate": "max"}
-    out = verified(folder, library, 9, **changes, verify_candidates=2)
+    out = verified(folder, kb, 9, **changes, verify_candidates=2)
     record = next(iter(read_verdicts(out).values()))
     scores = [each["score"] for each in record["ranking"]]
     scored = [score for score in scores if score is not None]
@@ -180,9 +179,9 @@ def test_the_passage_of_the_cited_page_is_learned(folder, start, train, strategy
     assert re.search(r"\| accuracy \| 1(\.0*)? \|", (out / "README.md").read_text())
 
 
-def test_pairs_hold_passages_of_the_cited_page_and_of_others(library, pairs):
+def test_pairs_hold_passages_of_the_cited_page_and_of_others(kb, pairs):
     gold = {each.claim.id: each.claim for each in read_wafer(WAFER)}
-    with Library.open(library) as opened:
+    with Sources.open(kb) as opened:
         for item in read_cited_passages(pairs):
             (url,) = (one.url for one in gold[item.id].citations)
             own = [(one.title, one.text) for one in opened.passages(url)]
@@ -193,22 +192,22 @@ def test_pairs_hold_passages_of_the_cited_page_and_of_others(library, pairs):
         assert all(len(one.positives) == len(one.negatives) == 1 for one in few)
 
 
-def test_titles_are_written_for_queries(library, folder):
+def test_titles_are_written_for_queries(kb, folder):
     claims = [each.claim for each in read_wafer(WAFER)][:3]
     titles = TitleWriter(load_checkpoint("mini")).titles(claims)
     assert len(titles) == 3
     assert all("[" not in title for title in titles)
     assert any(titles)
-    found = read_verdicts(verified(folder, library, 3, expander="mini"))
+    found = read_verdicts(verified(folder, kb, 3, expander="mini"))
     for claim, title in zip(claims, titles, strict=True):
         assert found[claim.id]["query"].endswith(title)
         assert claim.claim in found[claim.id]["query"]
 
 
-def test_titles_of_cited_pages_are_samples_of_the_expander(library, folder):
+def test_titles_of_cited_pages_are_samples_of_the_expander(kb, folder):
     out, fewer, dev = (folder / f"{name}.jsonl" for name in ("titles", "fewer", "dev"))
     dev.write_text(WAFER.read_text(encoding="utf-8").split("\n", 1)[0], encoding="utf-8")
-    options = ["--citations", str(WAFER), "--library", str(library)]
+    options = ["--citations", str(WAFER), "--kb", str(kb)]
     for arguments in ([str(out)], [str(fewer), "--exclude", str(dev)]):
         result = CliRunner().invoke(write_samples, [*options, *arguments])
         assert result.exit_code == 0, result.output
@@ -223,11 +222,11 @@ def test_titles_of_cited_pages_are_samples_of_the_expander(library, folder):
     assert len(list(read_samples(fewer))) < len(samples)
 
 
-def test_errors(folder, library, pairs, start):
+def test_errors(folder, kb, pairs, start):
     out = folder / "no-ranking.jsonl"
     claims = [each.claim for each in read_wafer(WAFER)]
     config = QUICK.changed(ranked=0, suggest=False)
-    write_verdicts(out, library, config, claims, quiet=True)
+    write_verdicts(out, kb, config, claims, quiet=True)
     with pytest.raises(AdmiralError, match=r"has no ranking. Verify .* --set ranked=200"):
         evaluated(out)
     with pytest.raises(AdmiralError, match=r"pairs.jsonl:1.*positives"):

@@ -42,7 +42,7 @@ def texts(body, styles=""):
     return [text for _, text in extract(read_odt, odt(body, styles))[1]]
 
 
-def test_a_document_of_a_library():
+def test_a_document_of_a_writer():
     document = odfdo.Document("text")
     body = document.body
     body.clear()

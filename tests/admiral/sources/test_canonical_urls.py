@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from admiral.library.canonical_urls import canonical, depth, is_web, names_source
+from admiral.sources.canonical_urls import canonical, depth, is_web, names_source
 
 PAGE = "example.org/a/b?id=1&x=2"
 SAME_PAGE = [

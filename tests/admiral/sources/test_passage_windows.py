@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError
 from admiral.io.sentence_splitter import split_sentences
-from admiral.library.passage_windows import SLACK, windows
+from admiral.sources.passage_windows import SLACK, windows
 
 _WORDS = st.lists(
     st.sampled_from(["one", "two,", "Three", "end.", "Stop!", "U.S.", "\n", "\n\n", "x" * 250]),

@@ -1,4 +1,4 @@
-"""``admiral library fetch`` with a site on this machine."""
+"""``admiral fetch`` with a site on this machine."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 import pytest
 
 from admiral.cli.main import main
-from admiral.library import Library
+from admiral.sources.open_sources import Sources
 from tests.admiral.download.local_site import Answer, page, serving
 from tests.admiral.kb.corpus.files.test_pdf_files import pdf, shown
 
@@ -41,7 +41,7 @@ def run(folder, site, capsys):
     """Return the status and the outputs of the command."""
 
     def call(*arguments, page="Tyne.wiki", allowed=True):
-        command = ["library", "fetch", str(folder / page), "--library", str(folder / "lib")]
+        command = ["fetch", str(folder / page), "--kb", str(folder / "kb")]
         options = ["--delay", "0", "--no-progress"]
         if allowed:
             options += ["--allow-host", site.host]
@@ -62,28 +62,24 @@ def test_what_is_missing_is_listed(run, site):
     ]
     assert "4 of 4 sources on the web are missing; 1 source is not on the web" in error
     records = [json.loads(line) for line in run("--list-missing", "--json")[1].splitlines()]
-    assert records[0] == {
-        "url": site.url("/live"), "status": "missing", "claims": 1, "title": "Rain",
-        "archive_url": site.url("/copy"),
-    }  # fmt: skip
-    assert records[-1] == {
-        "url": None, "status": "not_web", "claims": 1, "title": "Ice", "author": "Hill",
-        "isbn": "1",
-    }  # fmt: skip
+    rain = {"url": site.url("/live"), "title": "Rain", "archive_url": site.url("/copy")}
+    assert records[0].items() >= {"status": "missing", "claims": 1, **rain}.items()
+    ice = {"title": "Ice", "author": "Hill", "isbn": "1"}
+    assert records[-1].items() >= {"status": "not_web", "claims": 1, **ice}.items()
     assert site.asked == []
 
 
-def test_sources_are_fetched_into_a_new_library(run, folder, site):
+def test_sources_are_fetched_into_a_new_knowledge_base(run, folder, site):
     status, out, _ = run()
     assert status == 0
     assert "3 fetched, 3 of 4 sources on the web are there; 1 source is not on the web" in out
     assert "/gone: the server answers 404" in out
-    assert "admiral library add pages.jsonl --library" in out
-    with Library.open(folder / "lib") as library:
-        source = library.source(site.url("/live"))
+    assert "admiral add --sources pages.jsonl --kb" in out
+    with Sources.open(folder / "kb") as opened:
+        source = opened.source(site.url("/live"))
         assert source.archive_url == site.url("/copy")
         assert "flows through the north" in source.text
-        assert "118 kilometres" in library.source(site.url("/paper.pdf")).text
+        assert "118 kilometres" in opened.source(site.url("/paper.pdf")).text
     asked = len(site.asked)
     again = run()[1]
     assert "0 fetched, 3 of 4" in again
@@ -95,12 +91,12 @@ def test_sources_are_fetched_into_a_new_library(run, folder, site):
 
 
 def test_pages_that_were_not_added_are_added_by_the_next_run(run, folder, site):
-    (folder / "lib").write_text("in the way of the library")
+    (folder / "kb").write_text("in the way")
     status, _, error = run()
     assert status == 1
-    assert "lib" in error
+    assert "kb" in error
     asked = len(site.asked)
-    (folder / "lib").unlink()
+    (folder / "kb").unlink()
     assert "0 fetched, 3 of 4" in run()[1]
     assert len(site.asked) == asked
 
@@ -135,10 +131,10 @@ def test_without_a_network_it_says_what_to_bring(run, folder):
     status, _, error = run(page="urls.txt")
     assert status == 1
     assert "this machine may be offline" in error
-    assert "admiral library build pages.jsonl --library" in error
+    assert "admiral index --sources pages.jsonl --kb" in error
     record = {"url": "http://nowhere.invalid/a", "html": "<p>It rained on the whole valley.</p>"}
     (folder / "pages.jsonl").write_text(json.dumps(record))
-    build = ["library", "build", str(folder / "pages.jsonl"), "--library", str(folder / "lib")]
+    build = ["index", "--sources", str(folder / "pages.jsonl"), "--kb", str(folder / "kb")]
     assert main(build) == 0
     assert run("--list-missing", page="urls.txt")[1] == "http://elsewhere.invalid/b\n"
 

@@ -5,9 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from admiral.kb import embed
+from admiral.kb import embed, remove
 from admiral.kb.vectors import best_vectors, quantise
-from admiral.library import Library, Source, build_library, remove_sources
+from admiral.sources import Source
+from admiral.sources.open_sources import Sources
+from admiral.sources.source_indexing import build_sources
 from tests.admiral.kb.fake_encoder import FakeEncoder
 
 
@@ -51,16 +53,16 @@ def test_recall_against_full_precision():
 def test_passages_are_found_by_their_vectors(tmp_path):
     encoder = FakeEncoder()
     sources = [Source(f"x.example/{n}", f"T{n}", f"Text {n}. " * 60) for n in range(5)]
-    build_library(tmp_path / "library", sources, encoder=encoder)
-    remove_sources(tmp_path / "library", ["x.example/3"])
-    embed(tmp_path / "library", encoder, progress=False)
-    with Library.open(tmp_path / "library") as library:
-        dense = library.dense(encoder)
+    build_sources(sources, tmp_path / "kb", encoder=encoder)
+    remove(["x.example/3"], tmp_path / "kb")
+    embed(tmp_path / "kb", encoder, progress=False)
+    with Sources.open(tmp_path / "kb") as opened:
+        dense = opened.dense(encoder)
         for n in (0, 1, 2, 4):
-            for passage in library.passages(f"x.example/{n}"):
+            for passage in opened.passages(f"x.example/{n}"):
                 ((best, *_),) = dense.search([f"{passage.title}: {passage.text}"], 3)
                 assert best.passage == passage
                 assert best.score == pytest.approx(1, abs=0.01)
         everything = dense.search(["anything"], 1000)[0]
         assert "x.example/3" not in {s.passage.url for s in everything}
-        assert len(everything) == library.passage_count
+        assert len(everything) == opened.kb.counts["passages"]
