@@ -94,7 +94,7 @@ setup(
         "protego>=0.6,<1",  # rules of sites for robots
         "warcio>=1.7.5,<2",
         # `admiral serve`: the HTTP API and the page.
-        "fastapi>=0.115,<1",
+        "fastapi>=0.135,<1",
         "prometheus-client>=0.21",
         "python-multipart>=0.0.20,<1",
         "starlette>=0.46,<2",

@@ -33,8 +33,10 @@ def address(tmp_path_factory):
     library = tmp_path_factory.mktemp("form") / "library"
     hostile = Source("https://h.example", f"{ATTACK} </script>", f"{ATTACK} {BRIDGE.text} {ATTACK}")
     build_library(library, [BRIDGE, HARBOUR, hostile])
-    audits = PageAudits.open(library, CitationConfig(verifier="coverage", accept_above=0.5))
-    with listening(create_app(Service({}), [KEY], None, audits)) as url:
+    service = Service({})
+    config = CitationConfig(verifier="coverage", accept_above=0.5)
+    audits = PageAudits.open(library, config, service.jobs)
+    with listening(create_app(service, [KEY], None, audits)) as url:
         yield url
 
 

@@ -13,8 +13,9 @@ from admiral.errors import AdmiralError
 from admiral.library import Library, build_library
 from admiral.serving import page_audits
 from admiral.serving.application import create_app
+from admiral.serving.jobs import Jobs
 from admiral.serving.page_audits import PageAudits
-from admiral.serving.service import Service, ServiceLimits
+from admiral.serving.service import Service
 from tests.admiral.citations.cited_pages import BRIDGE, HARBOUR
 
 ATTACK = "<img src=x onerror=\"document.title='attacked'\">"
@@ -35,7 +36,8 @@ def library(tmp_path_factory):
 
 @pytest.fixture
 def audits(library):
-    opened = PageAudits.open(library, CitationConfig(verifier="coverage", accept_above=0.5))
+    config = CitationConfig(verifier="coverage", accept_above=0.5)
+    opened = PageAudits.open(library, config, Jobs())
     yield opened
     opened.close()
 
@@ -65,21 +67,24 @@ def test_a_page_is_audited_and_shown(audits):
     assert "Eastern Bridge" in shown.text
 
 
-def app_of(audits, keys=(), limits=None):
+def app_of(audits, keys=()):
     """Return an application that only audits: no claim is asked."""
-    return create_app(Service({}, limits), keys, None, audits)
+    return create_app(Service({}), keys, None, audits)
 
 
 def test_errors_of_audits(audits):
-    client = TestClient(app_of(audits, limits=ServiceLimits(page_bytes=3_000, body_bytes=100)))
+    client = TestClient(app_of(audits))
     post = client.post
     answer = post("/v1/audits", json={"text": "No reference."})
     assert answer.status_code == 422
     assert "no statement with a reference" in answer.json()["detail"]
     assert post("/v1/audits", json={"text": PAGE, "formats": "x"}).status_code == 422
-    answer = post("/v1/audits", json={"text": PAGE * 20})
-    assert (answer.status_code, answer.json()["remedy"]) == (413, "Send its sections one by one")
-    assert post("/v1/split", json={"text": PAGE}).status_code == 413
+    answer = post("/v1/audits", json={"text": PAGE * 50_000})
+    assert (answer.status_code, answer.json()["remedy"]) == (
+        413,
+        "Send less in one request: fewer claims, sections or files",
+    )
+    assert post("/v1/split", json={"text": PAGE * 10_000}).status_code == 413
     for path in ("/v1/audits/unknown", "/audits/unknown"):
         assert client.get(path).status_code == 404
     answer = TestClient(app_of(None)).post("/v1/audits", json={"text": PAGE})
@@ -119,9 +124,10 @@ class Paused:
 @pytest.fixture
 def paused(library):
     opened = Paused(Citer.open(library, config=CitationConfig(verifier="coverage")))
-    audits = PageAudits(opened, Library.open(library))
+    audits = PageAudits(opened, Library.open(library), Jobs())
     yield opened, audits
     opened.go.set()
+    audits.jobs.close()
     audits.close()
 
 
@@ -148,6 +154,6 @@ def test_an_audit_that_fails_says_why_and_the_next_goes_on(paused, error, proble
 
 
 def test_a_page_with_too_many_statements_is_refused(audits, monkeypatch):
-    monkeypatch.setattr(page_audits, "STATEMENTS", 2)
+    monkeypatch.setattr(page_audits, "_STATEMENTS", 2)
     with pytest.raises(AdmiralError, match="has 3 statements, more than 2"):
         audits.submit(read_page(PAGE, "Belmar"))
