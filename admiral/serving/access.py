@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-import ipaddress
 import logging
+import re
 import time
 import uuid
 from collections.abc import Collection, Mapping, Sequence
@@ -29,7 +29,8 @@ _OPEN_PATHS = ("/healthz", "/readyz", *PAGE_PATHS)
 _MIN_KEY = 16
 # Methods that have a label of their own: a client may send any word as a method.
 _METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
-_LOCAL = ("localhost", "127.0.0.1", "::1")
+_LOCAL = ("localhost", "127.0.0.1")
+_ADDRESS = re.compile(r"(\d+(\.\d+){3}|\[[\da-fA-F:.]+\])(:\d+)?")
 # Pages have policies of their own; nothing else is to be shown as one, or in one.
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",
@@ -110,7 +111,7 @@ class AccessMiddleware:
         """Return what is wrong with a request before its body is read, if anything is."""
         host, origin = headers.get("host", ""), headers.get("origin")
         # Only a name can be made to point here (DNS rebinding), no address.
-        known = self._hosts is None or _is_address(host) or _host_name(host) in self._hosts
+        known = self._hosts is None or _ADDRESS.fullmatch(host) or _host_name(host) in self._hosts
         if host and not known:
             remedy = "Give it to the server by --allowed-host"
             return ProblemError(421, "this host name is not served here", remedy)
@@ -172,14 +173,5 @@ def _too_long(most: int) -> ProblemError:
 
 
 def _host_name(place: str) -> str:
-    """Return the name or address of ``name:port`` or ``[address]:port``, in lower case."""
-    if place.startswith("["):
-        return place[1:].partition("]")[0].lower()
+    """Return the name of ``name:port``."""
     return place.partition(":")[0].rstrip(".").lower()
-
-
-def _is_address(place: str) -> bool:
-    try:
-        return bool(ipaddress.ip_address(_host_name(place)))
-    except ValueError:
-        return False

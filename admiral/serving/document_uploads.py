@@ -26,7 +26,6 @@ from admiral.graph import build_graph
 from admiral.io.limited_reading import DEFAULT_LIMITS, FileLimits
 from admiral.kb.corpus.corpora import Corpora
 from admiral.kb.corpus.readers import Record
-from admiral.kb.store import is_knowledge_base
 from admiral.kb.writing import GRAPH_DOCUMENTS, build_records
 from admiral.serving.jobs import Job
 from admiral.serving.problems import ProblemError
@@ -44,7 +43,7 @@ _LONGEST_NAME = 60
 class Upload(Job):
     """The upload of files, and the knowledge base that is made of them."""
 
-    kb: str = Field(description="Name of the knowledge base, once it is complete.")
+    kb: str
     stage: Literal["reading", "indexing", "graph", "opening"] = "reading"
     files: int = 0
     documents: int = 0
@@ -93,25 +92,16 @@ class Uploads:
     """Make knowledge bases of files, and open them in a service.
 
     `folder`: has a folder for each; those that are there already are opened. `limits`: of reading
-    one file. Raises AdmiralError if the folder cannot be read.
+    one file.
     """
 
     def __init__(self, service: Service, folder: Path, limits: FileLimits = DEFAULT_LIMITS) -> None:
         self._service, self._folder, self._limits = service, folder.absolute(), limits
         self.jobs, self._choosing = service.jobs, threading.Lock()
-        try:
-            found = sorted(self._folder.iterdir()) if folder.exists() else []
-        except OSError as error:
-            raise AdmiralError(
-                f"{folder}: cannot be read ({error.strerror}). Give another folder by --uploads, "
-                "or --no-uploads"
-            ) from error
-        for each in found:
+        for each in sorted(self._folder.glob("*/")):
             upload = Upload(kb=_unused(each.name, service.queues), folder=each)
             self.jobs.table[upload.kb] = upload
             try:
-                if not is_knowledge_base(each / "kb"):
-                    raise AdmiralError("the service ended before the knowledge base was complete")
                 service.add(upload.kb, each / "kb")
                 upload.state = "complete"
             except AdmiralError as error:
@@ -136,7 +126,12 @@ class Uploads:
         upload = Upload(kb=folder.name, folder=folder, files=len(files))
         forget = partial(self._forget, upload)
         try:
-            _store(files, upload.received)
+            upload.received.mkdir()
+            names: set[str] = set()
+            for file in files:
+                names.add(own := _unused(_file_name(file.filename or ""), names))
+                with (upload.received / own).open("xb") as stored:
+                    shutil.copyfileobj(file.file, stored)
             self.jobs.submit(upload.kb, upload, partial(self._build, upload), forget)
         except BaseException:
             forget()
@@ -174,15 +169,6 @@ class Uploads:
         self._service.remove(upload.kb)
         shutil.rmtree(upload.folder, ignore_errors=True)
         self.jobs.table.pop(upload.kb, None)
-
-
-def _store(files: list[UploadFile], folder: Path) -> None:
-    folder.mkdir()
-    names: set[str] = set()
-    for file in files:
-        names.add(own := _unused(_file_name(file.filename or ""), names))
-        with (folder / own).open("xb") as stored:
-            shutil.copyfileobj(file.file, stored)
 
 
 def _kb_name(given: str) -> str:

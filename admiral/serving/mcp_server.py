@@ -20,7 +20,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 import admiral
 from admiral.io.rendering import claim_notes
-from admiral.records import Hop, RetrievalResult, Sentence
+from admiral.records import Hop, RetrievalResult
 from admiral.serving.request_models import ClaimText, GivenSentence, Hops, Kb, Text
 from proofs import Judgement, ProofStep
 from proofs.judges.judgement import Conflict, ScoredVerdict
@@ -43,17 +43,12 @@ Cursor = Annotated[int | None, Field(ge=0, description="next_cursor of an earlie
 NextCursor = Annotated[int | None, Field(description="Cursor for more; null at the end.")]
 
 
-class NumberedSentence(BaseModel):
-    """A sentence of a document."""
-
-    sentence_id: int = Field(description="Number of the sentence, from 0.")
-    text: str
-
-
-class EvidenceSentence(NumberedSentence):
-    """A sentence of the evidence, or one that matches a query best."""
+class FoundSentence(BaseModel):
+    """A sentence of a document, of the evidence, or one that matches a query best."""
 
     title: str = Field(description="Title of its document, for read_document.")
+    sentence_id: int = Field(description="Number of the sentence, from 0.")
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +75,7 @@ class EvidencePage(ProofRecord):
 
     claim: str
     stopped: str = Field(description="sufficient, max_hops or dead_end.")
-    evidence: list[EvidenceSentence]
+    evidence: list[FoundSentence]
     documents: list[str] = Field(description="Titles, best first.")
     next_cursor: NextCursor
 
@@ -88,7 +83,7 @@ class EvidencePage(ProofRecord):
 class SearchPage(BaseModel):
     """Documents, each with the sentence that matches best."""
 
-    documents: list[EvidenceSentence]
+    documents: list[FoundSentence]
     next_cursor: NextCursor
 
 
@@ -98,7 +93,7 @@ class DocumentPage(BaseModel):
     title: str
     source: str = Field(description="File or address that it was read from, if known.")
     total_sentences: int
-    sentences: list[NumberedSentence]
+    sentences: list[FoundSentence]
     next_cursor: NextCursor
 
 
@@ -245,11 +240,10 @@ def create_mcp(late: LateService) -> MCPServer:
         def search(system: admiral.Admiral) -> SearchPage:
             (found,) = system.kb.search([query], end + 1)
             documents = [system.kb.document(each.title) for each in found[start:end]]
+            best = best_sentences(query, documents)
             rows = [
-                EvidenceSentence(title=document.title, sentence_id=0, text="")
-                if best is None
-                else _evidence_sentence(best)
-                for document, best in zip(documents, best_sentences(query, documents), strict=True)
+                _found(document.title, *((each.index, each.text) if each else (0, "")))
+                for document, each in zip(documents, best, strict=True)
             ]
             return SearchPage(documents=rows, next_cursor=end if end < len(found) else None)
 
@@ -272,10 +266,7 @@ def create_mcp(late: LateService) -> MCPServer:
             title=document.title,
             source=document.source,
             total_sentences=total,
-            sentences=[
-                NumberedSentence(sentence_id=number, text=_shortened(text))
-                for number, text in shown
-            ],
+            sentences=[_found(title, number, text) for number, text in shown],
             next_cursor=end if end < total else None,
         )
 
@@ -290,15 +281,14 @@ def _evidence_page(result: RetrievalResult, start: int, limit: int) -> EvidenceP
         claim=result.claim.text,
         warnings=list(result.warnings),
         stopped=result.stopped,
-        evidence=[_evidence_sentence(sentence) for sentence in result.evidence],
+        evidence=[_found(each.title, each.index, each.text) for each in result.evidence],
         documents=[each.title for each in result.documents[start:end]],
         next_cursor=end if end < len(result.documents) else None,
     )
 
 
-def _evidence_sentence(sentence: Sentence) -> EvidenceSentence:
-    text = _shortened(sentence.text)
-    return EvidenceSentence(title=sentence.title, sentence_id=sentence.index, text=text)
+def _found(title: str, number: int, text: str) -> FoundSentence:
+    return FoundSentence(title=title, sentence_id=number, text=_shortened(text))
 
 
 def _judgement_fields(judgement: Judgement, evidence: Sequence[tuple[str, str]]) -> dict[str, Any]:

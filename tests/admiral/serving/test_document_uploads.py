@@ -196,3 +196,4 @@ def test_uploads_are_off_where_others_may_reach_the_service(demo):
     answer = send(client, [("bridge.txt", BRIDGE.encode())])
     assert (answer.status_code, "--uploads DIR" in answer.json()["remedy"]) == (404, True)
     assert client.get("/v1/kbs").json()["uploads"] is False
+    assert send(client, [("large.txt", b"Large. " * 200_000)]).status_code == 413

@@ -1,16 +1,14 @@
 """Audits of pages: the API and its limits."""
 
-import threading
 import time
 
 import pytest
 from fastapi.testclient import TestClient
 
 from admiral.citations.citation_settings import CitationConfig
-from admiral.citations.citer import Citer
 from admiral.citations.extract import read_page
 from admiral.errors import AdmiralError
-from admiral.library import Library, build_library
+from admiral.library import build_library
 from admiral.serving import page_audits
 from admiral.serving.application import create_app
 from admiral.serving.jobs import Jobs
@@ -102,55 +100,6 @@ def test_keys_are_needed_for_all_but_the_page_of_an_audit(audits):
     assert client.get(f"/v1/audits/{id}").status_code == 401
     assert ended(client, id, headers)["state"] == "complete"
     assert client.get(f"/audits/{id}").status_code == 200
-
-
-class Paused:
-    """Sources of which none is read before `go`."""
-
-    def __init__(self, citer, error=None):
-        self.go = threading.Event()
-        self._citer, self._error = citer, error
-
-    def verify_many(self, claims):
-        assert self.go.wait(60)
-        if self._error is not None:
-            raise self._error
-        yield from self._citer.verify_many(claims)
-
-    def close(self):
-        self._citer.close()
-
-
-@pytest.fixture
-def paused(library):
-    opened = Paused(Citer.open(library, config=CitationConfig(verifier="coverage")))
-    audits = PageAudits(opened, Library.open(library), Jobs())
-    yield opened, audits
-    opened.go.set()
-    audits.jobs.close()
-    audits.close()
-
-
-def finished(audit):
-    deadline = time.monotonic() + 60
-    while audit.state in ("waiting", "running") and time.monotonic() < deadline:
-        time.sleep(0.01)
-    return audit.state
-
-
-@pytest.mark.parametrize(
-    ("error", "problem"),
-    [(AdmiralError("a file is gone"), "a file is gone"), (ZeroDivisionError(), "internal error")],
-)
-def test_an_audit_that_fails_says_why_and_the_next_goes_on(paused, error, problem):
-    citer, audits = paused
-    citer._error = error
-    citer.go.set()
-    failed = audits.submit(read_page(PAGE, "Belmar"))
-    assert finished(failed) == "failed"
-    assert problem in failed.problem
-    citer._error = None
-    assert finished(audits.submit(read_page(PAGE, "Belmar"))) == "complete"
 
 
 def test_a_page_with_too_many_statements_is_refused(audits, monkeypatch):
