@@ -208,7 +208,7 @@ def serve_command(
     audits = None
     if library is not None:
         settings = CitationConfig(device=config.device, threads=config.threads)
-        audits = PageAudits.open(library, settings, service.jobs)
+        audits = PageAudits(library, settings, service.jobs)
     folder = None if no_uploads else uploads or default_uploads(host, hosts)
     opened = None if folder is None else Uploads(service, folder, limits)
     app = create_app(service, api_keys, allowed_hosts(host, hosts), audits, opened)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request, Response
 from pydantic import Field
@@ -40,18 +40,11 @@ class PageAudit(Job):
 
 
 class PageAudits:
-    """Audits pages by the sources of a library.
+    """Audits pages by the sources of a library, in `jobs`; AdmiralError if it cannot be opened."""
 
-    `citer`, `library`: are closed with this object, after `jobs`.
-    """
-
-    def __init__(self, citer: Citer, library: Library, jobs: Jobs) -> None:
-        self._citer, self._library, self.jobs = citer, library, jobs
-
-    @classmethod
-    def open(cls, library: Path, config: CitationConfig, jobs: Jobs) -> Self:
-        """Open a library and the verifier of the settings; raise AdmiralError if one cannot be."""
-        return cls(Citer.open(library, config=config), Library.open(library), jobs)
+    def __init__(self, library: Path, config: CitationConfig, jobs: Jobs) -> None:
+        self._citer = Citer.open(library, config=config)
+        self._library, self.jobs = Library.open(library), jobs
 
     def submit(self, page: ReadPage) -> PageAudit:
         """Return the audit of a page, which waits for its turn.
@@ -74,7 +67,7 @@ class PageAudits:
         return audit
 
     def close(self) -> None:
-        """Close the library."""
+        """Close the library; its jobs have ended."""
         self._citer.close()
         self._library.close()
 

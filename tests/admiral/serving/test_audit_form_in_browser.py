@@ -35,7 +35,7 @@ def address(tmp_path_factory):
     build_library(library, [BRIDGE, HARBOUR, hostile])
     service = Service({})
     config = CitationConfig(verifier="coverage", accept_above=0.5)
-    audits = PageAudits.open(library, config, service.jobs)
+    audits = PageAudits(library, config, service.jobs)
     with listening(create_app(service, [KEY], None, audits)) as url:
         yield url
 

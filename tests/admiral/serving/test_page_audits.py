@@ -35,7 +35,7 @@ def library(tmp_path_factory):
 @pytest.fixture
 def audits(library):
     config = CitationConfig(verifier="coverage", accept_above=0.5)
-    opened = PageAudits.open(library, config, Jobs())
+    opened = PageAudits(library, config, Jobs())
     yield opened
     opened.close()
 
