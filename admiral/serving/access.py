@@ -19,7 +19,7 @@ from admiral.errors import AdmiralError
 from admiral.serving import metrics
 from admiral.serving.page_audits import AUDIT_PAGES
 from admiral.serving.pages import PAGE_PATHS
-from admiral.serving.problems import ProblemError
+from admiral.serving.problems import ProblemError, as_problem
 
 logger = logging.getLogger(__name__)
 
@@ -91,13 +91,18 @@ class AccessMiddleware:
                     headers.setdefault(name, value)
             await send(message)
 
+        most = self._body_bytes.get(scope["path"], BODY_BYTES)
+        problem = self._problem(scope["method"], scope["path"], Headers(scope=scope), most)
         try:
-            given = Headers(scope=scope)
-            most = self._body_bytes.get(scope["path"], BODY_BYTES)
-            if problem := self._problem(scope["method"], scope["path"], given, most):
+            if problem is None:
+                try:
+                    await self._app(scope, _limited(receive, most), send_named)
+                except Exception as error:
+                    if status:  # the answer has begun
+                        raise
+                    problem = as_problem(error)
+            if problem is not None:
                 await problem.response()(scope, receive, send_named)
-            else:
-                await self._app(scope, _limited(receive, most), send_named)
         finally:
             seconds = time.perf_counter() - started
             route = getattr(scope.get("route"), "path", "other")

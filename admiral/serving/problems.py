@@ -126,9 +126,9 @@ def as_problem(error: BaseException) -> ProblemError:
             remedy = "Try again once it is restored; the log of the service says more"
             return ProblemError(503, detail, remedy, headers=_RETRY)
         case OSError():
-            logger.error("%s", error)
+            logger.error("%s", error, exc_info=error)
             remedy = "Try again later; the log of the service has the cause"
-            return ProblemError(503, f"a file cannot be read or written: {error.strerror}", remedy)
+            return ProblemError(503, "a file cannot be read or written", remedy)
         case AdmiralError():
             return ProblemError(422, str(error), "Correct the request")
     logger.error("internal error", exc_info=error)
@@ -141,6 +141,5 @@ def handle_problems(app: FastAPI) -> None:
     def respond(request: Request, error: Exception) -> RecordResponse:
         return as_problem(error).response()
 
-    kinds = (AnyHTTPException, RequestValidationError, AdmiralError, OSError)
-    for kind in (*kinds, Exception):
+    for kind in (AnyHTTPException, RequestValidationError, AdmiralError, OSError):
         app.add_exception_handler(kind, respond)

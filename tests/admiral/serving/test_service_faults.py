@@ -148,7 +148,9 @@ def test_a_stage_that_fails_fails_only_its_claim(url, service, name):
     assert first["hops"]
     assert last["hops"]
     assert (failed["problem"]["status"], failed["problem"]["detail"]) == (500, "internal error")
-    problem(httpx.post(f"{url}/v1/retrieve", json={"claim": claims[1]}, timeout=60), 500)
+    response = httpx.post(f"{url}/v1/retrieve", json={"claim": claims[1]}, timeout=60)
+    problem(response, 500)
+    assert response.headers["x-request-id"]
     stream = httpx.post(f"{url}/v1/retrieve/stream", json={"claim": claims[1]}, timeout=60)
     assert stream.text.rstrip().split("\n\n")[-1].startswith("event: problem\n")
     assert httpx.get(f"{url}/readyz").status_code == 200
