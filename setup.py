@@ -94,7 +94,7 @@ setup(
         "warcio>=1.7.5,<2",
         "w3lib>=2.5,<3",  # canonical URLs
         # `admiral serve`: the HTTP API and the page.
-        "fastapi>=0.115,<1",
+        "fastapi>=0.135,<1",
         "prometheus-client>=0.21",
         "python-multipart>=0.0.20,<1",
         "starlette>=0.46,<2",

@@ -7,8 +7,7 @@ import functools
 import ipaddress
 import logging
 import socket
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -27,7 +26,6 @@ from admiral.requirements import check_extra
 if TYPE_CHECKING:
     from admiral.config import RetrievalConfig
     from admiral.io.limited_reading import FileLimits
-    from admiral.serving.service import Service
 
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -121,16 +119,15 @@ def allowed_hosts(host: str, given: tuple[str, ...]) -> set[str] | None:
     return {host, "localhost", socket.gethostname(), *given}
 
 
-def check_access(host: str, keys_path: Path | None, no_auth: bool) -> None:
-    """Raise an error of usage if other machines could use the service without being asked."""
+def check_access(host: str, port: int, keys_path: Path | None, no_auth: bool) -> list[bytes]:
+    """Return the API keys, once the address can be listened on, before models are loaded.
+
+    Raises an error of usage if other machines could use the service without being asked.
+    """
     if not (_is_loopback(host) or keys_path or no_auth):
         raise click.UsageError(
             f"--host {host} is reached from other machines; give --api-keys FILE, or --no-auth."
         )
-
-
-def check_port(host: str, port: int) -> None:
-    """Raise `AdmiralError` if an address cannot be listened on, before models are loaded."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         family, kind, protocol, _, address = found[0]
@@ -142,20 +139,9 @@ def check_port(host: str, port: int) -> None:
             f"--host {host} --port {port}: cannot be listened on ({error.strerror}). Choose "
             "another port"
         ) from error
+    from admiral.serving.access import read_api_keys
 
-
-def open_service(
-    kbs: tuple[str, ...], config: RetrievalConfig, places: int, deadline: float
-) -> Service:
-    """Open the knowledge bases of the options.
-
-    Raises AdmiralError if one cannot be opened.
-    """
-    from admiral.serving.service import Service, ServiceLimits, check_kbs
-
-    kbs = kbs or (config.kb,)
-    check_kbs(kbs, config)  # before models are loaded
-    return Service.open(kbs, config, ServiceLimits(places=places, deadline=deadline))
+    return [] if keys_path is None else read_api_keys(keys_path)
 
 
 def default_uploads(host: str, hosts: tuple[str, ...]) -> Path | None:
@@ -205,32 +191,26 @@ def serve_command(
     """
     if uploads is not None and no_uploads:
         raise click.UsageError("--uploads and --no-uploads exclude each other.")
-    check_access(host, keys_path, no_auth)
-    check_port(host, port)
+    api_keys = check_access(host, port, keys_path, no_auth)
     from admiral.citations.citation_settings import CitationConfig
     from admiral.kb import holds_sources, locate
-    from admiral.serving.access import read_api_keys
-    from admiral.serving.application import create_app, serve_application
+    from admiral.serving.application import create_app, log_as_json, serve_application
     from admiral.serving.document_uploads import Uploads
     from admiral.serving.page_audits import PageAudits
+    from admiral.serving.service import Service
 
-    api_keys = read_api_keys(keys_path) if keys_path is not None else []
-    logging.getLogger("admiral.serving").setLevel(logging.INFO)
-    service = open_service(kbs, config, places, deadline)
+    log_as_json()
+    service = Service.open(kbs or (config.kb,), config, places, deadline)
     audits = None
     sources = next(filter(holds_sources, map(locate, kbs or (config.kb,))), None)
     if sources is not None:
         settings = CitationConfig(device=config.device, threads=config.threads)
-        audits = PageAudits.open(sources, settings)
+        audits = PageAudits(sources, settings, service.jobs)
     folder = None if no_uploads else uploads or default_uploads(host, hosts)
-    app = create_app(
-        service,
-        api_keys,
-        allowed_hosts(host, hosts),
-        audits,
-        None if folder is None else Uploads(service, folder, limits),
-    )
-    serve_application(app, host, port, service.limits.read_seconds)
+    opened = None if folder is None else Uploads(service, folder, limits)
+    app = create_app(service, api_keys, allowed_hosts(host, hosts), audits, opened)
+    logging.getLogger("admiral.serving").info("/openapi.json describes the API")
+    serve_application(app, host, port)
 
 
 @click.command("mcp")
@@ -260,37 +240,25 @@ def mcp_command(
     The tools are find_evidence, prove, check_citation, search_titles and read_document.
     """
     check_extra("mcp", "admiral mcp")
-    check_access(host, keys_path, no_auth)
-    if transport == "stdio":
-        _serve_stdio(
-            kbs or (config.kb,), config, partial(open_service, kbs, config, places, deadline)
-        )
-        return
-    check_port(host, port)
-    from admiral.serving.access import read_api_keys
-    from admiral.serving.application import serve_application
-    from admiral.serving.mcp_server import http_app
-
-    api_keys = read_api_keys(keys_path) if keys_path is not None else []
-    service = open_service(kbs, config, places, deadline)
-    try:
-        logging.getLogger("admiral.serving").setLevel(logging.INFO)
-        app = http_app(service, host, api_keys, allowed_hosts(host, hosts))
-        serve_application(app, host, port, service.limits.read_seconds)
-    finally:
-        service.close()
-
-
-def _serve_stdio(
-    kbs: Sequence[str], config: RetrievalConfig, open_late: Callable[[], Service]
-) -> None:
-    """Answer at once; the model is opened by the first call of a tool."""
+    api_keys = [] if transport == "stdio" else check_access(host, port, keys_path, no_auth)
+    from admiral.serving.access import AccessMiddleware
+    from admiral.serving.application import log_as_json, serve_application
     from admiral.serving.mcp_server import LateService, create_mcp
-    from admiral.serving.service import check_kbs
+    from admiral.serving.service import Service, check_kbs
 
-    check_kbs(kbs, config)
-    service = LateService(open_late)
+    opened = kbs or (config.kb,)
+    check_kbs(opened, config)
+    # The model is opened by the first call of a tool.
+    service = LateService(lambda: Service.open(opened, config, places, deadline))
+    server = create_mcp(service)
     try:
-        asyncio.run(create_mcp(service).run_stdio_async())
+        if transport == "stdio":
+            asyncio.run(server.run_stdio_async())
+        else:
+            log_as_json()
+            app = server.streamable_http_app(host=host)
+            serve_application(
+                AccessMiddleware(app, api_keys, allowed_hosts(host, hosts)), host, port
+            )
     finally:
         service.close()

@@ -1,97 +1,107 @@
-"""Long jobs of the service, such as audits and uploads: one after the other in a thread."""
+"""Long jobs of the service, audits and uploads: a table, and a thread that does them in turn."""
 
 from __future__ import annotations
 
 import logging
-import queue
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from functools import partial
-from typing import Literal, TypeVar
+from concurrent.futures import ThreadPoolExecutor
+from typing import Annotated, Literal, TypeVar
+
+from pydantic import BaseModel, Field, PrivateAttr
 
 from admiral.errors import AdmiralError
-from admiral.serving.claim_queue import QueueFullError
+from admiral.serving.problems import ProblemError, queue_full
 
 logger = logging.getLogger(__name__)
 
-State = Literal["waiting", "running", "complete", "failed"]
+#: Jobs that may wait.
+WAITING = 4
 
 
 class StoppedError(Exception):
     """The job is not wanted any more, or the service ends."""
 
 
-@dataclass(slots=True, eq=False, kw_only=True)
-class Job:
-    """The progress of a job."""
+class Job(BaseModel):
+    """The progress of a job, as the service answers it."""
 
-    state: State = "waiting"
-    done: int = 0  # parts of it
-    problem: str = ""  # why it failed
-    stopping: threading.Event = field(default_factory=threading.Event)
-
-    @property
-    def has_ended(self) -> bool:
-        """Whether it is complete or has failed."""
-        return self.state in ("complete", "failed")
+    state: Literal["waiting", "running", "complete", "failed"] = "waiting"
+    done: Annotated[int, Field(description="Files or statements that were read.")] = 0
+    problem: Annotated[str, Field(description="Why it failed; empty otherwise.")] = ""
+    _stopping: threading.Event = PrivateAttr(default_factory=threading.Event)
 
     def check(self) -> None:
         """Raise StoppedError if the job is to end."""
-        if self.stopping.is_set():
+        if self._stopping.is_set():
             raise StoppedError
 
 
-Work = TypeVar("Work", bound=Job)
+Kind = TypeVar("Kind", bound=Job)
 
 
-class JobThread:
-    """Run jobs in the order in which they were added; one that fails does not end the others.
+class Jobs:
+    """Do jobs in the order in which they were added; one that fails does not end the others."""
 
-    `name`: of the thread. `places`: how many jobs may wait.
-    """
-
-    def __init__(self, name: str, places: int) -> None:
-        self._places = threading.BoundedSemaphore(places)
-        self._waiting: queue.Queue[tuple[Job, Callable[[], None]] | None] = queue.Queue()
+    def __init__(self) -> None:
+        #: By names that are unique among all kinds of jobs.
+        self.table: dict[str, Job] = {}
         self._lock = threading.Lock()
-        self._unfinished: set[Job] = set()
-        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
-        self._thread.start()
+        self._thread = ThreadPoolExecutor(1, "admiral-jobs")
 
-    def submit(self, job: Work, run: Callable[[Work], None]) -> None:
-        """Add a job, which `run` does; it calls the `check` of the job again and again.
+    def all(self, kind: type[Kind]) -> dict[str, Kind]:
+        """Return the jobs of a kind by name, oldest first."""
+        return {name: job for name, job in list(self.table.items()) if isinstance(job, kind)}
 
-        Raises QueueFullError if too many jobs wait.
+    def get(self, kind: type[Kind], name: str) -> Kind:
+        """Return a job; raise ProblemError if there is none of this name and kind."""
+        job = self.table.get(name)
+        if not isinstance(job, kind):
+            raise ProblemError(404, "there is no such job, or no longer", "Send its contents again")
+        return job
+
+    def submit(
+        self,
+        name: str,
+        job: Job,
+        work: Callable[[], object],
+        undo: Callable[[], object] = lambda: None,
+    ) -> None:
+        """Add a job, which `work` does, calling `job.check` again and again.
+
+        `undo`: called if it is stopped. Raises ProblemError if too many jobs wait.
         """
-        if not self._places.acquire(blocking=False):
-            raise QueueFullError
         with self._lock:
-            self._unfinished.add(job)
-        self._waiting.put((job, partial(run, job)))
+            if sum(each.state == "waiting" for each in self.all(Job).values()) >= WAITING:
+                raise queue_full()
+            self.table[name] = job
+        self._thread.submit(self._run, job, work, undo)
+
+    def stop(self, job: Job) -> bool:
+        """Let a job end soon; return whether it has ended already."""
+        with self._lock:
+            job._stopping.set()
+            return job.state in ("complete", "failed")
 
     def close(self) -> None:
         """Stop all jobs, and end the thread."""
-        with self._lock:
-            for job in self._unfinished:
-                job.stopping.set()
-        self._waiting.put(None)
-        self._thread.join()
+        for job in self.all(Job).values():
+            self.stop(job)
+        self._thread.shutdown()
 
-    def _run(self) -> None:
-        while (entry := self._waiting.get()) is not None:
-            self._places.release()
-            job, run = entry
+    def _run(self, job: Job, work: Callable[[], object], undo: Callable[[], object]) -> None:
+        try:
+            job.check()
             job.state = "running"
-            try:
-                run()
+            work()
+            with self._lock:  # so that `stop` comes before or after
+                job.check()
                 job.state = "complete"
-            except StoppedError:
-                job.problem, job.state = "it was stopped", "failed"
-            except AdmiralError as error:
-                job.problem, job.state = str(error), "failed"
-            except Exception:
-                logger.exception("a job has failed")
-                job.problem, job.state = "internal error; see the log of the service", "failed"
-            with self._lock:
-                self._unfinished.discard(job)
+        except StoppedError:
+            job.problem, job.state = "it was stopped", "failed"
+            undo()
+        except AdmiralError as error:
+            job.problem, job.state = str(error), "failed"
+        except Exception:
+            logger.exception("a job has failed")
+            job.problem, job.state = "internal error; see the log of the service", "failed"

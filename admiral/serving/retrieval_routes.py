@@ -6,15 +6,13 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Sequence
 from concurrent.futures import Future
-from contextlib import ExitStack
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from itertools import islice
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request, Response
-from fastapi.responses import StreamingResponse
-from starlette.types import Receive, Scope, Send
+from fastapi import APIRouter, Depends, Query, Request
+from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from admiral.citations.citation_records import CitationVerdict
 from admiral.citations.citation_settings import CitationConfig
@@ -33,15 +31,17 @@ from admiral.io.sentence_splitter import sentence_spans
 from admiral.kb import KnowledgeBase
 from admiral.kb.bm25.analysis import best_sentences, matching_words
 from admiral.records import Claim, Hop, RetrievalResult, json_of
+from admiral.serving.claim_queue import ClaimQueue
+from admiral.serving.problems import ProblemError, RecordResponse, as_problem
 from admiral.serving.request_models import (
+    CLAIM_CHARACTERS,
     BatchRequest,
     CitationRequest,
     ClaimRequest,
     GraphRequest,
-    ProblemError,
+    Kb,
     ProofRequest,
     SplitRequest,
-    as_problem,
 )
 from admiral.serving.service import Service
 from admiral.sources import Source
@@ -49,125 +49,60 @@ from admiral.storage.atomic_files import encode_record
 from proofs import Judgement
 from proofs.logic.wording import contrasting_words
 
-
-def hop_event(hop: Hop) -> dict[str, Any]:
-    """Return a hop as a JSON object.
-
-    It has the fields of the record of the result, and ``evidence`` with sentences and scores;
-    ``contrasts``, for each step of the proof the words that contradict each other, or null; and
-    ``questions``, the parts of the claim that the evidence does not cover (``span``) with a
-    ``question`` or null.
-    """
-    questions = [] if hop.proof is None else hop.proof.questions()
-    return {
-        **json_of(hop),
-        "evidence": [json_of(sentence) for sentence in hop.evidence],
-        "contrasts": [
-            contrasting_words(step.claim, step.evidence, step.operator)
-            for step in (() if hop.proof is None else hop.proof.steps)
-        ],
-        "questions": [{"span": span, "question": question} for span, question in questions],
-    }
-
-
-JSON = "application/json"
-# Seconds between comments that keep an idle stream open, and show that its client has left.
-_KEEP_ALIVE = 10.0
-
 router = APIRouter(prefix="/v1", tags=["retrieval"])
 citations = APIRouter(prefix="/v1", tags=["citations"])
+documents = APIRouter(prefix="/v1", tags=["documents"])
+health = APIRouter(tags=["health"])
+
+
+async def _service(request: Request) -> Service:
+    service: Service = request.app.state.service
+    return service
+
+
+Opened = Annotated[Service, Depends(_service)]
+
+
+async def _place(body: ClaimRequest, service: Opened) -> AsyncIterator[ClaimQueue]:
+    """Hold a place of a queue until the answer has been sent, or its client has left."""
+    queue = service.queue(body.kb)
+    with queue.reserve():
+        yield queue
+
+
+Place = Annotated[ClaimQueue, Depends(_place)]
 
 
 @router.post("/retrieve", responses={200: {"model": RetrievalResult}})
-async def retrieve(body: ClaimRequest, request: Request) -> Response:
+async def retrieve(
+    body: ClaimRequest, request: Request, service: Opened, queue: Place
+) -> RecordResponse:
     """Return the record of a claim, as `admiral retrieve --json` writes it."""
-    service: Service = request.app.state.service
-    service.limits.check_claim(body.claim)
-    queue = service.queue(body.kb)
-    with queue.reserve():
-        future = queue.submit(Claim("1", body.claim), _hops(body.hops))
-        (result,) = await _results([future], request, service.limits.deadline)
-    return _answer(result)
+    futures = queue.submit([Claim("1", body.claim)], body.hops)
+    (result,) = await _results(futures, request, service.deadline)
+    if isinstance(result, BaseException):
+        raise as_problem(result)
+    return RecordResponse(result.to_json())
 
 
 @router.post("/retrieve/batch")
-async def retrieve_batch(body: BatchRequest, request: Request) -> Response:
+async def retrieve_batch(body: BatchRequest, request: Request, service: Opened) -> RecordResponse:
     """Return the records of several claims; a claim that fails has a problem record instead."""
-    service: Service = request.app.state.service
-    limits = service.limits
-    if len(body.claims) > limits.places:
-        remedy = f"Give at most {limits.places} claims in a request"
+    if len(body.claims) > service.places:
+        remedy = f"Give at most {service.places} claims in a request"
         raise ProblemError(422, f"the batch has {len(body.claims)} claims", remedy, "claims")
-    for number, claim in enumerate(body.claims):
-        limits.check_claim(claim, f"claims.{number}")
     queue = service.queue(body.kb)
-    with queue.reserve(len(body.claims)):
-        futures = [
-            queue.submit(Claim(str(number), claim), _hops(body.hops))
-            for number, claim in enumerate(body.claims, 1)
-        ]
-        results = await _results(futures, request, limits.deadline)
+    claims = [Claim(str(number), claim) for number, claim in enumerate(body.claims, 1)]
+    with queue.reserve(len(claims)):
+        futures = queue.submit(claims, body.hops)
+        results = await _results(futures, request, service.deadline)
     records = [
-        {"id": str(number), "problem": as_problem(result).to_json()}
+        {"id": claim.id, "problem": as_problem(result).to_json()}
         if isinstance(result, BaseException)
         else result.to_json()
-        for number, result in enumerate(results, 1)
+        for claim, result in zip(claims, results, strict=True)
     ]
-    return Response(encode_record({"results": records}), media_type=JSON)
-
-
-@router.post(
-    "/retrieve/stream",
-    response_class=StreamingResponse,
-    responses={200: {"description": "Events.", "content": {"text/event-stream": {}}}},
-)
-async def retrieve_stream(body: ClaimRequest, request: Request) -> Response:
-    """Send server-sent events: `stage` and `hop` as they come, then `result` or `problem`."""
-    service: Service = request.app.state.service
-    service.limits.check_claim(body.claim)
-    queue = service.queue(body.kb)
-    events: asyncio.Queue[Hop | str | None] = asyncio.Queue()
-    call = asyncio.get_running_loop().call_soon_threadsafe
-
-    def put(event: Hop | str) -> None:
-        call(events.put_nowait, event)
-
-    with ExitStack() as stack:
-        stack.enter_context(queue.reserve())
-        future = queue.submit(Claim("1", body.claim), _hops(body.hops), on_hop=put, on_stage=put)
-        future.add_done_callback(lambda _: call(events.put_nowait, None))
-        stack.callback(future.cancel)
-        return EventStream(
-            _events(future, events, service.limits.deadline), reserved=stack.pop_all()
-        )
-
-
-@router.post("/prove", responses={200: {"model": Judgement}})
-async def prove(body: ProofRequest, request: Request) -> Response:
-    """Return the judgement of a claim on given sentences, as `admiral prove --json` writes it."""
-    service: Service = request.app.state.service
-    service.limits.check_claim(body.claim)
-    evidence = [(sentence.title, sentence.text) for sentence in body.evidence]
-    judgement = await service.prove(body.claim, evidence, body.kb)
-    record = judgement_record(body.claim, evidence, judgement)
-    return Response(encode_record(record), media_type=JSON)
-
-
-@router.post("/split")
-def split(body: SplitRequest) -> Response:
-    """Split a text into sentences, which can be claims."""
-    claims = [body.text[start:end] for start, end in sentence_spans(body.text)]
-    return Response(encode_record({"claims": claims}), media_type=JSON)
-
-
-def _hops(hops: int | str | None) -> str | None:
-    return None if hops is None else str(hops)
-
-
-def _answer(result: RetrievalResult | BaseException) -> Response:
-    if isinstance(result, BaseException):
-        raise as_problem(result)
-    return Response(encode_record(result.to_json()), media_type=JSON)
+    return RecordResponse({"results": records})
 
 
 async def _results(
@@ -198,72 +133,74 @@ async def _disconnect(request: Request) -> None:
         pass
 
 
-class EventStream(StreamingResponse):
-    """Server-sent events.
-
-    `reserved`: closed when the response ends or its client leaves, even before the first event.
-    """
-
-    def __init__(self, events: AsyncIterator[bytes], reserved: ExitStack) -> None:
-        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-        super().__init__(events, headers=headers, media_type="text/event-stream")
-        self._reserved = reserved
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the events."""
-        with self._reserved:
-            await super().__call__(scope, receive, send)
-
-
-async def _events(
-    future: Future[RetrievalResult], events: asyncio.Queue[Hop | str | None], deadline: float
-) -> AsyncIterator[bytes]:
-    """Yield the events of a claim; None in `events` means that the result is there."""
-    loop = asyncio.get_running_loop()
-    end = loop.time() + deadline
+@router.post(
+    "/retrieve/stream",
+    response_class=EventSourceResponse,
+    responses={200: {"description": "Events.", "content": {"text/event-stream": {}}}},
+)
+async def retrieve_stream(
+    body: ClaimRequest, service: Opened, queue: Place
+) -> AsyncIterator[ServerSentEvent]:
+    """Send server-sent events: `stage` and `hop` as they come, then `result` or `problem`."""
     try:
-        while True:
-            patience = min(_KEEP_ALIVE, end - loop.time())
-            try:
-                event = await asyncio.wait_for(events.get(), max(patience, 0))
-            except TimeoutError:
-                if loop.time() >= end:
-                    raise
-                yield b": keep-alive\n\n"
-                continue
-            if event is None:
-                break
+        async for event in service.follow(queue, body.claim, body.hops):
             if isinstance(event, str):
                 yield _event("stage", {"stage": event})
-            else:
+            elif isinstance(event, Hop):
                 yield _event("hop", hop_event(event))
-        yield _event("result", future.result().to_json())
+            else:
+                yield _event("result", event.to_json())
     except Exception as error:
         # The status has been sent, so the stream ends with the problem.
         yield _event("problem", as_problem(error).to_json())
 
 
-def _event(name: str, record: dict[str, Any]) -> bytes:
-    return b"event: " + name.encode() + b"\ndata: " + encode_record(record) + b"\n"
+def _event(name: str, record: dict[str, Any]) -> ServerSentEvent:
+    return ServerSentEvent(event=name, raw_data=encode_record(record).decode().rstrip())
+
+
+def hop_event(hop: Hop) -> dict[str, Any]:
+    """Return a hop as a JSON object.
+
+    It has the fields of the record of the result, and ``evidence`` with sentences and scores;
+    ``contrasts``, for each step of the proof the words that contradict each other, or null; and
+    ``questions``, the parts of the claim that the evidence does not cover (``span``) with a
+    ``question`` or null.
+    """
+    questions = [] if hop.proof is None else hop.proof.questions()
+    return {
+        **json_of(hop),
+        "evidence": [json_of(sentence) for sentence in hop.evidence],
+        "contrasts": [
+            contrasting_words(step.claim, step.evidence, step.operator)
+            for step in (() if hop.proof is None else hop.proof.steps)
+        ],
+        "questions": [{"span": span, "question": question} for span, question in questions],
+    }
+
+
+@router.post("/prove", responses={200: {"model": Judgement}})
+async def prove(body: ProofRequest, service: Opened) -> RecordResponse:
+    """Return the judgement of a claim on given sentences, as `admiral prove --json` writes it."""
+    evidence = [(sentence.title, sentence.text) for sentence in body.evidence]
+    judgement = await service.use(body.kb, lambda system: system.prove(body.claim, evidence))
+    return RecordResponse(judgement_record(body.claim, evidence, judgement))
+
+
+@router.post("/split")
+def split(body: SplitRequest) -> RecordResponse:
+    """Split a text into sentences, which can be claims."""
+    claims = [body.text[start:end] for start, end in sentence_spans(body.text)]
+    return RecordResponse({"claims": claims})
 
 
 @router.post("/graph")
-async def graph(body: GraphRequest, request: Request) -> Response:
+async def graph(body: GraphRequest, service: Opened) -> RecordResponse:
     """Return the documents and sentences that the graph finds, as `admiral graph query --json`.
 
     If it finds none, the lists are empty.
     """
-    service: Service = request.app.state.service
-    service.limits.check_claim(body.claim)
-    queue = service.queue(body.kb)
-
-    def query() -> dict[str, Any]:
-        with queue.open_system() as system:
-            return _graph_record(system.kb, body)
-
-    with queue.reserve():
-        record = await asyncio.wait_for(asyncio.to_thread(query), service.limits.deadline)
-    return Response(encode_record(record), media_type="application/json")
+    return RecordResponse(await service.use(body.kb, lambda each: _graph_record(each.kb, body)))
 
 
 def _graph_record(kb: KnowledgeBase, body: GraphRequest) -> dict[str, Any]:
@@ -294,83 +231,58 @@ def _graph_record(kb: KnowledgeBase, body: GraphRequest) -> dict[str, Any]:
 
 
 @citations.post("/citations/check")
-async def check_citation(body: CitationRequest, request: Request) -> Response:
+async def check_citation(body: CitationRequest, service: Opened) -> RecordResponse:
     """Return the record of `admiral verify-citation --json` for one claim and one source."""
     source = Source(body.source.url, body.source.title, body.source.text)
-    verdict = await checked(request.app.state.service, body.claim, source, body.page)
-    return Response(encode_record(verdict_record(verdict)), media_type="application/json")
+    return RecordResponse(verdict_record(await checked(service, body.claim, source, body.page)))
 
 
 async def checked(service: Service, claim: str, source: Source, page: str) -> CitationVerdict:
     """Return the verdict on a claim and a source, within the limits of a service."""
-    service.limits.check_claim(claim)
-    config = CitationConfig(suggest=False)
-    with service.queue(None).reserve():
-        return await asyncio.wait_for(
-            asyncio.to_thread(check_source, claim, source, config, page), service.limits.deadline
-        )
-
-
-_MAX_TITLE = 1_000
-_VERSION_DIGITS = 16
-
-KbName = Annotated[str | None, Query(description="Name of a knowledge base.")]
-
-documents = APIRouter(prefix="/v1", tags=["documents"])
-health = APIRouter(tags=["health"])
+    check = partial(check_source, claim, source, CitationConfig(suggest=False), page)
+    return await service.use(None, lambda system: check())
 
 
 @documents.get("/documents/{title:path}")
-def document(title: str, request: Request, kb: KbName = None) -> Response:
+def document(title: str, service: Opened, kb: Kb = None) -> RecordResponse:
     """Return a document, as `admiral show --json` writes it."""
-    with _service(request).queue(kb).open_system() as system:
-        record = json_of(system.kb.document(title))
-    return Response(encode_record(record), media_type=JSON)
+    with service.queue(kb).open_system() as system:
+        return RecordResponse(json_of(system.kb.document(title)))
 
 
 @documents.get("/titles")
 def titles(
-    request: Request,
-    prefix: Annotated[str, Query(max_length=_MAX_TITLE)] = "",
+    service: Opened,
+    prefix: Annotated[str, Query(max_length=1_000)] = "",
     limit: Annotated[int, Query(ge=1, le=1000)] = 20,
-    kb: KbName = None,
-) -> Response:
+    kb: Kb = None,
+) -> RecordResponse:
     """Return the titles that begin with a prefix, in Unicode order; upper and lower case differ."""
-    with _service(request).queue(kb).open_system() as system:
+    with service.queue(kb).open_system() as system:
         found = [title for title, _ in islice(system.kb.complete(prefix), limit)]
-    return Response(encode_record({"titles": found}), media_type=JSON)
+    return RecordResponse({"titles": found})
 
 
 @documents.get("/search")
 def search(
-    request: Request,
-    q: Annotated[str, Query(min_length=1)],
+    service: Opened,
+    q: Annotated[str, Query(min_length=1, max_length=CLAIM_CHARACTERS, pattern=r"\S")],
     k: Annotated[int, Query(ge=1, le=100)] = 10,
-    kb: KbName = None,
-) -> Response:
+    kb: Kb = None,
+) -> RecordResponse:
     """Return the documents that BM25 finds, as `admiral search --json` writes them, with `matches`.
 
     These are the characters of words that match the query, in `title` and `text`: start and end.
     """
-    service = _service(request)
-    if not q.strip():
-        raise ProblemError(422, "there are no words to search", "Give some words", "q")
-    service.limits.check_claim(q, "q")
     with service.queue(kb).open_system() as system:
-        results = search_records(system.kb, q, k)
-    return Response(encode_record({"results": results}), media_type=JSON)
-
-
-def search_records(kb: KnowledgeBase, query: str, k: int) -> list[dict[str, Any]]:
-    """Return the records of the documents that BM25 finds."""
-    (found,) = kb.search([query], k)
-    documents = [kb.document(scored.title) for scored in found]
-    rows = zip(found, documents, best_sentences(query, documents), strict=True)
+        (found,) = system.kb.search([q], k)
+        read = [system.kb.document(scored.title) for scored in found]
+    rows = zip(found, read, best_sentences(q, read), strict=True)
     records = [search_record(rank, *row) for rank, row in enumerate(rows, 1)]
     for record in records:
-        fields = ("title", "text")
-        record["matches"] = {each: matching_words(query, record[each] or "") for each in fields}
-    return records
+        texts = {field: record[field] or "" for field in ("title", "text")}
+        record["matches"] = {field: matching_words(q, text) for field, text in texts.items()}
+    return RecordResponse({"results": records})
 
 
 # Demo claims that the page offers: true and false ones, of one, two and three documents.
@@ -378,9 +290,9 @@ _EXAMPLES = ("c-007", "c-004", "c-018", "c-021")
 
 
 @documents.get("/examples")
-def examples(request: Request, kb: KbName = None) -> Response:
+def examples(service: Opened, kb: Kb = None) -> RecordResponse:
     """Return `claims` of the demo whose documents a knowledge base has, and four `titles`."""
-    with _service(request).queue(kb).open_system() as system:
+    with service.queue(kb).open_system() as system:
         opened, rows = system.kb, system.kb.rows()
         claims = [
             claim
@@ -389,8 +301,8 @@ def examples(request: Request, kb: KbName = None) -> Response:
         ]
         count = len(_EXAMPLES)
         apart = rows[:: max(1, len(rows) // count)][:count]
-        record = {"claims": claims, "titles": [opened.title(int(row)) for row in apart]}
-    return Response(encode_record(record), media_type=JSON)
+        titles = [opened.title(int(row)) for row in apart]
+    return RecordResponse({"claims": claims, "titles": titles})
 
 
 @cache
@@ -403,24 +315,17 @@ def _demo_claims() -> list[tuple[str, list[str]]]:
 
 
 @documents.get("/kbs")
-def kbs(request: Request) -> Response:
+def kbs(request: Request, service: Opened) -> RecordResponse:
     """Return the names, sizes and versions of the knowledge bases; the first is the default.
 
-    `uploads` says whether files can be uploaded.
+    A change gives another version. `uploads` says whether files can be uploaded.
     """
-    uploads = request.app.state.uploads is not None
-    record = {"kbs": kb_records(_service(request)), "uploads": uploads}
-    return Response(encode_record(record), media_type=JSON)
-
-
-def kb_records(service: Service) -> list[dict[str, object]]:
-    """Return the records of the knowledge bases; a change gives another version."""
-    records: list[dict[str, object]] = []
+    records = []
     for name, queue in service.queues.items():
         with queue.open_system() as system:
-            version = system.kb.digest[:_VERSION_DIGITS]
+            version = system.kb.digest[:16]
             records.append({"name": name, "documents": len(system.kb), "version": version})
-    return records
+    return RecordResponse({"kbs": records, "uploads": request.app.state.uploads is not None})
 
 
 @health.get("/healthz")
@@ -430,15 +335,10 @@ async def healthz() -> dict[str, str]:
 
 
 @health.get("/readyz")
-def readyz(request: Request) -> dict[str, str]:
+def readyz(service: Opened) -> dict[str, str]:
     """Return 200 while claims are processed."""
-    if problem := _service(request).problem:
+    if problem := service.problem:
         raise ProblemError(
             503, problem, "Restore the knowledge base, or see the log and restart the service"
         )
     return {"status": "ready"}
-
-
-def _service(request: Request) -> Service:
-    service: Service = request.app.state.service
-    return service

@@ -1,5 +1,6 @@
 """`admiral serve` as a process: it listens, answers and shuts down."""
 
+import json
 import re
 import signal
 import socket
@@ -8,7 +9,7 @@ import subprocess
 import httpx
 import pytest
 
-from admiral.cli.serve import check_port
+from admiral.cli.serve import check_access
 from admiral.errors import AdmiralError
 
 
@@ -28,6 +29,7 @@ def test_a_service_answers_until_it_is_terminated(environment, command, tmp_path
         process.send_signal(signal.SIGTERM)
         rest = process.stderr.read()
     assert '"route": "/v1/retrieve", "status": 200' in rest
+    assert all("time" in json.loads(line) for line in rest.splitlines())  # uvicorn's lines, too
     assert "Traceback" not in rest
     assert "France" not in rest
 
@@ -55,5 +57,5 @@ def test_a_port_in_use_is_reported_before_anything_is_loaded():
         taken.listen()
         port = taken.getsockname()[1]
         with pytest.raises(AdmiralError, match=f"--port {port}: cannot be listened on"):
-            check_port("127.0.0.1", port)
-    check_port("127.0.0.1", port)
+            check_access("127.0.0.1", port, None, False)
+    check_access("127.0.0.1", port, None, False)

@@ -2,7 +2,6 @@
 
 import asyncio
 import socket
-from types import SimpleNamespace
 
 import httpx
 import pytest
@@ -11,9 +10,7 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 from admiral.cli.serve import allowed_hosts
-from admiral.serving.access import AccessMiddleware, RequestMetrics
-from admiral.serving.claim_queue import ClaimMetrics
-from admiral.serving.service import ServiceLimits
+from admiral.serving.access import AccessMiddleware
 from tests.admiral.serving.live_service import listening
 
 
@@ -24,8 +21,7 @@ async def answer(request):
 
 def application(hosts):
     app = Starlette(routes=[Route("/healthz", answer, methods=["GET", "POST"])])
-    metrics = RequestMetrics(SimpleNamespace(claim_metrics=ClaimMetrics(), queues={}))
-    return AccessMiddleware(app, api_keys=(), limits=ServiceLimits(), metrics=metrics, hosts=hosts)
+    return AccessMiddleware(app, hosts=hosts)
 
 
 @pytest.fixture(scope="module")

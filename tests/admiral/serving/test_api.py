@@ -2,14 +2,15 @@
 
 import json
 import re
+from datetime import datetime
 
 import pytest
 from fastapi.testclient import TestClient
 
 from admiral import Admiral
 from admiral.serving.access import read_api_keys
-from admiral.serving.application import create_app
-from admiral.serving.service import Service, ServiceLimits
+from admiral.serving.application import JsonLines, create_app
+from admiral.serving.service import Service
 from proofs import NatOp, Verdict
 from tests.admiral.serving.live_service import EMMY, QUICK, quick_config
 
@@ -18,8 +19,7 @@ KEY = "a-key-that-is-long-enough"
 
 @pytest.fixture(scope="module")
 def service(user_cache):
-    limits = ServiceLimits(places=4, body_bytes=20_000, claim_characters=500)
-    opened = Service({"demo": Admiral.from_pretrained(config=quick_config())}, limits)
+    opened = Service({"demo": Admiral.from_pretrained(config=quick_config())}, places=4)
     yield opened
     opened.close()
 
@@ -131,7 +131,7 @@ def test_documents_titles_and_search(client):
     [
         ({}, "claim", "field 'claim': is missing", "Correct it"),
         ({"claim": " "}, "claim", "field 'claim': ' ' should have at least 1", "Correct it"),
-        ({"claim": "x" * 501}, "claim", "the claim has 501", "Give at most 500 characters"),
+        ({"claim": "x" * 5001}, "claim", "field 'claim': [...] should have at most", "Correct it"),
         ({"claim": EMMY, "clam": 1}, "clam", "field 'clam': is unknown", "Correct it"),
         ({"claim": EMMY, "hops": 99}, "hops", "field 'hops': 99 should be less", "Correct it"),
         ({"claim": EMMY, "hops": "many"}, "hops", "field 'hops': 'many' should", "Correct it"),
@@ -164,8 +164,8 @@ def test_unknown_names_are_problems(client):
     problem(client.get("/v1/retrieve"), 405)
     body = {"claims": [EMMY] * 5}
     assert problem(client.post("/v1/retrieve/batch", json=body), 422)["field"] == "claims"
-    problem(client.post("/v1/retrieve", json={"claim": "x" * 30_000}), 413)
-    chunks = iter([b'{"claim": "'] + [b"x" * 1000] * 30)
+    problem(client.post("/v1/retrieve", json={"claim": "x" * 1_000_000}), 413)
+    chunks = iter([b'{"claim": "'] + [b"x" * 100_000] * 11)
     problem(client.post("/v1/retrieve", content=chunks), 413)
 
 
@@ -180,7 +180,7 @@ def test_a_full_queue_asks_to_try_again(client, service):
 
 
 def test_a_passed_deadline_frees_the_place(service):
-    impatient = Service({}, ServiceLimits(deadline=1e-6))
+    impatient = Service({}, deadline=1e-6)
     impatient.queues = service.queues
     client = TestClient(create_app(impatient), raise_server_exceptions=False)
     problem(client.post("/v1/retrieve", json={"claim": EMMY}), 504)
@@ -216,12 +216,13 @@ def test_health_and_metrics(client):
 def test_the_log_has_no_contents(client, caplog):
     with caplog.at_level("INFO", "admiral.serving"):
         response = client.get("/v1/search", params={"q": "Meyers"})
-    (record,) = [
-        json.loads(r.message) for r in caplog.records if r.name == "admiral.serving.access"
-    ]
+    (line,) = [each for each in caplog.records if each.name == "admiral.serving.access"]
+    text = JsonLines().format(line)
+    record = json.loads(text)
+    assert datetime.fromisoformat(record["time"]).tzinfo is not None
     assert record["request"] == response.headers["x-request-id"]
     assert record["route"] == "/v1/search"
-    assert "Meyers" not in caplog.text
+    assert "Meyers" not in text
 
 
 def test_a_text_is_split_into_claims(client):

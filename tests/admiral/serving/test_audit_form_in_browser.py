@@ -34,8 +34,10 @@ def address(tmp_path_factory):
     kb = tmp_path_factory.mktemp("form") / "kb"
     hostile = Source("https://h.example", f"{ATTACK} </script>", f"{ATTACK} {BRIDGE.text} {ATTACK}")
     build_sources([BRIDGE, HARBOUR, hostile], kb)
-    audits = PageAudits.open(kb, CitationConfig(verifier="coverage", accept_above=0.5))
-    with listening(create_app(Service({}), [KEY], None, audits)) as url:
+    service = Service({})
+    config = CitationConfig(verifier="coverage", accept_above=0.5)
+    audits = PageAudits(kb, config, service.jobs)
+    with listening(create_app(service, [KEY], None, audits)) as url:
         yield url
 
 

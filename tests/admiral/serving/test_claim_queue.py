@@ -6,6 +6,7 @@ from typing import cast
 import pytest
 
 from admiral import Admiral, AdmiralError, RetrievalConfig
+from admiral.pipeline import ReferenceCount
 from admiral.records import Claim, Hop, RetrievalResult
 from admiral.serving.claim_queue import ClaimQueue
 
@@ -15,6 +16,7 @@ class FakeSystem:
 
     def __init__(self):
         self.config = RetrievalConfig()
+        self.in_use = ReferenceCount()
         self.batches = []
         self.start = threading.Event()
 
@@ -41,48 +43,45 @@ def queue(system):
     yield opened
     system.start.set()
     opened.close()
-    assert not opened.alive
 
 
 def test_waiting_claims_share_a_batch_and_keep_their_ids(system, queue):
-    hops, stages = [], []
-    futures = [
-        queue.submit(Claim("1", "a"), "2", hops.append, stages.append),
-        queue.submit(Claim("1", "b"), "2"),
-        queue.submit(Claim("7", "c"), "3"),
-    ]
+    events = []
+    futures = queue.submit([Claim("1", "a"), Claim("1", "b")], "2", events.append)
+    futures += queue.submit([Claim("7", "c")], "3")
     system.start.set()
     claims = [future.result(10).claim for future in futures]
     assert claims == [Claim("1", "a"), Claim("1", "b"), Claim("7", "c")]
     assert system.batches == [["a", "b"], ["c"]]
-    assert len(hops) == 1
-    assert stages == ["reading"]
+    assert events == [*["reading"] * 2, *[Hop(False, None, number=1)] * 2]
 
 
 def test_an_error_hits_only_its_claim(system, queue):
-    good, bad = queue.submit(Claim("1", "good")), queue.submit(Claim("1", "bad"))
+    good, bad = queue.submit([Claim("1", "good"), Claim("1", "bad")])
     system.start.set()
     assert good.result(10).claim.text == "good"
     with pytest.raises(AdmiralError, match="a bad claim"):
         bad.result(10)
-    later = queue.submit(Claim("1", "later"))
+    (later,) = queue.submit([Claim("1", "later")])
     assert later.result(10).claim.text == "later"
 
 
 def test_a_cancelled_claim_is_never_processed(system, queue):
-    first, second = queue.submit(Claim("1", "first"), "1"), queue.submit(Claim("1", "second"), "2")
+    (first,) = queue.submit([Claim("1", "first")], "1")
+    (second,) = queue.submit([Claim("1", "second")], "2")
     assert second.cancel()
     system.start.set()
     assert first.result(10).claim.text == "first"
-    assert queue.submit(Claim("1", "third"), "2").result(10).claim.text == "third"
+    (third,) = queue.submit([Claim("1", "third")], "2")
+    assert third.result(10).claim.text == "third"
     assert ["second"] not in system.batches
 
 
 def test_accepted_claims_are_completed_before_the_queue_closes(system):
     queue = ClaimQueue(cast(Admiral, system), places=3)
-    future = queue.submit(Claim("1", "a"))
+    (future,) = queue.submit([Claim("1", "a")])
     system.start.set()
     queue.close()
     assert future.done()
     with pytest.raises(AdmiralError, match="closed"):
-        queue.submit(Claim("1", "b"))
+        queue.submit([Claim("1", "b")])

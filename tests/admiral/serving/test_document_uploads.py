@@ -13,11 +13,10 @@ from admiral.io.limited_reading import DEFAULT_LIMITS
 from admiral.serving import document_uploads
 from admiral.serving.application import create_app
 from admiral.serving.document_uploads import Uploads
-from admiral.serving.service import Service, ServiceLimits, open_system
+from admiral.serving.service import Service, open_system
 from tests.admiral.kb.corpus.files.test_file_formats import HTML, pdf, word
 from tests.admiral.serving.live_service import quick_config
 
-LIMITS = ServiceLimits(upload_bytes=100_000)
 BRIDGE = "The Eastern Bridge was opened in 1932 by Ada Lane."
 
 
@@ -33,15 +32,16 @@ def folder(tmp_path):
 
 
 @pytest.fixture
-def serve(demo, folder):
+def serve(demo, folder, monkeypatch):
     """Return a function that begins a service on the folder of uploads, and ends the last one."""
+    monkeypatch.setattr(document_uploads, "UPLOAD_BYTES", 100_000)
     opened = []
 
     def start(limits=DEFAULT_LIMITS):
         end()
-        service = Service({"demo": open_system("demo", demo.checkpoint, demo.config)}, LIMITS)
+        service = Service({"demo": open_system("demo", demo.checkpoint, demo.config)})
         opened.append(service)
-        opened.insert(0, uploads := Uploads(service, folder, limits))
+        uploads = Uploads(service, folder, limits)
         return TestClient(create_app(service, uploads=uploads), raise_server_exceptions=False)
 
     def end():
@@ -140,7 +140,7 @@ def test_uploads_that_are_refused_or_fail_leave_nothing(serve, folder):
     too_large = send(client, [("large.txt", b"Large. " * 20_000)])
     assert (too_large.status_code, too_large.json()["remedy"]) == (
         413,
-        "Send fewer or smaller files",
+        "Send less in one request: fewer claims, sections or files",
     )
     assert not folder.exists()
     for name, content, problem in (
@@ -196,3 +196,4 @@ def test_uploads_are_off_where_others_may_reach_the_service(demo):
     answer = send(client, [("bridge.txt", BRIDGE.encode())])
     assert (answer.status_code, "--uploads DIR" in answer.json()["remedy"]) == (404, True)
     assert client.get("/v1/kbs").json()["uploads"] is False
+    assert send(client, [("large.txt", b"Large. " * 200_000)]).status_code == 413

@@ -11,8 +11,9 @@ import httpx
 from mcp import Client, StdioServerParameters
 
 from admiral import Admiral
-from admiral.serving.mcp_server import LateService, create_mcp, http_app
-from admiral.serving.service import Service, ServiceLimits
+from admiral.serving.access import AccessMiddleware
+from admiral.serving.mcp_server import LateService, create_mcp
+from admiral.serving.service import Service
 from tests.admiral.serving.live_service import EMMY, listening, quick_config
 
 KEY = "a-key-that-is-long-enough"
@@ -20,8 +21,7 @@ KEY = "a-key-that-is-long-enough"
 
 @pytest.fixture(scope="module")
 def service(user_cache):
-    limits = ServiceLimits(places=4, claim_characters=500)
-    opened = Service({"demo": Admiral.from_pretrained(config=quick_config())}, limits)
+    opened = Service({"demo": Admiral.from_pretrained(config=quick_config())}, places=4)
     yield opened
     opened.close()
 
@@ -43,7 +43,7 @@ async def failure(client, tool, **arguments):
 
 def test_the_tools_have_schemas(service):
     async def run():
-        async with Client(create_mcp(LateService.opened(service))) as client:
+        async with Client(create_mcp(LateService(lambda: service))) as client:
             tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         assert set(tools) == {
             *("find_evidence", "prove", "check_citation", "search_titles", "read_document")
@@ -66,7 +66,7 @@ def test_evidence_is_found_hop_by_hop_and_page_by_page(service):
         progress.append((done, message))
 
     async def run():
-        async with Client(create_mcp(LateService.opened(service))) as client:
+        async with Client(create_mcp(LateService(lambda: service))) as client:
             answer = await client.call_tool(
                 "find_evidence", {"claim": EMMY, "hops": 2}, progress_callback=on_progress
             )
@@ -94,7 +94,7 @@ def test_evidence_is_found_hop_by_hop_and_page_by_page(service):
 
 def test_proofs_search_and_documents(service):
     async def run():
-        async with Client(create_mcp(LateService.opened(service))) as client:
+        async with Client(create_mcp(LateService(lambda: service))) as client:
             evidence = [{"title": "Paris", "text": "Paris is the capital of France."}]
             claim = "Paris is the capital of France."
             proof = await call(client, "prove", claim=claim, evidence=evidence)
@@ -126,12 +126,11 @@ def test_proofs_search_and_documents(service):
 
 def test_errors_name_the_field_and_the_remedy(service):
     async def run():
-        async with Client(create_mcp(LateService.opened(service))) as client:
+        async with Client(create_mcp(LateService(lambda: service))) as client:
             assert "kb: there is no" in await failure(
                 client, "find_evidence", claim=EMMY, kb="none"
             )
-            assert "has expired" in await failure(client, "find_evidence", claim=EMMY, cursor="x.5")
-            assert "claim" in await failure(client, "find_evidence", claim="x" * 501)
+            assert "claim" in await failure(client, "find_evidence", claim="x" * 5001)
             assert "field 'claim': ' '" in await failure(client, "find_evidence", claim=" ")
             assert await failure(client, "find_evidence") == "field 'claim': is missing"
             assert "field 'hops': -1 should be" in await failure(
@@ -142,7 +141,7 @@ def test_errors_name_the_field_and_the_remedy(service):
                 "field 'evidence[0].text': 7 should be a valid string"
             )
             assert "title: " in await failure(client, "read_document", title="No such title")
-            assert "cursor" in await failure(client, "read_document", title="Paris", cursor="-1")
+            assert "cursor" in await failure(client, "read_document", title="Paris", cursor=-1)
             with service.queue(None).reserve(4):
                 assert "places" in await failure(client, "find_evidence", claim=EMMY)
 
@@ -156,10 +155,15 @@ def test_streamable_http_asks_for_the_key(service):
         async with Client(f"{url}/mcp") as client:
             await client.list_tools()
 
+    def app(*keys):
+        return AccessMiddleware(
+            create_mcp(LateService(lambda: service)).streamable_http_app(), keys
+        )
+
     refused = pytest.raises(BaseException)  # noqa: PT011 - the SDK raises a group
-    with listening(http_app(service, "127.0.0.1", [KEY.encode()])) as url, refused:
+    with listening(app(KEY.encode())) as url, refused:
         asyncio.run(run(url))
-    with listening(http_app(service, "127.0.0.1", [])) as url:
+    with listening(app()) as url:
 
         async def read():
             async with Client(f"{url}/mcp") as client:
@@ -192,7 +196,7 @@ def test_a_citation_is_checked_against_the_text_of_its_source(service):
     text = bridge + "It was built by Harwood and Sons over three years and cost two millions. " * 4
 
     async def run():
-        async with Client(create_mcp(LateService.opened(service))) as client:
+        async with Client(create_mcp(LateService(lambda: service))) as client:
             given = {"source_text": text, "page": "Eastern Bridge"}
             claims = ("The bridge was opened in 1932.", "Otto Klein sang in Vienna in 1874.")
             good, bad = [
@@ -200,7 +204,7 @@ def test_a_citation_is_checked_against_the_text_of_its_source(service):
             ]
             short = await call(client, "check_citation", claim=claims[0], source_text=bridge)
             assert "at most" in await failure(
-                client, "check_citation", claim="x" * 501, source_text=text
+                client, "check_citation", claim="x" * 5001, source_text=text
             )
         assert good["status"] == bad["status"] == "scored"
         assert good["probability"] > bad["probability"]

@@ -1,7 +1,6 @@
 """Knowledge bases that change on disk while requests are answered; graph retrieval."""
 
 import json
-import os
 import threading
 import time
 
@@ -105,24 +104,6 @@ def _is_closed(system):
     except AdmiralError as error:
         return "closed" in str(error)
     return False
-
-
-def test_files_of_former_versions_are_closed(folder, client, tmp_path):
-    """Before, each version left 17 open files until Python's collector came by."""
-
-    def open_files():
-        links = (os.path.join("/proc/self/fd", name) for name in os.listdir("/proc/self/fd"))
-        return sum(str(folder) in os.readlink(link) for link in links if os.path.islink(link))
-
-    counts = []
-    for number in range(5):
-        title = f"Added {number}"
-        more = write_corpus(tmp_path / "more.jsonl", {title: "It is new."})
-        kb.add(more, folder, progress=False)
-        assert client.get(f"/v1/documents/{title}").status_code == 200
-        time.sleep(0.3)
-        counts.append(open_files())
-    assert max(counts) < counts[0] + 17
 
 
 def test_a_version_that_cannot_be_searched_is_not_used(folder, client, caplog, tmp_path):

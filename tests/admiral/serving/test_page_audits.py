@@ -1,19 +1,18 @@
 """Audits of pages: the API and its limits."""
 
-import threading
 import time
 
 import pytest
 from fastapi.testclient import TestClient
 
 from admiral.citations.citation_settings import CitationConfig
-from admiral.citations.citer import Citer
 from admiral.citations.extract import read_page
 from admiral.errors import AdmiralError
 from admiral.serving import page_audits
 from admiral.serving.application import create_app
+from admiral.serving.jobs import Jobs
 from admiral.serving.page_audits import PageAudits
-from admiral.serving.service import Service, ServiceLimits
+from admiral.serving.service import Service
 from admiral.sources.source_indexing import build_sources
 from tests.admiral.citations.cited_pages import BRIDGE, HARBOUR
 
@@ -35,7 +34,8 @@ def kb(tmp_path_factory):
 
 @pytest.fixture
 def audits(kb):
-    opened = PageAudits.open(kb, CitationConfig(verifier="coverage", accept_above=0.5))
+    config = CitationConfig(verifier="coverage", accept_above=0.5)
+    opened = PageAudits(kb, config, Jobs())
     yield opened
     opened.close()
 
@@ -65,26 +65,29 @@ def test_a_page_is_audited_and_shown(audits):
     assert "Eastern Bridge" in shown.text
 
 
-def app_of(audits, keys=(), limits=None):
+def app_of(audits, keys=()):
     """Return an application that only audits: no claim is asked."""
-    return create_app(Service({}, limits), keys, None, audits)
+    return create_app(Service({}), keys, None, audits)
 
 
 def test_errors_of_audits(audits):
-    client = TestClient(app_of(audits, limits=ServiceLimits(page_bytes=3_000, body_bytes=100)))
+    client = TestClient(app_of(audits))
     post = client.post
     answer = post("/v1/audits", json={"text": "No reference."})
     assert answer.status_code == 422
     assert "no statement with a reference" in answer.json()["detail"]
     assert post("/v1/audits", json={"text": PAGE, "formats": "x"}).status_code == 422
-    answer = post("/v1/audits", json={"text": PAGE * 20})
-    assert (answer.status_code, answer.json()["remedy"]) == (413, "Send its sections one by one")
-    assert post("/v1/split", json={"text": PAGE}).status_code == 413
+    answer = post("/v1/audits", json={"text": PAGE * 50_000})
+    assert (answer.status_code, answer.json()["remedy"]) == (
+        413,
+        "Send less in one request: fewer claims, sections or files",
+    )
+    assert post("/v1/split", json={"text": PAGE * 10_000}).status_code == 413
     for path in ("/v1/audits/unknown", "/audits/unknown"):
         assert client.get(path).status_code == 404
     answer = TestClient(app_of(None)).post("/v1/audits", json={"text": PAGE})
     assert answer.status_code == 404
-    assert "--kb DIR" in answer.json()["remedy"]
+    assert "--kb KB" in answer.json()["remedy"]
 
 
 def test_keys_are_needed_for_all_but_the_page_of_an_audit(audits):
@@ -99,56 +102,7 @@ def test_keys_are_needed_for_all_but_the_page_of_an_audit(audits):
     assert client.get(f"/audits/{id}").status_code == 200
 
 
-class Paused:
-    """Sources of which none is read before `go`."""
-
-    def __init__(self, citer, error=None):
-        self.go = threading.Event()
-        self._citer, self._error = citer, error
-        self.sources = citer.sources
-
-    def verify_many(self, claims):
-        assert self.go.wait(60)
-        if self._error is not None:
-            raise self._error
-        yield from self._citer.verify_many(claims)
-
-    def close(self):
-        self._citer.close()
-
-
-@pytest.fixture
-def paused(kb):
-    opened = Paused(Citer.open(kb, config=CitationConfig(verifier="coverage")))
-    audits = PageAudits(opened)
-    yield opened, audits
-    opened.go.set()
-    audits.close()
-
-
-def finished(audit):
-    deadline = time.monotonic() + 60
-    while audit.state in ("waiting", "running") and time.monotonic() < deadline:
-        time.sleep(0.01)
-    return audit.state
-
-
-@pytest.mark.parametrize(
-    ("error", "problem"),
-    [(AdmiralError("a file is gone"), "a file is gone"), (ZeroDivisionError(), "internal error")],
-)
-def test_an_audit_that_fails_says_why_and_the_next_goes_on(paused, error, problem):
-    citer, audits = paused
-    citer._error = error
-    citer.go.set()
-    failed = audits.submit(read_page(PAGE, "Belmar"))
-    assert finished(failed) == "failed"
-    assert problem in failed.problem
-    citer._error = None
-    assert finished(audits.submit(read_page(PAGE, "Belmar"))) == "complete"
-
-
 def test_a_page_with_too_many_statements_is_refused(audits, monkeypatch):
-    monkeypatch.setattr(page_audits, "STATEMENTS", 2)
+    monkeypatch.setattr(page_audits, "_STATEMENTS", 2)
     with pytest.raises(AdmiralError, match="has 3 statements, more than 2"):
         audits.submit(read_page(PAGE, "Belmar"))

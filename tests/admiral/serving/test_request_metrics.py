@@ -6,7 +6,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from admiral import Admiral
 from admiral.serving.application import create_app
-from admiral.serving.service import Service, ServiceLimits
+from admiral.serving.service import Service
 from tests.admiral.serving.live_service import EMMY, quick_config
 
 # What a hop consists of, one after the other.
@@ -16,7 +16,7 @@ PARTS = ("mentions", "first_stage", "documents", "sentences", "evidence", "proof
 @pytest.fixture(scope="module")
 def service(user_cache):
     config = quick_config(reranker="cross-encoder")
-    opened = Service({"demo": Admiral.from_pretrained(config=config)}, ServiceLimits(places=4))
+    opened = Service({"demo": Admiral.from_pretrained(config=config)}, places=4)
     yield opened
     opened.close()
 

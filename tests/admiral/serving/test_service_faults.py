@@ -11,12 +11,13 @@ import psutil
 import pytest
 
 from admiral import Admiral
-from admiral.serving.application import create_app, timed_connections
-from admiral.serving.service import Service, ServiceLimits
+from admiral.serving import access
+from admiral.serving.application import TimedConnection, create_app
+from admiral.serving.service import Service
 from tests.admiral.serving.live_service import EMMY, listening, quick_config
 from tests.admiral.serving.test_api import problem
 
-LIMITS = ServiceLimits(places=4, deadline=60.0, read_seconds=2.0, body_bytes=100_000)
+PLACES = 4
 HALF_A_HEADER = b"POST /v1/retrieve HTTP/1.1\r\nHost: here\r\nContent-Ty"
 HALF_A_BODY = (
     b"POST /v1/retrieve HTTP/1.1\r\nHost: here\r\nContent-Type: application/json\r\n"
@@ -44,16 +45,16 @@ class FailingJudge:
 def service(user_cache):
     system = Admiral.from_pretrained(config=quick_config(hops="1"))
     system.stages = replace(system.stages, judge=FailingJudge(system.stages.judge))
-    opened = Service({"demo": system}, LIMITS)
+    opened = Service({"demo": system}, PLACES, deadline=60.0)
     yield opened
     opened.close()
 
 
 @pytest.fixture
-def url(service):
+def url(service, monkeypatch):
+    monkeypatch.setattr(access, "READ_SECONDS", 2.0)
     # Without a lifespan, the application does not close the service.
-    connections = timed_connections(LIMITS.read_seconds, 2000)
-    with listening(create_app(service), lifespan="off", http=connections) as address:
+    with listening(create_app(service), lifespan="off", http=TimedConnection) as address:
         yield address
 
 
@@ -110,12 +111,12 @@ def test_a_body_in_chunks_is_limited_as_a_whole(url):
     def body(chunks):
         yield b'{"claim": "'
         for _ in range(chunks):
-            yield b"x" * 1000
+            yield b"x" * 10_000
         yield b'"}'
 
     problem(httpx.post(f"{url}/v1/retrieve", content=body(200)), 413)
     problem(httpx.post(f"{url}/v1/retrieve", content=body(20)), 422)  # a claim that is too long
-    for length, status in ((LIMITS.body_bytes, 422), (LIMITS.body_bytes + 1, 413)):
+    for length, status in ((access.BODY_BYTES, 422), (access.BODY_BYTES + 1, 413)):
         problem(httpx.post(f"{url}/v1/retrieve", content=b"x" * length), status)
 
 
@@ -131,7 +132,7 @@ def test_a_client_that_leaves_frees_its_place_of_the_queue(url, service, path):
     request = httpx.Request("POST", f"{url}{path}", json={"claim": EMMY, "hops": 5})
     head = f"POST {path} HTTP/1.1\r\nHost: here\r\nContent-Type: application/json\r\n"
     head += f"Content-Length: {len(request.content)}\r\n\r\n"
-    for _ in range(3 * LIMITS.places):
+    for _ in range(3 * PLACES):
         with socket.create_connection((host, int(port))) as connection:
             connection.sendall(head.encode() + request.content)
             wait_for(lambda: queue.taken == 1)
@@ -147,7 +148,9 @@ def test_a_stage_that_fails_fails_only_its_claim(url, service, name):
     assert first["hops"]
     assert last["hops"]
     assert (failed["problem"]["status"], failed["problem"]["detail"]) == (500, "internal error")
-    problem(httpx.post(f"{url}/v1/retrieve", json={"claim": claims[1]}, timeout=60), 500)
+    response = httpx.post(f"{url}/v1/retrieve", json={"claim": claims[1]}, timeout=60)
+    problem(response, 500)
+    assert response.headers["x-request-id"]
     stream = httpx.post(f"{url}/v1/retrieve/stream", json={"claim": claims[1]}, timeout=60)
     assert stream.text.rstrip().split("\n\n")[-1].startswith("event: problem\n")
     assert httpx.get(f"{url}/readyz").status_code == 200
