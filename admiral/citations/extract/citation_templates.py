@@ -9,10 +9,24 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
-from urllib.parse import parse_qs, unquote, urlsplit
 
 from admiral.citations.citation_records import Citation
-from admiral.citations.extract.marked_blocks import Reference, is_note_group, tag_of
+from admiral.citations.extract.marked_blocks import (
+    NAMES,
+    Reference,
+    is_note_group,
+    names_of,
+    tag_of,
+)
+from admiral.citations.extract.source_links import (
+    ISBN,
+    LONGEST_TITLE,
+    add_citation,
+    title_of,
+    unwrapped,
+    web_url,
+    without_trailing_punctuation,
+)
 from admiral.citations.extract.wikitext_nodes import (
     ExternalLink,
     Link,
@@ -22,134 +36,10 @@ from admiral.citations.extract.wikitext_nodes import (
     plain_text,
 )
 
-_WEB = re.compile(r"(?:https?|ftp):/*|//", re.IGNORECASE)
-_ARCHIVED = (
-    re.compile(r"https?://(?:web\.|www\.)?archive\.org/(?:web/)?[0-9*][^/]*/(.+)", re.I | re.S),
-    re.compile(
-        r"https?://(?:www\.)?archive\.(?:today|is|ph|li|vn|fo|md)/(?:o/\w+|\d[\d.-]*|newest|oldest)"
-        r"/(.+)",
-        re.I | re.S,
-    ),
-    re.compile(
-        r"https?://webcache\.googleusercontent\.com/search\?(?:.*&)?q=cache:(?:[\w-]{12}:)?([^&]+)",
-        re.I | re.S,
-    ),
+_PARAMETERS = {key: names_of("parameters", key) for key in NAMES["parameters"]}
+_LAST_NAMES, _FIRST_NAMES, _AUTHORS = (
+    _PARAMETERS.pop(key) for key in ("last_names", "first_names", "authors")
 )
-_WEBCITATION = re.compile(r"https?://(?:www\.)?webcitation\.org/", re.IGNORECASE)
-_TRAILING = ".,;:!?'\"”’"
-
-
-def web_url(text: str) -> str:
-    """Return the URL that a text is, without outer white space; empty if it is none of the web."""
-    url = text.strip()
-    if not _WEB.match(url) or re.search(r"\s", url):
-        return ""
-    return f"https:{url}" if url.startswith("//") else url
-
-
-def archived_page(url: str) -> str:
-    """Return the URL of the page that an archive's URL is a copy of; empty if it is no such URL."""
-    for pattern in _ARCHIVED:
-        if match := pattern.match(url):
-            page = match[1]
-            if re.match(r"https?%3a", page, re.IGNORECASE) or pattern is _ARCHIVED[-1]:
-                page = unquote(page)
-            page = re.sub(r"^(https?):/*", r"\1://", page, flags=re.IGNORECASE)
-            return page if _WEB.match(page) else f"http://{page}"
-    if _WEBCITATION.match(url):
-        try:
-            given = parse_qs(urlsplit(url).query).get("url", [""])[0]
-        except ValueError:
-            return ""
-        return web_url(given)
-    return ""
-
-
-def unwrapped(url: str, archive_url: str = "") -> tuple[str, str]:
-    """Return the URL of a page and that of its archived copy, of which either may be empty.
-
-    Archives of archives are unwrapped to the page itself.
-    """
-    if page := archived_page(url):
-        archive_url = archive_url or url
-        url = page
-    elif not url and archive_url:
-        url = archived_page(archive_url) or archive_url
-    while page := archived_page(url):
-        url = page
-    return url, archive_url
-
-
-def without_trailing_punctuation(url: str) -> str:
-    """Return a bare URL without the punctuation of the sentence that it stands in."""
-    url = url.partition("|")[0]  # of a template that is not closed
-    while url and (url[-1] in _TRAILING or (url[-1] == ")" and url.count("(") < url.count(")"))):
-        url = url[:-1]
-    return url
-
-
-# The first parameter that is given counts. Behind the names of English, those of German, French,
-# Spanish, Italian, Portuguese, Dutch, the Scandinavian languages, Polish, Russian and Japanese.
-_PARAMETERS = {
-    "url": (
-        *("url", "chapter-url", "chapterurl", "contribution-url", "section-url", "article-url"),
-        *("entry-url", "conference-url", "transcript-url", "lay-url", "online", "lire en ligne"),
-        *("url texte", "enlace", "ссылка", "link"),
-    ),
-    "archive_url": (
-        *("archive-url", "archiveurl", "archiv-url", "archivurl", "url archive", "archive"),
-        *("urlarchivo", "url-archivo", "urlarchivio", "arquivourl", "arkiv-url", "arkivurl"),
-        *("archiefurl", "zarchiwizowano", "archivebot"),
-    ),
-    "title": (
-        *("title", "chapter", "contribution", "script-title", "entry", "trans-title", "titel"),
-        *("titre", "título", "titulo", "titolo", "tittel", "rubrik", "tytuł", "заглавие"),
-        *("название", "タイトル", "titreouvrage", "sammelwerk"),
-    ),
-    "date": (
-        *("date", "year", "publication-date", "datum", "jahr", "année", "annee", "fecha", "año"),
-        *("data", "anno", "ano", "år", "dato", "rok", "год", "дата"),
-    ),
-    "access_date": (
-        *("access-date", "accessdate", "abruf", "zugriff", "consulté le", "consultéle"),
-        *("fechaacceso", "accesso", "acessodata", "bezochtdatum", "besøksdato", "hämtdatum"),
-        *("data dostępu", "дата обращения", "besøgsdato"),
-    ),
-    "work": (
-        *("work", "website", "newspaper", "journal", "magazine", "periodical", "encyclopedia"),
-        *("encyclopaedia", "series", "book-title", "werk", "hrsg-werk", "périodique", "site"),
-        *("obra", "publicación", "sito", "pubblicazione", "obra", "avis", "издание"),
-    ),
-    "publisher": (
-        *("publisher", "agency", "institution", "via", "verlag", "herausgeber", "hrsg"),
-        *("éditeur", "editeur", "editorial", "editore", "editora", "uitgever", "utgiver"),
-        *("forlag", "förlag", "wydawca", "издательство"),
-    ),
-    "quote": ("quote", "quotation", "zitat", "extrait", "citation", "cita", "citazione"),
-    "isbn": ("isbn", "isbn1", "isbn-13", "isbn13"),
-}
-_AUTHORS = (
-    "author",
-    "autor",
-    "auteur",
-    "autore",
-    "authors",
-    "autoren",
-    "автор",
-    "著者",
-    "vauthors",
-)
-_LAST_NAMES = (
-    "last",
-    "surname",
-    "nom",
-    "apellidos",
-    "apellido",
-    "cognome",
-    "sobrenome",
-    "nachname",
-)
-_FIRST_NAMES = ("first", "given", "prénom", "prenom", "nombre", "nome", "vorname")
 _MOST_AUTHORS = 9
 # Identifiers that the templates link to where there is no URL.
 _IDENTIFIERS = (
@@ -172,46 +62,12 @@ _SHORT = re.compile(
     r"(sfn|sfnp|sfnm|sfnmp|harv|harvnb|harvtxt|harvcol|harvcolnb|harvs|harvp|harvc)"
 )
 #: Templates of short references that are marks themselves; the others are text or within marks.
-FOOTNOTES = frozenset({"sfn", "sfnp", "sfnm", "sfnmp"})
+FOOTNOTES = frozenset(names_of("marks", "footnotes"))
 _YEAR = re.compile(r"(?:c\. ?)?\d{3,4}[a-z]?|n\.d\.[a-z]?|forthcoming", re.IGNORECASE)
 _YEAR_IN_DATE = re.compile(r"\b(\d{4}[a-z]?)\b")
 _MULTIPLE = re.compile(r"(\d)(?:a(\d)|(y))")
 _MAX_NAMES = 4
-_LONGEST_TITLE = 300
 _DESCRIBING = frozenset((*_PARAMETERS["url"], *_PARAMETERS["title"], *_PARAMETERS["isbn"]))
-# What links to an archived copy, or to a part of it, show.
-_NO_TITLE = re.compile(
-    r"(the )?original(s|en|e)?|(an )?archived?( copy| version| link| page| url)?( here)?"
-    r"|archiv(é|iert|ado|iato|erad|ert|kopie|version)?|copie archivée"
-    r"|(from |at )*(the )?(wayback machine|internet archive|archive\.(today|is|org)|webcite)"
-    r"|from the original|link|online|here|pdf|html|full text|doi|download|website"
-    r"|lire en ligne|en ligne|online lesen|eingeschränkte vorschau.*|10\.\d{4,9}/\S+|\W*\d*\W*",
-    re.IGNORECASE,
-)
-#: An ISBN within a text.
-ISBN = re.compile(r"ISBN[\s:]*((?:97[89][- ]?)?\d[\d -]{7,14}[\dXx])")
-_QUOTED = re.compile(r"[\"“„«]([^\"“”„«»]{3,300})[\"”“»]")
-
-
-def title_of(shown: str, around: str = "") -> str:
-    """Return the title of a source: what its link shows, unless that is no title.
-
-    `around`: the text of the reference, of which the first words in quotation marks then count.
-    """
-    title = " ".join(shown.split()).strip('"“”„‘’«» ').rstrip(",")
-    if not _NO_TITLE.fullmatch(title) and not web_url(title):
-        return title[:_LONGEST_TITLE]
-    match = _QUOTED.search(around)
-    return match[1].strip(" ,.") if match else ""
-
-
-def same_page(first: str, second: str) -> bool:
-    """Return whether two URLs differ only in scheme, ``www.`` and final slashes."""
-    return _comparable(first) == _comparable(second)
-
-
-def _comparable(url: str) -> str:
-    return re.sub(r"^https?://(www\.)?", "", url, flags=re.IGNORECASE).rstrip("/")
 
 
 def is_citation_template(template: Template) -> bool:
@@ -246,8 +102,8 @@ def citation_of(template: Template, name: str = "") -> Citation:
     archives = (_url(template.parameters.get(key)) for key in _PARAMETERS["archive_url"])
     archive_url = next(filter(None, archives), "")
     fields["url"], fields["archive_url"] = unwrapped(url, archive_url)
-    fields["title"] = fields["title"][:_LONGEST_TITLE]
-    fields["author"] = "; ".join(_full_names(given))[:_LONGEST_TITLE]
+    fields["title"] = fields["title"][:LONGEST_TITLE]
+    fields["author"] = "; ".join(_full_names(given))[:LONGEST_TITLE]
     return Citation(**fields, name=name, template=template.name)
 
 
@@ -429,17 +285,15 @@ class WikitextReferences:
                 elif is_short_reference(node):
                     citations += self._short(node, name)
                 else:
-                    _add(citations, _of_template(node, name))
+                    add_citation(citations, _of_template(node, name))
             elif isinstance(node, ExternalLink):
                 url, archive_url = unwrapped(_link_url(node))
                 title = title_of(plain_text(node.text), around)
-                _add(citations, Citation(url, name, title, archive_url))
+                add_citation(citations, Citation(url, name, title, archive_url))
         if not citations:
             text = around if any(map(str.isalnum, around)) else _arguments(content)
             isbn = ISBN.search(around)
-            citations.append(
-                Citation("", name, text[:_LONGEST_TITLE], isbn=isbn[1] if isbn else "")
-            )
+            citations.append(Citation("", name, text[:LONGEST_TITLE], isbn=isbn[1] if isbn else ""))
         return Reference(tuple(citations), tuple(dict.fromkeys(tags)))
 
     def _short(self, template: Template, name: str) -> list[Citation]:
@@ -454,7 +308,7 @@ class WikitextReferences:
         return citations
 
 
-_ARCHIVES = ("webarchive", "wayback", "webarchiv", "webarchief")
+_ARCHIVES = names_of("marks", "archives")
 _PAGES = ("p", "pp", "page", "pages", "loc", "at")
 
 
@@ -496,22 +350,6 @@ def _of_template(template: Template, name: str) -> Citation:
 def _link_url(link: ExternalLink) -> str:
     url = without_trailing_punctuation(link.url) if link.is_bare else link.url
     return web_url(url)
-
-
-def _add(citations: list[Citation], citation: Citation) -> None:
-    """Append a citation, or add it to an earlier one that it is an archived copy of."""
-    if not citation.url and not citation.template:
-        return
-    for at, earlier in enumerate(citations):
-        if earlier.url and same_page(earlier.url, citation.url):
-            archive_url = earlier.archive_url or citation.archive_url
-            citations[at] = replace(earlier, archive_url=archive_url)
-            return
-    if citation.archive_url and not archived_page(citation.archive_url) and citations:
-        # An archive whose URL does not say what it is a copy of: of the link before it.
-        citations[-1] = replace(citations[-1], archive_url=citation.archive_url)
-        return
-    citations.append(citation)
 
 
 def _arguments(content: Sequence[Node]) -> str:
