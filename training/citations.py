@@ -40,7 +40,7 @@ from admiral.citations.source_scorers import (
     PARTS,
     UNCOVERED,
     WHOLE_WEIGHT,
-    MixedFeatures,
+    FeatureExtractor,
     SourceReader,
     VerifierFactory,
     mixed_verifiers,
@@ -111,8 +111,8 @@ def extract_features(
     verifiers: Mapping[str, CitationVerifier],
     reader: SourceReader | None = None,
 ) -> list[Mapping[str, float]]:
-    """Return the features of `MixedFeatures` for each claim and source."""
-    extractor = MixedFeatures(verifiers, reader)
+    """Return the features of `FeatureExtractor` for each claim and source."""
+    extractor = FeatureExtractor(verifiers, reader)
     rows: list[Mapping[str, float]] = []
     for begin in range(0, len(citations), _BATCH):
         batch = citations[begin : begin + _BATCH]
