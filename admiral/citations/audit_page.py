@@ -33,12 +33,8 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-from admiral.citations.citation_records import (
-    CitationVerdict,
-    CitedClaim,
-    ScoredSource,
-    covered_claim,
-)
+from admiral.citations.citation_records import CitationVerdict, CitedClaim, ScoredSource
+from admiral.citations.covered_claims import covered_claim
 from admiral.citations.decide import FAILING_TAG, no_suggestion, summary, tone
 from admiral.citations.extract import ReadPage
 from admiral.citations.extract.marked_blocks import UNSOURCED, Mark

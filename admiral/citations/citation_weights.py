@@ -267,10 +267,7 @@ class CitationWeights(_Weights):
 
     @classmethod
     def read(cls, path: Path) -> CitationWeights:
-        """Read a file of weights.
-
-        Raises AdmiralError if it is not such a file, with the field.
-        """
+        """Read a file of weights."""
         try:
             record = json.loads(path.read_bytes())
         except (OSError, ValueError, RecursionError) as error:

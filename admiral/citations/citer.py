@@ -24,12 +24,12 @@ from admiral.citations.citation_records import (
     ScoredSource,
     Status,
     best_source,
-    covered_claim,
     joint_finding,
 )
 from admiral.citations.citation_settings import CitationConfig
 from admiral.citations.citation_weights import CitationWeights, ScoreCalibration
 from admiral.citations.coverage_verifier import CoverageVerifier, TermWeights, text_stems
+from admiral.citations.covered_claims import covered_claim
 from admiral.citations.decide import FAILING_TAG, DecisionRule, FindingRule
 from admiral.citations.source_scorers import SourceScore, SourceScorer, open_scorer, open_weights
 from admiral.citations.source_search import (
@@ -104,8 +104,7 @@ class Citer:
     ) -> Citer:
         """Open a library and a verifier; the citer is a context manager.
 
-        `verifier`: name of the verifier; that of the settings by default. Raises AdmiralError if
-        the library cannot be opened, a setting is invalid, or a file that it names cannot be used.
+        `verifier`: name of the verifier; that of the settings by default.
         """
         config = config or CitationConfig()
         if verifier is not None:
@@ -146,10 +145,7 @@ class Citer:
         config: CitationConfig,
         search: SourceSearch | None = None,
     ) -> Citer:
-        """Return a citer over sources, with the verifier of the settings.
-
-        Raises AdmiralError if a setting is invalid, or a file that it names cannot be used.
-        """
+        """Return a citer over sources, with the verifier of the settings."""
         weights = open_weights(config)
         calibration = weights.calibrations.get(config.verifier)
         rule = finding_rule(config, calibration)
@@ -177,8 +173,7 @@ class Citer:
         """Return sources for a statement, best first, whether good enough or not.
 
         `k`: number of sources; that of the settings by default. `page`, `before`: title of its page
-        and the text before it, if any. Raises AdmiralError if the statement is empty, or there is
-        nothing to search.
+        and the text before it, if any.
         """
         if not statement.strip():
             raise AdmiralError("statement: is empty. Give its text")

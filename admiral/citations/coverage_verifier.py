@@ -16,7 +16,8 @@ from importlib import resources
 from itertools import chain
 from typing import Protocol
 
-from admiral.citations.citation_records import CitedClaim, ContextForm, claim_in_context
+from admiral.citations.citation_records import CitedClaim
+from admiral.citations.claim_context import ContextForm, claim_in_context
 from admiral.kb.bm25.analysis import STOP_WORDS, porter
 from admiral.library import Passage
 from proofs.lexicons.values import value

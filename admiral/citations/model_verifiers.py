@@ -12,8 +12,9 @@ from itertools import chain
 import torch
 from torch.nn.functional import normalize
 
-from admiral.citations.citation_records import CitedClaim, ContextForm, claim_in_context
+from admiral.citations.citation_records import CitedClaim
 from admiral.citations.citation_weights import log_odds
+from admiral.citations.claim_context import ContextForm, claim_in_context
 from admiral.io.sentence_splitter import split_sentences
 from admiral.library import Passage
 from admiral.retrieval.rerankers import MAX_TOKENS, MeanPoolingEncoder

@@ -16,9 +16,10 @@ from pathlib import Path
 
 import torch
 
-from admiral.citations.citation_records import CitedClaim, ContextForm, ScoredPart
+from admiral.citations.citation_records import CitedClaim, ScoredPart
 from admiral.citations.citation_settings import CitationConfig
 from admiral.citations.citation_weights import CitationWeights, FeatureWeight, log_odds
+from admiral.citations.claim_context import ContextForm
 from admiral.citations.claim_parts import subclaims
 from admiral.citations.coverage_verifier import (
     CascadeVerifier,
@@ -300,10 +301,7 @@ class VerifierFactory:
         self._device, self._dtype = choose_device(config.device), choose_dtype(runtime)
 
     def verifier(self, name: str, context: ContextForm = "claim") -> CitationVerifier:
-        """Return a verifier by name; all but `coverage` read the best passages only.
-
-        Raises AdmiralError if files of it are missing or damaged.
-        """
+        """Return a verifier by name; all but `coverage` read the best passages only."""
         coverage = CoverageVerifier(self._stems, context)
         if name == "coverage":
             return coverage

@@ -15,8 +15,9 @@ from typing import Protocol
 
 import numpy as np
 
-from admiral.citations.citation_records import CitedClaim, ContextForm, claim_in_context
+from admiral.citations.citation_records import CitedClaim
 from admiral.citations.citation_settings import CitationConfig
+from admiral.citations.claim_context import ContextForm, claim_in_context
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
 from admiral.library import Library, Passage, ScoredPassage, Source
@@ -209,11 +210,7 @@ def _context(claim: CitedClaim) -> str:
 
 
 def open_search(library: Library, config: CitationConfig) -> SourceSearch:
-    """Return the search of the settings over a library.
-
-    Raises AdmiralError if a model of the settings cannot be opened, or the library has no vectors
-    of the encoder.
-    """
+    """Return the search of the settings over a library."""
     expander = None
     if config.expander:
         try:
@@ -232,10 +229,7 @@ def open_search(library: Library, config: CitationConfig) -> SourceSearch:
 
 
 def open_encoder(config: CitationConfig) -> MeanPoolingEncoder:
-    """Return the encoder of passages of the settings.
-
-    Raises AdmiralError if it is no encoder with mean pooling, or is not installed.
-    """
+    """Return the encoder of passages of the settings."""
     runtime = RetrievalConfig(device=config.device, precision=config.precision)
     return build_passage_encoder(runtime, Path(config.encoder) if config.encoder else None)
 

@@ -7,14 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import admiral
-from admiral.citations.citation_records import (
-    CitationVerdict,
-    CitedClaim,
-    ScoredSource,
-    covered_claim,
-)
+from admiral.citations.citation_records import CitationVerdict, CitedClaim, ScoredSource
 from admiral.citations.citation_settings import CitationConfig
 from admiral.citations.citer import Citer
+from admiral.citations.covered_claims import covered_claim
 from admiral.citations.decide import summary
 from admiral.config import RetrievalConfig
 from admiral.errors import RecordError
@@ -99,11 +95,7 @@ def recorded_citation_settings(config: CitationConfig, library: str) -> dict[str
 
 
 def read_verdicts(path: Path) -> dict[str, dict[str, Any]]:
-    """Return the records of a file of verdicts by id.
-
-    Raises RecordError for a line that is not a verdict. Raises AdmiralError if the file cannot be
-    read.
-    """
+    """Return the records of a file of verdicts by id."""
     records = {}
     for item in json_objects(path):
         if isinstance(item, RecordError):
@@ -133,8 +125,7 @@ def write_verdicts(
 ) -> None:
     """Write the verdicts that a file does not hold yet; an interrupted run is resumed.
 
-    `on_resume` receives the number of verdicts that are there already. Raises AdmiralError if the
-    file was written with other settings, or as `Citer` does.
+    `on_resume` receives the number of verdicts that are there already.
     """
     by_id = {one.id: one for one in claims}
     texts = [Claim(one.id, one.claim) for one in by_id.values()]

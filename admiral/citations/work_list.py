@@ -32,10 +32,7 @@ _SETTINGS = "settings.json"
 
 
 def page_files(folder: Path, out: Path) -> dict[Path, Path]:
-    """Return the files of a folder by name, hidden ones left out, with their records in `out`.
-
-    Raises AdmiralError if there are none, or the folder cannot be read.
-    """
+    """Return the files of a folder by name, hidden ones left out, with their records in `out`."""
     try:
         paths = sorted(path for path in folder.iterdir() if path.is_file())
     except OSError as error:

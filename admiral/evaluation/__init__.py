@@ -60,8 +60,7 @@ def read_predictions(path: Path, *, by_id: bool = False) -> dict[str, Prediction
     A file whose first character is ``{`` is read as JSON Lines, any other as a TREC run. `by_id`:
     name documents by the column that they have in a TREC run: their id, or the escaped title of
     those without. There are then no sentences and verdicts, and equal scores of a TREC run are
-    ordered as by trec_eval. Raises RecordError for an invalid record, a duplicate id, or a document
-    that occurs twice for one claim. Raises AdmiralError if the file cannot be read or is empty.
+    ordered as by trec_eval.
     """
     if is_trec_run(path):
         return _read_trec_run(path, by_id=by_id)
@@ -81,10 +80,7 @@ def read_predictions(path: Path, *, by_id: bool = False) -> dict[str, Prediction
 
 
 def is_trec_run(path: Path) -> bool:
-    """Return whether a file of predictions is a TREC run: its first character is not ``{``.
-
-    Raises AdmiralError if the file cannot be read or is empty.
-    """
+    """Return whether a file of predictions is a TREC run: its first character is not ``{``."""
     first = next(iter(record_lines(path, REMEDY)), None)
     if first is None:
         raise AdmiralError(f"{path}: holds no predictions. {REMEDY}")
@@ -92,11 +88,7 @@ def is_trec_run(path: Path) -> bool:
 
 
 def read_results(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield (place, record) for each record of a file of results.
-
-    Raises RecordError for a line that is not a JSON object. Raises AdmiralError if the file cannot
-    be read, is empty or is a TREC run.
-    """
+    """Yield (place, record) for each record of a file of results."""
     is_empty = True
     for number, line in record_lines(path, REMEDY):
         if is_empty and not line.lstrip().startswith(b"{"):
@@ -110,10 +102,7 @@ def read_results(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def parse_result(record: dict[str, Any], where: str) -> RetrievalResult:
-    """Return the result in one record of `admiral retrieve`, with normalised titles.
-
-    Raises RecordError if a field is missing or has the wrong type.
-    """
+    """Return the result in one record of `admiral retrieve`, with normalised titles."""
     if record.get("id") is None:
         raise RecordError(where, "id", "is missing", REMEDY)
     # Of other systems, the rest will do.
@@ -308,11 +297,7 @@ class PairedClaims:
 
 
 def pair_claims(gold: Iterable[GoldClaim], predictions: Mapping[str, Prediction]) -> PairedClaims:
-    """Pair each gold claim with the prediction that has the same id.
-
-    Raises AdmiralError if the files do not belong together: no id is in both, or a prediction is
-    for a claim with the same id and another text.
-    """
+    """Pair each gold claim with the prediction that has the same id."""
     pairs = []
     for claim in gold:
         prediction = predictions.get(claim.id)

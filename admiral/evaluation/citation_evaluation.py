@@ -280,10 +280,7 @@ class WaferEvaluation:
 
 
 def evaluate_wafer(gold: Sequence[WaferCitation], verdicts: Verdicts) -> WaferEvaluation:
-    """Evaluate verdicts of `admiral verify-citation --set ranked=200`.
-
-    Raises AdmiralError if a claim has no verdict, or a verdict no ranking.
-    """
+    """Evaluate verdicts of `admiral verify-citation --set ranked=200`."""
     rows = _paired(gold, verdicts)
     ranked = [row for row in rows if not row[0].failed]
     groups = {

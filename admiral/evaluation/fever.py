@@ -198,9 +198,7 @@ def write_submission(
     The files of ``fever`` and ``feverous`` are JSON Lines in the order of `ids`, with the first
     five sentences; that of ``kilt`` has all documents; that of ``hover`` is one JSON object whose
     keys are the ids. `task`: ``fever``, ``hover``, ``feverous`` or ``kilt``. `ids`: ids of the
-    task's claims, in its order. Raises AdmiralError if there is no shared task of this name, a
-    prediction has no verdict or no sentences (for KILT, documents without ids), or `path` cannot be
-    written.
+    task's claims, in its order.
     """
     if task not in _ENCODERS:
         raise AdmiralError(

@@ -77,7 +77,7 @@ def evaluate_graph(
 
     `min_entities`: claims that name fewer documents are left out; the paper has 2. `max_mentions`:
     claims that name a document with more mentions are left out; the paper has 1,000. 0 for no
-    limit. Raises AdmiralError if no claim is left.
+    limit.
     """
     evaluator = _Evaluator(kb, graph, min_entities, max_mentions, sorted(set(cuts)))
     retrieved: dict[str, list[Retrieved]] = {}

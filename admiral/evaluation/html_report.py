@@ -358,8 +358,6 @@ def build_report_cases(
     - `kb`: the knowledge base of the run, if any: the titles of documents that a TREC run or qrels
       name by their ids, and a sentence of each document of a run without hops.
     - Returns one case for each gold claim, in the order of the gold file, or else for each result.
-
-    Raises AdmiralError if a file is invalid, or the files do not belong together.
     """
     names = _DocumentNames(kb)
     traces, has_hops = _traces_by_id(results, names)

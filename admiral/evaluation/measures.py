@@ -440,10 +440,7 @@ def hover_groups(pairs: Sequence[Pair]) -> list[Group]:
 
 
 def hover_measures(paired: PairedClaims, ks: Sequence[int]) -> list[Measure]:
-    """Return the measures of HoVer, where a label counts beside the facts that are found.
-
-    Raises AdmiralError if a claim has alternative evidence sets, which HoVer does not have.
-    """
+    """Return the measures of HoVer, where a label counts beside the facts that are found."""
     for pair in paired.pairs:
         if len(pair.gold.evidence) > 1:
             raise AdmiralError(

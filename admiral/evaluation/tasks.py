@@ -117,11 +117,7 @@ def _task_of_format(name: str | None) -> Task:
 
 
 def read_task_claims(task: Task, path: Path) -> list[GoldClaim]:
-    """Return the gold claims of a file.
-
-    Raises AdmiralError if the file belongs to another data set, or no claim in it has evidence or a
-    label.
-    """
+    """Return the gold claims of a file."""
     name = _gold_format(path)
     if name is not None and name not in task.formats:
         other = _task_of_format(name).name
@@ -138,10 +134,7 @@ def read_task_claims(task: Task, path: Path) -> list[GoldClaim]:
 
 
 def read_task_predictions(task: Task, path: Path) -> dict[str, Prediction]:
-    """Return the predictions of a run as a task compares them; qrels name documents by their ids.
-
-    Raises AdmiralError as in `admiral.evaluation.read_predictions`.
-    """
+    """Return the predictions of a run as a task compares them; qrels name documents by their ids."""
     return read_predictions(path, by_id=task.name == QRELS)
 
 
@@ -151,11 +144,7 @@ def evaluate(
     predictions: Mapping[str, Prediction],
     ks: Sequence[int] = (),
 ) -> Evaluation:
-    """Evaluate a run by the rules of a task.
-
-    Raises AdmiralError if gold claims and predictions do not belong together, or no claim is left
-    to evaluate.
-    """
+    """Evaluate a run by the rules of a task."""
     ks = tuple(ks) or task.ks
     all_claims = pair_claims(gold, predictions)
     selected, notes = task.select(gold)
