@@ -136,7 +136,7 @@ def fit_missing_words(claims: Sequence[TokenClaim], stems: TermWeights) -> Missi
     rows = [_rows(claim, stems) for claim in claims]
     words = [dict(zip(WORD_FEATURES, row, strict=True)) for row in chain(*rows)]
     labels = [int(mark) for claim in claims for mark in claim.unsupported]
-    fitted = fit_ordinal(words, labels, WORD_FEATURES, ridge=_WORD_RIDGE)
+    fitted = fit_ordinal(words, labels, list(WORD_FEATURES), ridge=_WORD_RIDGE)
     # Features are not standardised in use, where a threshold takes the place of the means.
     weights = {name: own.weight / own.deviation for name, own in fitted.items()}
     unbounded = MissingWords(weights, 0.0)

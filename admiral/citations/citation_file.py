@@ -39,7 +39,7 @@ def _records(path: Place) -> Iterator[tuple[str, str, dict[str, Any]]]:
 
 
 def read_citations(path: Place) -> Iterator[CitedClaim]:
-    """Yield the claims of a file of `citations.jsonl`, WAFER or WiCE, recognised by their fields."""
+    """Yield the claims of a file of `citations.jsonl`, WAFER or WiCE, told by their fields."""
     return distinct((where, parse_claim(each, where, id)) for where, id, each in _records(path))
 
 

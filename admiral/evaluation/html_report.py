@@ -13,7 +13,6 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from admiral.errors import AdmiralError, RecordError
@@ -30,13 +29,13 @@ from admiral.evaluation import (
 from admiral.gold import GoldClaim, is_qrels, read_gold, read_qrels
 from admiral.graph.subgraph import Neighbour, Neighbourhood, NeighbourhoodFinder
 from admiral.io.claims import read_claims
-from admiral.io.rendering import STOPPED, page_file, page_head, script_policy
+from admiral.io.rendering import STOPPED, page_file, page_head, page_template, script_policy
 from admiral.io.result_writer import id_column, unescape_title
 from admiral.kb import KnowledgeBase
 from admiral.kb.bm25.analysis import best_sentences
 from admiral.records import Hop, RankedDocument, RetrievalResult
 from proofs.logic.wording import STYLE as PROOF_STYLE
-from proofs.logic.wording import escaped, escaped_text
+from proofs.logic.wording import escaped_text
 
 
 class Outcome(Enum):
@@ -330,14 +329,11 @@ def _arrow(source: tuple[float, float], target: tuple[float, float], right: bool
     )
 
 
-_TEMPLATE = Environment(autoescape=True, undefined=StrictUndefined).from_string(
-    page_file("report.html").lstrip(),
-    globals={
-        **{"most_sets": _MAX_SETS, "most_documents": MAX_DOCUMENTS, "stopped": STOPPED},
-        **{"count_noun": count_noun, "script": SCRIPT},
-        "text": lambda text: Markup(escaped(text)),
-        "picture": lambda around, gold: Markup(graph_picture(around, gold)),
-    },
+_TEMPLATE = page_template(
+    "report.html",
+    **{"most_sets": _MAX_SETS, "most_documents": MAX_DOCUMENTS, "stopped": STOPPED},
+    **{"count_noun": count_noun, "script": SCRIPT},
+    picture=lambda around, gold: Markup(graph_picture(around, gold)),
 )
 
 

@@ -134,7 +134,7 @@ def read_task_claims(task: Task, path: Path) -> list[GoldClaim]:
 
 
 def read_task_predictions(task: Task, path: Path) -> dict[str, Prediction]:
-    """Return the predictions of a run as a task compares them; qrels name documents by their ids."""
+    """Return the predictions of a run as a task compares them; for qrels, of ids."""
     return read_predictions(path, by_id=task.name == QRELS)
 
 

@@ -11,7 +11,7 @@ from importlib import resources
 from typing import Any
 
 import click
-from jinja2 import Environment, StrictUndefined
+from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 
 from admiral.io.sentence_splitter import split_sentences
@@ -401,6 +401,13 @@ body { font-family: sans-serif; line-height: 1.4; max-width: 60em; margin: auto;
 def page_file(name: str) -> str:
     """Return a style sheet or a script of a page, after a line break."""
     return "\n" + (resources.files("admiral") / "data" / "pages" / name).read_text("utf-8")
+
+
+def page_template(name: str, **names: object) -> Template:
+    """Return the template of a page, with names that it uses, and `text`, which escapes."""
+    environment = Environment(autoescape=True, undefined=StrictUndefined)
+    source = page_file(name).lstrip()
+    return environment.from_string(source, {"text": lambda text: Markup(escaped(text)), **names})
 
 
 def script_policy(script: str) -> str:

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral import Admiral, Claim, RetrievalConfig
+from admiral.citations.citation_weights import word_features
 from admiral.citations.coverage_verifier import CoverageVerifier, TermWeights
 from admiral.citations.source_scorers import SourceScorer
 from admiral.errors import AdmiralError
@@ -204,7 +205,8 @@ def test_missing_words_are_fitted(tmp_path):
     assert [claims[0].claim[a:b] for a, b in claims[0].words] == records[0]["claim_tokens"]
     fitted = fit_missing_words(claims, pool_stems([claim.source for claim in claims]))
     for claim in claims:
-        scores = fitted.scores(claim.claim, claim.words, [passage(BRIDGE.text)], 0)
+        rows = word_features(claim.claim, claim.words, [passage(BRIDGE.text)], 0)
+        scores = list(map(fitted.score, rows))
         expected = True if any(claim.unsupported) else None
         assert surest_span_is_right(claim, scores) is expected
         assert surest_span_is_right(claim, [-1.0] * len(scores)) is None

@@ -66,7 +66,7 @@ def unwrapped(url: str, archive_url: str = "") -> tuple[str, str]:
     return url, archive_url
 
 
-def without_trailing_punctuation(url: str) -> str:
+def bare_url(url: str) -> str:
     """Return a bare URL without the punctuation of the sentence that it stands in."""
     url = url.partition("|")[0]  # of a template that is not closed
     while url and (url[-1] in _TRAILING or (url[-1] == ")" and url.count("(") < url.count(")"))):
