@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -18,10 +18,8 @@ from admiral.gold import GoldClaim
 from admiral.io.claims import claim_id
 from admiral.io.result_writer import document_column, unescape_id, unescape_title
 from admiral.io.streams import parse_object, record_lines
-from admiral.records import RankedDocument, RetrievalResult, Sentence, read_record
+from admiral.records import RetrievalResult, read_record
 from proofs import Verdict
-
-Titled = TypeVar("Titled", RankedDocument, Sentence)
 
 REMEDY = "Give the results that `admiral retrieve` wrote, unchanged"
 _EXAMPLE = '{"id": "1", "documents": [{"title": "..."}], "evidence": [], "hops": []}'
@@ -107,28 +105,19 @@ def parse_result(record: dict[str, Any], where: str) -> RetrievalResult:
         raise RecordError(where, "id", "is missing", REMEDY)
     # Of other systems, the rest will do.
     given = {"claim": "", "stopped": "max_hops", **record, "id": claim_id(record, where, 0)}
-    result = read_record(RetrievalResult, given, where, REMEDY)
-    return replace(
-        result,
-        documents=tuple(map(_spelled, result.documents)),
-        evidence=tuple(map(_spelled, result.evidence)),
-        hops=tuple(
-            replace(
-                hop,
-                document_sets=tuple(
-                    replace(each, titles=tuple(map(normalise_title, each.titles)))
-                    for each in hop.document_sets
-                ),
-                read=tuple(dict.fromkeys(map(normalise_title, hop.read))),
-                evidence=tuple(map(_spelled, hop.evidence)),
-            )
-            for hop in result.hops
-        ),
-    )
+    return read_record(RetrievalResult, _normalised(given), where, REMEDY)
 
 
-def _spelled(titled: Titled) -> Titled:
-    return replace(titled, title=normalise_title(titled.title))
+def _normalised(value: Any) -> Any:
+    """Return a JSON value with its texts as `normalise_title` spells them."""
+    match value:
+        case str():
+            return normalise_title(value)
+        case list():
+            return list(map(_normalised, value))
+        case dict():
+            return {key: _normalised(each) for key, each in value.items()}
+    return value
 
 
 def prediction_of(result: RetrievalResult) -> Prediction:
@@ -302,7 +291,8 @@ def pair_claims(gold: Iterable[GoldClaim], predictions: Mapping[str, Prediction]
     for claim in gold:
         prediction = predictions.get(claim.id)
         text = None if prediction is None else prediction.claim
-        if text is not None and claim.claim and text.split() != claim.claim.split():
+        own = normalise_title(claim.claim)
+        if text is not None and own and text.split() != own.split():
             raise AdmiralError(
                 f"claim {claim.id!r}: the predictions have another claim ({_shorten(text)}) than "
                 f"the gold file ({_shorten(claim.claim)}). Give the gold file of the same claims"

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 from admiral import AdmiralError, RecordError
 from admiral.evaluation import parse_result, read_results
+from admiral.evaluation.graph_picture import graph_picture
 from admiral.evaluation.html_report import (
     Outcome,
     ReportCase,
     build_report_cases,
     classify_outcome,
-    graph_picture,
     report_page,
 )
 from admiral.gold import GoldClaim, Label
