@@ -176,13 +176,15 @@ def _piece(text: str) -> str:
 
 _TEMPLATE = page_template(
     "audit.html",
-    **{"decisions": _DECISIONS, "findings": _FINDINGS, "statuses": _STATUSES},
-    **{"script": SCRIPT, "most_suggestions": _MAX_SUGGESTIONS, "anchor": anchor},
-    **{"summary": summary, "tone": tone, "no_suggestion": no_suggestion},
-    **{"covered_claim": covered_claim, "label": _label},
-    plain=lambda text: Markup(escaped_text(text)),
-    piece=lambda text: Markup(_piece(text)),
-    linked=lambda url, text: Markup(linked(url, text)),
-    claim_html=lambda claim, missing: Markup(_claim_html(claim, missing)),
-    marked=lambda *given: Markup(_with_marked(*given)),
+    {
+        **{"decisions": _DECISIONS, "findings": _FINDINGS, "statuses": _STATUSES},
+        **{"script": SCRIPT, "most_suggestions": _MAX_SUGGESTIONS, "anchor": anchor},
+        **{"summary": summary, "tone": tone, "no_suggestion": no_suggestion},
+        **{"covered_claim": covered_claim, "label": _label},
+        "plain": lambda text: Markup(escaped_text(text)),
+        "piece": lambda text: Markup(_piece(text)),
+        "linked": lambda url, text: Markup(linked(url, text)),
+        "claim_html": lambda claim, missing: Markup(_claim_html(claim, missing)),
+        "marked": lambda *given: Markup(_with_marked(*given)),
+    },
 )

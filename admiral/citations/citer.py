@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from itertools import chain, islice
+from itertools import chain, groupby, islice
 from pathlib import Path
 
 from admiral.citations.citation_records import (
@@ -24,13 +24,11 @@ from admiral.citations.citation_records import (
     joint_finding,
 )
 from admiral.citations.citation_settings import CitationConfig
-from admiral.citations.citation_weights import ScoreCalibration
 from admiral.citations.cite_web import cite_web
 from admiral.citations.coverage_verifier import TermWeights
 from admiral.citations.covered_claims import covered_claim
-from admiral.citations.decide import FAILING_TAG, DecisionRule, FindingRule
+from admiral.citations.decide import FAILING_TAG, DecisionRule
 from admiral.citations.source_judge import SourceJudge
-from admiral.citations.source_scorers import open_scorer, open_weights
 from admiral.citations.source_search import (
     LoadedSources,
     SourceCollection,
@@ -87,14 +85,11 @@ class Citer(AbstractContextManager["Citer"]):
         search: SourceSearch | None = None,
         library: Library | None = None,
     ) -> None:
-        weights = open_weights(config)
-        calibration = weights.calibrations.get(config.verifier)
-        finding = finding_rule(config, calibration)
-        scorer = open_scorer(config, weights, stems)
-        self._judge = SourceJudge(
-            scorer, stems, weights, calibration, finding, config.missing_below
-        )
-        self._rule = decision_rule(config, calibration)
+        self._judge = SourceJudge(config, stems)
+        margin = config.margin
+        if (calibration := self._judge.calibration) is not None:
+            margin *= statistics.pstdev(calibration.quantiles)
+        self._rule = DecisionRule(margin, config.paper_rule)
         self._sources, self._config, self._search = sources, config, search
         self._library = library
 
@@ -201,37 +196,36 @@ class Citer(AbstractContextManager["Citer"]):
             for number, one in enumerate(case.existing)
             if one.status == "scored"
         ]
+        passages = self._sources.passages
         judged = self._judge.judge(
-            [case.covered for case, _ in places],
-            [self._sources.passages(case.existing[number].url) for case, number in places],
+            [(case.covered, passages(case.existing[number].url)) for case, number in places]
         )
         for (case, number), source in zip(places, judged, strict=True):
             case.existing[number] = source
         several = [case for case in cases if len(set(map(canonical, case.read))) > 1]
         joint = self._judge.judge(
-            [case.covered for case in several],
-            [list(chain(*map(self._sources.passages, case.read))) for case in several],
+            [(case.covered, list(chain(*map(passages, case.read)))) for case in several]
         )
         for case, source in zip(several, joint, strict=True):
             case.together = source
 
     def _judge_beside(self, cases: Sequence[_Case]) -> None:
         """Judge claims that their own sources lack by the other sources of their sentence."""
-        lacking = [case for case in cases if case.finding == "not_found"]
-        for case in lacking:
+        for case in [case for case in cases if case.finding == "not_found"]:
             own = set(map(canonical, case.read))
             others = {
-                url: citation.name
+                url: citation.name or url
                 for mate in cases
-                if _stands_beside(mate.claim, case.claim)
+                if _sentence(mate.claim) == _sentence(case.claim)
+                and mate.claim.span != case.claim.span
                 for citation in mate.claim.citations
                 if (url := canonical(citation.url)) not in own and citation.url in mate.read
             }
             judged = self._judge.judge(
-                [case.covered] * len(others), [self._sources.passages(url) for url in others]
+                [(case.covered, self._sources.passages(url)) for url in others]
             )
-            names = zip(others, others.values(), judged, strict=True)
-            case.beside = tuple(name or url for url, name, one in names if one.supports)
+            names = zip(others.values(), judged, strict=True)
+            case.beside = tuple(name for name, source in names if source.supports)
 
     def _needs_candidates(self, case: _Case) -> bool:
         always = self._config.paper_rule or self._config.ranked > 0
@@ -240,18 +234,14 @@ class Citer(AbstractContextManager["Citer"]):
     def _judge_candidates(self, cases: Sequence[_Case]) -> None:
         """Judge the candidates that cover most of their claim."""
         places: list[tuple[_Case, Sequence[Passage]]] = []
+        limit = self._config.verify_candidates
         for case in cases:
             cited = {canonical(citation.url) for citation in case.claim.citations}
-            sources = [
-                self._sources.passages(url) for url in case.found if canonical(url) not in cited
-            ]
-            chosen = self._judge.most_covering(
-                case.covered, sources, self._config.verify_candidates
-            )
+            urls = (url for url in case.found if canonical(url) not in cited)
+            sources = list(map(self._sources.passages, urls))
+            chosen = self._judge.most_covering(case.covered, sources, limit)
             places += [(case, passages) for passages in chosen]
-        judged = self._judge.judge(
-            [case.covered for case, _ in places], [passages for _, passages in places]
-        )
+        judged = self._judge.judge([(case.covered, passages) for case, passages in places])
         for (case, _), source in zip(places, judged, strict=True):
             case.candidates.append(source)
 
@@ -294,9 +284,7 @@ def _ranking(case: _Case) -> tuple[RankedSource, ...]:
     """Return the sources that were found, those that were verified first, by their scores."""
     judged = {canonical(one.url): one.score for one in [*case.existing, *case.candidates]}
     sources = [RankedSource(url, judged.get(canonical(url))) for url in case.found]
-    return tuple(
-        sorted(sources, key=lambda one: -math.inf if one.score is None else one.score, reverse=True)
-    )
+    return tuple(sorted(sources, key=lambda one: math.inf if one.score is None else -one.score))
 
 
 def _sentence(claim: CitedClaim) -> tuple[object, ...]:
@@ -304,19 +292,14 @@ def _sentence(claim: CitedClaim) -> tuple[object, ...]:
     return claim.page, claim.section, claim.before, claim.claim
 
 
-def _stands_beside(one: CitedClaim, other: CitedClaim) -> bool:
-    """Return whether the marks of two claims are different ones of a sentence."""
-    return _sentence(one) == _sentence(other) and one.span != other.span
-
-
 def sentence_batches(claims: Iterable[CitedClaim], size: int) -> Iterator[list[CitedClaim]]:
     """Yield batches of at least `size` claims; the claims of one sentence are in one batch."""
     batch: list[CitedClaim] = []
-    for claim in claims:
-        if len(batch) >= size and _sentence(claim) != _sentence(batch[-1]):
+    for _, own in groupby(claims, _sentence):
+        batch += own
+        if len(batch) >= size:
             yield batch
             batch = []
-        batch.append(claim)
     if batch:
         yield batch
 
@@ -338,21 +321,6 @@ def urgency(verdict: CitationVerdict) -> tuple[int, float]:
     if score is None:
         return 3, 0.0
     return (1 if verdict.finding == "contradicted" else 2), score
-
-
-def finding_rule(config: CitationConfig, calibration: ScoreCalibration | None) -> FindingRule:
-    """Return the thresholds of the settings: of probabilities, or of scores without them."""
-    if calibration is None:
-        return FindingRule(config.fail_below, config.accept_above, config.contradicted)
-    return FindingRule(config.not_found, config.supported, config.contradicted)
-
-
-def decision_rule(config: CitationConfig, calibration: ScoreCalibration | None) -> DecisionRule:
-    """Return the rule of the settings, with the margin in scores."""
-    margin = config.margin
-    if calibration is not None:
-        margin *= statistics.pstdev(calibration.quantiles)
-    return DecisionRule(margin, config.paper_rule)
 
 
 def library_stems(library: Library) -> TermWeights:

@@ -6,10 +6,10 @@ import heapq
 from collections.abc import Sequence
 
 from admiral.citations.citation_records import CitedClaim, ScoredSentence, ScoredSource
-from admiral.citations.citation_weights import CitationWeights, ScoreCalibration
+from admiral.citations.citation_settings import CitationConfig
 from admiral.citations.coverage_verifier import CoverageVerifier, TermWeights, text_stems
 from admiral.citations.decide import FindingRule
-from admiral.citations.source_scorers import SourceScore, SourceScorer
+from admiral.citations.source_scorers import SourceScore, open_scorer, open_weights
 from admiral.io.sentence_splitter import split_sentences
 from admiral.library import Passage
 
@@ -18,29 +18,22 @@ _SENTENCES = 2
 
 
 class SourceJudge:
-    """Scores sources and says what supports the score.
+    """Scores sources by the verifier of the settings, and says what supports the score."""
 
-    `calibration`: the meaning of the scores; None if it is unknown. `rule`: what follows from them.
-    `missing_below`: probability of support below which missing parts are named.
-    """
+    def __init__(self, config: CitationConfig, stems: TermWeights) -> None:
+        weights = open_weights(config)
+        #: The meaning of the scores; None if it is unknown.
+        self.calibration = weights.calibrations.get(config.verifier)
+        self._missing, self._missing_below = weights.missing, config.missing_below
+        self._scorer, self._stems = open_scorer(config, weights, stems), stems
+        thresholds = (config.not_found, config.supported)  # of probabilities
+        if self.calibration is None:
+            thresholds = (config.fail_below, config.accept_above)  # of scores
+        self._rule = FindingRule(*thresholds, config.contradicted)
 
-    def __init__(
-        self,
-        scorer: SourceScorer,
-        stems: TermWeights,
-        weights: CitationWeights,
-        calibration: ScoreCalibration | None,
-        rule: FindingRule,
-        missing_below: float = 1.0,
-    ) -> None:
-        self._missing_below = missing_below
-        self._scorer, self._stems = scorer, stems
-        self._missing, self._calibration, self._rule = weights.missing, calibration, rule
-
-    def judge(
-        self, claims: Sequence[CitedClaim], sources: Sequence[Sequence[Passage]]
-    ) -> list[ScoredSource]:
-        """Return the scored source of each claim; each source has at least one passage."""
+    def judge(self, pairs: Sequence[tuple[CitedClaim, Sequence[Passage]]]) -> list[ScoredSource]:
+        """Return the scored source of each claim, which is given as all of its passages."""
+        claims, sources = [claim for claim, _ in pairs], [source for _, source in pairs]
         scores = self._scorer.score_sources(claims, sources)
         return [self._scored(*each) for each in zip(claims, sources, scores, strict=True)]
 
@@ -48,7 +41,7 @@ class SourceJudge:
         self, claim: CitedClaim, passages: Sequence[Passage], score: SourceScore
     ) -> ScoredSource:
         best = passages[score.best]
-        calibration, reading = self._calibration, score.reading
+        calibration, reading = self.calibration, score.reading
         denial = None if reading is None else reading.denial
         probability = None if calibration is None else calibration.probability(score.score)
         if probability is not None and denial is not None:
@@ -71,9 +64,7 @@ class SourceJudge:
             missing,
             finding=finding,
             denial=denial,
-            denied_by=reading.denied_by
-            if reading is not None and finding == "contradicted"
-            else "",
+            denied_by=reading.denied_by if reading and finding == "contradicted" else "",
         )
 
     def most_covering(

@@ -100,4 +100,4 @@ def _address(record: Mapping[str, Any]) -> str:
     return f"{name}#{anchor(record['id'])}"
 
 
-_TEMPLATE = page_template("worklist.html", address=_address)
+_TEMPLATE = page_template("worklist.html", {"address": _address})

@@ -16,11 +16,8 @@ _COLUMN, _MARGIN, _TOP = 330, 56, 30  # from column to column; room for arcs; ro
 _CHARACTERS = 29
 _ARROW = 7
 
-_PICTURE = page_template(
-    "graph.html",
-    plain=lambda text: Markup(escaped_text(text)),
-    box=(_WIDTH, _HEIGHT),
-)
+_PLAIN = {"plain": lambda text: Markup(escaped_text(text))}
+_PICTURE = page_template("graph.html", {**_PLAIN, "box": (_WIDTH, _HEIGHT)})
 
 
 def graph_picture(neighbourhood: Neighbourhood, gold: Collection[str] = ()) -> str:

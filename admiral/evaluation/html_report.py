@@ -252,9 +252,11 @@ def _css_class(outcome: Outcome) -> str:
 
 _TEMPLATE = page_template(
     "report.html",
-    **{"most_sets": _MAX_SETS, "most_documents": MAX_DOCUMENTS, "stopped": STOPPED},
-    **{"count_noun": count_noun, "script": SCRIPT},
-    picture=lambda around, gold: Markup(graph_picture(around, gold)),
+    {
+        **{"most_sets": _MAX_SETS, "most_documents": MAX_DOCUMENTS, "stopped": STOPPED},
+        **{"count_noun": count_noun, "script": SCRIPT},
+        "picture": lambda around, gold: Markup(graph_picture(around, gold)),
+    },
 )
 
 
