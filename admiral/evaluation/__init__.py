@@ -241,6 +241,21 @@ class Pair:
         return (self.prediction.sentences or ()) if self.prediction else ()
 
     @property
+    def evidence_documents(self) -> tuple[str, ...]:
+        """Documents of the evidence of the prediction; empty without a prediction."""
+        return self.prediction.evidence_documents if self.prediction else ()
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """The predicted verdict, if any."""
+        return self.prediction.verdict if self.prediction else None
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether there is a prediction."""
+        return self.prediction is not None
+
+    @property
     def title_sets(self) -> list[frozenset[str]]:
         """Alternative sets of gold documents."""
         return [frozenset(titles) for titles in self.gold.title_sets]
@@ -262,16 +277,13 @@ class PairedClaims:
     @property
     def has_sentences(self) -> bool:
         """Whether the run gives evidence sentences, not only documents."""
-        return any(
-            p.prediction is not None and p.prediction.sentences is not None for p in self.pairs
-        )
+        answered = (pair.prediction for pair in self.pairs if pair.prediction is not None)
+        return any(prediction.sentences is not None for prediction in answered)
 
     @property
     def has_verdicts(self) -> bool:
         """Whether any prediction has a verdict."""
-        return any(
-            p.prediction is not None and p.prediction.verdict is not None for p in self.pairs
-        )
+        return any(pair.verdict is not None for pair in self.pairs)
 
     def notes(self) -> list[str]:
         """Return notes on claims and predictions without a counterpart, one sentence each."""
