@@ -18,7 +18,7 @@ from admiral.gold import GoldClaim
 from admiral.io.claims import claim_id
 from admiral.io.result_writer import document_column, unescape_id, unescape_title
 from admiral.io.streams import parse_object, record_lines
-from admiral.records import RetrievalResult, read_record
+from admiral.records import RetrievalResult, json_of, read_record
 from proofs import Verdict
 
 REMEDY = "Give the results that `admiral retrieve` wrote, unchanged"
@@ -62,19 +62,26 @@ def read_predictions(path: Path, *, by_id: bool = False) -> dict[str, Prediction
     """
     if is_trec_run(path):
         return _read_trec_run(path, by_id=by_id)
-    predictions: dict[str, Prediction] = {}
+    predictions = {}
+    for id, trace in read_traces(path).items():
+        predictions[id] = prediction_of(trace)
+        if by_id:
+            columns = dict.fromkeys(map(document_column, map(json_of, trace.documents)))
+            predictions[id] = Prediction(id, tuple(columns), claim=trace.text or None)
+    return predictions
+
+
+def read_traces(path: Path) -> dict[str, RetrievalResult]:
+    """Return the results of a run by claim id, in the order of the file."""
+    traces: dict[str, RetrievalResult] = {}
     places: dict[str, str] = {}
     for where, record in read_results(path):
-        prediction = prediction_of(parse_result(record, where))
-        id = prediction.id
-        if by_id:
-            columns = map(document_column, record["documents"])
-            prediction = Prediction(id, tuple(dict.fromkeys(columns)), claim=prediction.claim)
-        if id in predictions:
-            problem = f"{id!r} is also the id at {places[id]}"
+        trace = parse_result(record, where)
+        if trace.id in traces:
+            problem = f"{trace.id!r} is also the id at {places[trace.id]}"
             raise RecordError(where, "id", problem, "Keep one result for each claim")
-        predictions[id], places[id] = prediction, where
-    return predictions
+        traces[trace.id], places[trace.id] = trace, where
+    return traces
 
 
 def is_trec_run(path: Path) -> bool:

@@ -15,16 +15,15 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from admiral.errors import AdmiralError, RecordError
+from admiral.errors import AdmiralError
 from admiral.evaluation import (
     count_noun,
     is_trec_run,
     normalise_title,
     pair_claims,
-    parse_result,
     prediction_of,
     read_predictions,
-    read_results,
+    read_traces,
 )
 from admiral.evaluation.graph_picture import graph_picture
 from admiral.gold import GoldClaim, is_qrels, read_gold, read_qrels
@@ -329,20 +328,14 @@ def _traces_by_id(results: Path, names: _DocumentNames) -> tuple[dict[str, Retri
 
     A TREC run has none, and neither have results of ``hops=0``.
     """
-    traces: dict[str, RetrievalResult] = {}
-    if is_trec_run(results):
-        for id, ranking in read_predictions(results, by_id=True).items():
-            documents = tuple(RankedDocument(names.title(each)) for each in ranking.documents)
-            traces[id] = RetrievalResult(id, "", documents, (), (), "dead_end")
-        return traces, False
-    for where, record in read_results(results):
-        trace = parse_result(record, where)
-        if trace.id in traces:
-            raise RecordError(
-                where, "id", f"{trace.id!r} occurs twice", "Keep one result for each claim"
-            )
-        traces[trace.id] = trace
-    return traces, any(trace.hops for trace in traces.values())
+    if not is_trec_run(results):
+        traces = read_traces(results)
+        return traces, any(trace.hops for trace in traces.values())
+    traces = {}
+    for id, ranking in read_predictions(results, by_id=True).items():
+        documents = tuple(RankedDocument(names.title(each)) for each in ranking.documents)
+        traces[id] = RetrievalResult(id, "", documents, (), (), "dead_end")
+    return traces, False
 
 
 def _judged_claims(
