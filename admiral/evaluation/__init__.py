@@ -188,7 +188,6 @@ _SENTENCES_BY_FORMAT = {
     "beir": _SPLIT,
     "hipporag": _SPLIT,
     "files": _SPLIT,
-    "text": _SPLIT,  # of knowledge bases of AdMIRaL 0.1
 }
 
 

@@ -48,12 +48,8 @@ class Measure:
 
     def value(self, members: NDArray[np.bool_]) -> float:
         """Return the value for a group of claims, (claims,); NaN if none of them counts."""
-        rows = self.columns[members]
-        counts = ~np.isnan(rows)
-        totals = counts.sum(0)
-        sums = np.where(counts, rows, 0.0).sum(0)
-        means = np.divide(sums, totals, out=np.full(totals.shape, np.nan), where=totals > 0)
-        return float(self.combine(means))
+        own = _StackedColumns([self], members)
+        return float(own.values(np.ones((1, own.n_claims)))[0, 0])
 
     def count(self, members: NDArray[np.bool_]) -> int:
         """Return the number of claims of a group, (claims,), that count."""
@@ -191,7 +187,7 @@ def confidence_intervals(
 
     Returns lower and upper limit of each measure; NaN where no claim counts.
     """
-    stacked = _StackedColumns(measures, group)
+    stacked = _StackedColumns(measures, group.members)
     values = [
         stacked.values(weights)
         for weights in _bootstrap_weights(stacked.n_claims, seed, n_resamples)
@@ -211,15 +207,14 @@ def paired_comparison(
     `first`, `second`: the same measures of the two runs, with the claims in the same order. Returns
     one for each measure. The p-values are not corrected for multiple comparisons.
     """
-    columns_1, columns_2 = _StackedColumns(first, group), _StackedColumns(second, group)
+    columns_1, columns_2 = (_StackedColumns(each, group.members) for each in (first, second))
     n_claims = columns_1.n_claims
     differences = [
         columns_2.values(weights) - columns_1.values(weights)
         for weights in _bootstrap_weights(n_claims, seed, n_resamples)
     ]
     limits = _percentile_intervals(np.vstack(differences))
-    all_claims = np.ones((1, n_claims))
-    values_1, values_2 = columns_1.values(all_claims)[0], columns_2.values(all_claims)[0]
+    values_1, values_2 = (each.values(np.ones((1, n_claims)))[0] for each in (columns_1, columns_2))
     observed = np.abs(values_2 - values_1)
     extreme = np.zeros(len(first))
     for swapped in _random_swaps(n_claims, seed, n_resamples):
@@ -229,24 +224,20 @@ def paired_comparison(
     # The observed assignment counts as one of the swaps, so that p is never 0. There is no p-value
     # where a run has no value.
     p_values = np.where(np.isnan(observed), np.nan, (extreme + 1) / (n_resamples + 1))
+    counts = [measure.count(group.members) for measure in first]
+    rows = zip(values_1, values_2, counts, limits, p_values, strict=True)
     return [
-        PairedDifference(
-            float(values_1[i]),
-            float(values_2[i]),
-            measure.count(group.members),
-            *limits[i],
-            float(p_values[i]),
-        )
-        for i, measure in enumerate(first)
+        PairedDifference(float(one), float(two), count, *limit, float(p))
+        for one, two, count, limit, p in rows
     ]
 
 
 class _StackedColumns:
     """The columns of several measures over one group, side by side: (claims, columns)."""
 
-    def __init__(self, measures: Sequence[Measure], group: Group) -> None:
+    def __init__(self, measures: Sequence[Measure], members: NDArray[np.bool_]) -> None:
         self._measures = measures
-        columns = np.hstack([measure.columns[group.members] for measure in measures])
+        columns = np.hstack([measure.columns[members] for measure in measures])
         self._counts = (~np.isnan(columns)).astype(np.float64)
         self._filled = np.nan_to_num(columns)
         self.n_claims = len(columns)
