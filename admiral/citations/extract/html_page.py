@@ -10,35 +10,15 @@ from lxml import etree, html
 
 from admiral.citations.citation_records import Kind
 from admiral.citations.extract.html_references import HtmlReferences, classes_of, note_id, text_of
-from admiral.citations.extract.marked_blocks import MarkedPage, tag_of
+from admiral.citations.extract.marked_blocks import MarkedPage, names_of, tag_of
 from admiral.citations.extract.page_builder import PageBuilder
-from proofs.logic.words import word_list
 
 _REFERENCES = frozenset({"reference", "mw-ref"})  # classes of marks
-_CAPTIONS = frozenset({"thumbcaption", "gallerytext", "infobox-caption"})
-_BOXES = frozenset({"infobox", "infobox_v2", "infobox_v3", "taxobox", "sidebar", "vertical-navbox"})
+_BLOCKS, _LEFT_OUT, _LEFT_OUT_CLASSES, _SILENT_CLASSES, _BOXES, _CAPTIONS = (
+    frozenset(names_of("html", key))
+    for key in ("blocks", "left_out", "left_out_classes", "silent_classes", "boxes", "captions")
+)
 _DEEPEST = 8  # tables in tables that are read
-# Of what is left out, what holds no statements of the page.
-_NO_CONTENT = word_list(
-    "navbox toc reflist references mw-references-wrap metadata ambox catlinks mw-editsection "
-    "printfooter mw-cite-backlink error"
-)
-# Elements whose text is not prose of the page, and those that begin a block.
-_LEFT_OUT = word_list(
-    "table figure style script template noscript head math svg audio video object iframe nav aside "
-    "form button select textarea pre title link meta figcaption"
-)
-_LEFT_OUT_CLASSES = word_list(
-    "infobox thumb gallery navbox hatnote mw-editsection metadata reflist references "
-    "mw-references-wrap toc sidebar shortdescription navigation-not-searchable printfooter "
-    "catlinks mw-empty-elt mw-indicators sistersitebox vertical-navbox portalbox ambox noexcerpt "
-    "mwe-math-element mw-jump-link error mw-cite-backlink reference-accessdate Z3988 "
-    "mw-ext-cite-error"
-)
-_BLOCKS = word_list(
-    "p div section blockquote ul ol dl li dd dt h1 h2 h3 h4 h5 h6 article main center hr body "
-    "header footer poem"
-)
 _ITEMS = frozenset({"li", "dd", "dt"})
 _HIDDEN = re.compile(r"display\s*:\s*none", re.IGNORECASE)
 _PAGE_NAME = re.compile(r"\s+[-–—]\s+[^-–—]*(wiki|pedia)[^-–—]*$", re.IGNORECASE)
@@ -144,7 +124,7 @@ class _Reader(PageBuilder):
             self._add_heading(element, int(tag[1]))
             return True
         if tag in _LEFT_OUT or classes & _LEFT_OUT_CLASSES:
-            if self.depth < _DEEPEST and not classes & _NO_CONTENT and _marks_in(element):
+            if self.depth < _DEEPEST and not classes & _SILENT_CLASSES and _marks_in(element):
                 self._add_apart(element)
             return True
         return (

@@ -38,7 +38,7 @@ def quoted(template: Template) -> Sequence[Node] | None:
     if template.name not in _QUOTING:
         return None
     parameters = template.parameters
-    first = "2" if plain_text(parameters.get("1")) in _SIDES else "1"
+    first = "2" if template.text("1") in _SIDES else "1"
     return parameters.get("text") or parameters.get("quote") or parameters.get(first) or ()
 
 
@@ -62,7 +62,10 @@ def inline_text(template: Template) -> Sequence[Node] | None:
         if name.startswith(prefix):
             return [name.removeprefix(prefix)]
     if name in _SHIPS:
-        return [f"{template.written} ", *_ship(unnamed)] if unnamed else []
+        # With its number, unless there is a third parameter.
+        has_number = len(unnamed) == 2 and plain_text(unnamed[1])
+        number: list[Node] = [" (", *unnamed[1], ")"] if has_number else []
+        return [f"{template.written} ", *unnamed[0], *number] if unnamed else []
     if name in _LAST or name.startswith("script/"):
         return unnamed[-1] if unnamed else parameters.get("text", [])
     if name in _FIRST or name.startswith(("lang-", "nihongo")):
@@ -84,14 +87,6 @@ def visible_arguments(template: Template) -> Sequence[Node]:
         if not _OPTION.fullmatch(plain_text(value)):
             shown.extend([" ", *value] if shown else value)
     return shown
-
-
-def _ship(unnamed: Sequence[Sequence[Node]]) -> Sequence[Node]:
-    """Return the name of a ship, with its number unless the third parameter says otherwise."""
-    name, *others = unnamed
-    if len(others) != 1 or not plain_text(others[0]):
-        return name
-    return [*name, " (", *others[0], ")"]
 
 
 def _convert(values: Sequence[str], template: Template) -> str:
@@ -124,19 +119,19 @@ def _date(values: Sequence[str], template: Template) -> str:
     """Return a date that is given as year, month and day."""
     if not values or not values[0].isdigit():
         return " ".join(values)
-    year, rest = values[0], [value for value in values[1:3] if value.isdigit()]
+    year, rest = values[0], [value for value in values[1:3] if value.isdecimal()]
     if not rest or not 1 <= int(rest[0]) <= len(_MONTHS):
         return year
     month = _MONTHS[int(rest[0]) - 1]
     if len(rest) == 1:
         return f"{month} {year}"
-    if plain_text(template.parameters.get("df")).startswith("y"):
+    if template.text("df").startswith("y"):
         return f"{int(rest[1])} {month} {year}"
     return f"{month} {int(rest[1])}, {year}"
 
 
 def _as_of(values: Sequence[str], template: Template) -> str:
-    if alt := plain_text(template.parameters.get("alt")):
+    if alt := template.text("alt"):
         return alt
     since = "Since" if "since" in template.parameters else "As of"
     start = since.lower() if "lc" in template.parameters else since
@@ -152,19 +147,16 @@ def _fraction(values: Sequence[str], template: Template) -> str:
 
 def _number(values: Sequence[str], template: Template) -> str:
     """Return what ``{{val}}`` shows: a number, its uncertainty, a power of ten and a unit."""
-
-    def named(*names: str) -> str:
-        return next(filter(None, (plain_text(template.parameters.get(n)) for n in names)), "")
-
+    text = template.text
     number = "".join(values[:1])
     if len(values) > 1 and values[1]:
         number += f"±{values[1]}" if len(values) == 2 else f" (+{values[1]} −{values[2]})"
-    if power := named("e", "10^"):
+    if power := text("e") or text("10^"):
         number = f"{number}×10^{power}" if number else f"10^{power}"
-    unit = named("u", "ul")
-    if per := named("up", "upl"):
+    unit = text("u") or text("ul")
+    if per := text("up") or text("upl"):
         unit = f"{unit}/{per}"
-    return f"{named('p')}{number}{' ' if unit else ''}{unit}{named('s')}"
+    return f"{text('p')}{number}{' ' if unit else ''}{unit}{text('s')}"
 
 
 def _old_style_date(values: Sequence[str], template: Template) -> str:

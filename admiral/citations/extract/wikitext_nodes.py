@@ -17,16 +17,12 @@ import mwparserfromhell
 from mwparserfromhell import nodes as wiki
 from mwparserfromhell.wikicode import Wikicode
 
+from admiral.citations.extract.marked_blocks import names_of
 from admiral.kb.corpus.files import Position, written
-from proofs.logic.words import word_list
 
-# Their content is neither text of the page nor wikitext.
-_RAW = word_list(
-    "pre source syntaxhighlight math chem ce score timeline templatedata graph mapframe "
-    "maplink imagemap includeonly hiero inputbox templatestyles"
-)
-# Read by `wikitext_page`; the content of all others is text.
-_KEPT = word_list("ref references sup sub gallery table caption tr th td")
+# Of the first, the content is neither text of the page nor wikitext; the second are read by
+# `wikitext_page`. The content of all others is text.
+_RAW, _KEPT = (frozenset(names_of("elements", key)) for key in ("raw", "kept"))
 _HIDDEN = re.compile(r"display\s*:\s*none", re.IGNORECASE)
 _NEW_LINE = {
     **dict.fromkeys(("p", "blockquote", "ul", "ol", "dl", "div", "center", "poem"), "\n\n"),
@@ -64,6 +60,10 @@ class Template:
     parameters: dict[str, list[Node]] = field(default_factory=dict)
     written: str = ""
     place: Place | None = None
+
+    def text(self, key: str) -> str:
+        """Return the plain text of a parameter; empty if it is not given."""
+        return plain_text(self.parameters.get(key))
 
     @property
     def texts(self) -> dict[str, str]:

@@ -236,7 +236,7 @@ class _Reader(PageBuilder):
                     yield self.references.use(node.content, name, group)
             return
         parameters = node.parameters
-        name, group = (plain_text(parameters.get(key)) for key in ("name", "group"))
+        name, group = node.text("name"), node.text("group")
         if node.name in ("refn", "#tag:ref") or node.name in _NOTES:
             content = parameters.get("1", parameters.get("text", []))
             is_note = node.name in _NOTES
@@ -248,7 +248,7 @@ class _Reader(PageBuilder):
         elif node.name in _NAMED:
             names = [key for key in parameters if re.fullmatch(r"n?\d+", key)]
             for key in sorted(names, key=lambda each: int(each.lstrip("n"))):
-                if name := plain_text(parameters[key]):
+                if name := node.text(key):
                     yield self.references.use((), name, group)
         elif node.name in FOOTNOTES:
             yield self.references.use_short(node)
