@@ -487,7 +487,7 @@ def extract_citations_command(
     to fail, as the data set WAFER has them.
     """
     from admiral.citations.extract import claims_of_file
-    from admiral.citations.extract.marked_blocks import TAGS, tag_of
+    from admiral.citations.extract.names import TAGS, tag_of
     from admiral.records import json_of
     from admiral.storage.atomic_files import encode_record, write_atomically
 

@@ -11,13 +11,8 @@ from dataclasses import replace
 from itertools import chain
 
 from admiral.citations.citation_records import Citation
-from admiral.citations.extract.marked_blocks import (
-    NAMES,
-    Reference,
-    is_note_group,
-    names_of,
-    tag_of,
-)
+from admiral.citations.extract.marked_blocks import Reference
+from admiral.citations.extract.names import NAMES, is_note_group, names_of, tag_of
 from admiral.citations.extract.source_links import (
     ISBN,
     LONGEST_TITLE,

@@ -10,7 +10,8 @@ from lxml import etree, html
 
 from admiral.citations.citation_records import Kind
 from admiral.citations.extract.html_references import HtmlReferences, classes_of, note_id, text_of
-from admiral.citations.extract.marked_blocks import MarkedPage, names_of, tag_of
+from admiral.citations.extract.marked_blocks import MarkedPage
+from admiral.citations.extract.names import names_of, tag_of
 from admiral.citations.extract.page_builder import PageBuilder
 
 _REFERENCES = frozenset({"reference", "mw-ref"})  # classes of marks

@@ -10,7 +10,8 @@ from urllib.parse import parse_qs, unquote
 from lxml import etree, html
 
 from admiral.citations.citation_records import Citation
-from admiral.citations.extract.marked_blocks import Reference, is_note_group, tag_of
+from admiral.citations.extract.marked_blocks import Reference
+from admiral.citations.extract.names import is_note_group, tag_of
 from admiral.citations.extract.source_links import (
     ISBN,
     LONGEST_TITLE,

@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Sequence
 
-from admiral.citations.extract.marked_blocks import NAMES, names_of
+from admiral.citations.extract.names import NAMES, names_of
 from admiral.citations.extract.wikitext_nodes import Node, Template, plain_text
 
 _LAST, _FIRST, _SILENT, _SHIPS, _QUOTING = (

@@ -17,7 +17,7 @@ import mwparserfromhell
 from mwparserfromhell import nodes as wiki
 from mwparserfromhell.wikicode import Wikicode
 
-from admiral.citations.extract.marked_blocks import names_of
+from admiral.citations.extract.names import names_of
 from admiral.kb.corpus.files import Position, written
 
 # Of the first, the content is neither text of the page nor wikitext; the second are read by

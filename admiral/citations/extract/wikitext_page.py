@@ -22,8 +22,9 @@ from admiral.citations.extract.inline_templates import (
     quoted,
     visible_arguments,
 )
-from admiral.citations.extract.marked_blocks import MarkedPage, is_note_group, names_of, tag_of
+from admiral.citations.extract.marked_blocks import MarkedPage
 from admiral.citations.extract.marked_tables import box_blocks
+from admiral.citations.extract.names import is_note_group, names_of, tag_of
 from admiral.citations.extract.page_builder import PageBuilder
 from admiral.citations.extract.wikitext_nodes import (
     POSITIONS,
