@@ -33,7 +33,7 @@ COMPARISONS = {
 #: Recall at which the paper states its precision.
 PAPER_RECALL = 0.15
 _SUPPORTED = len(WICE_LABELS) - 1
-_LOWEST = (5, 10, 20)  # percent
+_LOWEST = (0.05, 0.1, 0.2)
 _CUTS = (1, 5, 20)
 
 Labelled = TypeVar("Labelled", WiceCitation, WaferCitation)
@@ -65,19 +65,23 @@ def evaluate_citations(gold: Sequence[WiceCitation], verdicts: Verdicts) -> Cita
             (score, label in positive) for label, score, _ in scored if label in positive + negative
         ]
         interval = auroc_interval([score for score, _ in chosen], [good for _, good in chosen])
-        measures[f"AUROC, {name}"] = (
-            *(_known(interval.value), _known(interval.low), _known(interval.high)),
-        )
+        limits = (interval.value, interval.low, interval.high)
+        value, low, high = map(_known, limits)
+        measures[f"AUROC, {name}"] = (value, low, high)
     sure = [(score, label == 0) for label, score, _ in scored if label in (0, _SUPPORTED)]
-    value = precision_at_recall([score for score, _ in sure], [bad for _, bad in sure])
-    measures[f"precision at {PAPER_RECALL:.0%} recall, not in sup+not"] = _single(value)
     scores, bad = [score for _, score, _ in scored], [label == 0 for label, _, _ in scored]
-    for percent in _LOWEST if scores else ():
-        name = f"share of not supported in the lowest {percent}%"
-        measures[name] = _single(lowest_share(scores, bad, percent / 100))
-    value = balanced_accuracy([flagged for _, _, flagged in scored], bad)
-    measures["balanced accuracy of flags, not v rest"] = _single(value)
-    measures.update(_ranking(rows))
+    singles = {
+        f"precision at {PAPER_RECALL:.0%} recall, not in sup+not": precision_at_recall(
+            [score for score, _ in sure], [bad for _, bad in sure]
+        ),
+        **{
+            f"share of not supported in the lowest {share:.0%}": lowest_share(scores, bad, share)
+            for share in (_LOWEST if scores else ())
+        },
+        "balanced accuracy of flags, not v rest": balanced_accuracy([f for *_, f in scored], bad),
+        **_ranking(rows),
+    }
+    measures |= {name: (_known(value), None, None) for name, value in singles.items()}
     decisions: dict[str, dict[str, int]] = {}
     for each, record in rows:
         own = decisions.setdefault(str(record["decision"]), dict.fromkeys(WICE_LABELS, 0))
@@ -97,7 +101,7 @@ def _paired(
     return [(each, verdicts[each.claim.id]) for each in gold]
 
 
-def _ranking(rows: Sequence[tuple[WiceCitation, Mapping[str, Any]]]) -> dict[str, Value]:
+def _ranking(rows: Sequence[tuple[WiceCitation, Mapping[str, Any]]]) -> dict[str, float]:
     """Return how high the cited page ranks among itself and the suggestions.
 
     The suggestions that a verdict lists are the better alternatives, so that the ranks are those
@@ -112,7 +116,7 @@ def _ranking(rows: Sequence[tuple[WiceCitation, Mapping[str, Any]]]) -> dict[str
         better = math.inf if score is None else sum(other > score for other in others)
         ranks.append(1 + better)
     return {
-        f"cited page within the first {cut}": _single(sum(r <= cut for r in ranks) / len(ranks))
+        f"cited page within the first {cut}": sum(r <= cut for r in ranks) / len(ranks)
         for cut in _CUTS
     }
 
@@ -123,10 +127,6 @@ def verdict_score(record: Mapping[str, Any]) -> float | None:
     if record.get("together") is not None:
         scores.append(record["together"]["score"])
     return max(scores, default=None)
-
-
-def _single(value: float) -> Value:
-    return _known(value), None, None
 
 
 def _known(value: float) -> float | None:
