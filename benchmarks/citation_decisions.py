@@ -56,7 +56,7 @@ class Auditor:
             for url, record in zip(self._urls, records, strict=True)
         ]
         config = CitationConfig.read(None, [*settings, "suggest=false"])
-        self._citer = Citer.over(LoadedSources(sources), TermWeights.background(), config)
+        self._citer = Citer(LoadedSources(sources), TermWeights.background(), config)
 
     def verdict(
         self, number: int, claim: str, span: tuple[int, int] | None = None

@@ -20,11 +20,8 @@ from typing import cast
 import click
 
 from admiral.citations.citation_file import read_citations
-from admiral.citations.citation_records import (
-    CitedClaim,
-    ContextForm,
-    claim_in_context,
-)
+from admiral.citations.citation_records import CitedClaim
+from admiral.citations.claim_context import ContextForm, claim_in_context
 from admiral.citations.decide import FAILING_TAG
 from admiral.citations.source_search import claim_query
 from admiral.errors import AdmiralError

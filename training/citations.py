@@ -40,7 +40,7 @@ from admiral.citations.source_scorers import (
     PARTS,
     UNCOVERED,
     WHOLE_WEIGHT,
-    MixedFeatures,
+    FeatureExtractor,
     SourceReader,
     VerifierFactory,
     mixed_verifiers,
@@ -111,8 +111,8 @@ def extract_features(
     verifiers: Mapping[str, CitationVerifier],
     reader: SourceReader | None = None,
 ) -> list[Mapping[str, float]]:
-    """Return the features of `MixedFeatures` for each claim and source."""
-    extractor = MixedFeatures(verifiers, reader)
+    """Return the features of `FeatureExtractor` for each claim and source."""
+    extractor = FeatureExtractor(verifiers, reader)
     rows: list[Mapping[str, float]] = []
     for begin in range(0, len(citations), _BATCH):
         batch = citations[begin : begin + _BATCH]
@@ -136,7 +136,7 @@ def fit_missing_words(claims: Sequence[TokenClaim], stems: TermWeights) -> Missi
     rows = [_rows(claim, stems) for claim in claims]
     words = [dict(zip(WORD_FEATURES, row, strict=True)) for row in chain(*rows)]
     labels = [int(mark) for claim in claims for mark in claim.unsupported]
-    fitted = fit_ordinal(words, labels, WORD_FEATURES, ridge=_WORD_RIDGE)
+    fitted = fit_ordinal(words, labels, list(WORD_FEATURES), ridge=_WORD_RIDGE)
     # Features are not standardised in use, where a threshold takes the place of the means.
     weights = {name: own.weight / own.deviation for name, own in fitted.items()}
     unbounded = MissingWords(weights, 0.0)

@@ -13,7 +13,8 @@ from pathlib import Path
 import click
 
 from admiral.citations.citation_file import read_citations
-from admiral.citations.citation_records import CitedClaim, claim_in_context
+from admiral.citations.citation_records import CitedClaim
+from admiral.citations.claim_context import claim_in_context
 from admiral.citations.source_search import EXPANDER_CONTEXT
 from admiral.errors import AdmiralError
 from admiral.sources.open_sources import Sources

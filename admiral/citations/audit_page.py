@@ -2,21 +2,6 @@
 
 Texts and URLs are untrusted: all text is escaped, only ``http`` and ``https`` URLs become links,
 and the page's Content-Security-Policy allows only its own script and no external resources.
-
-The sources that an editor accepts are put into the page, in place of its marks.
-
-A page is cut into pieces: texts, which stay as they are, and marks, each with what becomes of it
-once a statement is accepted. The script of the audit page joins them:
-
-| `does` | with a source | without one |
-|---|---|---|
-| `replace` | the new reference takes the place of the mark | the mark stays |
-| `drop` | the mark is removed | the mark stays |
-| `after` | the new reference follows the mark | the mark stays |
-
-A mark with `tagged` is followed by the tag for a failed verification, if a statement is accepted
-without a source. Where a mark that is replaced defines a reference which others name, the first of
-the others gets the definition.
 """
 
 from __future__ import annotations
@@ -26,24 +11,17 @@ import html
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
 
-from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-from admiral.citations.citation_records import (
-    CitationVerdict,
-    CitedClaim,
-    ScoredSource,
-    covered_claim,
-)
-from admiral.citations.decide import FAILING_TAG, no_suggestion, summary, tone
+from admiral.citations.citation_records import CitationVerdict, CitedClaim, ScoredSource
+from admiral.citations.covered_claims import covered_claim
+from admiral.citations.decide import no_suggestion, summary, tone
 from admiral.citations.extract import ReadPage
-from admiral.citations.extract.marked_blocks import UNSOURCED, Mark
-from admiral.citations.extract.wikitext_nodes import Place
-from admiral.io.rendering import page_file, page_head, script_policy
+from admiral.citations.page_patch import page_patch, reference_to
+from admiral.io.rendering import page_file, page_head, page_template, script_policy
 from admiral.sources import Passage, Source
 from proofs.logic.wording import escaped, escaped_text
 
@@ -67,7 +45,7 @@ _FINDINGS = {
 }
 _STATUSES = {
     "scored": "Read",
-    "not_in_library": "Not in the library, so it was not checked",
+    "not_in_library": "Not in the knowledge base, so it was not checked",
     "no_text": "No text could be read, so it was not checked",
     "too_short": "Too short to be checked",
     "not_english": "Not in English, so it was not checked",
@@ -196,14 +174,13 @@ def _piece(text: str) -> str:
     return f"{' ' * text[0].isspace()}{escaped(text)}{' ' * text[-1].isspace()}"
 
 
-_TEMPLATE = Environment(autoescape=True, undefined=StrictUndefined).from_string(
-    page_file("audit.html").lstrip(),
-    globals={
+_TEMPLATE = page_template(
+    "audit.html",
+    {
         **{"decisions": _DECISIONS, "findings": _FINDINGS, "statuses": _STATUSES},
         **{"script": SCRIPT, "most_suggestions": _MAX_SUGGESTIONS, "anchor": anchor},
         **{"summary": summary, "tone": tone, "no_suggestion": no_suggestion},
         **{"covered_claim": covered_claim, "label": _label},
-        "text": lambda text: Markup(escaped(text)),
         "plain": lambda text: Markup(escaped_text(text)),
         "piece": lambda text: Markup(_piece(text)),
         "linked": lambda url, text: Markup(linked(url, text)),
@@ -211,159 +188,3 @@ _TEMPLATE = Environment(autoescape=True, undefined=StrictUndefined).from_string(
         "marked": lambda *given: Markup(_with_marked(*given)),
     },
 )
-
-
-Piece = str | dict[str, Any]
-#: Tags that are about the sources of a statement, and go with them.
-_OF_SOURCES = frozenset(
-    (
-        *(FAILING_TAG, UNSOURCED, "dead-link", "better-source-needed", "unreliable-source"),
-        *("verify-source", "page-needed"),
-    )
-)
-_FAILED = {
-    False: "{{failed verification}}",
-    True: '<sup class="noprint Inline-Template">[<i>failed verification</i>]</sup>',
-}
-# References of wikitext, and what is skipped since it only looks like one.
-_REFERENCE = re.compile(
-    r"<!--.*?-->|<nowiki>.*?</nowiki>"
-    r"|<ref(?P<alone>\s[^<>]*?)?/>|<ref(?P<given>\s[^<>]*)?>(?P<content>.*?)</ref\s*>"
-    r"|\{\{\s*(?:r|named ref|ref name)\s*\|(?P<names>[^{}]*)\}\}",
-    re.IGNORECASE | re.DOTALL,
-)
-_ATTRIBUTE = re.compile(r"""(name|group)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'/>]+))""", re.I)
-_LIST = re.compile(
-    r"<references\s*>|\{\{\s*(?:reflist|refs|reference list)\b[^{}]*\|\s*refs\s*=", re.I
-)
-
-
-@dataclass(frozen=True, slots=True)
-class PagePatch:
-    """The pieces of a page; see the module."""
-
-    pieces: list[Piece]
-    tag: str  # for a failed verification
-    suffix: str  # of the name of the file
-
-
-def reference_to(source: ScoredSource, *, is_html: bool) -> str:
-    """Return the mark that cites a suggested source; empty if it has no web address."""
-    if not source.wikitext:
-        return ""
-    if not is_html:
-        return f"<ref>{source.wikitext}</ref>"
-    title = html.escape(" ".join((source.title or source.url).split()))
-    return f'<sup class="reference"><a href="{html.escape(source.url)}">[{title}]</a></sup>'
-
-
-def page_patch(page: ReadPage, names: Mapping[str, CitationVerdict]) -> PagePatch:
-    """Return the pieces of a page.
-
-    `names`: the verdicts by the name that stands for each statement in the pieces. A statement with
-    a mark whose place is not known has none.
-    """
-    marks = {each.claim.id: each.marks for each in page.claims}
-    slots: dict[Place, dict[str, Any]] = {}
-    for name, verdict in names.items():
-        for place, change in _changes(page, verdict, marks.get(verdict.claim.id, ())):
-            slots.setdefault(place, {"statement": name, **change})
-    if not page.is_html:
-        shown = {mark.place for each in page.claims for mark in each.marks}
-        for place, fact in _named_references(page.text, shown):
-            slots.setdefault(place, {}).update(fact)
-    return PagePatch(
-        list(_pieces(page.text, slots)), _FAILED[page.is_html], ".html" if page.is_html else ".wiki"
-    )
-
-
-def _pieces(text: str, slots: Mapping[Place, dict[str, Any]]) -> Iterator[Piece]:
-    position = 0
-    for start, end in sorted(slots):
-        if start < position:  # within a mark that is a piece already
-            continue
-        yield text[position:start]
-        yield {"text": text[start:end], **slots[start, end]}
-        position = end
-    yield text[position:]
-
-
-def _changes(
-    page: ReadPage, verdict: CitationVerdict, marks: Sequence[Mark]
-) -> Iterator[tuple[Place, dict[str, Any]]]:
-    """Yield what becomes of the marks of a statement."""
-    if any(mark.place is None for mark in marks):
-        return
-    sources: dict[Place, list[str]] = {}
-    tags: dict[Place, str] = {}
-    for mark in marks:
-        assert mark.place is not None  # checked above
-        if mark.tag:
-            tags[mark.place] = mark.tag
-        else:
-            cited = page.references[mark.reference].citations
-            sources.setdefault(mark.place, []).extend(each.url for each in cited)
-    replaced = _replaced(verdict, sources)
-    if not sources:
-        replaced = [place for place, tag in tags.items() if tag == UNSOURCED][:1]
-    last = max(sources, default=None)
-    for place in sources:
-        change: dict[str, Any] = {}
-        if place in replaced:
-            change["does"] = "replace" if place == replaced[0] else "drop"
-        elif place == last and not replaced:
-            change["does"] = "after"
-        if place == last and verdict.flagged and FAILING_TAG not in verdict.claim.tags:
-            change["tagged"] = True
-        if change:
-            yield place, change
-    for place, tag in tags.items():
-        if place in replaced:
-            yield place, {"does": "replace"}
-        elif tag in _OF_SOURCES and replaced:
-            yield place, {"does": "drop"}
-
-
-def _replaced(verdict: CitationVerdict, sources: Mapping[Place, Sequence[str]]) -> list[Place]:
-    """Return the marks that a new source replaces: those that fail, or else all that were read."""
-    if verdict.decision == "not_checked":
-        return []
-    rows = zip(verdict.claim.citations, verdict.existing, strict=True)
-    found = {citation.url: source.finding for citation, source in rows}
-
-    def marks_of(findings: set[str | None]) -> list[Place]:
-        return sorted(
-            place for place, urls in sources.items() if {found.get(url) for url in urls} <= findings
-        )
-
-    failing = marks_of({"not_found", "contradicted"})
-    return failing or marks_of({"not_found", "contradicted", "partly", "supported"})
-
-
-def _named_references(
-    text: str, shown: Collection[Place | None]
-) -> Iterator[tuple[Place, dict[str, Any]]]:
-    """Yield the references of wikitext that define a name, or use one.
-
-    `shown`: the places of marks; what defines a name elsewhere, in a list of references, is
-    `listed`.
-    """
-    start = match.end() if (match := _LIST.search(text)) else len(text)
-    for match in _REFERENCE.finditer(text):
-        if match["names"]:
-            parts = [" ".join(part.split()) for part in match["names"].split("|")]
-            yield match.span(), {"uses": [f"\n{part}" for part in parts if "=" not in part]}
-            continue
-        given = match["alone"] or match["given"] or ""
-        attributes = {
-            each[1].lower(): each[2] or each[3] or each[4] or ""
-            for each in _ATTRIBUTE.finditer(given)
-        }
-        if not (name := " ".join(attributes.get("name", "").split())):
-            continue
-        key = f"{attributes.get('group', '')}\n{name}"
-        if (match["content"] or "").strip():
-            listed = match.start() >= start and match.span() not in shown
-            yield match.span(), {"defines": key, "listed": listed}
-        else:
-            yield match.span(), {"uses": [key]}

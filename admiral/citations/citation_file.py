@@ -39,11 +39,7 @@ def _records(path: Place) -> Iterator[tuple[str, str, dict[str, Any]]]:
 
 
 def read_citations(path: Place) -> Iterator[CitedClaim]:
-    """Yield the claims of a file of `citations.jsonl`, WAFER or WiCE, recognised by their fields.
-
-    Raises RecordError for a record without a claim, with a field of another type, or with the id of
-    another.
-    """
+    """Yield the claims of a file of `citations.jsonl`, WAFER or WiCE, told by their fields."""
     return distinct((where, parse_claim(each, where, id)) for where, id, each in _records(path))
 
 
@@ -188,11 +184,7 @@ class WiceCitation:
 
 
 def read_wice(path: Path) -> list[WiceCitation]:
-    """Read the labelled citations of a file of WiCE's claims.
-
-    Raises RecordError for a record that is not WiCE's, with file, line and field. Raises
-    AdmiralError if the file cannot be read.
-    """
+    """Read the labelled citations of a file of WiCE's claims."""
     remedy = "Give a file of WiCE's claims or sub-claims, unchanged"
     citations = []
     for where, id, given in _records(path):
@@ -243,20 +235,13 @@ class WaferCitation:
 
 
 def holds_wafer(path: Path) -> bool:
-    """Return whether the first record of a file is one of WAFER.
-
-    Raises AdmiralError if the file cannot be read.
-    """
+    """Return whether the first record of a file is one of WAFER."""
     first = next(iter(json_objects(path)), None)
     return first is not None and not isinstance(first, RecordError) and is_wafer(first[1])
 
 
 def read_wafer(path: Path) -> list[WaferCitation]:
-    """Read the citations of a file.
-
-    Raises RecordError for a record that is not WAFER's, with file, line and field. Raises
-    AdmiralError if the file cannot be read, or holds no records.
-    """
+    """Read the citations of a file."""
     remedy = "Give a file of WAFER, or of records in its form"
     citations = []
     for where, id, given in _records(path):

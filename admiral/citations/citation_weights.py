@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+from itertools import accumulate, groupby
 from pathlib import Path
 from typing import Annotated
 
@@ -29,18 +30,18 @@ from proofs.logic.words import has_content, word_spans
 
 _SEVERAL = 3  # words
 
-#: The features of a word. Each is explained where it is computed.
-WORD_FEATURES = (
-    "content",
-    "passage_lacks",
-    "source_lacks",
-    "name",
-    "previous",
-    "next",
-    "between",
-    "span",
-    "position",
-)
+#: The features of a word, each with its meaning.
+WORD_FEATURES = {
+    "content": "whether it is more than a stop word or punctuation",
+    "passage_lacks": "whether the best passage does not contain it",
+    "source_lacks": "whether the whole source does not contain it",
+    "name": "whether it has a capital, and the best passage does not contain it",
+    "previous": "whether the best passage lacks the content word before it",
+    "next": "whether the best passage lacks the content word after it",
+    "between": "whether it is no content word, and the passage lacks those around it",
+    "span": "share of the content words of its chunk that the best passage lacks",
+    "position": "its position in the claim, from 0 to 1",
+}
 
 
 #: A number in a file; not so large that sums of products overflow.
@@ -49,7 +50,7 @@ Deviation = Annotated[Number, Field(gt=0)]
 
 
 def _of_all_features(weights: dict[str, float]) -> dict[str, float]:
-    if weights.keys() != set(WORD_FEATURES):
+    if weights.keys() != WORD_FEATURES.keys():
         raise ValueError(f"expected a weight of each of {', '.join(WORD_FEATURES)}")
     return weights
 
@@ -73,12 +74,6 @@ class MissingWords(_Weights):
     weights: Annotated[dict[str, Number], AfterValidator(_of_all_features)]
     threshold: Number  # words with a higher sum are missing
 
-    def scores(
-        self, claim: str, words: Sequence[tuple[int, int]], passages: Sequence[Passage], best: int
-    ) -> list[float]:
-        """Return how much each word of a claim is above the threshold (see `word_features`)."""
-        return list(map(self.score, word_features(claim, words, passages, best)))
-
     def score(self, values: Sequence[float]) -> float:
         """Return how much a word with these values of `WORD_FEATURES` is above the threshold."""
         order = [self.weights[name] for name in WORD_FEATURES]
@@ -93,7 +88,7 @@ class MissingWords(_Weights):
         `best`: position of the best passage.
         """
         words = word_spans(claim)
-        scores = self.scores(claim, words, passages, best)
+        scores = list(map(self.score, word_features(claim, words, passages, best)))
         found: list[tuple[float, str]] = []
         for run in marked_runs(scores):
             text = claim[words[run[0]][0] : words[run[-1]][1]].strip(" ,.;:()")
@@ -114,12 +109,10 @@ def _is_telling(text: str, *, begins: bool) -> bool:
 
 def marked_runs(scores: Sequence[float]) -> list[range]:
     """Return the runs of successive words whose scores are above 0."""
-    runs: list[range] = []
-    for at, score in enumerate(scores):
-        if score > 0:
-            begin = runs.pop().start if runs and runs[-1].stop == at else at
-            runs.append(range(begin, at + 1))
-    return runs
+    runs = (
+        list(run) for over, run in groupby(range(len(scores)), lambda at: scores[at] > 0) if over
+    )
+    return [range(run[0], run[-1] + 1) for run in runs]
 
 
 def word_features(
@@ -132,67 +125,44 @@ def word_features(
     in_passage = passage_stems(passages[best].text)
     in_source = frozenset[str]().union(*(passage_stems(passage.text) for passage in passages))
     stems = [text_stems(claim[start:end]) for start, end in words]
-    lacking = [bool(own) and not in_passage.issuperset(own) for own in stems]
-    previous, following = _neighbours(stems, lacking)
-    shares = _span_shares(claim, words, stems, lacking)
+    # Whether the passage lacks each word; None for those that are no content words.
+    lacks = [not in_passage.issuperset(own) if own else None for own in stems]
+    previous, following = _last_known(lacks), _last_known(lacks[::-1])[::-1]
+    shares = _span_shares(claim, words, lacks)
     rows = []
     for at, (start, _) in enumerate(words):
         values = {
-            # Whether it is more than a stop word or punctuation.
             "content": bool(stems[at]),
-            # Whether the best passage, and the whole source, do not contain it.
-            "passage_lacks": lacking[at],
+            "passage_lacks": lacks[at] or False,
             "source_lacks": bool(stems[at]) and not in_source.issuperset(stems[at]),
-            "name": lacking[at] and claim[start].isupper(),
-            # Whether the best passage lacks the content word before it, after it, and both.
+            "name": bool(lacks[at]) and claim[start].isupper(),
             "previous": previous[at],
             "next": following[at],
             "between": previous[at] and following[at] and not stems[at],
-            # Share of the content words around it that the best passage lacks.
             "span": shares[at],
-            # Its position in the claim, from 0 to 1.
             "position": at / len(words),
         }
         rows.append(tuple(float(values[name]) for name in WORD_FEATURES))
     return rows
 
 
-def _neighbours(
-    stems: Sequence[Sequence[str]], lacking: Sequence[bool]
-) -> tuple[list[bool], list[bool]]:
-    """Return whether the content word before, and after, each word is lacking."""
-
-    def scan(order: Sequence[int]) -> dict[int, bool]:
-        last, found = False, {}
-        for at in order:
-            found[at] = last
-            if stems[at]:
-                last = lacking[at]
-        return found
-
-    before, after = scan(range(len(stems))), scan(range(len(stems) - 1, -1, -1))
-    return [before[at] for at in range(len(stems))], [after[at] for at in range(len(stems))]
+def _last_known(values: Sequence[bool | None]) -> list[bool]:
+    """Return the last known value before each."""
+    known = accumulate(values, lambda last, each: last if each is None else each, initial=False)
+    return list(map(bool, known))[:-1]
 
 
 def _span_shares(
-    claim: str,
-    words: Sequence[tuple[int, int]],
-    stems: Sequence[Sequence[str]],
-    lacking: Sequence[bool],
+    claim: str, words: Sequence[tuple[int, int]], lacks: Sequence[bool | None]
 ) -> list[float]:
     """Return the share of lacking content words in the span of each word; one half without any."""
-    shares = [0.5] * len(words)
-    first = 0
+    shares: list[float] = []
     for _, end in chunk(claim):
-        last = first
-        while last < len(words) and words[last][0] < end:
-            last += 1
-        content = [at for at in range(first, last) if stems[at]]
-        if content:
-            share = sum(lacking[at] for at in content) / len(content)
-            shares[first:last] = [share] * (last - first)
-        first = last
-    return shares
+        last = bisect_left(words, end, key=lambda word: word[0])
+        content = [each for each in lacks[len(shares) : last] if each is not None]
+        share = sum(content) / len(content) if content else 0.5
+        shares += [share] * (last - len(shares))
+    return shares + [0.5] * (len(words) - len(shares))
 
 
 _STEPS = 100
@@ -267,10 +237,7 @@ class CitationWeights(_Weights):
 
     @classmethod
     def read(cls, path: Path) -> CitationWeights:
-        """Read a file of weights.
-
-        Raises AdmiralError if it is not such a file, with the field.
-        """
+        """Read a file of weights."""
         try:
             record = json.loads(path.read_bytes())
         except (OSError, ValueError, RecursionError) as error:
@@ -278,16 +245,12 @@ class CitationWeights(_Weights):
         return read_record(cls, record, str(path), "Fit it anew")
 
     @classmethod
+    @cache
     def bundled(cls) -> CitationWeights:
         """Return the bundled weights."""
-        return _bundled()
+        with resources.as_file(resources.files("admiral") / "data" / "citations.json") as path:
+            return cls.read(path)
 
     def to_json(self) -> str:
         """Return the text of a file that `read` reads."""
         return json.dumps(json_of(self), indent=1) + "\n"
-
-
-@cache
-def _bundled() -> CitationWeights:
-    with resources.as_file(resources.files("admiral") / "data" / "citations.json") as path:
-        return CitationWeights.read(path)

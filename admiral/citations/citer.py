@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import heapq
 import math
 import re
 import statistics
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import chain, groupby, islice
 from pathlib import Path
-from typing import Self
 
 from admiral.citations.citation_records import (
     Citation,
@@ -19,18 +18,17 @@ from admiral.citations.citation_records import (
     CitedClaim,
     Finding,
     RankedSource,
-    ScoredSentence,
     ScoredSource,
     Status,
     best_source,
-    covered_claim,
     joint_finding,
 )
 from admiral.citations.citation_settings import CitationConfig
-from admiral.citations.citation_weights import CitationWeights, ScoreCalibration
-from admiral.citations.coverage_verifier import CoverageVerifier, TermWeights, text_stems
-from admiral.citations.decide import FAILING_TAG, DecisionRule, FindingRule
-from admiral.citations.source_scorers import SourceScore, SourceScorer, open_scorer, open_weights
+from admiral.citations.cite_web import cite_web
+from admiral.citations.coverage_verifier import TermWeights
+from admiral.citations.covered_claims import covered_claim
+from admiral.citations.decide import FAILING_TAG, DecisionRule
+from admiral.citations.source_judge import SourceJudge
 from admiral.citations.source_search import (
     LoadedSources,
     SourceCollection,
@@ -40,7 +38,6 @@ from admiral.citations.source_search import (
     passage_texts,
 )
 from admiral.errors import AdmiralError
-from admiral.io.sentence_splitter import split_sentences
 from admiral.kb.bm25.analysis import STOP_WORDS
 from admiral.sources import Passage, Source
 from admiral.sources.canonical_urls import canonical, is_web
@@ -56,10 +53,9 @@ class _Case:
 
     claim: CitedClaim
     covered: CitedClaim  # the part of it that its mark covers, as a claim of its own
-    statuses: tuple[Status, ...]
     found: tuple[str, ...]  # the URLs of candidates of the search
     query: str
-    existing: list[ScoredSource] = field(default_factory=list)
+    existing: list[ScoredSource]
     together: ScoredSource | None = None
     candidates: list[ScoredSource] = field(default_factory=list)
     beside: tuple[str, ...] = ()
@@ -72,27 +68,32 @@ class _Case:
     @property
     def read(self) -> list[str]:
         """The URLs of the sources that are read, in the order of its references."""
-        rows = zip(self.claim.citations, self.statuses, strict=True)
-        return [citation.url for citation, status in rows if status == "scored"]
+        rows = zip(self.claim.citations, self.existing, strict=True)
+        return [citation.url for citation, source in rows if source.status == "scored"]
 
 
-class Citer:
+class Citer(AbstractContextManager["Citer"]):
     """Verify citations and suggest sources.
 
-    `sources`: those that claims may cite. `search`: finds others; None to suggest nothing.
+    `sources`: those that claims may cite. `search`: finds others; None to suggest nothing. `kb`:
+    closed with the citer.
     """
 
     def __init__(
         self,
         sources: SourceCollection,
-        judge: SourceJudge,
-        rule: DecisionRule,
+        stems: TermWeights,
         config: CitationConfig,
         search: SourceSearch | None = None,
+        kb: Sources | None = None,
     ) -> None:
-        self.sources, self._judge, self._rule = sources, judge, rule
-        self._config, self._search = config, search
-        self._kb: Sources | None = None
+        self._judge = SourceJudge(config, stems)
+        margin = config.margin
+        if (calibration := self._judge.calibration) is not None:
+            margin *= statistics.pstdev(calibration.quantiles)
+        self._rule = DecisionRule(margin, config.paper_rule)
+        self.sources, self._config, self._search = sources, config, search
+        self._kb = kb
 
     @classmethod
     def open(
@@ -104,54 +105,26 @@ class Citer:
     ) -> Citer:
         """Open a knowledge base and a verifier; the citer is a context manager.
 
-        `verifier`: name of the verifier; that of the settings by default. Raises AdmiralError if
-        the knowledge base cannot be opened, a setting is invalid, or a file that it names cannot be
-        used.
+        `verifier`: name of the verifier; that of the settings by default.
         """
         config = config or CitationConfig()
         if verifier is not None:
             config = config.changed(verifier=verifier)
         opened = Sources.open(kb)
         try:
-            search = None
-            if config.suggest:
-                search = open_search(opened, config)
-            citer = cls.over(opened, source_stems(opened), config, search)
+            search = open_search(opened, config) if config.suggest else None
+            return cls(opened, source_stems(opened), config, search, opened)
         except BaseException:
             opened.close()
             raise
-        citer._kb = opened
-        return citer
 
     def close(self) -> None:
         """Close the knowledge base that `open` has opened."""
         if self._kb is not None:
             self._kb.close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
-
-    @classmethod
-    def over(
-        cls,
-        sources: SourceCollection,
-        stems: TermWeights,
-        config: CitationConfig,
-        search: SourceSearch | None = None,
-    ) -> Citer:
-        """Return a citer over sources, with the verifier of the settings.
-
-        Raises AdmiralError if a setting is invalid, or a file that it names cannot be used.
-        """
-        weights = open_weights(config)
-        calibration = weights.calibrations.get(config.verifier)
-        rule = finding_rule(config, calibration)
-        scorer = open_scorer(config, weights, stems)
-        judge = SourceJudge(scorer, stems, weights, calibration, rule, config.missing_below)
-        return cls(sources, judge, decision_rule(config, calibration), config, search)
 
     def verify(self, claim: CitedClaim) -> CitationVerdict:
         """Return the verdict on a claim's citations."""
@@ -173,13 +146,12 @@ class Citer:
         """Return sources for a statement, best first, whether good enough or not.
 
         `k`: number of sources; that of the settings by default. `page`, `before`: title of its page
-        and the text before it, if any. Raises AdmiralError if the statement is empty, or there is
-        nothing to search.
+        and the text before it, if any.
         """
         if not statement.strip():
             raise AdmiralError("statement: is empty. Give its text")
         if self._search is None:
-            raise AdmiralError("nothing to search: open a Citer with the setting suggest=true")
+            raise AdmiralError("nothing to search: open a knowledge base, with suggest=true")
         claim = CitedClaim("1", statement, page=page, before=before)
         (case,) = self._prepare([claim])
         self._judge_candidates([case])
@@ -203,61 +175,59 @@ class Citer:
             count = max(self._config.candidates, self._config.ranked)
             searched = self._search.candidates(covered, count)
         return [
-            _Case(claim, own, tuple(self._status(claim, one) for one in claim.citations), urls, q)
-            for claim, own, (q, urls) in zip(claims, covered, searched, strict=True)
+            _Case(claim, own, urls, query, [self._unread(claim, one) for one in claim.citations])
+            for claim, own, (query, urls) in zip(claims, covered, searched, strict=True)
         ]
 
-    def _status(self, claim: CitedClaim, citation: Citation) -> Status:
+    def _unread(self, claim: CitedClaim, citation: Citation) -> ScoredSource:
         blocked = self._search is not None and self._search.blocks(claim, citation.url)
-        return source_status(
+        status = source_status(
             self.sources.source(citation.url) if citation.url else None,
             citation,
             is_web=is_web(citation.url),
             is_blocked=blocked,
             min_words=self._config.min_words,
         )
+        return ScoredSource(citation.url, citation.title, status)
 
     def _judge_existing(self, cases: Sequence[_Case]) -> None:
         """Judge the sources that claims cite: each alone, and several of a claim as one."""
-        for case in cases:
-            rows = zip(case.claim.citations, case.statuses, strict=True)
-            case.existing = [ScoredSource(one.url, one.title, status) for one, status in rows]
         places = [
             (case, number)
             for case in cases
             for number, one in enumerate(case.existing)
             if one.status == "scored"
         ]
+        passages = self.sources.passages
         judged = self._judge.judge(
-            [case.covered for case, _ in places],
-            [self.sources.passages(case.existing[number].url) for case, number in places],
+            [(case.covered, passages(case.existing[number].url)) for case, number in places]
         )
         for (case, number), source in zip(places, judged, strict=True):
             case.existing[number] = source
         several = [case for case in cases if len(set(map(canonical, case.read))) > 1]
         joint = self._judge.judge(
-            [case.covered for case in several], [self._passages(case.read) for case in several]
+            [(case.covered, list(chain(*map(passages, case.read)))) for case in several]
         )
         for case, source in zip(several, joint, strict=True):
             case.together = source
 
     def _judge_beside(self, cases: Sequence[_Case]) -> None:
         """Judge claims that their own sources lack by the other sources of their sentence."""
-        lacking = [case for case in cases if case.finding == "not_found"]
-        for case in lacking:
+        for case in [case for case in cases if case.finding == "not_found"]:
             own = set(map(canonical, case.read))
             others = {
-                url: citation.name
+                url: citation.name or url
                 for mate in cases
-                if _stands_beside(mate.claim, case.claim)
+                if _sentence(mate.claim) == _sentence(case.claim)
+                and mate.claim.span != case.claim.span
                 for citation in mate.claim.citations
                 if (url := canonical(citation.url)) not in own and citation.url in mate.read
             }
             judged = self._judge.judge(
-                [case.covered] * len(others), [self.sources.passages(url) for url in others]
+                [(case.covered, self.sources.passages(url)) for url in others]
             )
-            names = zip(others, others.values(), judged, strict=True)
-            case.beside = tuple(name or url for url, name, one in names if one.supports)
+            names = zip(others.values(), judged, strict=True)
+            case.beside = tuple(name for name, source in names if source.supports)
 
     def _needs_candidates(self, case: _Case) -> bool:
         always = self._config.paper_rule or self._config.ranked > 0
@@ -266,27 +236,20 @@ class Citer:
     def _judge_candidates(self, cases: Sequence[_Case]) -> None:
         """Judge the candidates that cover most of their claim."""
         places: list[tuple[_Case, Sequence[Passage]]] = []
+        limit = self._config.verify_candidates
         for case in cases:
             cited = {canonical(citation.url) for citation in case.claim.citations}
-            sources = [
-                self.sources.passages(url) for url in case.found if canonical(url) not in cited
-            ]
-            chosen = self._judge.most_covering(
-                case.covered, sources, self._config.verify_candidates
-            )
+            urls = (url for url in case.found if canonical(url) not in cited)
+            sources = list(map(self.sources.passages, urls))
+            chosen = self._judge.most_covering(case.covered, sources, limit)
             places += [(case, passages) for passages in chosen]
-        judged = self._judge.judge(
-            [case.covered for case, _ in places], [passages for _, passages in places]
-        )
+        judged = self._judge.judge([(case.covered, passages) for case, passages in places])
         for (case, _), source in zip(places, judged, strict=True):
             case.candidates.append(source)
 
     def _citable(self, scored: ScoredSource) -> ScoredSource:
         source = self.sources.source(scored.url)
         return scored if source is None else replace(scored, wikitext=cite_web(source))
-
-    def _passages(self, urls: Iterable[str]) -> list[Passage]:
-        return [passage for url in urls for passage in self.sources.passages(url)]
 
     def _verdict(self, case: _Case, seconds: float) -> CitationVerdict:
         existing, candidates = tuple(case.existing), ranked(case.candidates)
@@ -323,9 +286,7 @@ def _ranking(case: _Case) -> tuple[RankedSource, ...]:
     """Return the sources that were found, those that were verified first, by their scores."""
     judged = {canonical(one.url): one.score for one in [*case.existing, *case.candidates]}
     sources = [RankedSource(url, judged.get(canonical(url))) for url in case.found]
-    return tuple(
-        sorted(sources, key=lambda one: -math.inf if one.score is None else one.score, reverse=True)
-    )
+    return tuple(sorted(sources, key=lambda one: math.inf if one.score is None else -one.score))
 
 
 def _sentence(claim: CitedClaim) -> tuple[object, ...]:
@@ -333,19 +294,14 @@ def _sentence(claim: CitedClaim) -> tuple[object, ...]:
     return claim.page, claim.section, claim.before, claim.claim
 
 
-def _stands_beside(one: CitedClaim, other: CitedClaim) -> bool:
-    """Return whether the marks of two claims are different ones of a sentence."""
-    return _sentence(one) == _sentence(other) and one.span != other.span
-
-
 def sentence_batches(claims: Iterable[CitedClaim], size: int) -> Iterator[list[CitedClaim]]:
     """Yield batches of at least `size` claims; the claims of one sentence are in one batch."""
     batch: list[CitedClaim] = []
-    for claim in claims:
-        if len(batch) >= size and _sentence(claim) != _sentence(batch[-1]):
+    for _, own in groupby(claims, _sentence):
+        batch += own
+        if len(batch) >= size:
             yield batch
             batch = []
-        batch.append(claim)
     if batch:
         yield batch
 
@@ -369,21 +325,6 @@ def urgency(verdict: CitationVerdict) -> tuple[int, float]:
     return (1 if verdict.finding == "contradicted" else 2), score
 
 
-def finding_rule(config: CitationConfig, calibration: ScoreCalibration | None) -> FindingRule:
-    """Return the thresholds of the settings: of probabilities, or of scores without them."""
-    if calibration is None:
-        return FindingRule(config.fail_below, config.accept_above, config.contradicted)
-    return FindingRule(config.not_found, config.supported, config.contradicted)
-
-
-def decision_rule(config: CitationConfig, calibration: ScoreCalibration | None) -> DecisionRule:
-    """Return the rule of the settings, with the margin in scores."""
-    margin = config.margin
-    if calibration is not None:
-        margin *= statistics.pstdev(calibration.quantiles)
-    return DecisionRule(margin, config.paper_rule)
-
-
 def source_stems(sources: Sources) -> TermWeights:
     """Return the weights of stems over the first sources and the demo corpus."""
     own = TermWeights.of(
@@ -399,7 +340,7 @@ def check_source(
 ) -> CitationVerdict:
     """Return the verdict on a claim of a page that cites one source, without a knowledge base."""
     cited = CitedClaim("1", claim, page=page, citations=(Citation(source.url),))
-    return Citer.over(LoadedSources([source]), TermWeights.background(), config).verify(cited)
+    return Citer(LoadedSources([source]), TermWeights.background(), config).verify(cited)
 
 
 _WORD = re.compile(r"[^\W\d_]+")
@@ -410,8 +351,8 @@ _READ_WORDS = 2000
 #: What each status tells the reader; empty for one that needs no explanation.
 REASONS: dict[Status, str] = {
     "scored": "",
-    "not_in_library": "is not in the library",
-    "no_text": "has no text in the library",
+    "not_in_library": "is not in the knowledge base",
+    "no_text": "has no text in the knowledge base",
     "too_short": "is too short to be checked",
     "not_english": "is not in English",
     "not_web": "is not a page of the web",
@@ -424,8 +365,8 @@ def source_status(
 ) -> Status:
     """Return whether a source can be scored, and otherwise why not.
 
-    `source`: the source that the citation leads to, or None. `is_web`: whether its URL leads to a
-    page of the web.
+    `source`: the one of the knowledge base for the citation, or None. `is_web`: whether its URL
+    leads to a page of the web.
     """
     if not citation.url.strip():
         return "not_web"
@@ -447,130 +388,3 @@ def _is_english(source: Source, words: list[str]) -> bool:
     read = words[:_READ_WORDS]
     common = sum(word.lower() in STOP_WORDS for word in read)
     return common >= _ENGLISH_SHARE * len(read)
-
-
-# Sentences of a passage that are shown.
-_SENTENCES = 2
-
-
-class SourceJudge:
-    """Scores sources and says what supports the score.
-
-    `calibration`: the meaning of the scores; None if it is unknown. `rule`: what follows from them.
-    `missing_below`: probability of support below which missing parts are named.
-    """
-
-    def __init__(
-        self,
-        scorer: SourceScorer,
-        stems: TermWeights,
-        weights: CitationWeights,
-        calibration: ScoreCalibration | None,
-        rule: FindingRule,
-        missing_below: float = 1.0,
-    ) -> None:
-        self._missing_below = missing_below
-        self._scorer, self._stems = scorer, stems
-        self._missing, self._calibration, self._rule = weights.missing, calibration, rule
-
-    def judge(
-        self, claims: Sequence[CitedClaim], sources: Sequence[Sequence[Passage]]
-    ) -> list[ScoredSource]:
-        """Return the scored source of each claim; each source has at least one passage."""
-        scores = self._scorer.score_sources(claims, sources)
-        return [self._scored(*each) for each in zip(claims, sources, scores, strict=True)]
-
-    def _scored(
-        self, claim: CitedClaim, passages: Sequence[Passage], score: SourceScore
-    ) -> ScoredSource:
-        best = passages[score.best]
-        calibration, reading = self._calibration, score.reading
-        denial = None if reading is None else reading.denial
-        probability = None if calibration is None else calibration.probability(score.score)
-        if probability is not None and denial is not None:
-            probability = min(probability, 1 - denial)  # it cannot support what it denies
-        support = score.score if probability is None else probability
-        finding = self._rule.finding(support, denial)
-        missing: tuple[str, ...] = ()
-        if finding == "partly" and (probability is None or probability < self._missing_below):
-            missing = self._missing.spans(claim.claim, passages, score.best)[:1]  # the surest one
-        return ScoredSource(
-            best.url,
-            best.title,
-            "scored",
-            score.score,
-            probability,
-            None if calibration is None else calibration.percentile(score.score),
-            best,
-            self._best_sentences(claim, best),
-            score.parts,
-            missing,
-            finding=finding,
-            denial=denial,
-            denied_by=reading.denied_by
-            if reading is not None and finding == "contradicted"
-            else "",
-        )
-
-    def most_covering(
-        self, claim: CitedClaim, sources: Sequence[Sequence[Passage]], limit: int
-    ) -> list[Sequence[Passage]]:
-        """Return the sources whose best passages cover most of a claim, in the given order.
-
-        `limit`: how many; 0 for all.
-        """
-        if not limit or len(sources) <= limit:
-            return list(sources)
-        coverage = CoverageVerifier(self._stems)
-        best = [max(row) for row in coverage.score([claim] * len(sources), sources)]
-        chosen = sorted(range(len(sources)), key=lambda at: -best[at])[:limit]
-        return [sources[at] for at in sorted(chosen)]
-
-    def _best_sentences(self, claim: CitedClaim, passage: Passage) -> tuple[ScoredSentence, ...]:
-        """Return the sentences of a passage that cover most of the claim, in order."""
-        stems = sorted(set(text_stems(claim.claim)))
-        # A title or heading is a line of its own, which often ends without a full stop.
-        texts = [text for line in passage.text.splitlines() for text in split_sentences(line)]
-        scores = [self._stems.coverage(stems, set(text_stems(text))) for text in texts]
-        chosen = heapq.nlargest(_SENTENCES, range(len(texts)), key=scores.__getitem__)
-        return tuple(
-            ScoredSentence(texts[at], scores[at]) for at in sorted(chosen) if scores[at] > 0
-        )
-
-
-_UNSAFE = re.compile(r"[\x00-\x20\x7f-\xa0\s|{}\[\]<>\"]|[\ud800-\udfff]")
-# What ends a parameter or opens markup, and how it is written inside one.
-_MARKUP = {"|": "{{!}}", "{{": "{&#123;", "}}": "}&#125;", "[": "&#91;", "]": "&#93;", "<": "&lt;"}
-_ANY_MARKUP = re.compile("|".join(map(re.escape, _MARKUP)))
-
-
-def cite_web(source: Source) -> str:
-    """Return a source as a ``{{cite web}}`` template; empty if it has no web address.
-
-    The editor who reads the source adds the access date.
-    """
-    if not re.match(r"https?://", source.url, re.IGNORECASE):
-        return ""
-    language = "" if source.states_english else source.language
-    parameters = {
-        "url": _address(source.url),
-        "title": _value(source.title) or _address(source.url),
-        "website": _value(source.site),
-        "date": _value(source.date),
-        "language": _value(language),
-        "archive-url": _address(source.archive_url),
-    }
-    given = "".join(f" |{name}={value}" for name, value in parameters.items() if value)
-    return f"{{{{cite web{given}}}}}"
-
-
-def _address(url: str) -> str:
-    def escaped(match: re.Match[str]) -> str:
-        return "".join(f"%{byte:02X}" for byte in match[0].encode("utf-8", "replace"))
-
-    return _UNSAFE.sub(escaped, url)
-
-
-def _value(text: str) -> str:
-    printable = "".join(c for c in text if c.isprintable() or c.isspace())
-    return _ANY_MARKUP.sub(lambda match: _MARKUP[match[0]], " ".join(printable.split()))

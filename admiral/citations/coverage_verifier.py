@@ -13,9 +13,11 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from functools import cache, lru_cache
 from importlib import resources
+from itertools import chain
 from typing import Protocol
 
-from admiral.citations.citation_records import CitedClaim, ContextForm, claim_in_context
+from admiral.citations.citation_records import CitedClaim
+from admiral.citations.claim_context import ContextForm, claim_in_context
 from admiral.kb.bm25.analysis import STOP_WORDS, porter
 from admiral.sources import Passage
 from proofs.lexicons.values import value
@@ -58,9 +60,10 @@ class CascadeVerifier:
         read = [[own[at] for at in ats] for own, ats in zip(passages, chosen, strict=True)]
         results = []
         for own, ats, scores in zip(passages, chosen, self._close.score(claims, read), strict=True):
-            by_position = dict(zip(ats, scores, strict=True))
-            lowest = min(scores, default=0.0)
-            results.append([by_position.get(at, lowest) for at in range(len(own))])
+            row = [min(scores, default=0.0)] * len(own)
+            for at, score in zip(ats, scores, strict=True):
+                row[at] = score
+            results.append(row)
         return results
 
 
@@ -88,17 +91,16 @@ class TermWeights:
     @classmethod
     def of(cls, texts: Iterable[str]) -> TermWeights:
         """Return the weights over texts."""
-        frequencies: Counter[str] = Counter()
-        total = 0
-        for text in texts:
-            total += 1
-            frequencies.update(set(text_stems(text)))
-        return cls(frequencies, total)
+        stems = [set(text_stems(text)) for text in texts]
+        return cls(Counter(chain.from_iterable(stems)), len(stems))
 
     @classmethod
+    @cache
     def background(cls) -> TermWeights:
         """Return the weights over the documents of the bundled demo corpus."""
-        return _background()
+        file = resources.files("admiral") / "data" / "demo" / "documents.jsonl"
+        records = map(json.loads, file.read_text(encoding="utf-8").splitlines())
+        return cls.of(f"{one['title']} {' '.join(one['sentences'])}" for one in records)
 
     def __add__(self, other: TermWeights) -> TermWeights:
         """Return the weights over the texts of both."""
@@ -121,13 +123,6 @@ class TermWeights:
 @lru_cache(1 << 17)
 def _stem(word: str) -> str:
     return porter(word)
-
-
-@cache
-def _background() -> TermWeights:
-    file = resources.files("admiral") / "data" / "demo" / "documents.jsonl"
-    records = (json.loads(line) for line in file.read_text(encoding="utf-8").splitlines())
-    return TermWeights.of(f"{one['title']} {' '.join(one['sentences'])}" for one in records)
 
 
 _NO_LIMIT = 1 << 30

@@ -7,20 +7,20 @@ most, and each further one is worth what it adds and half of what it covers itse
 
 from __future__ import annotations
 
+import operator
 import os
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from itertools import pairwise
 from pathlib import Path
-from typing import Protocol, cast
 
 import torch
 
-from admiral.citations.citation_records import CitedClaim, ContextForm, ScoredPart
+from admiral.citations.citation_records import CitedClaim, ScoredPart
 from admiral.citations.citation_settings import CitationConfig
 from admiral.citations.citation_weights import CitationWeights, FeatureWeight, log_odds
+from admiral.citations.claim_context import ContextForm
+from admiral.citations.claim_parts import subclaims
 from admiral.citations.coverage_verifier import (
     CascadeVerifier,
     CitationVerifier,
@@ -43,8 +43,6 @@ from admiral.models.verifiers import open_named_verifier
 from admiral.requirements import MINILM, minilm_directory
 from admiral.retrieval.rerankers import MeanPoolingEncoder
 from admiral.sources import Passage
-from proofs.drafting.spans import chunk
-from proofs.logic.words import LONGEST_SENTENCE, clause_ends, split_words
 from proofs.verifier import LABELS, Verifier
 
 #: Sentences of a source that are read with a claim.
@@ -139,80 +137,6 @@ def source_sentences(passages: tuple[Passage, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(text for line in lines for text in split_sentences(line)))
 
 
-#: Most parts of a claim.
-MAX_PARTS = 8
-# A part needs this many content words to be checked by itself.
-_MIN_WORDS = 3
-# Cuts before prepositions separate a verb from its complement, so they are not used.
-_CLAUSE = re.compile(
-    r",|;| (?:and|but) | (?:who|which|that|whose|where|when|while)\b| [a-z]+(?:ing|ed)\b"
-)
-_EDGE = " ,;"
-
-
-@dataclass(frozen=True, slots=True)
-class SubClaim:
-    """A part of a claim."""
-
-    start: int
-    end: int
-    text: str
-    share: float  # its share of the content words of all parts
-
-
-def subclaims(claim: str) -> tuple[SubClaim, ...]:
-    """Return the parts of a claim in order; the whole claim if it cannot be divided.
-
-    The parts do not overlap, and all content words are in one of them. A text without content words
-    is one part; an empty text has none.
-    """
-    spans = [span for span in _spans(claim) if claim[span[0] : span[1]].strip()]
-    if not spans:
-        return ()
-    counts = [content_words(claim[start:end]) for start, end in spans]
-    total = sum(counts)
-    return tuple(
-        SubClaim(start, end, claim[start:end], count / total if total else 1 / len(spans))
-        for (start, end), count in zip(spans, counts, strict=True)
-    )
-
-
-def content_words(text: str) -> int:
-    """Return the number of content words of a text."""
-    return sum(word.is_content for word in split_words(text))
-
-
-def _spans(claim: str) -> list[tuple[int, int]]:
-    if len(claim) > LONGEST_SENTENCE:  # the clause rules take quadratic time
-        return chunk(claim, max_words=len(claim), max_chunks=MAX_PARTS)
-    cuts = [at for at in clause_ends(claim) if at < len(claim) and _CLAUSE.match(claim, at)]
-    edges = [0, *cuts, len(claim)]
-    spans = _join_small(claim, list(pairwise(edges)))
-    while len(spans) > MAX_PARTS:
-        sizes = [content_words(claim[a:b]) for a, b in spans]
-        at = min(range(len(spans) - 1), key=lambda i: sizes[i] + sizes[i + 1])
-        spans[at : at + 2] = [(spans[at][0], spans[at + 1][1])]
-    return [_trimmed(claim, *span) for span in spans]
-
-
-def _join_small(claim: str, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Join parts with too few content words to the part before them, the first to the next."""
-    joined: list[tuple[int, int]] = []
-    for start, end in spans:
-        is_small = content_words(claim[start:end]) < _MIN_WORDS
-        if joined and (is_small or content_words(claim[slice(*joined[-1])]) < _MIN_WORDS):
-            joined[-1] = (joined[-1][0], end)
-        else:
-            joined.append((start, end))
-    return joined
-
-
-def _trimmed(claim: str, start: int, end: int) -> tuple[int, int]:
-    text = claim[start:end]
-    start += len(text) - len(text.lstrip(_EDGE))
-    return start, max(start, end - (len(text) - len(text.rstrip(_EDGE))))
-
-
 @dataclass(frozen=True, slots=True)
 class SourceScore:
     """The score of a source for a claim."""
@@ -228,42 +152,73 @@ class SourceScore:
         return self.passages.index(max(self.passages))
 
 
-class SourceScorer(Protocol):
-    """Scores sources, each as all of its passages, for claims in context."""
-
-    def score_sources(
-        self, claims: Sequence[CitedClaim], sources: Sequence[Sequence[Passage]]
-    ) -> list[SourceScore]:
-        """Return the score of the source of each claim; sources have at least one passage."""
-        ...
+#: Suffix of the feature that is the mean score over the parts of the claim.
+PARTS = "_parts"
+#: The feature of the names and values that a source lacks.
+UNCOVERED = "uncovered"
+#: The feature of sources that are read: log-odds that their best sentences entail the claim.
+ENTAILED = "entailed"
 
 
-class PassageAggregator:
-    """Score a source by the scores of its passages.
+@dataclass(frozen=True, slots=True)
+class SourceFeatures:
+    """The features of a claim and its source."""
 
-    The score is ``w * max_p s(c, p) + (1 - w) * sum_j share_j * max_p s(u_j, p)`` for a claim `c`
-    with the parts `u_j`, passages `p` and the score `s` of a verifier. With ``w = 1``, it is that
-    of SIDE. `whole_weight`: the weight `w` of the whole claim, from 0 to 1.
+    values: Mapping[str, float]
+    passages: Mapping[str, Sequence[float]]  # the scores of each verifier
+    parts: tuple[ScoredPart, ...]  # the parts of the claim with the scores of the first verifier
+    reading: SourceReading | None = None
+
+
+class FeatureExtractor:
+    """Extract the features of claims and their sources.
+
+    They are, for each verifier, its highest score of a passage and the mean over the parts of the
+    claim of their highest scores (suffix ``_parts``), weighted by their shares of content words;
+    `UNCOVERED`; and with a reader of the best sentences of sources, `ENTAILED`.
+
+    `verifiers`: the verifiers by name; the parts of the claim have the scores of the first one.
     """
 
-    def __init__(self, verifier: CitationVerifier, whole_weight: float) -> None:
-        self._verifier, self._whole_weight = verifier, whole_weight
+    def __init__(
+        self,
+        verifiers: Mapping[str, CitationVerifier],
+        reader: SourceReader | None = None,
+        *,
+        with_parts: bool = True,
+    ) -> None:
+        self._verifiers, self._reader, self._with_parts = dict(verifiers), reader, with_parts
 
-    def score_sources(
+    def extract(
         self, claims: Sequence[CitedClaim], sources: Sequence[Sequence[Passage]]
-    ) -> list[SourceScore]:
-        """Return the score of the source of each claim."""
-        passages = self._verifier.score(claims, sources)
-        parts: list[tuple[ScoredPart, ...]] = [()] * len(claims)
-        if self._whole_weight < 1:
-            parts = score_parts(self._verifier, claims, sources)
-        return [
-            SourceScore(combine(own, texts, claim, self._whole_weight), tuple(own), texts)
-            for claim, own, texts in zip(claims, passages, parts, strict=True)
-        ]
+    ) -> list[SourceFeatures]:
+        """Return the features of each claim and its source."""
+        passages = {name: each.score(claims, sources) for name, each in self._verifiers.items()}
+        parts = {
+            name: _score_parts(each, claims, sources) if self._with_parts else [()] * len(claims)
+            for name, each in self._verifiers.items()
+        }
+        readings: Sequence[SourceReading | None] = [None] * len(claims)
+        if self._reader is not None:
+            readings = self._reader.read([claim.claim for claim in claims], sources)
+        extracted = []
+        for at, (claim, source, reading) in enumerate(zip(claims, sources, readings, strict=True)):
+            shares = [part.share for part in subclaims(claim.claim)]
+            own = {name: scores[at] for name, scores in passages.items()}
+            values = {UNCOVERED: uncovered(claim.claim, source)}
+            for name, scored in parts.items():
+                values[name] = max(own[name])
+                scores = (part.score for part in scored[at])
+                mean = sum(map(operator.mul, shares, scores))
+                values[name + PARTS] = mean if scored[at] else values[name]
+            if reading is not None:
+                values[ENTAILED] = reading.entailed
+            first = next(iter(parts.values()))
+            extracted.append(SourceFeatures(values, own, first[at], reading))
+        return extracted
 
 
-def score_parts(
+def _score_parts(
     verifier: CitationVerifier, claims: Sequence[CitedClaim], sources: Sequence[Sequence[Passage]]
 ) -> list[tuple[ScoredPart, ...]]:
     """Return the parts of each claim with the best passage of its source for each of them."""
@@ -274,50 +229,20 @@ def score_parts(
         for text in own
     ]
     passages = [source for source, own in zip(sources, texts, strict=True) for _ in own]
-    scores = iter(verifier.score(variants, passages))
-    results = []
-    for own in texts:
-        parts = []
-        for text in own:
-            row = next(scores)
-            best = row.index(max(row))
-            parts.append(ScoredPart(text, row[best], best))
-        results.append(tuple(parts))
-    return results
+    rows = iter(verifier.score(variants, passages))
+    return [
+        tuple(
+            ScoredPart(text, max(row), row.index(max(row)))
+            for text, row in zip(own, rows, strict=False)
+        )
+        for own in texts
+    ]
 
 
-def combine(
-    passages: Sequence[float], parts: Sequence[ScoredPart], claim: CitedClaim, whole_weight: float
-) -> float:
-    """Return the score of a source (see `PassageAggregator`)."""
-    whole = max(passages)
-    if whole_weight == 1 or not parts:
-        return whole
-    return whole_weight * whole + (1 - whole_weight) * mean_of_parts(claim, parts)
-
-
-def mean_of_parts(claim: CitedClaim, parts: Sequence[ScoredPart]) -> float:
-    """Return the mean of the scores of parts, weighted by their shares of content words."""
-    shares = [part.share for part in subclaims(claim.claim)]
-    return sum(share * part.score for share, part in zip(shares, parts, strict=True))
-
-
-#: Suffix of the feature that is the mean score over the parts of the claim.
-PARTS = "_parts"
-#: The feature of the names and values that a source lacks.
-UNCOVERED = "uncovered"
-#: The feature of sources that are read: log-odds that their best sentences entail the claim.
-ENTAILED = "entailed"
-
-
-class MixedScorer:
+class SourceScorer:
     """Score sources by the weighted sum of standardised features.
 
-    The features are, for each verifier, its highest score of a passage and the mean over the parts
-    of the claim of their highest scores (suffix ``_parts``), and `UNCOVERED`. A passage is scored
-    by the verifiers alone, with the same weights. `verifiers`: the verifiers by name; the parts of
-    the claim have the scores of the first one. `weights`: the weight of each feature. `reader`:
-    reads the best sentences of sources, which gives the feature `ENTAILED`; None for none.
+    A passage is scored by the verifiers alone, with the same weights.
     """
 
     def __init__(
@@ -326,85 +251,41 @@ class MixedScorer:
         weights: Mapping[str, FeatureWeight],
         reader: SourceReader | None = None,
     ) -> None:
-        self._extractor = MixedFeatures(verifiers, reader)
+        with_parts = any(name.endswith(PARTS) for name in weights)
+        self._extractor = FeatureExtractor(verifiers, reader, with_parts=with_parts)
         self._weights = dict(weights)
-        unknown = [name for name in weights if name not in self._extractor.names]
-        if unknown:
-            raise ValueError(f"no feature {unknown[0]!r} of the verifiers {', '.join(verifiers)}")
+
+    @classmethod
+    def of(cls, name: str, verifier: CitationVerifier, whole: float) -> SourceScorer:
+        """Return the scorer of one verifier.
+
+        `whole`: weight of the whole claim beside its parts. With 1, the score is that of the best
+        passage, as in SIDE.
+        """
+        weights = {name: whole, name + PARTS: 1 - whole}
+        return cls({name: verifier}, {n: FeatureWeight(0, 1, w) for n, w in weights.items() if w})
 
     def score_sources(
         self, claims: Sequence[CitedClaim], sources: Sequence[Sequence[Passage]]
     ) -> list[SourceScore]:
-        """Return the score of the source of each claim."""
-        extracted = self._extractor.extract(claims, sources)
-        return [self._score(features) for features in extracted]
+        """Return the score of the source of each claim; sources have at least one passage."""
+        return [self._score(features) for features in self._extractor.extract(claims, sources)]
 
-    def _score(self, extracted: ExtractedFeatures) -> SourceScore:
+    def _score(self, features: SourceFeatures) -> SourceScore:
         total = 0.0
         for name, weight in self._weights.items():
-            total += weight.weight * (extracted.values[name] - weight.mean) / weight.deviation
-        scales = {name: max(self._scale(name), 0.0) for name in extracted.passages}
-        rows = zip(*extracted.passages.values(), strict=True)
-        passages = tuple(
-            sum(scale * score for scale, score in zip(scales.values(), row, strict=True))
-            for row in rows
-        )
-        return SourceScore(total, passages, extracted.parts, extracted.reading)
+            total += weight.weight * (features.values[name] - weight.mean) / weight.deviation
+        # What a point of a verifier is worth, for the whole claim and its parts.
+        worth = [
+            max(sum(map(self._worth, (name, name + PARTS))), 0.0) for name in features.passages
+        ]
+        rows = zip(*features.passages.values(), strict=True)
+        passages = tuple(sum(map(operator.mul, worth, row)) for row in rows)
+        return SourceScore(total, passages, features.parts, features.reading)
 
-    def _scale(self, verifier: str) -> float:
-        """Return what a point of a verifier is worth, for the whole claim and its parts."""
-        own = (self._weights.get(verifier + suffix) for suffix in ("", PARTS))
-        return sum(each.weight / each.deviation for each in own if each is not None)
-
-
-@dataclass(frozen=True, slots=True)
-class ExtractedFeatures:
-    """The features of a claim and its source."""
-
-    values: Mapping[str, float]
-    passages: Mapping[str, Sequence[float]]
-    parts: tuple[ScoredPart, ...]  # the parts of the claim with the scores of the first verifier
-    reading: SourceReading | None = None
-
-
-class MixedFeatures:
-    """Extracts the features of `MixedScorer`."""
-
-    def __init__(
-        self, verifiers: Mapping[str, CitationVerifier], reader: SourceReader | None = None
-    ) -> None:
-        self._verifiers, self._reader = dict(verifiers), reader
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the features."""
-        own = [name + suffix for name in self._verifiers for suffix in ("", PARTS)]
-        return (*own, UNCOVERED, *([ENTAILED] if self._reader else []))
-
-    def extract(
-        self, claims: Sequence[CitedClaim], sources: Sequence[Sequence[Passage]]
-    ) -> list[ExtractedFeatures]:
-        """Return the features of each claim and its source."""
-        passages, parts = {}, {}
-        for name, verifier in self._verifiers.items():
-            passages[name] = verifier.score(claims, sources)
-            parts[name] = score_parts(verifier, claims, sources)
-        first = next(iter(self._verifiers))
-        readings: Sequence[SourceReading | None] = [None] * len(claims)
-        if self._reader is not None:
-            readings = self._reader.read([claim.claim for claim in claims], sources)
-        extracted = []
-        for at, (claim, source) in enumerate(zip(claims, sources, strict=True)):
-            own = {name: scores[at] for name, scores in passages.items()}
-            values = {UNCOVERED: uncovered(claim.claim, source)}
-            for name in self._verifiers:
-                values[name] = max(own[name])
-                values[name + PARTS] = mean_of_parts(claim, parts[name][at])
-            reading = readings[at]
-            if reading is not None:
-                values[ENTAILED] = reading.entailed
-            extracted.append(ExtractedFeatures(values, own, parts[first][at], reading))
-        return extracted
+    def _worth(self, feature: str) -> float:
+        weight = self._weights.get(feature)
+        return weight.weight / weight.deviation if weight is not None else 0.0
 
 
 #: Weight of the whole claim beside its parts.
@@ -420,10 +301,7 @@ class VerifierFactory:
         self._device, self._dtype = choose_device(config.device), choose_dtype(runtime)
 
     def verifier(self, name: str, context: ContextForm = "claim") -> CitationVerifier:
-        """Return a verifier by name; all but `coverage` read the best passages only.
-
-        Raises AdmiralError if files of it are missing or damaged.
-        """
+        """Return a verifier by name; all but `coverage` read the best passages only."""
         coverage = CoverageVerifier(self._stems, context)
         if name == "coverage":
             return coverage
@@ -455,37 +333,31 @@ class VerifierFactory:
 def open_scorer(
     config: CitationConfig, weights: CitationWeights, stems: TermWeights
 ) -> SourceScorer:
-    """Open the verifier of the settings.
-
-    Raises AdmiralError if files of it are missing or damaged.
-    """
+    """Open the verifier of the settings."""
     if config.threads:
         torch.set_num_threads(config.threads)
     factory = VerifierFactory(config, stems)
-    if config.verifier == "mixed":
-        names = mixed_verifiers(weights.mixed)
-        try:
-            verifiers = {name: factory.verifier(name) for name in names}
-            reader = factory.reader() if ENTAILED in weights.mixed else None
-            return MixedScorer(verifiers, weights.mixed, reader)
-        except ValueError as error:
-            raise AdmiralError(f"setting 'weights': {error}; fit them anew") from error
-    context = cast(ContextForm, config.context)
-    whole = 1.0 if config.aggregate == "max" else WHOLE_WEIGHT
-    return PassageAggregator(factory.verifier(config.verifier, context), whole)
+    if config.verifier != "mixed":
+        whole = 1.0 if config.aggregate == "max" else WHOLE_WEIGHT
+        return SourceScorer.of(
+            config.verifier, factory.verifier(config.verifier, config.context), whole
+        )
+    names = mixed_verifiers(weights.mixed)
+    if unknown := sorted({*names} - {"coverage", "late", "cross-encoder"}):
+        raise AdmiralError(f"setting 'weights': no feature {unknown[0]!r}; fit them anew")
+    verifiers = {name: factory.verifier(name) for name in names}
+    reader = factory.reader() if ENTAILED in weights.mixed else None
+    return SourceScorer(verifiers, weights.mixed, reader)
 
 
-def mixed_verifiers(features: Mapping[str, object] | Iterable[str]) -> list[str]:
+def mixed_verifiers(features: Iterable[str]) -> list[str]:
     """Return the verifiers that features are made of; `coverage` comes first."""
     names = [name.removesuffix(PARTS) for name in features if name not in (UNCOVERED, ENTAILED)]
     return list(dict.fromkeys(["coverage", *names]))
 
 
 def open_weights(config: CitationConfig) -> CitationWeights:
-    """Return the weights of the settings.
-
-    Raises AdmiralError if the file cannot be used.
-    """
+    """Return the weights of the settings."""
     if not config.weights:
         return CitationWeights.bundled()
     try:

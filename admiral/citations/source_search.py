@@ -14,8 +14,9 @@ from typing import Protocol
 
 import numpy as np
 
-from admiral.citations.citation_records import CitedClaim, ContextForm, claim_in_context
+from admiral.citations.citation_records import CitedClaim
 from admiral.citations.citation_settings import CitationConfig
+from admiral.citations.claim_context import ContextForm, claim_in_context
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
 from admiral.models.checkpoint import Checkpoint, choose_device, load_checkpoint
@@ -34,7 +35,7 @@ from trie.token_trie import Ints
 
 
 class SourceCollection(Protocol):
-    """Sources by URL, such as a knowledge base."""
+    """Sources by URL, such as those of a knowledge base."""
 
     def source(self, url: str) -> Source | None:
         """Return the source with this URL, whatever its form, or None."""
@@ -207,11 +208,7 @@ def _context(claim: CitedClaim) -> str:
 
 
 def open_search(sources: Sources, config: CitationConfig) -> SourceSearch:
-    """Return the search of the settings over a knowledge base.
-
-    Raises AdmiralError if a model of the settings cannot be opened, or there are no vectors of the
-    encoder.
-    """
+    """Return the search of the settings over a knowledge base."""
     expander = None
     if config.expander:
         try:
@@ -230,10 +227,7 @@ def open_search(sources: Sources, config: CitationConfig) -> SourceSearch:
 
 
 def open_encoder(config: CitationConfig) -> MeanPoolingEncoder:
-    """Return the encoder of passages of the settings.
-
-    Raises AdmiralError if it is no encoder with mean pooling, or is not installed.
-    """
+    """Return the encoder of passages of the settings."""
     runtime = RetrievalConfig(device=config.device, precision=config.precision)
     return build_sentence_encoder(runtime, config.encoder or MINILM)
 

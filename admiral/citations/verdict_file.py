@@ -7,14 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import admiral
-from admiral.citations.citation_records import (
-    CitationVerdict,
-    CitedClaim,
-    ScoredSource,
-    covered_claim,
-)
+from admiral.citations.citation_records import CitationVerdict, CitedClaim, ScoredSource
 from admiral.citations.citation_settings import CitationConfig
 from admiral.citations.citer import Citer
+from admiral.citations.covered_claims import covered_claim
 from admiral.citations.decide import summary
 from admiral.config import RetrievalConfig
 from admiral.errors import RecordError
@@ -27,18 +23,13 @@ from admiral.retrieval.provenance import identity
 
 _DIGITS = 6
 # What a record says of all sources as one.
-_JOINT = (
-    *("finding", "score", "probability", "percentile", "denial", "denied_by"),
-    "missing",
-)
+_JOINT = ("finding", "score", "probability", "percentile", "denial", "denied_by", "missing")
 
 
 def verdict_record(verdict: CitationVerdict) -> dict[str, Any]:
-    """Return the record of a verdict; scores are rounded to 6 digits.
-
-    `found` and `ranking` are there if the verdict has them.
-    """
-    claim = verdict.claim
+    """Return the record of a verdict; `found` and `ranking` are there if the verdict has them."""
+    claim, written = verdict.claim, json_of(verdict)
+    joint = written["together"]
     record = {
         "id": claim.id,
         "page": claim.page,
@@ -50,23 +41,17 @@ def verdict_record(verdict: CitationVerdict) -> dict[str, Any]:
         "missing": list(verdict.missing),
         "tags": list(claim.tags),
         "flagged": verdict.flagged,
-        "existing": [json_of(one) for one in verdict.existing],
-        "together": None
-        if verdict.together is None
-        else {name: value for name, value in json_of(verdict.together).items() if name in _JOINT},
+        "existing": written["existing"],
+        "together": joint and {name: joint[name] for name in _JOINT},
         "suggestions": [
             suggestion_record(rank, one, verdict.existing_score)
             for rank, one in enumerate(verdict.suggestions, 1)
         ],
-        "supported_beside": list(verdict.supported_beside),
-        "query": verdict.query,
-        "warnings": list(verdict.warnings),
+        **{name: written[name] for name in ("supported_beside", "query", "warnings")},
         "seconds": round(verdict.seconds, 3),
     }
-    if verdict.found:
-        record["found"] = list(verdict.found)
-        record["ranking"] = [json_of(one) for one in verdict.ranking]
-    return record
+    more = ("found", "ranking") if verdict.found else ()
+    return record | {name: written[name] for name in more}
 
 
 def suggestion_record(rank: int, source: ScoredSource, existing: float | None) -> dict[str, Any]:
@@ -78,8 +63,7 @@ def suggestion_record(rank: int, source: ScoredSource, existing: float | None) -
     margin = None
     if existing is not None and source.score is not None:
         margin = round(source.score - existing, _DIGITS)
-    record = {"rank": rank, **json_of(source), "margin": margin}
-    return {**record, "wikitext": source.wikitext}
+    return {"rank": rank, **json_of(source), "margin": margin, "wikitext": source.wikitext}
 
 
 _REMEDY = "Give a file that `admiral verify-citation` wrote"
@@ -99,11 +83,7 @@ def recorded_citation_settings(config: CitationConfig, kb: str) -> dict[str, Any
 
 
 def read_verdicts(path: Path) -> dict[str, dict[str, Any]]:
-    """Return the records of a file of verdicts by id.
-
-    Raises RecordError for a line that is not a verdict. Raises AdmiralError if the file cannot be
-    read.
-    """
+    """Return the records of a file of verdicts by id."""
     records = {}
     for item in json_objects(path):
         if isinstance(item, RecordError):
@@ -133,8 +113,7 @@ def write_verdicts(
 ) -> None:
     """Write the verdicts that a file does not hold yet; an interrupted run is resumed.
 
-    `on_resume` receives the number of verdicts that are there already. Raises AdmiralError if the
-    file was written with other settings, or as `Citer` does.
+    `on_resume` receives the number of verdicts that are there already.
     """
     by_id = {one.id: one for one in claims}
     texts = [Claim(one.id, one.claim) for one in by_id.values()]

@@ -8,10 +8,10 @@ if a setting or the knowledge base has changed since.
 
 from __future__ import annotations
 
-import html
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -21,10 +21,9 @@ from admiral.citations.citer import Citer, urgency
 from admiral.citations.extract import ReadPage
 from admiral.citations.verdict_file import verdict_record
 from admiral.errors import AdmiralError
-from admiral.io.rendering import page_head
+from admiral.io.rendering import page_head, page_template
 from admiral.io.result_writer import check_settings, write_settings
 from admiral.storage.atomic_files import encode_record, write_atomically
-from proofs.logic.wording import escaped
 
 #: Names of the files about all pages.
 INDEX, RECORDS = "index.html", "worklist.jsonl"
@@ -32,10 +31,7 @@ _SETTINGS = "settings.json"
 
 
 def page_files(folder: Path, out: Path) -> dict[Path, Path]:
-    """Return the files of a folder by name, hidden ones left out, with their records in `out`.
-
-    Raises AdmiralError if there are none, or the folder cannot be read.
-    """
+    """Return the files of a folder by name, hidden ones left out, with their records in `out`."""
     try:
         paths = sorted(path for path in folder.iterdir() if path.is_file())
     except OSError as error:
@@ -77,47 +73,31 @@ def audit_folder(
         page, audit = read(path), records.with_suffix(".html")
         verdicts = citer.audit(each.claim for each in page.claims)
         write_page(audit, audit_page(page.title or path.name, verdicts, notes, find_source, page))
-        rows = (
-            {"audit": audit.name, "urgency": urgency(one), **verdict_record(one)}
-            for one in verdicts
-        )
+        added = ({"audit": audit.name, "urgency": urgency(one)} for one in verdicts)
+        rows = (own | verdict_record(one) for own, one in zip(added, verdicts, strict=True))
         write_atomically(records, map(encode_record, rows))
         yield path
 
 
 def finish_work_list(out: Path, pages: Mapping[Path, Path]) -> Counter[str]:
     """Write the list of all pages, and return the number of statements by decision."""
-    records = [
-        json.loads(line)
-        for path in pages.values()
-        for line in path.read_text(encoding="utf-8").splitlines()
-    ]
-    records.sort(key=lambda record: tuple(record["urgency"]))
+    lines = chain(*(path.read_text(encoding="utf-8").splitlines() for path in pages.values()))
+    records = sorted(map(json.loads, lines), key=lambda record: tuple(record["urgency"]))
     write_atomically(out / RECORDS, map(encode_record, records))
-    write_page(out / INDEX, _index_page(records, len(pages)))
+    listed = [record for record in records if record["flagged"] or record["decision"] == "add"]
+    body = _TEMPLATE.generate(listed=listed, n_statements=len(records), n_pages=len(pages))
+    write_page(out / INDEX, chain([page_head("Citations to look at", STYLE)], body))
     return Counter(record["decision"] for record in records)
 
 
-def write_page(path: Path, parts: Iterator[str]) -> None:
+def write_page(path: Path, parts: Iterable[str]) -> None:
     """Write a page of HTML, atomically."""
     write_atomically(path, (part.encode("utf-8", "replace") for part in parts))
 
 
-def _index_page(records: Sequence[Mapping[str, Any]], pages: int) -> Iterator[str]:
-    """Yield the HTML of the list: statements that ask for something, the most urgent first."""
-    yield page_head("Citations to look at", STYLE)
-    listed = [record for record in records if record["flagged"] or record["decision"] == "add"]
-    yield (
-        f"<h1>Citations to look at</h1>\n<p>{len(listed):,} of {len(records):,} statements of "
-        f"{pages:,} pages. What editors have tagged comes first, then what a source denies, then "
-        "what has the least support.</p>\n<table>\n<tr><th>page</th><th>statement</th>"
-        "<th>what to do</th></tr>\n"
-    )
-    for record in listed:
-        name = quote(record["audit"].encode("utf-8", "surrogateescape"))
-        address = html.escape(f"{name}#{anchor(record['id'])}")
-        yield (
-            f'<tr><td><a href="{address}">{escaped(record["page"] or record["audit"])}</a></td>'
-            f"<td>{escaped(record['claim'])}</td><td>{escaped(record['summary'])}</td></tr>\n"
-        )
-    yield "</table>\n</body>\n</html>\n"
+def _address(record: Mapping[str, Any]) -> str:
+    name = quote(record["audit"].encode("utf-8", "surrogateescape"))
+    return f"{name}#{anchor(record['id'])}"
+
+
+_TEMPLATE = page_template("worklist.html", {"address": _address})

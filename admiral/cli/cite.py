@@ -73,7 +73,7 @@ def citation_config(path: Path | None, assignments: Sequence[str]) -> CitationCo
 
 def verdict_lines(verdict: CitationVerdict) -> Iterator[str]:
     """Yield the lines of a verdict as readable text."""
-    from admiral.citations.citation_records import covered_claim
+    from admiral.citations.covered_claims import covered_claim
     from admiral.citations.decide import no_suggestion, summary
 
     yield from _wrapped(f"{verdict.decision.upper().replace('_', ' ')}  {verdict.claim.claim}", "")
@@ -479,7 +479,7 @@ def extract_citations_command(
     to fail, as the data set WAFER has them.
     """
     from admiral.citations.extract import claims_of_file
-    from admiral.citations.extract.marked_blocks import TAGS, tag_of
+    from admiral.citations.extract.names import TAGS, tag_of
     from admiral.records import json_of
     from admiral.storage.atomic_files import encode_record, write_atomically
 

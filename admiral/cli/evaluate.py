@@ -227,13 +227,12 @@ def evaluate_citations_command(gold: Path, predictions: Path, as_json: bool) -> 
         evaluate_citations,
         evaluate_wafer,
         evaluation_lines,
-        evaluation_record,
     )
 
     if holds_wafer(gold):
         ranked = evaluate_wafer(read_wafer(gold), read_verdicts(predictions))
         if as_json:
-            click.echo(json.dumps(evaluation_record(ranked), indent=1))
+            click.echo(json.dumps(ranked, indent=1))
         else:
             click.echo("\n".join(evaluation_lines(ranked)))
         return

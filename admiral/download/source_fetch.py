@@ -2,7 +2,7 @@
 
 A folder has ``pages-1.warc.gz`` and so on, an archive for each run that fetched something, of the
 cited addresses, and ``outcomes.jsonl``, of which a line is about an address, or about an archive
-whose pages were added to the library. A page is on the disk before its line is written, so that a
+whose pages were added to the knowledge base. A page is on the disk before its line is written, so that a
 run can resume.
 """
 
@@ -108,7 +108,7 @@ def candidates(source: WantedSource, archive: str = "") -> list[str]:
 
 
 class FetchedPages:
-    """The folder of fetched pages of a library."""
+    """The folder of fetched pages of a knowledge base."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -170,11 +170,11 @@ class FetchedPages:
         return sorted(paths, key=lambda path: (len(path.name), path.name))
 
     def not_added(self) -> list[Path]:
-        """Return the archives whose pages were not added to the library."""
+        """Return the archives whose pages were not added to the knowledge base."""
         return [path for path in self.archives() if path.name not in self._added]
 
     def note_added(self) -> None:
-        """Note that the pages of all archives were added to the library."""
+        """Note that the pages of all archives were added to the knowledge base."""
         for path in self.not_added():
             self._added.add(path.name)
             self._append({"added": path.name})

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -18,10 +18,8 @@ from admiral.gold import GoldClaim
 from admiral.io.claims import claim_id
 from admiral.io.result_writer import document_column, unescape_id, unescape_title
 from admiral.io.streams import parse_object, record_lines
-from admiral.records import RankedDocument, RetrievalResult, Sentence, read_record
+from admiral.records import RetrievalResult, json_of, read_record
 from proofs import Verdict
-
-Titled = TypeVar("Titled", RankedDocument, Sentence)
 
 REMEDY = "Give the results that `admiral retrieve` wrote, unchanged"
 _EXAMPLE = '{"id": "1", "documents": [{"title": "..."}], "evidence": [], "hops": []}'
@@ -60,31 +58,34 @@ def read_predictions(path: Path, *, by_id: bool = False) -> dict[str, Prediction
     A file whose first character is ``{`` is read as JSON Lines, any other as a TREC run. `by_id`:
     name documents by the column that they have in a TREC run: their id, or the escaped title of
     those without. There are then no sentences and verdicts, and equal scores of a TREC run are
-    ordered as by trec_eval. Raises RecordError for an invalid record, a duplicate id, or a document
-    that occurs twice for one claim. Raises AdmiralError if the file cannot be read or is empty.
+    ordered as by trec_eval.
     """
     if is_trec_run(path):
         return _read_trec_run(path, by_id=by_id)
-    predictions: dict[str, Prediction] = {}
-    places: dict[str, str] = {}
-    for where, record in read_results(path):
-        prediction = prediction_of(parse_result(record, where))
-        id = prediction.id
+    predictions = {}
+    for id, trace in read_traces(path).items():
+        predictions[id] = prediction_of(trace)
         if by_id:
-            columns = map(document_column, record["documents"])
-            prediction = Prediction(id, tuple(dict.fromkeys(columns)), claim=prediction.claim)
-        if id in predictions:
-            problem = f"{id!r} is also the id at {places[id]}"
-            raise RecordError(where, "id", problem, "Keep one result for each claim")
-        predictions[id], places[id] = prediction, where
+            columns = dict.fromkeys(map(document_column, map(json_of, trace.documents)))
+            predictions[id] = Prediction(id, tuple(columns), claim=trace.text or None)
     return predictions
 
 
-def is_trec_run(path: Path) -> bool:
-    """Return whether a file of predictions is a TREC run: its first character is not ``{``.
+def read_traces(path: Path) -> dict[str, RetrievalResult]:
+    """Return the results of a run by claim id, in the order of the file."""
+    traces: dict[str, RetrievalResult] = {}
+    places: dict[str, str] = {}
+    for where, record in read_results(path):
+        trace = parse_result(record, where)
+        if trace.id in traces:
+            problem = f"{trace.id!r} is also the id at {places[trace.id]}"
+            raise RecordError(where, "id", problem, "Keep one result for each claim")
+        traces[trace.id], places[trace.id] = trace, where
+    return traces
 
-    Raises AdmiralError if the file cannot be read or is empty.
-    """
+
+def is_trec_run(path: Path) -> bool:
+    """Return whether a file of predictions is a TREC run: its first character is not ``{``."""
     first = next(iter(record_lines(path, REMEDY)), None)
     if first is None:
         raise AdmiralError(f"{path}: holds no predictions. {REMEDY}")
@@ -92,11 +93,7 @@ def is_trec_run(path: Path) -> bool:
 
 
 def read_results(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield (place, record) for each record of a file of results.
-
-    Raises RecordError for a line that is not a JSON object. Raises AdmiralError if the file cannot
-    be read, is empty or is a TREC run.
-    """
+    """Yield (place, record) for each record of a file of results."""
     is_empty = True
     for number, line in record_lines(path, REMEDY):
         if is_empty and not line.lstrip().startswith(b"{"):
@@ -110,36 +107,24 @@ def read_results(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def parse_result(record: dict[str, Any], where: str) -> RetrievalResult:
-    """Return the result in one record of `admiral retrieve`, with normalised titles.
-
-    Raises RecordError if a field is missing or has the wrong type.
-    """
+    """Return the result in one record of `admiral retrieve`, with normalised titles."""
     if record.get("id") is None:
         raise RecordError(where, "id", "is missing", REMEDY)
     # Of other systems, the rest will do.
     given = {"claim": "", "stopped": "max_hops", **record, "id": claim_id(record, where, 0)}
-    result = read_record(RetrievalResult, given, where, REMEDY)
-    return replace(
-        result,
-        documents=tuple(map(_spelled, result.documents)),
-        evidence=tuple(map(_spelled, result.evidence)),
-        hops=tuple(
-            replace(
-                hop,
-                document_sets=tuple(
-                    replace(each, titles=tuple(map(normalise_title, each.titles)))
-                    for each in hop.document_sets
-                ),
-                read=tuple(dict.fromkeys(map(normalise_title, hop.read))),
-                evidence=tuple(map(_spelled, hop.evidence)),
-            )
-            for hop in result.hops
-        ),
-    )
+    return read_record(RetrievalResult, _normalised(given), where, REMEDY)
 
 
-def _spelled(titled: Titled) -> Titled:
-    return replace(titled, title=normalise_title(titled.title))
+def _normalised(value: Any) -> Any:
+    """Return a JSON value with its texts as `normalise_title` spells them."""
+    match value:
+        case str():
+            return normalise_title(value)
+        case list():
+            return list(map(_normalised, value))
+        case dict():
+            return {key: _normalised(each) for key, each in value.items()}
+    return value
 
 
 def prediction_of(result: RetrievalResult) -> Prediction:
@@ -203,7 +188,6 @@ _SENTENCES_BY_FORMAT = {
     "beir": _SPLIT,
     "hipporag": _SPLIT,
     "files": _SPLIT,
-    "text": _SPLIT,  # of knowledge bases of AdMIRaL 0.1
 }
 
 
@@ -263,6 +247,21 @@ class Pair:
         return (self.prediction.sentences or ()) if self.prediction else ()
 
     @property
+    def evidence_documents(self) -> tuple[str, ...]:
+        """Documents of the evidence of the prediction; empty without a prediction."""
+        return self.prediction.evidence_documents if self.prediction else ()
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """The predicted verdict, if any."""
+        return self.prediction.verdict if self.prediction else None
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether there is a prediction."""
+        return self.prediction is not None
+
+    @property
     def title_sets(self) -> list[frozenset[str]]:
         """Alternative sets of gold documents."""
         return [frozenset(titles) for titles in self.gold.title_sets]
@@ -284,16 +283,13 @@ class PairedClaims:
     @property
     def has_sentences(self) -> bool:
         """Whether the run gives evidence sentences, not only documents."""
-        return any(
-            p.prediction is not None and p.prediction.sentences is not None for p in self.pairs
-        )
+        answered = (pair.prediction for pair in self.pairs if pair.prediction is not None)
+        return any(prediction.sentences is not None for prediction in answered)
 
     @property
     def has_verdicts(self) -> bool:
         """Whether any prediction has a verdict."""
-        return any(
-            p.prediction is not None and p.prediction.verdict is not None for p in self.pairs
-        )
+        return any(pair.verdict is not None for pair in self.pairs)
 
     def notes(self) -> list[str]:
         """Return notes on claims and predictions without a counterpart, one sentence each."""
@@ -308,16 +304,13 @@ class PairedClaims:
 
 
 def pair_claims(gold: Iterable[GoldClaim], predictions: Mapping[str, Prediction]) -> PairedClaims:
-    """Pair each gold claim with the prediction that has the same id.
-
-    Raises AdmiralError if the files do not belong together: no id is in both, or a prediction is
-    for a claim with the same id and another text.
-    """
+    """Pair each gold claim with the prediction that has the same id."""
     pairs = []
     for claim in gold:
         prediction = predictions.get(claim.id)
         text = None if prediction is None else prediction.claim
-        if text is not None and claim.claim and text.split() != claim.claim.split():
+        own = normalise_title(claim.claim)
+        if text is not None and own and text.split() != own.split():
             raise AdmiralError(
                 f"claim {claim.id!r}: the predictions have another claim ({_shorten(text)}) than "
                 f"the gold file ({_shorten(claim.claim)}). Give the gold file of the same claims"

@@ -33,7 +33,7 @@ COMPARISONS = {
 #: Recall at which the paper states its precision.
 PAPER_RECALL = 0.15
 _SUPPORTED = len(WICE_LABELS) - 1
-_LOWEST = (5, 10, 20)  # percent
+_LOWEST = (0.05, 0.1, 0.2)
 _CUTS = (1, 5, 20)
 
 Labelled = TypeVar("Labelled", WiceCitation, WaferCitation)
@@ -65,19 +65,23 @@ def evaluate_citations(gold: Sequence[WiceCitation], verdicts: Verdicts) -> Cita
             (score, label in positive) for label, score, _ in scored if label in positive + negative
         ]
         interval = auroc_interval([score for score, _ in chosen], [good for _, good in chosen])
-        measures[f"AUROC, {name}"] = (
-            *(_known(interval.value), _known(interval.low), _known(interval.high)),
-        )
+        limits = (interval.value, interval.low, interval.high)
+        value, low, high = map(_known, limits)
+        measures[f"AUROC, {name}"] = (value, low, high)
     sure = [(score, label == 0) for label, score, _ in scored if label in (0, _SUPPORTED)]
-    value = precision_at_recall([score for score, _ in sure], [bad for _, bad in sure])
-    measures[f"precision at {PAPER_RECALL:.0%} recall, not in sup+not"] = _single(value)
     scores, bad = [score for _, score, _ in scored], [label == 0 for label, _, _ in scored]
-    for percent in _LOWEST if scores else ():
-        name = f"share of not supported in the lowest {percent}%"
-        measures[name] = _single(lowest_share(scores, bad, percent / 100))
-    value = balanced_accuracy([flagged for _, _, flagged in scored], bad)
-    measures["balanced accuracy of flags, not v rest"] = _single(value)
-    measures.update(_ranking(rows))
+    singles = {
+        f"precision at {PAPER_RECALL:.0%} recall, not in sup+not": precision_at_recall(
+            [score for score, _ in sure], [bad for _, bad in sure]
+        ),
+        **{
+            f"share of not supported in the lowest {share:.0%}": lowest_share(scores, bad, share)
+            for share in (_LOWEST if scores else ())
+        },
+        "balanced accuracy of flags, not v rest": balanced_accuracy([f for *_, f in scored], bad),
+        **_ranking(rows),
+    }
+    measures |= {name: (_known(value), None, None) for name, value in singles.items()}
     decisions: dict[str, dict[str, int]] = {}
     for each, record in rows:
         own = decisions.setdefault(str(record["decision"]), dict.fromkeys(WICE_LABELS, 0))
@@ -97,7 +101,7 @@ def _paired(
     return [(each, verdicts[each.claim.id]) for each in gold]
 
 
-def _ranking(rows: Sequence[tuple[WiceCitation, Mapping[str, Any]]]) -> dict[str, Value]:
+def _ranking(rows: Sequence[tuple[WiceCitation, Mapping[str, Any]]]) -> dict[str, float]:
     """Return how high the cited page ranks among itself and the suggestions.
 
     The suggestions that a verdict lists are the better alternatives, so that the ranks are those
@@ -112,7 +116,7 @@ def _ranking(rows: Sequence[tuple[WiceCitation, Mapping[str, Any]]]) -> dict[str
         better = math.inf if score is None else sum(other > score for other in others)
         ranks.append(1 + better)
     return {
-        f"cited page within the first {cut}": _single(sum(r <= cut for r in ranks) / len(ranks))
+        f"cited page within the first {cut}": sum(r <= cut for r in ranks) / len(ranks)
         for cut in _CUTS
     }
 
@@ -123,10 +127,6 @@ def verdict_score(record: Mapping[str, Any]) -> float | None:
     if record.get("together") is not None:
         scores.append(record["together"]["score"])
     return max(scores, default=None)
-
-
-def _single(value: float) -> Value:
-    return _known(value), None, None
 
 
 def _known(value: float) -> float | None:
@@ -258,31 +258,14 @@ RECALLS = (0.05, 0.1, 0.15, 0.25, 0.5, 0.75, 1.0)
 RANKINGS = {"search": "found", "verified": "ranking"}
 
 
-@dataclass(frozen=True, slots=True)
-class FailureCurve:
-    """Precision of the lowest scores, at each recall of the failing citations."""
-
-    precisions: tuple[float | None, ...]  # at each of `RECALLS`
-    area: float | None  # probability that a good citation has a higher score than a failed one
-
-
-@dataclass(frozen=True, slots=True)
-class WaferEvaluation:
-    """The measures of a run."""
-
-    claims: Mapping[str, int]  # by group, without those that fail
-    # (ranking, group) -> success rate at each of `CUTS`; no group without claims
-    rates: Mapping[tuple[str, str], tuple[float, ...]]
-    failed: int  # failed and good citations of the curves, and those left out without a score
-    good: int
-    not_scored: int
-    curves: Mapping[str, FailureCurve]  # of the scores, and of the depth of URLs
-
-
-def evaluate_wafer(gold: Sequence[WaferCitation], verdicts: Verdicts) -> WaferEvaluation:
+def evaluate_wafer(gold: Sequence[WaferCitation], verdicts: Verdicts) -> dict[str, Any]:
     """Evaluate verdicts of `admiral verify-citation --set ranked=200`.
 
-    Raises AdmiralError if a claim has no verdict, or a verdict no ranking.
+    - `claims`: number of claims by group, without those that fail
+    - `rankings`: the success rate at each of `CUTS`, for each ranking and group with claims
+    - `failed`, `good`, `not_scored`: citations of the curves, and those left out without a score
+    - `curves`: of the scores, and of the depth of URLs: the precision of the lowest scores, at each
+      of `RECALLS`, and the probability that a good citation has a higher score than a failed one
     """
     rows = _paired(gold, verdicts)
     ranked = [row for row in rows if not row[0].failed]
@@ -291,32 +274,34 @@ def evaluate_wafer(gold: Sequence[WaferCitation], verdicts: Verdicts) -> WaferEv
         "other": [row for row in ranked if not row[0].featured],
         "all": ranked,
     }
-    rates = {}
+    rankings = []
     for ranking, field in RANKINGS.items():
         for name, members in groups.items():
             if ranks := [_rank(each, record, field) for each, record in members]:
-                rates[ranking, name] = tuple(
-                    sum(0 < rank <= cut for rank in ranks) / len(ranks) for cut in CUTS
-                )
+                rates = (sum(0 < rank <= cut for rank in ranks) / len(ranks) for cut in CUTS)
+                own = dict(zip(_names(), rates, strict=True))
+                rankings.append({"ranking": ranking, "group": name, **own})
     pool = [row for row in rows if row[0].failed or row[0].featured]
     scored = [
         (score, each) for each, record in pool if (score := verdict_score(record)) is not None
     ]
     bad = [each.failed for _, each in scored]
     depths = [
-        max((depth(one.url) for one in each.claim.citations), default=0) for _, each in scored
+        float(max((depth(one.url) for one in each.claim.citations), default=0))
+        for _, each in scored
     ]
-    return WaferEvaluation(
-        {name: len(members) for name, members in groups.items()},
-        rates,
-        sum(bad),
-        len(bad) - sum(bad),
-        len(pool) - len(scored),
-        {
+    return {
+        "task": "wafer",
+        "claims": {name: len(members) for name, members in groups.items()},
+        "rankings": rankings,
+        "failed": sum(bad),
+        "good": len(bad) - sum(bad),
+        "not_scored": len(pool) - len(scored),
+        "curves": {
             "score": _curve([score for score, _ in scored], bad),
-            "depth of the URL": _curve([float(one) for one in depths], bad),
+            "depth of the URL": _curve(depths, bad),
         },
-    )
+    }
 
 
 def _rank(citation: WaferCitation, record: Mapping[str, Any], field: str) -> int:
@@ -332,55 +317,33 @@ def _rank(citation: WaferCitation, record: Mapping[str, Any], field: str) -> int
     return next((rank for rank, url in enumerate(pages, 1) if url in valid), 0)
 
 
-def _curve(scores: Sequence[float], bad: Sequence[bool]) -> FailureCurve:
+def _curve(scores: Sequence[float], bad: Sequence[bool]) -> dict[str, Any]:
     precisions = (_known(precision_at_recall(scores, bad, recall)) for recall in RECALLS)
-    return FailureCurve(tuple(precisions), _known(auroc(scores, [not each for each in bad])))
+    area = _known(auroc(scores, [not each for each in bad]))
+    return {"precision": dict(zip(map(str, RECALLS), precisions, strict=True)), "auroc": area}
 
 
-def evaluation_record(result: WaferEvaluation) -> dict[str, Any]:
-    """Return an evaluation as a JSON object."""
-    return {
-        "task": "wafer",
-        "claims": dict(result.claims),
-        "rankings": [
-            {"ranking": ranking, "group": group, **dict(zip(_names(), values, strict=True))}
-            for (ranking, group), values in result.rates.items()
-        ],
-        "failed": result.failed,
-        "good": result.good,
-        "not_scored": result.not_scored,
-        "curves": {
-            name: {
-                "precision": dict(zip(map(str, RECALLS), curve.precisions, strict=True)),
-                "auroc": curve.area,
-            }
-            for name, curve in result.curves.items()
-        },
-    }
-
-
-def evaluation_lines(result: WaferEvaluation) -> list[str]:
-    """Return an evaluation as lines of text: a table of rankings, and one of curves."""
-    lines = [
-        f"{'ranking':<10}{'group':<10}{'claims':>8}" + "".join(f"{name:>8}" for name in _names())
-    ]
-    lines += [
-        f"{ranking:<10}{group:<10}{result.claims[group]:>8}"
-        + "".join(f"{100 * value:>8.2f}" for value in values)
-        for (ranking, group), values in result.rates.items()
-    ]
-    if not result.failed or not result.good:
+def evaluation_lines(result: Mapping[str, Any]) -> list[str]:
+    """Return what `evaluate_wafer` returns as text: a table of rankings, and one of curves."""
+    names = _names()
+    lines = [f"{'ranking':<10}{'group':<10}{'claims':>8}" + "".join(f"{name:>8}" for name in names)]
+    for row in result["rankings"]:
+        cells = "".join(f"{100 * row[name]:>8.2f}" for name in names)
+        claims = result["claims"][row["group"]]
+        lines.append(f"{row['ranking']:<10}{row['group']:<10}{claims:>8}{cells}")
+    if not result["failed"] or not result["good"]:
         return [*lines, "", "no failed citations beside featured ones: no curve"]
     lines += [
         "",
-        f"failed verification: {result.failed} failed, {result.good} of featured articles, "
-        f"{result.not_scored} not scored; precision at recall",
+        f"failed verification: {result['failed']} failed, {result['good']} of featured articles, "
+        f"{result['not_scored']} not scored; precision at recall",
         f"{'':<18}" + "".join(f"{recall:>8.0%}" for recall in RECALLS) + f"{'AUROC':>8}",
     ]
-    for name, curve in result.curves.items():
-        values = [*curve.precisions, curve.area]
-        cells = "".join(f"{'–' if v is None else f'{v:.3f}':>8}" for v in values)
-        lines.append(f"{name:<18}{cells}")
+    for name, curve in result["curves"].items():
+        values = [*curve["precision"].values(), curve["auroc"]]
+        lines.append(
+            f"{name:<18}" + "".join(f"{'–' if v is None else f'{v:.3f}':>8}" for v in values)
+        )
     return lines
 
 

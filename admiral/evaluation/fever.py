@@ -19,8 +19,8 @@ from admiral.evaluation.measures import (
     covers_any_set,
     group_by_hops,
     harmonic_mean_measure,
-    mean_measure,
-    over_gold,
+    has_gold,
+    mean_measures,
     r_precision,
     task_measures,
 )
@@ -58,16 +58,9 @@ def sentence_measures(pairs: Sequence[Pair]) -> list[Measure]:
 
 def evidence_scores(pairs: Sequence[Pair], counts: Callable[[Pair], bool]) -> list[Measure]:
     """Return evidence precision, recall and F1 over the claims for which `counts` is true."""
-
-    def if_counted(value: Callable[[Pair], float]) -> Callable[[Pair], float | None]:
-        return lambda pair: value(pair) if counts(pair) else None
-
-    precision = mean_measure(
-        SENTENCE_SECTION, "evidence precision", pairs, if_counted(_evidence_precision)
-    )
-    recall = mean_measure(SENTENCE_SECTION, "evidence recall", pairs, if_counted(_evidence_recall))
-    f1 = harmonic_mean_measure(SENTENCE_SECTION, "evidence F1", precision, recall)
-    return [precision, recall, f1]
+    values = {"evidence precision": _evidence_precision, "evidence recall": _evidence_recall}
+    means = mean_measures(SENTENCE_SECTION, pairs, values, counts)
+    return [*means, harmonic_mean_measure(SENTENCE_SECTION, "evidence F1", *means)]
 
 
 def label_measures(pairs: Sequence[Pair]) -> list[Measure]:
@@ -95,20 +88,13 @@ def accuracy_and_score(
 
     Predictions without a verdict count as wrong.
     """
-
-    def if_labelled(value: Callable[[Pair], bool]) -> Callable[[Pair], float | None]:
-        return lambda pair: None if pair.gold.label is None else value(pair)
-
-    return [
-        mean_measure(LABEL_SECTION, "label accuracy", pairs, if_labelled(is_label_correct)),
-        mean_measure(LABEL_SECTION, score_name, pairs, if_labelled(is_strictly_correct)),
-    ]
+    values = {"label accuracy": is_label_correct, score_name: is_strictly_correct}
+    return mean_measures(LABEL_SECTION, pairs, values, lambda pair: pair.gold.label is not None)
 
 
 def is_label_correct(pair: Pair) -> bool:
     """Return whether the predicted verdict equals the gold label."""
-    verdict = pair.prediction.verdict if pair.prediction else None
-    label = pair.gold.label
+    verdict, label = pair.verdict, pair.gold.label
     return verdict is not None and label is not None and verdict.value == label.value
 
 
@@ -160,7 +146,7 @@ def feverous_label_measures(pairs: Sequence[Pair]) -> list[Measure]:
 
 def r_precisions(pairs: Sequence[Pair]) -> list[Measure]:
     """Return KILT's R-precision."""
-    return [over_gold(KILT_SECTION, "R-precision", pairs, _r_precision)]
+    return mean_measures(KILT_SECTION, pairs, {"R-precision": _r_precision}, has_gold)
 
 
 def kilt_label_measures(pairs: Sequence[Pair]) -> list[Measure]:
@@ -198,9 +184,7 @@ def write_submission(
     The files of ``fever`` and ``feverous`` are JSON Lines in the order of `ids`, with the first
     five sentences; that of ``kilt`` has all documents; that of ``hover`` is one JSON object whose
     keys are the ids. `task`: ``fever``, ``hover``, ``feverous`` or ``kilt``. `ids`: ids of the
-    task's claims, in its order. Raises AdmiralError if there is no shared task of this name, a
-    prediction has no verdict or no sentences (for KILT, documents without ids), or `path` cannot be
-    written.
+    task's claims, in its order.
     """
     if task not in _ENCODERS:
         raise AdmiralError(

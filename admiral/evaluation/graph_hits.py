@@ -9,10 +9,11 @@ documents, with all sentences of these documents.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain, groupby
+from itertools import chain, compress, groupby
 from operator import itemgetter
 from statistics import fmean, median
 
@@ -59,7 +60,7 @@ class GraphEvaluation:
 
     retrieved: dict[str, list[Retrieved]]  # for each method, one record for each evaluated claim
     hops: list[int]
-    left_out: dict[str, int]
+    left_out: Counter[str]  # number of claims by reason
 
 
 def evaluate_graph(
@@ -77,21 +78,19 @@ def evaluate_graph(
 
     `min_entities`: claims that name fewer documents are left out; the paper has 2. `max_mentions`:
     claims that name a document with more mentions are left out; the paper has 1,000. 0 for no
-    limit. Raises AdmiralError if no claim is left.
+    limit.
     """
     evaluator = _Evaluator(kb, graph, min_entities, max_mentions, sorted(set(cuts)))
     retrieved: dict[str, list[Retrieved]] = {}
-    hops, left_out = [], dict[str, int]()
+    hops, left_out = [], Counter[str]()
     for claim in track_claims(claims, done=0, total=len(claims), quiet=quiet):
         entities = evaluator.linked(claim)
         if reason := evaluator.reason_to_leave_out(claim, entities):
-            left_out[reason] = left_out.get(reason, 0) + 1
+            left_out[reason] += 1
             continue
         hops.append(claim.hops)
-        records = evaluator.ranked(claim)
-        if not rankings_only:
-            records = chain(evaluator.sets(claim, entities), records)
-        for method, record in records:
+        sets = () if rankings_only else evaluator.sets(claim, entities)
+        for method, record in chain(sets, evaluator.ranked(claim)):
             retrieved.setdefault(method, []).append(record)
     if not hops:
         reasons = "; ".join(f"{reason}: {count}" for reason, count in left_out.items())
@@ -135,14 +134,16 @@ class _Evaluator:
         return ""
 
     def sets(self, claim: GoldClaim, entities: Sequence[Entity]) -> Iterator[tuple[str, Retrieved]]:
-        best = self._best_readings.entities(claim.claim)
+        best = self._best_readings
         methods = {
             name: partial(subgraph.retrieve, entities, method)
             for name, (method, subgraph) in self._methods.items()
         }
-        methods["graph + owner, best readings"] = partial(self._best_readings.retrieve, best)
+        methods["graph + owner, best readings"] = partial(best.retrieve, best.entities(claim.claim))
         for name, retrieve in methods.items():
-            frames, seconds = _timed(retrieve)
+            began = time.thread_time()
+            frames = retrieve()
+            seconds = time.thread_time() - began
             documents = {row for row, _ in self._graph.sentences(frames)}
             yield name, self._record(claim, frames, documents, seconds)
 
@@ -151,7 +152,9 @@ class _Evaluator:
         if self._kb.settings["bm25"] != "none":
             rankings["BM25"] = partial(self._bm25, claim.claim)
         for name, rank in rankings.items():
-            rows, seconds = _timed(rank)
+            began = time.thread_time()
+            rows = rank()
+            seconds = time.thread_time() - began
             for cut in self._cuts:
                 frames = self._graph.frames_of(rows[:cut])[1]
                 documents = set(rows[:cut].tolist())
@@ -181,18 +184,13 @@ class _Evaluator:
         )
 
 
-def _timed(retrieve: Callable[[], np.ndarray]) -> tuple[np.ndarray, float]:
-    began = time.thread_time()
-    return retrieve(), time.thread_time() - began
-
-
 def hit_records(evaluation: GraphEvaluation) -> list[dict[str, object]]:
     """Return one record for each method and group of claims: all, then by hops."""
-    groups: dict[str, list[int]] = {"all": list(range(len(evaluation.hops)))}
-    for hops in sorted(set(evaluation.hops)):
-        groups[f"{hops}-hop"] = [i for i, each in enumerate(evaluation.hops) if each == hops]
+    numbers = evaluation.hops
+    groups = {"all": [True] * len(numbers)}
+    groups |= {f"{hops}-hop": [each == hops for each in numbers] for hops in sorted(set(numbers))}
     return [
-        {"group": group, "method": method, **_means([records[i] for i in members])}
+        {"group": group, "method": method, **_means([*compress(records, members)])}
         for group, members in groups.items()
         for method, records in evaluation.retrieved.items()
     ]
@@ -215,24 +213,16 @@ def _means(records: Sequence[Retrieved]) -> dict[str, object]:
 def format_hits(records: Sequence[dict[str, object]]) -> str:
     """Return the records of `hit_records` as a table for each group."""
     heads = {
-        "sentences": "sentences",
-        "documents": "documents",
-        "sentence_hit_rate": "hit, sent.",
-        "document_hit_rate": "hit, doc.",
-        "document_recall": "recall",
-        "median_ms": "ms",
+        **{"sentences": "sentences", "documents": "documents", "sentence_hit_rate": "hit, sent."},
+        **{"document_hit_rate": "hit, doc.", "document_recall": "recall", "median_ms": "ms"},
     }
     width = max(len(str(record["method"])) for record in records)
     lines: list[str] = []
     for group, members in groupby(records, key=itemgetter("group")):
         rows = list(members)
         title = f"{group} ({rows[0]['claims']})"
-        lines += ["", f"{title:<{width}}" + "".join(map(_cell, heads.values()))]
+        lines += ["", f"{title:<{width}}" + "".join(f"{head:>12}" for head in heads.values())]
         for record in rows:
-            cells = [_cell("-" if record[name] is None else record[name]) for name in heads]
-            lines.append(f"{record['method']:<{width}}" + "".join(cells))
+            cells = ("-" if record[name] is None else record[name] for name in heads)
+            lines.append(f"{record['method']:<{width}}" + "".join(f"{cell:>12}" for cell in cells))
     return "\n".join(lines[1:]) + "\n"
-
-
-def _cell(value: object) -> str:
-    return f"{value:>12}"

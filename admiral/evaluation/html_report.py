@@ -7,36 +7,34 @@ only the page's own script and no external resources.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-from admiral.errors import AdmiralError, RecordError
+from admiral.errors import AdmiralError
 from admiral.evaluation import (
     count_noun,
     is_trec_run,
     normalise_title,
     pair_claims,
-    parse_result,
     prediction_of,
     read_predictions,
-    read_results,
+    read_traces,
 )
+from admiral.evaluation.graph_picture import graph_picture
 from admiral.gold import GoldClaim, is_qrels, read_gold, read_qrels
-from admiral.graph.subgraph import Neighbour, Neighbourhood, NeighbourhoodFinder
+from admiral.graph.subgraph import Neighbourhood, NeighbourhoodFinder
 from admiral.io.claims import read_claims
-from admiral.io.rendering import STOPPED, page_file, page_head, script_policy
+from admiral.io.rendering import STOPPED, page_file, page_head, page_template, script_policy
 from admiral.io.result_writer import id_column, unescape_title
 from admiral.kb import KnowledgeBase
 from admiral.kb.bm25.analysis import best_sentences
 from admiral.records import Hop, RankedDocument, RetrievalResult
 from proofs.logic.wording import STYLE as PROOF_STYLE
-from proofs.logic.wording import escaped, escaped_text
 
 
 class Outcome(Enum):
@@ -251,91 +249,11 @@ def _css_class(outcome: Outcome) -> str:
     return "neutral" if outcome in (Outcome.LATE, Outcome.NO_GOLD) else "failed"
 
 
-_COLUMNS = {"named": "named by the claim", "between": "between", "found": "found"}
-_WIDTH, _HEIGHT, _GAP = 216, 30, 44  # of a box, and from one box to the next
-_COLUMN, _MARGIN, _TOP = 330, 56, 30  # from column to column; room for arcs; room for headings
-_CHARACTERS = 29
-_ARROW = 7
-
-
-def graph_picture(neighbourhood: Neighbourhood, gold: Collection[str] = ()) -> str:
-    """Return an SVG element: boxes of documents in three columns, arrows for mentions.
-
-    Titles are cut to fit their boxes; pointing at a box shows all of it, at an arrow the sentence.
-    """
-    documents = neighbourhood.documents
-    used = [role for role in _COLUMNS if any(each.role == role for each in documents)]
-    columns = {
-        role: [at for at, each in enumerate(documents) if each.role == role] for role in used
-    }
-    rows = max(map(len, columns.values()), default=0)
-    places: dict[int, tuple[float, float]] = {}
-    for number, members in enumerate(columns.values()):
-        above = (rows - len(members)) / 2  # columns are centred
-        for at, member in enumerate(members):
-            places[member] = _MARGIN + number * _COLUMN, _TOP + (above + at) * _GAP
-    width = 2 * _MARGIN + (len(used) - 1) * _COLUMN + _WIDTH
-    height = _TOP + rows * _GAP
-    parts = [
-        f'<svg class="graph" width="{width}" viewBox="0 0 {width} {height}" role="img">'
-        "<title>Documents that mention each other</title>"
-    ]
-    for number, role in enumerate(used):
-        x = _MARGIN + number * _COLUMN + _WIDTH / 2
-        parts.append(f'<text class="head" x="{x:g}" y="16" text-anchor="middle">')
-        parts.append(f"{_COLUMNS[role]}</text>")
-    last = len(used) - 1
-    for edge in neighbourhood.edges:
-        text = f"{edge.sentence.title}: {edge.sentence.text}"
-        outside = documents[edge.source].role == used[last]
-        path = _arrow(places[edge.source], places[edge.target], outside)
-        parts.append(f"<g><title>{escaped_text(text)}</title>{path}</g>")
-    for at, document in enumerate(documents):
-        parts.append(_box(document, *places[at], document.title in gold))
-    return "".join(parts) + "</svg>\n"
-
-
-def _box(document: Neighbour, x: float, y: float, is_gold: bool) -> str:
-    title = document.title
-    css = f"{document.role}{' right' if is_gold else ''}"
-    label = title if len(title) <= _CHARACTERS else f"{title[: _CHARACTERS - 1].rstrip()}…"
-    return (
-        f'<g class="{css}"><title>{escaped_text(title)}</title>'
-        f'<rect x="{x:g}" y="{y:g}" width="{_WIDTH}" height="{_HEIGHT}" rx="6"/>'
-        f'<text x="{x + _WIDTH / 2:g}" y="{y + 20:g}" text-anchor="middle">'
-        f"{escaped_text(label)}</text></g>"
-    )
-
-
-def _arrow(source: tuple[float, float], target: tuple[float, float], right: bool) -> str:
-    (x1, y1), (x2, y2) = source, target
-    y1, y2 = y1 + _HEIGHT / 2, y2 + _HEIGHT / 2
-    if x1 == x2:
-        side = 1 if right else -1
-        x1 = x2 = x1 + (_WIDTH if right else 0)
-        bend = side * (18 + min(abs(y2 - y1) / 8, 32))
-        y1, y2 = y1 + (4 if y2 > y1 else -4), y2 + (-4 if y2 > y1 else 4)
-        c1, c2, tip = x1 + bend, x2 + bend, side
-    else:
-        forwards = x2 > x1
-        x1, x2 = (x1 + _WIDTH, x2) if forwards else (x1, x2 + _WIDTH)
-        tip = -1 if forwards else 1
-        # Opposite arrows must not cover each other.
-        y1, y2 = (y1 - 4, y2 - 4) if forwards else (y1 + 4, y2 + 4)
-        c1, c2 = x1 - tip * 60, x2 + tip * 60
-    end = x2 + tip * _ARROW
-    return (
-        f'<path d="M{x1:g} {y1:g}C{c1:g} {y1:g} {c2:g} {y2:g} {end:g} {y2:g}"/>'
-        f'<polygon points="{x2:g},{y2:g} {end:g},{y2 - 3.5:g} {end:g},{y2 + 3.5:g}"/>'
-    )
-
-
-_TEMPLATE = Environment(autoescape=True, undefined=StrictUndefined).from_string(
-    page_file("report.html").lstrip(),
-    globals={
+_TEMPLATE = page_template(
+    "report.html",
+    {
         **{"most_sets": _MAX_SETS, "most_documents": MAX_DOCUMENTS, "stopped": STOPPED},
         **{"count_noun": count_noun, "script": SCRIPT},
-        "text": lambda text: Markup(escaped(text)),
         "picture": lambda around, gold: Markup(graph_picture(around, gold)),
     },
 )
@@ -358,8 +276,6 @@ def build_report_cases(
     - `kb`: the knowledge base of the run, if any: the titles of documents that a TREC run or qrels
       name by their ids, and a sentence of each document of a run without hops.
     - Returns one case for each gold claim, in the order of the gold file, or else for each result.
-
-    Raises AdmiralError if a file is invalid, or the files do not belong together.
     """
     names = _DocumentNames(kb)
     traces, has_hops = _traces_by_id(results, names)
@@ -412,20 +328,14 @@ def _traces_by_id(results: Path, names: _DocumentNames) -> tuple[dict[str, Retri
 
     A TREC run has none, and neither have results of ``hops=0``.
     """
-    traces: dict[str, RetrievalResult] = {}
-    if is_trec_run(results):
-        for id, ranking in read_predictions(results, by_id=True).items():
-            documents = tuple(RankedDocument(names.title(each)) for each in ranking.documents)
-            traces[id] = RetrievalResult(id, "", documents, (), (), "dead_end")
-        return traces, False
-    for where, record in read_results(results):
-        trace = parse_result(record, where)
-        if trace.id in traces:
-            raise RecordError(
-                where, "id", f"{trace.id!r} occurs twice", "Keep one result for each claim"
-            )
-        traces[trace.id] = trace
-    return traces, any(trace.hops for trace in traces.values())
+    if not is_trec_run(results):
+        traces = read_traces(results)
+        return traces, any(trace.hops for trace in traces.values())
+    traces = {}
+    for id, ranking in read_predictions(results, by_id=True).items():
+        documents = tuple(RankedDocument(names.title(each)) for each in ranking.documents)
+        traces[id] = RetrievalResult(id, "", documents, (), (), "dead_end")
+    return traces, False
 
 
 def _judged_claims(

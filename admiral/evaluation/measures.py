@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple, TypeVar
 
 import ir_measures
@@ -47,12 +48,8 @@ class Measure:
 
     def value(self, members: NDArray[np.bool_]) -> float:
         """Return the value for a group of claims, (claims,); NaN if none of them counts."""
-        rows = self.columns[members]
-        counts = ~np.isnan(rows)
-        totals = counts.sum(0)
-        sums = np.where(counts, rows, 0.0).sum(0)
-        means = np.divide(sums, totals, out=np.full(totals.shape, np.nan), where=totals > 0)
-        return float(self.combine(means))
+        own = _StackedColumns([self], members)
+        return float(own.values(np.ones((1, own.n_claims)))[0, 0])
 
     def count(self, members: NDArray[np.bool_]) -> int:
         """Return the number of claims of a group, (claims,), that count."""
@@ -67,13 +64,28 @@ class Group:
     members: NDArray[np.bool_]  # boolean mask over all claims, (claims,)
 
 
-def mean_measure(
-    section: str, name: str, pairs: Sequence[Pair], value: Callable[[Pair], float | None]
-) -> Measure:
-    """Return the measure that is the mean of `value`, which is None for claims not counted."""
-    values = [value(pair) for pair in pairs]
-    column = [np.nan if v is None else float(v) for v in values]
-    return Measure(section, name, np.array(column, dtype=np.float64).reshape(-1, 1))
+#: The value of a claim; None if it does not count.
+Value = Callable[[Pair], float | None]
+
+
+def mean_measures(
+    section: str,
+    pairs: Sequence[Pair],
+    values: Mapping[str, Value],
+    counts: Callable[[Pair], bool] = lambda pair: True,
+) -> list[Measure]:
+    """Return the measures that are means of values, by name, over the claims that count."""
+    measures = []
+    for name, value in values.items():
+        own = [value(pair) if counts(pair) else None for pair in pairs]
+        column = np.array([np.nan if each is None else float(each) for each in own])
+        measures.append(Measure(section, name, column.reshape(-1, 1)))
+    return measures
+
+
+def has_gold(pair: Pair) -> bool:
+    """Return whether a claim has gold evidence."""
+    return bool(pair.gold.evidence)
 
 
 def harmonic_mean_measure(section: str, name: str, first: Measure, second: Measure) -> Measure:
@@ -175,7 +187,7 @@ def confidence_intervals(
 
     Returns lower and upper limit of each measure; NaN where no claim counts.
     """
-    stacked = _StackedColumns(measures, group)
+    stacked = _StackedColumns(measures, group.members)
     values = [
         stacked.values(weights)
         for weights in _bootstrap_weights(stacked.n_claims, seed, n_resamples)
@@ -195,15 +207,14 @@ def paired_comparison(
     `first`, `second`: the same measures of the two runs, with the claims in the same order. Returns
     one for each measure. The p-values are not corrected for multiple comparisons.
     """
-    columns_1, columns_2 = _StackedColumns(first, group), _StackedColumns(second, group)
+    columns_1, columns_2 = (_StackedColumns(each, group.members) for each in (first, second))
     n_claims = columns_1.n_claims
     differences = [
         columns_2.values(weights) - columns_1.values(weights)
         for weights in _bootstrap_weights(n_claims, seed, n_resamples)
     ]
     limits = _percentile_intervals(np.vstack(differences))
-    all_claims = np.ones((1, n_claims))
-    values_1, values_2 = columns_1.values(all_claims)[0], columns_2.values(all_claims)[0]
+    values_1, values_2 = (each.values(np.ones((1, n_claims)))[0] for each in (columns_1, columns_2))
     observed = np.abs(values_2 - values_1)
     extreme = np.zeros(len(first))
     for swapped in _random_swaps(n_claims, seed, n_resamples):
@@ -213,24 +224,20 @@ def paired_comparison(
     # The observed assignment counts as one of the swaps, so that p is never 0. There is no p-value
     # where a run has no value.
     p_values = np.where(np.isnan(observed), np.nan, (extreme + 1) / (n_resamples + 1))
+    counts = [measure.count(group.members) for measure in first]
+    rows = zip(values_1, values_2, counts, limits, p_values, strict=True)
     return [
-        PairedDifference(
-            float(values_1[i]),
-            float(values_2[i]),
-            measure.count(group.members),
-            *limits[i],
-            float(p_values[i]),
-        )
-        for i, measure in enumerate(first)
+        PairedDifference(float(one), float(two), count, *limit, float(p))
+        for one, two, count, limit, p in rows
     ]
 
 
 class _StackedColumns:
     """The columns of several measures over one group, side by side: (claims, columns)."""
 
-    def __init__(self, measures: Sequence[Measure], group: Group) -> None:
+    def __init__(self, measures: Sequence[Measure], members: NDArray[np.bool_]) -> None:
         self._measures = measures
-        columns = np.hstack([measure.columns[group.members] for measure in measures])
+        columns = np.hstack([measure.columns[members] for measure in measures])
         self._counts = (~np.isnan(columns)).astype(np.float64)
         self._filled = np.nan_to_num(columns)
         self.n_claims = len(columns)
@@ -326,15 +333,13 @@ def ranking_measures(pairs: Sequence[Pair], ks: Sequence[int]) -> list[Measure]:
     answering: the share of a claim's gold documents among the first k, of all its sets.
     """
 
-    def recall(k: int) -> Callable[[Pair], float]:
-        return lambda pair: recall_at_k(pair.title_sets, pair.documents, k)
+    def recall(pair: Pair, k: int) -> float:
+        return recall_at_k(pair.title_sets, pair.documents, k)
 
-    def exact(pair: Pair) -> float:
-        return exact_match(pair.title_sets, pair.documents)
-
+    values: dict[str, Value] = {f"recall@{k}": partial(recall, k=k) for k in ks}
+    values["exact match"] = lambda pair: exact_match(pair.title_sets, pair.documents)
     return [
-        *(over_gold(RANKING_SECTION, f"recall@{k}", pairs, recall(k)) for k in ks),
-        over_gold(RANKING_SECTION, "exact match", pairs, exact),
+        *mean_measures(RANKING_SECTION, pairs, values, has_gold),
         *ir_measures_scores(RANKING_SECTION, [f"R@{k}" for k in ks], pairs),
     ]
 
@@ -348,26 +353,17 @@ def evidence_measures(pairs: Sequence[Pair]) -> list[Measure]:
     F1.
     """
 
-    def component(number: int) -> Callable[[Pair], float]:
-        return lambda pair: best_overlap(pair.title_sets, _evidence_documents(pair))[number]
+    def overlap(pair: Pair) -> Overlap:
+        return best_overlap(pair.title_sets, pair.evidence_documents)
 
-    measures = [
-        over_gold(EVIDENCE_SECTION, name, pairs, component(number))
-        for number, name in enumerate(("precision", "recall", "F1"))
-    ]
-    exact = over_gold(
-        EVIDENCE_SECTION,
-        "exact match",
-        pairs,
-        lambda pair: set(_evidence_documents(pair)) in pair.title_sets,
-    )
-    complete = over_gold(
-        EVIDENCE_SECTION,
-        "evidence complete",
-        pairs,
-        lambda pair: covers_any_set(pair.title_sets, _evidence_documents(pair)),
-    )
-    return [*measures, exact, complete]
+    values: dict[str, Value] = {
+        "precision": lambda pair: overlap(pair).precision,
+        "recall": lambda pair: overlap(pair).recall,
+        "F1": lambda pair: overlap(pair).f1,
+        "exact match": lambda pair: set(pair.evidence_documents) in pair.title_sets,
+        "evidence complete": lambda p: covers_any_set(p.title_sets, p.evidence_documents),
+    }
+    return mean_measures(EVIDENCE_SECTION, pairs, values, has_gold)
 
 
 def ir_measures_scores(section: str, names: Sequence[str], pairs: Sequence[Pair]) -> list[Measure]:
@@ -407,19 +403,6 @@ def short_ranking_notes(pairs: Sequence[Pair], ks: Sequence[int]) -> list[str]:
     return [f"{count_noun(short, 'ranking')} of fewer than {k} documents; what is there is counted"]
 
 
-def _evidence_documents(pair: Pair) -> tuple[str, ...]:
-    return pair.prediction.evidence_documents if pair.prediction else ()
-
-
-def over_gold(
-    section: str, name: str, pairs: Sequence[Pair], value: Callable[[Pair], float]
-) -> Measure:
-    """Return the mean of a value over the claims that have gold evidence."""
-    return mean_measure(
-        section, name, pairs, lambda pair: value(pair) if pair.gold.evidence else None
-    )
-
-
 FACT_SECTION = "supporting facts"
 SCORE_SECTION = "HoVer score"
 _MAX_SENTENCES_PER_DOCUMENT = 2
@@ -440,10 +423,7 @@ def hover_groups(pairs: Sequence[Pair]) -> list[Group]:
 
 
 def hover_measures(paired: PairedClaims, ks: Sequence[int]) -> list[Measure]:
-    """Return the measures of HoVer, where a label counts beside the facts that are found.
-
-    Raises AdmiralError if a claim has alternative evidence sets, which HoVer does not have.
-    """
+    """Return the measures of HoVer, where a label counts beside the facts that are found."""
     for pair in paired.pairs:
         if len(pair.gold.evidence) > 1:
             raise AdmiralError(
@@ -470,13 +450,11 @@ def supporting_fact_measures(pairs: Sequence[Pair]) -> list[Measure]:
         gold = pair.gold.sentences
         return len(gold) == len(pair.sentences) and set(gold) <= set(pair.sentences)
 
-    def f1(pair: Pair) -> float:
-        return multiset_f1(pair.gold.sentences, pair.sentences)
-
-    return [
-        mean_measure(FACT_SECTION, "exact match", pairs, lambda p: _is_answered(p) and exact(p)),
-        mean_measure(FACT_SECTION, "F1", pairs, lambda p: f1(p) if _is_answered(p) else 0.0),
-    ]
+    values: dict[str, Value] = {
+        "exact match": lambda pair: pair.is_answered and exact(pair),
+        "F1": lambda p: p.is_answered and multiset_f1(p.gold.sentences, p.sentences),
+    }
+    return mean_measures(FACT_SECTION, pairs, values)
 
 
 def score_measures(pairs: Sequence[Pair], *, with_verdicts: bool) -> list[Measure]:
@@ -485,19 +463,11 @@ def score_measures(pairs: Sequence[Pair], *, with_verdicts: bool) -> list[Measur
     The HoVer score is the share of claims with the correct label and a scored gold fact of every
     gold document (HoVer paper, section 4).
     """
-    facts = mean_measure(SCORE_SECTION, "facts found", pairs, covers_gold_documents)
-    if not with_verdicts:
-        return [facts]
-    return [
-        facts,
-        mean_measure(SCORE_SECTION, "label accuracy", pairs, _is_label_correct),
-        mean_measure(
-            SCORE_SECTION,
-            "HoVer score",
-            pairs,
-            lambda pair: _is_label_correct(pair) and covers_gold_documents(pair),
-        ),
-    ]
+    values: dict[str, Value] = {"facts found": covers_gold_documents}
+    if with_verdicts:
+        values["label accuracy"] = _is_label_correct
+        values["HoVer score"] = lambda p: _is_label_correct(p) and covers_gold_documents(p)
+    return mean_measures(SCORE_SECTION, pairs, values)
 
 
 def scored_facts(sentences: Sequence[tuple[str, int]], hops: int) -> list[tuple[str, int]]:
@@ -520,18 +490,14 @@ def scored_facts(sentences: Sequence[tuple[str, int]], hops: int) -> list[tuple[
 def covers_gold_documents(pair: Pair) -> bool:
     """Return whether the scored facts include a gold fact of every gold document."""
     facts = set(scored_facts(pair.sentences, pair.gold.hops)) & set(pair.gold.sentences)
-    return _is_answered(pair) and {title for title, _ in facts} == set(pair.gold.titles)
+    return pair.is_answered and {title for title, _ in facts} == set(pair.gold.titles)
 
 
 def _is_label_correct(pair: Pair) -> bool | None:
     """Compare SUPPORTED with NOT_SUPPORTED; None without a gold label, False without a verdict."""
     if pair.gold.label is None:
         return None
-    verdict = pair.prediction.verdict if pair.prediction else None
-    if verdict is None:
-        return False
-    return (verdict is Verdict.SUPPORTS) == (pair.gold.label is Label.SUPPORTS)
-
-
-def _is_answered(pair: Pair) -> bool:
-    return pair.prediction is not None
+    verdict = pair.verdict
+    return verdict is not None and (verdict is Verdict.SUPPORTS) == (
+        pair.gold.label is Label.SUPPORTS
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -25,7 +25,6 @@ from admiral.evaluation.measures import (
     IR_MEASURES_SECTION,
     Group,
     Measure,
-    PairedDifference,
     hover_groups,
     hover_measures,
     ir_measures_scores,
@@ -35,7 +34,16 @@ from admiral.evaluation.measures import (
 )
 from admiral.gold import GoldClaim, detect_format, is_qrels, read_gold, read_qrels
 
-ClaimSelector = Callable[[Sequence[GoldClaim]], tuple[list[GoldClaim], list[str]]]
+QRELS = "qrels"
+
+
+def _qrels_measures(paired: PairedClaims, ks: Sequence[int]) -> list[Measure]:
+    names = ["AP", *(f"R@{k}" for k in ks)]
+    return ir_measures_scores(IR_MEASURES_SECTION, names, paired.pairs)
+
+
+def _select_all(gold: Sequence[GoldClaim]) -> tuple[list[GoldClaim], list[str]]:
+    return list(gold), []
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +52,30 @@ class Task:
 
     name: str
     title: str
-    ks: tuple[int, ...]
     formats: tuple[str, ...]
-    select: ClaimSelector  # returns the claims that are evaluated, and notes about those left out
-    groups: Callable[[Sequence[Pair]], list[Group]]
     measures: Callable[[PairedClaims, Sequence[int]], list[Measure]]
+    ks: tuple[int, ...] = (5, 10, 20, 100)
+    # returns the claims that are evaluated, and notes about those left out
+    select: Callable[[Sequence[GoldClaim]], tuple[list[GoldClaim], list[str]]] = _select_all
+    groups: Callable[[Sequence[Pair]], list[Group]] = fever.groups
+
+
+_OF_FEVER = ("fever", "pages", "pairs", "averitec", "ex-fever", "fool-me-twice", "wice")
+_OF_QUESTIONS = ("hipporag", "pages", "pairs", "wafer")
+EVALUATION_TASKS = {
+    task.name: task
+    for task in (
+        Task("fever", "FEVER", _OF_FEVER, fever.measures),
+        Task("hover", "HoVer", ("hover", "pages", "pairs"), hover_measures, groups=hover_groups),
+        Task(
+            "feverous", "FEVEROUS-S", ("feverous", "pairs"), fever.feverous_measures,
+            select=fever.select_claims,
+        ),
+        Task("qa", "multi-hop questions", _OF_QUESTIONS, task_measures, ks=(2, 5, 10, 100)),
+        Task("kilt", "KILT", ("kilt",), fever.kilt_measures),
+        Task(QRELS, "qrels", (QRELS,), _qrels_measures, ks=(10, 100, 1000)),
+    )
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,47 +87,6 @@ class Evaluation:
     groups: list[Group]
     measures: list[Measure]
     notes: list[str]
-
-
-def _select_all(gold: Sequence[GoldClaim]) -> tuple[list[GoldClaim], list[str]]:
-    return list(gold), []
-
-
-def _qrels_measures(paired: PairedClaims, ks: Sequence[int]) -> list[Measure]:
-    names = ["AP", *(f"R@{k}" for k in ks)]
-    return ir_measures_scores(IR_MEASURES_SECTION, names, paired.pairs)
-
-
-QRELS = "qrels"
-_DEFAULT_KS = (5, 10, 20, 100)
-EVALUATION_TASKS = {
-    task.name: task
-    for task in (
-        Task(
-            "fever", "FEVER", _DEFAULT_KS,
-            ("fever", "pages", "pairs", "averitec", "ex-fever", "fool-me-twice", "wice"),
-            _select_all, fever.groups, fever.measures,
-        ),
-        Task(
-            "hover", "HoVer", _DEFAULT_KS, ("hover", "pages", "pairs"), _select_all,
-            hover_groups, hover_measures,
-        ),
-        Task(
-            "feverous", "FEVEROUS-S", _DEFAULT_KS, ("feverous", "pairs"), fever.select_claims,
-            fever.groups, fever.feverous_measures,
-        ),
-        Task(
-            "qa", "multi-hop questions", (2, 5, 10, 100),
-            ("hipporag", "pages", "pairs", "wafer"), _select_all, fever.groups, task_measures,
-        ),
-        Task(
-            "kilt", "KILT", _DEFAULT_KS, ("kilt",), _select_all, fever.groups, fever.kilt_measures
-        ),
-        Task(
-            QRELS, "qrels", (10, 100, 1000), (QRELS,), _select_all, fever.groups, _qrels_measures
-        ),
-    )
-}  # fmt: skip
 
 
 def infer_task(path: Path) -> Task:
@@ -117,11 +103,7 @@ def _task_of_format(name: str | None) -> Task:
 
 
 def read_task_claims(task: Task, path: Path) -> list[GoldClaim]:
-    """Return the gold claims of a file.
-
-    Raises AdmiralError if the file belongs to another data set, or no claim in it has evidence or a
-    label.
-    """
+    """Return the gold claims of a file."""
     name = _gold_format(path)
     if name is not None and name not in task.formats:
         other = _task_of_format(name).name
@@ -138,10 +120,7 @@ def read_task_claims(task: Task, path: Path) -> list[GoldClaim]:
 
 
 def read_task_predictions(task: Task, path: Path) -> dict[str, Prediction]:
-    """Return the predictions of a run as a task compares them; qrels name documents by their ids.
-
-    Raises AdmiralError as in `admiral.evaluation.read_predictions`.
-    """
+    """Return the predictions of a run as a task compares them; for qrels, of ids."""
     return read_predictions(path, by_id=task.name == QRELS)
 
 
@@ -151,11 +130,7 @@ def evaluate(
     predictions: Mapping[str, Prediction],
     ks: Sequence[int] = (),
 ) -> Evaluation:
-    """Evaluate a run by the rules of a task.
-
-    Raises AdmiralError if gold claims and predictions do not belong together, or no claim is left
-    to evaluate.
-    """
+    """Evaluate a run by the rules of a task."""
     ks = tuple(ks) or task.ks
     all_claims = pair_claims(gold, predictions)
     selected, notes = task.select(gold)
@@ -257,52 +232,27 @@ def format_measures(records: Sequence[dict[str, Any]], groups: Sequence[Group]) 
     return "\n".join(lines) + "\n"
 
 
-def difference_records(
-    measures: Sequence[Measure], differences: Sequence[PairedDifference], group: Group
-) -> list[dict[str, Any]]:
-    """Return one record for each measure of a comparison of two runs."""
-    return [
-        {
-            "section": measure.section,
-            "name": measure.name,
-            "group": group.name,
-            "claims": difference.n_claims,
-            "first": _rounded(difference.first),
-            "second": _rounded(difference.second),
-            "difference": _rounded(difference.second - difference.first),
-            "low": _rounded(difference.low),
-            "high": _rounded(difference.high),
-            "p": _rounded(difference.p_value),
-        }
-        for measure, difference in zip(measures, differences, strict=True)
-    ]
-
-
 def format_differences(records: Sequence[dict[str, Any]]) -> str:
     """Format records of `difference_records` as a text table."""
     widths = [9, 9, 12, 18, 9]
     header = _row("", ["first", "second", "difference", "95% interval", "p"], widths)
-    return "\n".join(_difference_lines(records, header, widths)) + "\n"
-
-
-def _difference_lines(
-    records: Sequence[dict[str, Any]], header: str, widths: Sequence[int]
-) -> Iterator[str]:
+    lines: list[str] = []
     for group, members in groupby(records, key=lambda record: record["group"]):
-        yield f"{group}{header[len(group) :]}"
+        lines.append(f"{group}{header[len(group) :]}")
         for section, rows in groupby(members, key=lambda record: record["section"]):
-            yield section
+            lines.append(section)
             for record in rows:
+                low, high = (_format_value(record[end], "+.3f") for end in ("low", "high"))
                 cells = [
                     _format_value(record["first"]),
                     _format_value(record["second"]),
                     _format_value(record["difference"], "+.3f"),
-                    f"{_format_value(record['low'], '+.3f')} "
-                    f"{_format_value(record['high'], '+.3f')}",
+                    f"{low} {high}",
                     _format_value(record["p"], ".4f"),
                 ]
-                yield _row("  " + record["name"], cells, widths)
-        yield ""
+                lines.append(_row("  " + record["name"], cells, widths))
+        lines.append("")
+    return "\n".join(lines) + "\n"
 
 
 def _row(name: str, cells: Sequence[str], widths: Sequence[int]) -> str:
@@ -325,19 +275,26 @@ def compare_evaluations(
 
     `first`, `second`: evaluations by the same task of the same claims. Measures that only one of
     them has, such as those of sentences, are left out. Returns one record for each group and
-    measure; see `admiral.evaluation.tasks.difference_records`.
+    measure.
     """
-    shared = {(m.section, m.name) for m in first.measures} & {
-        (m.section, m.name) for m in second.measures
-    }
-    before, after = (
-        [m for m in evaluation.measures if (m.section, m.name) in shared]
-        for evaluation in (first, second)
-    )
+    after = {(measure.section, measure.name): measure for measure in second.measures}
+    before = [each for each in first.measures if (each.section, each.name) in after]
+    others = [after[measure.section, measure.name] for measure in before]
     return [
-        record
+        {
+            "section": measure.section,
+            "name": measure.name,
+            "group": group.name,
+            "claims": difference.n_claims,
+            "first": _rounded(difference.first),
+            "second": _rounded(difference.second),
+            "difference": _rounded(difference.second - difference.first),
+            "low": _rounded(difference.low),
+            "high": _rounded(difference.high),
+            "p": _rounded(difference.p_value),
+        }
         for group in groups
-        for record in difference_records(
-            before, paired_comparison(before, after, group, seed), group
+        for measure, difference in zip(
+            before, paired_comparison(before, others, group, seed), strict=True
         )
     ]

@@ -11,7 +11,7 @@ from importlib import resources
 from typing import Any
 
 import click
-from jinja2 import Environment, StrictUndefined
+from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 
 from admiral.io.sentence_splitter import split_sentences
@@ -403,6 +403,15 @@ def page_file(name: str) -> str:
     return "\n" + (resources.files("admiral") / "data" / "pages" / name).read_text("utf-8")
 
 
+def page_template(name: str, names: Mapping[str, object], trim: bool = False) -> Template:
+    """Return the template of a page, with names that it uses; `text` escapes."""
+    pages = Environment(
+        trim_blocks=trim, lstrip_blocks=trim, undefined=StrictUndefined, autoescape=True
+    )
+    text = {"text": lambda words: Markup(escaped(words))}
+    return pages.from_string(page_file(name).lstrip(), {**text, **names})
+
+
 def script_policy(script: str) -> str:
     """Return the content security policy of a page that loads nothing but its own script."""
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
@@ -414,24 +423,10 @@ def page_head(title: str, style: str = STYLE, policy: str = "") -> str:
 
     `title`, `style`: title and CSS, inserted without escaping.
     """
-    meta = f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n' if policy else ""
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-{meta}<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<style>{style}</style>
-</head>
-<body>
-"""
+    return page_template("head.html", {}).render(title=title, style=style, policy=policy)
 
 
-_PROOF_PAGE = Environment(
-    autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-).from_string(
-    page_file("proof.html").lstrip(), globals={"text": lambda text: Markup(escaped(text))}
-)
+_PROOF_PAGE = page_template("proof.html", {}, trim=True)
 
 
 def judgement_page(claim: str, evidence: Sequence[tuple[str, str]], judgement: Judgement) -> str:

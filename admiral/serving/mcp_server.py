@@ -207,8 +207,8 @@ def create_mcp(late: LateService) -> MCPServer:
     ) -> CitationCheck:
         """Check whether a source supports a claim that cites it, and what it lacks."""
         from admiral.citations.decide import summary
-        from admiral.sources import Source
         from admiral.serving.retrieval_routes import checked
+        from admiral.sources import Source
 
         source = Source("https://source.invalid/", source_title, source_text)
         verdict = await checked(await late.get(), claim, source, page)

@@ -77,7 +77,7 @@ def test_fitted_weights_are_read_and_tell_support(files, tmp_path):
         missing_below=1.0,
         contradicted=1.0,
     )
-    citer = Citer.over(LoadedSources([BRIDGE]), TermWeights.background(), config)
+    citer = Citer(LoadedSources([BRIDGE]), TermWeights.background(), config)
     good, partly = (
         citer.verify(CitedClaim("1", text, citations=(Citation(BRIDGE.url),))).existing[0]
         for text in (

@@ -14,8 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral import Admiral, Claim, RetrievalConfig
+from admiral.citations.citation_weights import word_features
 from admiral.citations.coverage_verifier import CoverageVerifier, TermWeights
-from admiral.citations.source_scorers import MixedScorer
+from admiral.citations.source_scorers import SourceScorer
 from admiral.errors import AdmiralError
 from admiral.gold import read_gold
 from admiral.retrieval.document_ranking import FEATURES, document_features, ranked_documents
@@ -177,15 +178,13 @@ def test_the_mixed_score_is_the_weighted_sum_of_its_features():
     rows = extract_features(claims, verifiers)
     names = ["coverage", "coverage_parts", "uncovered"]
     weights = fit_ordinal(rows, [1, 0], names, ridge=0.1)
-    scorer = MixedScorer(verifiers, weights)
+    scorer = SourceScorer(verifiers, weights)
     sources = [[passage(source.text)] for _, source in claims]
     scores = scorer.score_sources([CLAIM, CLAIM], sources)
     expected = [linear_score(weights, row) for row in rows]
     assert [one.score for one in scores] == pytest.approx(expected)
     assert scores[0].score > scores[1].score
     assert scores[0].passages[0] > scores[1].passages[0]
-    with pytest.raises(ValueError, match="late"):
-        MixedScorer(verifiers, weights | {"late": weights["coverage"]})
 
 
 def test_missing_words_are_fitted(tmp_path):
@@ -206,7 +205,8 @@ def test_missing_words_are_fitted(tmp_path):
     assert [claims[0].claim[a:b] for a, b in claims[0].words] == records[0]["claim_tokens"]
     fitted = fit_missing_words(claims, pool_stems([claim.source for claim in claims]))
     for claim in claims:
-        scores = fitted.scores(claim.claim, claim.words, [passage(BRIDGE.text)], 0)
+        rows = word_features(claim.claim, claim.words, [passage(BRIDGE.text)], 0)
+        scores = list(map(fitted.score, rows))
         expected = True if any(claim.unsupported) else None
         assert surest_span_is_right(claim, scores) is expected
         assert surest_span_is_right(claim, [-1.0] * len(scores)) is None

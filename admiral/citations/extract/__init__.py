@@ -48,23 +48,22 @@ def is_dump(start: bytes) -> bool:
 def read_dump(path: Place) -> Iterator[DumpedPage]:
     """Yield the articles of a dump; redirects and other namespaces are left out.
 
-    `path`: XML file of a dump (``pages-articles``), compressed or not. Raises AdmiralError if the
-    file cannot be read, is no XML of MediaWiki, or is cut off.
+    `path`: XML file of a dump (``pages-articles``), compressed or not.
     """
     count = 0
     with open_binary(path) as stream:
         events = etree.iterparse(
-            stream, events=("end",), huge_tree=True, resolve_entities=False, no_network=True
+            stream, tag="{*}page", huge_tree=True, resolve_entities=False, no_network=True
         )
         try:
             for _, element in events:
-                name = _local(element)
-                if name == "page":
-                    count += 1
-                    if page := _page(element):
-                        yield page
-                elif name not in ("mediawiki", "siteinfo"):
-                    continue
+                count += 1
+                revisions = element.findall("{*}revision")  # the last one counts
+                namespace = element.findtext("{*}ns", _ARTICLES).strip()
+                if namespace == _ARTICLES and element.find("{*}redirect") is None:
+                    title, id = (element.findtext(f"{{*}}{name}", "") for name in ("title", "id"))
+                    text = revisions[-1].findtext("{*}text", "") if revisions else ""
+                    yield DumpedPage(title, id.strip(), text)
                 element.clear()
                 while element.getprevious() is not None:
                     del element.getparent()[0]
@@ -75,29 +74,6 @@ def read_dump(path: Place) -> Iterator[DumpedPage]:
             ) from error
     if not count:
         raise AdmiralError(f"{path}: holds no <page>. Give an XML dump of MediaWiki")
-
-
-def _page(element: etree._Element) -> DumpedPage | None:
-    title, namespace, id, text = "", _ARTICLES, "", ""
-    for child in element:
-        name = _local(child)
-        if name == "redirect":
-            return None
-        if name == "title":
-            title = child.text or ""
-        elif name == "ns":
-            namespace = (child.text or "").strip()
-        elif name == "id":
-            id = (child.text or "").strip()
-        elif name == "revision":  # the last one counts
-            texts = [each for each in child if _local(each) == "text"]
-            text = texts[0].text or "" if texts else ""
-    return DumpedPage(title, id, text) if namespace == _ARTICLES else None
-
-
-def _local(element: etree._Element) -> str:
-    tag = element.tag
-    return tag.rpartition("}")[2] if isinstance(tag, str) else ""
 
 
 PageFormat = Literal["auto", "wikitext", "html", "dump"]
@@ -135,9 +111,6 @@ def read_page(
     text: str, title: str = "", *, format: PageFormat = "auto", lists: bool = True
 ) -> ReadPage:
     """Return a page with its claims in the order of reading.
-
-    Raises AdmiralError for a page that takes longer than `MOST_SECONDS`, since it consists of
-    templates, tags and links that are not closed.
 
     - `title`: title of the page; by default that which HTML states.
     - `format`: ``wikitext``, ``html``, or ``auto`` to tell them by their beginning.
@@ -188,15 +161,29 @@ def extract_claims(
     lists: bool = True,
     unknown: Counter[str] | None = None,
 ) -> list[CitedClaim]:
-    """Return the claims of a page that have references, in the order of reading.
+    """Return the claims of a page that have references (see `read_page`).
 
-    The parameters are those of `read_page`. `unknown` counts the templates of wikitext that are not
-    known, by name.
+    `unknown` counts the templates of wikitext that are not known, by name.
     """
-    page = read_page(text, title, format=format, lists=lists)
-    if unknown is not None:
-        unknown.update(page.unknown)
-    return [each.claim for each in page.claims]
+    return list(_claims([read_page(text, title, format=format, lists=lists)], unknown))
+
+
+def claims_of_file(
+    path: Path,
+    *,
+    format: PageFormat = "auto",
+    lists: bool = True,
+    unknown: Counter[str] | None = None,
+) -> Iterator[CitedClaim]:
+    """Yield the claims of a file that have references (see `pages_of_file`, `extract_claims`)."""
+    return _claims(pages_of_file(path, format=format, lists=lists), unknown)
+
+
+def _claims(pages: Iterable[ReadPage], unknown: Counter[str] | None) -> Iterator[CitedClaim]:
+    for page in pages:
+        if unknown is not None:
+            unknown.update(page.unknown)
+        yield from (each.claim for each in page.claims)
 
 
 def pages_of_file(
@@ -206,7 +193,6 @@ def pages_of_file(
 
     `path`: a page or a dump, compressed or not. The title of a page of wikitext is the name of its
     file. `format`: ``wikitext``, ``html`` or ``dump``, or ``auto`` to tell them by their beginning.
-    Raises AdmiralError if the file cannot be read, is not UTF-8, or is longer than `LONGEST_PAGE`.
     """
     if format in ("auto", "dump"):
         with open_binary(path) as stream:
@@ -224,10 +210,7 @@ def pages_of_file(
 
 
 def page_of_file(path: Path, *, format: PageFormat = "auto", lists: bool = True) -> ReadPage:
-    """Return the page of a file, which may be a dump of one page (see `pages_of_file`).
-
-    Raises AdmiralError for a dump of several pages, too.
-    """
+    """Return the page of a file, which may be a dump of one page (see `pages_of_file`)."""
     first, *others = islice(pages_of_file(path, format=format, lists=lists), 2)
     if others:
         raise AdmiralError(
@@ -235,24 +218,6 @@ def page_of_file(path: Path, *, format: PageFormat = "auto", lists: bool = True)
             "extract-citations` and `admiral verify-citation`"
         )
     return first
-
-
-def claims_of_file(
-    path: Path,
-    *,
-    format: PageFormat = "auto",
-    lists: bool = True,
-    unknown: Counter[str] | None = None,
-) -> Iterator[CitedClaim]:
-    """Yield the claims of a file that have references.
-
-    The parameters and errors are those of `pages_of_file`. `unknown` counts the templates of
-    wikitext that are not known, by name.
-    """
-    for page in pages_of_file(path, format=format, lists=lists):
-        if unknown is not None:
-            unknown.update(page.unknown)
-        yield from (each.claim for each in page.claims)
 
 
 def _read_page(path: Path) -> str:
@@ -302,19 +267,15 @@ def cited_sources(claims: Iterable[CitedClaim]) -> tuple[list[CitedSource], list
     for claim in claims:
         for citation in dict.fromkeys(claim.citations):
             url = citation.url or citation.archive_url
-            if is_web(url):
-                known, key = web, canonical(url)
-                citation = replace(citation, url=url)
-            else:
-                known = others
-                key = "\n".join((citation.title, citation.author, citation.isbn))
-            earlier = known.get(key)
-            if earlier is None:
-                known[key] = CitedSource(citation, 1)
-                continue
-            first = earlier.citation
+            known, key = web, canonical(url)
+            if not is_web(url):
+                url = citation.url
+                known, key = others, "\n".join((citation.title, citation.author, citation.isbn))
+            first, count = citation, 0
+            if (earlier := known.get(key)) is not None:
+                first, count, url = earlier.citation, earlier.claims, earlier.citation.url
             archive_url = first.archive_url or citation.archive_url
             title = first.title or citation.title
-            first = replace(first, archive_url=archive_url, title=title)
-            known[key] = CitedSource(first, earlier.claims + 1)
+            first = replace(first, url=url, archive_url=archive_url, title=title)
+            known[key] = CitedSource(first, count + 1)
     return list(web.values()), list(others.values())

@@ -9,10 +9,19 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
-from urllib.parse import parse_qs, unquote, urlsplit
 
 from admiral.citations.citation_records import Citation
-from admiral.citations.extract.marked_blocks import Reference, is_note_group, tag_of
+from admiral.citations.extract.marked_blocks import Reference
+from admiral.citations.extract.names import NAMES, is_note_group, names_of, tag_of
+from admiral.citations.extract.source_links import (
+    ISBN,
+    LONGEST_TITLE,
+    add_citation,
+    bare_url,
+    title_of,
+    unwrapped,
+    web_url,
+)
 from admiral.citations.extract.wikitext_nodes import (
     ExternalLink,
     Link,
@@ -22,134 +31,10 @@ from admiral.citations.extract.wikitext_nodes import (
     plain_text,
 )
 
-_WEB = re.compile(r"(?:https?|ftp):/*|//", re.IGNORECASE)
-_ARCHIVED = (
-    re.compile(r"https?://(?:web\.|www\.)?archive\.org/(?:web/)?[0-9*][^/]*/(.+)", re.I | re.S),
-    re.compile(
-        r"https?://(?:www\.)?archive\.(?:today|is|ph|li|vn|fo|md)/(?:o/\w+|\d[\d.-]*|newest|oldest)"
-        r"/(.+)",
-        re.I | re.S,
-    ),
-    re.compile(
-        r"https?://webcache\.googleusercontent\.com/search\?(?:.*&)?q=cache:(?:[\w-]{12}:)?([^&]+)",
-        re.I | re.S,
-    ),
+_PARAMETERS = {key: names_of("parameters", key) for key in NAMES["parameters"]}
+_LAST_NAMES, _FIRST_NAMES, _AUTHORS = (
+    _PARAMETERS.pop(key) for key in ("last_names", "first_names", "authors")
 )
-_WEBCITATION = re.compile(r"https?://(?:www\.)?webcitation\.org/", re.IGNORECASE)
-_TRAILING = ".,;:!?'\"”’"
-
-
-def web_url(text: str) -> str:
-    """Return the URL that a text is, without outer white space; empty if it is none of the web."""
-    url = text.strip()
-    if not _WEB.match(url) or re.search(r"\s", url):
-        return ""
-    return f"https:{url}" if url.startswith("//") else url
-
-
-def archived_page(url: str) -> str:
-    """Return the URL of the page that an archive's URL is a copy of; empty if it is no such URL."""
-    for pattern in _ARCHIVED:
-        if match := pattern.match(url):
-            page = match[1]
-            if re.match(r"https?%3a", page, re.IGNORECASE) or pattern is _ARCHIVED[-1]:
-                page = unquote(page)
-            page = re.sub(r"^(https?):/*", r"\1://", page, flags=re.IGNORECASE)
-            return page if _WEB.match(page) else f"http://{page}"
-    if _WEBCITATION.match(url):
-        try:
-            given = parse_qs(urlsplit(url).query).get("url", [""])[0]
-        except ValueError:
-            return ""
-        return web_url(given)
-    return ""
-
-
-def unwrapped(url: str, archive_url: str = "") -> tuple[str, str]:
-    """Return the URL of a page and that of its archived copy, of which either may be empty.
-
-    Archives of archives are unwrapped to the page itself.
-    """
-    if page := archived_page(url):
-        archive_url = archive_url or url
-        url = page
-    elif not url and archive_url:
-        url = archived_page(archive_url) or archive_url
-    while page := archived_page(url):
-        url = page
-    return url, archive_url
-
-
-def without_trailing_punctuation(url: str) -> str:
-    """Return a bare URL without the punctuation of the sentence that it stands in."""
-    url = url.partition("|")[0]  # of a template that is not closed
-    while url and (url[-1] in _TRAILING or (url[-1] == ")" and url.count("(") < url.count(")"))):
-        url = url[:-1]
-    return url
-
-
-# The first parameter that is given counts. Behind the names of English, those of German, French,
-# Spanish, Italian, Portuguese, Dutch, the Scandinavian languages, Polish, Russian and Japanese.
-_PARAMETERS = {
-    "url": (
-        *("url", "chapter-url", "chapterurl", "contribution-url", "section-url", "article-url"),
-        *("entry-url", "conference-url", "transcript-url", "lay-url", "online", "lire en ligne"),
-        *("url texte", "enlace", "ссылка", "link"),
-    ),
-    "archive_url": (
-        *("archive-url", "archiveurl", "archiv-url", "archivurl", "url archive", "archive"),
-        *("urlarchivo", "url-archivo", "urlarchivio", "arquivourl", "arkiv-url", "arkivurl"),
-        *("archiefurl", "zarchiwizowano", "archivebot"),
-    ),
-    "title": (
-        *("title", "chapter", "contribution", "script-title", "entry", "trans-title", "titel"),
-        *("titre", "título", "titulo", "titolo", "tittel", "rubrik", "tytuł", "заглавие"),
-        *("название", "タイトル", "titreouvrage", "sammelwerk"),
-    ),
-    "date": (
-        *("date", "year", "publication-date", "datum", "jahr", "année", "annee", "fecha", "año"),
-        *("data", "anno", "ano", "år", "dato", "rok", "год", "дата"),
-    ),
-    "access_date": (
-        *("access-date", "accessdate", "abruf", "zugriff", "consulté le", "consultéle"),
-        *("fechaacceso", "accesso", "acessodata", "bezochtdatum", "besøksdato", "hämtdatum"),
-        *("data dostępu", "дата обращения", "besøgsdato"),
-    ),
-    "work": (
-        *("work", "website", "newspaper", "journal", "magazine", "periodical", "encyclopedia"),
-        *("encyclopaedia", "series", "book-title", "werk", "hrsg-werk", "périodique", "site"),
-        *("obra", "publicación", "sito", "pubblicazione", "obra", "avis", "издание"),
-    ),
-    "publisher": (
-        *("publisher", "agency", "institution", "via", "verlag", "herausgeber", "hrsg"),
-        *("éditeur", "editeur", "editorial", "editore", "editora", "uitgever", "utgiver"),
-        *("forlag", "förlag", "wydawca", "издательство"),
-    ),
-    "quote": ("quote", "quotation", "zitat", "extrait", "citation", "cita", "citazione"),
-    "isbn": ("isbn", "isbn1", "isbn-13", "isbn13"),
-}
-_AUTHORS = (
-    "author",
-    "autor",
-    "auteur",
-    "autore",
-    "authors",
-    "autoren",
-    "автор",
-    "著者",
-    "vauthors",
-)
-_LAST_NAMES = (
-    "last",
-    "surname",
-    "nom",
-    "apellidos",
-    "apellido",
-    "cognome",
-    "sobrenome",
-    "nachname",
-)
-_FIRST_NAMES = ("first", "given", "prénom", "prenom", "nombre", "nome", "vorname")
 _MOST_AUTHORS = 9
 # Identifiers that the templates link to where there is no URL.
 _IDENTIFIERS = (
@@ -172,46 +57,17 @@ _SHORT = re.compile(
     r"(sfn|sfnp|sfnm|sfnmp|harv|harvnb|harvtxt|harvcol|harvcolnb|harvs|harvp|harvc)"
 )
 #: Templates of short references that are marks themselves; the others are text or within marks.
-FOOTNOTES = frozenset({"sfn", "sfnp", "sfnm", "sfnmp"})
+FOOTNOTES = frozenset(names_of("marks", "footnotes"))
 _YEAR = re.compile(r"(?:c\. ?)?\d{3,4}[a-z]?|n\.d\.[a-z]?|forthcoming", re.IGNORECASE)
 _YEAR_IN_DATE = re.compile(r"\b(\d{4}[a-z]?)\b")
 _MULTIPLE = re.compile(r"(\d)(?:a(\d)|(y))")
 _MAX_NAMES = 4
-_LONGEST_TITLE = 300
-_DESCRIBING = frozenset((*_PARAMETERS["url"], *_PARAMETERS["title"], *_PARAMETERS["isbn"]))
-# What links to an archived copy, or to a part of it, show.
-_NO_TITLE = re.compile(
-    r"(the )?original(s|en|e)?|(an )?archived?( copy| version| link| page| url)?( here)?"
-    r"|archiv(é|iert|ado|iato|erad|ert|kopie|version)?|copie archivée"
-    r"|(from |at )*(the )?(wayback machine|internet archive|archive\.(today|is|org)|webcite)"
-    r"|from the original|link|online|here|pdf|html|full text|doi|download|website"
-    r"|lire en ligne|en ligne|online lesen|eingeschränkte vorschau.*|10\.\d{4,9}/\S+|\W*\d*\W*",
-    re.IGNORECASE,
+# Parameters whose names are in anchors: those of authors, or else of editors.
+_ANCHORED = (
+    ("last{}", "author{}", "surname{}"),
+    ("editor-last{}", "editor{}", "editor-surname{}", "editor{}-last", "editor{}-surname"),
 )
-#: An ISBN within a text.
-ISBN = re.compile(r"ISBN[\s:]*((?:97[89][- ]?)?\d[\d -]{7,14}[\dXx])")
-_QUOTED = re.compile(r"[\"“„«]([^\"“”„«»]{3,300})[\"”“»]")
-
-
-def title_of(shown: str, around: str = "") -> str:
-    """Return the title of a source: what its link shows, unless that is no title.
-
-    `around`: the text of the reference, of which the first words in quotation marks then count.
-    """
-    title = " ".join(shown.split()).strip('"“”„‘’«» ').rstrip(",")
-    if not _NO_TITLE.fullmatch(title) and not web_url(title):
-        return title[:_LONGEST_TITLE]
-    match = _QUOTED.search(around)
-    return match[1].strip(" ,.") if match else ""
-
-
-def same_page(first: str, second: str) -> bool:
-    """Return whether two URLs differ only in scheme, ``www.`` and final slashes."""
-    return _comparable(first) == _comparable(second)
-
-
-def _comparable(url: str) -> str:
-    return re.sub(r"^https?://(www\.)?", "", url, flags=re.IGNORECASE).rstrip("/")
+_DESCRIBING = frozenset((*_PARAMETERS["url"], *_PARAMETERS["title"], *_PARAMETERS["isbn"]))
 
 
 def is_citation_template(template: Template) -> bool:
@@ -223,11 +79,6 @@ def is_citation_template(template: Template) -> bool:
     return not name.startswith("cita") or "1" not in template.parameters
 
 
-def describes_source(template: Template) -> bool:
-    """Return whether a template within a reference describes a source, by its parameters."""
-    return any(key in template.parameters for key in _DESCRIBING)
-
-
 def is_short_reference(template: Template) -> bool:
     """Return whether a template names a source by authors and year, as ``{{sfn}}`` does."""
     return bool(_SHORT.fullmatch(template.name))
@@ -235,58 +86,58 @@ def is_short_reference(template: Template) -> bool:
 
 def citation_of(template: Template, name: str = "") -> Citation:
     """Return the source that a citation template describes."""
-    given = {key: plain_text(value) for key, value in template.parameters.items()}
+    given = template.texts
     fields = {field: _first(given, keys) for field, keys in _PARAMETERS.items()}
-    urls = (_url(template.parameters.get(key)) for key in _PARAMETERS["url"])
-    url = next(filter(None, urls), "")
-    if not url:
-        url = next(
-            (form.format(given[key]) for key, form in _IDENTIFIERS if _is_id(given.get(key))), ""
-        )
-    archives = (_url(template.parameters.get(key)) for key in _PARAMETERS["archive_url"])
-    archive_url = next(filter(None, archives), "")
-    fields["url"], fields["archive_url"] = unwrapped(url, archive_url)
-    fields["title"] = fields["title"][:_LONGEST_TITLE]
-    fields["author"] = "; ".join(_full_names(given))[:_LONGEST_TITLE]
+    for field in ("url", "archive_url"):
+        urls = (_url(template.parameters.get(key)) for key in _PARAMETERS[field])
+        fields[field] = next(filter(None, urls), "")
+    if not fields["url"]:
+        ids = ((given.get(key, ""), form) for key, form in _IDENTIFIERS)
+        urls = (form.format(id) for id, form in ids if id and not re.search(r"\s", id))
+        fields["url"] = next(urls, "")
+    fields["url"], fields["archive_url"] = unwrapped(fields["url"], fields["archive_url"])
+    fields["title"] = fields["title"][:LONGEST_TITLE]
+    fields["author"] = "; ".join(_full_names(given))[:LONGEST_TITLE]
     return Citation(**fields, name=name, template=template.name)
 
 
 def anchors(template: Template) -> Iterator[str]:
     """Yield the anchors of a citation template, which short references name."""
-    given = {key: plain_text(value) for key, value in template.parameters.items()}
+    given = template.texts
     for node in template.parameters.get("ref", ()):
         if isinstance(node, Template) and node.name in ("harvid", "sfnref"):
-            yield anchor(_unnamed(node))
+            yield anchor(list(map(plain_text, node.unnamed)))
     if given.get("ref", "").startswith("CITEREF"):
         yield given["ref"].replace("_", " ")
     years = [given.get("year", ""), *_YEAR_IN_DATE.findall(given.get("date", ""))]
-    names = _authors(given)
-    for year in filter(None, years):
-        if names:
-            yield anchor([*names[:_MAX_NAMES], year])
+    for keys in _ANCHORED:
+        numbers = ("", *range(1, _MAX_NAMES + 1))
+        names = [_first(given, [key.format(number) for key in keys]) for number in numbers]
+        if any(names):
+            known = list(filter(None, names))[:_MAX_NAMES]
+            yield from (anchor([*known, year]) for year in filter(None, years))
+            return
 
 
 def anchor(parts: Sequence[str]) -> str:
     """Return the anchor of authors and a year."""
-    return "CITEREF" + "".join(part.strip() for part in parts if part.strip())
+    return "CITEREF" + "".join(part.strip() for part in parts)
 
 
 def short_anchors(template: Template) -> list[tuple[str, str]]:
     """Return the (anchor, text) pairs of a template of short references."""
     if not template.name.startswith("sfnm"):
-        parts = [part for part in _unnamed(template) if part]
+        parts = list(filter(None, map(plain_text, template.unnamed)))
         years = [at for at, part in enumerate(parts) if _YEAR.fullmatch(part)]
         parts = parts[: years[0] + 1] if years else parts[: _MAX_NAMES + 1]
         return [(anchor(parts), " ".join(parts))] if parts else []
     sources: dict[str, dict[str, str]] = {}
-    for key, value in template.parameters.items():
+    for key, text in template.texts.items():
         if match := _MULTIPLE.fullmatch(key):
-            sources.setdefault(match[1], {})[match[2] or match[3]] = plain_text(value)
-    pairs = []
-    for _, source in sorted(sources.items()):
-        parts = [source[key] for key in sorted(source)]  # names 1 to 4, then y
-        pairs.append((anchor(parts), " ".join(parts)))
-    return pairs
+            sources.setdefault(match[1], {})[match[2] or match[3]] = text
+    # Of each source, names 1 to 4, then y.
+    rows = ([text for _, text in sorted(source.items())] for _, source in sorted(sources.items()))
+    return [(anchor(parts), " ".join(parts)) for parts in rows]
 
 
 def nodes_within(nodes: Sequence[Node]) -> Iterator[Node]:
@@ -316,44 +167,16 @@ def _first(given: Mapping[str, str], keys: Sequence[str]) -> str:
     return next((given[key] for key in keys if given.get(key)), "")
 
 
-def _is_id(value: str | None) -> bool:
-    return bool(value) and not re.search(r"\s", value or "")
-
-
-def _unnamed(template: Template) -> list[str]:
-    count = 0
-    values = []
-    while (value := template.parameters.get(str(count := count + 1))) is not None:
-        values.append(plain_text(value))
-    return values
-
-
 def _full_names(given: Mapping[str, str]) -> list[str]:
     """Return the authors as "Last, First", or else as the template gives them."""
     names = []
-    for number in ("", *map(str, range(1, _MOST_AUTHORS + 1))):
-        last = _first(given, [f"{stem}{number}" for stem in _LAST_NAMES])
-        first = _first(given, [f"{stem}{number}" for stem in _FIRST_NAMES])
-        name = ", ".join(filter(None, (last, first)))
-        name = name or _first(given, [f"{stem}{number}" for stem in _AUTHORS])
-        if name and name not in names:
-            names.append(name)
-    return names
-
-
-def _authors(given: Mapping[str, str]) -> list[str]:
-    """Return the last names of the authors, or else of the editors."""
-    for stems in (("last", "author", "surname"), ("editor-last", "editor", "editor-surname")):
-        names = []
-        for number in ("", *map(str, range(1, _MAX_NAMES + 1))):
-            keys = [f"{stem}{number}" for stem in stems]
-            if number:
-                keys += [f"editor{number}{stem[6:]}" for stem in stems if stem[:6] == "editor"]
-            if name := _first(given, keys):
-                names.append(name)
-        if names:
-            return names
-    return []
+    for number in ("", *range(1, _MOST_AUTHORS + 1)):
+        last, first, whole = (
+            _first(given, [f"{stem}{number}" for stem in stems])
+            for stems in (_LAST_NAMES, _FIRST_NAMES, _AUTHORS)
+        )
+        names.append(", ".join(filter(None, (last, first))) or whole)
+    return list(dict.fromkeys(filter(None, names)))
 
 
 class WikitextReferences:
@@ -361,10 +184,9 @@ class WikitextReferences:
 
     def __init__(self) -> None:
         self._contents: dict[str, Sequence[Node]] = {}
-        self._names: dict[str, str] = {}
+        self._names: dict[str, str] = {}  # of references that are used
         self._notes: set[str] = set()
         self._bibliography: dict[str, Template] = {}
-        self._count = 0
 
     def use(
         self, content: Sequence[Node], name: str = "", group: str = "", *, is_note: bool = False
@@ -378,7 +200,7 @@ class WikitextReferences:
         if is_note or is_note_group(group):
             self._notes.add(key)
         else:
-            self._number(key, name)
+            self._names.setdefault(key, name or str(len(self._names) + 1))
         return key
 
     def define(self, content: Sequence[Node], name: str = "", group: str = "") -> str:
@@ -391,12 +213,10 @@ class WikitextReferences:
     def use_short(self, template: Template) -> str:
         """Return the key of a short reference such as ``{{sfn|Smith|2010|p=4}}``."""
         text = ", ".join(text for _, text in short_anchors(template))
-        pages = "".join(
-            plain_text(value) for key, value in template.parameters.items() if key in _PAGES
-        )
+        pages = "".join(text for key, text in template.texts.items() if key in _PAGES)
         key = f"short\n{text} {pages}"
         self._contents.setdefault(key, [template])
-        self._number(key)
+        self._names.setdefault(key, str(len(self._names) + 1))
         return key
 
     def add_to_bibliography(self, template: Template) -> None:
@@ -406,17 +226,11 @@ class WikitextReferences:
 
     def resolved(self) -> dict[str, Reference]:
         """Return all references by key; those without a definition have one empty citation."""
-        return {
-            key: Reference(is_note=True)
-            if key in self._notes
-            else self._reference(self._contents.get(key, ()), name)
-            for key, name in [*self._names.items(), *((key, "") for key in self._notes)]
+        sources = {
+            key: self._reference(self._contents.get(key, ()), name)
+            for key, name in self._names.items()
         }
-
-    def _number(self, key: str, name: str = "") -> None:
-        if key not in self._names:
-            self._count += 1
-            self._names[key] = name or str(self._count)
+        return sources | dict.fromkeys(self._notes, Reference(is_note=True))
 
     def _reference(self, content: Sequence[Node], name: str) -> Reference:
         citations: list[Citation] = []
@@ -429,37 +243,32 @@ class WikitextReferences:
                 elif is_short_reference(node):
                     citations += self._short(node, name)
                 else:
-                    _add(citations, _of_template(node, name))
+                    add_citation(citations, _of_template(node, name))
             elif isinstance(node, ExternalLink):
-                url, archive_url = unwrapped(_link_url(node))
+                url, archive_url = unwrapped(
+                    web_url(bare_url(node.url) if node.is_bare else node.url)
+                )
                 title = title_of(plain_text(node.text), around)
-                _add(citations, Citation(url, name, title, archive_url))
+                add_citation(citations, Citation(url, name, title, archive_url))
         if not citations:
             text = around if any(map(str.isalnum, around)) else _arguments(content)
-            isbn = ISBN.search(around)
-            citations.append(
-                Citation("", name, text[:_LONGEST_TITLE], isbn=isbn[1] if isbn else "")
-            )
+            isbns = ISBN.findall(around)
+            citations.append(Citation("", name, text[:LONGEST_TITLE], isbn="".join(isbns[:1])))
         return Reference(tuple(citations), tuple(dict.fromkeys(tags)))
 
-    def _short(self, template: Template, name: str) -> list[Citation]:
-        citations = []
+    def _short(self, template: Template, name: str) -> Iterator[Citation]:
         for each, text in short_anchors(template):
-            source = self._bibliography.get(each)
-            citations.append(
-                Citation("", name, text, template=template.name)
-                if source is None
-                else citation_of(source, name)
-            )
-        return citations
+            if (source := self._bibliography.get(each)) is not None:
+                yield citation_of(source, name)
+            else:
+                yield Citation("", name, text, template=template.name)
 
 
-_ARCHIVES = ("webarchive", "wayback", "webarchiv", "webarchief")
+_ARCHIVES = names_of("marks", "archives")
 _PAGES = ("p", "pp", "page", "pages", "loc", "at")
 
 
-def _outermost(content: Sequence[Node]) -> list[Node]:
-    found: list[Node] = []
+def _outermost(content: Sequence[Node]) -> Iterator[Node]:
     for node in content:
         if isinstance(node, Template):
             if (
@@ -467,17 +276,15 @@ def _outermost(content: Sequence[Node]) -> list[Node]:
                 or is_short_reference(node)
                 or tag_of(node.name)
                 or node.name in _ARCHIVES
-                or describes_source(node)
+                or node.parameters.keys() & _DESCRIBING
             ):
-                found.append(node)
+                yield node
             else:  # such as {{small|...}}
-                for value in node.parameters.values():
-                    found += _outermost(value)
+                yield from _outermost(list(chain.from_iterable(node.parameters.values())))
         elif isinstance(node, ExternalLink):
-            found.append(node)
+            yield node
         elif not isinstance(node, str):
-            found += [each for each in nodes_within([node]) if isinstance(each, ExternalLink)]
-    return found
+            yield from (each for each in nodes_within([node]) if isinstance(each, ExternalLink))
 
 
 def _of_template(template: Template, name: str) -> Citation:
@@ -485,7 +292,7 @@ def _of_template(template: Template, name: str) -> Citation:
     if template.name not in _ARCHIVES:
         return copy
     archive_url = copy.archive_url or copy.url
-    given = {key: plain_text(value) for key, value in template.parameters.items()}
+    given = template.texts
     time = given.get("wayback") or given.get("date") or ""
     if not copy.archive_url and time.isdecimal():  # {{wayback}} has the URL of the page itself
         archive_url = f"https://web.archive.org/web/{time}/{copy.url}"
@@ -493,31 +300,9 @@ def _of_template(template: Template, name: str) -> Citation:
     return replace(copy, archive_url=archive_url, title=title, template="")
 
 
-def _link_url(link: ExternalLink) -> str:
-    url = without_trailing_punctuation(link.url) if link.is_bare else link.url
-    return web_url(url)
-
-
-def _add(citations: list[Citation], citation: Citation) -> None:
-    """Append a citation, or add it to an earlier one that it is an archived copy of."""
-    if not citation.url and not citation.template:
-        return
-    for at, earlier in enumerate(citations):
-        if earlier.url and same_page(earlier.url, citation.url):
-            archive_url = earlier.archive_url or citation.archive_url
-            citations[at] = replace(earlier, archive_url=archive_url)
-            return
-    if citation.archive_url and not archived_page(citation.archive_url) and citations:
-        # An archive whose URL does not say what it is a copy of: of the link before it.
-        citations[-1] = replace(citations[-1], archive_url=citation.archive_url)
-        return
-    citations.append(citation)
-
-
 def _arguments(content: Sequence[Node]) -> str:
     """Return the name of the template that a reference consists of, with its parameters."""
     template = next((each for each in content if isinstance(each, Template)), None)
     if template is None:
         return ""
-    values = filter(None, map(plain_text, template.parameters.values()))
-    return f"{template.written}: {', '.join(values)}".rstrip(": ")
+    return f"{template.written}: {', '.join(filter(None, template.texts.values()))}".rstrip(": ")

@@ -10,40 +10,17 @@ import re
 import unicodedata
 from collections.abc import Callable, Sequence
 
+from admiral.citations.extract.names import NAMES, names_of
 from admiral.citations.extract.wikitext_nodes import Node, Template, plain_text
-from proofs.logic.words import word_list
 
-# The whole text is that of one parameter: the last, or the first.
-_LAST = word_list(
-    "lang transl transliteration nowrap nobr nobreak small smaller big larger huge nobold noitalic "
-    "em strong smallcaps smcaps sc sc1 sic langx color colour fontcolor mono resize font kbd samp "
-    "code vec var mvar math tq tqi u b i strike s underline italics bold bolditalic lower big"
-) | {
-    *("language with name", "text", "small caps", "font color", "font colour", "colored text"),
-    *("no wrap", "no italic", "no bold", "color text", "monospace", "resize text", "fine print"),
-}
-_FIRST = word_list(
-    "ill abbr abbrv nihongo nihongo2 lang-fr lang-de lang-es lang-la lang-ru lang-el flag "
-    "flagcountry flagu hlist nws-link formatnum keypress tooltip hover title anchor vanchor "
-    "circa-text sort dts avoid wrap zh korean script stn rws lrt lus metro ferry tram chem2 "
-    "country station"
-) | {
-    *("avoid wrap", "visible anchor", "not a typo", "as written", "proper name", "flag link"),
-    *("interlanguage link", "interlanguage link multi"),
-}
-# What stands in the text but says nothing: boxes, notices, pronunciations, remarks of editors.
-_SILENT = word_list(
-    "coord coords main see further about hatnote for redirect distinguish other portal commons "
-    "wiktionary taxobox speciesbox authority defaultsort toc tocright reflist notelist clear audio "
-    "listen respell ipa pron pronunciation ipac-en ipac-fr flagicon flagdeco icon rp when who whom "
-    "which where clarify dubious vague why how anchor refn update inline specify weasel synthesis "
-    "discuss sic? refbegin refend noteref portal-inline sister stub wikisource gutenberg official"
-) | {
-    *("short description", "see also", "authority control", "by whom", "according to whom"),
-    *("page needed", "clarification needed", "original research", "relevance", "if pagename"),
-    *("webarchive", "in lang", "main article", "other uses", "use dmy dates", "use mdy dates"),
-    *("full citation needed", "non sequitur", "definition needed", "time needed", "pp-semi"),
-}
+_LAST, _FIRST, _SILENT, _SHIPS, _QUOTING = (
+    frozenset(names_of("inline", key)) for key in ("last", "first", "silent", "ships", "quotations")
+)
+_FIXED, _CURRENCIES = (
+    {name: text for text, names in NAMES["inline"][key].items() for name in names}
+    for key in ("fixed", "currencies")
+)
+_MONTHS = names_of("inline", "months")
 _SILENT_BEGINNINGS = ("infobox", "navbox", "sidebar", "use ", "ipa", "pp-", "wikt", "#", "subst:")
 # Arguments that set how a template looks.
 _OPTION = re.compile(
@@ -52,43 +29,8 @@ _OPTION = re.compile(
     re.IGNORECASE,
 )
 _COUNTRY = re.compile(r"[A-Z]{3}")
-_SHIPS = word_list(
-    "uss hms hmas hmcs hmnzs hmt ss ms mv rms mt rv ins usns usat uscgc usrc css sms smu hnoms "
-    "hdms hswms hnlms jds js rfa pns ara arc bap nrp orp tcg ssv mf my sy gts tss psn"
-)
-_QUOTING = word_list(
-    "quote blockquote cquote quotation bquote rquote pquote quotebox zitat cita"
-) | {
-    *("quote box", "block quotation", "pull quote", "centered pull quote", "quote frame"),
-    *("citation", "citation bloc", "citation longue", "citazione", "citat", "citaat", "sitat"),
-}
 _SIDES = frozenset({"left", "right", "center"})  # {{rquote|right|...}}
-_CURRENCIES = {
-    "us$": "US$", "usd": "US$", "a$": "A$", "aud": "A$", "c$": "C$", "cad": "C$", "€": "€",
-    "euro": "€", "eur": "€", "gbp": "£", "£": "£", "pound sterling": "£", "inr": "₹", "¥": "¥",
-    "php": "₱", "hkd": "HK$", "twd": "NT$", "ntd": "NT$", "sgd": "S$", "mxn": "MX$", "brl": "R$",
-    "rub": "₽", "try": "₺", "thb": "฿", "ils": "₪", "zar": "R", "nok": "NOK ", "dkk": "DKK ",
-    "pln": "PLN ", "czk": "CZK ", "huf": "HUF ", "sfr": "CHF ", "iep": "IR£", "dm": "DM ",
-    "jpy": "¥", "cny": "CN¥", "chf": "CHF ", "nzd": "NZ$", "sek": "SEK ", "krw": "₩",
-}  # fmt: skip
 _LONGEST_CURRENCY = 4  # characters of its name
-_POWERS = ("e", "10^", "x10^", "exp")
-_MONTHS = (
-    *("January", "February", "March", "April", "May", "June", "July", "August", "September"),
-    *("October", "November", "December"),
-)
-_FIXED = {
-    "'": "'", "'s": "'s", "' \"": "' \"", "!": "|", "=": "=", "-": "", "ndash": "–", "en dash": "–",
-    "–": "–", "mdash": "—", "em dash": "—", "—": "—", "snd": " – ", "spnd": " – ", "spaced ndash":
-    " – ", "endash": "–", "emdash": "—", "dash": "–", "spaced en dash": " – ", "spndash": " – ",
-    "spaced endash": " – ", "spaced em dash": " — ", "spaced emdash": " — ", "smd": " — ",
-    "snds": " – ", "nbndash": "–", "hyphen": "-", "nbhyph": "-", "nbsp": " ", "space": " ",
-    "pipe": "|", "·": "·", "dot": "·", "•": "•", "bullet": "•",
-    "times": "×", "x": "×", "minus": "−", "shy": "", "zwsp": "", "zwj": "", "wbr": "", "clear": "",
-    "no": "No.", "numero": "No.", "&": "&", "ditto": "″", "prime": "′", "$": "$", "'-": "'",
-    "-'": "'", "okina": "ʻ", "wp": "Wikipedia", "ad": "AD", "bc": "BC", "lbrack": "[", "rbrack":
-    "]", "(": "{{", ")": "}}", "percent": "%",
-}  # fmt: skip
 
 
 def quoted(template: Template) -> Sequence[Node] | None:
@@ -96,7 +38,7 @@ def quoted(template: Template) -> Sequence[Node] | None:
     if template.name not in _QUOTING:
         return None
     parameters = template.parameters
-    first = "2" if plain_text(parameters.get("1")) in _SIDES else "1"
+    first = "2" if template.text("1") in _SIDES else "1"
     return parameters.get("text") or parameters.get("quote") or parameters.get(first) or ()
 
 
@@ -120,7 +62,10 @@ def inline_text(template: Template) -> Sequence[Node] | None:
         if name.startswith(prefix):
             return [name.removeprefix(prefix)]
     if name in _SHIPS:
-        return [f"{template.written} ", *_ship(unnamed)] if unnamed else []
+        # With its number, unless there is a third parameter.
+        has_number = len(unnamed) == 2 and plain_text(unnamed[1])
+        number: list[Node] = [" (", *unnamed[1], ")"] if has_number else []
+        return [f"{template.written} ", *unnamed[0], *number] if unnamed else []
     if name in _LAST or name.startswith("script/"):
         return unnamed[-1] if unnamed else parameters.get("text", [])
     if name in _FIRST or name.startswith(("lang-", "nihongo")):
@@ -142,14 +87,6 @@ def visible_arguments(template: Template) -> Sequence[Node]:
         if not _OPTION.fullmatch(plain_text(value)):
             shown.extend([" ", *value] if shown else value)
     return shown
-
-
-def _ship(unnamed: Sequence[Sequence[Node]]) -> Sequence[Node]:
-    """Return the name of a ship, with its number unless the third parameter says otherwise."""
-    name, *others = unnamed
-    if len(others) != 1 or not plain_text(others[0]):
-        return name
-    return [*name, " (", *others[0], ")"]
 
 
 def _convert(values: Sequence[str], template: Template) -> str:
@@ -182,19 +119,19 @@ def _date(values: Sequence[str], template: Template) -> str:
     """Return a date that is given as year, month and day."""
     if not values or not values[0].isdigit():
         return " ".join(values)
-    year, rest = values[0], [value for value in values[1:3] if value.isdigit()]
+    year, rest = values[0], [value for value in values[1:3] if value.isdecimal()]
     if not rest or not 1 <= int(rest[0]) <= len(_MONTHS):
         return year
     month = _MONTHS[int(rest[0]) - 1]
     if len(rest) == 1:
         return f"{month} {year}"
-    if plain_text(template.parameters.get("df")).startswith("y"):
+    if template.text("df").startswith("y"):
         return f"{int(rest[1])} {month} {year}"
     return f"{month} {int(rest[1])}, {year}"
 
 
 def _as_of(values: Sequence[str], template: Template) -> str:
-    if alt := plain_text(template.parameters.get("alt")):
+    if alt := template.text("alt"):
         return alt
     since = "Since" if "since" in template.parameters else "As of"
     start = since.lower() if "lc" in template.parameters else since
@@ -208,33 +145,18 @@ def _fraction(values: Sequence[str], template: Template) -> str:
     return "/".join(values) if len(values) > 1 else f"1/{''.join(values)}"
 
 
-def _circa(values: Sequence[str], template: Template) -> str:
-    return "c. " + " – c. ".join(values[:2])
-
-
-def _born(values: Sequence[str], template: Template) -> str:
-    return _date(values[:3], template)
-
-
 def _number(values: Sequence[str], template: Template) -> str:
     """Return what ``{{val}}`` shows: a number, its uncertainty, a power of ten and a unit."""
-
-    def named(*names: str) -> str:
-        return next(filter(None, (plain_text(template.parameters.get(n)) for n in names)), "")
-
+    text = template.text
     number = "".join(values[:1])
     if len(values) > 1 and values[1]:
         number += f"±{values[1]}" if len(values) == 2 else f" (+{values[1]} −{values[2]})"
-    if power := named("e", "10^"):
+    if power := text("e") or text("10^"):
         number = f"{number}×10^{power}" if number else f"10^{power}"
-    unit = named("u", "ul")
-    if per := named("up", "upl"):
+    unit = text("u") or text("ul")
+    if per := text("up") or text("upl"):
         unit = f"{unit}/{per}"
-    return f"{named('p')}{number}{' ' if unit else ''}{unit}{named('s')}"
-
-
-def _power(values: Sequence[str], template: Template) -> str:
-    return f"×10^{''.join(values[:1])}"
+    return f"{text('p')}{number}{' ' if unit else ''}{unit}{text('s')}"
 
 
 def _old_style_date(values: Sequence[str], template: Template) -> str:
@@ -254,20 +176,18 @@ def _ship_class(values: Sequence[str], template: Template) -> str:
     return f"{values[0]}-class {' '.join(values[1:2])}".strip() if values else ""
 
 
-_WRITTEN: dict[str, Callable[[Sequence[str], Template], str]] = {
-    **dict.fromkeys(("convert", "cvt", "conv"), _convert),
-    **dict.fromkeys(("start date", "end date", "date", "film date", "release date"), _date),
-    **dict.fromkeys(("start date and age", "birth date", "death date", "bya", "dob"), _born),
-    **dict.fromkeys(("birth date and age", "death date and age", "birth-date"), _born),
-    **dict.fromkeys(("as of", "asof"), _as_of),
-    **dict.fromkeys(("frac", "sfrac", "fraction"), _fraction),
-    **dict.fromkeys(("circa", "c.", "ca"), _circa),
-    **dict.fromkeys(("val", "nts", "num"), _number),
-    **dict.fromkeys(_POWERS, _power),
-    **dict.fromkeys(("oldstyledate", "oldstyledatedy", "old style date"), _old_style_date),
-    **dict.fromkeys(("age", "age in years"), _age),
-    **dict.fromkeys(("sclass", "sclass2"), _ship_class),
+_FUNCTIONS: dict[str, Callable[[Sequence[str], Template], str]] = {
+    **{"convert": _convert, "date": _date, "as_of": _as_of, "fraction": _fraction},
+    **{"number": _number, "age": _age, "ship_class": _ship_class},
+    "born": lambda values, template: _date(values[:3], template),
+    "circa": lambda values, _: "c. " + " – c. ".join(values[:2]),
+    "power": lambda values, _: f"×10^{''.join(values[:1])}",
+    "old_style_date": _old_style_date,
     "ship": lambda values, _: " ".join(filter(None, values[:2])),
     "chem": lambda values, _: "".join(values),
-    **dict.fromkeys(("reign", "r.", "fl.", "floruit"), lambda values, _: " – ".join(values)),
+    "reign": lambda values, _: " – ".join(values),
 }
+_WRITTEN = {
+    name: write for key, write in _FUNCTIONS.items() for name in names_of("inline", "written", key)
+}
+_POWERS = names_of("inline", "written", "power")

@@ -11,23 +11,18 @@ import html
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import mwparserfromhell
 from mwparserfromhell import nodes as wiki
 from mwparserfromhell.wikicode import Wikicode
 
+from admiral.citations.extract.names import names_of
 from admiral.kb.corpus.files import Position, written
-from proofs.logic.words import word_list
 
-# Their content is neither text of the page nor wikitext.
-_RAW = word_list(
-    "pre source syntaxhighlight math chem ce score timeline templatedata graph mapframe "
-    "maplink imagemap includeonly hiero inputbox templatestyles"
-)
-# Read by `wikitext_page`; the content of all others is text.
-_KEPT = word_list("ref references sup sub gallery table caption tr th td")
+# Of the first, the content is neither text of the page nor wikitext; the second are read by
+# `wikitext_page`. The content of all others is text.
+_RAW, _KEPT = (frozenset(names_of("elements", key)) for key in ("raw", "kept"))
 _HIDDEN = re.compile(r"display\s*:\s*none", re.IGNORECASE)
 _NEW_LINE = {
     **dict.fromkeys(("p", "blockquote", "ul", "ol", "dl", "div", "center", "poem"), "\n\n"),
@@ -66,6 +61,15 @@ class Template:
     written: str = ""
     place: Place | None = None
 
+    def text(self, key: str) -> str:
+        """Return the plain text of a parameter; empty if it is not given."""
+        return plain_text(self.parameters.get(key))
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """The plain texts of the parameters."""
+        return {key: plain_text(value) for key, value in self.parameters.items()}
+
     @property
     def unnamed(self) -> list[list[Node]]:
         """The unnamed parameters in order."""
@@ -103,8 +107,7 @@ class ExternalLink:
 Node: TypeAlias = "str | Template | Tag | Link | ExternalLink"
 
 
-@dataclass(slots=True)
-class Section:
+class Section(NamedTuple):
     """The lines below a heading; `level` is 0 for those before the first one."""
 
     level: int
@@ -130,12 +133,9 @@ def sections(text: str) -> Iterator[Section]:
 def _lines(nodes: Sequence[Node]) -> list[list[Node]]:
     lines: list[list[Node]] = [[]]
     for node in nodes:
-        if isinstance(node, str):
-            first, *others = node.split("\n")
-            lines[-1].append(first)
-            lines += [[other] for other in others]
-        else:
-            lines[-1].append(node)
+        first, *others = node.split("\n") if isinstance(node, str) else [node]
+        lines[-1].append(first)
+        lines += [[other] for other in others]
     return lines
 
 
@@ -168,20 +168,13 @@ def _nodes(code: Wikicode | None, start: int = 0) -> list[Node]:
             if opened and isinstance(each, wiki.Template | wiki.ExternalLink):
                 found, skips_line = [Tag("ref", {}, found)], bool(opened[1])
             opened = None
-        nodes += found
+        for node in found:
+            if isinstance(node, str) and nodes and isinstance(nodes[-1], str):
+                nodes[-1] += node  # no two next to each other are text
+            else:
+                nodes.append(node)
         start += len(source)
-    return _joined(nodes)
-
-
-def _joined(nodes: Sequence[Node]) -> list[Node]:
-    """Return nodes of which no two next to each other are text."""
-    joined: list[Node] = []
-    for is_text, group in groupby(nodes, lambda node: isinstance(node, str)):
-        if is_text:
-            joined.append("".join(map(str, group)))
-        else:
-            joined.extend(group)
-    return joined
+    return nodes
 
 
 def _read(node: wiki.Node, source: str, start: int) -> list[Node]:
@@ -201,11 +194,8 @@ def _read(node: wiki.Node, source: str, start: int) -> list[Node]:
     match node:
         case wiki.Template():
             name = " ".join(_text(node.name).split())
-            template = Template(template_name(name), written=name, place=place)
-            for parameter in node.params:
-                key = plain_text(_nodes(parameter.name)).lower()
-                template.parameters[key] = inner(parameter.value)
-            return [template]
+            values = {plain_text(_nodes(p.name)).lower(): inner(p.value) for p in node.params}
+            return [Template(template_name(name), values, name, place)]
         case wiki.Tag():
             return _read_tag(node, inner(node.contents), place)
         case wiki.Wikilink():
@@ -274,23 +264,21 @@ def plain_text(nodes: Sequence[Node] | None) -> str:
 
 
 def _plain(nodes: Sequence[Node]) -> str:
-    pieces = []
+    text = ""
     for node in nodes:
-        if isinstance(node, str):
-            pieces.append(node)
-        elif isinstance(node, Link):
-            pieces.append(node.target if node.text is None else _plain(node.text))
-        elif isinstance(node, ExternalLink):
-            pieces.append(node.url if node.text is None else _plain(node.text))
-        elif isinstance(node, Tag) and node.name in POSITIONS:
-            pieces.append(written("".join(pieces), _plain(node.content), POSITIONS[node.name]))
-        elif isinstance(node, Template) and node.name in POSITIONS:
-            raised = _plain(next(iter(node.unnamed), ()))
-            pieces.append(written("".join(pieces), raised, POSITIONS[node.name]))
-        elif isinstance(node, Template) and node.name in _TRANSPARENT:
-            texts = list(node.parameters.values())
-            pieces.append(_plain(texts[-1]) if texts else "")
-    return "".join(pieces)
+        match node:
+            case str():
+                text += node
+            case Link():
+                text += node.target if node.text is None else _plain(node.text)
+            case ExternalLink():
+                text += node.url if node.text is None else _plain(node.text)
+            case Template() | Tag() if node.name in POSITIONS:
+                content = node.content if isinstance(node, Tag) else next(iter(node.unnamed), ())
+                text += written(text, _plain(content), POSITIONS[node.name])
+            case Template() if node.name in _TRANSPARENT:
+                text += _plain([*node.parameters.values()][-1] if node.parameters else ())
+    return text
 
 
 # Tags and templates of raised and lowered text.

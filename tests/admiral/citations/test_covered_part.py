@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from admiral.citations.citation_records import CitedClaim, covered_claim, covered_text
+from admiral.citations.citation_records import CitedClaim
+from admiral.citations.covered_claims import covered_claim, covered_text
 
 CASES = [
     ("[The Tarn Bridge was built by Ada Lane] and was opened in 1931.",
@@ -30,6 +31,11 @@ CASES = [
     ("[Born in Leeds,] Carter studied law at Oxford.", "Carter was born in Leeds."),
     ("[Redesigned in 1931,] the bridge was closed.", "The bridge was redesigned in 1931."),
     ("Born in Leeds,[ Carter studied law at Oxford.]", "Carter studied law at Oxford."),
+    ("[It dates back to 1932,] and is still used by trams.", "It dates back to 1932."),
+    ("It dates back to 1932,[ and is still used by trams.]", "It is still used by trams."),
+    ("[The line dates back to 1932,] and is still used.", "The line dates back to 1932."),
+    ("The line dates back to 1932,[ and is still used.]",
+     "The line dates back to 1932, and is still used."),
     ("The lake is 40 metres deep[ and 3 km long.]", "The lake is 3 km long."),
 ]  # fmt: skip
 

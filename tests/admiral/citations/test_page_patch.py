@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from admiral.citations.audit_page import page_patch
 from admiral.citations.citation_records import CitationVerdict, ScoredSource
 from admiral.citations.extract import page_of_file, read_page
+from admiral.citations.page_patch import page_patch
 
 PAGES = Path(__file__).parent / "extract"
 

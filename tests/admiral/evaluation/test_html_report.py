@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 from admiral import AdmiralError, RecordError
 from admiral.evaluation import parse_result, read_results
+from admiral.evaluation.graph_picture import graph_picture
 from admiral.evaluation.html_report import (
     Outcome,
     ReportCase,
     build_report_cases,
     classify_outcome,
-    graph_picture,
     report_page,
 )
 from admiral.gold import GoldClaim, Label
@@ -204,7 +204,7 @@ def test_outcomes_depend_on_the_run_settings(tmp_path):
         cases, notes = build_report_cases(results, gold, settings)
         assert [one.outcome for one in cases] == [stage, Outcome.NO_ANSWER]
         assert notes == ["1 claim ('8') without an answer, counted as wrong"]
-    with pytest.raises(RecordError, match="'7' occurs twice"):
+    with pytest.raises(RecordError, match="'7' is also the id"):
         build_report_cases(written(results, records * 2), gold, {})
 
 

@@ -14,7 +14,7 @@ from admiral.citations.model_verifiers import (
     PairClassifierVerifier,
     SentenceStates,
 )
-from admiral.citations.source_scorers import PassageAggregator
+from admiral.citations.source_scorers import SourceScorer
 from admiral.io.sentence_splitter import split_sentences
 from admiral.requirements import MINILM, minilm_directory
 from admiral.retrieval.rerankers import MeanPoolingEncoder
@@ -89,13 +89,15 @@ def test_the_cascade_reads_the_best_passages_only(verifiers):
 def test_sources_are_scored_by_their_passages_and_the_parts_of_the_claim(verifiers):
     """Evidence that is spread over two passages counts with parts, not with the maximum alone."""
     spread = claim("The Eastern Bridge was opened in 1932, and the lighthouse was lit in 1911.")
-    most = PassageAggregator(verifiers["coverage"], 1.0)
-    parts = PassageAggregator(verifiers["coverage"], 0.0)
-    (by_max,) = most.score_sources([spread], [PASSAGES])
-    (by_parts,) = parts.score_sources([spread], [PASSAGES])
+
+    def scored(whole):
+        scorer = SourceScorer.of("coverage", verifiers["coverage"], whole)
+        (score,) = scorer.score_sources([spread], [PASSAGES])
+        return score
+
+    by_max, by_parts = scored(1.0), scored(0.0)
     assert by_max.score == max(by_max.passages)
     assert not by_max.parts
     assert [part.passage for part in by_parts.parts] == [0, 1]
     assert by_parts.score > by_max.score + 0.2
-    (half,) = PassageAggregator(verifiers["coverage"], 0.5).score_sources([spread], [PASSAGES])
-    assert half.score == pytest.approx((by_max.score + by_parts.score) / 2)
+    assert scored(0.5).score == pytest.approx((by_max.score + by_parts.score) / 2)

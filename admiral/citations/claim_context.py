@@ -1,0 +1,83 @@
+"""What models read of a claim: the title of its page, the section, the sentences before it.
+
+The order and the truncation are those of SIDE (Petroni et al., 2023). Only where the whole is too
+long, the title and the section are cut at their end, to a fifth of the limit each, and then the
+sentences before the claim at their beginning, so that what is next to the claim stays. The claim is
+cut last, at its beginning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Literal
+
+from admiral.citations.citation_records import CitedClaim
+from admiral.io.sentence_splitter import split_sentences
+
+#: What is read beside the claim: nothing; or the title of the page, the section, and the sentence
+#: before or all of them.
+ContextForm = Literal["claim", "sentence", "all"]
+#: Longest text of a claim in context, in tokens of the model that reads it.
+MAX_CONTEXT_TOKENS = 128
+# Share of the limit that the title and the section keep of a text that is too long.
+_SHARE = 5
+
+#: Number of tokens of a word.
+WordCost = Callable[[str], int]
+
+
+def claim_in_context(
+    claim: CitedClaim,
+    form: ContextForm,
+    *,
+    max_tokens: int = MAX_CONTEXT_TOKENS,
+    cost: WordCost = lambda word: 1,
+) -> str:
+    """Return the text of a claim in context.
+
+    `max_tokens`: longest text, in tokens. `cost`: number of tokens of a word.
+    """
+    if form == "claim":
+        pieces = ["", "", "", claim.claim]
+    else:
+        sentences = split_sentences(claim.before)
+        before = sentences if form == "all" else sentences[-1:]
+        pieces = [claim.page, " ".join(claim.section), " ".join(before), claim.claim]
+    kept = fit_pieces(*(piece.split() for piece in pieces), limit=max_tokens, cost=cost)
+    # A colon ends a title or a heading, as in the texts that sentence encoders see elsewhere.
+    heads = [f"{' '.join(head)}:" for head in kept[:2] if head]
+    return " ".join([*heads, *kept[2], *kept[3]])
+
+
+def fit_pieces(
+    title: Sequence[str],
+    section: Sequence[str],
+    before: Sequence[str],
+    claim: Sequence[str],
+    *,
+    limit: int,
+    cost: WordCost,
+) -> tuple[Sequence[str], Sequence[str], Sequence[str], Sequence[str]]:
+    """Cut the words of the pieces so that they have at most `limit` tokens together.
+
+    The last word of the claim is always kept, even if it is longer than the limit by itself.
+    """
+    if sum(map(cost, [*title, *section, *before, *claim])) <= limit:
+        return title, section, before, claim
+    claim = _fitting(reversed(claim), limit, cost)[::-1] or claim[-1:]
+    room = limit - sum(map(cost, claim))
+    title = _fitting(title, min(limit // _SHARE, room), cost)
+    room -= sum(map(cost, title))
+    section = _fitting(section, min(limit // _SHARE, room), cost)
+    room -= sum(map(cost, section))
+    return title, section, _fitting(reversed(before), room, cost)[::-1], claim
+
+
+def _fitting(words: Iterable[str], limit: int, cost: WordCost) -> list[str]:
+    kept: list[str] = []
+    for word in words:
+        limit -= cost(word)
+        if limit < 0:
+            break
+        kept.append(word)
+    return kept
