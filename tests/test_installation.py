@@ -249,7 +249,7 @@ def test_every_command_does_its_main_job(installed):
     assert done == set(cli.list_commands(click.Context(cli)))
 
     for program in ("joint", "build_data", "verifier"):
-        assert "--help" in installed.python("-m", f"training.{program}", "--help")
+        assert "--help" in installed.python("-m", "training", program, "--help")
     assert "version" in installed.python("-m", "admiral", "--version")
     installed.python("-c", "import admiral.adapters.langchain")
 

@@ -1,6 +1,6 @@
 """Build training examples of the verifier: claims and sentences of evidence, with labels.
 
-Run as ``python -m training.build_examples --nli FOLDER --kb KB --source hover:claims.jsonl
+Run as ``python -m training build_examples --nli FOLDER --kb KB --source hover:claims.jsonl
 --worlds 50000 OUT.jsonl``.
 
 Pairs of natural language inference have the fields `premise`, `hypothesis`, `label` and `source`.
@@ -31,6 +31,8 @@ from training.command_options import (
     exclude_option,
     hold_out_option,
     kb_option,
+    out_argument,
+    program,
     seed_option,
     source_option,
 )
@@ -221,8 +223,8 @@ def surrounded_examples(
             )
 
 
-@click.command()
-@click.argument("out", type=click.Path(path_type=Path))
+@program
+@out_argument
 @click.option(
     "--nli",
     multiple=True,
@@ -332,55 +334,52 @@ def main(
             "There is nothing to build from: give --nli, --source, --select, --passage, "
             "--bridge-twins or --worlds."
         )
-    try:
-        most = dict(map(_parse_limit, limits))
-        pairs = [text.removeprefix(_PAIRS) for text in passages if text.startswith(_PAIRS)]
-        in_files = [text for text in passages if not text.startswith(_PAIRS)]
-        claims = [
-            (Source.parse(text).without_held_out(hold_out), kind)
-            for texts, kind in (
-                (sources, ""),
-                (selections, "selection"),
-                (in_files, "passage"),
-                (bridges, "twins"),
-            )
-            for text in texts
-        ]
-        files = [file for path in nli for file in inference_files(path, split)]
-        around = [file for path in pairs for file in inference_files(Path(path), split)]
-        inputs = (*files, *around, *(one.path for one, _ in claims), *documents, *exclude)
-        check_distinct_paths(out, *inputs)
-        excluded = titles_of(exclude)
-        read = partial(
-            _inference_examples,
-            non_commercial=non_commercial,
-            names=TitleNames(excluded),
-            limits=most,
-            hold_out=hold_out,
-            seed=seed,
+    most = dict(map(_parse_limit, limits))
+    pairs = [text.removeprefix(_PAIRS) for text in passages if text.startswith(_PAIRS)]
+    in_files = [text for text in passages if not text.startswith(_PAIRS)]
+    claims = [
+        (Source.parse(text).without_held_out(hold_out), kind)
+        for texts, kind in (
+            (sources, ""),
+            (selections, "selection"),
+            (in_files, "passage"),
+            (bridges, "twins"),
         )
-        examples, decided = read(files), read(around)
-        for source in title:
-            examples = with_titles(examples, source, seed)
-        joined = [new for source in join for new in joined_examples(examples, source, seed)]
-        if claims or surround or decided:
-            with ExitStack() as stack:
-                kb = stack.enter_context(KnowledgeBase.open(locate(name)))
-                corpus = with_documents(kb, documents)
-                for source in surround:
-                    examples += list(surrounded_examples(examples, source, kb, seed))
-                examples += inference_passages(decided, corpus, excluded, seed)
-                for own, kind in claims:
-                    examples += _claim_examples(own, corpus, excluded, seed, kind)
-        examples += joined
-        examples += islice(world_examples(seed), worlds)
-        if not examples:
-            raise AdmiralError(f"{out}: no examples are left; check the sources")
-        if balance_overlap:
-            examples = balanced_by_overlap(examples)
-        write_examples(out, examples)
-    except AdmiralError as error:
-        raise click.ClickException(str(error)) from error
+        for text in texts
+    ]
+    files = [file for path in nli for file in inference_files(path, split)]
+    around = [file for path in pairs for file in inference_files(Path(path), split)]
+    inputs = (*files, *around, *(one.path for one, _ in claims), *documents, *exclude)
+    check_distinct_paths(out, *inputs)
+    excluded = titles_of(exclude)
+    read = partial(
+        _inference_examples,
+        non_commercial=non_commercial,
+        names=TitleNames(excluded),
+        limits=most,
+        hold_out=hold_out,
+        seed=seed,
+    )
+    examples, decided = read(files), read(around)
+    for source in title:
+        examples = with_titles(examples, source, seed)
+    joined = [new for source in join for new in joined_examples(examples, source, seed)]
+    if claims or surround or decided:
+        with ExitStack() as stack:
+            kb = stack.enter_context(KnowledgeBase.open(locate(name)))
+            corpus = with_documents(kb, documents)
+            for source in surround:
+                examples += list(surrounded_examples(examples, source, kb, seed))
+            examples += inference_passages(decided, corpus, excluded, seed)
+            for own, kind in claims:
+                examples += _claim_examples(own, corpus, excluded, seed, kind)
+    examples += joined
+    examples += islice(world_examples(seed), worlds)
+    if not examples:
+        raise AdmiralError(f"{out}: no examples are left; check the sources")
+    if balance_overlap:
+        examples = balanced_by_overlap(examples)
+    write_examples(out, examples)
     for source, labels, taken in summary_by_source(examples):
         click.echo(f"{source}: {labels}; {taken} in an epoch", err=True)
     click.echo(f"{out}: {len(examples):,} examples", err=True)
@@ -447,7 +446,3 @@ def _claim_examples(
         "label or gold documents here",
         err=True,
     )
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """Calibrate a verifier: make its probabilities true shares.
 
-Run as ``python -m training.calibration --verifier DIR --examples EXAMPLES``. It takes the time of
+Run as ``python -m training calibration --verifier DIR --examples EXAMPLES``. It takes the time of
 reading the examples once. The examples, which `training.build_examples` writes, should not be those
 that the verifier was trained on, and should leave claims open as often as evidence in use: their
 weights count, and ``--open`` sets the share of open ones. For each kind of evidence (sentences
@@ -39,7 +39,7 @@ from proofs.verifier import (
 )
 from proofs.verifier.classifier_verifier import ClassifierVerifier
 from proofs.verifier.evidence_verifier import SETTINGS_FILE, EvidenceVerifier, with_calibration
-from training.command_options import limit_option, seed_option
+from training.command_options import limit_option, program, seed_option
 from training.data.examples import UNLABELLED, Example, draw_examples, read_examples
 from training.loop.model_card import markdown_table
 from training.verification import POSSIBLE
@@ -83,7 +83,7 @@ _BATCH = 64
 _FILE = click.Path(path_type=Path, exists=True)
 
 
-@click.command()
+@program
 @click.option("--verifier", metavar="DIR", type=_FILE, required=True, help="Its directory.")
 @click.option(
     "--examples", type=_FILE, multiple=True, required=True, help="Examples to fit on; repeatable."
@@ -113,19 +113,16 @@ def main(
     seed: int,
 ) -> None:
     """Calibrate a verifier, and print its expected calibration error before and after."""
-    try:
-        share_of = _parse_shares(shares)
-        reader = _open(verifier)
-        own = _drawn(examples, limit, seed)
+    share_of = _parse_shares(shares)
+    reader = _open(verifier)
+    own = _drawn(examples, limit, seed)
+    scores = _logits(reader, own)
+    fitted = _fit(own, scores, share_of)
+    if dev:
+        own = _drawn(dev, limit, seed)
         scores = _logits(reader, own)
-        fitted = _fit(own, scores, share_of)
-        if dev:
-            own = _drawn(dev, limit, seed)
-            scores = _logits(reader, own)
-        rows = _rows(own, _at(own, scores, Calibration()), _at(own, scores, fitted))
-        _write(verifier, fitted)
-    except AdmiralError as error:
-        raise click.ClickException(str(error)) from error
+    rows = _rows(own, _at(own, scores, Calibration()), _at(own, scores, fitted))
+    _write(verifier, fitted)
     names = ("source", "examples", "accuracy", "calibration error before", "after")
     click.echo("\n".join(markdown_table(names, rows)))
     click.echo(f"{verifier}: calibrated", err=True)
@@ -234,7 +231,3 @@ def _rows(examples: Sequence[Example], before: Tensor, after: Tensor) -> list[tu
         (source, f"{count:,}", *(f"{value:.3f}" for value in values))
         for source, count, *values in [*table, ("mean of the sources", len(examples), *means)]
     ]
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """Build the file from which a verifier and an encoder learn on cited pages.
 
-Run as ``python -m training.citation_pairs --citations WAFER --library DIR OUT.jsonl``, with records
+Run as ``python -m training citation_pairs --citations WAFER --library DIR OUT.jsonl``, with records
 of WAFER or WiCE, or claims of `admiral extract-citations`; the library has the texts of the pages
 (Sphere, or pages that `admiral library fetch` has got). Claims whose page is not in the library, or
 that editors have tagged as failing, are left out.
@@ -27,12 +27,12 @@ from admiral.citations.citation_records import (
 )
 from admiral.citations.decide import FAILING_TAG
 from admiral.citations.source_search import claim_query
-from admiral.errors import AdmiralError
 from admiral.library import Library, Passage
 from admiral.library.canonical_urls import canonical
 from admiral.storage.atomic_files import check_distinct_paths
-from training.cited_pages import CitedPassages, Titled, write_cited_passages
-from training.command_options import exclude_option, seed_option
+from training.cited_pages import CitedPassages, Titled
+from training.command_options import exclude_option, out_argument, program, seed_option
+from training.data.records import write_records
 
 _BATCH = 64
 _SEARCHED = 50  # passages of the search, of which those of the cited page are left out
@@ -96,8 +96,8 @@ def kept_claims(paths: Sequence[Path], excluded: Collection[str]) -> list[CitedC
     return [claim for claim in claims if claim.page not in excluded]
 
 
-@click.command()
-@click.argument("out", type=click.Path(path_type=Path))
+@program
+@out_argument
 @click.option(
     "--citations",
     required=True,
@@ -151,27 +151,20 @@ def main(
     if not retrieved + drawn:
         raise click.UsageError("--retrieved and --drawn are both 0: there is nothing to compare.")
     left_out: Counter[str] = Counter()
-    try:
-        check_distinct_paths(out, *citations, *exclude)
-        excluded = {claim.page for path in exclude for claim in read_citations(path)}
-        claims = kept_claims(citations, excluded)
-        with Library.open(library) as opened:
-            found = cited_passages(
-                opened,
-                claims,
-                context=cast(ContextForm, context),
-                positives=positives,
-                retrieved=retrieved,
-                drawn=drawn,
-                seed=seed,
-                left_out=left_out,
-            )
-            written = write_cited_passages(out, found)
-    except AdmiralError as error:
-        raise click.ClickException(str(error)) from error
+    check_distinct_paths(out, *citations, *exclude)
+    excluded = {claim.page for path in exclude for claim in read_citations(path)}
+    claims = kept_claims(citations, excluded)
+    with Library.open(library) as opened:
+        found = cited_passages(
+            opened,
+            claims,
+            context=cast(ContextForm, context),
+            positives=positives,
+            retrieved=retrieved,
+            drawn=drawn,
+            seed=seed,
+            left_out=left_out,
+        )
+        written = write_records(out, found)
     reasons = "".join(f", {count:,} left out: {reason}" for reason, count in left_out.items())
     click.echo(f"{out}: {written:,} claims{reasons}", err=True)
-
-
-if __name__ == "__main__":
-    main()

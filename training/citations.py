@@ -1,6 +1,6 @@
 """Fit the weights of the verification of citations, and write them as a file that can be read.
 
-Run as ``python -m training.citations --citations DEV --tokens TOKENS --out FILE``, with claims of
+Run as ``python -m training citations --citations DEV --tokens TOKENS --out FILE``, with claims of
 WiCE and its token-level claims. The weights of the verifier `mixed` are fitted on the claims; the
 meaning of scores (probabilities and percentiles) comes from scores of claims whose page was left
 out of the fit. The words that a source lacks are fitted on the token-level claims.
@@ -46,10 +46,11 @@ from admiral.citations.source_scorers import (
     mixed_verifiers,
 )
 from admiral.citations.source_search import cut_source, passage_texts
-from admiral.errors import AdmiralError, RecordError
+from admiral.errors import RecordError
 from admiral.io.streams import json_objects
 from admiral.library import Passage, Source
 from admiral.storage.atomic_files import check_distinct_paths, write_atomically
+from training.command_options import program
 from training.feature_fits import fit_ordinal, out_of_fold_scores, page_folds
 
 _REMEDY = "Give a file of WiCE's claims with marked tokens, unchanged"
@@ -245,7 +246,7 @@ def fit_calibration(
     return ScoreCalibration(slope, intercept, reference, tuple(sorted(quantiles)))
 
 
-@click.command()
+@program
 @click.option("--citations", type=click.Path(path_type=Path, exists=True), required=True)
 @click.option("--tokens", type=click.Path(path_type=Path, exists=True), required=True)
 @click.option("--out", type=click.Path(path_type=Path), required=True)
@@ -255,27 +256,20 @@ def fit_calibration(
 )
 def main(citations: Path, tokens: Path, out: Path, name: str, precision: str) -> None:
     """Fit the weights of the verification of citations."""
-    try:
-        check_distinct_paths(out, citations, tokens)
-        labelled = read_wice(citations)
-        words = read_token_claims(tokens)
-        stems = pool_stems([*(each.source for each in labelled), *(one.source for one in words)])
-        factory = VerifierFactory(CitationConfig().changed(precision=precision), stems)
-        names = mixed_verifiers([*FEATURES, *_SINGLE])
-        rows = extract_features(
-            [(each.claim, each.source) for each in labelled],
-            {verifier: factory.verifier(verifier) for verifier in names},
-            factory.reader(),
-        )
-        title = name or f"{citations.stem} ({len(labelled)} citations)"
-        mixed, calibrations = fit_weights(labelled, rows, title)
-        missing = fit_missing_words(words, stems)
-        text = CitationWeights(mixed, calibrations, missing).to_json()
-        write_atomically(out, [text.encode()])
-    except AdmiralError as error:
-        raise click.ClickException(str(error)) from error
+    check_distinct_paths(out, citations, tokens)
+    labelled = read_wice(citations)
+    words = read_token_claims(tokens)
+    stems = pool_stems([*(each.source for each in labelled), *(one.source for one in words)])
+    factory = VerifierFactory(CitationConfig().changed(precision=precision), stems)
+    names = mixed_verifiers([*FEATURES, *_SINGLE])
+    rows = extract_features(
+        [(each.claim, each.source) for each in labelled],
+        {verifier: factory.verifier(verifier) for verifier in names},
+        factory.reader(),
+    )
+    title = name or f"{citations.stem} ({len(labelled)} citations)"
+    mixed, calibrations = fit_weights(labelled, rows, title)
+    missing = fit_missing_words(words, stems)
+    text = CitationWeights(mixed, calibrations, missing).to_json()
+    write_atomically(out, [text.encode()])
     click.echo(f"{out}: fitted on {len(labelled)} citations and {len(words)} claims", err=True)
-
-
-if __name__ == "__main__":
-    main()

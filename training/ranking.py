@@ -1,6 +1,6 @@
 """Fit the weights of the ranking `learned`: how much each feature of a document counts.
 
-Run as ``python -m training.ranking --source hover:TRAIN --kb KB --out FILE``, then use ``admiral
+Run as ``python -m training ranking --source hover:TRAIN --kb KB --out FILE``, then use ``admiral
 retrieve --set ranking_weights=FILE``. The program runs the hops of claims whose gold documents are
 known, which takes one or two seconds per claim, and fits the weights in a minute. The claims may be
 those that the model was trained on. The hops select evidence with the existing weights, so a second
@@ -36,6 +36,7 @@ from admiral.storage.atomic_files import check_distinct_paths, write_atomically
 from training.command_options import (
     gold_source_option,
     limit_option,
+    program,
     retrieval_settings_option,
     seed_option,
 )
@@ -150,7 +151,7 @@ def fit_document_scorer(
     )
 
 
-@click.command()
+@program
 @gold_source_option
 @click.option("--kb", default="demo", show_default=True)
 @click.option("--model", default="mini", show_default=True)
@@ -174,25 +175,18 @@ def main(
     seed: int,
 ) -> None:
     """Fit the weights of the ranking `learned` on claims with gold documents."""
-    try:
-        parsed = [Source.parse(text).only_held_out(held_out) for text in sources]
-        check_distinct_paths(out, *(source.path for source in parsed))
-        config = load_config(None, [*settings, f"kb={kb}", f"model={model}"])
-        with Admiral.from_pretrained(config=config) as system:
-            claims = sample_claims(parsed, system.kb, limit, seed)
-            tracked = track_claims(ranking_examples(system, claims), done=0, total=len(claims))
-            by_claim = [examples for examples in tracked if examples]
-        if not by_claim:
-            raise AdmiralError(
-                f"{', '.join(sources)}: no gold document was found in {kb}. Give the knowledge "
-                "base that the claims were annotated on"
-            )
-        features, gold = zip(*chain(*by_claim), strict=True)
-        write_atomically(out, [fit_document_scorer(features, gold, seed).to_json().encode()])
-    except AdmiralError as error:
-        raise click.ClickException(str(error)) from error
+    parsed = [Source.parse(text).only_held_out(held_out) for text in sources]
+    check_distinct_paths(out, *(source.path for source in parsed))
+    config = load_config(None, [*settings, f"kb={kb}", f"model={model}"])
+    with Admiral.from_pretrained(config=config) as system:
+        claims = sample_claims(parsed, system.kb, limit, seed)
+        tracked = track_claims(ranking_examples(system, claims), done=0, total=len(claims))
+        by_claim = [examples for examples in tracked if examples]
+    if not by_claim:
+        raise AdmiralError(
+            f"{', '.join(sources)}: no gold document was found in {kb}. Give the knowledge "
+            "base that the claims were annotated on"
+        )
+    features, gold = zip(*chain(*by_claim), strict=True)
+    write_atomically(out, [fit_document_scorer(features, gold, seed).to_json().encode()])
     click.echo(f"{out}: fitted on {len(by_claim):,} of {len(claims):,} claims", err=True)
-
-
-if __name__ == "__main__":
-    main()

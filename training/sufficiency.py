@@ -1,6 +1,6 @@
 """Fit the head of the judge `classifier` on the states of a trained model.
 
-Run as ``python -m training.sufficiency --claims TRAIN --dev DEV --kb KB --model DIR``, then use
+Run as ``python -m training sufficiency --claims TRAIN --dev DEV --kb KB --model DIR``, then use
 ``--model DIR --judge classifier``. It takes some minutes on one core. The training claims fit the
 weights; the development claims choose the threshold and nothing else. The threshold keeps a high
 recall of insufficient evidence, because an unnecessary hop costs time, but stopping too early costs
@@ -31,7 +31,7 @@ from admiral.models.checkpoint import (
 from admiral.requirements import is_bundled
 from admiral.storage.atomic_files import write_atomically
 from proofs.judges.generated import pooled_states
-from training.command_options import seed_option
+from training.command_options import program, seed_option
 from training.data.evidence_corpora import SufficiencyExample, sufficiency_examples
 from training.feature_fits import fit_linear_head
 
@@ -78,7 +78,7 @@ def fit_classifier(
     return {"weight": weight.contiguous(), "bias": torch.tensor(bias)}
 
 
-@click.command()
+@program
 @click.option("--claims", type=click.Path(path_type=Path, exists=True), required=True)
 @click.option("--dev", type=click.Path(path_type=Path, exists=True), required=True)
 @click.option("--kb", default="demo", show_default=True)
@@ -119,32 +119,25 @@ def main(
     if is_bundled(model):
         remedy = "Train one, or name the directory of a copy"
         raise click.UsageError(f"--model {model}: the bundled model cannot be changed. {remedy}.")
-    try:
-        dtype = torch.bfloat16 if precision == "bf16" else torch.float32
-        with KnowledgeBase.open(locate(kb)) as corpus:
-            train_claims = list(read_gold(claims))
-            random.Random(seed).shuffle(train_claims)
-            del train_claims[limit:]
-            train = list(sufficiency_examples(corpus, train_claims, seed=seed))
-            dev_examples = list(sufficiency_examples(corpus, read_gold(dev), seed=seed))
-        for path, examples in ((claims, train), (dev, dev_examples)):
-            if not examples:
-                raise AdmiralError(
-                    f"{path}: {kb} holds all gold sentences of no claim. Give the knowledge base "
-                    "that the claims were annotated on"
-                )
-        checkpoint = load_checkpoint(model, dtype=dtype)
-        out = checkpoint.path / SUFFICIENCY_HEAD
-        write_atomically(out, [save(fit_classifier(checkpoint, train, dev_examples, recall))])
-        if (checkpoint.path / SUMS).is_file():
-            write_sums(checkpoint.path)
-    except AdmiralError as error:
-        raise click.ClickException(str(error)) from error
+    dtype = torch.bfloat16 if precision == "bf16" else torch.float32
+    with KnowledgeBase.open(locate(kb)) as corpus:
+        train_claims = list(read_gold(claims))
+        random.Random(seed).shuffle(train_claims)
+        del train_claims[limit:]
+        train = list(sufficiency_examples(corpus, train_claims, seed=seed))
+        dev_examples = list(sufficiency_examples(corpus, read_gold(dev), seed=seed))
+    for path, examples in ((claims, train), (dev, dev_examples)):
+        if not examples:
+            raise AdmiralError(
+                f"{path}: {kb} holds all gold sentences of no claim. Give the knowledge base "
+                "that the claims were annotated on"
+            )
+    checkpoint = load_checkpoint(model, dtype=dtype)
+    out = checkpoint.path / SUFFICIENCY_HEAD
+    write_atomically(out, [save(fit_classifier(checkpoint, train, dev_examples, recall))])
+    if (checkpoint.path / SUMS).is_file():
+        write_sums(checkpoint.path)
     click.echo(
         f"{out}: fitted on {len(train):,} examples, threshold chosen on {len(dev_examples):,}",
         err=True,
     )
-
-
-if __name__ == "__main__":
-    main()

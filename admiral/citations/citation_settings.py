@@ -94,12 +94,12 @@ class CitationConfig(RunSettings):
     - `both`: both; a source has the sum of the reciprocals of its ranks
     """
     encoder: FileName = ""
-    """Directory of the encoder of the library's vectors, trained by `training.dense_retriever`; if
-    empty, all-MiniLM-L6-v2."""
+    """Directory of the encoder of the library's vectors, trained by `python -m training
+    dense_retriever`; if empty, all-MiniLM-L6-v2."""
     expander: FileName = ""
-    """Directory of a model that writes the title of the page to cite, trained by
-    `training.retriever`. The title is added to what is searched in the words of the library, as in
-    the paper. If empty, queries are not expanded."""
+    """Directory of a model that writes the title of the page to cite, trained by `python
+    -m training retriever`. The title is added to what is searched in the words of the library, as
+    in the paper. If empty, queries are not expanded."""
     ranked: CountOrNone = 0
     """Sources of the search that records list, as found and as verified, for `admiral evaluate
     citations`. As many are considered as candidates."""

@@ -3,6 +3,7 @@
 import json
 import resource
 from contextlib import contextmanager
+from functools import partial
 from importlib import resources
 from pathlib import Path
 from string import ascii_letters, digits
@@ -26,6 +27,8 @@ from training.data.samples import (
     RetrieveSample,
     write_samples,
 )
+from training.loop.training_loop import run_training
+from training.multitask.multitask_program import MultiTaskProgram
 from training.multitask.multitask_settings import TrainConfig
 from trie.seq2seq import quiet_transformers
 
@@ -233,6 +236,11 @@ def page_of_settings(kind):
             "",
         ]
     )
+
+
+def train(config, tasks, overwrite=False):
+    """Train the multi-task model."""
+    run_training(config, partial(MultiTaskProgram, config, tasks=tasks), overwrite=overwrite)
 
 
 @contextmanager
