@@ -38,8 +38,9 @@ from training.data.evidence_corpora import (
     NegativeSampler,
     with_documents,
 )
+from training.data.records import write_records
 from training.data.sample_builder import MISSING, BuildSettings, build_samples
-from training.data.samples import with_headings, write_samples
+from training.data.samples import with_headings
 from trie.safe_tokenizer import IDENTIFIERS
 
 
@@ -167,5 +168,5 @@ def main(
             excluded=excluded,
             report=lambda line: click.echo(line, err=True),
         )
-        count = write_samples(out, with_headings(samples, headings, seed))
+        count = write_records(out, with_headings(samples, headings, seed))
     click.echo(f"{out}: {count:,} samples", err=True)

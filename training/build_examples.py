@@ -12,17 +12,17 @@ import random
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
 
 import click
 
-from admiral.errors import AdmiralError, RecordError
+from admiral.errors import AdmiralError
 from admiral.io.sentence_splitter import split_sentences
-from admiral.io.streams import json_objects
 from admiral.kb import KnowledgeBase, locate
+from admiral.records import read_record
 from admiral.retrieval.first_stage import base_title
 from admiral.storage.atomic_files import check_distinct_paths
 from proofs.verifier import LABELS
@@ -48,18 +48,17 @@ from training.data.evidence_examples import (
 )
 from training.data.examples import (
     NON_COMMERCIAL,
+    REMEDY,
     Example,
     draw_examples,
-    parse_example,
     summary_by_source,
-    write_examples,
 )
 from training.data.overlap import balanced_by_overlap
 from training.data.passages import inference_passages, passage_examples
+from training.data.records import numbered_objects, write_records
 from training.data.worlds import world_examples
 
 _PAIRS = "nli:"
-_FIELDS = ("premise", "hypothesis", "label", "source")
 _MAX_SENTENCES = 12
 _NAME = re.compile(r"[A-Z][\w'’.-]*(?: (?:(?:of|the|and|de|von) )?[A-Z0-9][\w'’.-]*)*")
 _WORD = re.compile(r"\w+")
@@ -87,41 +86,36 @@ def inference_files(path: Path, split: str) -> list[Path]:
     return files
 
 
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    premise: str
+    hypothesis: str
+    label: str
+    source: str
+    group: str | None = None
+
+
 def read_inference_examples(path: Path, *, non_commercial: bool = False) -> Iterator[Example]:
     """Yield the examples of a file, each sentence of a premise one of the evidence.
 
-    `path`: JSON Lines, compressed or not. `non_commercial`: whether to yield examples of
-    `NON_COMMERCIAL` sources.
-
-    Raises `RecordError` for a bad record, with file, line and field.
+    `non_commercial`: whether to yield examples of `NON_COMMERCIAL` sources.
     """
-    for item in json_objects(path):
-        if isinstance(item, RecordError):
-            raise item
-        number, record = item
-        where = f"{path}:{number}"
-        for name in _FIELDS:
-            if not isinstance(record.get(name), str):
-                remedy = f"The fields are {', '.join(_FIELDS)}"
-                problem = "is missing" if name not in record else "is not a text"
-                raise RecordError(where, name, problem, remedy)
-        texts = split_sentences(record["premise"])
+    for where, record in numbered_objects(path):
+        pair = read_record(_Pair, record, where, REMEDY)
+        texts = split_sentences(pair.premise)
         if not 1 <= len(texts) <= _MAX_SENTENCES:
-            texts = [record["premise"]]
-        known = record["label"] in LABELS and len(texts) == 1
-        example = parse_example(
-            {
-                "claim": record["hypothesis"],
-                "evidence": [["", text] for text in texts],
-                "label": record["label"],
-                "source": record["source"],
-                "sentences": [record["label"]] if known else [],
-                "group": record.get("group"),
-            },
-            where,
-        )
-        if non_commercial or example.source not in NON_COMMERCIAL:
-            yield example
+            texts = [pair.premise]
+        known = pair.label in LABELS and len(texts) == 1
+        example = {
+            "claim": pair.hypothesis,
+            "evidence": [("", text) for text in texts],
+            "label": pair.label,
+            "source": pair.source,
+            "sentences": [pair.label] if known else [],
+            "group": pair.group or "",
+        }
+        if non_commercial or pair.source not in NON_COMMERCIAL:
+            yield read_record(Example, example, where, REMEDY)
 
 
 class TitleNames:
@@ -379,7 +373,7 @@ def main(
         raise AdmiralError(f"{out}: no examples are left; check the sources")
     if balance_overlap:
         examples = balanced_by_overlap(examples)
-    write_examples(out, examples)
+    write_records(out, examples)
     for source, labels, taken in summary_by_source(examples):
         click.echo(f"{source}: {labels}; {taken} in an epoch", err=True)
     click.echo(f"{out}: {len(examples):,} examples", err=True)

@@ -41,7 +41,8 @@ from training.command_options import (
 )
 from training.data.claim_sources import Source, sample_claims
 from training.data.evidence_corpora import VerdictExample, gold_examples, with_documents
-from training.data.samples import ProveSample, write_samples
+from training.data.records import write_records
+from training.data.samples import ProveSample
 
 _BATCH_SIZE = 16
 # The verdicts that agree with a label. Claims that HoVer calls not supported may also be ones that
@@ -139,5 +140,5 @@ def main(
         corpus = with_documents(opened, documents)
         claims = sample_claims(parsed, corpus, limit, seed)
         examples = gold_examples(corpus, claims, seed)
-        count = write_samples(out, confirmed_proofs(reader, examples, relations))
+        count = write_records(out, confirmed_proofs(reader, examples, relations))
     click.echo(f"{out}: {count:,} proofs of {len(claims):,} claims", err=True)

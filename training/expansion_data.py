@@ -18,7 +18,8 @@ from admiral.citations.source_search import EXPANDER_CONTEXT
 from admiral.library import Library
 from admiral.storage.atomic_files import check_distinct_paths
 from training.command_options import exclude_option, out_argument, program
-from training.data.samples import RetrieveSample, write_samples
+from training.data.records import write_records
+from training.data.samples import RetrieveSample
 
 #: Most words of a title; the rest is left out.
 TITLE_WORDS = 12
@@ -65,5 +66,5 @@ def main(out: Path, citations: tuple[Path, ...], library: str, exclude: tuple[Pa
         samples = (
             expansion_sample(claim, title) for claim, title in cited if claim.page not in excluded
         )
-        written = write_samples(out, samples)
+        written = write_records(out, samples)
     click.echo(f"{out}: {written:,} samples", err=True)

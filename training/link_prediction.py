@@ -33,7 +33,8 @@ from training.command_options import (
     seed_option,
 )
 from training.data.claim_sources import titles_of
-from training.data.samples import RetrieveSample, with_headings, write_samples
+from training.data.records import write_records
+from training.data.samples import RetrieveSample, with_headings
 
 _SENTENCES = 6  # first sentences of a document, from which links, clauses and evidence are drawn
 _MIN_WORDS, _MAX_WORDS = 4, 26  # of a clause
@@ -233,5 +234,5 @@ def main(
     check_distinct_paths(out, *exclude)
     with KnowledgeBase.open(locate(name)) as kb:
         samples = PseudoClaimSampler(kb, seed, titles_of(exclude)).samples()
-        written = write_samples(out, with_headings(islice(samples, count), headings, seed))
+        written = write_records(out, with_headings(islice(samples, count), headings, seed))
     click.echo(f"{out}: {written:,} samples", err=True)

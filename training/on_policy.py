@@ -32,8 +32,9 @@ from training.command_options import (
     seed_option,
 )
 from training.data.claim_sources import Source, sample_claims
+from training.data.records import write_records
 from training.data.sample_builder import gold_document
-from training.data.samples import RerankSample, RetrieveSample, Sample, write_samples
+from training.data.samples import RerankSample, RetrieveSample, Sample
 
 
 def hop_samples(
@@ -111,5 +112,5 @@ def main(
     config = load_config(None, [*settings, *fixed])
     with Admiral.from_pretrained(config=config) as system:
         claims = sample_claims(parsed, system.kb, limit, seed)
-        count = write_samples(out, hop_samples(system, claims, seed=seed))
+        count = write_records(out, hop_samples(system, claims, seed=seed))
     click.echo(f"{out}: {count:,} samples of {len(claims):,} claims", err=True)

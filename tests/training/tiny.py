@@ -20,13 +20,8 @@ from admiral.io.settings_docs import settings_tables
 from admiral.kb import build
 from proofs import NatOp, Proof, ProofStep
 from tests.trie.helpers import t5, unigram_tokenizer
-from training.data.samples import (
-    ProveSample,
-    RerankDocument,
-    RerankSample,
-    RetrieveSample,
-    write_samples,
-)
+from training.data.records import write_records
+from training.data.samples import ProveSample, RerankDocument, RerankSample, RetrieveSample
 from training.loop.training_loop import run_training
 from training.multitask.multitask_program import MultiTaskProgram
 from training.multitask.multitask_settings import TrainConfig
@@ -141,7 +136,7 @@ def some_samples():
 def prepare(folder, write_start=write_hub_directory):
     """Write checkpoint, samples and knowledge base, and return the settings of a short run."""
     write_start(folder / "start")
-    write_samples(folder / "samples.jsonl", some_samples())
+    write_records(folder / "samples.jsonl", some_samples())
     corpus = folder / "corpus.jsonl"
     corpus.write_text(
         "".join(json.dumps({"title": t, "sentences": [f"{t} is a city."]}) + "\n" for t in TITLES)

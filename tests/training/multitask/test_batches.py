@@ -20,7 +20,6 @@ from training.multitask.sample_batches import (
     batches_of,
     collate,
     read_training_set,
-    task_of,
 )
 from trie import TokenTrie
 from trie.safe_tokenizer import TASKS
@@ -49,7 +48,7 @@ def tokens(config):
 def test_samples_are_selected_by_task_and_counted(config, tokens):
     training_set = read_training_set("train", config.samples, config, ("rerank", "prove"), tokens)
     assert training_set.source.samples == {"prove": 8, "rerank": 4}
-    assert {task_of(sample) for sample in training_set.samples} == {"rerank", "prove"}
+    assert {sample.task for sample in training_set.samples} == {"rerank", "prove"}
     assert len(training_set.items) == len(training_set.samples)
     assert training_set.source.name == "samples.jsonl"
     assert (

@@ -17,7 +17,8 @@ from proofs.verifier.natural_logic_reader import ReaderEncoder, new_reader
 from tests.proofs.verifier.tiny_classifier import write_classifier_directory
 from tests.training.tiny import SHORT_RUN, lines, page_of_settings, to_yaml
 from training.__main__ import main
-from training.data.examples import Example, write_examples
+from training.data.examples import Example
+from training.data.records import write_records
 from training.loop.training_loop import run_training
 from training.reading import ANY_OPERATOR, collate, possible_operators, read_reading_set
 from training.reading.adapters import load_reader, with_adapters
@@ -58,7 +59,7 @@ def some_examples():
 def settings(tmp_path_factory):
     folder = tmp_path_factory.mktemp("reader")
     write_classifier_directory(folder / "base", labels=())
-    write_examples(folder / "examples.jsonl", some_examples())
+    write_records(folder / "examples.jsonl", some_examples())
     return ReaderConfig(
         base=str(folder / "base"),
         examples=str(folder / "examples.jsonl"),

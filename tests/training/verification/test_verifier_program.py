@@ -24,7 +24,8 @@ from tests.training.tiny import (
     to_yaml,
 )
 from training.__main__ import main
-from training.data.examples import Example, write_examples
+from training.data.examples import Example
+from training.data.records import write_records
 from training.loop.training_loop import run_training
 from training.verification.verifier_program import (
     VerifierProgram,
@@ -70,7 +71,7 @@ def some_examples():
 def settings(tmp_path_factory):
     folder = tmp_path_factory.mktemp("verifier")
     write_classifier_directory(folder / "start", labels=())
-    write_examples(folder / "examples.jsonl", some_examples())
+    write_records(folder / "examples.jsonl", some_examples())
     return VerifierConfig(
         start=str(folder / "start"),
         examples=str(folder / "examples.jsonl"),
