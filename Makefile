@@ -178,10 +178,10 @@ runs/hover-%/kb.sqlite: | $(HELD_OUT) setup
 	$(BIN)/admiral index $(wildcard $(DATA)/hover/corpus-$*.jsonl.*) --kb $(@D) --on-duplicate skip
 
 runs/synthetic-copy.jsonl: | runs/hover-367k/kb.sqlite
-	$(BIN)/admiral synthesize --kb runs/hover-367k --count 12000 --seed 1 --output $@
+	$(BIN)/python -m training synthesize --kb runs/hover-367k --count 12000 --seed 1 --output $@
 
 runs/synthetic.jsonl: | runs/hover-367k/kb.sqlite
-	$(BIN)/admiral synthesize --kb runs/hover-367k --count 3000 --seed 2 --output $@
+	$(BIN)/python -m training synthesize --kb runs/hover-367k --count 3000 --seed 2 --output $@
 
 runs/copy.jsonl: runs/synthetic-copy.jsonl
 	$(SAMPLES) --splits 2 --sentences 2 --source gold/retrieve:$< \
@@ -271,7 +271,7 @@ runs/twin-examples.jsonl: | runs/hover-367k/kb.sqlite
 	$(BIN)/python -m training build_twins --kb runs/hover-367k --documents 62000 $(EXCLUDED) --seed 3 $@
 
 runs/bridge-claims.jsonl: | runs/hover-367k/kb.sqlite
-	$(BIN)/admiral synthesize --kb runs/hover-367k --count 16000 --seed 11 --output $@
+	$(BIN)/python -m training synthesize --kb runs/hover-367k --count 16000 --seed 11 --output $@
 
 runs/bridge-examples.jsonl: runs/bridge-claims.jsonl
 	$(EXAMPLES) --kb runs/hover-367k --source gold:$< $(EXCLUDED) $@

@@ -220,7 +220,6 @@ def test_every_command_does_its_main_job(installed):
     command("graph", "build", "--kb", "demo", "--no-progress")
     assert "Seth Meyers" in command("graph", "query", "Seth Meyers hosts Late Night.")
     command("graph", "export", "graph.graphml")
-    command("synthesize", "--kb", "demo", "--count", "4", "--output", "claims.jsonl")
     command("convert", "hf-to-fairseq", data / "mini", "fairseq")
     command("convert", "fairseq-to-hf", "fairseq", "back")
     lines = first_lines(data / "citations" / "sources.jsonl")

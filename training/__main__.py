@@ -75,6 +75,7 @@ TRAINERS = {
 PROGRAMS = {
     "base": "Get the pretrained encoder of the natural-logic reader.",
     "warm_start": "Write the untrained `mini`, from MiniLM.",
+    "synthesize": "Write multi-hop claims over a knowledge base, with evidence.",
     "build_data": "Write samples of claims with gold evidence.",
     "build_proofs": "Write samples of proofs that a verifier confirms.",
     "link_prediction": "Write samples of documents that mention each other.",

@@ -1,7 +1,7 @@
 """Build training samples of the three tasks from a knowledge base and claims with gold evidence.
 
 Run as ``python -m training build_data --kb KB --source hover:claims.jsonl --source
-creak:pages.jsonl OUT.jsonl``; claims written by `admiral synthesize` have the format ``gold``.
+creak:pages.jsonl OUT.jsonl``. The claims of `training.synthesize` have the format ``gold``.
 """
 
 from __future__ import annotations

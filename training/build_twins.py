@@ -33,12 +33,12 @@ from admiral.storage.atomic_files import (
     explain_write_errors,
     write_atomically,
 )
-from admiral.synthesis.profiles import is_list_page
 from training.command_options import exclude_option, kb_option, out_argument, program, seed_option
 from training.data.claim_sources import titles_of
 from training.data.examples import NOT_ENTAILMENT, Example
 from training.data.parsed_claims import Claim, ParsedDocument, Value, twin_words
 from training.data.world_values import FALSE, OPEN, TRUE, article, number_claims, time_claims
+from training.synthesis.profiles import is_list_page
 
 SOURCE = "twins"
 _MAX_SENTENCES = 6
