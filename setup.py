@@ -39,7 +39,7 @@ setup(
         "admiral": ["py.typed", "data/**", "serving/page/*"],
         "trie": ["py.typed"],
         "proofs": ["py.typed"],
-        "training": ["py.typed", "data/*.yaml"],
+        "training": ["py.typed", "data/*.yaml", "run_all.sh"],
     },
     zip_safe=False,
     entry_points={"console_scripts": ["admiral = admiral.cli.main:run"]},
