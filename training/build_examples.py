@@ -1,6 +1,6 @@
 """Build training examples of the verifier: claims and sentences of evidence, with labels.
 
-Run as ``python -m training.build_examples --nli FOLDER --kb KB --source hover:claims.jsonl
+Run as ``python -m training build_examples --nli FOLDER --kb KB --source hover:claims.jsonl
 --worlds 50000 OUT.jsonl``.
 
 Pairs of natural language inference have the fields `premise`, `hypothesis`, `label` and `source`.
@@ -12,17 +12,17 @@ import random
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
 
 import click
 
-from admiral.errors import AdmiralError, RecordError
+from admiral.errors import AdmiralError
 from admiral.io.sentence_splitter import split_sentences
-from admiral.io.streams import json_objects
 from admiral.kb import KnowledgeBase, locate
+from admiral.records import read_record
 from admiral.retrieval.first_stage import base_title
 from admiral.storage.atomic_files import check_distinct_paths
 from proofs.verifier import LABELS
@@ -31,6 +31,8 @@ from training.command_options import (
     exclude_option,
     hold_out_option,
     kb_option,
+    out_argument,
+    program,
     seed_option,
     source_option,
 )
@@ -46,18 +48,17 @@ from training.data.evidence_examples import (
 )
 from training.data.examples import (
     NON_COMMERCIAL,
+    REMEDY,
     Example,
     draw_examples,
-    parse_example,
     summary_by_source,
-    write_examples,
 )
 from training.data.overlap import balanced_by_overlap
 from training.data.passages import inference_passages, passage_examples
+from training.data.records import numbered_objects, write_records
 from training.data.worlds import world_examples
 
 _PAIRS = "nli:"
-_FIELDS = ("premise", "hypothesis", "label", "source")
 _MAX_SENTENCES = 12
 _NAME = re.compile(r"[A-Z][\w'’.-]*(?: (?:(?:of|the|and|de|von) )?[A-Z0-9][\w'’.-]*)*")
 _WORD = re.compile(r"\w+")
@@ -85,41 +86,36 @@ def inference_files(path: Path, split: str) -> list[Path]:
     return files
 
 
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    premise: str
+    hypothesis: str
+    label: str
+    source: str
+    group: str | None = None
+
+
 def read_inference_examples(path: Path, *, non_commercial: bool = False) -> Iterator[Example]:
     """Yield the examples of a file, each sentence of a premise one of the evidence.
 
-    `path`: JSON Lines, compressed or not. `non_commercial`: whether to yield examples of
-    `NON_COMMERCIAL` sources.
-
-    Raises `RecordError` for a bad record, with file, line and field.
+    `non_commercial`: whether to yield examples of `NON_COMMERCIAL` sources.
     """
-    for item in json_objects(path):
-        if isinstance(item, RecordError):
-            raise item
-        number, record = item
-        where = f"{path}:{number}"
-        for name in _FIELDS:
-            if not isinstance(record.get(name), str):
-                remedy = f"The fields are {', '.join(_FIELDS)}"
-                problem = "is missing" if name not in record else "is not a text"
-                raise RecordError(where, name, problem, remedy)
-        texts = split_sentences(record["premise"])
+    for where, record in numbered_objects(path):
+        pair = read_record(_Pair, record, where, REMEDY)
+        texts = split_sentences(pair.premise)
         if not 1 <= len(texts) <= _MAX_SENTENCES:
-            texts = [record["premise"]]
-        known = record["label"] in LABELS and len(texts) == 1
-        example = parse_example(
-            {
-                "claim": record["hypothesis"],
-                "evidence": [["", text] for text in texts],
-                "label": record["label"],
-                "source": record["source"],
-                "sentences": [record["label"]] if known else [],
-                "group": record.get("group"),
-            },
-            where,
-        )
-        if non_commercial or example.source not in NON_COMMERCIAL:
-            yield example
+            texts = [pair.premise]
+        known = pair.label in LABELS and len(texts) == 1
+        example = {
+            "claim": pair.hypothesis,
+            "evidence": [("", text) for text in texts],
+            "label": pair.label,
+            "source": pair.source,
+            "sentences": [pair.label] if known else [],
+            "group": pair.group or "",
+        }
+        if non_commercial or pair.source not in NON_COMMERCIAL:
+            yield read_record(Example, example, where, REMEDY)
 
 
 class TitleNames:
@@ -221,8 +217,8 @@ def surrounded_examples(
             )
 
 
-@click.command()
-@click.argument("out", type=click.Path(path_type=Path))
+@program
+@out_argument
 @click.option(
     "--nli",
     multiple=True,
@@ -332,55 +328,52 @@ def main(
             "There is nothing to build from: give --nli, --source, --select, --passage, "
             "--bridge-twins or --worlds."
         )
-    try:
-        most = dict(map(_parse_limit, limits))
-        pairs = [text.removeprefix(_PAIRS) for text in passages if text.startswith(_PAIRS)]
-        in_files = [text for text in passages if not text.startswith(_PAIRS)]
-        claims = [
-            (Source.parse(text).without_held_out(hold_out), kind)
-            for texts, kind in (
-                (sources, ""),
-                (selections, "selection"),
-                (in_files, "passage"),
-                (bridges, "twins"),
-            )
-            for text in texts
-        ]
-        files = [file for path in nli for file in inference_files(path, split)]
-        around = [file for path in pairs for file in inference_files(Path(path), split)]
-        inputs = (*files, *around, *(one.path for one, _ in claims), *documents, *exclude)
-        check_distinct_paths(out, *inputs)
-        excluded = titles_of(exclude)
-        read = partial(
-            _inference_examples,
-            non_commercial=non_commercial,
-            names=TitleNames(excluded),
-            limits=most,
-            hold_out=hold_out,
-            seed=seed,
+    most = dict(map(_parse_limit, limits))
+    pairs = [text.removeprefix(_PAIRS) for text in passages if text.startswith(_PAIRS)]
+    in_files = [text for text in passages if not text.startswith(_PAIRS)]
+    claims = [
+        (Source.parse(text).without_held_out(hold_out), kind)
+        for texts, kind in (
+            (sources, ""),
+            (selections, "selection"),
+            (in_files, "passage"),
+            (bridges, "twins"),
         )
-        examples, decided = read(files), read(around)
-        for source in title:
-            examples = with_titles(examples, source, seed)
-        joined = [new for source in join for new in joined_examples(examples, source, seed)]
-        if claims or surround or decided:
-            with ExitStack() as stack:
-                kb = stack.enter_context(KnowledgeBase.open(locate(name)))
-                corpus = with_documents(kb, documents)
-                for source in surround:
-                    examples += list(surrounded_examples(examples, source, kb, seed))
-                examples += inference_passages(decided, corpus, excluded, seed)
-                for own, kind in claims:
-                    examples += _claim_examples(own, corpus, excluded, seed, kind)
-        examples += joined
-        examples += islice(world_examples(seed), worlds)
-        if not examples:
-            raise AdmiralError(f"{out}: no examples are left; check the sources")
-        if balance_overlap:
-            examples = balanced_by_overlap(examples)
-        write_examples(out, examples)
-    except AdmiralError as error:
-        raise click.ClickException(str(error)) from error
+        for text in texts
+    ]
+    files = [file for path in nli for file in inference_files(path, split)]
+    around = [file for path in pairs for file in inference_files(Path(path), split)]
+    inputs = (*files, *around, *(one.path for one, _ in claims), *documents, *exclude)
+    check_distinct_paths(out, *inputs)
+    excluded = titles_of(exclude)
+    read = partial(
+        _inference_examples,
+        non_commercial=non_commercial,
+        names=TitleNames(excluded),
+        limits=most,
+        hold_out=hold_out,
+        seed=seed,
+    )
+    examples, decided = read(files), read(around)
+    for source in title:
+        examples = with_titles(examples, source, seed)
+    joined = [new for source in join for new in joined_examples(examples, source, seed)]
+    if claims or surround or decided:
+        with ExitStack() as stack:
+            kb = stack.enter_context(KnowledgeBase.open(locate(name)))
+            corpus = with_documents(kb, documents)
+            for source in surround:
+                examples += list(surrounded_examples(examples, source, kb, seed))
+            examples += inference_passages(decided, corpus, excluded, seed)
+            for own, kind in claims:
+                examples += _claim_examples(own, corpus, excluded, seed, kind)
+    examples += joined
+    examples += islice(world_examples(seed), worlds)
+    if not examples:
+        raise AdmiralError(f"{out}: no examples are left; check the sources")
+    if balance_overlap:
+        examples = balanced_by_overlap(examples)
+    write_records(out, examples)
     for source, labels, taken in summary_by_source(examples):
         click.echo(f"{source}: {labels}; {taken} in an epoch", err=True)
     click.echo(f"{out}: {len(examples):,} examples", err=True)
@@ -447,7 +440,3 @@ def _claim_examples(
         "label or gold documents here",
         err=True,
     )
-
-
-if __name__ == "__main__":
-    main()

@@ -1,7 +1,7 @@
 """Build training proofs whose decision a label gives and a verifier confirms.
 
-Run as ``python -m training.build_proofs --kb KB --source hover:FILE OUT.jsonl``. The samples are
-those of the task `prove`; concatenate them with others for training.joint.
+Run as ``python -m training build_proofs --kb KB --source hover:FILE OUT.jsonl``. The samples are
+those of the task `prove`; concatenate them with others for training joint.
 
 The proofs are those of the judge `verifier`: the verifier says whether a step is independent, and
 which one contradicts the evidence. Examples whose label it does not predict are left out: their
@@ -18,7 +18,6 @@ from pathlib import Path
 import click
 
 from admiral.config import RetrievalConfig
-from admiral.errors import AdmiralError
 from admiral.gold.gold_claims import Label
 from admiral.kb import KnowledgeBase, locate
 from admiral.models.verifiers import open_named_verifier
@@ -36,11 +35,14 @@ from training.command_options import (
     kb_option,
     lexicon_options,
     limit_option,
+    out_argument,
+    program,
     seed_option,
 )
 from training.data.claim_sources import Source, sample_claims
 from training.data.evidence_corpora import VerdictExample, gold_examples, with_documents
-from training.data.samples import ProveSample, write_samples
+from training.data.records import write_records
+from training.data.samples import ProveSample
 
 _BATCH_SIZE = 16
 # The verdicts that agree with a label. Claims that HoVer calls not supported may also be ones that
@@ -103,8 +105,8 @@ def without_quotations(complete: ProveSample, evidence: Evidence) -> Proof | Non
     return Proof(tuple(steps)) if lacking else None
 
 
-@click.command()
-@click.argument("out", type=click.Path(path_type=Path))
+@program
+@out_argument
 @gold_source_option
 @kb_option()
 @documents_option
@@ -131,19 +133,12 @@ def main(
     seed: int,
 ) -> None:
     """Write proofs of claims, with complete and incomplete evidence, to OUT (JSON Lines)."""
-    try:
-        parsed = [Source.parse(text).without_held_out(hold_out) for text in sources]
-        check_distinct_paths(out, *documents, *(source.path for source in parsed))
-        reader, relations = open_named_verifier(verifier, "--verifier"), open_lexicon(lexicon)
-        with KnowledgeBase.open(locate(kb)) as opened:
-            corpus = with_documents(opened, documents)
-            claims = sample_claims(parsed, corpus, limit, seed)
-            examples = gold_examples(corpus, claims, seed)
-            count = write_samples(out, confirmed_proofs(reader, examples, relations))
-    except AdmiralError as error:
-        raise click.ClickException(str(error)) from error
+    parsed = [Source.parse(text).without_held_out(hold_out) for text in sources]
+    check_distinct_paths(out, *documents, *(source.path for source in parsed))
+    reader, relations = open_named_verifier(verifier, "--verifier"), open_lexicon(lexicon)
+    with KnowledgeBase.open(locate(kb)) as opened:
+        corpus = with_documents(opened, documents)
+        claims = sample_claims(parsed, corpus, limit, seed)
+        examples = gold_examples(corpus, claims, seed)
+        count = write_records(out, confirmed_proofs(reader, examples, relations))
     click.echo(f"{out}: {count:,} proofs of {len(claims):,} claims", err=True)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """Build twins from the documents of a knowledge base: claims that differ little, with evidence.
 
-Run as ``python -m training.build_twins --kb KB --documents 60000 --exclude dev.jsonl OUT.jsonl``.
+Run as ``python -m training build_twins --kb KB --documents 60000 --exclude dev.jsonl OUT.jsonl``.
 It needs spaCy and a model for English (extra ``twins``).
 
 Twins of a claim have another value, mostly one that stands elsewhere in the evidence, are negated,
@@ -33,12 +33,12 @@ from admiral.storage.atomic_files import (
     explain_write_errors,
     write_atomically,
 )
-from admiral.synthesis.profiles import is_list_page
-from training.command_options import exclude_option, kb_option, seed_option
+from training.command_options import exclude_option, kb_option, out_argument, program, seed_option
 from training.data.claim_sources import titles_of
 from training.data.examples import NOT_ENTAILMENT, Example
 from training.data.parsed_claims import Claim, ParsedDocument, Value, twin_words
 from training.data.world_values import FALSE, OPEN, TRUE, article, number_claims, time_claims
+from training.synthesis.profiles import is_list_page
 
 SOURCE = "twins"
 _MAX_SENTENCES = 6
@@ -360,8 +360,8 @@ BLOCK = 512  # documents that are parsed together
 _NEIGHBOURS = 3
 
 
-@click.command()
-@click.argument("out", type=click.Path(path_type=Path))
+@program
+@out_argument
 @kb_option("name")
 @click.option(
     "--documents",
@@ -386,14 +386,11 @@ def main(
 
     An interrupted run resumes: its blocks of documents are kept in OUT.partial.
     """
-    try:
-        check_distinct_paths(out, *exclude)
-        excluded = titles_of(exclude)
-        parser = open_parser(model)
-        with KnowledgeBase.open(locate(name)) as kb:
-            written = build(kb, parser, out, count, excluded, seed)
-    except AdmiralError as error:
-        raise click.ClickException(str(error)) from error
+    check_distinct_paths(out, *exclude)
+    excluded = titles_of(exclude)
+    parser = open_parser(model)
+    with KnowledgeBase.open(locate(name)) as kb:
+        written = build(kb, parser, out, count, excluded, seed)
     click.echo(f"{out}: {written:,} examples", err=True)
 
 
@@ -505,7 +502,3 @@ def _with_neighbours(
         shared = [sum(1 / counts[word] for word in words[at] & other) for other in words]
         ranked = sorted(range(len(parsed)), key=shared.__getitem__, reverse=True)
         yield document, [parsed[n] for n in ranked if n != at][:_NEIGHBOURS]
-
-
-if __name__ == "__main__":
-    main()

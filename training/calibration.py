@@ -1,6 +1,6 @@
 """Calibrate a verifier: make its probabilities true shares.
 
-Run as ``python -m training.calibration --verifier DIR --examples EXAMPLES``. It takes the time of
+Run as ``python -m training calibration --verifier DIR --examples EXAMPLES``. It takes the time of
 reading the examples once. The examples, which `training.build_examples` writes, should not be those
 that the verifier was trained on, and should leave claims open as often as evidence in use: their
 weights count, and ``--open`` sets the share of open ones. For each kind of evidence (sentences
@@ -11,15 +11,15 @@ directory of the verifier, an exported or a trained one or any Hugging Face sequ
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import click
 import numpy as np
 import torch
+from scipy.optimize import minimize
 from torch import Tensor
 
 from admiral.errors import AdmiralError
@@ -39,60 +39,45 @@ from proofs.verifier import (
 )
 from proofs.verifier.classifier_verifier import ClassifierVerifier
 from proofs.verifier.evidence_verifier import SETTINGS_FILE, EvidenceVerifier, with_calibration
-from training.command_options import limit_option, seed_option
+from training.command_options import limit_option, program, seed_option
 from training.data.examples import UNLABELLED, Example, draw_examples, read_examples
 from training.loop.model_card import markdown_table
 from training.verification import POSSIBLE
 from training.verification.verifier_program import marginal_losses, measure
 from training.verification.verifier_settings import named_number
 
-
-def fit_scale(logits: Tensor, labels: Tensor, weights: Tensor | None = None) -> Scale:
-    """Return the scale of the highest likelihood, within `BOUNDS`.
-
-    `logits`: of `LABELS`, (examples, 3); log-probabilities will do. `labels`: possible labels (see
-    `POSSIBLE`), (examples,). `weights`: how much each example counts, (examples,); None for all
-    alike.
-    """
-    scores = logits.double()
-    (low, high), (least, most) = BOUNDS["temperature"], BOUNDS["neutral"]
-    logarithm = torch.zeros((), dtype=torch.float64, requires_grad=True)
-    neutral = torch.zeros((), dtype=torch.float64, requires_grad=True)
-    optimizer = torch.optim.LBFGS([logarithm, neutral], max_iter=100, line_search_fn="strong_wolfe")
-
-    def loss() -> Tensor:
-        optimizer.zero_grad()
-        temperature = logarithm.clamp(math.log(low), math.log(high)).exp()
-        losses = marginal_losses(scaled(scores, temperature, neutral), labels)
-        mean = losses.mean() if weights is None else (losses * weights).sum() / weights.sum()
-        mean.backward()
-        return mean
-
-    optimizer.step(loss)
-    temperature = min(max(math.exp(float(logarithm.detach())), low), high)
-    return Scale(temperature, min(max(float(neutral.detach()), least), most))
-
-
-def scaled(logits: Tensor, temperature: float | Tensor, neutral: float | Tensor) -> Tensor:
-    """Return the log-probabilities of logits at a scale, (examples, 3)."""
-    return (logits / temperature + neutral * torch.eye(3)[NEUTRAL]).log_softmax(-1)
-
-
 _SMALLEST = 1e-30  # probabilities that were rounded to 0 have no logarithm
 _BATCH = 64
 _FILE = click.Path(path_type=Path, exists=True)
 
 
-@click.command()
+def fit_scale(logits: Tensor, labels: Tensor, weights: Sequence[float] | None = None) -> Scale:
+    """Return the scale of the highest likelihood, within `BOUNDS`.
+
+    `logits`: of `LABELS`, (examples, 3); log-probabilities will do. `labels`: possible labels (see
+    `POSSIBLE`), (examples,). `weights`: how much each example counts; None for all alike.
+    """
+
+    def loss(point: np.ndarray) -> float:
+        losses = marginal_losses(scaled(logits.double(), np.exp(point[0]), point[1]), labels)
+        return float(np.average(losses.numpy(), weights=weights))
+
+    bounds = [np.log(BOUNDS["temperature"]), BOUNDS["neutral"]]
+    found = minimize(loss, [0.0, 0.0], bounds=bounds, method="L-BFGS-B", options={"ftol": 1e-12})
+    return Scale(float(np.exp(found.x[0])), float(found.x[1]))
+
+
+def scaled(logits: Tensor, temperature: float | Tensor, neutral: float | Tensor) -> Tensor:
+    """Return the log-probabilities of logits at a scale, (examples, 3)."""
+    return (logits / temperature + neutral * torch.eye(3, dtype=logits.dtype)[NEUTRAL]).log_softmax(
+        -1
+    )
+
+
+@program
 @click.option("--verifier", metavar="DIR", type=_FILE, required=True, help="Its directory.")
 @click.option(
     "--examples", type=_FILE, multiple=True, required=True, help="Examples to fit on; repeatable."
-)
-@click.option(
-    "--dev",
-    type=_FILE,
-    multiple=True,
-    help="Examples to measure on; those of --examples by default; repeatable.",
 )
 @click.option(
     "--open",
@@ -105,28 +90,38 @@ _FILE = click.Path(path_type=Path, exists=True)
 @limit_option(2000)
 @seed_option
 def main(
-    verifier: Path,
-    examples: tuple[Path, ...],
-    dev: tuple[Path, ...],
-    shares: tuple[str, ...],
-    limit: int,
-    seed: int,
+    verifier: Path, examples: tuple[Path, ...], shares: tuple[str, ...], limit: int, seed: int
 ) -> None:
     """Calibrate a verifier, and print its expected calibration error before and after."""
+    share_of = _parse_shares(shares)
     try:
-        share_of = _parse_shares(shares)
-        reader = _open(verifier)
-        own = _drawn(examples, limit, seed)
-        scores = _logits(reader, own)
-        fitted = _fit(own, scores, share_of)
-        if dev:
-            own = _drawn(dev, limit, seed)
-            scores = _logits(reader, own)
-        rows = _rows(own, _at(own, scores, Calibration()), _at(own, scores, fitted))
-        _write(verifier, fitted)
-    except AdmiralError as error:
-        raise click.ClickException(str(error)) from error
+        reader = open_verifier(verifier)
+    except VerifierError as error:
+        raise AdmiralError(f"--verifier: {error}") from error
+    if not isinstance(reader, EvidenceVerifier | ClassifierVerifier):
+        raise AdmiralError(f"--verifier: {verifier}: has no calibration; give another verifier")
+    labelled = [one for one in read_examples(examples) if one.label != UNLABELLED]
+    if not labelled:
+        raise AdmiralError(f"{', '.join(map(str, examples))}: no example has a label of the whole")
+    drawn = draw_examples(labelled, limit, seed)
+    logits = _logits(reader, drawn)
+    kinds = np.array([kind_of_evidence(example.evidence) for example in drawn])
+    labels = torch.tensor([POSSIBLE[example.label] for example in drawn])
+    fitted = Calibration()
+    for kind in KINDS:  # without examples, the scale stays neutral
+        if at := np.flatnonzero(kinds == kind).tolist():
+            own = [drawn[number] for number in at]
+            share = share_of.get(kind)
+            weights = [e.weight for e in own] if share is None else _weights(own, share)
+            fitted = replace(fitted, **{kind: fit_scale(logits[at], labels[at], weights)})
+    settings = verifier / SETTINGS_FILE
+    if settings.is_file():
+        write_atomically(settings, [with_calibration(settings, fitted).encode()])
+        write_sums(verifier)
+    else:
+        write_atomically(verifier / CALIBRATION, [calibration_json(fitted).encode()])
     names = ("source", "examples", "accuracy", "calibration error before", "after")
+    rows = _rows(drawn, _at(drawn, logits, Calibration()), _at(drawn, logits, fitted))
     click.echo("\n".join(markdown_table(names, rows)))
     click.echo(f"{verifier}: calibrated", err=True)
 
@@ -145,33 +140,6 @@ def _parse_shares(texts: Sequence[str]) -> dict[str, float]:
     return shares
 
 
-def _write(directory: Path, calibration: Calibration) -> None:
-    """Write a calibration where the verifier in a directory has its own."""
-    settings = directory / SETTINGS_FILE
-    if settings.is_file():
-        write_atomically(settings, [with_calibration(settings, calibration).encode()])
-        write_sums(directory)
-    else:
-        write_atomically(directory / CALIBRATION, [calibration_json(calibration).encode()])
-
-
-def _drawn(paths: Sequence[Path], limit: int, seed: int) -> list[Example]:
-    labelled = [one for one in read_examples(paths) if one.label != UNLABELLED]
-    if not labelled:
-        raise AdmiralError(f"{', '.join(map(str, paths))}: no example has a label of the whole")
-    return draw_examples(labelled, limit, seed)
-
-
-def _open(directory: Path) -> EvidenceVerifier | ClassifierVerifier:
-    try:
-        verifier = open_verifier(directory)
-    except VerifierError as error:
-        raise AdmiralError(f"--verifier: {error}") from error
-    if not isinstance(verifier, EvidenceVerifier | ClassifierVerifier):
-        raise AdmiralError(f"--verifier: {directory}: has no calibration; give another verifier")
-    return verifier
-
-
 def _logits(verifier: EvidenceVerifier | ClassifierVerifier, examples: Sequence[Example]) -> Tensor:
     """Return the logits of the labels without calibration, (examples, 3)."""
     rows = []
@@ -185,26 +153,6 @@ def _logits(verifier: EvidenceVerifier | ClassifierVerifier, examples: Sequence[
     return torch.from_numpy(np.concatenate(rows))
 
 
-def _kinds(examples: Sequence[Example]) -> np.ndarray:
-    return np.array([kind_of_evidence(example.evidence) for example in examples])
-
-
-def _fit(examples: Sequence[Example], logits: Tensor, shares: Mapping[str, float]) -> Calibration:
-    """Return the scales of the highest likelihood; neutral ones for kinds without examples."""
-    kinds = _kinds(examples)
-    labels = torch.tensor([POSSIBLE[example.label] for example in examples])
-    fitted = Calibration()
-    for kind in KINDS:
-        at = np.flatnonzero(kinds == kind).tolist()
-        if at:
-            own = [examples[number] for number in at]
-            share = shares.get(kind)
-            weights = [e.weight for e in own] if share is None else _weights(own, share)
-            scale = fit_scale(logits[at], labels[at], torch.tensor(weights, dtype=torch.float64))
-            fitted = replace(fitted, **{kind: scale})
-    return fitted
-
-
 def _weights(examples: Sequence[Example], share: float) -> list[float]:
     """Return weights at which each source has the same sum, a share of it open claims."""
     cells = [(example.source, example.label == "neutral") for example in examples]
@@ -212,29 +160,27 @@ def _weights(examples: Sequence[Example], share: float) -> list[float]:
     return [(share if is_open else 1 - share) / count[source, is_open] for source, is_open in cells]
 
 
-def _at(examples: Sequence[Example], logits: Tensor, calibration: Calibration) -> Tensor:
-    """Return the log-probabilities of the labels, (examples, 3)."""
-    scales: list[Scale] = [calibration.of(example.evidence) for example in examples]
+def _at(examples: Sequence[Example], logits: Tensor, calibration: Calibration) -> np.ndarray:
+    """Return the probabilities of the labels, (examples, 3)."""
+    scales = [calibration.of(example.evidence) for example in examples]
     temperature = torch.tensor([[scale.temperature] for scale in scales])
-    return scaled(logits, temperature, torch.tensor([[scale.neutral] for scale in scales]))
+    neutral = torch.tensor([[scale.neutral] for scale in scales])
+    return scaled(logits, temperature, neutral).double().exp().numpy()
 
 
-def _rows(examples: Sequence[Example], before: Tensor, after: Tensor) -> list[tuple[str, ...]]:
+def _rows(
+    examples: Sequence[Example], before: np.ndarray, after: np.ndarray
+) -> list[tuple[str, ...]]:
     """Return a row of each source, and one of the means over the sources."""
+    sources = np.array([example.source for example in examples])
     table = []
-    for source in sorted({example.source for example in examples}):
-        at = [n for n, example in enumerate(examples) if example.source == source]
+    for source in np.unique(sources):
+        at = np.flatnonzero(sources == source).tolist()
         labels = [examples[number].label for number in at]
-        old, new = (
-            measure(labels, scores[at].double().exp().numpy()) for scores in (before, after)
-        )
-        table.append((source, len(at), new["accuracy"], old["ece"], new["ece"]))
+        old, new = (measure(labels, chances[at]) for chances in (before, after))
+        table.append((str(source), len(at), new["accuracy"], old["ece"], new["ece"]))
     means = np.mean([row[2:] for row in table], axis=0)
     return [
         (source, f"{count:,}", *(f"{value:.3f}" for value in values))
         for source, count, *values in [*table, ("mean of the sources", len(examples), *means)]
     ]
-
-
-if __name__ == "__main__":
-    main()

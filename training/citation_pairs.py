@@ -1,6 +1,6 @@
 """Build the file from which a verifier and an encoder learn on cited pages.
 
-Run as ``python -m training.citation_pairs --citations WAFER --kb DIR OUT.jsonl``, with records
+Run as ``python -m training citation_pairs --citations WAFER --kb DIR OUT.jsonl``, with records
 of WAFER or WiCE, or claims of `admiral extract-citations`; the knowledge base has the texts of the
 pages (Sphere, or what `admiral fetch` has got). Claims whose page it does not have, or
 that editors have tagged as failing, are left out.
@@ -24,13 +24,13 @@ from admiral.citations.citation_records import CitedClaim
 from admiral.citations.claim_context import ContextForm, claim_in_context
 from admiral.citations.decide import FAILING_TAG
 from admiral.citations.source_search import claim_query
-from admiral.errors import AdmiralError
 from admiral.sources import Passage
 from admiral.sources.canonical_urls import canonical
 from admiral.sources.open_sources import Sources
 from admiral.storage.atomic_files import check_distinct_paths
-from training.cited_pages import CitedPassages, Titled, write_cited_passages
-from training.command_options import exclude_option, seed_option
+from training.cited_pages import CitedPassages, Titled
+from training.command_options import exclude_option, out_argument, program, seed_option
+from training.data.records import write_records
 
 _BATCH = 64
 _SEARCHED = 50  # passages of the search, of which those of the cited page are left out
@@ -59,8 +59,9 @@ def cited_passages(
     for first in range(0, len(claims), _BATCH):
         batch = claims[first : first + _BATCH]
         queries = list(map(claim_query, batch))
-        results = sources.search(queries, _SEARCHED)
-        for claim, query, found in zip(batch, queries, results, strict=True):
+        for claim, query, found in zip(
+            batch, queries, sources.search(queries, _SEARCHED), strict=True
+        ):
             if FAILING_TAG in claim.tags:
                 counts["tagged as failing"] += 1
                 continue
@@ -93,8 +94,8 @@ def kept_claims(paths: Sequence[Path], excluded: Collection[str]) -> list[CitedC
     return [claim for claim in claims if claim.page not in excluded]
 
 
-@click.command()
-@click.argument("out", type=click.Path(path_type=Path))
+@program
+@out_argument
 @click.option(
     "--citations",
     required=True,
@@ -148,27 +149,20 @@ def main(
     if not retrieved + drawn:
         raise click.UsageError("--retrieved and --drawn are both 0: there is nothing to compare.")
     left_out: Counter[str] = Counter()
-    try:
-        check_distinct_paths(out, *citations, *exclude)
-        excluded = {claim.page for path in exclude for claim in read_citations(path)}
-        claims = kept_claims(citations, excluded)
-        with Sources.open(kb) as opened:
-            found = cited_passages(
-                opened,
-                claims,
-                context=cast(ContextForm, context),
-                positives=positives,
-                retrieved=retrieved,
-                drawn=drawn,
-                seed=seed,
-                left_out=left_out,
-            )
-            written = write_cited_passages(out, found)
-    except AdmiralError as error:
-        raise click.ClickException(str(error)) from error
+    check_distinct_paths(out, *citations, *exclude)
+    excluded = {claim.page for path in exclude for claim in read_citations(path)}
+    claims = kept_claims(citations, excluded)
+    with Sources.open(kb) as opened:
+        found = cited_passages(
+            opened,
+            claims,
+            context=cast(ContextForm, context),
+            positives=positives,
+            retrieved=retrieved,
+            drawn=drawn,
+            seed=seed,
+            left_out=left_out,
+        )
+        written = write_records(out, found)
     reasons = "".join(f", {count:,} left out: {reason}" for reason, count in left_out.items())
     click.echo(f"{out}: {written:,} claims{reasons}", err=True)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """Fit the weights of the verification of citations, and write them as a file that can be read.
 
-Run as ``python -m training.citations --citations DEV --tokens TOKENS --out FILE``, with claims of
+Run as ``python -m training citations --citations DEV --tokens TOKENS --out FILE``, with claims of
 WiCE and its token-level claims. The weights of the verifier `mixed` are fitted on the claims; the
 meaning of scores (probabilities and percentiles) comes from scores of claims whose page was left
 out of the fit. The words that a source lacks are fitted on the token-level claims.
@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import accumulate, chain
 from pathlib import Path
 
 import click
 import numpy as np
+from pydantic import BaseModel, ValidationInfo, field_validator
 from sklearn.linear_model import LogisticRegression
 
 from admiral.citations.citation_file import WICE_LABELS, WiceCitation, page_of, read_wice
@@ -46,13 +47,12 @@ from admiral.citations.source_scorers import (
     mixed_verifiers,
 )
 from admiral.citations.source_search import cut_source, passage_texts
-from admiral.errors import AdmiralError, RecordError
-from admiral.io.streams import json_objects
 from admiral.sources import Passage, Source
 from admiral.storage.atomic_files import check_distinct_paths, write_atomically
+from training.command_options import program
+from training.data.records import read_records
 from training.feature_fits import fit_ordinal, out_of_fold_scores, page_folds
 
-_REMEDY = "Give a file of WiCE's claims with marked tokens, unchanged"
 _BATCH = 16
 
 
@@ -66,32 +66,30 @@ class TokenClaim:
     source: Source  # the cited page
 
 
-def read_token_claims(path: Path) -> list[TokenClaim]:
-    """Read claims of WiCE with marked tokens.
+class _TokenRecord(BaseModel):
+    claim_tokens: list[str]
+    non_supported_spans: list[bool]
+    evidence: list[str]
 
-    Raises `RecordError` for a record that is not WiCE's, with file, line and field, and
-    `AdmiralError` if the file cannot be read.
-    """
+    @field_validator("non_supported_spans")
+    @classmethod
+    def _check_length(cls, marks: list[bool], others: ValidationInfo) -> list[bool]:
+        if len(marks) != len(others.data.get("claim_tokens", marks)):
+            raise ValueError("is not as long as 'claim_tokens'")
+        return marks
+
+
+def read_token_claims(path: Path) -> list[TokenClaim]:
+    """Read claims of WiCE with marked tokens."""
     claims = []
-    for item in json_objects(path):
-        if isinstance(item, RecordError):
-            raise item
-        number, record = item
-        where = f"{path}:{number}"
-        for field in ("claim_tokens", "non_supported_spans", "evidence"):
-            if not isinstance(record.get(field), list):
-                raise RecordError(where, field, "is not a list", _REMEDY)
-        tokens, marks = record["claim_tokens"], record["non_supported_spans"]
-        if len(tokens) != len(marks):
-            problem = "is not as long as 'claim_tokens'"
-            raise RecordError(where, "non_supported_spans", problem, _REMEDY)
-        title, sentences, _ = page_of(record["evidence"])
-        words, end = [], -1
-        for token in tokens:
-            words.append((end + 1, end + 1 + len(token)))
-            end = words[-1][1]
+    remedy = "Give a file of WiCE's claims with marked tokens, unchanged"
+    for number, record in enumerate(read_records(path, _TokenRecord, remedy), start=1):
+        title, sentences, _ = page_of(record.evidence)
+        begins = accumulate((len(token) + 1 for token in record.claim_tokens), initial=0)
+        words = [(at, at + len(token)) for at, token in zip(begins, record.claim_tokens)]  # noqa: B905
         source = Source(f"wice:{path.stem}:{number}", title, "\n".join(sentences), language="en")
-        claims.append(TokenClaim(" ".join(tokens), tuple(words), tuple(marks), source))
+        text, marks = " ".join(record.claim_tokens), tuple(record.non_supported_spans)
+        claims.append(TokenClaim(text, tuple(words), marks, source))
     return claims
 
 
@@ -233,19 +231,16 @@ def fit_calibration(
     targets = np.where(supported, high, low)
     values = np.asarray(scores)
     mean, deviation = values.mean(), values.std() or 1.0
-    column = ((values - mean) / deviation)[:, None]
-    model = LogisticRegression(C=1e6, tol=1e-8, max_iter=1000).fit(
-        np.vstack([column, column]),
-        np.repeat([1, 0], len(column)),
-        np.concatenate([targets, 1 - targets]),
-    )
+    rows = np.tile((values - mean) / deviation, 2)[:, None]
+    labels, weights = np.repeat([1, 0], len(values)), np.concatenate([targets, 1 - targets])
+    model = LogisticRegression(C=1e6, tol=1e-8, max_iter=1000).fit(rows, labels, weights)
     slope = float(model.coef_[0, 0] / deviation)
     intercept = float(model.intercept_[0] - slope * mean)
     quantiles = np.quantile(values, np.linspace(0, 1, 101)).tolist()
     return ScoreCalibration(slope, intercept, reference, tuple(sorted(quantiles)))
 
 
-@click.command()
+@program
 @click.option("--citations", type=click.Path(path_type=Path, exists=True), required=True)
 @click.option("--tokens", type=click.Path(path_type=Path, exists=True), required=True)
 @click.option("--out", type=click.Path(path_type=Path), required=True)
@@ -255,27 +250,20 @@ def fit_calibration(
 )
 def main(citations: Path, tokens: Path, out: Path, name: str, precision: str) -> None:
     """Fit the weights of the verification of citations."""
-    try:
-        check_distinct_paths(out, citations, tokens)
-        labelled = read_wice(citations)
-        words = read_token_claims(tokens)
-        stems = pool_stems([*(each.source for each in labelled), *(one.source for one in words)])
-        factory = VerifierFactory(CitationConfig().changed(precision=precision), stems)
-        names = mixed_verifiers([*FEATURES, *_SINGLE])
-        rows = extract_features(
-            [(each.claim, each.source) for each in labelled],
-            {verifier: factory.verifier(verifier) for verifier in names},
-            factory.reader(),
-        )
-        title = name or f"{citations.stem} ({len(labelled)} citations)"
-        mixed, calibrations = fit_weights(labelled, rows, title)
-        missing = fit_missing_words(words, stems)
-        text = CitationWeights(mixed, calibrations, missing).to_json()
-        write_atomically(out, [text.encode()])
-    except AdmiralError as error:
-        raise click.ClickException(str(error)) from error
+    check_distinct_paths(out, citations, tokens)
+    labelled = read_wice(citations)
+    words = read_token_claims(tokens)
+    stems = pool_stems([*(each.source for each in labelled), *(one.source for one in words)])
+    factory = VerifierFactory(CitationConfig().changed(precision=precision), stems)
+    names = mixed_verifiers([*FEATURES, *_SINGLE])
+    rows = extract_features(
+        [(each.claim, each.source) for each in labelled],
+        {verifier: factory.verifier(verifier) for verifier in names},
+        factory.reader(),
+    )
+    title = name or f"{citations.stem} ({len(labelled)} citations)"
+    mixed, calibrations = fit_weights(labelled, rows, title)
+    missing = fit_missing_words(words, stems)
+    text = CitationWeights(mixed, calibrations, missing).to_json()
+    write_atomically(out, [text.encode()])
     click.echo(f"{out}: fitted on {len(labelled)} citations and {len(words)} claims", err=True)
-
-
-if __name__ == "__main__":
-    main()

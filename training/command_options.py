@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-import sys
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
@@ -13,9 +11,24 @@ import click
 
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
-from admiral.requirements import check_extra
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+class ProgramCommand(click.Command):
+    """A command that reports errors of the system in a line."""
+
+    def invoke(self, context: click.Context) -> Any:
+        """Run the command."""
+        try:
+            return super().invoke(context)
+        except AdmiralError as error:
+            raise click.ClickException(str(error)) from error
+
+
+#: Makes a function the command of a program.
+program = click.command(cls=ProgramCommand)
+out_argument = click.argument("out", type=click.Path(path_type=Path))
 
 
 def kb_option(*names: str) -> Callable[[Command], Command]:
@@ -120,35 +133,3 @@ hold_out_option = click.option(
 
 #: Adds ``--seed``.
 seed_option = click.option("--seed", default=0, show_default=True)
-
-
-def training_command(
-    start: Callable[[Path, tuple[str, ...], bool], None], purpose: str, page: str
-) -> click.Command:
-    """Return a command that starts or resumes a training run.
-
-    `start`: runs the training with a file of settings, overrides, and whether to start again. It
-    imports what the extra `training` installs.
-    """
-
-    @click.command(help=f"{purpose}\n\nA run that was stopped continues from its last saved state.")
-    @click.option(
-        "--config",
-        "path",
-        type=click.Path(path_type=Path),
-        required=True,
-        help=f"YAML file of settings, which {page} lists.",
-    )
-    @click.option(
-        "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change a setting."
-    )
-    @click.option("--overwrite", is_flag=True, help="Start a new run and replace the one in `out`.")
-    def main(path: Path, overrides: tuple[str, ...], overwrite: bool) -> None:
-        logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(message)s")
-        try:
-            check_extra("training", "training")
-            start(path, overrides, overwrite)
-        except AdmiralError as error:
-            raise click.ClickException(str(error)) from error
-
-    return main

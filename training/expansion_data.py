@@ -1,7 +1,7 @@
 """Build training samples of query expansion: claim in context in, title of the cited page out.
 
-Run as ``python -m training.expansion_data --citations WAFER --kb DIR OUT.jsonl``. The samples
-are those of hop 0 of the hop retriever, so that `training.retriever` trains on them
+Run as ``python -m training expansion_data --citations WAFER --kb DIR OUT.jsonl``. The samples
+are those of hop 0 of the hop retriever, so that the program `retriever` trains on them
 (configs/paper-side-expander.yaml).
 """
 
@@ -16,11 +16,11 @@ from admiral.citations.citation_file import read_citations
 from admiral.citations.citation_records import CitedClaim
 from admiral.citations.claim_context import claim_in_context
 from admiral.citations.source_search import EXPANDER_CONTEXT
-from admiral.errors import AdmiralError
 from admiral.sources.open_sources import Sources
 from admiral.storage.atomic_files import check_distinct_paths
-from training.command_options import exclude_option
-from training.data.samples import RetrieveSample, write_samples
+from training.command_options import exclude_option, out_argument, program
+from training.data.records import write_records
+from training.data.samples import RetrieveSample
 
 #: Most words of a title; the rest is left out.
 TITLE_WORDS = 12
@@ -47,8 +47,8 @@ def titled_citations(paths: Iterable[Path], sources: Sources) -> Iterator[tuple[
                     break
 
 
-@click.command()
-@click.argument("out", type=click.Path(path_type=Path))
+@program
+@out_argument
 @click.option(
     "--citations",
     multiple=True,
@@ -60,21 +60,12 @@ def titled_citations(paths: Iterable[Path], sources: Sources) -> Iterator[tuple[
 @exclude_option("their pages are in no sample", exists=True)
 def main(out: Path, citations: tuple[Path, ...], kb: str, exclude: tuple[Path, ...]) -> None:
     """Write samples of query expansion to OUT (JSON Lines)."""
-    try:
-        check_distinct_paths(out, *citations, *exclude)
-        excluded = {claim.page for path in exclude for claim in read_citations(path)}
-        with Sources.open(kb) as opened:
-            cited = titled_citations(citations, opened)
-            samples = (
-                expansion_sample(claim, title)
-                for claim, title in cited
-                if claim.page not in excluded
-            )
-            written = write_samples(out, samples)
-    except AdmiralError as error:
-        raise click.ClickException(str(error)) from error
+    check_distinct_paths(out, *citations, *exclude)
+    excluded = {claim.page for path in exclude for claim in read_citations(path)}
+    with Sources.open(kb) as opened:
+        cited = titled_citations(citations, opened)
+        samples = (
+            expansion_sample(claim, title) for claim, title in cited if claim.page not in excluded
+        )
+        written = write_records(out, samples)
     click.echo(f"{out}: {written:,} samples", err=True)
-
-
-if __name__ == "__main__":
-    main()

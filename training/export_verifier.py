@@ -1,17 +1,14 @@
 """Export a trained verifier for use without torch: ONNX with weights of 8 bits.
 
-Run as ``python -m training.export_verifier runs/verifier OUT``. The weights of linear layers are
-quantised by output channel, activations while the model runs. The written model is compared with
-the trained one. `proofs.verifier.evidence_verifier` reads the directory.
-
-Of several verifiers that were trained from the same encoder, the mean of the weights is exported:
-``python -m training.export_verifier runs/first runs/second OUT --weights 2,1``. It errs less on
-claims unlike those of the training than each of them.
+Run as ``python -m training export_verifier runs/verifier OUT``. The weights of linear layers are
+quantised by output channel, activations while the model runs. `proofs.verifier.evidence_verifier`
+reads the directory. Of several verifiers from the same encoder, the mean of the weights is
+exported, which errs less on claims unlike those of the training: ``... runs/first runs/second OUT
+--weights 2,1``.
 """
 
 from __future__ import annotations
 
-import math
 import re
 import tempfile
 import warnings
@@ -24,7 +21,6 @@ import torch
 
 from admiral.errors import AdmiralError
 from admiral.models.checkpoint import SUMS, write_sums
-from admiral.requirements import check_extra
 from admiral.storage.atomic_files import as_os_errors, staging
 from proofs.verifier import read_calibration
 from proofs.verifier.classifier_verifier import EvidenceModel, TorchBackend, read_model
@@ -39,91 +35,74 @@ from proofs.verifier.evidence_verifier import (
     open_export,
     settings_json,
 )
+from training.command_options import out_argument, program
 
 _CARD = "README.md"
 _FILES = {ONNX_FILE, TOKENIZER_FILE, SETTINGS_FILE, _CARD, SUMS}
-_PROBES = (
-    ("Rome is the capital of Italy.", ("Rome", "Rome is the capital city of Italy.")),
-    ("The bridge was finished in 1931.", ("Mill Bridge", "It was never finished.")),
-    ("The town has 5,000 inhabitants.", ("Mill", "Mill is a town with 5,126 inhabitants.")),
-    ("Its mayor is a painter.", ("Mill", "Mill has had a mayor since 1832.")),
-)
+_PROBES = {
+    "Rome is the capital of Italy.": ("Rome", "Rome is the capital city of Italy."),
+    "The bridge was finished in 1931.": ("Mill Bridge", "It was never finished."),
+    "The town has 5,000 inhabitants.": ("Mill", "Mill is a town with 5,126 inhabitants."),
+    "Its mayor is a painter.": ("Mill", "Mill has had a mayor since 1832."),
+}
 # Probabilities may differ by so much on average: activations of 8 bits round.
 _TOLERANCE = 0.08
 
 
-@click.command()
+@program
 @click.argument("verifiers", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
-@click.argument("out", type=click.Path(path_type=Path))
+@out_argument
 @click.option("--weights", default="", help="Weights of several verifiers; by default all alike.")
 def main(verifiers: tuple[Path, ...], out: Path, weights: str) -> None:
     """Write the verifier in VERIFIERS, or the mean of several, to OUT, replacing an export."""
+    shares = weights.split(",") if weights else ["1"] * len(verifiers)
+    if len(shares) != len(verifiers) or not all(re.fullmatch(r"\d*[1-9]\d*", s) for s in shares):
+        raise AdmiralError(
+            f"--weights {weights}: give a positive number for each of the {len(verifiers)} "
+            f"verifiers, such as {','.join(['1'] * len(verifiers))}"
+        )
     try:
-        check_extra("training", "training.export_verifier")
-        gap = export(verifiers, out, _parse_weights(weights, len(verifiers)))
-    except (AdmiralError, ValueError) as error:
-        raise click.ClickException(str(error)) from None
+        gap = export(verifiers, out, list(map(int, shares)))
+    except ValueError as error:
+        raise AdmiralError(str(error)) from error
     click.echo(
         f"{out}: probabilities differ from the trained ones by {gap:.4f} on average", err=True
     )
 
 
-def _parse_weights(text: str, count: int) -> list[float]:
-    try:
-        weights = [float(part) for part in text.split(",")] if text else [1.0] * count
-    except ValueError:
-        weights = []
-    if len(weights) != count or not all(0 < weight < math.inf for weight in weights):
-        raise AdmiralError(
-            f"--weights {text}: give a positive number for each of the {count} verifiers, such as "
-            f"{','.join(['1'] * count)}"
-        )
-    return weights
-
-
-def export(verifiers: Sequence[Path], out: Path, weights: Sequence[float]) -> float:
-    """Write a trained verifier, or the mean of several, as ONNX of 8 bits, with its tokenizer.
-
-    The tokenizer, the calibration and the card are those of the first one.
-
-    `weights`: the weight of each verifier in the mean.
+def export(verifiers: Sequence[Path], out: Path, weights: Sequence[int]) -> float:
+    """Write the mean of verifiers, with the tokenizer, calibration and card of the first one.
 
     The result is the mean difference of the probabilities of the labels of a few claims.
-
-    Raises `AdmiralError` if it cannot be written, or the differences are large, and `ValueError` if
-    the verifier cannot be read.
     """
-    verifier = verifiers[0]
-    model, tokenizer = read_model(verifier)
-    _average(model, verifiers, weights)
-    calibration = read_calibration(verifier)
+    model, tokenizer = read_model(verifiers[0])
+    states = [model.state_dict(), *(read_model(one)[0].state_dict() for one in verifiers[1:])]
+    shapes = [{name: value.shape for name, value in state.items()} for state in states]
+    if any(other != shapes[0] for other in shapes):
+        raise AdmiralError(f"{', '.join(map(str, verifiers))}: are different kinds of encoders")
+    total = sum(weights)
+    mean = {
+        name: sum(w * state[name] for w, state in zip(weights, states, strict=True)) / total
+        for name in states[0]
+    }
+    model.load_state_dict(mean)
+    calibration = read_calibration(verifiers[0])
     encoder = EvidenceEncoder.of(tokenizer, tokenizer.model_max_length)
     with staging(out, overwrite=True, owned=_is_export) as folder, as_os_errors():
         write_onnx(model, folder / ONNX_FILE)
         tokenizer.backend_tokenizer.save(str(folder / TOKENIZER_FILE))
         (folder / SETTINGS_FILE).write_text(settings_json(encoder, calibration), encoding="utf-8")
-        (folder / _CARD).write_text(_card(verifier, out.name), encoding="utf-8")
+        (folder / _CARD).write_text(_card(verifiers[0] / _CARD, out.name), encoding="utf-8")
         write_sums(folder)
-        claims, evidence = [claim for claim, _ in _PROBES], [[one] for _, one in _PROBES]
-        own = EvidenceVerifier(TorchBackend(model), encoder, calibration).read(claims, evidence)
-        exported = open_export(folder).read(claims, evidence)
-        gap = float(
-            np.mean([np.abs(a.labels - b.labels) for a, b in zip(own, exported, strict=True)])
+        own = EvidenceVerifier(TorchBackend(model), encoder, calibration)
+        claims, evidence = list(_PROBES), [[one] for one in _PROBES.values()]
+        before, after = (
+            np.array([reading.labels for reading in each.read(claims, evidence)])
+            for each in (own, open_export(folder))
         )
-        if not gap <= _TOLERANCE:
-            raise AdmiralError(f"{verifier}: its export gives other probabilities (by {gap:.3f})")
+        if not (gap := float(np.abs(before - after).mean())) <= _TOLERANCE:
+            raise AdmiralError(f"{out}: the export gives other probabilities (by {gap:.3f})")
     return gap
-
-
-def _average(model: EvidenceModel, verifiers: Sequence[Path], weights: Sequence[float]) -> None:
-    """Set the weights of a model, those of the first verifier, to the mean of all."""
-    mean = {name: values * weights[0] for name, values in model.state_dict().items()}
-    for directory, weight in zip(verifiers[1:], weights[1:], strict=True):
-        other = read_model(directory)[0].state_dict()
-        if {n: v.shape for n, v in other.items()} != {n: v.shape for n, v in mean.items()}:
-            raise AdmiralError(f"{directory}: is another kind of encoder than {verifiers[0]}")
-        mean = {name: values + weight * other[name] for name, values in mean.items()}
-    model.load_state_dict({name: values / sum(weights) for name, values in mean.items()})
 
 
 def _is_export(path: Path) -> bool:
@@ -132,34 +111,21 @@ def _is_export(path: Path) -> bool:
     return {ONNX_FILE, SETTINGS_FILE} <= names <= _FILES
 
 
-def _card(verifier: Path, name: str) -> str:
+def _card(trained: Path, name: str) -> str:
     """Return the model card: what the files are, and the card of the trained verifier."""
-    lines = [
-        f"# {name}",
-        "",
-        "A verifier of AdMIRaL as ONNX with weights of 8 bits, for use without torch.",
-        "",
-        f"- `{ONNX_FILE}`: the model, which onnxruntime runs",
-        f"- `{TOKENIZER_FILE}`: its tokenizer",
-        f"- `{SETTINGS_FILE}`: maximum length, special tokens, calibration by kind of evidence",
-    ]
-    card = verifier / _CARD
-    if not card.is_file():
-        return "\n".join(lines) + "\n"
-    text = card.read_text(encoding="utf-8")
-    header, body = "", text
-    if text.startswith("---\n"):
-        header, _, body = text.removeprefix("---\n").partition("\n---\n")
-        # transformers does not read an export.
-        header = re.sub(r"^library_name:.*\n", "", header, flags=re.MULTILINE)
-        header = f"---\n{header}\n---\n\n"
-    # The headings of the trained verifier become sections of this card.
-    sections = re.sub(r"^(#+ )", r"#\1", body.strip(), flags=re.MULTILINE)
-    return header + "\n".join(lines) + f"\n\n{sections}\n"
+    text = trained.read_text(encoding="utf-8") if trained.is_file() else ""
+    header = re.match(r"---\n.*?\n---\n", text, re.DOTALL)
+    body = text[header.end() if header else 0 :].strip()
+    # transformers does not read an export.
+    front = re.sub(r"^library_name:.*\n", "", header[0], flags=re.MULTILINE) if header else ""
+    sections = re.sub(r"^(#+ )", r"#\1", body, flags=re.MULTILINE)
+    use = "A verifier of AdMIRaL as ONNX with weights of 8 bits, for use without torch."
+    return f"{front}\n# {name}\n\n{use}\n\n{sections}".strip() + "\n"
 
 
 def write_onnx(model: EvidenceModel, path: Path) -> None:
-    """Write a model as ONNX with linear layers of 8 bits."""
+    """Write a model as ONNX with linear layers of 8 bits, without what torch notes of machines."""
+    import onnx
     from onnxruntime.quantization import QuantType, quantize_dynamic
     from onnxruntime.transformers.optimizer import optimize_model
 
@@ -167,6 +133,7 @@ def write_onnx(model: EvidenceModel, path: Path) -> None:
     model.classifier.set_attn_implementation("eager")
     ids = torch.tensor([[101, 1012, 102, 1013, 102]])
     shape = {0: torch.export.Dim("inputs", max=64), 1: torch.export.Dim("length", max=512)}
+    sizes = {"num_heads": config.num_attention_heads, "hidden_size": config.hidden_size}
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         whole = Path(folder) / "whole.onnx"
@@ -181,29 +148,12 @@ def write_onnx(model: EvidenceModel, path: Path) -> None:
             external_data=False,
             verbose=False,
         )
-        fused = optimize_model(
-            str(whole),
-            model_type="bert",
-            num_heads=config.num_attention_heads,
-            hidden_size=config.hidden_size,
-            opt_level=1,
-        )
+        fused = optimize_model(str(whole), model_type="bert", opt_level=1, **sizes)
         fused.save_model_to_file(str(whole))
         quantize_dynamic(whole, path, weight_type=QuantType.QInt8, per_channel=True)
-    strip_metadata(path)
-
-
-def strip_metadata(path: Path) -> None:
-    """Remove what torch notes of the export, such as paths of the machine, from an ONNX file."""
-    import onnx
-
-    model = onnx.load(path)
-    graph = model.graph
+    exported = onnx.load(path)
+    graph = exported.graph
     for part in (*graph.node, *graph.initializer, *graph.value_info, *graph.input, *graph.output):
         part.ClearField("metadata_props")
         part.ClearField("doc_string")
-    onnx.save(model, path)
-
-
-if __name__ == "__main__":
-    main()
+    onnx.save(exported, path)

@@ -1,18 +1,41 @@
-"""Fit linear weights of named features, and of the states of a model."""
+"""Linear weights of named features, and of the states of a model, by scikit-learn."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
 
-import torch
-from torch.nn.functional import binary_cross_entropy_with_logits as log_loss
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import StandardScaler
 
 from admiral.citations.citation_weights import FeatureWeight
 
-_CONSTANT = 1e-9
-_ITERATIONS = 200
-_HEAD_RIDGE = 3e-2  # of `fit_linear_head`
+# Columns that hold a threshold are so large that the penalty hardly counts for them.
+_FREE = 1e3
+
+
+def fit_logistic(
+    inputs: np.ndarray, labels: Sequence[int], ridge: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return means, deviations and weights of a proportional-odds logistic regression.
+
+    Each step from a label to the next one has a threshold of its own, and all have the same weights
+    (McCullagh, 1980). With two labels, it is logistic regression.
+
+    `labels`: labels from 0. `ridge`: penalty on the squares of the weights of standardised
+    features, for the mean loss.
+    """
+    scaler = StandardScaler().fit(inputs)
+    scaled = scaler.transform(inputs)
+    steps = range(1, max(labels) + 1)
+    thresholds = np.repeat(_FREE * np.eye(len(steps)), len(scaled), axis=0)
+    rows = np.hstack([np.tile(scaled, (len(steps), 1)), thresholds])
+    targets = np.concatenate([np.asarray(labels) >= step for step in steps])
+    model = LogisticRegression(
+        C=1 / (2 * ridge * len(scaled)), fit_intercept=False, solver="newton-cholesky", tol=1e-10
+    ).fit(rows, targets)
+    return scaler.mean_, scaler.scale_, model.coef_[0, : inputs.shape[1]]
 
 
 def fit_ordinal(
@@ -22,56 +45,10 @@ def fit_ordinal(
     *,
     ridge: float,
 ) -> dict[str, FeatureWeight]:
-    """Return the weights of a proportional-odds logistic regression (McCullagh, 1980).
-
-    Each step from a label to the next one has a threshold of its own, and all have the same
-    weights.
-
-    `labels`: labels from 0. `ridge`: penalty on the squares of the weights of standardised
-    features, for the mean loss.
-    """
-    inputs = torch.tensor([[row[name] for name in names] for row in rows], dtype=torch.float64)
-    columns = (column.tolist() for column in _fit(inputs, labels, ridge))
-    return {name: FeatureWeight(*own) for name, *own in zip(names, *columns, strict=True)}
-
-
-def fit_linear_head(states: torch.Tensor, positive: Sequence[bool]) -> torch.Tensor:
-    """Fit a linear classifier of states, (claims, width), and return its weight.
-
-    It is float32, (width,), and for states that are not standardised.
-    """
-    _, deviation, weights = _fit(states.double(), [int(p) for p in positive], _HEAD_RIDGE)
-    return (weights / deviation).float()
-
-
-def _fit(
-    inputs: torch.Tensor, labels: Sequence[int], ridge: float
-) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Return means, deviations and weights of features."""
-    mean, deviation = inputs.mean(0), inputs.std(0, correction=0)
-    # A feature that is constant in the training data must have no effect on other data either.
-    constant = deviation <= _CONSTANT * (1 + mean.abs())
-    inputs = ((inputs - mean) / deviation).masked_fill(constant, 0.0)
-    deviation = deviation.masked_fill(constant, 1.0)
-    steps = range(1, max(max(labels), 1) + 1)
-    targets = [torch.tensor([float(label >= step) for label in labels]).double() for step in steps]
-    sizes = [inputs.shape[1], len(targets)]
-    parameters = torch.zeros(sum(sizes), dtype=torch.float64, requires_grad=True)
-    optimizer = torch.optim.LBFGS([parameters], max_iter=_ITERATIONS, line_search_fn="strong_wolfe")
-
-    def closure() -> torch.Tensor:
-        optimizer.zero_grad()
-        weights, offsets = parameters.split(sizes)
-        scores = inputs @ weights
-        value: torch.Tensor = ridge * weights.square().sum()
-        for offset, target in zip(offsets, targets, strict=True):
-            value = value + log_loss(scores + offset, target)
-        value.backward()
-        return value
-
-    optimizer.step(closure)
-    weights, _ = parameters.detach().split(sizes)
-    return mean, deviation, weights
+    """Return the weights of features by `fit_logistic`."""
+    columns = fit_logistic(np.array([[row[n] for n in names] for row in rows]), labels, ridge)
+    values = (column.tolist() for column in columns)
+    return {name: FeatureWeight(*own) for name, *own in zip(names, *values, strict=True)}
 
 
 def linear_score(weights: Mapping[str, FeatureWeight], row: Mapping[str, float]) -> float:
@@ -79,13 +56,10 @@ def linear_score(weights: Mapping[str, FeatureWeight], row: Mapping[str, float])
     return sum(own.weight * (row[name] - own.mean) / own.deviation for name, own in weights.items())
 
 
-def page_folds(pages: Sequence[str], folds: int, seed: int = 0) -> list[list[int]]:
-    """Divide claims into folds so that all claims of a page are in one of them.
-
-    Return the positions of the claims of each fold.
-    """
+def page_folds(pages: Sequence[str], folds: int) -> list[list[int]]:
+    """Return the positions of the claims of each fold; all claims of a page are in one of them."""
     distinct = sorted(set(pages))
-    random.Random(seed).shuffle(distinct)
+    random.Random(0).shuffle(distinct)
     fold_of = {page: at % folds for at, page in enumerate(distinct)}
     return [[at for at, page in enumerate(pages) if fold_of[page] == f] for f in range(folds)]
 
@@ -101,11 +75,9 @@ def out_of_fold_scores(
     """Return the score of each claim by weights that were fitted on the other folds."""
     scores = [0.0] * len(rows)
     for fold in folds:
-        held_out = set(fold)
-        kept = [at for at in range(len(rows)) if at not in held_out]
-        weights = fit_ordinal(
-            [rows[at] for at in kept], [labels[at] for at in kept], names, ridge=ridge
-        )
+        kept = sorted(set(range(len(rows))) - set(fold))
+        own, known = [rows[at] for at in kept], [labels[at] for at in kept]
+        weights = fit_ordinal(own, known, names, ridge=ridge)
         for at in fold:
             scores[at] = linear_score(weights, rows[at])
     return scores

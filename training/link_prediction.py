@@ -5,7 +5,7 @@ each of which mentions the next, gives a pseudo-claim: one clause of each docume
 titles kept, shortened or masked. The samples are hops over such a claim: titles from the claim
 alone, then from sentences of the chain among distractors.
 
-Run as ``python -m training.link_prediction --kb KB --count 100000 OUT.jsonl``.
+Run as ``python -m training link_prediction --kb KB --count 100000 OUT.jsonl``.
 """
 
 from __future__ import annotations
@@ -20,14 +20,21 @@ from pathlib import Path
 
 import click
 
-from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, locate
 from admiral.records import Document
 from admiral.retrieval.first_stage import Mention, base_title, find_mentions
 from admiral.storage.atomic_files import check_distinct_paths
-from training.command_options import exclude_option, headings_option, kb_option, seed_option
+from training.command_options import (
+    exclude_option,
+    headings_option,
+    kb_option,
+    out_argument,
+    program,
+    seed_option,
+)
 from training.data.claim_sources import titles_of
-from training.data.samples import RetrieveSample, with_headings, write_samples
+from training.data.records import write_records
+from training.data.samples import RetrieveSample, with_headings
 
 _SENTENCES = 6  # first sentences of a document, from which links, clauses and evidence are drawn
 _MIN_WORDS, _MAX_WORDS = 4, 26  # of a clause
@@ -211,8 +218,8 @@ def _is_unambiguous(title: str, mention: Mention) -> bool:
     return only_meaning and not title.endswith("(disambiguation)")
 
 
-@click.command()
-@click.argument("out", type=click.Path(path_type=Path))
+@program
+@out_argument
 @kb_option("name")
 @click.option("--count", type=click.IntRange(min=1), default=100_000, show_default=True)
 @seed_option
@@ -224,15 +231,8 @@ def main(
     """Write COUNT samples of link prediction to OUT (JSON Lines), the same for the same seed."""
     if math.isnan(headings):
         raise click.UsageError("--headings is not a number.")
-    try:
-        check_distinct_paths(out, *exclude)
-        with KnowledgeBase.open(locate(name)) as kb:
-            samples = PseudoClaimSampler(kb, seed, titles_of(exclude)).samples()
-            written = write_samples(out, with_headings(islice(samples, count), headings, seed))
-    except AdmiralError as error:
-        raise click.ClickException(str(error)) from error
+    check_distinct_paths(out, *exclude)
+    with KnowledgeBase.open(locate(name)) as kb:
+        samples = PseudoClaimSampler(kb, seed, titles_of(exclude)).samples()
+        written = write_records(out, with_headings(islice(samples, count), headings, seed))
     click.echo(f"{out}: {written:,} samples", err=True)
-
-
-if __name__ == "__main__":
-    main()

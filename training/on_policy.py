@@ -4,7 +4,7 @@ A model trained on sampled evidence meets other inputs in use: sentences that th
 right or wrong, often with every gold document among them. Here the system runs on training claims,
 and the evidence of each hop is the input of a sample for the next hop.
 
-Run as ``python -m training.on_policy --kb KB --model DIR --source hover:FILE OUT.jsonl``. Repeat it
+Run as ``python -m training on_policy --kb KB --model DIR --source hover:FILE OUT.jsonl``. Repeat it
 with the newly trained model between stages of training.
 """
 
@@ -18,7 +18,6 @@ import click
 
 from admiral import Admiral, Claim
 from admiral.config import load_config
-from admiral.errors import AdmiralError
 from admiral.gold import GoldClaim
 from admiral.retrieval.state import SearchState
 from admiral.storage.atomic_files import check_distinct_paths
@@ -27,12 +26,15 @@ from training.command_options import (
     hold_out_option,
     kb_option,
     limit_option,
+    out_argument,
+    program,
     retrieval_settings_option,
     seed_option,
 )
 from training.data.claim_sources import Source, sample_claims
+from training.data.records import write_records
 from training.data.sample_builder import gold_document
-from training.data.samples import RerankSample, RetrieveSample, Sample, write_samples
+from training.data.samples import RerankSample, RetrieveSample, Sample
 
 
 def hop_samples(
@@ -82,8 +84,8 @@ def _samples_of_hop(
         yield RerankSample(claim.claim, kept, tuple(documents))
 
 
-@click.command()
-@click.argument("out", type=click.Path(path_type=Path))
+@program
+@out_argument
 @gold_source_option
 @kb_option()
 @click.option("--model", default="mini", show_default=True, help="Checkpoint that runs the hops.")
@@ -104,18 +106,11 @@ def main(
     seed: int,
 ) -> None:
     """Write samples of the hops of claims to OUT (JSON Lines)."""
-    try:
-        parsed = [Source.parse(text).without_held_out(hold_out) for text in sources]
-        check_distinct_paths(out, *(source.path for source in parsed))
-        fixed = [f"kb={kb}", f"model={model}", f"hops={hops}", "judge=never"]
-        config = load_config(None, [*settings, *fixed])
-        with Admiral.from_pretrained(config=config) as system:
-            claims = sample_claims(parsed, system.kb, limit, seed)
-            count = write_samples(out, hop_samples(system, claims, seed=seed))
-    except AdmiralError as error:
-        raise click.ClickException(str(error)) from error
+    parsed = [Source.parse(text).without_held_out(hold_out) for text in sources]
+    check_distinct_paths(out, *(source.path for source in parsed))
+    fixed = [f"kb={kb}", f"model={model}", f"hops={hops}", "judge=never"]
+    config = load_config(None, [*settings, *fixed])
+    with Admiral.from_pretrained(config=config) as system:
+        claims = sample_claims(parsed, system.kb, limit, seed)
+        count = write_records(out, hop_samples(system, claims, seed=seed))
     click.echo(f"{out}: {count:,} samples of {len(claims):,} claims", err=True)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """Fit the weights of the ranking `learned`: how much each feature of a document counts.
 
-Run as ``python -m training.ranking --source hover:TRAIN --kb KB --out FILE``, then use ``admiral
+Run as ``python -m training ranking --source hover:TRAIN --kb KB --out FILE``, then use ``admiral
 retrieve --set ranking_weights=FILE``. The program runs the hops of claims whose gold documents are
 known, which takes one or two seconds per claim, and fits the weights in a minute. The claims may be
 those that the model was trained on. The hops select evidence with the existing weights, so a second
@@ -17,6 +17,7 @@ from pathlib import Path
 
 import click
 import torch
+from sklearn.preprocessing import StandardScaler
 from torch import nn
 from torch.nn.utils.rnn import pad_sequence
 
@@ -36,6 +37,7 @@ from admiral.storage.atomic_files import check_distinct_paths, write_atomically
 from training.command_options import (
     gold_source_option,
     limit_option,
+    program,
     retrieval_settings_option,
     seed_option,
 )
@@ -44,8 +46,8 @@ from training.data.claim_sources import Source, sample_claims
 # Hidden units, and settings of Adam, which reads all claims at once; `_RIDGE` is the weight of the
 # squared parameters in the loss (L2 regularisation).
 _UNITS, _ITERATIONS, _LEARNING_RATE, _RIDGE = 8, 300, 0.03, 1e-2
-# Up to this share of the mean, a standard deviation is due to rounding.
-_ROUNDING = 1e-6
+# Up to this share of the squared mean, a variance is due to rounding.
+_ROUNDING = 1e-12
 # Features that may count against a document. `seen_last` balances the z-score that documents have
 # by default if they were not read. What the others mean depends on the kind of claim: a claim that
 # names many documents may ask for another one. A better rank, z-score or share among the documents
@@ -97,60 +99,50 @@ def fit_document_scorer(
 
     The loss contrasts the gold document with the lowest score (a soft minimum) with all other
     documents (a soft maximum), because a claim is answered only when its last gold document has
-    been found.
+    been found. No vote is negative, nor is the weight of a feature that must not count against a
+    document.
 
-    `features`: for each claim the features of its documents, float32, (documents, features).
-    `gold`: for each claim which of them are gold, bool, (documents,). Both labels occur.
-
-    The result has units for features that are not standardised. No vote is negative, nor is the
-    weight of a feature that must not count against a document.
+    `features`: for each claim the features of its documents, (documents, features). `gold`: for
+    each claim which of them are gold, bool, (documents,). Both labels occur.
     """
     right = pad_sequence(list(gold), batch_first=True)
     wrong = pad_sequence([~labels for labels in gold], batch_first=True)
-
-    def loss(scores: torch.Tensor) -> torch.Tensor:
-        best_wrong = scores.masked_fill(~wrong, -torch.inf).logsumexp(1)
-        worst_right = -(-scores).masked_fill(~right, -torch.inf).logsumexp(1)
-        return nn.functional.softplus(best_wrong - worst_right).mean()
-
     free = torch.tensor([name in _UNCONSTRAINED for name in FEATURES])
-    every_row = torch.cat(list(features))
-    mean = every_row.mean(0)
-    deviation = every_row.std(0) if len(every_row) > 1 else torch.zeros_like(mean)
+    scaler = StandardScaler().fit(torch.cat(list(features)).double().numpy())
+    mean, deviation = torch.from_numpy(scaler.mean_), torch.from_numpy(scaler.scale_)
     # A feature that is constant in the training data must have no effect on other data either.
-    deviation = torch.where(deviation > _ROUNDING * (1 + mean.abs()), deviation, torch.inf)
-    inputs = pad_sequence([(own - mean) / deviation for own in features], batch_first=True)
+    deviation[torch.from_numpy(scaler.var_) <= _ROUNDING * (1 + mean.abs()) ** 2] = torch.inf
+    padded = pad_sequence([(own - mean) / deviation for own in features], batch_first=True)
+    inputs = padded.float()
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         hidden = nn.Linear(len(FEATURES), _UNITS)
         votes = nn.Linear(_UNITS, 1, bias=False)
-
-    def constrained() -> tuple[torch.Tensor, torch.Tensor]:
-        return torch.where(free, hidden.weight, hidden.weight.abs()), votes.weight[0].abs()
-
     parameters = [*hidden.parameters(), *votes.parameters()]
     optimizer = torch.optim.Adam(parameters, _LEARNING_RATE)
     for _ in range(_ITERATIONS):
-        weight, vote = constrained()
-        value = loss((inputs @ weight.T + hidden.bias).tanh() @ vote)
+        weight = torch.where(free, hidden.weight, hidden.weight.abs())
+        scores = (inputs @ weight.T + hidden.bias).tanh() @ votes.weight[0].abs()
+        best_wrong = scores.masked_fill(~wrong, -torch.inf).logsumexp(1)
+        worst_right = -(-scores).masked_fill(~right, -torch.inf).logsumexp(1)
+        value = nn.functional.softplus(best_wrong - worst_right).mean()
         value = value + _RIDGE * sum(p.square().sum() for p in parameters)
         optimizer.zero_grad()
         value.backward()
         optimizer.step()
     with torch.no_grad():
-        weight, vote = constrained()
-        weight = weight / deviation
+        weight = torch.where(free, hidden.weight, hidden.weight.abs()) / deviation
         bias = hidden.bias - weight @ mean
-    fitted = zip(vote.tolist(), bias.tolist(), weight.tolist(), strict=True)
+    fitted = zip(votes.weight[0].abs().tolist(), bias.tolist(), weight.tolist(), strict=True)
     return NetworkDocumentScorer(
         tuple(
-            HiddenUnit(unit_vote, unit_bias, dict(zip(FEATURES, unit_weights, strict=True)))
-            for unit_vote, unit_bias, unit_weights in fitted
+            HiddenUnit(vote, unit_bias, dict(zip(FEATURES, weights, strict=True)))
+            for vote, unit_bias, weights in fitted
         )
     )
 
 
-@click.command()
+@program
 @gold_source_option
 @click.option("--kb", default="demo", show_default=True)
 @click.option("--model", default="mini", show_default=True)
@@ -174,25 +166,18 @@ def main(
     seed: int,
 ) -> None:
     """Fit the weights of the ranking `learned` on claims with gold documents."""
-    try:
-        parsed = [Source.parse(text).only_held_out(held_out) for text in sources]
-        check_distinct_paths(out, *(source.path for source in parsed))
-        config = load_config(None, [*settings, f"kb={kb}", f"model={model}"])
-        with Admiral.from_pretrained(config=config) as system:
-            claims = sample_claims(parsed, system.kb, limit, seed)
-            tracked = track_claims(ranking_examples(system, claims), done=0, total=len(claims))
-            by_claim = [examples for examples in tracked if examples]
-        if not by_claim:
-            raise AdmiralError(
-                f"{', '.join(sources)}: no gold document was found in {kb}. Give the knowledge "
-                "base that the claims were annotated on"
-            )
-        features, gold = zip(*chain(*by_claim), strict=True)
-        write_atomically(out, [fit_document_scorer(features, gold, seed).to_json().encode()])
-    except AdmiralError as error:
-        raise click.ClickException(str(error)) from error
+    parsed = [Source.parse(text).only_held_out(held_out) for text in sources]
+    check_distinct_paths(out, *(source.path for source in parsed))
+    config = load_config(None, [*settings, f"kb={kb}", f"model={model}"])
+    with Admiral.from_pretrained(config=config) as system:
+        claims = sample_claims(parsed, system.kb, limit, seed)
+        tracked = track_claims(ranking_examples(system, claims), done=0, total=len(claims))
+        by_claim = [examples for examples in tracked if examples]
+    if not by_claim:
+        raise AdmiralError(
+            f"{', '.join(sources)}: no gold document was found in {kb}. Give the knowledge "
+            "base that the claims were annotated on"
+        )
+    features, gold = zip(*chain(*by_claim), strict=True)
+    write_atomically(out, [fit_document_scorer(features, gold, seed).to_json().encode()])
     click.echo(f"{out}: fitted on {len(by_claim):,} of {len(claims):,} claims", err=True)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,9 +1,9 @@
-"""Turn reranking samples into claims with sentences, for `training.dense_retriever`.
+"""Turn reranking samples into claims with sentences, for the program `dense_retriever`.
 
 The query is the claim with the evidence chosen so far, as the similarity reranker writes it. The
 gold sentences that are not in it are the positives, others of the sample's documents the negatives.
 
-Run as ``python -m training.sentence_pairs SAMPLES.jsonl OUT.jsonl``.
+Run as ``python -m training sentence_pairs SAMPLES.jsonl OUT.jsonl``.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from admiral.errors import AdmiralError
 from admiral.kb.vectors import embedded_text
 from admiral.retrieval.rerankers import similarity_query
 from admiral.storage.atomic_files import check_distinct_paths
-from training.cited_pages import CitedPassages, Titled, write_cited_passages
-from training.command_options import seed_option
+from training.cited_pages import CitedPassages, Titled
+from training.command_options import out_argument, program, seed_option
+from training.data.records import write_records
 from training.data.samples import RerankSample, read_samples
 
 _MOST_POSITIVES = 4
@@ -56,9 +57,9 @@ def sentence_pairs(path: Path, negatives: int, seed: int = 0) -> Iterator[CitedP
         )
 
 
-@click.command()
+@program
 @click.argument("samples", type=click.Path(path_type=Path))
-@click.argument("out", type=click.Path(path_type=Path))
+@out_argument
 @click.option(
     "--negatives",
     type=click.IntRange(min=1),
@@ -69,13 +70,6 @@ def sentence_pairs(path: Path, negatives: int, seed: int = 0) -> Iterator[CitedP
 @seed_option
 def main(samples: Path, out: Path, negatives: int, seed: int) -> None:
     """Write the reranking samples of SAMPLES to OUT as claims with sentences."""
-    try:
-        check_distinct_paths(out, samples)
-        count = write_cited_passages(out, sentence_pairs(samples, negatives, seed))
-    except (AdmiralError, OSError) as error:
-        raise click.ClickException(str(error)) from error
+    check_distinct_paths(out, samples)
+    count = write_records(out, sentence_pairs(samples, negatives, seed))
     click.echo(f"{out}: {count:,} claims", err=True)
-
-
-if __name__ == "__main__":
-    main()

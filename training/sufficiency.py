@@ -1,6 +1,6 @@
 """Fit the head of the judge `classifier` on the states of a trained model.
 
-Run as ``python -m training.sufficiency --claims TRAIN --dev DEV --kb KB --model DIR``, then use
+Run as ``python -m training sufficiency --claims TRAIN --dev DEV --kb KB --model DIR``, then use
 ``--model DIR --judge classifier``. It takes some minutes on one core. The training claims fit the
 weights; the development claims choose the threshold and nothing else. The threshold keeps a high
 recall of insufficient evidence, because an unnecessary hop costs time, but stopping too early costs
@@ -21,19 +21,16 @@ from safetensors.torch import save
 from admiral.errors import AdmiralError
 from admiral.gold import read_gold
 from admiral.kb import KnowledgeBase, locate
-from admiral.models.checkpoint import (
-    SUFFICIENCY_HEAD,
-    SUMS,
-    Checkpoint,
-    load_checkpoint,
-    write_sums,
-)
+from admiral.models.checkpoint import SUFFICIENCY_HEAD, SUMS, load_checkpoint, write_sums
 from admiral.requirements import is_bundled
 from admiral.storage.atomic_files import write_atomically
 from proofs.judges.generated import pooled_states
-from training.command_options import seed_option
-from training.data.evidence_corpora import SufficiencyExample, sufficiency_examples
-from training.feature_fits import fit_linear_head
+from training.command_options import kb_option, limit_option, program, seed_option
+from training.data.evidence_corpora import sufficiency_examples
+from training.feature_fits import fit_logistic
+
+_RIDGE = 3e-2
+_FILE = click.Path(path_type=Path, exists=True)
 
 
 def threshold_at_recall(scores: Sequence[float], positive: Sequence[bool], recall: float) -> float:
@@ -51,37 +48,10 @@ def threshold_at_recall(scores: Sequence[float], positive: Sequence[bool], recal
     return (lowest + next_lower) / 2
 
 
-def fit_classifier(
-    checkpoint: Checkpoint,
-    train: Sequence[SufficiencyExample],
-    dev: Sequence[SufficiencyExample],
-    recall: float,
-) -> dict[str, torch.Tensor]:
-    """Fit the head of the judge `classifier` on the states of a checkpoint's encoder.
-
-    `recall`: share of the insufficient `dev` examples that must be classified as insufficient.
-
-    The result has ``weight``, (width,), and ``bias``, a scalar.
-    """
-    train_states, dev_states = (
-        pooled_states(
-            checkpoint.model,
-            checkpoint.tokens,
-            [example.claim for example in examples],
-            [example.evidence for example in examples],
-        )
-        for examples in (train, dev)
-    )
-    weight = fit_linear_head(train_states, [example.sufficient for example in train])
-    scores = (-(dev_states @ weight)).tolist()
-    bias = threshold_at_recall(scores, [not example.sufficient for example in dev], recall)
-    return {"weight": weight.contiguous(), "bias": torch.tensor(bias)}
-
-
-@click.command()
-@click.option("--claims", type=click.Path(path_type=Path, exists=True), required=True)
-@click.option("--dev", type=click.Path(path_type=Path, exists=True), required=True)
-@click.option("--kb", default="demo", show_default=True)
+@program
+@click.option("--claims", type=_FILE, required=True)
+@click.option("--dev", type=_FILE, required=True)
+@kb_option()
 @click.option("--model", required=True, help="Checkpoint directory, to which the fit is added.")
 @click.option(
     "--recall",
@@ -90,61 +60,48 @@ def fit_classifier(
     type=click.FloatRange(0, 1, min_open=True),
     help="Share of insufficient evidence that the judge must detect on the dev claims.",
 )
-@click.option(
-    "--limit",
-    default=2000,
-    show_default=True,
-    type=click.IntRange(min=1),
-    help="Maximum number of training claims.",
-)
-@click.option(
-    "--precision",
-    type=click.Choice(["fp32", "bf16"]),
-    default="fp32",
-    show_default=True,
-    help="Precision of the encoder.",
-)
+@limit_option(2000)
 @seed_option
 def main(
-    claims: Path,
-    dev: Path,
-    kb: str,
-    model: str,
-    recall: float,
-    limit: int,
-    precision: str,
-    seed: int,
+    claims: Path, dev: Path, kb: str, model: str, recall: float, limit: int, seed: int
 ) -> None:
     """Fit the judge `classifier` on claims with gold sentences."""
     if is_bundled(model):
         remedy = "Train one, or name the directory of a copy"
         raise click.UsageError(f"--model {model}: the bundled model cannot be changed. {remedy}.")
-    try:
-        dtype = torch.bfloat16 if precision == "bf16" else torch.float32
-        with KnowledgeBase.open(locate(kb)) as corpus:
-            train_claims = list(read_gold(claims))
-            random.Random(seed).shuffle(train_claims)
-            del train_claims[limit:]
-            train = list(sufficiency_examples(corpus, train_claims, seed=seed))
-            dev_examples = list(sufficiency_examples(corpus, read_gold(dev), seed=seed))
-        for path, examples in ((claims, train), (dev, dev_examples)):
-            if not examples:
-                raise AdmiralError(
-                    f"{path}: {kb} holds all gold sentences of no claim. Give the knowledge base "
-                    "that the claims were annotated on"
-                )
-        checkpoint = load_checkpoint(model, dtype=dtype)
-        out = checkpoint.path / SUFFICIENCY_HEAD
-        write_atomically(out, [save(fit_classifier(checkpoint, train, dev_examples, recall))])
-        if (checkpoint.path / SUMS).is_file():
-            write_sums(checkpoint.path)
-    except AdmiralError as error:
-        raise click.ClickException(str(error)) from error
-    click.echo(
-        f"{out}: fitted on {len(train):,} examples, threshold chosen on {len(dev_examples):,}",
-        err=True,
-    )
-
-
-if __name__ == "__main__":
-    main()
+    with KnowledgeBase.open(locate(kb)) as corpus:
+        train_claims = list(read_gold(claims))
+        random.Random(seed).shuffle(train_claims)
+        del train_claims[limit:]
+        examples = {
+            path: list(sufficiency_examples(corpus, gold, seed=seed))
+            for path, gold in ((dev, read_gold(dev)), (claims, train_claims))
+        }
+    for path, own in examples.items():
+        if not own:
+            raise AdmiralError(
+                f"{path}: {kb} holds all gold sentences of no claim. Give the knowledge base that "
+                "the claims were annotated on"
+            )
+    checkpoint = load_checkpoint(model)
+    states = {
+        path: pooled_states(
+            checkpoint.model,
+            checkpoint.tokens,
+            [example.claim for example in own],
+            [example.evidence for example in own],
+        ).double()
+        for path, own in examples.items()
+    }
+    sufficient = [int(example.sufficient) for example in examples[claims]]
+    _, deviation, fitted = fit_logistic(states[claims].numpy(), sufficient, _RIDGE)
+    weight = torch.from_numpy(fitted / deviation)
+    lacking = [not example.sufficient for example in examples[dev]]
+    bias = threshold_at_recall((-(states[dev] @ weight)).tolist(), lacking, recall)
+    head = {"weight": weight.float(), "bias": torch.tensor(bias, dtype=torch.float32)}
+    out = checkpoint.path / SUFFICIENCY_HEAD
+    write_atomically(out, [save(head)])
+    if (checkpoint.path / SUMS).is_file():
+        write_sums(checkpoint.path)
+    counts = f"{len(sufficient):,} examples, threshold chosen on {len(lacking):,}"
+    click.echo(f"{out}: fitted on {counts}", err=True)

@@ -1,6 +1,6 @@
 """Create the untrained `mini` checkpoint: a BART whose encoder is MiniLM.
 
-Run as ``python -m training.warm_start OUT``.
+Run as ``python -m training warm_start OUT``.
 
 BERT's and BART's encoder layers compute the same function (post-norm, GELU), so weights are copied.
 BART has no token types; the embedding of token type 0 is added to the position embeddings. Only the
@@ -19,10 +19,10 @@ from safetensors.torch import load_file
 from tokenizers import Tokenizer
 from transformers import BartConfig, BartForConditionalGeneration, PreTrainedTokenizerFast
 
-from admiral.errors import AdmiralError
 from admiral.models.checkpoint import is_checkpoint, write_sums
 from admiral.requirements import minilm_directory
 from admiral.storage.atomic_files import as_os_errors, staging
+from training.command_options import out_argument, program
 from trie.safe_tokenizer import MARKERS
 
 _BART_OFFSET = 2  # rows of BART's position embeddings before position 0
@@ -145,21 +145,14 @@ def mini_tokenizer(minilm: Path) -> PreTrainedTokenizerFast:
     )
 
 
-@click.command()
-@click.argument("out", type=click.Path(path_type=Path))
+@program
+@out_argument
 @click.option("--seed", default=0, show_default=True, help="Seed of the parameters that are new.")
 def main(out: Path, seed: int) -> None:
     """Write the warm-started checkpoint to the directory OUT, replacing an earlier one."""
-    try:
-        minilm = minilm_directory()
-        with staging(out, overwrite=True, owned=is_checkpoint) as folder, as_os_errors():
-            torch.manual_seed(seed)
-            warm_start(minilm).save_pretrained(folder)
-            mini_tokenizer(minilm).save_pretrained(folder)
-            write_sums(folder)
-    except AdmiralError as error:
-        raise click.ClickException(str(error)) from None
-
-
-if __name__ == "__main__":
-    main()
+    minilm = minilm_directory()
+    with staging(out, overwrite=True, owned=is_checkpoint) as folder, as_os_errors():
+        torch.manual_seed(seed)
+        warm_start(minilm).save_pretrained(folder)
+        mini_tokenizer(minilm).save_pretrained(folder)
+        write_sums(folder)

@@ -79,7 +79,7 @@ class CitationConfig(RunSettings):
     """Replace an existing source whenever a candidate supports the claim with a higher score."""
 
     suggest: bool = True
-    """Search the knowledge base for other sources."""
+    """Search the library for other sources."""
     candidates: Count = 10
     """Sources of the search that are considered for each claim."""
     verify_candidates: CountOrNone = 4
@@ -90,15 +90,15 @@ class CitationConfig(RunSettings):
     """Indexes that are searched.
 
     - `bm25`: words
-    - `dense`: vectors of passages by `encoder`
+    - `dense`: vectors of the library by `encoder`
     - `both`: both; a source has the sum of the reciprocals of its ranks
     """
     encoder: FileName = ""
-    """Directory of the encoder of these vectors, trained by `training.dense_retriever`; if empty,
-    all-MiniLM-L6-v2."""
+    """Directory of the encoder of these vectors, trained by `python -m training dense_retriever`;
+    if empty, all-MiniLM-L6-v2."""
     expander: FileName = ""
-    """Directory of a model that writes the title of the page to cite, trained by
-    `training.retriever`. The title is added to what BM25 is asked, as in the paper. If empty,
+    """Directory of a model that writes the title of the page to cite, trained by `python -m
+    training retriever`. The title is added to what BM25 is asked, as in the paper. If empty,
     queries are not expanded."""
     ranked: CountOrNone = 0
     """Sources of the search that records list, as found and as verified, for `admiral evaluate

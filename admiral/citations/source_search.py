@@ -241,7 +241,7 @@ _BATCH = 16
 
 
 class TitleWriter:
-    """Writes titles with a seq2seq model, such as `training.retriever` trains."""
+    """Writes titles with a seq2seq model, such as the training program `retriever` trains."""
 
     def __init__(self, checkpoint: Checkpoint) -> None:
         self._model, self._tokens = checkpoint.model, checkpoint.tokens

@@ -87,7 +87,6 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "admiral report results.jsonl --output report.html",
         "admiral report results.jsonl --gold claims.jsonl --output report.html --kb my-kb",
     ),
-    "synthesize": ("admiral synthesize --kb my-kb --count 8000 --output claims.jsonl",),
     "download": (
         "admiral download hover",
         "admiral download fever --file wiki-pages.zip --out data/fever",
@@ -105,7 +104,7 @@ _UNCHANGED = "Nothing was changed. Run the same command to start again."
 INTERRUPTED = {
     **dict.fromkeys(("index", "add", "remove", "graph"), _UNCHANGED),
     "extract-citations": _UNCHANGED,
-    **dict.fromkeys(("synthesize", "download"), _RESUME),
+    "download": _RESUME,
 }
 
 
@@ -186,7 +185,6 @@ _SECTIONS = {
     },
     "Training data and checkpoints": {
         "download": "admiral.cli.data",
-        "synthesize": "admiral.cli.data",
         "convert": "admiral.cli.data",
     },
     "Set-up": {

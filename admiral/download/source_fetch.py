@@ -2,8 +2,8 @@
 
 A folder has ``pages-1.warc.gz`` and so on, an archive for each run that fetched something, of the
 cited addresses, and ``outcomes.jsonl``, of which a line is about an address, or about an archive
-whose pages were added to the knowledge base. A page is on the disk before its line is written, so that a
-run can resume.
+whose pages were added to the knowledge base. A page is on the disk before its line is written, so
+that a run can resume.
 """
 
 from __future__ import annotations

@@ -386,7 +386,7 @@ class CrossEncoderReranker:
         if checkpoint.head is None:
             raise AdmiralError(
                 f"{checkpoint.path}: the checkpoint has no rerank_head.safetensors; "
-                "choose --reranker similarity, or train one with training.joint"
+                "choose --reranker similarity, or train one with `python -m training joint`"
             )
         self._model, self._tokens = checkpoint.model, checkpoint.tokens
         self._head: RerankHead = checkpoint.head

@@ -198,7 +198,7 @@ def build_sentence_encoder(config: RetrievalConfig, name: str = "") -> MeanPooli
     if not (directory / "model.safetensors").is_file():
         raise AdmiralError(
             f"{directory}: there is no model.safetensors. Give the directory of an encoder with "
-            "mean pooling, as training.dense_retriever writes it"
+            "mean pooling, as `python -m training dense_retriever` writes it"
         )
     device, dtype = choose_device(config.device), choose_dtype(config)
     return MeanPoolingEncoder(
@@ -272,7 +272,7 @@ def build_judge(checkpoint: Checkpoint | None, config: RetrievalConfig) -> Suffi
     except ValueError as error:
         raise AdmiralError(
             f"setting 'judge': {checkpoint.path} cannot write proofs ({error}); "
-            "train it with training.prover or training.joint, or choose another judge"
+            "train it with `python -m training prover` or `joint`, or choose another judge"
         ) from error
     return GeneratedProofJudge(generator)
 

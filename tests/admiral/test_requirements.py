@@ -71,7 +71,7 @@ def pip_arguments(message):
             ["admiral", "retrieve", "--engine", "ray", "--output", "r.jsonl", "A claim."],
             ["absent-ray[x]<3,>=2"],
         ),
-        (["training.verifier", "--config", "config.yaml"], ["absent-training[x]<3,>=2"]),
+        (["training", "verifier", "--config", "config.yaml"], ["absent-training[x]<3,>=2"]),
     ],
 )
 def test_a_command_that_lacks_an_extra_says_so_before_torch_is_imported(lacking, arguments, wanted):

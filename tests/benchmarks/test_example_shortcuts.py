@@ -5,7 +5,8 @@ import random
 from click.testing import CliRunner
 
 from benchmarks.example_shortcuts import main
-from training.data.examples import Example, write_examples
+from training.data.examples import Example
+from training.data.records import write_records
 
 WORDS = [f"word{n}" for n in range(60)]
 
@@ -32,7 +33,7 @@ def columns(output):
 def test_a_shortcut_is_found_where_there_is_one(tmp_path):
     path = tmp_path / "examples.jsonl"
     kinds = ("claim", "overlap", "nothing")
-    write_examples(path, (one for kind in kinds for one in made(f"by-{kind}", kind)))
+    write_records(path, (one for kind in kinds for one in made(f"by-{kind}", kind)))
     done = CliRunner().invoke(main, [str(path)], catch_exceptions=False)
     assert done.exit_code == 0, done.output
     rows = columns(done.output)
@@ -51,7 +52,7 @@ def test_weights_balance_the_overlap(tmp_path):
         for one in (*made("s", "overlap"), *made("t", "nothing"), *made("u", "nothing"))
         if one.source != "s" or rng.random() < 0.3
     ]
-    write_examples(path, (Example(e.claim, e.evidence, e.label, "s") for e in mixed))
+    write_records(path, (Example(e.claim, e.evidence, e.label, "s") for e in mixed))
     gains = []
     for options in ((), ("--balance-overlap",)):
         done = CliRunner().invoke(main, [str(path), *options], catch_exceptions=False)

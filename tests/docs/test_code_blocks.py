@@ -9,6 +9,7 @@ from contextlib import redirect_stdout
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
+from pkgutil import resolve_name
 
 import click
 import pytest
@@ -18,16 +19,15 @@ from admiral import RetrievalConfig
 from admiral.cli.main import cli, main
 from admiral.kb import build
 from tests.docs.code_blocks import OF_EXPERIMENTS, PAGES, ROOT, blocks, commands, runnable
-from training.cited_pages import EmConfig
-from training.multitask.multitask_settings import TrainConfig
-from training.verification.verifier_settings import VerifierConfig
+from training.__main__ import TRAINERS
+from training.__main__ import main as TRAINING
 
 LANGUAGES = {"python", "sh", "text", "json", "yaml", "bibtex"}
 # Pages whose Python is run by a test of their own, which checks what it does.
 OWN_TESTS = ("constraining", "integrations", "knowledge-bases", "models")
 # Commands of the system that need no check.
 SYSTEM = {"cat", "export", "mkdir"}
-TRAINING = {"training.joint", "training.retriever", "training.reranker", "training.prover"}
+SETTINGS = {name: resolve_name(trainer.config) for name, trainer in TRAINERS.items()}
 OUTPUTS = runnable("text")
 
 
@@ -98,13 +98,10 @@ def _check(words):
         _check_options(command, arguments, _names(RetrievalConfig))
     elif [program, *arguments[:1]] == ["python", "-m"] or words[1:3] == ["launch", "-m"]:
         _, _, module, *arguments = words if program == "python" else words[1:]
-        settings = TrainConfig if module in TRAINING else RetrievalConfig
-        if module == "training.verifier":
-            settings = VerifierConfig
-        elif module in ("training.source_verifier", "training.dense_retriever"):
-            settings = EmConfig
+        settings = SETTINGS.get(arguments[0], RetrievalConfig)
         also = OF_EXPERIMENTS if module == "benchmarks.compare_systems" else set()
-        command, arguments = _subcommand(importlib.import_module(module).main, arguments)
+        main = TRAINING if module == "training" else importlib.import_module(module).main
+        command, arguments = _subcommand(main, arguments)
         _check_options(command, arguments, _names(settings) | also)
     else:
         assert program in SYSTEM, f"{program}: mark the block, or check its commands"

@@ -11,8 +11,8 @@ from transformers import BartConfig, BartForConditionalGeneration, GPT2Config, G
 
 from admiral.kb import KnowledgeBase, build, demo_kb, info
 from admiral.requirements import minilm_directory
-from admiral.synthesis import SynthesisSettings, Synthesizer
 from tests.training.tiny import RIVERS, TITLES, write_hub_directory, write_t5_directory
+from training.synthesis import SynthesisSettings, Synthesizer
 from training.warm_start import mini_tokenizer
 
 INTEGRATIONS = Path(__file__).parents[2] / "docs" / "integrations.md"

@@ -338,17 +338,17 @@ def serve(folder, quick):
     return {"retrieve": retrieved(result)}
 
 
-def _losses(folder, module, **settings):
+def _losses(folder, name, **settings):
     """Train for three steps, and return what the log has of each.
 
     The learning rate is left out: it is smaller than what scores may differ by, and shows in the
     losses of the steps after it.
     """
-    out = folder / module
-    config = folder / f"{module}.yaml"
+    out = folder / name
+    config = folder / f"{name}.yaml"
     config.write_text(json.dumps({**TRAINING, **settings, "out": str(out)}), encoding="utf-8")
-    program(module, "--config", config)
-    log = lines(out.with_name(f"{module}.run") / "log.jsonl")
+    program("training", name, "--config", config)
+    log = lines(out.with_name(f"{name}.run") / "log.jsonl")
     return [without(step, "learning_rate") for step in log]
 
 
@@ -357,16 +357,14 @@ def train(folder, quick):
     claims = write_lines(folder / "claims.jsonl", list(lines(DEMO_CLAIMS))[:4])
     samples, examples = folder / "samples.jsonl", folder / "examples.jsonl"
     source = ("--kb", "demo", "--source", f"gold:{claims}")
-    program("training.build_data", *source, samples)
-    program("training.build_examples", *source, "--worlds", 20, examples)
+    program("training", "build_data", *source, samples)
+    program("training", "build_examples", *source, "--worlds", 20, examples)
     return {
         "samples": len(list(lines(samples))),
         "examples": Counter(record["label"] for record in lines(examples)),
-        "joint": _losses(
-            folder, "training.joint", start="mini", samples=str(samples), rerank_tokens=512
-        ),
+        "joint": _losses(folder, "joint", start="mini", samples=str(samples), rerank_tokens=512),
         "verifier": _losses(
-            folder, "training.verifier", start=str(minilm_directory()), examples=str(examples)
+            folder, "verifier", start=str(minilm_directory()), examples=str(examples)
         ),
     }
 

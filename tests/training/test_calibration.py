@@ -6,7 +6,8 @@ from click.testing import CliRunner
 from proofs.verifier import CALIBRATION, Calibration, Scale, read_calibration
 from tests.proofs.verifier.tiny_classifier import TEXT, write_classifier_directory
 from training.calibration import main
-from training.data.examples import Example, write_examples
+from training.data.examples import Example
+from training.data.records import write_records
 
 CITIES = ("Rome", "Paris", "Oslo", "Bern")
 
@@ -24,7 +25,7 @@ def folder(tmp_path):
 def examples(tmp_path):
     labels = ("entailment", "neutral", "contradiction", "not_entailment")
     path = tmp_path / "examples.jsonl"
-    write_examples(
+    write_records(
         path,
         [
             Example(f"{city} is a city.", (("", f"{TEXT[at:]} {city}"),), label, source)
@@ -66,7 +67,7 @@ def test_fewer_open_claims_make_neutral_less_probable(folder, examples):
     assert read_calibration(folder).bare.neutral == pytest.approx(found[0], abs=1e-2)
 
 
-@pytest.mark.parametrize("share", ["1", "0", "much", "bare=2", "page=0.5", "bare="])
+@pytest.mark.parametrize("share", ["1", "much", "page=0.5", "bare="])
 def test_a_bad_share_is_refused(folder, examples, share):
     done = calibrate("--verifier", folder, "--examples", examples, "--open", share)
     assert done.exit_code == 1
@@ -82,10 +83,6 @@ def test_bad_input_is_named_and_nothing_is_written(folder, examples, tmp_path):
         (("--verifier", bare, "--examples", examples), "--verifier: "),
         (("--verifier", bare, "--examples", examples), "holds no verifier"),
         (("--verifier", folder, "--examples", empty), "empty.jsonl: no examples"),
-        (
-            ("--verifier", folder, "--examples", examples, "--dev", empty),
-            "empty.jsonl: no examples",
-        ),
     ]:
         done = calibrate(*given)
         assert done.exit_code == 1, done.output

@@ -9,8 +9,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from tests.training.tiny import elsewhere, lines, prepare, to_yaml
-from training.multitask.multitask_program import train
+from tests.training.tiny import elsewhere, lines, prepare, to_yaml, train
 from trie.safe_tokenizer import TASKS
 
 
@@ -19,7 +18,7 @@ def train_in_two(config):
     path = to_yaml(config, Path(config.out).with_suffix(".yaml"))
     launcher = ("torch.distributed.run", "--standalone", "--nproc_per_node", "2")
     done = subprocess.run(
-        [sys.executable, "-m", *launcher, "-m", "training.joint", "--config", str(path)],
+        [sys.executable, "-m", *launcher, "-m", "training", "joint", "--config", str(path)],
         env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,

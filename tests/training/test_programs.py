@@ -1,30 +1,22 @@
 """The command lines of the four training programs, and the checkpoints they write."""
 
-import importlib
 import json
 import re
 import sys
 from pathlib import Path
 
-import click
 import pytest
 from accelerate.state import AcceleratorState
-from click.testing import CliRunner
 from huggingface_hub import HfApi
 from tokenizers import __version__ as tokenizers_version
 
 from admiral.models.checkpoint import load_checkpoint
-from tests.training.tiny import elsewhere, lines, prepare, to_yaml
+from tests.training.tiny import elsewhere, lines, prepare, run_program, to_yaml
+from training.__main__ import PROGRAMS, TRAINERS, main
 from training.loop.run_files import push
 from training.multitask.multitask_settings import METRICS
-from trie.safe_tokenizer import TASKS
 
-PROGRAMS = {
-    "joint": TASKS,
-    "retriever": ("retrieve",),
-    "reranker": ("rerank",),
-    "prover": ("prove",),
-}
+MULTITASK = {name: trainer.tasks for name, trainer in TRAINERS.items() if trainer.tasks}
 
 
 @pytest.fixture(scope="module")
@@ -33,19 +25,29 @@ def settings(tmp_path_factory):
 
 
 def run(name, config, *arguments):
-    program = importlib.import_module(f"training.{name}").main
-    assert isinstance(program, click.Command)
     path = to_yaml(config, Path(config.out).with_suffix(".yaml"))
-    return CliRunner().invoke(program, ["--config", str(path), *arguments])
+    return run_program(main, name, "--config", path, *arguments)
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", [*TRAINERS, *PROGRAMS])
+def test_every_program_has_help(name):
+    done = run_program(main, name, "--help")
+    assert done.exit_code == 0, done.output
+    assert "Options:" in done.output
+
+
+def test_an_unknown_program_is_an_error():
+    assert "No such command 'absent'" in run_program(main, "absent").output
+    assert "  link_prediction " in run_program(main, "--help").output
+
+
+@pytest.mark.parametrize("name", MULTITASK)
 def test_each_program_trains_and_evaluates_its_tasks(name, settings):
     config = elsewhere(settings, name).changed(keep="best", markers=name == "joint")
     done = run(name, config, "--set", "steps=4")
     assert done.exit_code == 0, done.output
     (measured,) = [line for line in lines(config) if "dev/score" in line]
-    tasks = PROGRAMS[name]
+    tasks = MULTITASK[name]
     wanted = {name for task in tasks for name in METRICS[task]} | {"score"}
     assert {m.removeprefix("dev/") for m in measured if "loss" not in m} == wanted | {"step"}
     checkpoint = load_checkpoint(config.out)

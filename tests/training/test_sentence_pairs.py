@@ -5,7 +5,8 @@ from __future__ import annotations
 from click.testing import CliRunner
 
 from training.cited_pages import read_cited_passages
-from training.data.samples import RerankDocument, RerankSample, RetrieveSample, write_samples
+from training.data.records import write_records
+from training.data.samples import RerankDocument, RerankSample, RetrieveSample
 from training.sentence_pairs import main
 
 EVIDENCE = (("Emmy", "A comedian hosted the awards."),)
@@ -21,7 +22,7 @@ SAMPLE = RerankSample(
 
 def run(tmp_path, samples, *options):
     path, out = tmp_path / "samples.jsonl", tmp_path / "pairs.jsonl"
-    write_samples(path, samples)
+    write_records(path, samples)
     return CliRunner().invoke(main, [str(path), str(out), *options]), out
 
 

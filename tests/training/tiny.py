@@ -3,6 +3,7 @@
 import json
 import resource
 from contextlib import contextmanager
+from functools import partial
 from importlib import resources
 from pathlib import Path
 from string import ascii_letters, digits
@@ -19,13 +20,10 @@ from admiral.io.settings_docs import settings_tables
 from admiral.kb import build
 from proofs import NatOp, Proof, ProofStep
 from tests.trie.helpers import t5, unigram_tokenizer
-from training.data.samples import (
-    ProveSample,
-    RerankDocument,
-    RerankSample,
-    RetrieveSample,
-    write_samples,
-)
+from training.data.records import write_records
+from training.data.samples import ProveSample, RerankDocument, RerankSample, RetrieveSample
+from training.loop.training_loop import run_training
+from training.multitask.multitask_program import MultiTaskProgram
 from training.multitask.multitask_settings import TrainConfig
 from trie.seq2seq import quiet_transformers
 
@@ -138,7 +136,7 @@ def some_samples():
 def prepare(folder, write_start=write_hub_directory):
     """Write checkpoint, samples and knowledge base, and return the settings of a short run."""
     write_start(folder / "start")
-    write_samples(folder / "samples.jsonl", some_samples())
+    write_records(folder / "samples.jsonl", some_samples())
     corpus = folder / "corpus.jsonl"
     corpus.write_text(
         "".join(json.dumps({"title": t, "sentences": [f"{t} is a city."]}) + "\n" for t in TITLES)
@@ -233,6 +231,11 @@ def page_of_settings(kind):
             "",
         ]
     )
+
+
+def train(config, tasks, overwrite=False):
+    """Train the multi-task model."""
+    run_training(config, partial(MultiTaskProgram, config, tasks=tasks), overwrite=overwrite)
 
 
 @contextmanager

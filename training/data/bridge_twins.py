@@ -17,12 +17,12 @@ from itertools import permutations
 from admiral.gold import GoldClaim
 from admiral.records import Document
 from admiral.retrieval.first_stage import base_title
-from admiral.synthesis.profiles import parse_profile
 from proofs.logic.words import PREPOSITIONS, VERBS
 from training.data.evidence_corpora import Corpus, holds_gold
 from training.data.evidence_examples import LABELS, Sentence, gold_sentences
 from training.data.examples import NOT_ENTAILMENT, RELEVANT, Example
 from training.data.world_values import article
+from training.synthesis.profiles import parse_profile
 
 _MAX_OTHERS = 2
 _SEARCHED_DOCUMENTS, _SEARCHED_SENTENCES = 8, 4

@@ -17,17 +17,26 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from admiral.errors import AdmiralError, RecordError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    Field,
+    ValidationInfo,
+    field_validator,
+)
+
+from admiral.errors import AdmiralError
 from admiral.gold import FORMATS as GOLD_FORMATS
 from admiral.gold import GoldClaim, Label, read_gold
 from admiral.gold.formats import WICE_TITLE
-from admiral.io.streams import json_objects
 from admiral.io.text_cleaning import clean_title
 from admiral.records import Document
 from admiral.retrieval.first_stage import base_title
 from training.data.evidence_corpora import Corpus
+from training.data.records import read_records
 from trie.safe_tokenizer import TASKS
 
 
@@ -40,53 +49,62 @@ def is_held_out(claim: str, share: float) -> bool:
     return number / 2**32 < share
 
 
-_REMEDY = "Correct the record, or name the file's format"
-ClaimAndPassages = tuple[GoldClaim, tuple[Document, ...]]
+@dataclass(frozen=True, slots=True)
+class SourceClaim:
+    """A claim and, where the data set provides them, the passages that contain its evidence."""
 
-_CREAK = {"true": Label.SUPPORTS, "false": Label.REFUTES}
-_FOOL_ME_TWICE = {"SUPPORTS": Label.SUPPORTS, "REFUTES": Label.REFUTES}
-# Evidence that supports a part of a claim is not sufficient.
-_WICE = {
-    "supported": Label.SUPPORTS,
-    "partially_supported": Label.NOT_ENOUGH_INFO,
-    "not_supported": Label.NOT_ENOUGH_INFO,
-}
+    claim: GoldClaim
+    passages: tuple[Document, ...] = ()
 
 
-def hotpotqa(path: Path) -> Iterator[ClaimAndPassages]:
-    """Read HotpotQA questions with their paragraphs, whose sentences two spaces separate.
+Text = Annotated[str, Field(min_length=1)]
+Title = Annotated[Text, AfterValidator(clean_title)]
+
+
+def _named(**labels: Label) -> BeforeValidator:
+    def label(name: str) -> Label:
+        if name not in labels:
+            raise ValueError(f"{name!r} is none of {', '.join(labels)}")
+        return labels[name]
+
+    return BeforeValidator(label)
+
+
+class _Answers(BaseModel):
+    spans: list[str]
+
+
+class _Context(BaseModel):
+    title: Title
+    paragraph_text: Text
+    is_supporting: bool
+
+
+class _Question(BaseModel):
+    """A HotpotQA question with its paragraphs, whose sentences two spaces separate.
 
     Supporting sentences are not annotated. Those of the gold paragraphs that contain the answer or
     mention the other gold document are taken to be gold, or else the first sentence.
     """
-    for where, record in _records(path):
-        contexts = _field(record, "contexts", list, where)
-        answers = [
-            span
-            for answer in _field(record, "answers_objects", list, where)
-            for span in _field(answer, "spans", list, where)
-        ]
+
+    question_id: Text
+    question_text: Text
+    contexts: list[_Context]
+    answers_objects: list[_Answers]
+
+    def claim(self) -> SourceClaim:
         passages, gold = [], []
-        for context in contexts:
-            title = clean_title(_field(context, "title", str, where))
-            text = _field(context, "paragraph_text", str, where)
-            sentences = tuple(part.strip() for part in text.split("  ") if part.strip())
-            passages.append(Document(title, sentences))
-            if _field(context, "is_supporting", bool, where) and sentences:
+        for context in self.contexts:
+            parts = (part.strip() for part in context.paragraph_text.split("  "))
+            passages.append(Document(context.title, tuple(filter(None, parts))))
+            if context.is_supporting and passages[-1].sentences:
                 gold.append(passages[-1])
-        names = [*map(str, answers), *(base_title(document.title) for document in gold)]
-        evidence = [
-            (document.title, i) for document in gold for i in _supporting_sentences(document, names)
-        ]
-        yield (
-            GoldClaim(
-                _field(record, "question_id", str, where),
-                _field(record, "question_text", str, where),
-                None,
-                (tuple(evidence),) if evidence else (),
-            ),
-            tuple(passages),
-        )
+        names = [span for answer in self.answers_objects for span in answer.spans]
+        names += [base_title(document.title) for document in gold]
+        evidence = tuple((d.title, n) for d in gold for n in _supporting_sentences(d, names))
+        sets = (evidence,) if evidence else ()
+        claim = GoldClaim(self.question_id, self.question_text, None, sets)
+        return SourceClaim(claim, tuple(passages))
 
 
 def _supporting_sentences(document: Document, names: list[str]) -> list[int]:
@@ -96,118 +114,99 @@ def _supporting_sentences(document: Document, names: list[str]) -> list[int]:
     return numbers or [0]
 
 
-def fool_me_twice(path: Path) -> Iterator[ClaimAndPassages]:
-    """Read FoolMeTwice: each claim with the gold and the retrieved sentences of one page."""
-    for where, record in _records(path):
-        gold = _texts(record, "gold_evidence", where)
-        sentences = tuple(dict.fromkeys([*_texts(record, "retrieved_evidence", where), *gold]))
-        title = clean_title(_field(record, "wikipedia_page", str, where))
-        evidence = tuple((title, sentences.index(text)) for text in dict.fromkeys(gold))
-        yield (
-            GoldClaim(
-                _field(record, "id", str, where),
-                _field(record, "text", str, where),
-                _label(record, _FOOL_ME_TWICE, where),
-                (evidence,) if evidence else (),
-            ),
-            (Document(title, sentences),),
-        )
+class _Sentence(BaseModel):
+    text: Text
 
 
-def wice(path: Path) -> Iterator[ClaimAndPassages]:
-    """Read WiCE: claims of Wikipedia with the sentences of the web page that they cite.
+class _FoolMeTwice(BaseModel):
+    """A claim of FoolMeTwice with the gold and the retrieved sentences of one page."""
+
+    id: Text
+    text: Text
+    label: Annotated[Label, _named(SUPPORTS=Label.SUPPORTS, REFUTES=Label.REFUTES)]
+    wikipedia_page: Title
+    gold_evidence: list[_Sentence]
+    retrieved_evidence: list[_Sentence]
+
+    def claim(self) -> SourceClaim:
+        gold = list(dict.fromkeys(each.text for each in self.gold_evidence))
+        retrieved = (each.text for each in self.retrieved_evidence)
+        sentences = tuple(dict.fromkeys([*retrieved, *gold]))
+        evidence = tuple((self.wikipedia_page, sentences.index(text)) for text in gold)
+        claim = GoldClaim(self.id, self.text, self.label, (evidence,) if evidence else ())
+        return SourceClaim(claim, (Document(self.wikipedia_page, sentences),))
+
+
+class _Meta(BaseModel):
+    id: Text
+    claim_title: Text
+
+
+class _Wice(BaseModel):
+    """A claim of Wikipedia of WiCE with the sentences of the web page that it cites.
 
     The title of the page is part of its first sentence; without it, it is that of the article which
-    cites the page. The smallest of the alternative sets of supporting sentences comes first.
+    cites the page. Evidence that supports a part of a claim is not sufficient. The smallest of the
+    alternative sets of supporting sentences comes first.
     """
-    for where, record in _records(path):
-        sentences = _field(record, "evidence", list, where)
-        if not sentences or not all(isinstance(sentence, str) for sentence in sentences):
-            raise RecordError(where, "evidence", "is not a list of sentences", _REMEDY)
-        first = sentences[0].removeprefix(WICE_TITLE)
-        meta = _field(record, "meta", dict, where)
-        given = first if first != sentences[0] else _field(meta, "claim_title", str, where)
+
+    meta: _Meta
+    claim_text: Text = Field(alias="claim")
+    label: Annotated[
+        Label,
+        _named(
+            supported=Label.SUPPORTS,
+            partially_supported=Label.NOT_ENOUGH_INFO,
+            not_supported=Label.NOT_ENOUGH_INFO,
+        ),
+    ]
+    evidence: Annotated[list[str], Field(min_length=1)]
+    supporting_sentences: list[list[Annotated[int, Field(ge=0)]]]
+
+    @field_validator("supporting_sentences")
+    @classmethod
+    def _check_numbers(cls, sets: list[list[int]], others: ValidationInfo) -> list[list[int]]:
+        count = len(others.data.get("evidence", ()))
+        if any(number >= count for numbers in sets for number in numbers):
+            raise ValueError(f"holds a number that is not of the {count} sentences")
+        return sets
+
+    def claim(self) -> SourceClaim:
+        first = self.evidence[0].removeprefix(WICE_TITLE)
+        given = first if first != self.evidence[0] else self.meta.claim_title
         title = clean_title(given)
-        sets = _field(record, "supporting_sentences", list, where)
-        for numbers in sets:
-            if not isinstance(numbers, list) or not all(
-                type(number) is int and 0 <= number < len(sentences) for number in numbers
-            ):
-                problem = f"{numbers!r} are not numbers of its {len(sentences)} sentences"
-                raise RecordError(where, "supporting_sentences", problem, _REMEDY)
-        evidence = (tuple((title, number) for number in numbers) for numbers in sets if numbers)
-        yield (
-            GoldClaim(
-                _field(meta, "id", str, where),
-                _field(record, "claim", str, where),
-                _label(record, _WICE, where),
-                tuple(sorted(evidence, key=len)),
-            ),
-            (Document(title, (first, *sentences[1:])),),
-        )
+        sets = (tuple((title, n) for n in numbers) for numbers in self.supporting_sentences)
+        evidence = tuple(sorted(filter(None, sets), key=len))
+        claim = GoldClaim(self.meta.id, self.claim_text, self.label, evidence)
+        return SourceClaim(claim, (Document(title, (first, *self.evidence[1:])),))
 
 
-def creak(path: Path) -> Iterator[ClaimAndPassages]:
-    """Read CREAK: claims with the title of the page that they are about in `entity`."""
-    for where, record in _records(path):
-        title = clean_title(_field(record, "entity", str, where))
-        text = _field(record, "sentence", str, where)
-        label = _label(record, _CREAK, where)
-        evidence: tuple[tuple[str, None], ...] = ((title, None),)
-        yield GoldClaim(_field(record, "ex_id", str, where), text, label, (evidence,)), ()
+class _Creak(BaseModel):
+    """A claim of CREAK with the title of the page that it is about."""
 
+    ex_id: Text
+    sentence: Text
+    label: Annotated[Label, _named(true=Label.SUPPORTS, false=Label.REFUTES)]
+    entity: Title
 
-def _records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    for item in json_objects(path):
-        if isinstance(item, RecordError):
-            raise item
-        number, record = item
-        yield f"{path}:{number}", record
-
-
-def _field(record: Any, name: str, kind: type, where: str) -> Any:
-    if not isinstance(record, dict) or name not in record:
-        raise RecordError(where, name, "is missing", _REMEDY)
-    value = record[name]
-    if not isinstance(value, kind) or value == "":
-        raise RecordError(where, name, f"{value!r} is not a {kind.__name__}", _REMEDY)
-    return value
-
-
-def _label(record: dict[str, Any], labels: dict[str, Label], where: str) -> Label:
-    value = _field(record, "label", str, where)
-    if value not in labels:
-        problem = f"{value!r} is none of {', '.join(labels)}"
-        raise RecordError(where, "label", problem, _REMEDY)
-    return labels[value]
-
-
-def _texts(record: dict[str, Any], name: str, where: str) -> list[str]:
-    return [_field(entry, "text", str, where) for entry in _field(record, name, list, where)]
-
-
-@dataclass(frozen=True, slots=True)
-class SourceClaim:
-    """A claim and, where the data set provides them, the passages that contain its evidence."""
-
-    claim: GoldClaim
-    passages: tuple[Document, ...] = ()
+    def claim(self) -> SourceClaim:
+        evidence = (((self.entity, None),),)
+        return SourceClaim(GoldClaim(self.ex_id, self.sentence, self.label, evidence))
 
 
 Reader = Callable[[Path], Iterator[SourceClaim]]
 
 
 def _gold(path: Path, name: str | None) -> Iterator[SourceClaim]:
-    for claim in read_gold(path, name):
-        yield SourceClaim(claim)
+    return map(SourceClaim, read_gold(path, name))
 
 
-def _read(
-    path: Path, records: Callable[[Path], Iterator[tuple[GoldClaim, tuple[Document, ...]]]]
-) -> Iterator[SourceClaim]:
+def _read(path: Path, kind: type[Any]) -> Iterator[SourceClaim]:
+    """Yield the claims of a data set that is not annotated with sentences of a knowledge base."""
     count = 0
-    for count, (claim, passages) in enumerate(records(path), start=1):  # noqa: B007
-        yield SourceClaim(claim, passages)
+    for record in read_records(path, kind, "Correct the record, or name the file's format"):
+        count += 1
+        yield record.claim()
     if not count:
         raise AdmiralError(f"{path}: holds no claims")
 
@@ -216,11 +215,11 @@ def _read(
 _FORMATS: dict[str, tuple[Reader, tuple[str, ...]]] = {
     "gold": (partial(_gold, name=None), TASKS),
     **{name: (partial(_gold, name=name), TASKS) for name in GOLD_FORMATS},
-    "hotpotqa": (partial(_read, records=hotpotqa), ("retrieve", "rerank")),
-    "fool-me-twice": (partial(_read, records=fool_me_twice), ("rerank",)),
-    "wice": (partial(_read, records=wice), ("rerank", "prove")),
+    "hotpotqa": (partial(_read, kind=_Question), ("retrieve", "rerank")),
+    "fool-me-twice": (partial(_read, kind=_FoolMeTwice), ("rerank",)),
+    "wice": (partial(_read, kind=_Wice), ("rerank", "prove")),
     "ex-fever": (partial(_gold, name="ex-fever"), ("retrieve",)),
-    "creak": (partial(_read, records=creak), ("retrieve",)),
+    "creak": (partial(_read, kind=_Creak), ("retrieve",)),
 }
 FORMATS = tuple(_FORMATS)
 

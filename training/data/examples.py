@@ -8,18 +8,18 @@ claim, and `RELEVANT`, for a sentence that entails a part of the claim or contra
 
 from __future__ import annotations
 
-import math
 import random
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from admiral.errors import AdmiralError, RecordError
-from admiral.io.streams import json_objects
-from admiral.storage.atomic_files import encode_record, write_atomically
+from pydantic import AfterValidator, Field, ValidationInfo
+
+from admiral.errors import AdmiralError
 from proofs.verifier import LABELS
+from training.data.records import read_records
 
 NOT_ENTAILMENT = "not_entailment"
 RELEVANT = "relevant"
@@ -28,99 +28,67 @@ EXAMPLE_LABELS = (*LABELS, NOT_ENTAILMENT, RELEVANT)
 #: Data sets whose licences forbid commercial use. Weights that are published are not trained on
 #: them.
 NON_COMMERCIAL = frozenset({"anli", "sick"})
-_REMEDY = "Correct the record, or build the examples again"
+REMEDY = "Correct the record, or build the examples again"
+
+
+def _one_of(names: Sequence[str]) -> Any:
+    def check(name: str) -> str:
+        if name not in names:
+            raise ValueError(f"{name!r} is none of {', '.join(names)}")
+        return name
+
+    return AfterValidator(check)
+
+
+def _each_has_one(labels: tuple[str | None, ...], others: ValidationInfo) -> tuple[str | None, ...]:
+    count = len(others.data.get("evidence", labels))
+    if labels and len(labels) != count:
+        raise ValueError(f"has {len(labels)} labels of {count} sentences")
+    return labels
+
+
+def _begins_before_its_end(span: tuple[int, int, str]) -> tuple[int, int, str]:
+    if not 0 <= span[0] < span[1]:
+        raise ValueError(f"{list(span)} is not [begin, end, label]")
+    return span
+
+
+Label = Annotated[str, _one_of((*LABELS, NOT_ENTAILMENT, UNLABELLED))]
+SentenceLabel = Annotated[str, _one_of(EXAMPLE_LABELS)]
+Span = tuple[int, int, Annotated[str, _one_of(LABELS)]]
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A claim with evidence.
-
-    Attributes
-    ----------
-    claim
-        The claim.
-    evidence
-        Its sentences, pairs of title and text; a title may be empty.
-    label
-        What the evidence as a whole does to the claim, one of `LABELS`, `NOT_ENTAILMENT` or
-        `UNLABELLED`.
-    source
-        Name of the data set.
-    sentences
-        What each sentence does, one of `EXAMPLE_LABELS` or None if unknown; empty if nothing is
-        known.
-    spans
-        Begin, end and label of spans of the claim, one of `LABELS`.
-    group
-        Examples of a source with the same group belong together and stand in one batch.
-    weight
-        How often an epoch contains the example, on average.
-    """
+    """A claim with evidence."""
 
     claim: str
-    evidence: tuple[tuple[str, str], ...]
-    label: str
-    source: str
-    sentences: tuple[str | None, ...] = ()
-    spans: tuple[tuple[int, int, str], ...] = ()
+    evidence: tuple[tuple[str, str], ...]  # titles, which may be empty, with sentences
+    # what the evidence as a whole does to the claim: one of `LABELS`, or one of the others above
+    label: Label
+    source: str  # name of the data set
+    # what each sentence does, one of `EXAMPLE_LABELS` or None if unknown; empty if nothing is known
+    sentences: Annotated[tuple[SentenceLabel | None, ...], AfterValidator(_each_has_one)] = ()
+    # begin, end and label of spans of the claim
+    spans: tuple[Annotated[Span, AfterValidator(_begins_before_its_end)], ...] = ()
+    # examples of a source with the same group belong together and stand in one batch
     group: str = ""
-    weight: float = 1.0
-
-
-def write_examples(path: Path, examples: Iterable[Example]) -> None:
-    """Write examples as JSON Lines to a file, which replaces an existing one when complete."""
-    write_atomically(path, (encode_record(asdict(example)) for example in examples))
+    # how often an epoch contains the example, on average
+    weight: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 1.0
 
 
 def read_examples(paths: Sequence[Path]) -> Iterator[Example]:
-    """Yield the examples of files.
+    """Yield the examples of files, which `write_records` has written.
 
-    Raises RecordError for a bad record, with file, line and field. Raises AdmiralError if a file
-    cannot be read, or all are empty.
+    Raises AdmiralError if all are empty.
     """
     found = False
     for path in paths:
-        for item in json_objects(path):
-            if isinstance(item, RecordError):
-                raise item
-            number, record = item
+        for example in read_records(path, Example, REMEDY):
             found = True
-            yield parse_example(record, f"{path}:{number}")
+            yield example
     if not found:
         raise AdmiralError(f"{', '.join(map(str, paths))}: no examples; build them first")
-
-
-def parse_example(record: Mapping[str, Any], where: str) -> Example:
-    """Return the example of a record.
-
-    Raises RecordError if a field is missing or bad.
-    """
-
-    def refuse(name: str, problem: str) -> RecordError:
-        return RecordError(where, name, problem, _REMEDY)
-
-    for name in ("claim", "label", "source"):
-        if not isinstance(record.get(name), str):
-            raise refuse(name, "is missing" if name not in record else "is not a text")
-    if record["label"] not in (*LABELS, NOT_ENTAILMENT, UNLABELLED):
-        raise refuse("label", f"{record['label']!r} is none of {', '.join(LABELS)}")
-    try:
-        evidence = tuple((str(title), str(text)) for title, text in record["evidence"])
-        sentences = tuple(record.get("sentences") or ())
-        spans = tuple((int(b), int(e), str(name)) for b, e, name in record.get("spans") or ())
-        weight = float(record.get("weight", 1.0))
-    except (KeyError, TypeError, ValueError) as error:
-        raise refuse("evidence", f"or another list is malformed ({error})") from None
-    if sentences and len(sentences) != len(evidence):
-        raise refuse("sentences", f"has {len(sentences)} labels of {len(evidence)} sentences")
-    if any(name not in EXAMPLE_LABELS for name in sentences if name is not None):
-        raise refuse("sentences", f"holds a label that is none of {', '.join(EXAMPLE_LABELS)}")
-    if any(name not in LABELS or not 0 <= b < e for b, e, name in spans):
-        raise refuse("spans", "holds a bad span; one is [begin, end, label]")
-    if not (math.isfinite(weight) and weight >= 0):
-        raise refuse("weight", f"{weight} is not a number of at least 0")
-    texts = (record["claim"], evidence, record["label"], record["source"])
-    return Example(*texts, sentences, spans, str(record.get("group") or ""), weight)
 
 
 def weighted(examples: Sequence[Example], weights: Mapping[str, float]) -> list[Example]:
@@ -173,10 +141,10 @@ def draw_examples(examples: Sequence[Example], limit: int, seed: int) -> list[Ex
 def summary_by_source(examples: Iterable[Example]) -> list[tuple[str, str, str]]:
     """Return the name, the examples by label and the examples in an epoch of each source."""
     counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    weights: Counter[str] = Counter()
+    weights: defaultdict[str, float] = defaultdict(float)
     for example in examples:
         counts[example.source][example.label] += 1
-        weights[example.source] += example.weight  # type: ignore[assignment]
+        weights[example.source] += example.weight
     return [
         (
             source,

@@ -6,18 +6,18 @@ input has a set of targets, and the loss is the negative log of their summed pro
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from admiral.errors import RecordError
+from pydantic import AfterValidator, Field, ValidationInfo
+
 from admiral.retrieval.first_stage import base_title
-from admiral.storage.atomic_files import write_atomically
-from proofs import NatOp, Proof, ProofStep
+from proofs import Proof
+from training.data.records import read_records
 
 MAX_TARGETS = 8  # of one input; a sample is drawn from more
 
@@ -70,15 +70,21 @@ def gold_continuations(
     return tuple(sorted(targets, key=lambda target: (target.identifiers, target.title)))
 
 
+Claim = Annotated[str, Field(pattern=r"\S")]
+Title = Annotated[str, Field(min_length=1)]
+Evidence = tuple[tuple[str, str], ...]  # titles with sentences
+
+
 @dataclass(frozen=True, slots=True)
 class RetrieveSample:
     """A sample of hop retrieval: claim and evidence in, sentence identifiers and a title out."""
 
-    claim: str
-    evidence: tuple[tuple[str, str], ...]
-    hop: int  # number of the hop, counted from 0: how many documents the identifiers name
+    claim: Claim
+    evidence: Evidence
+    hop: Annotated[int, Field(ge=0)]  # from 0: how many documents the identifiers name
     # titles of the gold documents. The valid targets follow from them and the evidence.
-    gold: tuple[str, ...]
+    gold: Annotated[tuple[Title, ...], Field(min_length=1)]
+    task: Literal["retrieve"] = "retrieve"
 
     def targets(self, limit: int | None = MAX_TARGETS) -> tuple[Target, ...]:
         """Return at most `limit` valid targets (see `gold_continuations`)."""
@@ -86,142 +92,50 @@ class RetrieveSample:
         return gold_continuations(titles, self.gold, self.hop, random.Random(self.claim), limit)
 
 
+def _are_positions(numbers: tuple[int, ...], others: ValidationInfo) -> tuple[int, ...]:
+    count = len(others.data.get("sentences", ()))
+    if any(not 0 <= number < count for number in numbers):
+        raise ValueError(f"holds a number that is not a position among {count}")
+    return numbers
+
+
 @dataclass(frozen=True, slots=True)
 class RerankDocument:
     """A candidate document with the positions of its gold sentences."""
 
-    title: str
+    title: Claim
     sentences: tuple[str, ...]
-    relevant: tuple[int, ...]
+    relevant: Annotated[tuple[int, ...], AfterValidator(_are_positions)]
 
 
 @dataclass(frozen=True, slots=True)
 class RerankSample:
     """A sample of reranking: candidate documents of one claim, scored against each other."""
 
-    claim: str
-    evidence: tuple[tuple[str, str], ...]
+    claim: Claim
+    evidence: Evidence
     documents: tuple[RerankDocument, ...]
+    task: Literal["rerank"] = "rerank"
 
 
 @dataclass(frozen=True, slots=True)
 class ProveSample:
     """A sample of proof generation: claim and evidence in, a natural-logic proof out."""
 
-    claim: str
-    evidence: tuple[tuple[str, str], ...]
+    claim: Claim
+    evidence: Evidence
     proof: Proof
+    task: Literal["prove"] = "prove"
 
 
 Sample = RetrieveSample | RerankSample | ProveSample
-_SAMPLE_TYPES = {"retrieve": RetrieveSample, "rerank": RerankSample, "prove": ProveSample}
-
-
-def write_samples(path: Path, samples: Iterable[Sample]) -> int:
-    """Write samples as JSON Lines, atomically, and return their number."""
-    count = 0
-
-    def lines() -> Iterator[bytes]:
-        nonlocal count
-        for count, sample in enumerate(samples, start=1):  # noqa: B007
-            yield json.dumps(_to_json(sample), ensure_ascii=False).encode() + b"\n"
-
-    write_atomically(path, lines())
-    return count
+_ANY_SAMPLE: Any = Annotated[Sample, Field(discriminator="task")]
 
 
 def read_samples(path: Path) -> Iterator[Sample]:
-    """Read samples written by `write_samples`."""
-    with path.open(encoding="utf-8") as lines:
-        for number, line in enumerate(lines, start=1):
-            try:
-                yield _from_json(json.loads(line))
-            except (KeyError, TypeError, ValueError, RecursionError) as error:
-                raise RecordError(
-                    f"{path}:{number}", "", f"not a training sample ({error})", "Build it again."
-                ) from error
-
-
-def _to_json(sample: Sample) -> dict[str, object]:
-    task = next(name for name, kind in _SAMPLE_TYPES.items() if isinstance(sample, kind))
-    if isinstance(sample, ProveSample):
-        return {
-            "task": task,
-            "claim": sample.claim,
-            "evidence": sample.evidence,
-            "proof": [
-                {"claim": step.claim, "evidence": step.evidence, "operator": step.operator.value}
-                for step in sample.proof.steps
-            ],
-        }
-    return {"task": task, **asdict(sample)}
-
-
-def _from_json(record: dict[str, Any]) -> Sample:
-    claim = _name(record, "claim")
-    evidence = tuple(map(_sentence, _list(record, "evidence")))
-    match record["task"]:
-        case "retrieve":
-            gold = tuple(map(_text, _list(record, "gold")))
-            if not all(gold) or not gold:
-                raise ValueError("field 'gold': is empty, or one of its titles is")
-            return RetrieveSample(claim, evidence, _number(record, "hop"), gold)
-        case "rerank":
-            return RerankSample(claim, evidence, tuple(map(_document, _list(record, "documents"))))
-        case "prove":
-            steps = tuple(
-                ProofStep(_text(s["claim"]), _text(s["evidence"]), NatOp(s["operator"]))
-                for s in _list(record, "proof")
-            )
-            return ProveSample(claim, evidence, Proof(steps))
-        case other:
-            raise ValueError(f"field 'task': {other!r} is not one of {', '.join(_SAMPLE_TYPES)}")
-
-
-def _document(record: dict[str, Any]) -> RerankDocument:
-    sentences = tuple(map(_text, _list(record, "sentences")))
-    return RerankDocument(
-        _name(record, "title"), sentences, _positions(record, "relevant", len(sentences))
-    )
-
-
-def _sentence(row: object) -> tuple[str, str]:
-    if not isinstance(row, list) or len(row) != 2:
-        raise TypeError("field 'evidence': a title and a sentence were expected")
-    return _text(row[0]), _text(row[1])
-
-
-def _positions(record: dict[str, Any], field: str, count: int) -> tuple[int, ...]:
-    """Return the positions in a field, each below `count`."""
-    for position in (positions := _list(record, field)):
-        if type(position) is not int or not 0 <= position < count:
-            raise ValueError(f"field {field!r}: {position!r} is not a position among {count}")
-    return tuple(positions)
-
-
-def _list(record: dict[str, Any], field: str) -> list[Any]:
-    if not isinstance(record[field], list):
-        raise TypeError(f"field {field!r}: a list was expected")
-    return list(record[field])
-
-
-def _number(record: dict[str, Any], field: str) -> int:
-    value = record[field]
-    if type(value) is not int or value < 0:
-        raise ValueError(f"field {field!r}: {value!r} is not a whole number of at least 0")
-    return value
-
-
-def _name(record: dict[str, Any], field: str) -> str:
-    if not _text(record[field]).strip():
-        raise ValueError(f"field {field!r}: is empty")
-    return str(record[field])
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"a text was expected, not {value!r:.40}")
-    return value
+    """Read the samples of a file, which `write_records` has written."""
+    samples: Iterator[Sample] = read_records(path, _ANY_SAMPLE, "Build it again")
+    return samples
 
 
 def catalogue_heading(title: str) -> str:

@@ -27,6 +27,8 @@ _UNITS = {  # by dimension: names, abbreviation, and how many of the smallest
     "area": [("square metres", "m²", 1), ("hectares", "ha", 10**4),
              ("square kilometres", "km²", 10**6)],
     "power": [("watts", "W", 1), ("kilowatts", "kW", 1000), ("megawatts", "MW", 10**6)],
+    "time": [("seconds", "s", 1), ("minutes", "min", 60), ("hours", "h", 3600),
+             ("days", "days", 86_400), ("weeks", "weeks", 604_800)],
 }  # fmt: skip
 #: Units between which nobody is expected to convert, each in two forms.
 _SPEEDS = [("kilometres per hour", "km/h"), ("miles per hour", "mph"), ("metres per second", "m/s")]
@@ -372,7 +374,7 @@ def numbers(rng: random.Random, options: Mapping[str, Any]) -> Forms:
     gaps = {1: ["one year"], 2: ["two years"], 10: ["ten years", "a decade"]}
     years = rng.choice((1, years, years, 10))
     wrong_years = rng.choice(
-        [n for n in (years - 1, years + 1, years + 2, 2 * years) if n > 0 and n != years]
+        [n for n in (years - 1, years + 1, years + 2, 2 * years) if n > 1 and n != years]
     )
     votes = rng.randint(2, 5)
     large = rng.randint(votes + 2, 16)
@@ -391,6 +393,7 @@ def numbers(rng: random.Random, options: Mapping[str, Any]) -> Forms:
         "not_later": [str(begin + wrong_years), str(begin - years), str(begin)],
         "not_earlier": [str(begin - wrong_years), str(begin + years), str(begin)],
         "years": gaps.get(years, [f"{spelt(years)} years", f"{years} years"]),
+        "not_years": [f"{spelt(wrong_years)} years", f"{wrong_years} years"],
         "end": str(begin + span), "inside": str(begin + rng.randint(1, span - 1)),
         "after": str(begin + span + rng.randint(1, 9)), "before": str(begin - rng.randint(1, 20)),
         "round": number_forms(ten)[0], "more": f"{ten * 3 // 2:,}", "less": f"{ten // 2:,}",
@@ -400,8 +403,34 @@ def numbers(rng: random.Random, options: Mapping[str, Any]) -> Forms:
     }  # fmt: skip
 
 
+def years(rng: random.Random, options: Mapping[str, Any]) -> Forms:
+    """Return a year, and others that are near."""
+    year = rng.randint(1850, 1980)
+    others = [str(year + step) for step in (-30, -10, -4, 5, 12, 40)]
+    return {"said": [str(year)], "right": [str(year)], "wrong": others}
+
+
+def ages(rng: random.Random, options: Mapping[str, Any]) -> Forms:
+    """Return the years of a birth and of a deed, and what they say of the age at it."""
+    born, age = rng.randint(1850, 1940), rng.choice([n for n in range(22, 79) if n % 10 > 1])
+    tens = age // 10 * 10
+    other = rng.choice([n for n in range(20, 90, 10) if abs(n - tens) > 10])
+    words = {n: f"{number_words(n).removesuffix('y')}ies" for n in (tens, other)}
+    above, below = str(tens + rng.choice((15, 20))), str(tens - rng.choice((5, 8)))
+    return {
+        "born": str(born),
+        "done": str(born + age),
+        "age": str(age),
+        "other_age": str(age + rng.choice((-9, -1, 1, 10))),
+        "above": above,
+        "below": below,
+        "tens": words[tens],
+        "other_tens": words[other],
+    }
+
+
 FORMS: dict[str, Callable[[random.Random, Mapping[str, Any]], Forms]] = {
     "dates": dates, "clock": clock, "counts": counts, "scales": scales, "currencies": currencies,
     "quantities": quantities, "ranks": ranks, "eras": eras, "cold": cold,
-    "synonyms": synonyms, "numbers": numbers,
+    "synonyms": synonyms, "numbers": numbers, "years": years, "ages": ages,
 }  # fmt: skip

@@ -37,13 +37,16 @@ _FILE = Path(__file__).with_name("world_kinds.yaml")
 _PLACEHOLDER = re.compile(r"\{([\w.]+)\}")
 _CHOICE = re.compile(r"<([^<>]*)>")
 _SIDES = re.compile(r"\[([^\[\]~]*)~([^\[\]~]*)\]")
+_ARTICLE = re.compile(r"\ba\(n\) (\w)")
 _PIECES = re.compile(r"(\[[^\[\]]*\]|\{S\})")
 #: Values of which an entity's own facts decide nothing that the frames say.
 _HARMLESS = ("place", "country", "award", "product", "genre", "habitat", "food")
 #: Where an entity is, which a frame may also say.
-_MOVABLE = ("born_place", "grew_up", "lives", "seat")
+_MOVABLE = ("born_place", "grew_up", "lives", "seat", "town", "place", "nationality")
+#: A person, a man, a woman, a place, a country, a year, another subject.
+_INVENTED = ("X", "M", "F", "P", "C", "Y", "O")
 #: Forms of a value of which one excludes all others.
-_EXACT = ("dates", "clock", "counts", "scales", "currencies", "quantities")
+_EXACT = ("dates", "clock", "counts", "scales", "currencies", "quantities", "years")
 _DEFAULT_WEIGHT = 0.35
 
 
@@ -51,16 +54,16 @@ _DEFAULT_WEIGHT = 0.35
 class Frame:
     """Evidence in several wordings, and claims on it."""
 
-    of: tuple[str, ...] = ("person",)  # kinds of the subject
+    of: Sequence[str] = ("person",)  # kinds of the subject
     # the evidence; its opposite, on which each side of a claim has the other label
-    say: tuple[str, ...] = ()
-    flip: tuple[str, ...] = ()
-    claims: tuple[str, ...] = ()  # claims, each with one pair of sides
-    open: tuple[str, ...] = ()  # claims that neither evidence decides
+    say: Sequence[str] = ()
+    flip: Sequence[str] = ()
+    claims: Sequence[str] = ()  # claims, each with one pair of sides
+    open: Sequence[str] = ()  # claims that neither evidence decides
     # a long claim and a short one, of which one is right
-    near: tuple[str, ...] = ()
-    far: tuple[str, ...] = ()
-    ways: tuple[str, ...] = ()  # wordings with a value, of evidence and claims; `column` in tables
+    near: Sequence[str] = ()
+    far: Sequence[str] = ()
+    ways: Sequence[str] = ()  # wordings with a value, of evidence and claims; `column` in tables
     column: str = ""
     # whether the subject's proposition "holds" by `say`, or is "open"; empty without one
     fact: str = ""
@@ -69,14 +72,30 @@ class Frame:
     options: Mapping[str, Any] = field(default_factory=dict)  # of the forms of values
 
 
+def frame(fields: Mapping[str, Any]) -> Frame:
+    """Return the frame of an entry of the file."""
+    known = Frame.__dataclass_fields__
+    own = {name: value for name, value in fields.items() if name in known}
+    own = {k: [v] if isinstance(v, str) and k in _LISTS else v for k, v in own.items()}
+    if pair := fields.get("pair"):  # what one is to another, in the right and the wrong order
+        right = [way.replace("{A}", "{S}").replace("{B}", "{O}") for way in pair]
+        wrong = [way.replace("{A}", "{O}").replace("{B}", "{S}") for way in pair]
+        sides = [f"[{a}~{b}]" for a, b in zip(right, wrong, strict=True)]
+        own |= {"say": right, "flip": wrong, "claims": sides}
+    return Frame(**own, options={n: v for n, v in fields.items() if n not in known})
+
+
+_LISTS = ("of", "say", "flip", "claims", "open", "near", "far", "ways")
+
+
 @dataclass(frozen=True, slots=True)
 class Kinds:
     """The kinds of claims; ``world_kinds.yaml`` explains its parts."""
 
-    frames: Mapping[str, tuple[Frame, ...]]
+    frames: Mapping[str, Sequence[Frame]]
     forms: Mapping[str, str]  # by kind, the forms of values that it uses
     weights: Mapping[str, float]
-    lists: Mapping[str, Sequence[str]]
+    lists: Mapping[str, Any]
     propositions: Mapping[str, Sequence[Sequence[str]]]
     facts: Sequence[str]  # claims that a proposition holds, or not
     tables: Mapping[str, Any]
@@ -84,48 +103,18 @@ class Kinds:
 
 @cache
 def kinds() -> Kinds:
-    """Return the kinds of claims.
-
-    Raises `ValueError` if an entry of the file is malformed.
-    """
-    return read_kinds(_FILE)
-
-
-def read_kinds(path: Path) -> Kinds:
-    """Return the kinds of claims of a file (see `kinds`)."""
-    read = yaml.safe_load(path.read_text(encoding="utf-8"))
-    try:
-        own = read.pop("kinds")
-        frames = {
-            name: tuple(_frame(fields) for fields in kind["frames"]) for name, kind in own.items()
-        }
-        return Kinds(
-            frames,
-            {name: kind.get("forms", "numbers") for name, kind in own.items()},
-            {name: kind.get("weight", _DEFAULT_WEIGHT) for name, kind in own.items()},
-            read.pop("lists"),
-            read.pop("propositions"),
-            read.pop("facts"),
-            read,
-        )
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{path}: is malformed ({error}); restore it") from error
-
-
-def _frame(fields: Mapping[str, Any]) -> Frame:
-    known = Frame.__dataclass_fields__
-    own = {name: value for name, value in fields.items() if name in known}
-    for name in ("of", "say", "flip", "claims", "open", "near", "far", "ways"):
-        if name in own:
-            value = own[name]
-            own[name] = (value,) if isinstance(value, str) else tuple(value)
-    frame = Frame(**own, options={n: v for n, v in fields.items() if n not in known})
-    for text in (*frame.claims, *frame.near, *frame.far):
-        if len(_SIDES.findall(text)) != 1:
-            raise ValueError(f"claim {text!r} has not one pair of sides")
-    if not (frame.say or frame.ways) or any("{V}" not in text for text in frame.ways):
-        raise ValueError(f"a frame on {frame.of} has no evidence, or a wording has no value")
-    return frame
+    """Return the kinds of claims."""
+    read = yaml.safe_load(_FILE.read_text(encoding="utf-8"))
+    own = read["kinds"]
+    return Kinds(
+        {name: [frame(fields) for fields in kind["frames"]] for name, kind in own.items()},
+        {name: kind.get("forms", "numbers") for name, kind in own.items()},
+        {name: kind.get("weight", _DEFAULT_WEIGHT) for name, kind in own.items()},
+        read["lists"],
+        read["propositions"],
+        read["facts"],
+        read,
+    )
 
 
 class Words:
@@ -140,47 +129,63 @@ class Words:
         self.drawn: dict[str, str] = dict(like.drawn) if like and shared else {}
         self.forms: Forms = FORMS[kinds().forms.get(kind, "numbers")](world.rng, frame.options)
         self.names: dict[str, str] = {"S": self.subject.mention, **_pronouns(self.subject)}
-        self.names |= {"kind": self.subject.kind, "kinds": plural(self.subject.kind)}
+        self.kind = self.subject.kind
+        self.names |= {"kind": self.kind, "kinds": plural(self.kind)}
 
     def fill(self, template: str) -> str:
         """Return a template with one of its choices and with words for its placeholders."""
         text = chosen(template, self.world.rng)
         while _PLACEHOLDER.search(text):
-            text = _PLACEHOLDER.sub(lambda match: self._word(match[1]), text)
-        return text
+            text = chosen(
+                _PLACEHOLDER.sub(lambda match: self._word(match[1]), text), self.world.rng
+            )
+        return _ARTICLE.sub(lambda match: f"a{'n' * (match[1] in 'aeiouAEIOU')} {match[1]}", text)
 
     def _word(self, name: str) -> str:
         rng, base = self.world.rng, name.rstrip("0123456789")
         if name in self.forms:
             forms = self.forms[name]
             return forms if isinstance(forms, str) else rng.choice(forms)
-        if base in ("X", "P", "Y", "O"):  # a person, a place, a year, another subject
+        if base in _INVENTED or re.fullmatch(r"C\d?\.adj", name):
             if name not in self.names:
-                self.names[name] = self._name(base)
+                self.names |= self._names(name.removesuffix(".adj"))
             return self.names[name]
         if name in self.names:
             return self.names[name]
         if name in _VERB and "do" not in self.drawn:
             self.drawn |= proposition(rng.choice(kinds().propositions[self.subject.kind]))
-        if name.endswith(".not"):  # the opposite of a word of a list
-            self._word(name.removesuffix(".not"))
         if name.endswith(".bare"):  # a word of a list without its article
             return self._word(name.removesuffix(".bare")).partition(" ")[2]
-        if name not in self.drawn:
-            taken = {word for own, word in self.drawn.items() if own.rstrip("0123456789") == base}
-            options = [word.split("/") for word in kinds().lists[base]]
-            word, *opposite = rng.choice([words for words in options if words[0] not in taken])
-            self.drawn |= {name: word, f"{name}.not": "".join(opposite)}
+        if name in self.drawn:
+            return self.drawn[name]
+        if "." in name:  # the opposite of a word, or another word of its row
+            self._word(name.partition(".")[0])
+            return self.drawn[name]
+        taken = {word for own, word in self.drawn.items() if own.rstrip("0123456789") == base}
+        words = kinds().lists[base]
+        options = [w.split("/") for w in (words if isinstance(words, list) else words[self.kind])]
+        row = rng.choice([words for words in options if words[0] not in taken])
+        self.drawn |= {f"{name}.{n}": word for n, word in enumerate(row)}
+        self.drawn |= {name: row[0], f"{name}.not": row[1] if len(row) > 1 else ""}
         return self.drawn[name]
 
-    def _name(self, base: str) -> str:
-        world = self.world
+    def _names(self, name: str) -> dict[str, str]:
+        """Return a new name, and what goes with it."""
+        world, base = self.world, name.rstrip("0123456789")
         if base == "P":
-            return world.name()
+            return {name: world.name()}
         if base == "Y":
-            used = {text for name, text in self.names.items() if name.startswith("Y")}
-            return world.rng.choice([y for y in map(str, range(1880, 2015)) if y not in used])
-        return world.entity("person" if base == "X" else self.subject.kind).mention
+            used = {text for other, text in self.names.items() if other.startswith("Y")}
+            years = [year for year in map(str, range(1880, 2015)) if year not in used]
+            return {name: world.rng.choice(years)}
+        if base == "C":
+            country = world.country()
+            while country.name in self.names.values():
+                country = world.country()
+            return {name: country.name, f"{name}.adj": country.adjective}
+        if base in "MF":
+            return {name: world.person(world.name("surname_ends"), she=base == "F").mention}
+        return {name: world.entity("person" if base == "X" else self.kind).mention}
 
     def stated(self, template: str, key: str) -> Stated:
         """Return the sentences of a template, of the subject's document unless otherwise stated."""
@@ -242,7 +247,7 @@ def framed(world: World, kind: str) -> Scene:
     rng, frame = world.rng, world.rng.choice(kinds().frames[kind])
     words = Words(world, frame, kind)
     twin = Words(world, frame, kind, words) if rng.random() < 0.85 else None
-    if twin and kinds().forms[kind] in _EXACT and rng.random() < 0.5:
+    if twin and kinds().forms[kind] in _EXACT and rng.random() < 0.65:
         _exchange(words.forms, twin.forms)
     is_straight = not frame.flip or rng.random() < 0.5
     if frame.ways and frame.column and rng.random() < 0.3:
@@ -304,49 +309,6 @@ def _claims(words: Words, is_straight: bool) -> list[Claim]:
     if undecided and (not decided or rng.random() < 0.5):
         claims.append(words.claim(rng.choice(undecided), rng.random() < 0.5, OPEN))
     return claims
-
-
-# ---- Converse relations -------------------------------------------------------------------------
-
-
-def converse(world: World) -> Scene:
-    """Return claims on a relation and its converse, with the two in the right or wrong order."""
-    rng = world.rng
-    kind, *ways = rng.choice(kinds().tables["converses"])
-    first, second, third = (world.entity(kind) for _ in range(3))
-    is_couple = "wife" in ways[0]
-    while is_couple and (first.pronoun, second.pronoun) != ("she", "he"):
-        first, second = world.entity(kind), world.entity(kind)
-    words = Words(world, Frame(), "converse")
-
-    def said(one: Entity, other: Entity, key: str) -> Stated:
-        way = rng.choice(ways).replace("{A}", one.mention).replace("{B}", other.mention)
-        text = words.fill(way)
-        return Stated(rng.choice((one, other)).title, f"{capitalised(text)}.", key)
-
-    def stated(one: Entity, other: Entity, label: str) -> Claim:
-        names = {"{A}": one.mention, "{B}": other.mention}
-        before, name, middle, name2, after = re.split(r"(\{[AB]\})", rng.choice(ways))
-        around = OPEN if label == OPEN else TRUE
-        pieces = [(before, around), (f"{names[name]} ", None), (middle.strip(), label)]
-        pieces += [(f" {names[name2]}", None), (after, around)]
-        return claim([Part(words.fill(text), own) for text, own in pieces if text], label)
-
-    sentences = [said(first, second, "fact")]
-    claims = [stated(first, second, TRUE), stated(second, first, FALSE)]
-    if rng.random() < 0.6 and not is_couple:
-        sentences.append(said(*_either(rng, third, rng.choice((first, second))), ""))
-    else:
-        sentences += other_facts(world, third, [], 1)
-        if rng.random() < 0.4 and not is_couple:
-            claims.append(stated(*_either(rng, third, first), OPEN))
-    for entity in (first, second):
-        sentences += _harmless(world, entity, rng.randint(0, 1))
-    return Scene(sentences, claims)
-
-
-def _either(rng: random.Random, one: Entity, other: Entity) -> tuple[Entity, Entity]:
-    return (one, other) if rng.random() < 0.5 else (other, one)
 
 
 # ---- Tables -------------------------------------------------------------------------------------
@@ -474,6 +436,5 @@ def _yearly(world: World) -> Scene:
 #: The scenes, and how often each occurs.
 KINDS: dict[str, tuple[Callable[[World], Scene], float]] = {
     **{name: (partial(framed, kind=name), kinds().weights[name]) for name in kinds().frames},
-    "converse": (converse, 1.2),
     "row": (row, 1.2),
 }

@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import yaml
 
@@ -29,8 +28,6 @@ from training.data.world_values import (
 )
 
 _FILE = Path(__file__).with_name("worlds.yaml")
-#: Kinds of values beside the words and entities of the lexicon.
-VALUES = ("time", "number", "place", "country", "profession", "product")
 _PLACEHOLDER = re.compile(r"\b[A-Z]\b")
 
 
@@ -38,9 +35,11 @@ _PLACEHOLDER = re.compile(r"\b[A-Z]\b")
 class Relation:
     """Something that a kind of entity has one value of, unless it is `many`."""
 
-    value: str  # kind of its values: one of `VALUES`, a kind of words, or a kind of entities
-    predicates: tuple[str, ...]  # what follows the subject
-    sentences: tuple[str, ...] = ()  # whole sentences, without a full stop
+    # kind of its values: time, number, place, country, profession, product, or a kind of words or
+    # of entities
+    value: str
+    predicates: Sequence[str]  # what follows the subject
+    sentences: Sequence[str] = ()  # whole sentences, without a full stop
     # whether an entity may have several values, so that another one contradicts nothing
     many: bool = False
     # bounds of numbers; years of times
@@ -53,7 +52,7 @@ class Relation:
 class Kind:
     """A kind of entities: titles with ``N`` for an invented name, and whether they take "the"."""
 
-    titles: tuple[str, ...] = ()
+    titles: Sequence[str] = ()
     article: bool = False
 
 
@@ -72,7 +71,10 @@ class Lexicon:
     countries: Sequence[tuple[str, str]]  # names and adjectives of real countries
     # ends of the names and adjectives of invented countries
     country_ends: Sequence[tuple[str, str]]
-    tables: Mapping[str, Any]  # the tables of the scenes
+    # tables of scenes
+    degrees: Sequence[Sequence[str]]
+    bridges: Sequence[Sequence[str]]
+    shared: Sequence[Sequence[str]]
 
     def times(self, kind: str) -> list[str]:
         """Return the relations of a kind of entities whose values are times, in their order."""
@@ -86,73 +88,23 @@ def fill(template: str, **values: str) -> str:
 
 @cache
 def lexicon() -> Lexicon:
-    """Return the lexicon.
-
-    Raises `ValueError` if an entry of the file is malformed.
-    """
-    return read_lexicon(_FILE)
-
-
-def read_lexicon(path: Path) -> Lexicon:
-    """Return the lexicon of a file (see `lexicon`)."""
-    tables = yaml.safe_load(path.read_text(encoding="utf-8"))
-    try:
-        relations = {
-            kind: {name: _relation(fields) for name, fields in own.items()}
-            for kind, own in tables.pop("relations").items()
-        }
-        read = Lexicon(
-            names={name: text.split() for name, text in tables.pop("names").items()},
-            general={
-                "profession": tables.pop("professions"),
-                "product": tables.pop("products"),
-            },
-            words=tables.pop("words"),
-            kinds={
-                name: Kind(tuple(fields.get("titles", ())), fields.get("article", False))
-                for name, fields in tables.pop("kinds").items()
-            },
-            relations=relations,
-            countries=list(tables.pop("real_countries").items()),
-            country_ends=list(tables.pop("country_ends").items()),
-            tables=tables,
-        )
-    except (AttributeError, KeyError, TypeError) as error:
-        raise ValueError(f"{path}: is malformed ({error!r}); restore it") from error
-    _check(read, path)
-    return read
-
-
-def _relation(fields: dict[str, Any]) -> Relation:
-    lists = {name: tuple(fields.get(name, ())) for name in ("predicates", "sentences")}
-    return Relation(**fields | lists)
-
-
-def _check(read: Lexicon, path: Path) -> None:
-    known = {*VALUES, *read.words, *read.kinds}
-    for kind, own in read.relations.items():
-        for name, relation in own.items():
-            templates = (*relation.predicates, *relation.sentences)
-            is_bounded = relation.value not in ("time", "number") or relation.low < relation.high
-            if (
-                kind not in read.kinds
-                or relation.value not in known
-                or not relation.predicates
-                or any(_PLACEHOLDER.findall(text).count("V") != 1 for text in templates)
-                or not is_bounded
-            ):
-                raise ValueError(f"{path}: relation {name!r} of {kind!r} is malformed; correct it")
-    flags = [value for table in read.tables.values() for value in _leaves(table)]
-    if any(isinstance(value, bool) or value is None for value in flags):
-        raise ValueError(f"{path}: an unquoted word such as no or yes is not a text; quote it")
-
-
-def _leaves(table: Any) -> list[Any]:
-    if isinstance(table, Mapping):
-        return [leaf for key, value in table.items() for leaf in (key, *_leaves(value))]
-    if isinstance(table, list):
-        return [leaf for value in table for leaf in _leaves(value)]
-    return [table]
+    """Return the lexicon."""
+    tables = yaml.safe_load(_FILE.read_text(encoding="utf-8"))
+    return Lexicon(
+        names={name: text.split() for name, text in tables["names"].items()},
+        general={"profession": tables["professions"], "product": tables["products"]},
+        words=tables["words"],
+        kinds={name: Kind(**fields) for name, fields in tables["kinds"].items()},
+        relations={
+            kind: {name: Relation(**fields) for name, fields in own.items()}
+            for kind, own in tables["relations"].items()
+        },
+        countries=list(tables["real_countries"].items()),
+        country_ends=list(tables["country_ends"].items()),
+        degrees=tables["degrees"],
+        bridges=tables["bridges"],
+        shared=tables["shared"],
+    )
 
 
 @dataclass(eq=False, slots=True)
@@ -204,10 +156,10 @@ class World:
         the = self.lexicon.kinds[kind].article
         return Entity(kind, title, f"the {title}" if the else title, "it", "its")
 
-    def person(self, surname: str, without: str = "") -> Entity:
+    def person(self, surname: str, without: str = "", she: bool | None = None) -> Entity:
         """Return a person of a surname, with another first name than one."""
         names = self.lexicon.names
-        she = self.rng.random() < 0.5
+        she = self.rng.random() < 0.5 if she is None else she
         first = self.rng.choice([n for n in names["female" if she else "male"] if n != without])
         pronouns = ("she", "her") if she else ("he", "his")
         return Entity("person", f"{first} {surname}", f"{first} {surname}", *pronouns)
@@ -365,17 +317,6 @@ def claim(
     return Claim(tuple(parts), label, own, tuple(own if removable is None else removable))
 
 
-def changed(subject: str, frame: str, value: str, label: str, after: str = "") -> list[Part]:
-    """Return the parts of a claim whose value alone is right or wrong."""
-    around = OPEN if label == OPEN else TRUE
-    return [Part(subject, None), Part(f" {frame}", around), Part(value, label), Part(after, around)]
-
-
-def whole(subject: str, predicate: str, label: str) -> list[Part]:
-    """Return the parts of a claim whose predicate is right or wrong as a whole."""
-    return [Part(subject, None), Part(f" {predicate}", label)]
-
-
 # ---- Sentences ----------------------------------------------------------------------------------
 
 
@@ -418,13 +359,6 @@ def capitalised(text: str) -> str:
 def named(world: World, entity: Entity, pronoun: float = 0.2) -> str:
     """Return how a sentence of an entity's own document names it."""
     return entity.pronoun if world.rng.random() < pronoun else entity.mention
-
-
-def told(
-    world: World, entity: Entity, text: str, key: str = "fact", pronoun: float = 0.2
-) -> Stated:
-    """Return a sentence that says something of an entity, with a key."""
-    return Stated(entity.title, sentence(named(world, entity, pronoun), text), key)
 
 
 def other_facts(world: World, entity: Entity, without: Sequence[str], count: int) -> list[Stated]:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Sequence
 
-from training.data import world_events as events
 from training.data.examples import Example
 from training.data.world_kinds import KINDS
 from training.data.world_scenes import (
@@ -22,25 +21,21 @@ from training.data.world_scenes import (
     Stated,
     World,
     capitalised,
-    changed,
     choose_kind,
     claim,
     claim_parts,
     false_value,
     fill,
-    general_word,
     named,
     open_claim,
     other_facts,
     relation_of,
     sentence,
     stating,
-    told,
     value_claims,
     value_words,
-    whole,
 )
-from training.data.world_values import FALSE, OPEN, TRUE, Phrase, article, vague_number, vague_time
+from training.data.world_values import FALSE, OPEN, TRUE, Phrase, vague_number, vague_time
 
 
 def attribute(world: World) -> Scene:
@@ -80,30 +75,6 @@ def vague(world: World) -> Scene:
 
 
 _EXACT = ("number", "time")
-
-
-def units(world: World) -> Scene:
-    """Return claims on a quantity in another unit."""
-    rng = world.rng
-    large, small, factor, deed = rng.choice(world.lexicon.tables["units"])
-    entity = world.entity(rng.choice(("company", "person", "school", "club")))
-    counts = [c for c in (1.5, 2, 2.5, 3, 4, 5, 6, 8, 10, 12, 20) if c * factor % 1 == 0]
-    count = rng.choice(counts)
-    # Other amounts of the unit, not of the number: some have the digits of the evidence.
-    wrong = rng.choice([c for c in (*counts, 10 * count) if c != count])
-
-    def words(amount: float, in_large: bool) -> str:
-        return f"{amount:g} {large}" if in_large else f"{amount * factor:,.0f} {small}"
-
-    in_large = rng.random() < 0.5
-    before, after = deed.split("V")
-    sentences = [told(world, entity, f"{before}{words(count, in_large)}{after}")]
-    sentences += other_facts(world, entity, [], rng.randint(0, 2))
-    claims = [
-        claim(changed(entity.mention, before, words(n, not in_large), label, after), label)
-        for n, label in ((count, TRUE), (wrong, FALSE))
-    ]
-    return Scene(sentences, claims)
 
 
 def near(world: World) -> Scene:
@@ -203,7 +174,7 @@ def _fact_words(world: World, entity: Entity, name: str) -> str:
 def bridge(world: World) -> Scene:
     """Return claims about a person whom they do not name, but describe by another document."""
     rng, relations = world.rng, world.lexicon.relations
-    kind, relation, verb, role = rng.choice(world.lexicon.tables["bridges"])
+    kind, relation, verb, role = rng.choice(world.lexicon.bridges)
     thing, rival = world.entity(kind), world.entity("person")
     person = world.fact(thing, relation)
     assert isinstance(person, Entity)
@@ -233,95 +204,10 @@ def bridge(world: World) -> Scene:
     return Scene(sentences, claims)
 
 
-def origin(world: World) -> Scene:
-    """Return claims on where somebody comes from, as an adjective or as a place."""
-    rng = world.rng
-    person, countries = world.entity("person"), [world.country()]
-    while len(countries) < 3:
-        country = world.country()
-        if country.name not in {known.name for known in countries}:
-            countries.append(country)
-    own, other, third = countries
-    jobs = world.lexicon.general["profession"]
-    job = rng.choice(list(jobs))
-    if rng.random() < 0.5:
-        text = f"is {article(f'{own.adjective} {job}')}"
-        text += rng.choice(("", f" of {third.adjective} descent"))
-    else:
-        text = f"is {article(job)} from {own.name}"
-    if "descent" not in text:
-        text += rng.choice(("", f" who lives in {other.name}", f" who studied in {other.name}"))
-    sentences = [told(world, person, text, pronoun=0)]
-    sentences += other_facts(world, person, ["nationality", "profession"], rng.randint(0, 2))
-    claims = []
-    for value, label in ((own, TRUE), (other, FALSE)):
-        word = jobs[job] if jobs[job] and rng.random() < 0.3 else job
-        if rng.random() < 0.25:
-            head = article(value.adjective).removesuffix(value.adjective)
-            parts = changed(person.mention, f"is {head}", value.adjective, label, f" {word}")
-        else:
-            frame = rng.choice(("comes from ", f"is {article(word)} from "))
-            parts = changed(person.mention, frame, value.name, label)
-        claims.append(claim(parts, label))
-    return Scene(sentences, claims)
-
-
-def qualified(world: World) -> Scene:
-    """Return claims on a profession with a qualifier, such as amateur or former."""
-    rng, table = world.rng, world.lexicon.tables["qualifiers"]
-    person = world.entity("person")
-    jobs = list(world.lexicon.general["profession"])
-    first, second = rng.sample(jobs, 2)
-    qualifier = rng.choice(list(table))
-    sentences = [told(world, person, f"is {article(first)} and {article(f'{qualifier} {second}')}")]
-    sentences += other_facts(world, person, ["profession"], rng.randint(0, 2))
-    claims = []
-    for options, label in zip(table[qualifier], (TRUE, FALSE), strict=True):
-        words = fill(rng.choice(options), J=second, A=article(second))
-        claims.append(claim(whole(person.mention, words, label), label))
-    if rng.random() < 0.4:
-        claims.append(_by_profession(world, person, first, second))
-    return Scene(sentences, claims)
-
-
-def _by_profession(world: World, person: Entity, first: str, second: str) -> Claim:
-    """Return a claim on the unqualified profession."""
-    general = general_word(world, "profession", first)
-    jobs = [job for job in world.lexicon.general["profession"] if job not in (first, second)]
-    label = world.rng.choice((TRUE, OPEN))
-    words = (general or first) if label == TRUE else world.rng.choice(jobs)
-    return claim(whole(person.mention, f"is {article(words)}", label), label)
-
-
-def membership(world: World) -> Scene:
-    """Return claims on what a list contains, complete or open."""
-    rng = world.rng
-    kind, name, closed, opened = rng.choice(world.lexicon.tables["memberships"])
-    entity, other = world.entity(kind), world.entity(kind)
-    places = [world.name() for _ in range(rng.randint(3, 5))]
-    elsewhere = world.name()
-    only = rng.random() < 0.6
-    listed = f"{', '.join(places[:-1])} and {places[-1]}"
-    sentences = [told(world, entity, fill(closed if only else opened, V=listed))]
-    text = fill(opened, V=f"{elsewhere} and {world.name()}")
-    sentences.append(Stated(other.title, sentence(other.mention, text)))
-    sentences += other_facts(world, entity, [name], rng.randint(0, 1))
-    frame = opened.removesuffix("V")
-    options = [(rng.choice(places), TRUE), (elsewhere, FALSE if only else OPEN)]
-    claims = [claim(changed(entity.mention, frame, v, label), label) for v, label in options]
-    if only:
-        wrong = len(places) + rng.choice((-1, 1, 2))
-        for number, label in ((len(places), TRUE), (wrong, FALSE)):
-            parts = changed(entity.mention, f"{frame}exactly ", f"{number} places", label)
-            claims.append(claim(parts, label))
-        claims = rng.sample(claims, 2)
-    return Scene(sentences, claims)
-
-
 def same_value(world: World) -> Scene:
     """Return claims that two entities have the same value of a relation, or different ones."""
     rng = world.rng
-    kind, name, same, different = rng.choice(world.lexicon.tables["shared"])
+    kind, name, same, different = rng.choice(world.lexicon.shared)
     first, second = world.entity(kind), world.entity(kind)
     value, is_same = world.fact(first, name), rng.random() < 0.5
     second.facts[name] = value if is_same else false_value(world, first, name)
@@ -332,8 +218,58 @@ def same_value(world: World) -> Scene:
     claims = []
     for words, holds in ((same, is_same), (different, not is_same)):
         label = TRUE if holds else FALSE
-        claims.append(claim(whole(pair, words, label), label, ("fact0", "fact1")))
+        claims.append(
+            claim([Part(f"{pair} ", None), Part(words, label)], label, ("fact0", "fact1"))
+        )
     return Scene(sentences, claims)
+
+
+def comparison(world: World) -> Scene:
+    """Return claims that compare numbers or times of two or three entities."""
+    rng = world.rng
+    kind, name, more, less, most, least, *_ = rng.choice(world.lexicon.degrees)
+    relation = world.lexicon.relations[kind][name]
+    entities = [world.entity(kind) for _ in range(rng.choice((2, 2, 3)))]
+    values: list[int] = []
+    for entity in entities:
+        entity.facts[name] = int(str(world.value(entity, name)))
+        while entity.facts[name] in values:
+            entity.facts[name] = int(str(world.value(entity, name)))
+        values.append(int(str(entity.facts[name])))
+    keys = {entity.title: f"fact{n}" for n, entity in enumerate(entities)}
+    sentences = [stating(world, entity, name, keys[entity.title]) for entity in entities]
+    for entity in entities:
+        sentences += other_facts(world, entity, [name], rng.randint(0, 1))
+    low, *_, high = sorted(entities, key=lambda entity: int(str(entity.facts[name])))
+    above, below = f"is {more} than", f"is {less} than"
+    if relation.value == "time" and rng.random() < 0.5:
+        verb = fill(rng.choice(relation.predicates), V="", P=high.possessive).strip()
+        above, below = f"{verb} later than", f"{verb} earlier than"
+    elif relation.unit in _COUNTED and rng.random() < 0.4:
+        above, below = f"has more {relation.unit} than", f"has fewer {relation.unit} than"
+    options = {
+        TRUE: [(high, above, low), (low, below, high)],
+        FALSE: [(low, above, high), (high, below, low)],
+    }
+    claims = []
+    for label, ways in options.items():
+        first, words, second = rng.choice(ways)
+        parts = [Part(first.mention, None), Part(f" {words} ", label), Part(second.mention, None)]
+        claims.append(claim(parts, label, [keys[first.title], keys[second.title]]))
+    if len(entities) == 3 and rng.random() < 0.6:
+        best, word = rng.choice(((high, most), (low, least)))
+        wrong = rng.choice([entity for entity in entities if entity is not best])
+        for entity, label in ((best, TRUE), (wrong, FALSE)):
+            parts = [Part("of the three, ", None), Part(entity.mention, None)]
+            needs = keys.values() if label == TRUE else [keys[entity.title], keys[best.title]]
+            # Without the best one, another one may still be better than the wrong one.
+            removable = None if label == TRUE else [keys[entity.title]]
+            parts.append(Part(f" is the {word}", label))
+            claims.append(claim(parts, label, list(needs), removable))
+    return Scene(sentences, claims)
+
+
+_COUNTED = ("inhabitants", "people", "pages")
 
 
 SOURCE = "worlds"
@@ -343,29 +279,12 @@ _UNTITLED = 0.03  # share of examples whose sentences have no titles
 SCENES: dict[str, tuple[Callable[[World], Scene], float]] = {
     "attribute": (attribute, 6),
     "vague": (vague, 1.2),
-    "units": (units, 0.6),
     "near": (near, 1.5),
     "namesake": (namesake, 1.2),
     "conjunction": (conjunction, 2),
     "bridge": (bridge, 4),
-    "origin": (origin, 1.2),
-    "qualified": (qualified, 0.8),
-    "membership": (membership, 1),
     "shared": (same_value, 1.5),
-    "negation": (events.negation, 2.5),
-    "modality": (events.modality, 2),
-    "opposite": (events.opposite, 1.8),
-    "paraphrase": (events.paraphrase, 1.2),
-    "change": (events.change, 1),
-    "order": (events.order, 1.8),
-    "duration": (events.duration, 1),
-    "age": (events.age, 1),
-    "quantifier": (events.quantifier, 1.5),
-    "credit": (events.credit, 0.8),
-    "roles": (events.roles, 2.5),
-    "kinship": (events.kinship, 1.5),
-    "rank": (events.rank, 1.8),
-    "comparison": (events.comparison, 2),
+    "comparison": (comparison, 2),
     **KINDS,
 }
 

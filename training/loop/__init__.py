@@ -88,6 +88,8 @@ class LoopSettings(Settings):
     tracker: Name = "auto"
     """Trackers of accelerate, such as `tensorboard`, separated by commas. `auto` uses tensorboard
     where it is installed, `none` uses none."""
+    push_to_hub: str = ""
+    """Repository on the Hugging Face hub to upload the model to; empty: none."""
     export: Literal["fp16", "fp32"] = "fp16"
     """Number format of the exported weights.
 

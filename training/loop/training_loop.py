@@ -97,14 +97,12 @@ def run_training(
     open_program: Callable[[Accelerator, ExitStack], Program],
     *,
     overwrite: bool = False,
-    upload_to: str = "",
 ) -> None:
     """Run a training program until it is finished or stopped, from its saved state if it has one.
 
     - `open_program`: checks all input, before anything of an earlier run is replaced, and returns
       the program. What it enters into the stack is closed at the end.
     - `overwrite`: start a new run and replace the one in `out`.
-    - `upload_to`: repository on the Hugging Face hub for the finished model; empty: none.
 
     Raises `SystemExit` if a signal stopped the run, and `AdmiralError` for bad input, another run's
     output in `out`, too little disk space, or a loss that is not finite. The model and the state
@@ -121,8 +119,8 @@ def run_training(
             )
         state = open_state(run, overwrite, program.fixed, program.selection)
         finished = train(config, accelerator, program, run, state, stop)
-        if finished and upload_to and accelerator.is_main_process:
-            push(run.model, upload_to)
+        if finished and config.push_to_hub and accelerator.is_main_process:
+            push(run.model, config.push_to_hub)
     accelerator.end_training()
     if stop.signal is not None and not finished:
         raise SystemExit(128 + stop.signal)

@@ -28,7 +28,7 @@ from training.data.samples import ProveSample, RerankSample, RetrieveSample, Sam
 from training.loop import values_of
 from training.loop.model_card import SourceFile, markdown_table, render_card
 from training.loop.run_files import TrainingState
-from training.loop.training_loop import Program, moved, parameter_groups, run_training
+from training.loop.training_loop import Program, moved, parameter_groups
 from training.multitask.multitask_model import (
     InitialCheckpoint,
     MultiTaskModel,
@@ -260,27 +260,10 @@ _POINTWISE = "sentence reranking, one at a time, with `--reranker pointwise`"
 _OMITTED = {"out", "kb", "device", "tracker", "push_to_hub", "log_every", "save_every"}
 
 
-def train(config: TrainConfig, tasks: tuple[str, ...], *, overwrite: bool = False) -> None:
-    """Train a checkpoint, continuing from the saved state of the same run if there is one.
-
-    `config`: validated settings (see `training.multitask.multitask_settings.load_config`). `tasks`:
-    tasks of the checkpoint: some of `trie.safe_tokenizer.TASKS`. `overwrite`: start a new run
-    and replace the one in `out`.
-
-    Raises `AdmiralError` in the same cases as `run_training`.
-    """
-    run_training(
-        config,
-        lambda accelerator, stack: MultiTaskProgram(config, tasks, accelerator, stack),
-        overwrite=overwrite,
-        upload_to=config.push_to_hub,
-    )
-
-
 class MultiTaskProgram(Program):
     """Trains a multi-task model on generation and reranking batches.
 
-    Raises `AdmiralError` for bad input.
+    `tasks`: those of the checkpoint, some of `trie.safe_tokenizer.TASKS`.
     """
 
     product = "checkpoint"
@@ -290,9 +273,9 @@ class MultiTaskProgram(Program):
     def __init__(
         self,
         config: TrainConfig,
-        tasks: tuple[str, ...],
         accelerator: Accelerator,
         stack: ExitStack,
+        tasks: tuple[str, ...],
     ) -> None:
         self._config, self._tasks, self._accelerator = config, tasks, accelerator
         self._start = start = open_initial_checkpoint(config, tasks)

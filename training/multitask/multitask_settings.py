@@ -6,15 +6,11 @@ generated from the declarations.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
-import click
-from pydantic import Field
+from pydantic import Field, field_validator
 
-from admiral.errors import AdmiralError
 from admiral.settings import Name
-from training.command_options import training_command
 from training.loop import Count, CountOrNone, Dropout, LoopSettings, Rate
 
 #: Metrics of each task on development samples. The mean of each task's first one is `score`.
@@ -39,7 +35,7 @@ class TrainConfig(LoopSettings):
         "hops": "Samples",
         "batch_tokens": "Steps and batches",
         "encoder_lr": "Optimisation",
-        "push_to_hub": "Output",
+        "save_every": "Output",
     }
     start: Name = "runs/warm"
     """Checkpoint to start from: a directory, `mini`, or a name on the Hugging Face hub."""
@@ -102,32 +98,16 @@ class TrainConfig(LoopSettings):
     proof_beams: Count = 2
     """Beam size of proof generation in evaluation."""
     save_every: Count = 200
-    push_to_hub: str = ""
-    """Repository on the Hugging Face hub to upload the checkpoint to; empty: none."""
 
     @property
     def hop_numbers(self) -> frozenset[int] | None:
         """The hop numbers that `hops` lists; None for all."""
         return None if self.hops == "all" else frozenset(map(int, self.hops.split(",")))
 
-
-def load_config(path: Path, overrides: tuple[str, ...], tasks: tuple[str, ...]) -> TrainConfig:
-    """Return the validated settings of a run that trains `tasks`; see `Settings.read`."""
-    config = TrainConfig.read(path, overrides)
-    metrics = ["score", "loss", *(name for task in tasks for name in METRICS[task])]
-    if config.best_metric not in metrics:
-        raise AdmiralError(
-            f"{path}: key 'best_metric': {config.best_metric!r} is not one of {', '.join(metrics)}"
-        )
-    return config
-
-
-def multitask_command(tasks: tuple[str, ...], purpose: str) -> click.Command:
-    """Return the command that trains a checkpoint for some of the tasks of `METRICS`."""
-
-    def start(path: Path, overrides: tuple[str, ...], overwrite: bool) -> None:
-        from training.multitask.multitask_program import train
-
-        train(load_config(path, overrides, tasks), tasks, overwrite=overwrite)
-
-    return training_command(start, purpose, "docs/training.md")
+    @field_validator("best_metric")
+    @classmethod
+    def _check_metric(cls, value: str) -> str:
+        names = ("score", "loss", *(name for names in METRICS.values() for name in names))
+        if value not in names:
+            raise ValueError(f"{value!r} is not one of {', '.join(names)}")
+        return value

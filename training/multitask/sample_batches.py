@@ -316,7 +316,7 @@ def read_training_set(
     skipped = 0
     try:
         for sample in read_samples(path):
-            if task_of(sample) in tasks and _is_of_hops(sample, config.hop_numbers):
+            if sample.task in tasks and _is_of_hops(sample, config.hop_numbers):
                 selected.append(sample)
             else:
                 skipped += 1
@@ -337,7 +337,7 @@ def read_training_set(
             f"{', '.join(tasks)} and {config.hops}, {left_out} longer than max_source or "
             "max_target, or with nothing to rank. Build others, or change these settings."
         )
-    counts = Counter(task_of(sample) for sample, _ in usable)
+    counts = Counter(sample.task for sample, _ in usable)
     source = replace(source, samples=dict(sorted(counts.items())))
     return TrainingSet([s for s, _ in usable], [item for _, item in usable], source, left_out)
 
@@ -359,7 +359,7 @@ def subsample(training_set: TrainingSet, count: int, seed: int) -> TrainingSet:
     """Return a random sample of at most `count` samples per task."""
     positions: dict[str, list[int]] = {}
     for position, sample in enumerate(training_set.samples):
-        positions.setdefault(task_of(sample), []).append(position)
+        positions.setdefault(sample.task, []).append(position)
     rng = random.Random(seed)
     chosen = sorted(
         position
@@ -371,17 +371,6 @@ def subsample(training_set: TrainingSet, count: int, seed: int) -> TrainingSet:
         samples=[training_set.samples[position] for position in chosen],
         items=[training_set.items[position] for position in chosen],
     )
-
-
-def task_of(sample: Sample) -> str:
-    """Return the name of a sample's task."""
-    match sample:
-        case RetrieveSample():
-            return "retrieve"
-        case RerankSample():
-            return "rerank"
-        case ProveSample():
-            return "prove"
 
 
 def _is_of_hops(sample: Sample, hops: frozenset[int] | None) -> bool:

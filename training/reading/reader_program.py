@@ -9,6 +9,7 @@ the claim and of which sentences spans quote.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,7 @@ from proofs.verifier.natural_logic_reader import (
 from training.loop import values_of
 from training.loop.model_card import SourceFile
 from training.loop.run_files import TrainingState
-from training.loop.training_loop import parameter_groups, run_training
+from training.loop.training_loop import parameter_groups
 from training.reading import (
     ANY_OPERATOR,
     ReadingBatch,
@@ -176,33 +177,17 @@ class ReaderEvaluator(ExampleEvaluator[ReadingExample]):
 _FIXED_SETTINGS = ("rank", "heads", "canonical_values")
 
 
-def train_reader(config: ReaderConfig, *, overwrite: bool = False) -> None:
-    """Train a reader, continuing from the saved state of the same run if there is one.
-
-    `config`: validated settings (see `Settings.read`). `overwrite`: start a new run and
-    replace the one in `out`.
-
-    Raises `AdmiralError` in the same cases as `run_training`.
-    """
-    run_training(
-        config, lambda accelerator, _: ReaderProgram(config, accelerator), overwrite=overwrite
-    )
-
-
 class ReaderProgram(ExampleProgram[ReadingExample]):
-    """Trains a natural-logic reader on examples.
-
-    Raises `AdmiralError` for bad input.
-    """
+    """Trains a natural-logic reader on examples."""
 
     product = "reader"
     loss_kinds = ("reader",)
 
-    def __init__(self, config: ReaderConfig, accelerator: Accelerator) -> None:
+    def __init__(self, config: ReaderConfig, accelerator: Accelerator, _: ExitStack) -> None:
         self.start = base = Path(config.base)
         if not (base / "config.json").is_file():
             raise AdmiralError(
-                f"base: {base}: there is no encoder; get it with python -m training.base {base}"
+                f"base: {base}: there is no encoder; get it with python -m training base {base}"
             )
         reader, tokenizer = new_reader(base, config.seed)
         if config.rank:

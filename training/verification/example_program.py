@@ -91,7 +91,7 @@ _FIXED_SETTINGS = ("seed", "batch_tokens", "max_length", "weights")
 _SELECTION_SETTINGS = ("best_metric", "keep", "eval_examples")
 # Local paths, and settings that do not change the weights.
 _OMITTED = {"base", "start", "examples", "dev", "out", "device"}
-_OMITTED |= {"tracker", "log_every", "save_every"}
+_OMITTED |= {"tracker", "log_every", "save_every", "push_to_hub"}
 
 
 class ExampleProgram(Program, Generic[Item]):

@@ -7,6 +7,7 @@ examples labelled ``not_entailment`` is measured with two classes, entailment or
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,7 @@ from proofs.verifier.evidence_verifier import EvidenceEncoder
 from training.data.examples import NOT_ENTAILMENT
 from training.loop.model_card import SourceFile
 from training.loop.run_files import TrainingState
-from training.loop.training_loop import parameter_groups, run_training
+from training.loop.training_loop import parameter_groups
 from training.verification import (
     UNKNOWN,
     EncodedExample,
@@ -284,34 +285,18 @@ class VerifierEvaluator(ExampleEvaluator[EncodedExample]):
         return torch.cat([whole, torch.stack(counts, dim=1)], dim=1)
 
 
-def train_verifier(config: VerifierConfig, *, overwrite: bool = False) -> None:
-    """Train a verifier, continuing from the saved state of the same run if there is one.
-
-    `config`: validated settings (see `Settings.read`). `overwrite`: start a new run and
-    replace the one in `out`.
-
-    Raises `AdmiralError` in the same cases as `run_training`.
-    """
-    run_training(
-        config, lambda accelerator, _: VerifierProgram(config, accelerator), overwrite=overwrite
-    )
-
-
 class VerifierProgram(ExampleProgram[EncodedExample]):
-    """Trains a verifier on examples.
-
-    Raises `AdmiralError` for bad input.
-    """
+    """Trains a verifier on examples."""
 
     product = "verifier"
     loss_kinds = ("verifier",)
 
-    def __init__(self, config: VerifierConfig, accelerator: Accelerator) -> None:
+    def __init__(self, config: VerifierConfig, accelerator: Accelerator, _: ExitStack) -> None:
         self.start = start = Path(config.start)
         if not (start / "config.json").is_file():
             raise AdmiralError(
-                f"start: {start}: there is no model; import one with training.import_onnx, or give "
-                "the directory of an encoder or a verifier"
+                f"start: {start}: there is no model; give the directory of an encoder or of a "
+                f"verifier, or get one with python -m training base {start} --from NAME"
             )
         try:
             is_verifier = (start / HEADS).is_file()

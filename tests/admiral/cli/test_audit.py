@@ -172,7 +172,7 @@ def test_an_indexed_folder_has_sources(tmp_path):
     result = run(page, "--kb", tmp_path / "kb", "--output", output)
     assert "1 statement" in result.output
     text = Reader(output.read_text()).text
-    assert "not in the library" in text
+    assert "not in the knowledge base" in text
     cited = (Citation("The lamp"),)
     claim = CitedClaim("1", "The lamp burns whale oil since 1882.", citations=cited)
     with Citer.open(tmp_path / "kb", config=CitationConfig(verifier="coverage")) as citer:

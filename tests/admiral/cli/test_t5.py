@@ -66,4 +66,4 @@ def test_a_t5_without_braces_cannot_write_proofs(tmp_path, capsys):
     assert main(command) == 1
     message = capsys.readouterr().err
     assert "cannot write proofs (the vocabulary has no token for { })" in message
-    assert "training.prover" in message
+    assert "training prover" in message

@@ -2,6 +2,7 @@
 
 import json
 import re
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -21,12 +22,18 @@ from tests.proofs.verifier.tiny_classifier import write_classifier_directory
 from tests.training.tiny import SHORT_RUN, page_of_settings, same_weights
 from training.citation_pairs import cited_passages
 from training.citation_pairs import main as write_pairs
-from training.cited_pages import CitedPassages, EmConfig, read_cited_passages, write_cited_passages
+from training.cited_pages import (
+    CitedPassages,
+    DenseProgram,
+    EmConfig,
+    SourceVerifierProgram,
+    read_cited_passages,
+)
+from training.data.records import write_records
 from training.data.samples import read_samples
-from training.dense_retriever import train_dense_retriever
 from training.expansion_data import TITLE_WORDS
 from training.expansion_data import main as write_samples
-from training.source_verifier import train_source_verifier
+from training.loop.training_loop import run_training
 
 ROOT = Path(__file__).parents[3]
 DEMO = ROOT / "admiral" / "data" / "citations"
@@ -70,6 +77,10 @@ def settings(start, pairs, out, **others):
         max_length=48,
         **{**SHORT_RUN, "eval_every": 6, **others},
     )
+
+
+def train(program, config):
+    run_training(config, partial(program, config))
 
 
 def evaluated(predictions, *options):
@@ -117,12 +128,12 @@ def test_rankings_and_failures(folder, kb):
 
 def test_an_encoder_is_trained_and_searched_with(folder, kb, pairs, start):
     config = settings(start, pairs, folder / "encoder", strategy="soft", lr=1e-3)
-    train_dense_retriever(config)
+    train(DenseProgram, config)
     card = (folder / "encoder" / "README.md").read_text()
     assert "accuracy" in card
     assert "changed" in card
     # The weights are exported in half precision, and can be trained on.
-    train_dense_retriever(settings(config.out, pairs, folder / "encoder-2", strategy="soft"))
+    train(DenseProgram, settings(config.out, pairs, folder / "encoder-2", strategy="soft"))
     out = folder / "dense"
     from admiral.citations.source_search import open_encoder
 
@@ -141,7 +152,7 @@ def test_an_encoder_is_trained_and_searched_with(folder, kb, pairs, start):
 
 def test_a_verifier_is_trained_and_verified_with(folder, kb, pairs, start):
     config = settings(start, pairs, folder / "verifier", lr=1e-2, head_lr=1e-2)
-    train_source_verifier(config)
+    train(SourceVerifierProgram, config)
     changes = {"verifier": "cross-encoder", "classifier": config.out, "aggregate": "max"}
     out = verified(folder, kb, 9, **changes, verify_candidates=2)
     record = next(iter(read_verdicts(out).values()))
@@ -151,14 +162,14 @@ def test_a_verifier_is_trained_and_verified_with(folder, kb, pairs, start):
     assert scores[: len(scored)] == scored
     # Another strategy makes another model, and a run resumes where it stopped.
     other = config.changed(out=str(folder / "other"), strategy="first", steps=6)
-    train_source_verifier(other.changed(steps=3))
-    train_source_verifier(other)
+    train(SourceVerifierProgram, other.changed(steps=3))
+    train(SourceVerifierProgram, other)
     assert not same_weights(other, config)
 
 
-@pytest.mark.parametrize("train", [train_dense_retriever, train_source_verifier])
+@pytest.mark.parametrize("program", [DenseProgram, SourceVerifierProgram])
 @pytest.mark.parametrize("strategy", ["hard", "soft"])
-def test_the_passage_of_the_cited_page_is_learned(folder, start, train, strategy):
+def test_the_passage_of_the_cited_page_is_learned(folder, start, program, strategy):
     towns = ("Rome", "Paris", "Oslo", "Bern")
     items = [
         CitedPassages(
@@ -172,10 +183,10 @@ def test_the_passage_of_the_cited_page_is_learned(folder, start, train, strategy
         for town in towns
     ]
     pairs = folder / "towns.jsonl"
-    assert write_cited_passages(pairs, items) == 4
-    out = folder / f"{train.__name__}-{strategy}"
+    assert write_records(pairs, items) == 4
+    out = folder / f"{program.product}-{strategy}"
     config = settings(start, pairs, out, strategy=strategy, shared_negatives=False, dropout=0.0)
-    train(config.changed(lr=1e-2, head_lr=1e-2, steps=60, eval_every=0, save_every=60))
+    train(program, config.changed(lr=1e-2, head_lr=1e-2, steps=60, eval_every=0, save_every=60))
     assert re.search(r"\| accuracy \| 1(\.0*)? \|", (out / "README.md").read_text())
 
 
@@ -236,7 +247,7 @@ def test_errors(folder, kb, pairs, start):
         (bad / "pairs.jsonl").write_text(json.dumps(record))
         read_cited_passages(bad / "pairs.jsonl")
     with pytest.raises(AdmiralError, match=r"there is no config.json"):
-        train_source_verifier(settings(folder, pairs, folder / "none"))
+        train(SourceVerifierProgram, settings(folder, pairs, folder / "none"))
 
 
 def test_the_shipped_settings_are_valid_and_documented():

@@ -26,8 +26,8 @@ from training.data.examples import (
     draw_examples,
     read_examples,
     weighted,
-    write_examples,
 )
+from training.data.records import write_records
 
 SENTENCES = st.lists(st.tuples(st.text(), st.text(), st.sampled_from((*EXAMPLE_LABELS, None))))
 
@@ -53,15 +53,15 @@ def some_examples(draw):
 @given(st.lists(some_examples(), min_size=1, max_size=5))
 def test_examples_round_trip(tmp_path_factory, examples):
     path = tmp_path_factory.mktemp("examples") / "examples.jsonl"
-    write_examples(path, examples)
+    write_records(path, examples)
     assert list(read_examples([path])) == examples
 
 
 def test_files_are_read_after_each_other_and_empty_ones_are_an_error(tmp_path):
     paths = [tmp_path / name for name in ("a.jsonl", "b.jsonl")]
     one = Example("c", (("", "e"),), "neutral", "snli")
-    write_examples(paths[0], [one])
-    write_examples(paths[1], [])
+    write_records(paths[0], [one])
+    write_records(paths[1], [])
     assert list(read_examples(paths)) == [one]
     with pytest.raises(AdmiralError, match=r"b\.jsonl: no examples; build them first"):
         list(read_examples(paths[1:]))

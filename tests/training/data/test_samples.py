@@ -20,6 +20,7 @@ from admiral.retrieval.first_stage import base_title
 from proofs import NatOp, Proof, ProofStep
 from training.data.claim_sources import Source
 from training.data.evidence_corpora import BeamNegatives, Bm25Negatives
+from training.data.records import write_records
 from training.data.sample_builder import BuildSettings, SampleBuilder
 from training.data.samples import (
     ProveSample,
@@ -31,7 +32,6 @@ from training.data.samples import (
     gold_continuations,
     read_samples,
     with_headings,
-    write_samples,
 )
 from training.multitask.sample_batches import (
     IGNORED,
@@ -40,7 +40,6 @@ from training.multitask.sample_batches import (
     bucket,
     collate,
     encode,
-    task_of,
 )
 from training.on_policy import hop_samples
 from training.warm_start import mini_tokenizer
@@ -121,25 +120,31 @@ def test_proofs_of_incomplete_evidence_are_insufficient(samples):
 
 def test_samples_round_trip(samples, tmp_path):
     path = tmp_path / "samples.jsonl"
-    assert write_samples(path, samples) == len(samples)
+    assert write_records(path, samples) == len(samples)
     assert list(read_samples(path)) == samples
 
 
 @pytest.mark.parametrize(
     ("task", "change", "says"),
     [
-        ("retrieve", {"hop": -1}, "field 'hop': -1 is not a whole number of at least 0"),
-        ("retrieve", {"gold": []}, "field 'gold': is empty"),
-        ("retrieve", {"claim": None}, "a text was expected, not None"),
-        ("retrieve", {"evidence": [["a"]]}, "a title and a sentence were expected"),
-        ("retrieve", {"evidence": [{"title": "a", "sentence": "b"}]}, "a title and a sentence"),
-        ("rerank", {"documents": [{"title": 5, "sentences": [], "relevant": []}]}, "not 5"),
-        ("prove", {"proof": [{"claim": 5, "evidence": "", "operator": "="}]}, "not 5"),
+        ("retrieve", {"hop": -1}, "hop': -1 should be greater than or equal to 0"),
+        ("retrieve", {"claim": None}, "claim': None should be a valid string"),
+        ("retrieve", {"evidence": [["a"]]}, "evidence[0][1]': is missing"),
+        (
+            "rerank",
+            {"documents": [{"title": 5, "sentences": [], "relevant": []}]},
+            "documents[0].title': 5 ",
+        ),
+        (
+            "prove",
+            {"proof": [{"claim": 5, "evidence": "", "operator": "="}]},
+            "proof.steps[0].claim': 5 ",
+        ),
     ],
 )
 def test_errors_name_the_field(samples, tmp_path, task, change, says):
     path = tmp_path / "samples.jsonl"
-    write_samples(path, [sample for sample in samples if task_of(sample) == task][:2])
+    write_records(path, [sample for sample in samples if sample.task == task][:2])
     first, second = path.read_text().splitlines()
     path.write_text(f"{first}\n{json.dumps(json.loads(second) | change)}\n")
     with pytest.raises(RecordError, match=rf"samples\.jsonl:2: .*{re.escape(says)}"):

@@ -8,9 +8,8 @@ import torch
 from torch import nn
 
 from admiral.errors import AdmiralError
-from tests.training.tiny import elsewhere, full_disk, prepare
+from tests.training.tiny import elsewhere, full_disk, prepare, train
 from training.loop.run_files import RunFiles, TrainingState, load_state, open_state, save_state
-from training.multitask.multitask_program import train
 from trie.safe_tokenizer import TASKS
 
 

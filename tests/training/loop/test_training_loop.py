@@ -14,15 +14,8 @@ from transformers import BartForConditionalGeneration
 
 from admiral.errors import AdmiralError
 from admiral.models.checkpoint import load_checkpoint
-from tests.training.tiny import (
-    elsewhere,
-    lines,
-    prepare,
-    same_weights,
-    weights,
-)
+from tests.training.tiny import elsewhere, lines, prepare, same_weights, train, weights
 from training.loop.training_loop import build_scheduler
-from training.multitask.multitask_program import train
 from training.multitask.multitask_settings import TrainConfig
 from trie.safe_tokenizer import TASKS
 

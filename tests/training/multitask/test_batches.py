@@ -12,7 +12,7 @@ from admiral.retrieval.hop_retriever import TitlesConstraint
 from tests.training.tiny import check_named, prepare
 from training.data.samples import RetrieveSample
 from training.multitask.multitask_model import open_initial_checkpoint
-from training.multitask.multitask_settings import TrainConfig, load_config
+from training.multitask.multitask_settings import TrainConfig
 from training.multitask.sample_batches import (
     IGNORED,
     GenerationExample,
@@ -20,7 +20,6 @@ from training.multitask.sample_batches import (
     batches_of,
     collate,
     read_training_set,
-    task_of,
 )
 from trie import TokenTrie
 from trie.safe_tokenizer import TASKS
@@ -49,7 +48,7 @@ def tokens(config):
 def test_samples_are_selected_by_task_and_counted(config, tokens):
     training_set = read_training_set("train", config.samples, config, ("rerank", "prove"), tokens)
     assert training_set.source.samples == {"prove": 8, "rerank": 4}
-    assert {task_of(sample) for sample in training_set.samples} == {"rerank", "prove"}
+    assert {sample.task for sample in training_set.samples} == {"rerank", "prove"}
     assert len(training_set.items) == len(training_set.samples)
     assert training_set.source.name == "samples.jsonl"
     assert (
@@ -129,21 +128,15 @@ def test_each_epoch_has_every_item_once_in_a_new_order():
 
 
 ROOT = Path(__file__).parents[3]
-FILES = {
-    "mini-copy": TASKS,
-    "mini-joint": TASKS,
-    "mini": TASKS,
-    "mini-gpu": TASKS,
-    "paper-retriever": ("retrieve",),
-    "paper-reranker": ("rerank",),
-    "paper-prover": ("prove",),
-    "paper-side-expander": ("retrieve",),
-}
+FILES = (
+    *("mini-copy", "mini-joint", "mini", "mini-gpu"),
+    *("paper-retriever", "paper-reranker", "paper-prover", "paper-side-expander"),
+)
 
 
 @pytest.mark.parametrize("name", FILES)
 def test_the_shipped_files_are_valid(name):
-    config = load_config(ROOT / "configs" / f"{name}.yaml", (), FILES[name])
+    config = TrainConfig.read(ROOT / "configs" / f"{name}.yaml")
     assert config.out.startswith("runs/")
     if name.startswith("paper"):
         assert config.start == "facebook/bart-large" and not config.markers
@@ -161,25 +154,14 @@ def test_the_documented_settings_are_those_declared():
     [
         ("step: 3", "step"),
         ("steps: 0", "steps"),
-        ("steps: true", "steps"),
-        ("steps: 1.5", "steps"),
         ("minutes: -1", "minutes"),
-        ("minutes: .inf", "minutes"),
         ("seed: 4294967296", "seed"),
-        ("encoder_lr: .nan", "encoder_lr"),
         ("dropout: 1", "dropout"),
         ("lr_schedule: fast", "lr_schedule"),
-        ("precision: fp8", "precision"),
         ("hops: 1-2", "hops"),
-        ("hops: ''", "hops"),
-        ("best_metric: prove_f1", "best_metric"),
         ("best_metric: bleu", "best_metric"),
         ("keep: best", "keep"),
-        ("keep: all\ndev: d", "keep"),
-        ("start: ''", "start"),
-        ("export: bf16", "export"),
     ],
 )
 def test_bad_values_name_file_and_key(tmp_path, text, key):
-    tasks = ("retrieve", "rerank")
-    check_named(lambda path: load_config(path, (), tasks), tmp_path, text, key)
+    check_named(TrainConfig.read, tmp_path, text, key)

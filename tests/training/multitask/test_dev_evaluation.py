@@ -9,11 +9,11 @@ from admiral.kb import KnowledgeBase
 from admiral.models.checkpoint import load_checkpoint
 from admiral.records import Document, DocumentSet
 from admiral.retrieval.rerankers import PointwiseReranker
-from tests.training.tiny import RIVERS, elsewhere, prepare, some_samples, write_t5_directory
+from tests.training.tiny import RIVERS, elsewhere, prepare, some_samples, train, write_t5_directory
 from training.data.samples import RerankSample, RetrieveSample
 from training.multitask import multitask_program
 from training.multitask.multitask_model import open_initial_checkpoint
-from training.multitask.multitask_program import Evaluator, metrics, train
+from training.multitask.multitask_program import Evaluator, metrics
 from training.multitask.multitask_settings import METRICS
 from trie.safe_tokenizer import TASKS
 

@@ -16,6 +16,7 @@ from tests.training.tiny import (
     lines,
     prepare,
     some_samples,
+    train,
     write_hub_directory,
     write_t5_directory,
 )
@@ -26,7 +27,6 @@ from training.multitask.multitask_model import (
     open_initial_checkpoint,
     rerank_loss,
 )
-from training.multitask.multitask_program import train
 from training.multitask.multitask_settings import TrainConfig
 from training.multitask.sample_batches import (
     GenerationExample,

@@ -1,6 +1,7 @@
 """Training a tiny natural-logic reader: what spans may be, the loss, learning, and resuming."""
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,13 +16,20 @@ from proofs.logic import OPERATORS
 from proofs.verifier.natural_logic_reader import ReaderEncoder, new_reader
 from tests.proofs.verifier.tiny_classifier import write_classifier_directory
 from tests.training.tiny import SHORT_RUN, lines, page_of_settings, to_yaml
-from training.data.examples import Example, write_examples
-from training.reader import main
+from training.__main__ import main
+from training.data.examples import Example
+from training.data.records import write_records
+from training.loop.training_loop import run_training
 from training.reading import ANY_OPERATOR, collate, possible_operators, read_reading_set
 from training.reading.adapters import load_reader, with_adapters
-from training.reading.reader_program import ReaderLoss, train_reader
+from training.reading.reader_program import ReaderLoss, ReaderProgram
 from training.reading.reader_settings import ReaderConfig
 from training.verification.verifier_program import marginal_losses
+
+
+def train(config):
+    run_training(config, partial(ReaderProgram, config))
+
 
 ROOT = Path(__file__).parents[3]
 CITIES = ("Rome", "Paris", "Oslo", "Bern")
@@ -51,7 +59,7 @@ def some_examples():
 def settings(tmp_path_factory):
     folder = tmp_path_factory.mktemp("reader")
     write_classifier_directory(folder / "base", labels=())
-    write_examples(folder / "examples.jsonl", some_examples())
+    write_records(folder / "examples.jsonl", some_examples())
     return ReaderConfig(
         base=str(folder / "base"),
         examples=str(folder / "examples.jsonl"),
@@ -151,7 +159,7 @@ def test_the_automaton_is_drawn_towards_the_whole_head_and_not_the_reverse(setti
 
 def test_a_reader_learns_and_its_adapters_are_all_that_is_kept(settings, tmp_path):
     config = settings.changed(out=str(tmp_path / "out"), steps=150, eval_every=150)
-    train_reader(config)
+    train(config)
     log = lines(config)
     losses = [record["reader"] for record in log if "reader" in record]
     assert losses[-1] < losses[0] / 10
@@ -178,10 +186,10 @@ def test_a_reader_learns_and_its_adapters_are_all_that_is_kept(settings, tmp_pat
 @pytest.mark.parametrize("rank", [0, 4])
 def test_a_resumed_run_ends_where_a_whole_one_does(settings, tmp_path, rank):
     whole = settings.changed(out=str(tmp_path / "whole"), rank=rank)
-    train_reader(whole)
+    train(whole)
     halves = settings.changed(out=str(tmp_path / "halves"), rank=rank)
-    train_reader(halves.changed(steps=6, lr_schedule="constant"))
-    train_reader(halves)
+    train(halves.changed(steps=6, lr_schedule="constant"))
+    train(halves)
     one, two = (load_file(tmp_path / name / "model.safetensors") for name in ("whole", "halves"))
     assert one.keys() == two.keys()
     for name, value in one.items():
@@ -197,12 +205,12 @@ def test_a_resumed_run_ends_where_a_whole_one_does(settings, tmp_path, rank):
 )
 def test_bad_settings_are_errors_with_a_remedy(settings, tmp_path, changed, message):
     with pytest.raises(AdmiralError, match=message):
-        train_reader(settings.changed(out=str(tmp_path / "out"), **changed))
+        train(settings.changed(out=str(tmp_path / "out"), **changed))
 
 
 def test_the_program_runs_from_a_file_of_settings(settings, tmp_path):
     config = to_yaml(settings.changed(out=str(tmp_path / "out"), steps=1), tmp_path / "c.yaml")
-    result = CliRunner().invoke(main, ["--config", str(config)])
+    result = CliRunner().invoke(main, ["reader", "--config", str(config)])
     assert result.exit_code == 0, result.output
     assert (tmp_path / "out" / "model.safetensors").is_file()
 

@@ -14,7 +14,8 @@ from transformers import AutoTokenizer
 from proofs.verifier.classifier_verifier import new_model
 from proofs.verifier.evidence_verifier import EvidenceEncoder
 from tests.proofs.verifier.tiny_classifier import write_classifier_directory
-from training.data.examples import Example, write_examples
+from training.data.examples import Example
+from training.data.records import write_records
 from training.verification import (
     POSSIBLE,
     UNKNOWN,
@@ -106,7 +107,7 @@ def test_labels_are_those_of_the_example(encoder, tmp_path):
         Example("Rome " * 40, sentences, "neutral", "s"),
         Example(claim, sentences, "neutral", "s", weight=0.0),
     ]
-    write_examples(tmp_path / "examples.jsonl", examples)
+    write_records(tmp_path / "examples.jsonl", examples)
     data = read_example_set("train", [tmp_path / "examples.jsonl"], encoder)
     assert data.examples == examples[:3]  # the others do not fit, or have no weight
     assert data.files[0].samples == {"s": 4}
@@ -163,7 +164,7 @@ def encoded(folder):
         Example("Oslo is a city.", sentences[:1], "neutral", "s", (None,)),
     ]
     path = folder.parent / "examples.jsonl"
-    write_examples(path, examples)
+    write_records(path, examples)
     return read_example_set("train", [path], encoder).items, encoder
 
 

@@ -1,5 +1,6 @@
 """Training a tiny verifier: it learns, keeps the best state, stops, and resumes exactly."""
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -22,16 +23,23 @@ from tests.training.tiny import (
     same_weights,
     to_yaml,
 )
-from training.data.examples import Example, write_examples
+from training.__main__ import main
+from training.data.examples import Example
+from training.data.records import write_records
+from training.loop.training_loop import run_training
 from training.verification.verifier_program import (
+    VerifierProgram,
     calibration_error,
     macro_f1,
     measure,
     roc_area,
-    train_verifier,
 )
 from training.verification.verifier_settings import VerifierConfig
-from training.verifier import main
+
+
+def train(config):
+    run_training(config, partial(VerifierProgram, config))
+
 
 ROOT = Path(__file__).parents[3]
 CITIES = ("Rome", "Paris", "Oslo", "Bern")
@@ -63,7 +71,7 @@ def some_examples():
 def settings(tmp_path_factory):
     folder = tmp_path_factory.mktemp("verifier")
     write_classifier_directory(folder / "start", labels=())
-    write_examples(folder / "examples.jsonl", some_examples())
+    write_records(folder / "examples.jsonl", some_examples())
     return VerifierConfig(
         start=str(folder / "start"),
         examples=str(folder / "examples.jsonl"),
@@ -93,7 +101,7 @@ def test_it_learns_and_the_best_state_is_the_verifier(settings):
     config = elsewhere(settings, "learns").changed(
         steps=150, eval_every=25, keep="best", save_every=1000
     )
-    train_verifier(config)
+    train(config)
     losses = [line["verifier"] for line in lines(config) if "verifier" in line]
     assert losses[-1] < 0.5 * losses[0]
     evaluated = [line for line in lines(config) if "dev/score" in line]
@@ -120,29 +128,29 @@ def test_a_stopped_run_resumes_exactly(settings):
         eval_every=2,
     )
     parts = elsewhere(whole, "parts")
-    train_verifier(whole)
+    train(whole)
     for _ in range(5):
-        train_verifier(parts.changed(minutes=1e-9))
+        train(parts.changed(minutes=1e-9))
     assert lines(parts)[-1]["step"] == 5
-    train_verifier(parts)
+    train(parts)
     assert same_weights(whole, parts)
     for ours, theirs in zip(lines(whole), lines(parts), strict=True):
         assert ours == pytest.approx(theirs, rel=1e-6)
-    train_verifier(parts)  # finished: nothing changes
+    train(parts)  # finished: nothing changes
     assert same_weights(whole, parts)
 
 
 def test_the_command_continues_from_a_verifier(settings):
     first = elsewhere(settings, "first").changed(steps=2, dev="")
-    train_verifier(first)
+    train(first)
     second = elsewhere(first, "second").changed(start=first.out, lr=0.0, head_lr=0.0)
     path = to_yaml(second, Path(second.out).with_suffix(".yaml"))
-    done = CliRunner().invoke(main, ["--config", str(path), "--set", "steps=1"])
+    done = CliRunner().invoke(main, ["verifier", "--config", str(path), "--set", "steps=1"])
     assert done.exit_code == 0, done.output
     assert "cities" in done.output
     assert (Path(second.out) / HEADS).is_file()
     assert same_weights(first, second)  # the heads were read too
-    failed = CliRunner().invoke(main, ["--config", str(path), "--set", "start=nowhere"])
+    failed = CliRunner().invoke(main, ["verifier", "--config", str(path), "--set", "start=nowhere"])
     assert failed.exit_code == 1
     assert "nowhere" in failed.output
 
@@ -158,13 +166,9 @@ def test_the_shipped_settings_are_valid_and_documented():
 @pytest.mark.parametrize(
     ("text", "key"),
     [
-        ("keep: best", "keep"),
         ("best_metric: bleu", "best_metric"),
         ("best_metric: fever/ece", "best_metric"),
         ("max_length: 1000", "max_length"),
-        ("minutes: -1", "minutes"),
-        ("out: ..", "out"),
-        ("step: 3", "step"),
     ],
 )
 def test_bad_values_name_file_and_key(tmp_path, text, key):

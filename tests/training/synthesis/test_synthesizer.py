@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 from admiral.kb import KnowledgeBase, demo_kb
 from admiral.records import Document
 from admiral.retrieval.first_stage import base_title
-from admiral.synthesis import Falsifier, SynthesisSettings, Synthesizer
-from admiral.synthesis.profiles import ParsedCorpus, find_slots, parse_profile
-from admiral.synthesis.true_claims import leaked_words
 from proofs.logic.words import clause_ends, join_parts, strip_parentheses
-from tests.admiral.synthesis.in_memory_documents import DOCUMENTS, InMemoryDocuments
+from tests.training.synthesis.in_memory_documents import DOCUMENTS, InMemoryDocuments
+from training.synthesis import Falsifier, SynthesisSettings, Synthesizer
+from training.synthesis.profiles import ParsedCorpus, find_slots, parse_profile
+from training.synthesis.true_claims import leaked_words
 
 ROOT = Path(__file__).parents[3]
 
@@ -153,7 +153,7 @@ def test_documents_with_any_text(texts):
 
 def test_same_seed_gives_the_same_claims_in_every_process():
     script = (
-        "from tests.admiral.synthesis.test_synthesizer import written\n"
+        "from tests.training.synthesis.test_synthesizer import written\n"
         "import json; print(json.dumps([c.to_json() for c in written(seed=5)]))"
     )
     other = "0" if os.environ.get("PYTHONHASHSEED") != "0" else "1"

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from admiral.retrieval.first_stage import base_title
-from admiral.synthesis.profiles import ParsedCorpus, Profile, Slot, Statement
 from proofs.logic.words import (
     IRREGULAR_PASTS,
     PARTICIPLES,
@@ -23,6 +22,7 @@ from proofs.logic.words import (
     word_count,
     word_list,
 )
+from training.synthesis.profiles import ParsedCorpus, Profile, Slot, Statement
 
 # Maximum words of a noun phrase, of a noun phrase that a clause follows, and of that clause.
 _MAX_NOUN_WORDS, _MAX_SHORT_NOUN_WORDS, _MAX_FACT_WORDS = 14, 8, 14

@@ -18,16 +18,16 @@ from typing import Any, Literal
 from admiral.kb import KnowledgeBase
 from admiral.records import Document
 from admiral.retrieval.first_stage import base_title, find_mentions
-from admiral.synthesis.profiles import ParsedCorpus, Profile, is_list_page
-from admiral.synthesis.true_claims import (
+from proofs.lexicons.values import NATIONALITIES
+from proofs.logic.words import MONTHS, OPPOSITES, SIBLING_GROUPS
+from training.synthesis.profiles import ParsedCorpus, Profile, is_list_page
+from training.synthesis.true_claims import (
     Describer,
     TrueClaim,
     TrueClaimWriter,
     leaked_words,
     normalised_tokens,
 )
-from proofs.lexicons.values import NATIONALITIES
-from proofs.logic.words import MONTHS, OPPOSITES, SIBLING_GROUPS
 
 _YEAR = re.compile(r"(?<![\w-])(?:1[0-9]{3}|20[0-2][0-9])(?![\w%-])")
 _NUMBER = re.compile(
