@@ -19,7 +19,7 @@ PACKAGES = ["admiral", "trie", "proofs", "training"]
 setup(
     name="admiral-retrieval",
     version="0.2.0",
-    description="Multi-hop evidence retrieval that stops when its natural-logic proof is complete",
+    description="Multi-hop evidence retrieval for fact verification, with natural-logic proofs",
     long_description=Path(__file__).with_name("README.md").read_text(encoding="utf-8"),
     long_description_content_type="text/markdown",
     license="Apache-2.0",

@@ -3,9 +3,9 @@
     python -m benchmarks.compare_systems configs/experiments/table2-7-hover.yaml --data DATA
 
 A file of ``configs/experiments`` names claims, knowledge bases, and systems: settings of `admiral
-retrieve`, or one of `BASELINES`; for the task `citations`, settings of `admiral verify-citation`,
-or a search for the cited page. Results stay in the folder of the run, where the same command goes
-on, and `admiral compare` tests two of them.
+retrieve`, a file of them (``config``), or one of `BASELINES`; for the task `citations`, settings of
+`admiral verify-citation`, or a search for the cited page. Results stay in the folder of the run,
+where the same command goes on, and `admiral compare` tests two of them.
 """
 
 from __future__ import annotations
@@ -74,6 +74,8 @@ KEYS = {
 }
 #: Keys that --set changes, apart from settings of all systems.
 FIELDS = ("task", "claims", "limit")
+#: Groups of claims that have rows of their own.
+GROUP = re.compile(r"all|supported|(supported, )?\d+ (hop|document)s?")
 #: Columns of sizes on disk, and the files of a knowledge base that they count.
 SIZES = {"BM25 MB": "bm25", "trie MB": "tries", "texts MB": "database", "disk MB": "total"}
 #: Pages that count, and passages that each index returns (as in SIDE).
@@ -90,6 +92,9 @@ def read_description(path: Path, data: Path | None, assignments: Sequence[str] =
     content: Record = yaml.safe_load(text.replace("${data}", str(data)))
     if unknown := content.keys() - KEYS:
         raise click.ClickException(f"{path}: there is no key {min(unknown)!r}")
+    for group in content.get("groups", ()):
+        if not GROUP.fullmatch(group):
+            raise click.ClickException(f"{path}: key 'groups': there is no group {group!r}")
     items = [parse_override(each) for each in assignments]
     content |= {key: yaml.safe_load(value) for _, key, value in items if key in FIELDS}
     content["assignments"] = [item for item in items if item[1] not in FIELDS]
@@ -101,7 +106,10 @@ def system_config(content: Record, system: Record, kbs: Path) -> RetrievalConfig
     if system.get("baseline") not in (None, *BASELINES):
         raise click.ClickException(f"{system['baseline']!r} is none of {', '.join(BASELINES)}")
     shared = {key: content[key] for key in ("kb", "model") if key in content}
-    settings = shared | content.get("settings", {}) | system.get("settings", {})
+    settings = shared | content.get("settings", {})
+    if "config" in system:
+        settings |= yaml.safe_load((ROOT / system["config"]).read_text(encoding="utf-8"))
+    settings |= system.get("settings", {})
     own = [(f"system {system['name']!r}", key, value) for key, value in settings.items()]
     config = RetrievalConfig.build([*own, *content["assignments"]])
     if config.kb in content.get("knowledge_bases", {}):
@@ -327,9 +335,13 @@ def measures_table(content: Record, compared: Sequence[Compared]) -> Iterator[st
     yield from _head("system", "claims", "number", *columns)
     for each in compared:
         measures, groups = each.evaluation.measures, each.evaluation.groups
-        chosen = [group for group in groups if group.name in content.get("groups", ())] or groups
+        empty = np.zeros_like(groups[0].members)
+        by_name = {group.name: group for group in groups}
+        names = content.get("groups", by_name)
+        chosen = [by_name.get(name, Group(name, empty)) for name in names]
         for number, group in enumerate(chosen):
-            pairs = zip(measures, confidence_intervals(measures, group), strict=True)
+            intervals = confidence_intervals(measures, group) if group.members.any() else []
+            pairs = zip(measures, intervals, strict=False)
             # Of measures with one name, the first counts: that of the ranking.
             cells = {
                 one.name: _interval(one.value(group.members), *ends)

@@ -23,9 +23,9 @@ source, and from the tags of editors:
 | the best is `supported` or `partly`, or a source of another mark supports it | | `keep` |
 
 A tagged claim whose own source supports it is flagged and never replaced: people and the verifier
-disagree. With the rule of SIDE's paper, a source that is kept is replaced by a candidate that
-supports the claim and has a higher score. The wording of verdicts for editors is the same in text,
-on pages and in records.
+disagree. With the rule of SIDE's paper, a source that was read is replaced if a candidate has a
+higher score, whether or not either supports the claim. The wording of verdicts for editors is the
+same in text, on pages and in records.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class DecisionRule:
     """Turns findings into decisions, and tells which other sources are worth showing.
 
     `margin`: how much better, in scores, than a source that is kept an alternative has to be.
-    `paper_rule`: whether to replace a source that is kept if a candidate has a higher score.
+    `paper_rule`: whether to replace a source if a candidate has a higher score.
     """
 
     margin: float
@@ -104,18 +104,20 @@ class DecisionRule:
         tagged = FAILING_TAG in claim.tags
         if own is None:
             return "flag" if tagged else "not_checked"
+        # A source that could not be read may support what the others lack.
+        all_read = all(one.status == "scored" for one in existing)
+        if self.paper_rule and all_read and any(self._is_better(c, own) for c in candidates):
+            return "replace"
         finding = joint_finding(existing, together)
         if finding == "contradicted":
             return "replace" if best is not None else "flag"
         if tagged:
             return "replace" if best is not None and not own.supports else "flag"
         if finding == "not_found" and not beside:
-            # A source that could not be read may support what the others lack.
-            if any(one.status != "scored" for one in existing):
+            if not all_read:
                 return "not_checked"
             return "replace" if best is not None else "flag"
-        is_better = best is not None and _score(best) > _score(own)
-        return "replace" if self.paper_rule and is_better else "keep"
+        return "keep"
 
     def offers(
         self,
@@ -127,11 +129,17 @@ class DecisionRule:
 
         `own`: the best source that the claim cites; None if none was read.
         """
+        if self.paper_rule and own is not None:
+            return self._is_better(candidate, own)
         if not candidate.supports:
             return False
         if own is None or decision != "keep":
             return True
         return _score(candidate) >= _score(own) + self.margin
+
+    @staticmethod
+    def _is_better(candidate: ScoredSource, own: ScoredSource) -> bool:
+        return candidate.finding != "contradicted" and _score(candidate) > _score(own)
 
 
 def _score(source: ScoredSource) -> float:

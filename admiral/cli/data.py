@@ -116,7 +116,7 @@ _FOLDER = click.Path(path_type=Path)
 
 @click.group("convert")
 def convert_command() -> None:
-    """Convert BART between fairseq and Hugging Face."""
+    """Convert checkpoints of fairseq and of Hugging Face."""
 
 
 @convert_command.command("fairseq-to-hf")
@@ -154,6 +154,16 @@ def hf_to_fairseq_command(source: Path, out: Path) -> None:
     from admiral.convert import hf_to_fairseq
 
     _report(hf_to_fairseq(source, out))
+
+
+@convert_command.command("hf-to-safetensors")
+@click.argument("source", metavar="DIR", type=_FOLDER)
+@click.argument("out", metavar="OUT", type=_FOLDER)
+def hf_to_safetensors_command(source: Path, out: Path) -> None:
+    """Convert the Hugging Face BART or T5 in DIR, pickled, to a checkpoint in OUT."""
+    from admiral.convert import hf_to_safetensors
+
+    _report(hf_to_safetensors(source, out))
 
 
 def _report(conversion: Conversion) -> None:

@@ -1,14 +1,13 @@
-"""Conversion of BART checkpoints between fairseq (GENRE included) and Hugging Face.
+"""Conversion of checkpoints: BART between fairseq (GENRE included) and Hugging Face, pickled ones.
 
-fairseq is never imported: its files are read and written here. Checkpoints are loaded only with
+fairseq is never imported: its files are read and written here. Pickled files are loaded only with
 torch's restricted loader, which runs no code from the file.
 """
 
 from __future__ import annotations
 
 import argparse
-import re
-import zipfile
+import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from admiral.convert.tensor_names import (
     EMBEDDING,
     WEIGHTS,
     check_tensors,
+    load_pickled,
     read_tensors,
     to_bart_config,
     to_current_names,
@@ -50,15 +50,15 @@ from admiral.convert.vocabulary import (
     tokenizer_order,
     write_dictionary,
 )
-from admiral.errors import AdmiralError, first_line
-from admiral.models.checkpoint import read_config, write_sums
+from admiral.errors import AdmiralError
+from admiral.models.checkpoint import load_seq2seq, read_config, write_sums
 from admiral.storage.atomic_files import as_os_errors, explain_write_errors
+from trie.seq2seq import quiet_transformers
 
-__all__ = ["Conversion", "fairseq_to_hf", "hf_to_fairseq"]
+__all__ = ["Conversion", "fairseq_to_hf", "hf_to_fairseq", "hf_to_safetensors"]
 
 _CHECKPOINTS = ("model.pt", "checkpoint_best.pt")
 _OWN_TOKENIZER = "tokenizer"  # where a tokenizer is saved that fairseq cannot read
-_REJECTED_CLASS = re.compile(r"(?:GLOBAL|global|class)\s+`?([A-Za-z_][\w]*(?:\.\w+)+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +181,31 @@ def hf_to_fairseq(source: Path, out: Path) -> Conversion:
     return Conversion(out, parameters, len(symbols))
 
 
+def hf_to_safetensors(source: Path, out: Path) -> Conversion:
+    """Convert a Hugging Face BART or T5 with pickled weights to a checkpoint that retrieval loads.
+
+    Such are the published models for page retrieval and for hops, and monoT5. `source`: folder with
+    ``config.json``, ``pytorch_model.bin``, and the tokenizer. Raises AdmiralError if a file is
+    missing or damaged, or the model is of another architecture.
+    """
+    if source.is_file():
+        raise AdmiralError(
+            f"{source}: is no folder of a model. A pickled trie is not needed: tries are made of "
+            "the titles of a knowledge base, which `admiral index` builds from the documents."
+        )
+    with _new_directory(out) as fresh:
+        tensors = read_tensors(source)
+        tokenizer = open_tokenizer(source)
+        shutil.copyfile(source / "config.json", fresh / "config.json")
+        save_file({name: each.clone() for name, each in tensors.items()}, fresh / WEIGHTS)
+        model: Any = load_seq2seq(fresh)  # in fp32, tied weights once
+        with quiet_transformers():
+            model.to(next(iter(tensors.values())).dtype).save_pretrained(fresh)
+        tokenizer.save_pretrained(fresh)
+        write_sums(fresh)
+    return Conversion(out, model.num_parameters(), len(tokenizer))
+
+
 @contextmanager
 def _new_directory(path: Path) -> Iterator[Path]:
     """Yield a directory that is renamed to `path` when the block ends without an error."""
@@ -210,30 +235,8 @@ def _find_checkpoint(directory: Path, name: str | None) -> Path:
 
 
 def _read_checkpoint(path: Path) -> tuple[Mapping[str, object], dict[str, torch.Tensor]]:
-    """Return the training arguments of a fairseq checkpoint, which may be empty, and its tensors.
-
-    Only tensors, plain containers and `argparse.Namespace` are accepted: creating an object of
-    another class can run code.
-    """
-    try:
-        with torch.serialization.safe_globals([argparse.Namespace]):
-            # Memory-mapped, so that the optimiser state (two thirds of the file) is not read.
-            state = torch.load(
-                path, map_location="cpu", weights_only=True, mmap=zipfile.is_zipfile(path)
-            )
-    except Exception as error:  # a damaged file can make the unpickler raise anything
-        rejected = _REJECTED_CLASS.search(str(error))
-        if rejected and "nsupported" in str(error):
-            raise AdmiralError(
-                f"{path}: needs the class {rejected[1]}, which is not loaded from a file, because "
-                "that can run code. If you trust the file, save it again with fairseq as "
-                "plain containers (args as a Namespace, model as tensors)."
-            ) from error
-        raise AdmiralError(
-            f"{path}: is damaged or not a checkpoint ({first_line(error)[:200]}). Download it "
-            "again."
-        ) from error
-    fields = _as_mapping(state)
+    """Return the arguments of a fairseq checkpoint, which may be empty, and its tensors."""
+    fields = _as_mapping(load_pickled(path))
     weights = _as_mapping(fields.get("model"))
     if not weights or not all(isinstance(value, torch.Tensor) for value in weights.values()):
         raise AdmiralError(

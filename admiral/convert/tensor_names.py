@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import logging
 import re
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,41 +16,63 @@ from safetensors.torch import load_file
 from torch import Tensor
 from transformers import BartConfig, BartForConditionalGeneration
 
-from admiral.errors import AdmiralError
+from admiral.errors import AdmiralError, first_line
 from admiral.models.checkpoint import read_object
 
 logger = logging.getLogger(__name__)
 
 WEIGHTS = "model.safetensors"
-_INDEX = "model.safetensors.index.json"
+_PICKLED = "pytorch_model.bin"
+_REJECTED_CLASS = re.compile(r"(?:GLOBAL|global|class)\s+`?([A-Za-z_][\w]*(?:\.\w+)+)")
+
+
+def load_pickled(path: Path) -> Any:
+    """Load a file that `torch.save` wrote.
+
+    Only tensors, plain containers and `argparse.Namespace` are accepted: creating an object of
+    another class can run code. Raises AdmiralError if the file holds others, or is damaged.
+    """
+    try:
+        with torch.serialization.safe_globals([argparse.Namespace]):
+            # Memory-mapped, so that the optimiser state (two thirds of the file) is not read.
+            return torch.load(
+                path, map_location="cpu", weights_only=True, mmap=zipfile.is_zipfile(path)
+            )
+    except Exception as error:  # a damaged file can make the unpickler raise anything
+        rejected = _REJECTED_CLASS.search(str(error))
+        if rejected and "nsupported" in str(error):
+            raise AdmiralError(
+                f"{path}: needs the class {rejected[1]}, which is not loaded from a file, because "
+                "that can run code. If you trust the file, save it again as plain containers "
+                "(args as a Namespace, model as tensors)."
+            ) from error
+        raise AdmiralError(
+            f"{path}: is damaged or not a checkpoint ({first_line(error)[:200]}). Download it "
+            "again."
+        ) from error
 
 
 def read_tensors(directory: Path) -> dict[str, Tensor]:
-    """Read all tensors of ``model.safetensors``, or of the shards listed in its index.
+    """Read the tensors of a Hugging Face model, safetensors or pickled, in one file or in shards.
 
     Raises AdmiralError if a file is missing or damaged.
     """
-    index = directory / _INDEX
-    if (directory / WEIGHTS).is_file():
-        shards = [WEIGHTS]
-    elif index.is_file():
-        table = read_object(index).get("weight_map")
+    names = [name for name in (WEIGHTS, _PICKLED) for name in (name, f"{name}.index.json")]
+    found = next((directory / name for name in names if (directory / name).is_file()), None)
+    if found is None:
+        raise AdmiralError(f"{directory}: holds no {WEIGHTS} or {_PICKLED}. Save the model again.")
+    shards = [found.name]
+    if found.suffix == ".json":
+        table = read_object(found).get("weight_map")
         if not isinstance(table, dict) or not all(_is_file_name(name) for name in table.values()):
-            raise AdmiralError(f"{index}: field 'weight_map' is damaged. Download it again.")
+            raise AdmiralError(f"{found}: field 'weight_map' is damaged. Download it again.")
         shards = sorted(set(table.values()))
-    else:
-        raise AdmiralError(
-            f"{directory}: holds no {WEIGHTS}. "
-            "Save the model as safetensors (model.save_pretrained does)."
-        )
     tensors: dict[str, Tensor] = {}
-    for shard in shards:
+    for path in (directory / shard for shard in shards):
         try:
-            tensors |= load_file(directory / shard)
-        except (OSError, SafetensorError) as error:
-            raise AdmiralError(
-                f"{directory / shard}: cannot be read ({error}). Download it again."
-            ) from error
+            tensors |= load_file(path) if path.suffix == ".safetensors" else load_pickled(path)
+        except (OSError, SafetensorError, TypeError) as error:
+            raise AdmiralError(f"{path}: cannot be read ({error}). Download it again.") from error
     return tensors
 
 
@@ -74,12 +97,6 @@ _UNUSED = re.compile(
     r"|(encoder|decoder)\.embed_positions\._float_tensor"
     r"|encoder\.layers\.\d+\.(in_proj|out_proj)_(weight|bias)"
 )
-_OLD_NORM = re.compile(r"(encoder|decoder)(\.layers\.\d+)\.layer_norms\.(\d)\.(weight|bias)")
-_OLD_ATTENTION = re.compile(r"(.*\.(?:self|encoder)_attn)\.in_proj_(weight|bias)")
-_NORMS = {
-    "encoder": ("self_attn_layer_norm", "final_layer_norm"),
-    "decoder": ("self_attn_layer_norm", "encoder_attn_layer_norm", "final_layer_norm"),
-}
 
 
 def to_current_names(weights: Mapping[str, Tensor], where: object) -> dict[str, Tensor]:
@@ -91,13 +108,6 @@ def to_current_names(weights: Mapping[str, Tensor], where: object) -> dict[str, 
     for name, tensor in weights.items():
         if name.startswith("classification_heads."):
             logger.warning("%s: %s is not part of BART and is left out", where, name)
-        elif norm := _OLD_NORM.fullmatch(name):
-            side, layer, number, part = norm.groups()
-            new = dict(enumerate(_NORMS[side])).get(int(number), f"layer_norms.{number}")
-            state[f"{side}{layer}.{new}.{part}"] = tensor
-        elif attention := _OLD_ATTENTION.fullmatch(name):
-            for projection, third in zip("qkv", tensor.chunk(3), strict=False):
-                state[f"{attention[1]}.{projection}_proj.{attention[2]}"] = third
         elif not _UNUSED.fullmatch(name):
             state[name] = tensor
     embedding = state.get(EMBEDDING)
@@ -203,7 +213,6 @@ _ACTIVATIONS = {
     "tanh": "tanh",
 }
 _RATES = ("dropout", "attention_dropout", "activation_dropout")
-_HEADS_BY_ARCH = {"bart_base": 12, "bart_large": 16}
 _HEAD_WIDTH = 64  # of all published BART models
 
 
@@ -225,9 +234,7 @@ def to_bart_config(
         config[f"{side}_layers"] = layers
         fc1 = state.get(f"{side}.layers.0.fc1.weight")
         config[f"{side}_ffn_dim"] = fc1.shape[0] if fc1 is not None else 0
-        heads = settings.get(
-            f"{side}_attention_heads", _HEADS_BY_ARCH.get(str(settings.get("arch")))
-        )
+        heads = settings.get(f"{side}_attention_heads")
         if heads is None and width % _HEAD_WIDTH == 0:
             heads = width // _HEAD_WIDTH
             logger.warning("%s: no number of heads of the %s, %d assumed", where, side, heads)
@@ -238,12 +245,6 @@ def to_bart_config(
             )
         config[f"{side}_attention_heads"] = heads
         config[f"{side}_layerdrop"] = _dropout_rate(settings, f"{side}_layerdrop", 0.0)
-        expected = settings.get(f"{side}_layers", layers)
-        if expected != layers and not settings.get(f"{side}_layers_to_keep"):
-            raise AdmiralError(
-                f"{where}: {side}_layers is {expected}, but {layers} layers are stored. "
-                "The file is not complete; download it again."
-            )
     lengths = {
         side: state[f"{side}.embed_positions.weight"].shape[0] - 2  # two rows for padding
         for side in ("encoder", "decoder")
@@ -299,10 +300,7 @@ def to_fairseq_args(config: BartConfig, *, task: str) -> argparse.Namespace:
         "share_all_embeddings": True,
         "share_decoder_input_output_embed": True,
         "adaptive_softmax_cutoff": None,
-        "adaptive_softmax_dropout": 0,
-        "relu_dropout": 0.0,
         "pooler_activation_fn": "tanh",
-        "pooler_dropout": 0.0,
         "decoder_input_dim": config.d_model,
         "decoder_output_dim": config.d_model,
         # The denoising task reads these at setup; the values are those of BART's own training.
@@ -310,13 +308,12 @@ def to_fairseq_args(config: BartConfig, *, task: str) -> argparse.Namespace:
         "mask_random": 0.1,
         "mask_length": "span-poisson",
         "poisson_lambda": 3.5,
-        "insert": 0.0,
-        "permute": 0.0,
-        "rotate": 0.0,
         "permute_sentences": 1.0,
         "replace_length": 1,
         "shuffle_instance": False,
         "bpe": "gpt2",
+        **dict.fromkeys(("relu_dropout", "pooler_dropout", "adaptive_softmax_dropout"), 0.0),
+        **dict.fromkeys(("insert", "permute", "rotate"), 0.0),
     }
     if task == "translation":
         args |= {"source_lang": "source", "target_lang": "target", "left_pad_source": False}

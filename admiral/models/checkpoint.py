@@ -207,7 +207,7 @@ def locate_checkpoint(name: str | Path) -> Path:
     if not (path / "model.safetensors").is_file():
         raise AdmiralError(
             f"{path}: no model.safetensors; pickled weights are not read, "
-            "convert them with save_pretrained"
+            "convert them with `admiral convert hf-to-safetensors`"
         )
     return path
 

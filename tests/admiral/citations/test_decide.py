@@ -48,11 +48,11 @@ def test_findings(score, denial, finding):
         (source(2.0), source(2.0), "keep", "keep"),  # a tie keeps the existing source
         (source(0.0), None, "keep", "keep"),
         (source(1.0), source(5.0), "keep", "replace"),
-        (source(1.0), source(1.5), "keep", "keep"),  # better, but does not support it
+        (source(1.0), source(1.5), "keep", "replace"),  # better, but does not support it
         (source(-0.1), source(-1.0), "flag", "flag"),
         (source(-1.0), None, "flag", "flag"),
         (source(-1.0), source(2.0), "replace", "replace"),
-        (source(-1.0), source(1.9), "flag", "flag"),
+        (source(-1.0), source(1.9), "flag", "replace"),  # the better of two bad ones
         (source(-1.0), source(9.0, denial=0.9), "flag", "flag"),  # a candidate that denies it
         (source(9.0, denial=0.9), None, "flag", "flag"),
         (source(9.0, denial=0.9), source(2.0), "replace", "replace"),
@@ -129,3 +129,8 @@ def test_several_sources_may_support_a_claim_together():
 )
 def test_only_sources_that_support_the_claim_are_offered(decision, existing, candidate, offered):
     assert RULE.offers(decision, existing, candidate) is offered
+
+
+def test_the_rule_of_the_paper_offers_the_better_of_two_bad_sources():
+    assert PAPER.offers("replace", source(-1.0), source(-0.5))
+    assert not PAPER.offers("replace", source(-1.0), source(-1.0))

@@ -2,9 +2,12 @@
 
 import argparse
 import json
+import pickle
+from pathlib import Path
 
 import pytest
 import torch
+from click.testing import CliRunner
 from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import (
@@ -14,8 +17,10 @@ from transformers import (
     PreTrainedTokenizerFast,
 )
 
-from admiral.convert import fairseq_to_hf, hf_to_fairseq
+from admiral.cli.data import convert_command
+from admiral.convert import fairseq_to_hf, hf_to_fairseq, hf_to_safetensors
 from admiral.errors import AdmiralError
+from admiral.models.checkpoint import load_seq2seq, locate_checkpoint
 
 WORDS = ["[PAD]", "the", "[unused]", "<e0>", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "an", "##er", "7"]
 
@@ -145,6 +150,33 @@ def test_sharded_weights_and_unknown_tensors(fairseq, tmp_path, caplog):
     one, two = (load(tmp_path / name / "model.pt")["model"] for name in ("one", "two"))
     assert one.keys() == two.keys()
     assert all(torch.equal(one[n], two[n]) for n in one)
+
+
+def test_pickled_weights_become_safetensors(tmp_path):
+    source = word_piece_directory(tmp_path / "in")
+    before = load_seq2seq(source).state_dict()
+    (source / "model.safetensors").unlink()
+    torch.save(before, source / "pytorch_model.bin")
+    with pytest.raises(AdmiralError, match="pickled weights are not read"):
+        locate_checkpoint(source)
+    arguments = ["hf-to-safetensors", str(source), str(tmp_path / "out")]
+    result = CliRunner().invoke(convert_command, arguments)
+    assert result.stdout == f"{tmp_path / 'out'}: 7,992 parameters, 11 tokens\n", result.exception
+    after = load_seq2seq(tmp_path / "out").state_dict()
+    assert all(torch.equal(before[name], after[name]) for name in before)
+
+
+def test_other_pickles_are_refused(tmp_path):
+    source = word_piece_directory(tmp_path / "in")
+    (source / "model.safetensors").unlink()
+    torch.save({"shared": Path("x")}, source / "pytorch_model.bin")
+    with pytest.raises(AdmiralError, match=r"needs the class pathlib.*can run code"):
+        hf_to_safetensors(source, tmp_path / "out")
+    trie = tmp_path / "titles_trie.pkl"
+    trie.write_bytes(pickle.dumps({2: {31: {}}}))
+    with pytest.raises(AdmiralError, match=r"trie is not needed.*admiral index"):
+        hf_to_safetensors(trie, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
 
 
 def test_mask_without_a_row_is_left_out(fairseq, tmp_path, caplog):
