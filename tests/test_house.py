@@ -48,7 +48,7 @@ CEILINGS = {
     "admiral/library": (1623, 600),
     "admiral/models": (716, 450),
     "admiral/retrieval": (2767, 2200),
-    "admiral/serving": (2130, 1700),
+    "admiral/serving": (2126, 1700),
     "admiral/storage": (309, 150),
     "admiral/synthesis": (1357, 0),
     "admiral": (1789, 1600),
