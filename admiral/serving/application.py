@@ -125,6 +125,7 @@ def serve_application(app: ASGIApp, host: str, port: int) -> None:
         app,
         host=host,
         port=port,
+        lifespan="on",
         http=TimedConnection,
         log_config=None,  # uvicorn logs to the same place
         log_level="info",

@@ -55,6 +55,10 @@ documents = APIRouter(prefix="/v1", tags=["documents"])
 health = APIRouter(tags=["health"])
 
 
+# Seconds between two looks whether a client has left.
+_LEFT_SECONDS = 0.5
+
+
 async def _service(request: Request) -> Service:
     service: Service = request.app.state.service
     return service
@@ -113,24 +117,15 @@ async def _results(
     Raises TimeoutError at the deadline.
     """
     waiting = asyncio.gather(*map(asyncio.wrap_future, futures), return_exceptions=True)
-    leaving = asyncio.ensure_future(_disconnect(request))
     try:
-        either: list[asyncio.Future[Any]] = [waiting, leaving]
-        await asyncio.wait(either, timeout=deadline, return_when=asyncio.FIRST_COMPLETED)
-        if waiting.done():
-            return waiting.result()
-        if leaving.done():
-            raise ProblemError(400, "the client has closed the connection", "Keep it open")
-        raise TimeoutError
+        async with asyncio.timeout(deadline):
+            while not waiting.done():
+                await asyncio.wait([waiting], timeout=_LEFT_SECONDS)
+                if await request.is_disconnected():
+                    raise ProblemError(400, "the client has closed the connection", "Keep it open")
+        return waiting.result()
     finally:
-        leaving.cancel()
         waiting.cancel()
-
-
-async def _disconnect(request: Request) -> None:
-    """Return when the client has closed the connection."""
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
 
 
 @router.post(
