@@ -11,12 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from admiral.cli.options import (
-    Command,
-    checked_text,
-    output_width,
-    overrides,
-)
+from admiral.cli.options import Command, checked_text, output_width, overrides, settings_options
 from admiral.errors import AdmiralError
 from admiral.io.progress import track_claims
 from admiral.storage.atomic_files import check_distinct_paths
@@ -35,25 +30,10 @@ _kb_option = click.option("--kb", metavar="DIR", required=True, help=_KB)
 
 def citation_settings_options(command: Command) -> Command:
     """Add --verifier, --classifier, --config and --set."""
-    for option in (
-        click.option(
-            "--set",
-            "assignments",
-            multiple=True,
-            metavar="KEY=VALUE",
-            help="Change a setting; repeatable. `admiral settings --citations` describes them.",
-        ),
-        click.option(
-            "--config",
-            "config_path",
-            type=click.Path(path_type=Path),
-            help="YAML file of settings. Options and --set override it.",
-        ),
-        click.option("--classifier", metavar="DIR", help="Classifier of pairs to verify with."),
-        click.option("--verifier", metavar="NAME", help="Verifier.  [default: mixed]"),
-    ):
-        command = option(command)
-    return command
+    command = settings_options(command, "`admiral settings --citations` describes them.")
+    classifier = "Classifier of pairs to verify with."
+    command = click.option("--classifier", metavar="DIR", help=classifier)(command)
+    return click.option("--verifier", metavar="NAME", help="Verifier.  [default: mixed]")(command)
 
 
 def citation_config(path: Path | None, assignments: Sequence[str]) -> CitationConfig:

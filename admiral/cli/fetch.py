@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from admiral.cli.options import file_limit_options, progress_option
+from admiral.cli.options import progress_option
 from admiral.errors import AdmiralError, RecordError
 from admiral.io.progress import EXIT_INTERRUPTED
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from admiral.citations.citation_records import CitedClaim
     from admiral.citations.extract import CitedSource
     from admiral.download.source_fetch import FetchedPages, Outcome
-    from admiral.io.limited_reading import FileLimits
 
 _LIST, _CLAIMS = ".txt", (".jsonl", ".jsonl.gz")
 _MOST_SHOWN = 20  # sources that were not fetched
@@ -45,27 +44,6 @@ _MOST_SHOWN = 20  # sources that were not fetched
     show_default=True,
     help="Seconds between two requests to a host; robots.txt may ask for more.",
 )
-@click.option(
-    "--seconds",
-    type=click.FloatRange(min=0, min_open=True),
-    default=30.0,
-    show_default=True,
-    help="Longest time of one request.",
-)
-@click.option(
-    "--megabytes",
-    type=click.IntRange(min=1),
-    default=20,
-    show_default=True,
-    help="Largest page, in MiB after decompression.",
-)
-@click.option(
-    "--jobs",
-    type=click.IntRange(1, 32),
-    default=4,
-    show_default=True,
-    help="Number of hosts that are asked at once.",
-)
 @click.option("--retry", is_flag=True, help="Also try again what was refused or not found before.")
 @click.option(
     "--allow-host",
@@ -74,12 +52,6 @@ _MOST_SHOWN = 20  # sources that were not fetched
     metavar="HOST",
     help="Fetch also from this host (name or name:port), although its address is not public.",
 )
-@click.option(
-    "--keep",
-    type=click.Path(path_type=Path),
-    help="Folder of the fetched pages.  [default: KB.fetched]",
-)
-@file_limit_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON records.")
 @progress_option
 def fetch_command(
@@ -88,13 +60,8 @@ def fetch_command(
     list_missing: bool,
     archive: str,
     delay: float,
-    seconds: float,
-    megabytes: int,
-    jobs: int,
     retry: bool,
     allowed_hosts: tuple[str, ...],
-    keep: Path | None,
-    limits: FileLimits,
     as_json: bool,
     progress: bool,
 ) -> None:
@@ -119,8 +86,8 @@ def fetch_command(
     if list_missing:
         _print_missing(_missing(web, kb), len(web), others, as_json)
         return
-    kept = FetchedPages(keep or Path(f"{kb.rstrip('/')}.fetched"))
-    _add(kept, kb, limits)  # what an earlier run fetched
+    kept = FetchedPages(Path(f"{kb.rstrip('/')}.fetched"))
+    _add(kept, kb)  # what an earlier run fetched
     missing = _missing(web, kb)
     before = {each.citation.url: kept.problem(each.citation.url) for each in missing}
     before = {url: problem for url, problem in before.items() if problem and not retry}
@@ -138,11 +105,8 @@ def fetch_command(
             click.echo(f"{place}: {what} {outcome.source.url}", err=True)
 
     async def run() -> list[Outcome]:
-        each_page = FetchLimits(seconds, megabytes, delay)
-        async with PageFetcher(each_page, allowed_hosts) as fetcher:
-            return await fetch_sources(
-                sources, fetcher, kept, archive=archive, jobs=jobs, report=report
-            )
+        async with PageFetcher(FetchLimits(delay=delay), allowed_hosts) as fetcher:
+            return await fetch_sources(sources, fetcher, kept, archive=archive, report=report)
 
     try:
         done = asyncio.run(run())
@@ -152,7 +116,7 @@ def fetch_command(
             err=True,
         )
         raise SystemExit(EXIT_INTERRUPTED) from None
-    without_text = _add(kept, kb, limits)
+    without_text = _add(kept, kb)
     failed = {each.source.url: each.error for each in done if each.error is not None}
     problems = {url: error.problem for url, error in failed.items()}
     counts = {
@@ -191,7 +155,7 @@ def fetch_command(
         click.echo(remedy)
 
 
-def _add(kept: FetchedPages, kb: str, limits: FileLimits) -> int:
+def _add(kept: FetchedPages, kb: str) -> int:
     """Add the pages that were not added yet; return how many of them have no text."""
     from admiral.kb.store import is_knowledge_base
     from admiral.sources import Source
@@ -205,7 +169,7 @@ def _add(kept: FetchedPages, kb: str, limits: FileLimits) -> int:
 
     def sources() -> Iterator[Source]:
         nonlocal empty
-        for source in SourceFiles(archives, skip_bad=True, limits=limits):
+        for source in SourceFiles(archives, skip_bad=True):
             empty += not source.text.strip()
             yield source
 

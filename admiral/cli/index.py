@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
+<<<<<<< HEAD
 from collections.abc import Callable
+=======
+>>>>>>> house/library
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
 from admiral.cli.options import (
+    Command,
     config_options,
     file_limit_options,
+    kb_option,
     print_report,
     progress_option,
     report_json_option,
@@ -23,53 +28,67 @@ from admiral.errors import AdmiralError
 
 if TYPE_CHECKING:
     from admiral.io.limited_reading import FileLimits
+    from admiral.kb import KbInfo, UpdateReport
 
-_kb = click.option(
-    "--kb",
-    "kb",
-    metavar="PATH",
-    default="demo",
-    show_default=True,
-    help="Knowledge base: a directory, or `demo` for the bundled one.",
+_changed_kb_option = click.option(
+    "--kb", metavar="PATH", required=True, help="Directory of the knowledge base."
 )
-_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-_sources = click.option(
-    "--sources",
-    is_flag=True,
-    help="CORPUS is pages to cite: JSON Lines with url, title and text, sentences or html (or "
-    "records of WiCE, WAFER or Sphere), web archives (WARC, WET), HTML pages, texts, PDF and other "
-    "documents. Documents then have URLs, and pages with the same URL are one.",
+_wait_option = click.option(
+    "--wait", is_flag=True, help="Wait for another process that changes it, instead of failing."
 )
-_base_url = click.option(
-    "--base-url",
-    default="",
-    metavar="URL",
-    help="With --sources: URL of the folder of files that do not name theirs; without it, they are "
-    "named by their paths.",
-)
-report_option = click.option(
-    "--report",
-    "report_path",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="Write what became of each input file, as JSON Lines: titles, sentences, what was left "
-    "out and why.",
-)
+
+
+def _reading_options(command: Command) -> Command:
+    for option in (
+        report_json_option,
+        progress_option,
+        file_limit_options,
+        click.option(
+            "--report",
+            metavar="FILE",
+            type=click.Path(path_type=Path),
+            help="Write what became of each input file, as JSON Lines: titles, sentences, what was "
+            "left out and why.",
+        ),
+        click.option(
+            "--strict",
+            is_flag=True,
+            help="Stop at the first damaged file of a folder of documents.",
+        ),
+        click.option(
+            "--skip-bad", is_flag=True, help="Skip and count bad records instead of failing."
+        ),
+        click.option(
+            "--base-url",
+            default="",
+            metavar="URL",
+            help="With --sources: URL of the folder of files that do not name theirs; without it, "
+            "they are named by their paths.",
+        ),
+        click.option(
+            "--sources",
+            is_flag=True,
+            help="CORPUS is pages to cite: JSON Lines with url, title and text, sentences or html "
+            "(or records of WiCE, WAFER or Sphere), web archives (WARC, WET), HTML pages, texts, "
+            "PDF and other documents. Documents then have URLs, and pages with the same URL are "
+            "one.",
+        ),
+        click.option(
+            "--format",
+            default="auto",
+            show_default=True,
+            help="Format of the corpora: auto, jsonl, wiki-jsonl, fever, hotpotqa, feverous, kilt, "
+            "beir, hipporag or files.",
+        ),
+        _changed_kb_option,
+        click.argument("corpora", metavar="CORPUS...", nargs=-1, required=True, type=click.Path()),
+    ):
+        command = option(command)
+    return command
 
 
 @click.command("index")
-@click.argument("corpora", metavar="CORPUS...", nargs=-1, required=True, type=click.Path())
-@click.option("--kb", "kb", metavar="PATH", required=True, help="Directory of the knowledge base.")
-@click.option(
-    "--format",
-    "format",
-    default="auto",
-    show_default=True,
-    help="Format of the corpora: auto, jsonl, wiki-jsonl, fever, hotpotqa, feverous, kilt, beir, "
-    "hipporag or files.",
-)
-@_sources
-@_base_url
+@_reading_options
 @click.option("--words", default=100, help="With --sources: words of a passage.  [default: 100]")
 @click.option(
     "--stride",
@@ -123,40 +142,27 @@ report_option = click.option(
     "--graph/--no-graph",
     default=None,
     help="Build the graph of mentions, with which retrieval of several hops finds more; it "
-    "takes most of the time. [default: from 750 documents on]",
+    "takes most of the time. [default: from 750 documents on, without --sources]",
 )
-@click.option("--skip-bad", is_flag=True, help="Skip and count bad records instead of failing.")
-@click.option(
-    "--strict", is_flag=True, help="Stop at the first damaged file of a folder of documents."
-)
-@report_option
-@file_limit_options
 @click.option("--overwrite", is_flag=True, help="Build anew what is there already.")
-@click.option("--progress/--no-progress", default=True, help="Show progress.")
-@_json
 def index_command(
     corpora: tuple[str, ...],
     kb: str,
-    format: str,
     sources: bool,
     base_url: str,
     words: int,
     stride: int,
     bm25: str | None,
-    passages: bool,
     on_duplicate: str,
-    include: tuple[str, ...],
-    exclude: tuple[str, ...],
     embeddings: bool,
     encoder: str | None,
     graph: bool | None,
     skip_bad: bool,
-    strict: bool,
-    report_path: Path | None,
     limits: FileLimits,
     overwrite: bool,
     progress: bool,
     as_json: bool,
+    **of_documents: Any,
 ) -> None:
     """Build a knowledge base from corpora, or bring it up to date.
 
@@ -173,51 +179,26 @@ def index_command(
     from admiral.kb import KnowledgeBase, build
 
     _check_options(sources=sources)
-    vectors = None
+    options: dict[str, Any] = {"overwrite": overwrite, "progress": progress, "also": [update_graph]}
     if embeddings:
         from admiral.config import RetrievalConfig
         from admiral.requirements import MINILM
         from admiral.retrieval.stage_assembly import build_sentence_encoder
 
         name = encoder or (MINILM if sources else "")
-        vectors = build_sentence_encoder(RetrievalConfig(), name)
+        options["encoder"] = build_sentence_encoder(RetrievalConfig(), name)
     if sources:
         from admiral.sources.source_files import SourceFiles
         from admiral.sources.source_indexing import build_sources
 
-        report = build_sources(
-            SourceFiles(corpora, base_url=base_url, skip_bad=skip_bad, limits=limits),
-            kb,
-            words=words,
-            stride=stride,
-            bm25=bm25 or "bm25s",
-            encoder=vectors,
-            on_duplicate="skip" if on_duplicate == "auto" else on_duplicate,
-            overwrite=overwrite,
-            graph=bool(graph),
-            progress=progress,
-            also=[update_graph],
-        )
+        files = SourceFiles(corpora, base_url=base_url, skip_bad=skip_bad, limits=limits)
+        options |= {"words": words, "stride": stride, "graph": bool(graph)}
+        options |= {"on_duplicate": "skip" if on_duplicate == "auto" else on_duplicate}
+        report = build_sources(files, kb, bm25=bm25 or "bm25s", **options)
     else:
-        report = build(
-            corpora,
-            kb,
-            format=format,
-            bm25=bm25 or "lucene",
-            passages=passages,
-            on_duplicate=on_duplicate,
-            skip_bad=skip_bad,
-            strict=strict,
-            include=include,
-            exclude=exclude,
-            overwrite=overwrite,
-            progress=progress,
-            encoder=vectors,
-            report=report_path,
-            graph=graph,
-            limits=limits,
-            also=[update_graph],
-        )
+        options |= {"on_duplicate": on_duplicate, "skip_bad": skip_bad, "limits": limits}
+        options |= {"bm25": bm25 or "lucene", "graph": graph, **of_documents}
+        report = build(corpora, kb, **options)
     mentions = None
     if report.graph:
         with KnowledgeBase.open(kb) as opened:
@@ -225,51 +206,144 @@ def index_command(
         if missing:
             mentions = build_graph(kb, progress=progress, processes=usable_cores())
     if as_json:
-        record = {f: _json_value(getattr(report, f)) for f in report.__slots__}
+        record = asdict(report)
         if mentions is not None:
-            record["graph"] = {f: _json_value(getattr(mentions, f)) for f in mentions.__slots__}
-        click.echo(json.dumps(record))
+            record["graph"] = asdict(mentions)
+        click.echo(json.dumps(record, default=str))
         return
-    click.echo(
-        f"{report.path}: {report.documents:,} documents, {report.sentences:,} sentences, "
-        f"{readable_size(report.bytes)}, in {report.seconds:.1f} s"
-    )
-    if report.added != report.documents:
-        click.echo(f"documents added: {report.added:,}, removed: {report.removed:,}")
+    grown = report.added != report.documents
+    treatment = "told apart by their paths" if on_duplicate == "auto" else on_duplicate
+    same = "left out, URL known" if sources else f"duplicate titles ({treatment})"
+    counts = {
+        "documents added": report.added if grown else 0,
+        "documents removed": report.removed,
+        same: report.duplicates,
+        **(report.skipped if sources else {}),
+        "bad records skipped": report.bad,
+    }
+    size = readable_size(report.bytes)
+    line = f"{report.documents:,} documents, {report.sentences:,} sentences, {size}"
+    print_report(report, as_json, line, counts)
     if mentions is not None:
-        click.echo(
-            f"graph: {mentions.mentions:,} mentions, {readable_size(mentions.bytes)}, in "
-            f"{mentions.seconds:.1f} s"
-        )
-    if sources:
-        for what, count in (("left out, URL known", report.duplicates), *report.skipped.items()):
-            if count:
-                click.echo(f"{what}: {count:,}")
-    elif report.duplicates:
-        treatment = "told apart by their paths" if on_duplicate == "auto" else on_duplicate
-        click.echo(f"duplicate titles ({treatment}): {report.duplicates:,}")
-    if report.bad:
-        click.echo(f"bad records skipped: {report.bad:,}")
+        size = readable_size(mentions.bytes)
+        click.echo(f"graph: {mentions.mentions:,} mentions, {size}, in {mentions.seconds:.1f} s")
 
 
 _ONLY_SOURCES = ("base_url", "words", "stride")
-_NOT_SOURCES = ("format", "passages", "include", "exclude", "strict", "report_path")
+_NOT_SOURCES = ("format", "passages", "include", "exclude", "strict", "report")
 
 
 def _check_options(*, sources: bool) -> None:
     """Raise an error of usage if an option was given that has no effect."""
-    given = click.get_current_context().get_parameter_source
+    context = click.get_current_context()
     for name in _NOT_SOURCES if sources else _ONLY_SOURCES:
-        if given(name) not in (None, ParameterSource.DEFAULT):
-            option = f"--{name.removesuffix('_path').replace('_', '-')}"
-            raise click.UsageError(
-                f"{option} is not for --sources." if sources else f"{option} needs --sources."
-            )
+        if context.get_parameter_source(name) not in (None, ParameterSource.DEFAULT):
+            what = "is not for" if sources else "needs"
+            raise click.UsageError(f"--{name.replace('_', '-')} {what} --sources.")
+
+
+@click.command("add")
+@_reading_options
+@_wait_option
+@click.option(
+    "--on-duplicate",
+    help="Treatment of a document whose title exists already, or of a source whose URL does: "
+    "error, replace or skip.  [default: error; replace for sources]",
+)
+def add_command(
+    corpora: tuple[str, ...],
+    kb: str,
+    sources: bool,
+    base_url: str,
+    on_duplicate: str | None,
+    skip_bad: bool,
+    limits: FileLimits,
+    wait: bool,
+    progress: bool,
+    as_json: bool,
+    **of_documents: Any,
+) -> None:
+    """Add documents to a knowledge base; to one of sources, sources.
+
+    It is not rebuilt. A running service answers from the new version as soon as it is there.
+    """
+    from admiral.graph import update_graph
+    from admiral.kb import add, holds_sources
+
+    sources = sources or holds_sources(kb)
+    _check_options(sources=sources)
+    options: dict[str, Any] = {"wait": wait, "progress": progress, "also": [update_graph]}
+    if sources:
+        from admiral.sources.source_files import SourceFiles
+        from admiral.sources.source_indexing import add_sources
+
+        files = SourceFiles(corpora, base_url=base_url, skip_bad=skip_bad, limits=limits)
+        report = add_sources(files, kb, on_duplicate=on_duplicate or "replace", **options)
+    else:
+        options |= {"skip_bad": skip_bad, "limits": limits, **of_documents}
+        report = add(corpora, kb, on_duplicate=on_duplicate or "error", **options)
+    _show(report, as_json)
+
+
+@click.command("remove")
+@click.argument("titles", metavar="TITLE...", nargs=-1)
+@click.option(
+    "--titles",
+    "file",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="File of titles, one per line, in UTF-8.",
+)
+@click.option("--ignore-missing", is_flag=True, help="Count missing titles instead of failing.")
+@_changed_kb_option
+@_wait_option
+@progress_option
+@report_json_option
+def remove_command(
+    titles: tuple[str, ...],
+    kb: str,
+    file: Path | None,
+    ignore_missing: bool,
+    wait: bool,
+    progress: bool,
+    as_json: bool,
+) -> None:
+    """Remove documents from a knowledge base, by titles; sources, by URLs in any form."""
+    from admiral.graph import update_graph
+    from admiral.kb import holds_sources, read_titles, remove
+    from admiral.sources.canonical_urls import canonical
+
+    if not titles and file is None:
+        raise click.UsageError("Name the documents to remove: TITLE... or --titles FILE.")
+    wanted = [*titles, *(read_titles(file) if file else ())]
+    if holds_sources(kb):
+        wanted = list(map(canonical, wanted))
+    report = remove(
+        wanted,
+        kb,
+        ignore_missing=ignore_missing,
+        wait=wait,
+        progress=progress,
+        also=[update_graph],
+    )
+    _show(report, as_json)
+
+
+def _show(report: UpdateReport, as_json: bool) -> None:
+    changes = {
+        "added": report.added,
+        "replaced": report.replaced,
+        "removed": report.removed,
+        "skipped (title or URL taken)": report.skipped,
+        "bad records skipped": report.bad,
+        "titles not found": report.missing,
+    }
+    print_report(report, as_json, f"{report.documents:,} documents", changes)
 
 
 @click.command("info")
-@_kb
-@_json
+@kb_option
+@report_json_option
 @click.option(
     "--check", is_flag=True, help="Check the files as well; the exit status is 1 if any is damaged."
 )
@@ -348,10 +422,6 @@ def _checkpoints(config_path: Path | None, assignments: tuple[str, ...]) -> list
     ]
 
 
-def _json_value(value: object) -> object:
-    return str(value) if isinstance(value, Path) else value
-
-
 def readable_size(count: float) -> str:
     """Return a number of bytes as text with a unit."""
     for unit in ("bytes", "kB", "MB"):
@@ -359,158 +429,3 @@ def readable_size(count: float) -> str:
             return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.1f} {unit}"
         count /= 1000
     return f"{count:.2f} GB"
-
-
-if TYPE_CHECKING:
-    from admiral.io.limited_reading import FileLimits
-    from admiral.kb import KbInfo, UpdateReport
-
-
-Command = TypeVar("Command", bound=Callable[..., Any])
-
-
-def _options(command: Command) -> Command:
-    for option in (
-        report_json_option,
-        progress_option,
-        click.option(
-            "--wait",
-            is_flag=True,
-            help="Wait for another process that changes it, instead of failing.",
-        ),
-        click.option(
-            "--kb", "kb", metavar="PATH", required=True, help="Directory of the knowledge base."
-        ),
-    ):
-        command = option(command)
-    return command
-
-
-@click.command("add")
-@click.argument("corpora", metavar="CORPUS...", nargs=-1, required=True, type=click.Path())
-@click.option(
-    "--format",
-    "format",
-    default="auto",
-    show_default=True,
-    help="Format of the corpora, as for `admiral index`.",
-)
-@_sources
-@_base_url
-@click.option(
-    "--on-duplicate",
-    help="Treatment of a document whose title exists already, or of a source whose URL does: "
-    "error, replace or skip.  [default: error; replace for sources]",
-)
-@click.option("--skip-bad", is_flag=True, help="Skip and count bad records instead of failing.")
-@click.option(
-    "--strict", is_flag=True, help="Stop at the first damaged file of a folder of documents."
-)
-@report_option
-@file_limit_options
-@_options
-def add_command(
-    corpora: tuple[str, ...],
-    kb: str,
-    format: str,
-    sources: bool,
-    base_url: str,
-    on_duplicate: str | None,
-    skip_bad: bool,
-    strict: bool,
-    report_path: Path | None,
-    limits: FileLimits,
-    wait: bool,
-    progress: bool,
-    as_json: bool,
-) -> None:
-    """Add documents to a knowledge base; to one of sources, sources.
-
-    It is not rebuilt. A running service answers from the new version as soon as it is there.
-    """
-    from admiral.graph import update_graph
-    from admiral.kb import add, holds_sources
-
-    sources = sources or holds_sources(kb)
-    _check_options(sources=sources)
-    if sources:
-        from admiral.sources.source_files import SourceFiles
-        from admiral.sources.source_indexing import add_sources
-
-        files = SourceFiles(corpora, base_url=base_url, skip_bad=skip_bad, limits=limits)
-        report = add_sources(
-            files,
-            kb,
-            on_duplicate=on_duplicate or "replace",
-            wait=wait,
-            progress=progress,
-            also=[update_graph],
-        )
-    else:
-        report = add(
-            corpora,
-            kb,
-            format=format,
-            on_duplicate=on_duplicate or "error",
-            skip_bad=skip_bad,
-            strict=strict,
-            wait=wait,
-            progress=progress,
-            report=report_path,
-            limits=limits,
-            also=[update_graph],
-        )
-    _show(report, as_json)
-
-
-@click.command("remove")
-@click.argument("titles", metavar="TITLE...", nargs=-1)
-@click.option(
-    "--titles",
-    "file",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="File of titles, one per line, in UTF-8.",
-)
-@click.option("--ignore-missing", is_flag=True, help="Count missing titles instead of failing.")
-@_options
-def remove_command(
-    titles: tuple[str, ...],
-    kb: str,
-    file: Path | None,
-    ignore_missing: bool,
-    wait: bool,
-    progress: bool,
-    as_json: bool,
-) -> None:
-    """Remove documents from a knowledge base, by titles; sources, by URLs in any form."""
-    from admiral.graph import update_graph
-    from admiral.kb import holds_sources, read_titles, remove
-    from admiral.sources.canonical_urls import canonical
-
-    if not titles and file is None:
-        raise click.UsageError("Name the documents to remove: TITLE... or --titles FILE.")
-    wanted = [*titles, *(read_titles(file) if file else ())]
-    if holds_sources(kb):
-        wanted = list(map(canonical, wanted))
-    report = remove(
-        wanted,
-        kb,
-        ignore_missing=ignore_missing,
-        wait=wait,
-        progress=progress,
-        also=[update_graph],
-    )
-    _show(report, as_json)
-
-
-def _show(report: UpdateReport, as_json: bool) -> None:
-    changes = {
-        "added": report.added,
-        "replaced": report.replaced,
-        "removed": report.removed,
-        "skipped (title or URL taken)": report.skipped,
-        "bad records skipped": report.bad,
-        "titles not found": report.missing,
-    }
-    print_report(report, as_json, f"{report.documents:,} documents", changes)

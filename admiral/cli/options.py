@@ -142,13 +142,18 @@ def _setting_option(declared: Setting) -> Callable[[Command], Command]:
 def config_options(command: Command) -> Command:
     """Add --config and --set."""
     names = ", ".join(each.name for each in described(RetrievalConfig))
+    return settings_options(command, f"`admiral settings` describes them: {names}.")
+
+
+def settings_options(command: Command, described: str) -> Command:
+    """Add --config and --set for settings that are described elsewhere."""
     for option in (
         click.option(
             "--set",
             "assignments",
             multiple=True,
             metavar="KEY=VALUE",
-            help=f"Change a setting; repeatable. `admiral settings` describes them: {names}.",
+            help=f"Change a setting; repeatable. {described}",
         ),
         click.option(
             "--config",

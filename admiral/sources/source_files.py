@@ -23,7 +23,6 @@ from admiral.sources.page_reading import PageReader, read_archive
 
 logger = logging.getLogger(__name__)
 
-_JSON, _ARCHIVES = (".jsonl", ".json"), (".warc", ".wet")
 _TEXT_FIELDS = ("text", "sentences", "html")
 _OPTIONAL = ("title", "site", "date", "language", "archive_url")
 _EXAMPLE = 'Write records such as {"url": "https://example.org/", "title": "...", "text": "..."}'
@@ -33,28 +32,11 @@ _METADATA = re.compile(r"\(meta data\) ([A-Z ]+): ?(.*)", re.DOTALL)
 class SourceFiles:
     """Sources of one or more files or folders, read in order.
 
-    Parameters
-    ----------
-    paths
-        Files or folders; of folders, all files of a known type are read. Lines of JSON may be
-        pages, or records of WiCE, WAFER or Sphere, which are told apart by their fields.
-    base_url
-        URL of the folder, for files that do not name their own, as HTML may. A file given by
-        itself lies in its folder. Without it, such files are named by their paths.
-    skip_bad
-        Whether to count and report bad records instead of raising an error for the first.
-    limits
-        Limits of time and size of each page and document.
-
-    Attributes
-    ----------
-    bad
-        Number of bad records skipped so far.
-
-    Raises
-    ------
-    AdmiralError
-        If a path does not exist or its type is unknown.
+    `paths`: files or folders; of folders, all files of a known type are read. Lines of JSON may be
+    pages, or records of WiCE, WAFER or Sphere. `base_url`: URL of the folder, for files that do not
+    name their own; without it, they are named by their paths. `skip_bad`: whether to report bad
+    records, and count them in `bad`, instead of raising an error for the first. `limits`: those of
+    each page and document. Raises AdmiralError if a path does not exist or its type is unknown.
     """
 
     def __init__(
@@ -68,21 +50,16 @@ class SourceFiles:
         if base_url and not is_web(base_url):
             raise AdmiralError(f"base_url={base_url!r}: not a URL of the web. Correct it")
         self.paths, self.bad = [Path(path) for path in paths], 0
-        self._base_url, self._skip_bad, self._limits = base_url, skip_bad, limits
+        self.request = {  # which sources are read, and how
+            **{"corpora": [str(path.absolute()) for path in self.paths], "base_url": base_url},
+            **{"skip_bad": skip_bad, "limits": asdict(limits)},
+        }
+        self._base_url, self._skip_bad = base_url, skip_bad
         self._reader = PageReader(limits)
         self._roots = {file: root for path in self.paths for file, root in _files(path)}
         if not self._roots:
             given = ", ".join(map(str, paths)) or "no path"
             raise AdmiralError(f"{given}: no file of a known type, such as .jsonl, .html or .warc")
-
-    def request(self) -> dict[str, Any]:
-        """Return what decides which sources are read, and how."""
-        paths = [str(path.absolute()) for path in self.paths]
-        limits = asdict(self._limits)
-        return {
-            **{"corpora": paths, "base_url": self._base_url},
-            **{"skip_bad": self._skip_bad, "limits": limits},
-        }
 
     def states(self) -> dict[str, tuple[int, int]]:
         """Return the size of each file and the time of its last change."""
@@ -101,31 +78,23 @@ class SourceFiles:
                 if self.bad <= MESSAGES_SHOWN:
                     logger.warning("skipped: %s", item)
         if unnamed:
-            logger.warning(
-                "%d files state no URL, and are named by their paths. Give --base-url, the URL of "
-                "their folder, if it has one",
-                unnamed,
-            )
+            remedy = "Give --base-url, the URL of their folder, if it has one"
+            logger.warning("%d files state no URL; named by their paths. %s", unnamed, remedy)
 
     def _items(self, path: Path) -> Iterator[Source | RecordError]:
-        suffix = _suffix(path)
-        if suffix in _JSON:
-            yield from _read_json_lines(path, self._reader)
-        elif suffix in _ARCHIVES:
-            yield from read_archive(path, self._reader)
-        else:
-            try:
-                with open_binary(path) as file:
-                    source = self._reader.source(file, path.name, path)
-            except AdmiralError as error:  # of the file; the others can be read
-                yield RecordError(str(path), "", str(error).removeprefix(f"{path}: "), "")
-                return
-            yield source if is_web(source.url) else replace(source, url=self._url(path))
-
-    def _url(self, path: Path) -> str:
-        if not self._base_url:
-            return str(path.absolute())
-        return f"{self._base_url.rstrip('/')}/{path.relative_to(self._roots[path]).as_posix()}"
+        if read := _READERS.get(_suffix(path)):
+            yield from read(path, self._reader)
+            return
+        try:
+            with open_binary(path) as file:
+                source = self._reader.source(file, path.name, path)
+        except AdmiralError as error:  # of the file; the others can be read
+            yield RecordError(str(path), "", str(error).removeprefix(f"{path}: "), "")
+            return
+        url = str(path.absolute())
+        if self._base_url:
+            url = f"{self._base_url.rstrip('/')}/{path.relative_to(self._roots[path]).as_posix()}"
+        yield source if is_web(source.url) else replace(source, url=url)
 
 
 def _suffix(path: Path) -> str:
@@ -133,7 +102,7 @@ def _suffix(path: Path) -> str:
 
 
 def _is_known(path: Path) -> bool:
-    return _suffix(path) in (*_JSON, *_ARCHIVES) or file_type(path.name) is not None
+    return _suffix(path) in _READERS or file_type(path.name) is not None
 
 
 def _files(path: Path) -> Iterator[tuple[Path, Path]]:
@@ -192,6 +161,12 @@ def _read_json_lines(path: Path, reader: PageReader) -> Iterator[Source | Record
     if sphere:
         yield _joined(sphere)
     yield from map(_joined, wafer.values())
+
+
+_READERS = {
+    **dict.fromkeys((".jsonl", ".json"), _read_json_lines),
+    **dict.fromkeys((".warc", ".wet"), read_archive),
+}
 
 
 def _joined(passages: Sequence[dict[str, str]]) -> Source:

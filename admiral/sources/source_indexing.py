@@ -63,7 +63,7 @@ def build_sources(
         incoming,
         kb_path,
         {**passages, "bm25": bm25, "passages": True, "on_duplicate": "rename"},
-        None if incoming.files is None else incoming.files.request(),
+        None if incoming.files is None else incoming.files.request,
         {} if incoming.files is None else incoming.files.states(),
         overwrite=overwrite,
         progress=progress,
