@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import json
-<<<<<<< HEAD
-from collections.abc import Callable
-=======
->>>>>>> house/library
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple
 
 from lxml import etree
 from pydantic import TypeAdapter
@@ -31,12 +31,10 @@ _ARTICLES = "0"  # the namespace of articles
 _START = re.compile(rb"\s*(<\?xml[^>]*>\s*)?(<!--.*?-->\s*)*<mediawiki\b", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class DumpedPage:
-    """A page of a dump: its title, its id and its latest wikitext."""
+class DumpedPage(NamedTuple):
+    """A page of a dump, with its latest wikitext."""
 
     title: str
-    id: str
     text: str
 
 
@@ -61,9 +59,8 @@ def read_dump(path: Place) -> Iterator[DumpedPage]:
                 revisions = element.findall("{*}revision")  # the last one counts
                 namespace = element.findtext("{*}ns", _ARTICLES).strip()
                 if namespace == _ARTICLES and element.find("{*}redirect") is None:
-                    title, id = (element.findtext(f"{{*}}{name}", "") for name in ("title", "id"))
                     text = revisions[-1].findtext("{*}text", "") if revisions else ""
-                    yield DumpedPage(title, id.strip(), text)
+                    yield DumpedPage(element.findtext("{*}title", ""), text)
                 element.clear()
                 while element.getprevious() is not None:
                     del element.getparent()[0]
@@ -77,7 +74,6 @@ def read_dump(path: Place) -> Iterator[DumpedPage]:
 
 
 PageFormat = Literal["auto", "wikitext", "html", "dump"]
-PAGE_FORMATS: tuple[PageFormat, ...] = get_args(PageFormat)
 #: A longer page is an error: the longest of Wikipedia have 2.5 MB.
 LONGEST_PAGE = 32 * 2**20  # bytes
 #: Processor time that a page may take. Pages of Wikipedia take less than 3 seconds.
