@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from admiral.citations.audit_page import STYLE, FindSource, anchor, audit_page
+from admiral.citations.audit_page import STYLE, anchor, audit_page
 from admiral.citations.citer import Citer, urgency
 from admiral.citations.extract import ReadPage
 from admiral.citations.verdict_file import verdict_record
@@ -64,7 +64,6 @@ def audit_folder(
     read: Callable[[Path], ReadPage],
     citer: Citer,
     notes: Sequence[str],
-    find_source: FindSource,
 ) -> Iterator[Path]:
     """Audit the pages that have no records yet; yield each once its audit and records exist."""
     for path, records in pages.items():
@@ -72,7 +71,8 @@ def audit_folder(
             continue
         page, audit = read(path), records.with_suffix(".html")
         verdicts = citer.audit(each.claim for each in page.claims)
-        write_page(audit, audit_page(page.title or path.name, verdicts, notes, find_source, page))
+        title, find = page.title or path.name, citer.sources.source
+        write_page(audit, audit_page(title, verdicts, notes, find, page))
         added = ({"audit": audit.name, "urgency": urgency(one)} for one in verdicts)
         rows = (own | verdict_record(one) for own, one in zip(added, verdicts, strict=True))
         write_atomically(records, map(encode_record, rows))

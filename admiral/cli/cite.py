@@ -26,6 +26,12 @@ if TYPE_CHECKING:
 _INDENT = "    "
 _KB = "Knowledge base of sources, or of any documents."
 _kb_option = click.option("--kb", metavar="DIR", required=True, help=_KB)
+_lists_option = click.option(
+    "--lists/--no-lists",
+    default=True,
+    show_default=True,
+    help="Also items of lists that are no sentences.",
+)
 
 
 def citation_settings_options(command: Command) -> Command:
@@ -167,12 +173,7 @@ _FILE = click.Path(path_type=Path)
     show_default=True,
     help="Format of the pages; auto tells it by their beginning.",
 )
-@click.option(
-    "--lists/--no-lists",
-    default=True,
-    show_default=True,
-    help="Also items of lists that are no sentences.",
-)
+@_lists_option
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 @citation_settings_options
 def audit_command(
@@ -261,7 +262,7 @@ def _audit_folder(
     start_work_list(output, {**recorded_citation_settings(config, kb), **given})
     done = sum(records.exists() for records in files.values())
     with Citer.open(kb, config=config) as citer:
-        audited = audit_folder(files, read, citer, notes, citer.sources.source)
+        audited = audit_folder(files, read, citer, notes)
         for _ in track_claims(audited, done=done, total=len(files), quiet=quiet):
             pass
     _report(output / INDEX, finish_work_list(output, files))
@@ -381,8 +382,6 @@ def _read_claims(path: Path) -> list[CitedClaim]:
 
 def _print_all(verdicts: Iterator[CitationVerdict], as_json: bool) -> bool:
     """Print verdicts as they come, and return whether any claim is flagged."""
-    import json
-
     from admiral.citations.verdict_file import verdict_record
 
     flagged = False
@@ -433,12 +432,7 @@ _FORMATS = ("auto", "wikitext", "html", "dump")
     show_default=True,
     help="Format of the pages; auto tells them by their beginning.",
 )
-@click.option(
-    "--lists/--no-lists",
-    default=True,
-    show_default=True,
-    help="Also items of lists that are no sentences.",
-)
+@_lists_option
 @click.option(
     "--tagged",
     metavar="TAG",

@@ -109,7 +109,7 @@ def _reading_options(command: Command) -> Command:
     show_default=True,
     help="Treatment of a second document with the same title: error, merge (append its sentences), "
     "skip or rename. auto renames files by what differs in their paths; for records of other "
-    "corpora it is an error. With --sources: skip a second page with the same URL, or error.",
+    "corpora it is an error.",
 )
 @click.option(
     "--include",
@@ -174,7 +174,7 @@ def index_command(
     from admiral.graph import build_graph, has_graph, update_graph
     from admiral.kb import KnowledgeBase, build
 
-    _check_options(sources=sources)
+    _check_options(sources=sources, also=("on_duplicate",))
     options: dict[str, Any] = {"overwrite": overwrite, "progress": progress, "also": [update_graph]}
     if embeddings:
         from admiral.config import RetrievalConfig
@@ -188,9 +188,8 @@ def index_command(
         from admiral.sources.source_indexing import build_sources
 
         files = SourceFiles(corpora, base_url=base_url, skip_bad=skip_bad, limits=limits)
-        options |= {"words": words, "stride": stride, "graph": bool(graph)}
-        options |= {"on_duplicate": "skip" if on_duplicate == "auto" else on_duplicate}
-        report = build_sources(files, kb, bm25=bm25 or "bm25s", **options)
+        options |= {"words": words, "stride": stride, "bm25": bm25 or "bm25s"}
+        report = build_sources(files, kb, graph=bool(graph), **options)
     else:
         options |= {"on_duplicate": on_duplicate, "skip_bad": skip_bad, "limits": limits}
         options |= {"bm25": bm25 or "lucene", "graph": graph, **of_documents}
@@ -229,10 +228,10 @@ _ONLY_SOURCES = ("base_url", "words", "stride")
 _NOT_SOURCES = ("format", "passages", "include", "exclude", "strict", "report")
 
 
-def _check_options(*, sources: bool) -> None:
+def _check_options(*, sources: bool, also: tuple[str, ...] = ()) -> None:
     """Raise an error of usage if an option was given that has no effect."""
     context = click.get_current_context()
-    for name in _NOT_SOURCES if sources else _ONLY_SOURCES:
+    for name in (*_NOT_SOURCES, *also) if sources else _ONLY_SOURCES:
         if context.get_parameter_source(name) not in (None, ParameterSource.DEFAULT):
             what = "is not for" if sources else "needs"
             raise click.UsageError(f"--{name.replace('_', '-')} {what} --sources.")

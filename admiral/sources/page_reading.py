@@ -215,14 +215,18 @@ def read_archive(path: Path, reader: PageReader) -> Iterator[Source | RecordErro
         stream = _WholeBlocks(file)
         archive = ArchiveIterator(stream, no_record_parse=True)
         try:
-            while (record := _next_record(archive)) is not None:
-                source = _archived_source(record, reader)
+            for record in archive:
+                url = record.rec_headers.get_header("WARC-Target-URI") or ""
+                record.http_headers = archive.loader.load_http_headers(
+                    record.rec_type, url, record.raw_stream, record.length
+                )
+                source = _archived_source(record, url, reader)
                 # warcio takes any end of a stream within a record for the end of the archive.
                 while record.raw_stream.read(_CHUNK):
                     pass
                 length = record.rec_headers.get_header("Content-Length") or ""
                 if not length.strip().isdecimal() or getattr(record.raw_stream, "limit", 0) > 0:
-                    raise _cut_off(record)
+                    raise EOFError(f"it ends within {url}")
                 if source is not None:
                     yield source
             if stream.error is not None:
@@ -249,26 +253,8 @@ class _WholeBlocks:
             return b""
 
 
-def _next_record(archive: ArchiveIterator) -> Any | None:
-    record = next(archive, None)
-    if record is not None:
-        uri = record.rec_headers.get_header("WARC-Target-URI") or ""
-        try:
-            record.http_headers = archive.loader.load_http_headers(
-                record.rec_type, uri, record.raw_stream, record.length
-            )
-        except EOFError:
-            raise _cut_off(record) from None
-    return record
-
-
-def _cut_off(record: Any) -> EOFError:
-    return EOFError(f"it ends within {record.rec_headers.get_header('WARC-Target-URI')}")
-
-
-def _archived_source(record: Any, reader: PageReader) -> Source | None:
+def _archived_source(record: Any, url: str, reader: PageReader) -> Source | None:
     headers, http = record.rec_headers, record.http_headers
-    url = headers.get_header("WARC-Target-URI") or ""
     header = (http or headers).get_header("Content-Type") or ""
     name = _NAMES.get(header.partition(";")[0].strip().lower())
     is_page = record.rec_type in ("response", "resource", "conversion") and is_web(url)

@@ -25,8 +25,6 @@ from admiral.sources.canonical_urls import canonical, names_source
 from admiral.sources.passage_windows import STRIDE, WORDS, check_window, windows
 from admiral.sources.source_files import SourceFiles
 
-#: Reason for which the report of a build counts a source.
-NO_TEXT = "without text"
 _LONGEST_NAME = 500  # characters of a title that name a document
 
 
@@ -40,7 +38,6 @@ def build_sources(
     k1: float = 0.9,
     b: float = 0.4,
     encoder: SentenceEncoder | None = None,
-    on_duplicate: str = "skip",
     overwrite: bool = False,
     graph: bool = False,
     progress: bool = False,
@@ -51,14 +48,13 @@ def build_sources(
     `sources`: if they are `SourceFiles` that have not changed since a build with the same settings,
     the knowledge base is up to date. `words`, `stride`: see `windows`. `k1`, `b`: parameters of
     BM25; the defaults are those of SIDE (Pyserini's). `encoder`: encoder whose vectors of all
-    passages are stored. `on_duplicate`: whether a source whose canonical URL has occurred before is
-    left out (``skip``) or an error. Raises AdmiralError if there is no source, one has no URL of
-    the web, or the directory cannot be written. An existing knowledge base is then unchanged.
+    passages are stored. Of several sources with one canonical URL, the first counts. Raises
+    AdmiralError if there is no source, one has no URL of the web, or the directory cannot be
+    written. An existing knowledge base is then unchanged.
     """
     check_window(words, stride)
-    check_choice("on_duplicate", on_duplicate, ("skip", "error"))
     passages = {"words": words, "stride": stride, "k1": k1, "b": b}
-    incoming = _Incoming(sources, passages, on_duplicate)
+    incoming = _Incoming(sources, passages)
     report = build_records(
         incoming,
         kb_path,
@@ -104,10 +100,8 @@ class _Incoming:
     `duplicates`: number of sources so far that were left out because of their URL.
     """
 
-    def __init__(
-        self, sources: Iterable[Source], settings: dict[str, Any], on_duplicate: str = "skip"
-    ) -> None:
-        self._sources, self._policy = sources, on_duplicate
+    def __init__(self, sources: Iterable[Source], settings: dict[str, Any]) -> None:
+        self._sources = sources
         self.files = sources if isinstance(sources, SourceFiles) else None
         self._window = settings.get("words", WORDS), settings.get("stride", STRIDE)
         self._seen: set[str] = set()
@@ -134,15 +128,11 @@ class _Incoming:
                     "Correct it, or leave the source out"
                 )
             if document.id in self._seen:
-                if self._policy == "error":
-                    raise AdmiralError(
-                        f"source {number}: an earlier source has the same canonical URL, "
-                        f"{document.id}. Leave one of them out, or use --on-duplicate skip"
-                    )
                 self.duplicates += 1
                 continue
             self._seen.add(document.id)
-            self.skipped[NO_TEXT] += not document.sentences
+            if not document.sentences:
+                self.skipped["without text"] += 1
             yield Record(document, Path("source"), number)
         self.bad = self.files.bad if self.files else 0
 

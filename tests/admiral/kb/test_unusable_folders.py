@@ -17,10 +17,10 @@ def database(kb, *statements):
     connection.close()
 
 
-def of_another_release(kb):
+def of_another_release(kb, **settings):
     (kb / "kb.sqlite").unlink()
-    manifest = {"format": "admiral-kb", "settings": {"sources": [{"name": "birds.jsonl"}]}}
-    (kb / "manifest.json").write_text(json.dumps(manifest))
+    settings |= {"sources": [{"name": "birds.jsonl"}]}
+    (kb / "manifest.json").write_text(json.dumps({"format": "admiral-kb", "settings": settings}))
 
 
 def cut_off(kb):
@@ -32,6 +32,7 @@ DAMAGES = {
     "is of release 0.1 or 0.2. Index its corpora again: `admiral index birds.jsonl --kb ": (
         of_another_release
     ),
+    "`admiral index --sources PAGES... --kb ": lambda kb: of_another_release(kb, words=100),
     "file is not a database": lambda kb: (kb / "kb.sqlite").write_bytes(b"no database" * 1000),
     "malformed": cut_off,
     "is the database of another program": lambda kb: database(kb, "PRAGMA application_id = 7"),

@@ -125,9 +125,6 @@ def test_of_equal_urls_the_first_counts(tmp_path):
     assert (report.documents, report.duplicates) == (1, 1)
     with Sources.open(tmp_path / "kb") as opened:
         assert opened.source("x.example/a").title == "first"
-    with pytest.raises(AdmiralError, match=r"source 2.*x\.example/a"):
-        build_sources(sources, tmp_path / "other", on_duplicate="error")
-    assert not (tmp_path / "other").exists()
 
 
 def test_a_bad_source_leaves_the_old_knowledge_base(kb):

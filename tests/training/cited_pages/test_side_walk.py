@@ -104,7 +104,7 @@ def verified(folder, kb, count=None, **changes):
 def test_lines_of_sphere_are_pages(kb):
     lines = [json.loads(line) for line in (DEMO / "sphere.jsonl").read_text().splitlines()]
     with Sources.open(kb) as opened:
-        sources = list(opened.sources())
+        sources = list(opened)
         assert {source.url for source in sources} == {line["url"] for line in lines}
         words = sum(len(source.text.split()) for source in sources)
         assert words == sum(len(line["raw"].split()) for line in lines)
