@@ -25,7 +25,7 @@ from sklearn.preprocessing import StandardScaler
 
 from proofs.verifier import kind_of_evidence
 from training.data.examples import EXAMPLE_LABELS, UNLABELLED, Example, draw_examples, read_examples
-from training.data.overlap import balanced_by_overlap, overlap_features
+from training.data.overlap import overlap_features
 
 _FOLDS = 5
 _LEAST = 50  # examples of which a model is fitted
@@ -94,11 +94,9 @@ def table(examples: Sequence[Example], limit: int) -> Iterator[str]:
 @click.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
 @click.option("--limit", default=4000, show_default=True, help="Most examples to fit models to.")
-@click.option("--balance-overlap", is_flag=True, help="Weight examples as build_examples does.")
-def main(files: tuple[Path, ...], limit: int, balance_overlap: bool) -> None:
+def main(files: tuple[Path, ...], limit: int) -> None:
     """Print the table of FILES in Markdown."""
-    examples = list(read_examples(files))
-    for line in table(balanced_by_overlap(examples) if balance_overlap else examples, limit):
+    for line in table(list(read_examples(files)), limit):
         click.echo(line)
 
 

@@ -26,6 +26,7 @@ from pathlib import Path
 
 import click
 import numpy as np
+from sklearn.metrics import roc_auc_score
 
 from admiral.config import RetrievalConfig, load_config
 from admiral.gold import Label, read_gold
@@ -38,7 +39,7 @@ from proofs.logic import Verdict
 from proofs.verifier import LABELS, Sentence
 from training.build_examples import read_inference_examples
 from training.data.evidence_corpora import Corpus, holds_gold, sentence_of, with_documents
-from training.verification.verifier_program import calibration_error, roc_area
+from training.verification.example_program import calibration_error
 
 _OWN = Path(__file__).parent / "own_pairs.jsonl"
 _LABELS = {
@@ -149,7 +150,8 @@ def measured(given: Sequence[Item], probabilities: np.ndarray) -> list[str]:
     supported = np.array([item.label == "entailment" for item in given])
     scores = probabilities[:, 0] if binary else probabilities[:, 0] - probabilities[:, 2]
     decided = np.array([item.label != "neutral" for item in given])
-    area = roc_area(scores[decided], supported[decided])
+    both = len({*supported[decided].tolist()}) == 2
+    area = roc_auc_score(supported[decided], scores[decided]) if both else None
     groups: defaultdict[str, list[bool]] = defaultdict(list)
     for item, is_right in zip(given, right, strict=True):
         if item.group:

@@ -53,7 +53,6 @@ from training.data.examples import (
     draw_examples,
     summary_by_source,
 )
-from training.data.overlap import balanced_by_overlap
 from training.data.passages import inference_passages, passage_examples
 from training.data.records import numbered_objects, write_records
 from training.data.worlds import world_examples
@@ -291,11 +290,6 @@ def surrounded_examples(
     metavar="SOURCE=COUNT",
     help="Most examples of a source of --nli, drawn at random with their groups; repeatable.",
 )
-@click.option(
-    "--balance-overlap",
-    is_flag=True,
-    help="Weight the examples so that words which claim and evidence share tell no label.",
-)
 @exclude_option(
     "claims that share a document with them, and examples of --nli that name one, are left out"
 )
@@ -317,7 +311,6 @@ def main(
     bridges: tuple[str, ...],
     worlds: int,
     limits: tuple[str, ...],
-    balance_overlap: bool,
     exclude: tuple[Path, ...],
     hold_out: float,
     seed: int,
@@ -371,8 +364,6 @@ def main(
     examples += islice(world_examples(seed), worlds)
     if not examples:
         raise AdmiralError(f"{out}: no examples are left; check the sources")
-    if balance_overlap:
-        examples = balanced_by_overlap(examples)
     write_records(out, examples)
     for source, labels, taken in summary_by_source(examples):
         click.echo(f"{source}: {labels}; {taken} in an epoch", err=True)

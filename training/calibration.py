@@ -43,7 +43,7 @@ from training.command_options import limit_option, program, seed_option
 from training.data.examples import UNLABELLED, Example, draw_examples, read_examples
 from training.loop.model_card import markdown_table
 from training.verification import POSSIBLE
-from training.verification.verifier_program import marginal_losses, measure
+from training.verification.example_program import marginal_losses, measure
 from training.verification.verifier_settings import named_number
 
 _SMALLEST = 1e-30  # probabilities that were rounded to 0 have no logarithm
@@ -64,7 +64,8 @@ def fit_scale(logits: Tensor, labels: Tensor, weights: Sequence[float] | None = 
 
     bounds = [np.log(BOUNDS["temperature"]), BOUNDS["neutral"]]
     found = minimize(loss, [0.0, 0.0], bounds=bounds, method="L-BFGS-B", options={"ftol": 1e-12})
-    return Scale(float(np.exp(found.x[0])), float(found.x[1]))
+    temperature = np.clip(np.exp(found.x[0]), *BOUNDS["temperature"])  # which exp may exceed
+    return Scale(float(temperature), float(found.x[1]))
 
 
 def scaled(logits: Tensor, temperature: float | Tensor, neutral: float | Tensor) -> Tensor:

@@ -236,12 +236,7 @@ class SourceVerifierLoss(EmModule):
 
     def __init__(self, model: EvidenceModel, config: EmConfig) -> None:
         super().__init__(config)
-        self._verifier = VerifierLoss(model, config.dropout, config.seed)  # has the dropout
-
-    @property
-    def model(self) -> EvidenceModel:
-        """The verifier."""
-        return self._verifier.model
+        self.model = VerifierLoss(model, config.dropout).model  # which has the dropout
 
     def scored(self, batch: PassageBatch) -> ScoredBatch:
         """Return the log-odds of entailment."""

@@ -88,12 +88,6 @@ def main(
                 "way that can be replaced. Add `links` to the corpus, or documents that name "
                 "others and define their subject, or allow more --hops"
             )
-        if synthesizer.quotes_only and not quiet:
-            click.echo(
-                f"{path}: hardly any document begins with a definition in English; "
-                "descriptions quote first sentences instead",
-                err=True,
-            )
         with ResumableWriter(output, settings, overwrite=overwrite) as writer:
             done = len(writer.finished)
             if done > count:

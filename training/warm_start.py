@@ -56,61 +56,40 @@ def warm_start(minilm: Path) -> BartForConditionalGeneration:
     )
     model = BartForConditionalGeneration(config)
     state = model.state_dict()
-    embeddings = bert["embeddings.word_embeddings.weight"]
+    words = bert["embeddings.word_embeddings.weight"]
     positions = bert["embeddings.position_embeddings.weight"]
     positions = positions + bert["embeddings.token_type_embeddings.weight"][0]
-    for key in (
-        "model.shared",
-        "model.encoder.embed_tokens",
-        "model.decoder.embed_tokens",
-        "lm_head",
-    ):
-        state[f"{key}.weight"] = embeddings
-    for side in ("encoder", "decoder"):
-        rows = state[f"model.{side}.embed_positions.weight"].clone()
-        rows[_BART_OFFSET:] = positions
-        state[f"model.{side}.embed_positions.weight"] = rows
-        for part in ("weight", "bias"):
-            state[f"model.{side}.layernorm_embedding.{part}"] = bert[f"embeddings.LayerNorm.{part}"]
+    state |= dict.fromkeys(("model.shared.weight", "lm_head.weight"), words)
     depth = int(shape["num_hidden_layers"])
-    for layer in range(depth):
-        _copy_layer(bert, layer, state, f"model.encoder.layers.{layer}", cross_attention=False)
-    for layer in range(_DECODER_LAYERS):
-        origin = round((layer + 1) * depth / _DECODER_LAYERS) - 1
-        _copy_layer(bert, origin, state, f"model.decoder.layers.{layer}", cross_attention=True)
+    spread = [round((n + 1) * depth / _DECODER_LAYERS) - 1 for n in range(_DECODER_LAYERS)]
+    for side, origins in (("encoder", range(depth)), ("decoder", spread)):
+        state[f"model.{side}.embed_tokens.weight"] = words
+        state[f"model.{side}.embed_positions.weight"][_BART_OFFSET:] = positions
+        for part in ("weight", "bias"):
+            norm = bert[f"embeddings.LayerNorm.{part}"]
+            state[f"model.{side}.layernorm_embedding.{part}"] = norm
+            for layer, origin in enumerate(origins):
+                for theirs, ours in _NAMES.items():
+                    name = f"model.{side}.layers.{layer}.{ours}.{part}"
+                    values = bert[f"encoder.layer.{origin}.{theirs}.{part}"]
+                    state[name] = values
+                    if side == "decoder" and "self_attn" in name:
+                        state[name.replace("self_attn", "encoder_attn")] = values
     model.load_state_dict(state)
     model.tie_weights()
     return model
 
 
-def _copy_layer(
-    bert: dict[str, torch.Tensor],
-    origin: int,
-    state: dict[str, torch.Tensor],
-    target: str,
-    *,
-    cross_attention: bool,
-) -> None:
-    """Copy BERT's layer `origin` to the BART layer `target` of a state dict."""
-    bart_names = {
-        "attention.self.query": ["self_attn.q_proj"],
-        "attention.self.key": ["self_attn.k_proj"],
-        "attention.self.value": ["self_attn.v_proj"],
-        "attention.output.dense": ["self_attn.out_proj"],
-        "attention.output.LayerNorm": ["self_attn_layer_norm"],
-        "intermediate.dense": ["fc1"],
-        "output.dense": ["fc2"],
-        "output.LayerNorm": ["final_layer_norm"],
-    }
-    if cross_attention:
-        for names in bart_names.values():
-            if names[0].startswith("self_attn"):
-                names.append(names[0].replace("self_attn", "encoder_attn"))
-    for bert_name, names in bart_names.items():
-        for part in ("weight", "bias"):
-            for name in names:
-                weights = bert[f"encoder.layer.{origin}.{bert_name}.{part}"]
-                state[f"{target}.{name}.{part}"] = weights
+_NAMES = {  # of BERT's modules in BART
+    "attention.self.query": "self_attn.q_proj",
+    "attention.self.key": "self_attn.k_proj",
+    "attention.self.value": "self_attn.v_proj",
+    "attention.output.dense": "self_attn.out_proj",
+    "attention.output.LayerNorm": "self_attn_layer_norm",
+    "intermediate.dense": "fc1",
+    "output.dense": "fc2",
+    "output.LayerNorm": "final_layer_norm",
+}
 
 
 def mini_tokenizer(minilm: Path) -> PreTrainedTokenizerFast:
@@ -119,17 +98,9 @@ def mini_tokenizer(minilm: Path) -> PreTrainedTokenizerFast:
     vocabulary = data["model"]["vocab"]
     for number, token in enumerate(MARKERS):
         vocabulary[token] = vocabulary.pop(f"[unused{number}]")
-        data["added_tokens"].append(
-            {
-                "id": vocabulary[token],
-                "content": token,
-                "single_word": False,
-                "lstrip": False,
-                "rstrip": False,
-                "normalized": False,
-                "special": True,
-            }
-        )
+        plain = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
+        added = {"id": vocabulary[token], "content": token, **plain, "special": True}
+        data["added_tokens"].append(added)
     data["added_tokens"].sort(key=lambda added: added["id"])
     data["truncation"] = data["padding"] = None
     return PreTrainedTokenizerFast(

@@ -42,20 +42,3 @@ def test_a_shortcut_is_found_where_there_is_one(tmp_path):
     assert gains["by-claim"][0] > 0.4 > 0.2 > gains["by-claim"][1]
     assert gains["by-overlap"][1] > 0.4
     assert max(gains["by-nothing"]) < 0.2
-
-
-def test_weights_balance_the_overlap(tmp_path):
-    path = tmp_path / "examples.jsonl"
-    rng = random.Random(1)
-    mixed = [
-        one
-        for one in (*made("s", "overlap"), *made("t", "nothing"), *made("u", "nothing"))
-        if one.source != "s" or rng.random() < 0.3
-    ]
-    write_records(path, (Example(e.claim, e.evidence, e.label, "s") for e in mixed))
-    gains = []
-    for options in ((), ("--balance-overlap",)):
-        done = CliRunner().invoke(main, [str(path), *options], catch_exceptions=False)
-        gains.append(float(columns(done.output)["s"][-1]))
-    assert gains[0] > 0.04
-    assert gains[1] < gains[0] - 0.03

@@ -266,7 +266,7 @@ def test_passages_and_twins_of_claims_and_pairs(kb_path, tmp_path):
     ]
     pairs.write_text("".join(json.dumps(record) + "\n" for record in records))
     arguments = ("--kb", kb_path, "--passage", f"nli:{pairs}", "--passage", f"gold:{CLAIMS}")
-    done = build(*arguments, "--bridge-twins", f"gold:{CLAIMS}", "--balance-overlap", out)
+    done = build(*arguments, "--bridge-twins", f"gold:{CLAIMS}", out)
     assert done.exit_code == 0, done.output
     by_source = Counter(one.source for one in read_examples([out]))
     assert set(by_source) == {"pairs-passage", "demo-claims-passage", "demo-claims-twins"}

@@ -34,7 +34,7 @@ from training.feature_fits import fit_ordinal, linear_score, page_folds
 from training.ranking import fit_document_scorer, ranking_examples
 from training.sufficiency import threshold_at_recall
 from training.verification import POSSIBLE
-from training.verification.verifier_program import marginal_losses, measure
+from training.verification.example_program import marginal_losses, measure
 
 
 @given(

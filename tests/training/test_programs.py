@@ -93,7 +93,7 @@ def new_process():
     ("key", "value", "message"),
     [
         ("stepz", "3", "no such setting. Did you mean 'steps'?"),
-        ("samples", "absent.jsonl", "absent.jsonl: the samples cannot be read"),
+        ("samples", "absent.jsonl", "absent.jsonl: cannot be read"),
         ("start", "absent", "is not a directory and cannot be downloaded"),
         ("kb", "absent", "absent"),
         ("precision", "fp16", "should be 'fp32' or 'bf16'"),

@@ -1,8 +1,5 @@
 """The seq2seq model and the reranking head as one module, with a loss for each kind of batch.
 
-The targets of an input share a row of the decoder, in which each sees only itself. Packing saves
-work: the keys and values of the cross-attention are computed once for all targets of an input.
-
 Guided attention is a loss on cross-attention that teaches a few heads where to copy from. Targets
 copy most of their tokens: titles from the claim or the evidence, proof spans from both.
 Cross-entropy alone teaches a model where to look only slowly. The loss is used in training only;
@@ -25,7 +22,6 @@ from tokenizers import AddedToken
 from torch import nn
 from torch.nn import functional as F
 from transformers import PreTrainedModel, PreTrainedTokenizerFast
-from transformers.models.t5.modeling_t5 import T5Attention
 
 from admiral.convert.vocabulary import open_tokenizer
 from admiral.errors import AdmiralError
@@ -40,10 +36,10 @@ from admiral.models.checkpoint import (
 from admiral.requirements import MODELS
 from proofs.generation.proof_grammar import missing_proof_marks
 from training.multitask.multitask_settings import TrainConfig
-from training.multitask.sample_batches import Batch, RerankBatch, SequenceBatch
+from training.multitask.sample_batches import IGNORED, Batch, RerankBatch, SequenceBatch
 from trie import SafeTokenizer, Seq2Seq
 from trie.safe_tokenizer import MARKERS
-from trie.seq2seq import quiet_transformers, split_heads
+from trie.seq2seq import quiet_transformers
 
 # Files to download from the hub. Weights are safetensors only.
 _FILES = ["*.json", "merges.txt", "vocab.txt", "model.safetensors", "rerank_head.safetensors"]
@@ -251,23 +247,6 @@ class GuidedAttention:
         return heads.transpose(1, 2)
 
 
-def packed_decoder(
-    model: PreTrainedModel, hidden: torch.Tensor, batch: SequenceBatch
-) -> torch.Tensor:
-    """Return the decoder's states for targets that share a row, (batch, target length, width).
-
-    Each target attends to its own earlier tokens and to the encoder's states, as it would in a row
-    of its own.
-
-    `model`: a post-norm BART or a model of T5's family. `hidden`: the encoder's states, (batch,
-    source length, width).
-    """
-    order = torch.arange(batch.segments.shape[1], device=hidden.device)
-    seen = (batch.segments[:, :, None] == batch.segments[:, None]) & (order[:, None] >= order)
-    decode = _bart_states if model.config.model_type == "bart" else _t5_states
-    return decode(model.get_decoder(), hidden, batch, seen)
-
-
 def vocabulary_logits(model: Any, states: torch.Tensor) -> torch.Tensor:
     """Return the logits of the token after each decoder state, (..., vocabulary)."""
     kind, config = model.config.model_type, model.config
@@ -276,61 +255,6 @@ def vocabulary_logits(model: Any, states: torch.Tensor) -> torch.Tensor:
         states = states * config.d_model**-0.5
     logits: torch.Tensor = model.lm_head(states)
     return logits + model.final_logits_bias if kind == "bart" else logits
-
-
-def _bart_states(
-    decoder: Any, hidden: torch.Tensor, batch: SequenceBatch, seen: torch.Tensor
-) -> torch.Tensor:
-    positions = decoder.embed_positions
-    states: torch.Tensor = decoder.embed_tokens(batch.decoder_ids)
-    states = states + F.embedding(batch.positions + positions.offset, positions.weight)
-    states = decoder.layernorm_embedding(states)
-    states = F.dropout(states, p=decoder.dropout, training=decoder.training)
-    own = _additive(seen[:, None], states.dtype)
-    cross = _additive(batch.attention_mask[:, None, None] > 0, states.dtype)
-    for layer in decoder.layers:
-        states = layer(states, own, hidden, encoder_attention_mask=cross, use_cache=False)
-    return states
-
-
-def _t5_states(
-    decoder: Any, hidden: torch.Tensor, batch: SequenceBatch, seen: torch.Tensor
-) -> torch.Tensor:
-    states: torch.Tensor = decoder.dropout(decoder.embed_tokens(batch.decoder_ids))
-    mask = _additive(seen[:, None], states.dtype)
-    cross_mask = _additive(batch.attention_mask[:, None, None] > 0, states.dtype)
-    distances = batch.positions[:, None] - batch.positions[:, :, None]
-    for own, cross, feed_forward in (block.layer for block in decoder.block):
-        attention = own.SelfAttention
-        if attention.has_relative_attention_bias:
-            biases = attention.relative_attention_bias
-            size, limit = biases.num_embeddings, attention.relative_attention_max_distance
-            buckets = T5Attention._relative_position_bucket(distances, False, size, limit)
-            own_mask = mask + biases(buckets).permute(0, 3, 1, 2)
-        normed = own.layer_norm(states)
-        states = states + own.dropout(_attend(attention, normed, normed, own_mask))
-        attended = _attend(cross.EncDecAttention, cross.layer_norm(states), hidden, cross_mask)
-        states = feed_forward(states + cross.dropout(attended))
-    states = decoder.dropout(decoder.final_layer_norm(states))
-    return states
-
-
-def _attend(
-    attention: Any, states: torch.Tensor, memory: torch.Tensor, mask: torch.Tensor
-) -> torch.Tensor:
-    """Return the output of a T5 attention layer, whose scores are not scaled."""
-    query = split_heads(attention.q(states), attention.n_heads)
-    key = split_heads(attention.k(memory), attention.n_heads)
-    value = split_heads(attention.v(memory), attention.n_heads)
-    weights = (query @ key.transpose(-1, -2) + mask).softmax(-1)
-    weights = F.dropout(weights, p=attention.dropout, training=attention.training)
-    out: torch.Tensor = attention.o((weights @ value).transpose(1, 2).flatten(2))
-    return out
-
-
-def _additive(allowed: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """Return a mask to be added to attention scores: 0, or the lowest number of its type."""
-    return (~allowed).to(dtype) * torch.finfo(dtype).min
 
 
 _GOLD_WEIGHT = 3.0  # of gold sentences in the logistic loss, because they are rare
@@ -383,9 +307,15 @@ class MultiTaskModel(nn.Module):
         hidden = self.model.get_encoder()(
             input_ids=batch.input_ids, attention_mask=batch.attention_mask
         ).last_hidden_state
+        mask = batch.attention_mask[batch.owners]
         with GuidedAttention(self.model) as guided_attention:
-            states = packed_decoder(self.model, hidden, batch)
-        real = batch.segments >= 0
+            states = self.model.get_decoder()(
+                input_ids=batch.decoder_ids,
+                encoder_hidden_states=hidden[batch.owners],
+                encoder_attention_mask=mask,
+                use_cache=False,
+            ).last_hidden_state
+        real = batch.labels != IGNORED
         logits = vocabulary_logits(self.model, states[real])
         losses = F.cross_entropy(
             logits.float(),
@@ -393,17 +323,16 @@ class MultiTaskModel(nn.Module):
             label_smoothing=self._label_smoothing,
             reduction="none",
         )
-        width = int(batch.segments.max()) + 1
-        rows = torch.arange(len(batch.segments), device=real.device)[:, None] * width
-        sequences = losses.new_zeros(len(batch.segments) * width)
-        sequences = sequences.index_add(0, (rows + batch.segments)[real], losses)
-        present = batch.segments[:, :, None] == torch.arange(width, device=real.device)
-        targets = present.any(1)
-        scores = (-sequences.view(-1, width)).masked_fill(~targets, -torch.inf)
-        tokens = (real.sum(1) / targets.sum(1)).sum()
+        sequences = losses.new_zeros(len(real)).index_add(0, real.nonzero()[:, 0], losses)
+        counts = torch.bincount(batch.owners)
+        number = torch.arange(len(real), device=real.device)
+        place = number - torch.searchsorted(batch.owners, batch.owners)  # within its input
+        scores = losses.new_full((len(counts), int(counts.max())), -torch.inf)
+        scores[batch.owners, place] = -sequences
+        tokens = (real.sum(1) / counts[batch.owners]).sum()
         loss = -scores.logsumexp(1).sum() / tokens
         if self._attention_loss_weight and batch.copies.any():
-            attention = guided_attention.loss(batch.attention_mask, batch.copies)
+            attention = guided_attention.loss(mask, batch.copies)
             loss = loss + self._attention_loss_weight * attention
         return loss
 

@@ -6,14 +6,11 @@ vocabulary.
 
 from __future__ import annotations
 
-import multiprocessing
-import os
 import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 
 import torch
@@ -84,19 +81,14 @@ def copy_alignment(
     ]
 
 
-# Starting processes takes seconds, encoding a sample a millisecond.
-_MIN_CORES, _MIN_SAMPLES = 4, 20_000
-
-
 @dataclass(frozen=True, slots=True)
 class GenerationExample:
     """An encoder input and its valid targets, as token ids."""
 
     source: list[int]  # the encoder's input
     targets: list[list[int]]  # the valid output sequences, each with its end token
-    # pairs (target position, source position) of `copy_alignment`. Target positions count through
-    # the concatenated targets.
-    copies: list[tuple[int, int]]
+    # pairs (target position, source position) of `copy_alignment`, for each target
+    copies: list[list[tuple[int, int]]]
 
     @property
     def length(self) -> int:
@@ -165,48 +157,14 @@ def encode(
     return _generation_example(tokens, source.ids, [ids])
 
 
-def encode_all(
-    tokens: SafeTokenizer,
-    samples: Sequence[Sample],
-    max_source: int,
-    max_target: int,
-    target: str = "sentences",
-    reranker: str = "head",
-    workers: int | None = None,
-) -> list[Encoded | None]:
-    """Encode many samples, in several processes if there are enough samples and cores.
-
-    `workers`: number of processes. By default one per core, shared with the other processes of the
-    run, or this process alone for few samples.
-    """
-    encode_one = partial(
-        encode,
-        tokens,
-        max_source=max_source,
-        max_target=max_target,
-        target=target,
-        reranker=reranker,
-    )
-    if workers is None:
-        cores = len(os.sched_getaffinity(0)) // int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
-        workers = cores if cores >= _MIN_CORES and len(samples) >= _MIN_SAMPLES else 1
-    if workers == 1:
-        return [encode_one(sample) for sample in samples]
-    # A process that uses a GPU must not fork.
-    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
-        return list(pool.map(encode_one, samples, chunksize=256))
-
-
 def _generation_example(
     tokens: SafeTokenizer, source: list[int], targets: list[list[int]]
 ) -> GenerationExample:
     symbols, separators = _symbols_and_separators(tokens)
-    copies: list[tuple[int, int]] = []
-    offset = 0
-    for target in targets:
-        aligned = copy_alignment(source, target, separators)
-        copies += [(offset + i, j) for i, j in aligned if target[i] not in symbols]
-        offset += len(target)
+    copies = [
+        [(i, j) for i, j in copy_alignment(source, ids, separators) if ids[i] not in symbols]
+        for ids in targets
+    ]
     return GenerationExample(source, targets, copies)
 
 
@@ -282,7 +240,7 @@ def _pointwise_examples(
         GenerationExample(
             pointwise_input(tokens, sample.claim, title, sentence, max_source),
             [true if relevant else false],
-            [],
+            [[]],
         )
         for relevant, title, sentence in [*rng.sample(gold, count), *rng.sample(others, count)]
     )
@@ -312,21 +270,11 @@ def read_training_set(
     Raises `AdmiralError` if the file cannot be read or holds no usable sample.
     """
     path = Path(name)
-    selected: list[Sample] = []
-    skipped = 0
-    try:
-        for sample in read_samples(path):
-            if sample.task in tasks and _is_of_hops(sample, config.hop_numbers):
-                selected.append(sample)
-            else:
-                skipped += 1
-        source = SourceFile.of(role, path, {})
-    except (OSError, UnicodeDecodeError) as error:
-        raise AdmiralError(
-            f"{path}: the samples cannot be read ({error}). Build them with training.build_data."
-        ) from error
+    samples = list(read_samples(path))
+    selected = [s for s in samples if s.task in tasks and _is_of_hops(s, config.hop_numbers)]
+    skipped = len(samples) - len(selected)
     lengths = config.max_source, config.max_target
-    encoded = encode_all(tokens, selected, *lengths, config.target, config.reranker)
+    encoded = [encode(tokens, s, *lengths, config.target, config.reranker) for s in selected]
     usable = [(s, item) for s, item in zip(selected, encoded, strict=True) if item is not None]
     left_out = len(selected) - len(usable)
     if role == "train" and config.objective == "single":
@@ -338,21 +286,16 @@ def read_training_set(
             "max_target, or with nothing to rank. Build others, or change these settings."
         )
     counts = Counter(sample.task for sample, _ in usable)
-    source = replace(source, samples=dict(sorted(counts.items())))
+    source = SourceFile.of(role, path, dict(sorted(counts.items())))
     return TrainingSet([s for s, _ in usable], [item for _, item in usable], source, left_out)
 
 
-def _by_target(item: Encoded) -> Iterator[Encoded]:
-    """Yield an example of its own for each target."""
+def _by_target(item: Encoded) -> list[Encoded]:
+    """Return an example of its own for each target."""
     if not isinstance(item, GenerationExample):
-        yield item
-        return
-    offset = 0
-    for target in item.targets:
-        end = offset + len(target)
-        copies = [(i - offset, j) for i, j in item.copies if offset <= i < end]
-        yield GenerationExample(item.source, [target], copies)
-        offset = end
+        return [item]
+    pairs = zip(item.targets, item.copies, strict=True)
+    return [GenerationExample(item.source, [ids], [copies]) for ids, copies in pairs]
 
 
 def subsample(training_set: TrainingSet, count: int, seed: int) -> TrainingSet:
@@ -384,20 +327,17 @@ IGNORED = -100  # label of padding, as everywhere in torch
 
 @dataclass(frozen=True, slots=True)
 class SequenceBatch:
-    """Encoder inputs, each with all its targets packed into one decoder row."""
+    """Encoder inputs, and a row of the decoder for each of their targets."""
 
-    # shape (batch, source length)
+    # shape (inputs, source length)
     input_ids: torch.Tensor
     attention_mask: torch.Tensor
-    # shape (batch, target length): the targets of an input, concatenated. Decoder inputs begin with
-    # the start token, labels end with the end token; padding is `IGNORED` in labels.
+    owners: torch.Tensor  # number of the input of each target, ascending, (targets,)
+    # shape (targets, target length). Decoder inputs begin with the start token, labels end with the
+    # end token; padding is `IGNORED` in labels.
     decoder_ids: torch.Tensor
     labels: torch.Tensor
-    # shape (batch, target length): position of a token within its target, and number of the target;
-    # -1 for padding
-    positions: torch.Tensor
-    segments: torch.Tensor
-    # shape (batch, target length, source length), bool: alignment of copied tokens
+    # shape (targets, target length, source length), bool: alignment of copied tokens
     copies: torch.Tensor
 
 
@@ -464,19 +404,15 @@ def collate(items: Examples, pad: int, start: int) -> Batch:
     if groups:
         return _collate_groups(groups, pad)
     ids, mask = pad_batch([p.source for p in pairs], pad)
-    targets = [p.targets for p in pairs]
-    labels, _ = pad_batch([[t for ids in row for t in ids] for row in targets], IGNORED)
-    shifted = [[t for ids in row for t in (start, *ids[:-1])] for row in targets]
-    decoder_ids, _ = pad_batch(shifted, pad)
-    positions, _ = pad_batch([[i for ids in row for i in range(len(ids))] for row in targets], 0)
-    segments, _ = pad_batch(
-        [[number for number, ids in enumerate(row) for _ in ids] for row in targets], -1
-    )
+    owners = [at for at, pair in enumerate(pairs) for _ in pair.targets]
+    targets = [target for pair in pairs for target in pair.targets]
+    labels, _ = pad_batch(targets, IGNORED)
+    decoder_ids, _ = pad_batch([(start, *target[:-1]) for target in targets], pad)
     copies = torch.zeros((*labels.shape, ids.shape[1]), dtype=torch.bool)
-    for row, pair in enumerate(pairs):
-        if pair.copies:
-            copies[row][tuple(torch.tensor(pair.copies).T)] = True
-    return SequenceBatch(ids, mask, decoder_ids, labels, positions, segments, copies)
+    for row, aligned in enumerate(aligned for pair in pairs for aligned in pair.copies):
+        if aligned:
+            copies[row][tuple(torch.tensor(aligned).T)] = True
+    return SequenceBatch(ids, mask, torch.tensor(owners), decoder_ids, labels, copies)
 
 
 def _collate_groups(groups: Sequence[RerankingExample], pad: int) -> RerankBatch:

@@ -12,9 +12,8 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-import numpy as np
 import torch
 from accelerate import Accelerator
 from torch import Tensor, nn
@@ -44,10 +43,9 @@ from training.verification import UNKNOWN, ExampleSet
 from training.verification.example_program import (
     ExampleEvaluator,
     ExampleProgram,
+    marginal_losses,
     right_and_known,
-    share_of_groups,
 )
-from training.verification.verifier_program import marginal_losses, measure
 
 #: Weights of the losses beside 1 for a verdict: what draws the automaton towards the whole head,
 #: operators of spans, sentences, quoted sentences.
@@ -111,6 +109,9 @@ class ReaderEvaluator(ExampleEvaluator[ReadingExample]):
 
     # log-probabilities of the verdicts by both heads, and right and known operators and sentences
     columns = 10
+    heads: ClassVar = {"": 0, "whole_": 3}  # the automaton, and the whole head
+    counts: ClassVar = {"spans": 6, "sentences": 8}
+    score = "accuracy"
 
     def __init__(
         self,
@@ -121,46 +122,6 @@ class ReaderEvaluator(ExampleEvaluator[ReadingExample]):
     ) -> None:
         super().__init__(dev, max_tokens, accelerator)
         self._pad = encoder.special.pad
-
-    def metrics(self, module: ReaderLoss) -> dict[str, float]:
-        """Return all metrics of the current weights.
-
-        ``loss`` is the mean loss of the verdicts by the automaton and ``score`` the mean accuracy
-        of the sources. ``SOURCE/METRIC`` are those of `training.verification`, by the automaton;
-        with ``whole_`` before the metric, by the whole head. ``spans`` is the share of known
-        operators of spans that are right.
-        """
-        table = torch.from_numpy(self._table(module))
-        labels = torch.tensor([item.label for item in self._dev.items])
-        losses = marginal_losses(table[:, :3], labels)[labels != UNKNOWN]
-        values: dict[str, float] = {}
-        for name in self.sources:
-            at = [n for n, e in enumerate(self._dev.examples) if e.source == name]
-            values |= {f"{name}/{k}": v for k, v in self._measured(at, table[at]).items()}
-        scores = [value for name, value in values.items() if name.endswith("/accuracy")]
-        return {"score": float(np.mean(scores)), "loss": float(losses.mean())} | values
-
-    def _measured(self, at: list[int], table: Tensor) -> dict[str, float]:
-        dev = self._dev
-        labelled = [row for row, n in enumerate(at) if dev.items[n].label != UNKNOWN]
-        names = [dev.examples[at[row]].label for row in labelled]
-        values: dict[str, float] = {}
-        for prefix, columns in (("", slice(0, 3)), ("whole_", slice(3, 6))):
-            probabilities = table[labelled, columns].exp().numpy()
-            if names:
-                found = measure(names, probabilities)
-                values |= {f"{prefix}{k}": found[k] for k in ("accuracy", "auc") if k in found}
-            rows = [at[row] for row in labelled]
-            pairs = share_of_groups(
-                [dev.examples[n] for n in rows], [dev.items[n] for n in rows], probabilities
-            )
-            if pairs is not None:
-                values[f"{prefix}pairs"] = pairs
-        for name, column in (("spans", 6), ("sentences", 8)):
-            right, known = table[:, column].sum(), table[:, column + 1].sum()
-            if known:
-                values[name] = float(right / known)
-        return values
 
     def _rows(self, module: ReaderLoss, items: Sequence[ReadingExample]) -> Tensor:
         batch = self._moved(collate(items, self._pad))

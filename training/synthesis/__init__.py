@@ -188,8 +188,6 @@ _BLOCK_SIZE = 16
 _TRIES_PER_DOCUMENT = 8
 _MAX_ROUNDS = 40
 _SAMPLED_BLOCKS = 384
-# With a lower share of documents with an English definition, they are in another language.
-_MIN_DEFINED_SHARE = 0.03
 # Weights of the number of documents of a claim. Attempts at more documents succeed less often.
 _WEIGHTS = {2: 1.0, 3: 3.0, 4: 4.0}
 
@@ -233,19 +231,12 @@ class Synthesizer:
 
     `n_duplicates`: number of claims left out because they were written before. `n_mentioning`:
     number of documents of the last round that have a replaceable mention of another document.
-    `quotes_only`: whether a sample shows that the documents are not in English. Descriptions are
-    then quotations of first sentences.
     """
 
     def __init__(self, kb: KnowledgeBase, settings: SynthesisSettings) -> None:
         self._settings = settings
         self._corpus = ParsedCorpus(kb)
         sample = list(self._sample())
-        defined = sum(bool(profile.definition) for profile in sample)
-        self.quotes_only = defined < _MIN_DEFINED_SHARE * len(sample)
-        if self.quotes_only:
-            self._corpus = ParsedCorpus(kb, quotes_only=True)
-            sample = list(self._sample())
         self._corpus.count_mentions(sample)
         self._writer = TrueClaimWriter(self._corpus, Describer(self._corpus))
         self._falsifier = Falsifier(self._corpus, sample)

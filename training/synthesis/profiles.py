@@ -16,7 +16,6 @@ from admiral.retrieval.first_stage import Mention, base_title, find_mentions
 from proofs.logic.words import (
     ADVERBS,
     EMPTY_NOUNS,
-    LONGEST_SENTENCE,
     MONTHS,
     PARTICIPLES,
     PERSONS,
@@ -103,13 +102,11 @@ class Slot:
     has_apposition: bool
 
 
-def find_slots(
-    titles: KnowledgeBase, document: Document, index: int, text: str, *, anywhere: bool = False
-) -> Iterator[Slot]:
+def find_slots(titles: KnowledgeBase, document: Document, index: int, text: str) -> Iterator[Slot]:
     """Yield the replaceable mentions of other documents in `text`, from left to right.
 
     `document`: the document that the text belongs to; if it has hyperlinks, only these are
-    mentions. `anywhere`: accept mentions in any context, for languages other than English.
+    mentions.
     """
     text = text[:_MAX_SEARCHED]
     mentions = (
@@ -121,9 +118,6 @@ def find_slots(
     for mention in mentions:
         title = mention.titles[0]
         if base_title(title) == own or is_list_page(title) or _CALENDAR.match(title):
-            continue
-        if anywhere:
-            yield Slot(mention.start, mention.end, title, "any", has_apposition=False)
             continue
         slot = _slot_at(text, mention.start, mention.end, title)
         if slot is not None:
@@ -345,17 +339,6 @@ class Profile:
         return self.document.title
 
 
-def parse_quotable(document: Document) -> Profile:
-    """Parse a document in any language: sentences that begin with its name are statements."""
-    name = base_title(document.title)
-    statements = []
-    for index, text in enumerate(document.sentences[:MAX_SENTENCES]):
-        text = strip_parentheses(text).rstrip(" .。")
-        if text.startswith(f"{name} ") and len(text) <= LONGEST_SENTENCE:
-            statements.append(Statement(index, "", text[len(name) + 1 :]))
-    return Profile(document, name, False, "", "", (), tuple(statements))
-
-
 def parse_profile(document: Document) -> Profile:
     """Parse an English document; fields that its sentences do not provide are left empty."""
     base = base_title(document.title)
@@ -438,18 +421,13 @@ _MIN_COMMON, _MIN_TOO_COMMON = 2, 8
 
 
 class ParsedCorpus:
-    """Cached profiles of documents and of the replaceable mentions in them.
+    """Cached profiles of documents and of the replaceable mentions in them."""
 
-    `quotes_only`: treat the documents as text in any language, which is quoted instead of parsed.
-    """
-
-    def __init__(self, kb: KnowledgeBase, *, quotes_only: bool = False) -> None:
-        self.kb, self.quotes_only = kb, quotes_only
-        self._rows = kb.rows()
-        parse = parse_quotable if quotes_only else parse_profile
+    def __init__(self, kb: KnowledgeBase) -> None:
+        self.kb, self._rows = kb, kb.rows()
         self._mention_counts: Counter[str] = Counter()
         self._common, self._too_common = float(_MIN_COMMON), float(_MIN_TOO_COMMON)
-        self._profile = lru_cache(_CACHE_SIZE)(lambda row: parse(kb.document_at(row)))
+        self._profile = lru_cache(_CACHE_SIZE)(lambda row: parse_profile(kb.document_at(row)))
         self._slots = lru_cache(_CACHE_SIZE)(self._find_slots)
 
     def __len__(self) -> int:
@@ -494,11 +472,5 @@ class ParsedCorpus:
         return tuple(
             (statement, slot)
             for statement in profile.statements
-            for slot in find_slots(
-                self.kb,
-                profile.document,
-                statement.index,
-                statement.predicate,
-                anywhere=self.quotes_only,
-            )
+            for slot in find_slots(self.kb, profile.document, statement.index, statement.predicate)
         )

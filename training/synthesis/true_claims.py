@@ -92,8 +92,6 @@ class Describer:
         `budget`: maximum number of documents, including this one. `used`: titles that must not be
         described again.
         """
-        if self._corpus.quotes_only:
-            return _quotation(profile)
         if not profile.definition:
             return None
         if budget > 1:
@@ -147,19 +145,6 @@ def _phrase_before_mention(
     if not noun or word_count(text) > _MAX_CLAUSE_WORDS:
         return ""
     return join_parts(_close_noun_phrase(noun), _relative_clause(profile, text, rng))
-
-
-def _quotation(profile: Profile) -> Description | None:
-    """Quote the first sentence without its subject; None if that is not possible."""
-    if not profile.statements or profile.statements[0].index:
-        return None
-    text = profile.statements[0].predicate
-    while word_count(text) > _MAX_NOUN_WORDS and "," in text:
-        text = text.rpartition(",")[0]
-    if not 3 <= word_count(text) <= _MAX_NOUN_WORDS:
-        return None
-    text = f"“… {text}”"
-    return Description(text, ((profile.title, 0),), ((profile.title, text),))
 
 
 def _describe_directly(profile: Profile, rng: random.Random) -> Description | None:
@@ -298,20 +283,13 @@ def compose_sentence(
     root: Profile,
     chosen: Sequence[tuple[Statement, Slot, Description]],
     rng: random.Random,
-    *,
-    quoted: bool,
 ) -> str:
     """Return statements of the root as one sentence, with descriptions in their slots.
 
-    `chosen`: one or two (statement, slot, description) of the root. `quoted`: whether descriptions
-    are quotations, so that the statement is kept as it is.
+    `chosen`: one or two (statement, slot, description) of the root.
     """
     statement, slot, description = chosen[0]
     predicate = statement.predicate
-    if quoted:
-        return to_sentence(
-            join_parts(root.name, predicate[: slot.start], description.text, predicate[slot.end :])
-        )
     if len(chosen) == 2:
         second_statement, second_slot, second_description = chosen[1]
         if second_statement == statement:
@@ -406,7 +384,7 @@ class TrueClaimWriter:
             return None
         best: TrueClaim | None = None
         for statement, slot in self._corpus.sample_slots(root, _TRIES, rng):
-            if not self._corpus.quotes_only and rng.random() < _APPOSITION_SHARE:
+            if rng.random() < _APPOSITION_SHARE:
                 draft = self._with_apposition(root, statement, slot, documents, rng)
             else:
                 draft = self._with_descriptions(root, statement, slot, documents, rng)
@@ -422,7 +400,7 @@ class TrueClaimWriter:
         self, root: Profile, statement: Statement, slot: Slot, documents: int, rng: random.Random
     ) -> TrueClaim | None:
         chosen, budgets = [(statement, slot)], [documents - 1]
-        if documents > 2 and not self._corpus.quotes_only and rng.random() < _TWO_SLOTS_SHARE:
+        if documents > 2 and rng.random() < _TWO_SLOTS_SHARE:
             candidates = self._corpus.sample_slots(root, _TRIES, rng)
             second = next((pair for pair in candidates if _are_compatible(pair, chosen[0])), None)
             if second is not None:
@@ -445,7 +423,6 @@ class TrueClaimWriter:
                 root,
                 [(*pair, d) for pair, d in zip(chosen, descriptions, strict=True)],
                 rng,
-                quoted=self._corpus.quotes_only,
             ),
             tuple(dict.fromkeys(evidence)),
             (root.title,),

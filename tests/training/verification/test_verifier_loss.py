@@ -25,14 +25,8 @@ from training.verification import (
     epoch_batches,
     read_example_set,
 )
-from training.verification.verifier_program import (
-    SENTENCE_WEIGHT,
-    TOKEN_WEIGHT,
-    DropoutPool,
-    PooledDropout,
-    VerifierLoss,
-    marginal_losses,
-)
+from training.verification.example_program import marginal_losses
+from training.verification.verifier_program import SENTENCE_WEIGHT, TOKEN_WEIGHT, VerifierLoss
 
 ENTAILED, NEUTRAL, REFUTED = (POSSIBLE[n] for n in ("entailment", "neutral", "contradiction"))
 
@@ -202,17 +196,3 @@ def test_unknown_labels_give_neither_loss_nor_gradient(folder, batch):
         whole, _, _ = module.scores(unknown)
         expected = float(marginal_losses(whole, unknown.labels).mean())
         assert float(module(unknown)) == pytest.approx(expected, abs=1e-5)
-
-
-def test_dropout_keeps_the_mean_and_is_off_in_evaluation():
-    torch.manual_seed(0)
-    layer = PooledDropout(DropoutPool(0.25, 0))
-    values = torch.ones(500, 400)
-    dropped = layer(values)
-    assert dropped.unique().tolist() == pytest.approx([0.0, 1 / 0.75])
-    assert float(dropped.mean()) == pytest.approx(1, abs=0.02)
-    assert not torch.equal(dropped, layer(values))
-    torch.manual_seed(0)
-    assert torch.equal(layer(values), dropped)
-    assert torch.equal(layer.eval()(values), values)
-    assert torch.equal(PooledDropout(DropoutPool(0.0, 0))(values), values)
