@@ -33,7 +33,7 @@ TEXTS = [
 CEILINGS = {
     "trie": (1763, 2200),
     "proofs": (9786, 5600),
-    "training": (13096, 7300),
+    "training": (13100, 7300),
     "admiral/adapters": (368, 280),
     "admiral/citations": (6268, 4900),
     "admiral/cli": (3570, 2200),
@@ -52,7 +52,7 @@ CEILINGS = {
     "admiral/storage": (309, 150),
     "admiral": (1789, 1600),
     "benchmarks": (3259, 2_400),
-    "tests": (40240, 30_000),
+    "tests": (40249, 30_000),
 }
 
 

@@ -15,9 +15,7 @@ from typing import NamedTuple
 
 import click
 
-from admiral.errors import AdmiralError
-from admiral.requirements import check_extra
-from training.command_options import ProgramCommand
+from training.command_options import ProgramCommand, check_training_extra
 
 
 class Trainer(NamedTuple):
@@ -106,7 +104,11 @@ class Programs(click.Group):
             return _training_command(TRAINERS[name])
         if name not in PROGRAMS:
             return None
-        command: click.Command = import_module(f"training.{name}").main
+        try:
+            command: click.Command = import_module(f"training.{name}").main
+        except ModuleNotFoundError:
+            check_training_extra()
+            raise
         return command
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
@@ -114,14 +116,6 @@ class Programs(click.Group):
         trains = {name: f"Train {trainer.product}." for name, trainer in TRAINERS.items()}
         with formatter.section("Programs"):
             formatter.write_dl([*trains.items(), *PROGRAMS.items()])
-
-    def invoke(self, context: click.Context) -> object:
-        """Run a program, if the packages that training needs are installed."""
-        try:
-            check_extra("training", "training")
-        except AdmiralError as error:
-            raise click.ClickException(str(error)) from error
-        return super().invoke(context)
 
 
 def _training_command(trainer: Trainer) -> click.Command:

@@ -11,15 +11,25 @@ import click
 
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
+from admiral.requirements import check_extra
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
+def check_training_extra() -> None:
+    """Raise click.ClickException unless the packages that training needs are installed."""
+    try:
+        check_extra("training", "training")
+    except AdmiralError as error:
+        raise click.ClickException(str(error)) from error
+
+
 class ProgramCommand(click.Command):
-    """A command that reports errors of the system in a line."""
+    """A command that needs the extra, and reports errors of the system in a line."""
 
     def invoke(self, context: click.Context) -> Any:
         """Run the command."""
+        check_training_extra()
         try:
             return super().invoke(context)
         except AdmiralError as error:
