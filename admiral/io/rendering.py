@@ -60,8 +60,7 @@ def printable(text: str, limit: int | None = None) -> str:
     )
 
 
-# A verdict is a close call if SUPPORTS and REFUTES are less apart.
-_CLOSE = 0.2
+_LEANINGS = {Verdict.SUPPORTS: "supported", Verdict.REFUTES: "refuted"}
 
 
 def sufficiency_statement(judgement: Judgement, yet: str = "") -> str:
@@ -98,10 +97,10 @@ def verdict_statement(judgement: Judgement, label: str) -> str:
     if judgement.verdicts is None:
         return f"The proof's verdict, not the truth: {label}. {_CAUTION}"
     shown = ", ".join(f"{verdict.value} {v:.2f}" for verdict, v in judgement.verdicts.items())
-    note = ""
-    apart = judgement.verdicts[Verdict.SUPPORTS] - judgement.verdicts[Verdict.REFUTES]
-    if judgement.sufficient and abs(apart) < _CLOSE:
-        note = " It is a close call: SUPPORTS and REFUTES are nearly as probable."
+    verdict, note = judgement.scored_verdict, ""
+    if verdict is not None and verdict.leaning:
+        leaning = f"leans towards {_LEANINGS[verdict.label]}, {verdict.confidence:.0%}"
+        return f"The evidence {leaning}: read it ({shown})."
     if judgement.outweighed is not None:
         note = (
             f" {judgement.outweighed.value} is more probable, but SUPPORTS and REFUTES together "

@@ -17,6 +17,7 @@ table 6) are the two trivial ones, and lexical proofs.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated
@@ -33,6 +34,8 @@ from proofs.verifier import Comparison
 #: The evidence of a claim: pairs of title and sentence.
 Evidence = Sequence[tuple[str, str]]
 
+#: Below this probability, SUPPORTS and REFUTES are no more than a leaning.
+LEAST_SURE = 0.6
 # As many digits are kept of probabilities, so that a record decides as the judgement does.
 _DIGITS = 6
 
@@ -98,6 +101,8 @@ class ScoredVerdict:
     probabilities: Annotated[Mapping[Verdict, Share] | None, _IF_KNOWN] = None
     # what SUPPORTS and REFUTES together need; below it, the label is NOT ENOUGH INFO
     stop_at: Annotated[float | None, _IF_KNOWN] = None
+    # whether the label is SUPPORTS or REFUTES, but less probable than `LEAST_SURE`
+    leaning: Annotated[bool, Field(exclude_if=lambda value: not value)] = False
     # a more probable label; None unless `stop_at` has forced NOT ENOUGH INFO
     outweighed: Annotated[Verdict | None, _IF_KNOWN] = None
 
@@ -106,29 +111,10 @@ class ScoredVerdict:
 class Judgement:
     """A judge's decision on a claim and its evidence.
 
-    Attributes
-    ----------
-    sufficient
-        Whether the evidence suffices to verify the claim.
-    scored_verdict
-        The verdict that follows from the other fields; None without a proof or a verifier.
-    missing
-        The claim spans that the evidence does not cover; None without a proof.
-    proof
-        The proof, or None if the judge writes none.
-    probability
-        Probability that the evidence is sufficient; None without a verifier.
-    verdicts
-        Probability of each verdict; None without a verifier.
-    stop_at
-        The threshold by which `decide` has decided; None without `verdicts`.
-    comparisons
-        Values of claim and evidence that decided, where words decide exactly.
-    conflict
-        Sentences of the evidence that contradict each other; None if none do.
-    alone
-        Probability of the verdict by one sentence alone that speaks of most of the claim; None
-        without one. It guides the search and is in no record.
+    `sufficient`: whether the evidence suffices to verify the claim. `scored_verdict` and `missing`
+    follow from the other fields. Without a verifier, there are no probabilities. `comparisons`:
+    values that decided, where words decide exactly. `alone`: probability of the verdict by one
+    sentence alone that speaks of most of the claim; it guides the search and is in no record.
     """
 
     sufficient: bool
@@ -164,13 +150,10 @@ class Judgement:
             is_forced = (
                 label is Verdict.NOT_ENOUGH_INFO and self.verdicts[best] > self.verdicts[label]
             )
-            return ScoredVerdict(
-                label,
-                self.verdicts[label],
-                self.verdicts,
-                self.stop_at,
-                best if is_forced else None,
-            )
+            share, is_definite = self.verdicts[label], label is not Verdict.NOT_ENOUGH_INFO
+            leaning = is_definite and share < LEAST_SURE
+            outweighed = best if is_forced else None
+            return ScoredVerdict(label, share, self.verdicts, self.stop_at, leaning, outweighed)
         if self.proof is None:
             return None
         return ScoredVerdict(self.proof.verdict() if self.sufficient else Verdict.NOT_ENOUGH_INFO)
@@ -242,6 +225,10 @@ _OPINION = re.compile(
     re.IGNORECASE,
 )
 _PROPER = re.compile(r"[A-Z0-9][\w.'’&-]*")
+_GREETING = re.compile(
+    r"\W*(?:hello|hi|hey|greetings|thanks|thank you|good (?:morning|afternoon|evening|night))\b",
+    re.IGNORECASE,
+)
 
 
 def form_warning(text: str) -> str | None:
@@ -250,10 +237,18 @@ def form_warning(text: str) -> str | None:
         return "This is a question, which is neither true nor false; state it as a claim."
     if _OPINION.match(text):
         return "This is an opinion of the speaker; state what evidence can show."
+    letters = [char for char in text if char.isalpha()]
+    if 2 * sum("LATIN" in unicodedata.name(char, "") for char in letters) < len(letters):
+        return "This is not in the Latin script; claims are read in English alone."
     words = [text[word.start : word.end] for word in split_words(text) if word.norm]
+    has_verb = any(word.lower() in _FINITE for word in words)
+    if _GREETING.match(text) and not has_verb:
+        return "This is a greeting, which is neither true nor false; state a claim."
+    if len(words) > 1 and len({word.lower() for word in words}) == 1:
+        return "This is one word over and over; write a whole sentence."
     plain = [word for word in words if word.lower() not in STOP_WORDS]
     is_name = plain and all(_PROPER.fullmatch(word) for word in plain)
-    says_something = any(word.lower() in _FINITE for word in words) or text.rstrip()[-1:] in ".!"
+    says_something = has_verb or text.rstrip()[-1:] in ".!"
     if is_name and not says_something:
         return "This is a name, which states nothing; write a whole sentence."
     return None

@@ -3,7 +3,7 @@
 import { announce, announceError, byId, downloadLink, element } from "./elements.js";
 import { retrieve } from "./retrieval.js";
 import { routeTo } from "./routes.js";
-import { kindSymbol, percent, verdictKind, verdictWord } from "./wording.js";
+import { kindSymbol, verdictKind, verdictTitle } from "./wording.js";
 
 let running = null; // what stops the list in progress
 let listed = new Map(); // the results by their addresses
@@ -71,13 +71,12 @@ function end(records, count) {
 }
 
 function resultLine({ claim, verdict }, address) {
-  const kind = verdictKind(verdict?.label);
-  const share = verdict?.probabilities ? ` ${percent(verdict.confidence)}` : "";
+  const kind = verdictKind(verdict);
   return element(
     "li",
     { class: kind },
     element("span", { class: "symbol", "aria-hidden": "true" }, kindSymbol(kind)),
-    ` ${verdictWord(verdict?.label)}${share}: `,
+    ` ${verdictTitle(verdict)}: `,
     element("a", { href: address }, claim),
   );
 }

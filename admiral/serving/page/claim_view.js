@@ -105,7 +105,7 @@ async function search(claim) {
     const verdict = showResult(result);
     const { length } = result.record.hops;
     announce(`Complete after ${length} hop${length === 1 ? "" : "s"}. ${verdict}`);
-    remember({ ...settings, verdict: result.record.verdict?.label });
+    remember({ ...settings, verdict: result.record.verdict });
   } catch (error) {
     if (running !== controller) return; // another claim is shown by now
     shown = null;

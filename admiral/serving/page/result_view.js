@@ -8,7 +8,6 @@ import { documentRoute } from "./routes.js";
 import { kindSymbol, percent, stopReason, verdictKind, verdictPhrase, verdictWord } from "./wording.js";
 
 const SHOWN = 10;
-const CLOSE = 0.2; // as in the text of `admiral retrieve`
 
 export function hideResult() {
   for (const id of ["result", "documents-found"]) {
@@ -44,22 +43,17 @@ export function showResult({ record, text, hops }) {
     ),
   );
   byId("result").hidden = byId("documents-found").hidden = false;
-  return verdictLine(record);
+  return verdictPhrase(record.verdict);
 }
 
 const lastHop = (hops) => hops.findLast((hop, at) => !isUnchanged(hop, hops[at - 1]));
 
-function verdictLine({ verdict }) {
-  const confidence = verdict?.probabilities ? ` Probability of this verdict: ${percent(verdict.confidence)}.` : "";
-  return `${verdictPhrase(verdict?.label)}${confidence}`;
-}
-
 // Return the verdict of a result, and its last hop.
 function resultParts(record, last) {
-  const kind = verdictKind(record.verdict?.label);
+  const kind = verdictKind(record.verdict);
   const probabilities = record.verdict?.probabilities;
   return [
-    element("p", { class: `verdict ${kind}` }, element("span", { class: "symbol", "aria-hidden": "true" }, kindSymbol(kind)), ` ${verdictLine(record)}`),
+    element("p", { class: `verdict ${kind}` }, element("span", { class: "symbol", "aria-hidden": "true" }, kindSymbol(kind)), ` ${verdictPhrase(record.verdict)}`),
     probabilities ? probabilityList(probabilities) : "",
     record.verdict ? element("p", {}, `${decision(record.verdict)} It may be wrong: read the evidence.`) : "",
     ...(record.warnings ?? []).map((warning) => element("p", { class: "warning" }, `Warning: ${warning}`)),
@@ -89,12 +83,10 @@ function keep(record, last) {
 }
 
 // Say what has decided the verdict.
-function decision({ label, probabilities, outweighed, stop_at: needed }) {
+function decision({ probabilities, outweighed, stop_at: needed }) {
   if (!probabilities) return "There is no verifier: the verdict follows from the steps of the proof.";
-  const decided = "The probabilities decide. The verifier estimates them from the claim and the evidence; the proof shows why.";
+  const decided = "The probabilities decide. The verifier estimates them from the claim and the evidence; the proof is written for the verdict.";
   const [supported, refuted] = ["SUPPORTS", "REFUTES"].map(verdictWord);
-  const isClose = label !== "NOT ENOUGH INFO" && Math.abs(probabilities.SUPPORTS - probabilities.REFUTES) < CLOSE;
-  if (isClose) return `${decided} It is a close call: “${supported}” and “${refuted}” are nearly as probable.`;
   if (!outweighed) return decided;
   return `${decided} “${verdictWord(outweighed)}” is more probable, but “${supported}” and “${refuted}” together do not reach the ${percent(needed)} that a verdict needs.`;
 }

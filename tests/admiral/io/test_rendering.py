@@ -20,7 +20,7 @@ from admiral.io.rendering import (
     render_result,
     sufficiency_statement,
 )
-from admiral.records import Claim, RankedDocument, Sentence
+from admiral.records import Claim, RankedDocument, Sentence, json_of
 from proofs import Judgement, LexicalJudge, Verdict
 from proofs.judges.judgement import Conflict, SentenceName
 from tests.admiral.results import COMPARED, OPEN_VERDICTS, VERDICTS, result, verified_result
@@ -121,16 +121,18 @@ def test_probabilities_are_shown_instead_of_the_verdict_of_the_proof():
     assert f"The evidence is sufficient (probability 0.88).\n{verdict}" in judged
 
 
-@pytest.mark.parametrize(("refutes", "close"), [(0.31, True), (0.29, False)])
-def test_a_close_call_is_named(refutes, close):
-    open_share = 1 - 0.5 - refutes
+@pytest.mark.parametrize(("refutes", "leaning"), [(0.59, True), (0.61, False)])
+def test_an_unsure_verdict_is_a_leaning(refutes, leaning):
     verdicts = {
-        Verdict.SUPPORTS: 0.5,
+        Verdict.SUPPORTS: 0.2,
         Verdict.REFUTES: refutes,
-        Verdict.NOT_ENOUGH_INFO: open_share,
+        Verdict.NOT_ENOUGH_INFO: 0.8 - refutes,
     }
-    text = render_judgement("Ada wrote", [], Judgement.decided(verdicts, 0.7), width=200)
-    assert ("It is a close call: SUPPORTS and REFUTES are nearly as probable." in text) is close
+    judgement = Judgement.decided(verdicts, 0.7)
+    text = render_judgement("Ada wrote", [], judgement, width=200)
+    assert ("The evidence leans towards refuted, 59%: read it (SUPPORTS 0.20, " in text) is leaning
+    assert ("Verdict: REFUTES" in text) is not leaning
+    assert ("leaning" in json_of(judgement)["verdict"]) is leaning
 
 
 def test_a_verdict_that_a_threshold_forces_is_explained():

@@ -27,6 +27,10 @@ from trie import Seq2Seq
         ("In my opinion, Oslo is too cold.", "opinion"),
         ("Seth Meyers", "name"),
         ("The Lord of the Rings", "name"),
+        ("Good morning, everyone!", "greeting"),
+        ("مرحبا بكم", "script"),
+        ("Рим стоит на Тибре.", "script"),
+        ("dog dog Dog dog.", "over and over"),
     ],
 )
 def test_what_states_nothing_is_named(text, says):
@@ -49,6 +53,8 @@ def test_what_states_nothing_is_named(text, says):
         "Ada thinks that Oslo is cold.",
         "1984 is a novel",
         "dogs bark",
+        "Hello is a song of 2015.",
+        "The river Москва flows through Moscow.",
         "",
     ],
 )
