@@ -167,8 +167,16 @@ lock: $(AUDIT)/pip-audit
 # What is made from the data sets is kept in runs/, and an interrupted run resumes.
 DATA ?= data
 
-mini verifier reader: setup
-	PATH="$(abspath $(BIN)):$$PATH" training/run_all.sh $@ $(DATA)
+RUN_ALL := PATH="$(abspath $(BIN)):$$PATH" training/run_all.sh
+
+mini: setup
+	$(RUN_ALL) $@ $(DATA)
+
+verifier: setup
+	$(RUN_ALL) $@ $(DATA)
+
+reader: setup
+	$(RUN_ALL) $@ $(DATA)
 
 results: setup
 	$(BIN)/python -m benchmarks.results_page $(DATA) --runs runs/results
