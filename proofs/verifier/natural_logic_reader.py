@@ -66,7 +66,7 @@ class ReaderEncoder:
         canonical_values: bool = True,
     ) -> None:
         self._inputs = EvidenceEncoder(tokenizer, special, max_length)
-        self.special, self.max_length = special, max_length
+        self.tokenizer, self.special, self.max_length = tokenizer, special, max_length
         self._form = canonical if canonical_values else CanonicalText
 
     @classmethod

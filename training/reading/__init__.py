@@ -1,12 +1,15 @@
 """Encoded examples of the natural-logic reader, and their batches.
 
 What is known of an example besides its label becomes sets of possible answers, as bits: the
-operators that a span of the claim may have, and the sentences that it may quote.
+operators that a span of the claim may have, and the sentences that it may quote. Where the evidence
+has the words of a span, the quotation is there.
 """
 
 from __future__ import annotations
 
+import re
 from array import array
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -16,11 +19,13 @@ import torch
 from torch import Tensor
 
 from proofs.logic import OPERATORS
+from proofs.logic.words import STOP_WORDS
 from proofs.verifier.classifier_verifier import padded_positions
 from proofs.verifier.natural_logic_reader import ReaderEncoder, ReaderInput
 from training.data.examples import RELEVANT, Example
 from training.verification import POSSIBLE, UNKNOWN, Encoded, ExampleSet, encoded_set
 
+_WORD = re.compile(r"[^\W_]")
 #: All operators are possible.
 ANY_OPERATOR = (1 << len(OPERATORS)) - 1
 
@@ -41,6 +46,7 @@ class ReadingExample(Encoded):
     spans: array[int]  # begin and end of each span, one after the other
     operators: array[int]  # possible operators of each span
     quotable: array[int]  # whether a span of the claim may quote each sentence, or nothing is known
+    quotations: array[int]  # span, first and last token of each place that has its words
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +61,10 @@ class ReadingBatch:
     sentences: Tensor  # possible labels of each sentence, (examples, sentences)
     operators: Tensor  # possible operators of each span, (examples, spans)
     quotable: Tensor  # sentences that a span may quote, (examples, sentences); none if unknown
+    # tokens that may be the first and the last one of the quotation of a span, (examples, spans,
+    # length); none if unknown
+    begins: Tensor
+    ends: Tensor
 
 
 def read_reading_set(
@@ -66,11 +76,14 @@ def read_reading_set(
     weights: Mapping[str, float] | None = None,
 ) -> ExampleSet[ReadingExample]:
     """Read the examples of files for the reader (see `encoded_set`)."""
-    return encoded_set(role, paths, partial(_encoded, encoder=encoder), limit, seed, weights)
+    words = encoder.tokenizer.get_vocab()
+    common = {at for word, at in words.items() if word in STOP_WORDS or not _WORD.search(word)}
+    encode = partial(_encoded, encoder=encoder, common=frozenset(common))
+    return encoded_set(role, paths, encode, limit, seed, weights)
 
 
 def _encoded(
-    chunk: Sequence[Example], encoder: ReaderEncoder
+    chunk: Sequence[Example], encoder: ReaderEncoder, common: frozenset[int]
 ) -> Iterator[tuple[Example, ReadingExample]]:
     """Yield each example that fits, and its encoding."""
     inputs = encoder.encode([e.claim for e in chunk], [e.evidence for e in chunk])
@@ -90,8 +103,43 @@ def _encoded(
                 operators=array("B", possible_operators(example, one)),
                 quotable=array("B", known if not all(known) else [False] * len(known)),
                 weight=example.weight,
+                quotations=array("H", [at for place in quotations(one, common) for at in place]),
             ),
         )
+
+
+def quotations(read: ReaderInput, common: frozenset[int]) -> list[tuple[int, int, int]]:
+    """Return the span, the first and the last token of each place that has the words of a span.
+
+    Of each span, these are the places that have most of its content in a row, and at least half of
+    it. `common`: tokens without content.
+    """
+    where: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    for marker, offsets in zip(read.markers, read.offsets, strict=True):
+        end = marker + 1 + len(offsets)
+        for at in range(marker + 1, end):
+            where[read.ids[at]].append((at, end))
+    found = []
+    for number, (begin, end) in enumerate(read.spans):
+        content = [at for at in range(begin, end) if read.ids[at] not in common]
+        most, places = (len(content) + 1) // 2, set[tuple[int, int]]()
+        for first in content:
+            for start, limit in where.get(read.ids[first], ()):
+                length, count, last = 1, 1, start
+                while (
+                    first + length < end
+                    and start + length < limit
+                    and read.ids[first + length] == read.ids[start + length]
+                ):
+                    if read.ids[start + length] not in common:
+                        count, last = count + 1, start + length
+                    length += 1
+                if count > most:
+                    most, places = count, set()
+                if count == most:
+                    places.add((start, last))
+        found += [(number, *place) for place in sorted(places)]
+    return found
 
 
 def possible_operators(example: Example, encoded: ReaderInput) -> list[int]:
@@ -129,6 +177,11 @@ def collate(items: Sequence[ReadingExample], pad: int) -> ReadingBatch:
         spans[row, : len(item.spans) // 2] = torch.tensor(item.spans.tolist()).view(-1, 2)
     markers, _ = padded_positions([i.markers.tolist() for i in items])
     operators, missing = padded_positions([i.operators.tolist() for i in items])
+    begins = torch.zeros(len(items), spans.shape[1], ids.shape[1], dtype=torch.bool)
+    ends = torch.zeros_like(begins)
+    for row, item in enumerate(items):
+        for span, first, last in torch.tensor(item.quotations.tolist()).view(-1, 3).tolist():
+            begins[row, span, first] = ends[row, span, last] = True
     return ReadingBatch(
         ids.masked_fill(padding, pad),
         (~padding).long(),
@@ -138,6 +191,8 @@ def collate(items: Sequence[ReadingExample], pad: int) -> ReadingBatch:
         _padded(i.sentences.tolist() for i in items),
         operators.masked_fill(missing, ANY_OPERATOR),
         padded_positions([i.quotable.tolist() for i in items])[0].bool(),
+        begins,
+        ends,
     )
 
 

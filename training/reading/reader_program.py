@@ -3,7 +3,7 @@
 The loss is that of the verdict by the automaton and of the verdict by the whole head, which the
 automaton is drawn towards: it must find out which spans decide, and alone learns less. Where
 operators of spans are known, their loss is added, and so are those of what each sentence does to
-the claim and of which sentences spans quote.
+the claim, of which sentences spans quote, and of the places in them.
 """
 
 from __future__ import annotations
@@ -48,12 +48,18 @@ from training.verification.example_program import (
 )
 
 #: Weights of the losses beside 1 for a verdict: what draws the automaton towards the whole head,
-#: operators of spans, sentences, quoted sentences.
-DRAWN, SPANS, SENTENCES, QUOTED = 0.5, 0.4, 0.3, 0.2
+#: operators of spans, sentences, quoted sentences, first and last tokens of quotations.
+DRAWN, SPANS, SENTENCES, QUOTED, PLACES = 0.5, 0.4, 0.3, 0.2, 0.05
 
 
 def _mean(losses: Tensor, known: Tensor) -> Tensor:
     return losses.masked_fill(~known, 0.0).sum() / known.sum().clamp(min=1)
+
+
+def _in_evidence(scores: Tensor, batch: ReadingBatch) -> Tensor:
+    """Return the scores of tokens for quotations, without those of the claim."""
+    positions = torch.arange(batch.ids.shape[1], device=batch.ids.device)
+    return scores.masked_fill(positions >= batch.spans[:, :1, :1], -torch.inf)
 
 
 class ReaderLoss(nn.Module):
@@ -95,6 +101,10 @@ class ReaderLoss(nn.Module):
             .masked_fill(~batch.quotable[:, None], -torch.inf)
             .logsumexp(-1)
         )
+        for scores, possible in ((output.begins, batch.begins), (output.ends, batch.ends)):
+            chosen = _in_evidence(scores, batch).log_softmax(-1)
+            placed = chosen.masked_fill(~possible, -torch.inf).logsumexp(-1)
+            loss = loss + PLACES * _mean(-placed, possible.any(-1))
         can_quote = batch.quotable.any(-1) & (batch.labels & 0b101 == batch.labels)
         loss = loss + QUOTED * _mean(-quoted, can_quote[:, None] & present)
         if self._heads != "automaton":
@@ -107,10 +117,11 @@ class ReaderLoss(nn.Module):
 class ReaderEvaluator(ExampleEvaluator[ReadingExample]):
     """Measures a reader on development examples."""
 
-    # log-probabilities of the verdicts by both heads, and right and known operators and sentences
-    columns = 10
+    # log-probabilities of the verdicts by both heads, and right and known operators, sentences and
+    # first tokens of quotations
+    columns = 12
     heads: ClassVar = {"": 0, "whole_": 3}  # the automaton, and the whole head
-    counts: ClassVar = {"spans": 6, "sentences": 8}
+    counts: ClassVar = {"spans": 6, "sentences": 8, "begins": 10}
     score = "accuracy"
 
     def __init__(
@@ -126,9 +137,12 @@ class ReaderEvaluator(ExampleEvaluator[ReadingExample]):
     def _rows(self, module: ReaderLoss, items: Sequence[ReadingExample]) -> Tensor:
         batch = self._moved(collate(items, self._pad))
         output = module.output(batch)
+        first = _in_evidence(output.begins, batch).argmax(-1, keepdim=True)
         counts = (
             *right_and_known(output.operators, batch.operators, ANY_OPERATOR),
             *right_and_known(output.sentences, batch.sentences, UNKNOWN),
+            batch.begins.gather(-1, first).sum((1, 2)),
+            batch.begins.any(-1).sum(1),
         )
         verdicts = [output.verdicts, output.whole.log_softmax(-1)]
         return torch.cat([*verdicts, torch.stack(counts, dim=1)], dim=1)
