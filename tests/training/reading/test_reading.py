@@ -13,6 +13,7 @@ from safetensors.torch import load_file
 
 from admiral.errors import AdmiralError
 from proofs.logic import OPERATORS
+from proofs.verifier import sentence_text
 from proofs.verifier.natural_logic_reader import ReaderEncoder, new_reader
 from tests.proofs.verifier.tiny_classifier import write_classifier_directory
 from tests.training.tiny import SHORT_RUN, lines, page_of_settings, to_yaml
@@ -110,6 +111,29 @@ def test_operators_follow_what_is_known_of_the_claim(encoder, label, spans, expe
     ]
     possible = possible_operators(example, read)
     assert [symbols(bits) if bits != ANY_OPERATOR else "" for bits in possible] == expected
+
+
+def test_words_of_a_span_teach_where_it_is_quoted(encoder, tmp_path):
+    """Of several places, those with most of its words count; half of them are needed."""
+    evidence = (("Rome", "Rome is an old city."), ("", "The city is in Italy."), ("", "Rome is a"))
+    example = Example(CLAIM, evidence, "entailment", "s")
+    write_records(tmp_path / "one.jsonl", [example])
+    (item,) = read_reading_set("train", [tmp_path / "one.jsonl"], encoder).items
+    places = torch.tensor(item.quotations.tolist()).view(-1, 3).tolist()
+    (read,) = encoder.encode([CLAIM], [evidence])
+    claim = [CLAIM[begin:end] for begin, end in read.places]
+    found = {}
+    for span, first, last in places:
+        sentence = max(n for n, marker in enumerate(read.markers) if marker < first)
+        offsets = read.offsets[sentence]
+        begin, end = (offsets[at - read.markers[sentence] - 1] for at in (first, last))
+        text = sentence_text(evidence[sentence])[begin[0] : end[1]]
+        found.setdefault(claim[span], []).append((sentence, text))
+    assert found == {
+        "Rome": [(0, "Rome"), (0, "Rome"), (2, "Rome")],
+        "is a city": [(0, "city"), (1, "city")],
+        "in Italy": [(1, "Italy")],
+    }
 
 
 @given(
