@@ -1,4 +1,5 @@
 import json
+from dataclasses import asdict
 
 import pytest
 
@@ -78,7 +79,7 @@ def test_info(kb_path):
     on_disk = sum(p.stat().st_size for p in kb_path.rglob("*") if p.is_file())
     assert facts.sizes["total"] == on_disk
     assert facts.settings["sources"] == [{"name": "birds.jsonl", "format": "jsonl"}]
-    json.dumps(facts.to_json())
+    json.dumps(asdict(facts))
 
 
 @pytest.mark.parametrize("backend", ["bm25s", "lucene"])
