@@ -175,6 +175,8 @@ def index_command(
     from admiral.kb import KnowledgeBase, build
 
     _check_options(sources=sources, also=("on_duplicate",))
+    if encoder and not embeddings:
+        raise click.UsageError("--encoder needs --embeddings.")
     options: dict[str, Any] = {"overwrite": overwrite, "progress": progress, "also": [update_graph]}
     if embeddings:
         from admiral.config import RetrievalConfig
@@ -305,14 +307,14 @@ def remove_command(
 ) -> None:
     """Remove documents from a knowledge base, by titles; sources, by URLs in any form."""
     from admiral.graph import update_graph
-    from admiral.kb import holds_sources, read_titles, remove
+    from admiral.kb import KnowledgeBase, read_titles, remove
     from admiral.sources.canonical_urls import canonical
 
     if not titles and file is None:
         raise click.UsageError("Name the documents to remove: TITLE... or --titles FILE.")
     wanted = [*titles, *(read_titles(file) if file else ())]
-    if holds_sources(kb):
-        wanted = list(map(canonical, wanted))
+    with KnowledgeBase.open(kb) as opened:
+        wanted = [each if opened.row(each) is not None else canonical(each) for each in wanted]
     report = remove(
         wanted,
         kb,

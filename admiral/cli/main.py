@@ -29,7 +29,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "index": (
         "admiral index corpus.jsonl --kb my-kb",
         "admiral index notes/ wiki.jsonl --kb my-kb --embeddings",
-        "admiral index --sources pages/ crawl.warc.gz --kb my-sources --base-url example.org",
+        "admiral index --sources pages/ crawl.warc.gz --kb my-sources --base-url https://example.org",
     ),
     "add": (
         "admiral add new.jsonl --kb my-kb",

@@ -162,6 +162,8 @@ class Uploads:
             upload.check()
             upload.stage = "opening"
             self._service.add(upload.kb, kb)
+        except AdmiralError as error:  # where the files lie is nobody else's business
+            raise AdmiralError(str(error).replace(str(upload.received), "the upload")) from error
         finally:
             shutil.rmtree(upload.received, ignore_errors=True)
 

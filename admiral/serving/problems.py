@@ -83,6 +83,9 @@ class ProblemError(HTTPException):
         return _ProblemResponse(self.to_json(), self.status_code, self.headers)
 
 
+_JSON_REMEDY = "Send a JSON object in UTF-8, as Content-Type: application/json"
+
+
 def queue_full() -> ProblemError:
     """Return the problem of a queue that has no free place."""
     remedy = "Send the request again after 5 seconds"
@@ -110,11 +113,14 @@ def as_problem(error: BaseException) -> ProblemError:
             )
             return ProblemError(404, detail, "List titles with GET /v1/titles?prefix=", "title")
         case RequestValidationError():
-            if error.errors()[0]["type"] == "json_invalid":
-                return ProblemError(400, "the body is not JSON", "Send a JSON object in UTF-8")
+            # FastAPI leaves a body of another type as bytes.
+            if error.errors()[0]["type"] == "json_invalid" or isinstance(error.body, bytes):
+                return ProblemError(400, "the body is not JSON", _JSON_REMEDY)
             field, detail = bad_field(error)
             remedy = "Correct it; /openapi.json describes the fields"
             return ProblemError(422, detail, remedy, field)
+        case AnyHTTPException(detail="There was an error parsing the body"):
+            return ProblemError(400, "the body is not JSON in UTF-8", _JSON_REMEDY)
         case AnyHTTPException():
             remedy = "See /openapi.json for paths, methods and fields"
             return ProblemError(error.status_code, error.detail, remedy, headers=error.headers)

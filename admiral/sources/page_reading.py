@@ -163,7 +163,14 @@ def _article(page: str, url: str) -> dict[str, str]:
     article = None
     try:
         seen = seen_page(page)
-        article = bare_extraction(seen, url=url or None, include_comments=False, with_metadata=True)
+        article = bare_extraction(
+            seen,
+            url=url or None,
+            include_comments=False,
+            with_metadata=True,
+            # A year of the prose would pass for the date of the page.
+            date_extraction_params={"extensive_search": False, "original_date": True},
+        )
         text = (article.text if isinstance(article, Document) else "") or baseline(seen)[1]
     except (LxmlError, UnreadableFileError, ValueError, RecursionError):
         text = ""  # not a page that a browser would show either

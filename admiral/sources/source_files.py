@@ -49,6 +49,8 @@ class SourceFiles:
     ) -> None:
         if base_url and not is_web(base_url):
             raise AdmiralError(f"base_url={base_url!r}: not a URL of the web. Correct it")
+        if base_url and "//" not in base_url:
+            base_url = f"https://{base_url}"
         self.paths, self.bad = [Path(path) for path in paths], 0
         self.request = {  # which sources are read, and how
             **{"corpora": [str(path.absolute()) for path in self.paths], "base_url": base_url},

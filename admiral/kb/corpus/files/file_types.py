@@ -203,7 +203,8 @@ def choose_files(path: Place, patterns: FilePatterns) -> ChosenFiles:
             files.append((parts, file))
     if not files:
         skipped = dict(ChosenFiles([], others).skipped)
-        counts = f" Skipped: {skipped}." if skipped else ""
+        shown = ", ".join(f"{count} {why}" for why, count in skipped.items())
+        counts = f" Skipped: {shown}." if shown else ""
         raise AdmiralError(
             f"{path}: the folder holds no files of a known type, such as .md, .txt, .html or .pdf."
             f"{counts} Check the path, --include and --exclude."
