@@ -5,7 +5,7 @@
 A file of ``configs/experiments`` names claims, knowledge bases, and systems: settings of `admiral
 retrieve`, a file of them (``config``), or one of `BASELINES`; for the task `citations`, settings of
 `admiral verify-citation`, or a search for the cited page. Results stay in the folder of the run,
-where the same command goes on, and `admiral compare` tests two of them.
+which the same command resumes; `admiral compare` tests whether two systems differ.
 """
 
 from __future__ import annotations

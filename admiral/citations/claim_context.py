@@ -1,4 +1,4 @@
-"""What models read of a claim: the title of its page, the section, the sentences before it.
+"""Claims in context: with the title of the page, the section, and the sentences before them.
 
 The order and the truncation are those of SIDE (Petroni et al., 2023). Only where the whole is too
 long, the title and the section are cut at their end, to a fifth of the limit each, and then the

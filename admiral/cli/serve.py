@@ -200,12 +200,11 @@ def serve_command(
     from admiral.serving.service import Service
 
     log_as_json()
-    service = Service.open(kbs or (config.kb,), config, places, deadline)
-    audits = None
-    sources = next(filter(holds_sources, map(locate, kbs or (config.kb,))), None)
-    if sources is not None:
-        settings = CitationConfig(device=config.device, threads=config.threads)
-        audits = PageAudits(sources, settings, service.jobs)
+    kbs = kbs or (config.kb,)
+    service = Service.open(kbs, config, places, deadline)
+    sources = next(filter(holds_sources, map(locate, kbs)), None)
+    settings = CitationConfig(device=config.device, threads=config.threads)
+    audits = None if sources is None else PageAudits(sources, settings, service.jobs)
     folder = None if no_uploads else uploads or default_uploads(host, hosts)
     opened = None if folder is None else Uploads(service, folder, limits)
     app = create_app(service, api_keys, allowed_hosts(host, hosts), audits, opened)
@@ -246,10 +245,10 @@ def mcp_command(
     from admiral.serving.mcp_server import LateService, create_mcp
     from admiral.serving.service import Service, check_kbs
 
-    opened = kbs or (config.kb,)
-    check_kbs(opened, config)
+    kbs = kbs or (config.kb,)
+    check_kbs(kbs, config)
     # The model is opened by the first call of a tool.
-    service = LateService(lambda: Service.open(opened, config, places, deadline))
+    service = LateService(lambda: Service.open(kbs, config, places, deadline))
     server = create_mcp(service)
     try:
         if transport == "stdio":

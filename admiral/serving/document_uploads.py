@@ -18,7 +18,7 @@ from itertools import chain, count
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, Form, Request, UploadFile
+from fastapi import APIRouter, Depends, Form, UploadFile
 from pydantic import Field
 
 from admiral.errors import AdmiralError
@@ -28,7 +28,7 @@ from admiral.kb.corpus.corpora import Corpora
 from admiral.kb.corpus.readers import Record
 from admiral.kb.writing import GRAPH_DOCUMENTS, build_records
 from admiral.serving.jobs import Job
-from admiral.serving.problems import ProblemError
+from admiral.serving.problems import ProblemError, part
 from admiral.serving.service import Service
 
 logger = logging.getLogger(__name__)
@@ -194,14 +194,8 @@ def _unused(name: str, taken: Collection[str]) -> str:
     return next(each for each in chain([name], numbered) if each not in taken)
 
 
-async def _uploads(request: Request) -> Uploads:
-    uploads: Uploads | None = request.app.state.uploads
-    if uploads is None:
-        remedy = "Start it with a folder: `admiral serve --uploads DIR`"
-        raise ProblemError(404, "this service takes no files", remedy)
-    return uploads
-
-
+_REMEDY = "Start it with a folder: `admiral serve --uploads DIR`"
+_uploads = part("uploads", "this service takes no files", _REMEDY)
 _Opened = Annotated[Uploads, Depends(_uploads)]
 
 router = APIRouter(prefix=UPLOADS, tags=["documents"])

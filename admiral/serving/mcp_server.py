@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 _INSTRUCTIONS = (
     "Find and prove evidence for claims in knowledge bases of documents. find_evidence searches in "
     "several hops, and its proof names the quoted documents; read_document shows more of one. A "
-    "proof is a program's and may be wrong: read it with its evidence. A verdict that is only "
-    "`leaning` is in doubt, and says so wherever it is told."
+    "proof is a program's and may be wrong: read it with its evidence. If a verdict is "
+    "only `leaning`, say that it is in doubt."
 )
 _READS = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
 _LONGEST_TEXT = 1_000
@@ -60,7 +60,7 @@ class Step(ProofStep):
 
 
 class ProofRecord(BaseModel):
-    """What given evidence proves; the words of a program, which may be wrong."""
+    """A program's judgement of given evidence, with its proof; it may be wrong."""
 
     verdict: ScoredVerdict | None = Field(description="Null if the text is no claim.")
     sufficient: bool = Field(description="Whether the evidence is enough for a verdict.")

@@ -1,4 +1,4 @@
-"""What the service counts, for `GET /metrics`."""
+"""Metrics of the service, for `GET /metrics`."""
 
 from __future__ import annotations
 

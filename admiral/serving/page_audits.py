@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Depends, Response
 from pydantic import Field
 
 from admiral.citations.audit_page import SCRIPT, audit_page
@@ -18,7 +18,7 @@ from admiral.citations.extract import ReadPage, read_page
 from admiral.errors import AdmiralError
 from admiral.io.rendering import script_policy
 from admiral.serving.jobs import Job, Jobs
-from admiral.serving.problems import ProblemError
+from admiral.serving.problems import ProblemError, part
 from admiral.serving.request_models import AuditRequest
 
 #: Where pages are sent to, and the length of one.
@@ -81,14 +81,8 @@ class PageAudits:
         audit.html = "".join(parts).encode("utf-8", "replace")
 
 
-async def _audits(request: Request) -> PageAudits:
-    audits: PageAudits | None = request.app.state.audits
-    if audits is None:
-        remedy = "Start it with a knowledge base of sources: `admiral serve --kb KB`"
-        raise ProblemError(404, "this service audits no pages", remedy)
-    return audits
-
-
+_REMEDY = "Start it with a knowledge base of sources: `admiral serve --kb KB`"
+_audits = part("audits", "this service audits no pages", _REMEDY)
 _Opened = Annotated[PageAudits, Depends(_audits)]
 
 router = APIRouter(tags=["citations"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
 from typing import Any
 
@@ -139,6 +139,18 @@ def as_problem(error: BaseException) -> ProblemError:
             return ProblemError(422, str(error), "Correct the request")
     logger.error("internal error", exc_info=error)
     return ProblemError(500, "internal error", "Try again; the log of the service has the cause")
+
+
+def part(name: str, lack: str, remedy: str) -> Callable[[Request], Awaitable[Any]]:
+    """Return the dependency on a part of the application that the server may be started without."""
+
+    async def opened(request: Request) -> Any:
+        found = getattr(request.app.state, name)
+        if found is None:
+            raise ProblemError(404, lack, remedy)
+        return found
+
+    return opened
 
 
 def handle_problems(app: FastAPI) -> None:

@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import takewhile
 from pathlib import Path
 
 import torch
@@ -125,19 +126,13 @@ def quotations(read: ReaderInput, common: frozenset[int]) -> list[tuple[int, int
         most, places = (len(content) + 1) // 2, set[tuple[int, int]]()
         for first in content:
             for start, limit in where.get(read.ids[first], ()):
-                length, count, last = 1, 1, start
-                while (
-                    first + length < end
-                    and start + length < limit
-                    and read.ids[first + length] == read.ids[start + length]
-                ):
-                    if read.ids[start + length] not in common:
-                        count, last = count + 1, start + length
-                    length += 1
-                if count > most:
-                    most, places = count, set()
-                if count == most:
-                    places.add((start, last))
+                pairs = zip(read.ids[first:end], read.ids[start:limit], strict=False)
+                run = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+                said = [at for at in range(start, start + run) if read.ids[at] not in common]
+                if len(said) > most:
+                    most, places = len(said), set()
+                if len(said) == most:
+                    places.add((start, said[-1]))
         found += [(number, *place) for place in sorted(places)]
     return found
 
@@ -180,7 +175,8 @@ def collate(items: Sequence[ReadingExample], pad: int) -> ReadingBatch:
     begins = torch.zeros(len(items), spans.shape[1], ids.shape[1], dtype=torch.bool)
     ends = torch.zeros_like(begins)
     for row, item in enumerate(items):
-        for span, first, last in torch.tensor(item.quotations.tolist()).view(-1, 3).tolist():
+        places = item.quotations
+        for span, first, last in zip(places[::3], places[1::3], places[2::3], strict=True):
             begins[row, span, first] = ends[row, span, last] = True
     return ReadingBatch(
         ids.masked_fill(padding, pad),

@@ -1,4 +1,4 @@
-"""What templates, parameters and elements are called: the lists of `names.yaml`."""
+"""The names of templates, parameters and elements, from `names.yaml`."""
 
 from __future__ import annotations
 

@@ -119,7 +119,7 @@ class PageBuilder:
         self._headings = []
 
     def apart(self, read: Callable[[T], object], content: T) -> Block:
-        """Return what is read of a content that is no part of the text around it, as one block."""
+        """Read content that stands apart from the text around it, and return it as one block."""
         text, blocks, headings = self.text, self.blocks, self._headings
         self.text, self.blocks = BlockBuilder(self.section), []
         self.depth += 1

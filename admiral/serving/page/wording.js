@@ -23,7 +23,6 @@ const VERDICTS = {
   REFUTES: "The evidence refutes the claim.",
   "NOT ENOUGH INFO": "The evidence is not enough for a verdict.",
 };
-const LEANINGS = { SUPPORTS: "supported", REFUTES: "refuted" };
 const VERDICT_WORDS = { SUPPORTS: "Supported", REFUTES: "Refuted", "NOT ENOUGH INFO": "Not enough evidence" };
 const VERDICT_KINDS = { SUPPORTS: "agrees", REFUTES: "contradicts", "NOT ENOUGH INFO": "open" };
 const REASONS = {
@@ -35,15 +34,16 @@ const REASONS = {
 export const operatorPhrase = (operator) => PHRASES[operator] ?? operator;
 export const operatorKind = (operator) => KINDS[operator] ?? "open";
 export const kindSymbol = (kind) => SYMBOLS[kind];
+const towards = ({ label }) => `towards ${VERDICT_WORDS[label].toLowerCase()}`;
 // The words for a verdict of a record, which may be missing, and may be no more than a leaning.
 export function verdictPhrase(verdict) {
-  if (verdict?.leaning) return `The evidence leans towards ${LEANINGS[verdict.label]}, ${percent(verdict.confidence)}: read it.`;
+  if (verdict?.leaning) return `The evidence leans ${towards(verdict)}, ${percent(verdict.confidence)}: read it.`;
   const share = verdict?.probabilities ? ` Probability of this verdict: ${percent(verdict.confidence)}.` : "";
   return `${VERDICTS[verdict?.label] ?? "There is no verdict."}${share}`;
 }
 export function verdictTitle(verdict) {
   const share = verdict?.probabilities ? ` ${percent(verdict.confidence)}` : "";
-  return `${verdict?.leaning ? `Leans towards ${LEANINGS[verdict.label]}` : verdictWord(verdict?.label)}${share}`;
+  return `${verdict?.leaning ? `Leans ${towards(verdict)}` : verdictWord(verdict?.label)}${share}`;
 }
 export const verdictWord = (label) => VERDICT_WORDS[label] ?? "No verdict";
 export const verdictKind = (verdict) => (verdict?.leaning ? "open" : (VERDICT_KINDS[verdict?.label] ?? "open"));
