@@ -17,14 +17,9 @@ import click
 import numpy as np
 import torch
 
-from proofs.verifier.natural_logic_reader import (
-    STATES,
-    NaturalLogicReader,
-    ReaderEncoder,
-    ReaderOutput,
-    best_path,
-    new_reader,
-)
+from proofs.reader.automaton import STATES, best_path
+from proofs.reader.inputs import ReaderEncoder
+from proofs.reader.model import NaturalLogicReader, ReaderOutput, new_reader
 from training.data.examples import UNLABELLED, Example
 from training.reading import ReadingExample, collate, read_reading_set
 from training.reading.adapters import load_reader, with_adapters

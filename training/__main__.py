@@ -88,6 +88,7 @@ PROGRAMS = {
     "calibration": "Calibrate a verifier.",
     "citations": "Fit the weights of the verification of citations.",
     "export_verifier": "Write a verifier as ONNX, for use without torch.",
+    "export_reader": "Write a natural-logic reader as ONNX, for use without torch.",
 }
 
 

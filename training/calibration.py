@@ -38,7 +38,8 @@ from proofs.verifier import (
     kind_of_evidence,
 )
 from proofs.verifier.classifier_verifier import ClassifierVerifier
-from proofs.verifier.evidence_verifier import SETTINGS_FILE, EvidenceVerifier, with_calibration
+from proofs.verifier.evidence_verifier import SETTINGS_FILE, EvidenceVerifier
+from proofs.verifier.exports import with_calibration
 from training.command_options import limit_option, program, seed_option
 from training.data.examples import UNLABELLED, Example, draw_examples, read_examples
 from training.loop.model_card import markdown_table

@@ -102,7 +102,8 @@ def _unusable(name: str, what: str, error: Exception) -> VerifierError:
 #: The name of a chat model behind an OpenAI-compatible endpoint.
 OPENAI = "openai"
 # Files that tell the kinds of directories apart.
-_EXPORT, _HEADS, _CONFIG = "verifier.onnx", "evidence_heads.safetensors", "config.json"
+_READER, _EXPORT = "reader.onnx", "verifier.onnx"
+_HEADS, _CONFIG = "evidence_heads.safetensors", "config.json"
 _CLASS = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
 
 
@@ -145,6 +146,10 @@ def open_verifier(
 
 
 def _open_directory(directory: Path, device: str, threads: int) -> Verifier:
+    if (directory / _READER).is_file():
+        from proofs.reader.reading import open_reader
+
+        return open_reader(directory, threads)
     is_checkpoint = (directory / _HEADS).is_file()
     if (directory / _EXPORT).is_file() and (device == "cpu" or not is_checkpoint):
         from proofs.verifier.evidence_verifier import open_export
@@ -206,7 +211,9 @@ def open_named_verifier(
     except VerifierError as error:
         raise AdmiralError(f"{where}: {error}") from error
     reported = ReportingVerifier(verifier, where)
-    return ExactVerifier(reported) if directory.is_dir() else reported
+    # What a reader says follows from its proof alone.
+    is_model = directory.is_dir() and not (directory / _READER).is_file()
+    return ExactVerifier(reported) if is_model else reported
 
 
 class ReportingVerifier:

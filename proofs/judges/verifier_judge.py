@@ -29,6 +29,7 @@ from proofs.judges.judgement import (
     uncovered,
 )
 from proofs.judges.opposition import compared, find_opposition
+from proofs.judges.reader_proof import reader_proof
 from proofs.judges.span_sources import (
     RELATED,
     SAME,
@@ -101,7 +102,10 @@ class VerifierJudge:
             judged = Judgement.decided(verdicts, self._stop_at)
             return Judgement(judged.sufficient, None, judged.probability)
         verdict = decide(verdicts, self._stop_at)
-        proof = write_proof(claim, evidence, reading, verdict, self._lexicon)
+        if reading.spans:
+            proof = reader_proof(claim, evidence, reading, verdict)
+        else:
+            proof = write_proof(claim, evidence, reading, verdict, self._lexicon)
         conflict = conflict_of(claim, evidence, reading)
         alone = decided_alone(claim, evidence, reading, verdict)
         return Judgement.decided(

@@ -20,6 +20,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from proofs.logic.words import Quotation
+
 
 def encodable(text: str) -> str:
     """Return the text with ``?`` in place of lone surrogates, which have no UTF-8."""
@@ -67,6 +69,12 @@ class Reading:
     claim_cut: bool = False  # whether the claim was too long to be read to its end
     # values that decided the claim in place of the network
     comparisons: tuple[Comparison, ...] = ()
+    # of a natural-logic reader, whose `labels` follow from its operators: begin and end of each
+    # span of the claim, log-probabilities of its operators, (spans, 6), and its quotation, without
+    # which it is independent
+    spans: tuple[tuple[int, int], ...] = ()
+    operators: np.ndarray = field(default_factory=lambda: np.zeros((0, 6)))
+    quotes: tuple[Quotation | None, ...] = ()
 
 
 def certain_of(label: str, certainty: float) -> np.ndarray:

@@ -18,30 +18,17 @@ maximum length of inputs, the special tokens, and the calibration.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import onnxruntime
 from tokenizers import Encoding, Tokenizer
 
-from proofs.verifier import (
-    LABELS,
-    NEUTRAL,
-    NOTHING_KNOWN,
-    Calibration,
-    Reading,
-    Scale,
-    Sentence,
-    VerifierError,
-    encodable,
-    nothing_known,
-    parse_calibration,
-    sentence_text,
-)
+from proofs.verifier import Calibration, Reading, Scale, Sentence, encodable, sentence_text
+from proofs.verifier.exports import Export, OnnxModel, SpecialTokens
+from proofs.verifier.windows import WindowReader, sentence_probabilities
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -68,16 +55,6 @@ class EvidenceInput:
     def cut(self) -> bool:
         """Whether anything is not read."""
         return self.claim_cut or bool(self.unread)
-
-
-@dataclass(frozen=True, slots=True)
-class SpecialTokens:
-    """The ids of the tokens that inputs have beside those of texts."""
-
-    start: int
-    separator: int  # after the evidence and after the claim
-    pad: int
-    marker: int
 
 
 class EvidenceEncoder:
@@ -161,7 +138,6 @@ class EvidenceEncoder:
         return EvidenceInput(ids, segments, markers, begin, offsets[: len(kept)], unread, claim_cut)
 
 
-MAX_SENTENCES = 6
 Scores = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
@@ -170,7 +146,7 @@ Scores = tuple[np.ndarray, np.ndarray, np.ndarray]
 Backend = Callable[[EvidenceInput], Scores]
 
 
-class EvidenceVerifier:
+class EvidenceVerifier(WindowReader[EvidenceInput]):
     """Reads claims with their evidence.
 
     `backend`: runs the model. Inputs run one by one, so that a reading does not depend on others.
@@ -184,58 +160,21 @@ class EvidenceVerifier:
     ) -> None:
         self._backend, self._encoder, self.calibration = backend, encoder, calibration
 
-    def read(self, claims: Sequence[str], evidences: Sequence[Sequence[Sentence]]) -> list[Reading]:
-        """Return what the evidence of each claim, pairs of title and sentence, does to it."""
-        return [self._read(c, list(e)) for c, e in zip(claims, evidences, strict=True)]
-
-    def _read(self, claim: str, evidence: list[Sentence]) -> Reading:
-        if not evidence or not claim.strip():
-            return nothing_known(len(evidence))
-        scale = self.calibration.of(evidence)
-        item = self._encode(claim, evidence[:MAX_SENTENCES])
-        if len(item.markers) == len(evidence) and not item.unread:
-            return self._run(item, len(evidence), scale)
-        sentences = np.zeros((len(evidence), len(LABELS)))
-        unread: list[int] = []
-        begin = 0
-        while begin < len(evidence):
-            window = evidence[begin : begin + MAX_SENTENCES]
-            item = self._encode(claim, window)
-            part = self._run(item, len(window), scale)
-            # What a window cuts is read at the beginning of the next one, where there is most room.
-            size = next((number for number in item.unread if number), len(window))
-            sentences[begin : begin + size] = part.sentences[:size]
-            unread += [begin] if 0 in item.unread else []
-            begin += size
-        ranked = np.argsort(sentences[:, NEUTRAL], kind="stable")[:MAX_SENTENCES]
-        best, item = self._fitting(claim, evidence, ranked, set(unread))
-        whole = self._run(item, len(best), scale)
-        sentences[best] = whole.sentences
-        return replace(whole, sentences=sentences, unread=tuple(unread))
-
-    def _fitting(
-        self, claim: str, evidence: list[Sentence], ranked: np.ndarray, cut: set[int]
-    ) -> tuple[np.ndarray, EvidenceInput]:
-        for count in range(len(ranked), 0, -1):
-            best = np.sort(ranked[:count])
-            item = self._encode(claim, [evidence[number] for number in best])
-            # A sentence that is too long alone is cut in any company.
-            if {int(best[number]) for number in item.unread} <= cut:
-                break
-        return best, item
-
-    def _encode(self, claim: str, evidence: list[Sentence]) -> EvidenceInput:
-        (item,) = self._encoder.encode([claim], [evidence])
+    def _encode(self, claim: str, window: list[Sentence]) -> EvidenceInput:
+        (item,) = self._encoder.encode([claim], [window])
         return item
 
-    def _run(self, item: EvidenceInput, count: int, scale: Scale) -> Reading:
+    def _scale(self, evidence: Sequence[Sentence]) -> Scale:
+        return self.calibration.of(evidence)
+
+    def _run(
+        self, claim: str, window: list[Sentence], item: EvidenceInput, scale: Scale
+    ) -> Reading:
         whole, sentences, tokens = self._backend(item)
-        own = np.tile(NOTHING_KNOWN, (count, 1))
-        own[: len(item.markers)] = scale.probabilities(sentences[item.markers], whole=False)
         at = slice(item.claim, item.claim + len(item.offsets))
         return Reading(
             scale.probabilities(whole),
-            own,
+            sentence_probabilities(sentences[item.markers], len(window), scale),
             scale.probabilities(tokens[at], whole=False),
             tuple(item.offsets),
             tuple(item.unread),
@@ -245,60 +184,8 @@ class EvidenceVerifier:
 
 #: Names of the inputs and outputs of an exported model.
 INPUTS, OUTPUTS = ("ids", "mask", "segments"), ("whole", "sentences", "tokens")
-_ONNX_REMEDY = "write it anew with training.export_verifier, or restore it"
-
-
-class OnnxBackend:
-    """Runs an exported model with onnxruntime, on the CPU.
-
-    Raises `VerifierError` if the file holds no exported verifier.
-    """
-
-    def __init__(self, path: Path, threads: int = 1) -> None:
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = threads
-        # Threads that wait for work would take the time of others.
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        self._path = path
-        try:
-            self._session = onnxruntime.InferenceSession(path, options, ["CPUExecutionProvider"])
-        except Exception as error:  # its errors have no common base
-            raise VerifierError(
-                f"{path}: is not an ONNX model ({_line(error)}); {_ONNX_REMEDY}"
-            ) from None
-        found = (
-            tuple(one.name for one in self._session.get_inputs()),
-            tuple(one.name for one in self._session.get_outputs()),
-        )
-        if (set(found[0]), set(found[1])) != (set(INPUTS), set(OUTPUTS)):
-            names = ", ".join(found[0] + found[1])
-            raise VerifierError(f"{path}: inputs and outputs {names} are others; {_ONNX_REMEDY}")
-
-    def __call__(self, item: EvidenceInput) -> Scores:
-        """Return the logits (see `Backend`)."""
-        ids = np.array([item.ids], dtype=np.int64)
-        segments = np.array([item.segments], dtype=np.int64)
-        inputs = dict(zip(INPUTS, (ids, np.ones_like(ids), segments), strict=True))
-        try:
-            whole, sentences, tokens = self._session.run(OUTPUTS, inputs)
-        except Exception as error:
-            raise VerifierError(
-                f"{self._path}: cannot be run ({_line(error)}); {_ONNX_REMEDY}"
-            ) from None
-        if not all(np.isfinite(values).all() for values in (whole, sentences, tokens)):
-            raise VerifierError(f"{self._path}: the outputs are not finite; {_ONNX_REMEDY}")
-        return whole[0], sentences[0], tokens[0]
-
-
-def _line(error: Exception) -> str:
-    return str(error).strip().partition("\n")[0]
-
-
-#: Names of the files.
-ONNX_FILE, TOKENIZER_FILE, SETTINGS_FILE = "verifier.onnx", "tokenizer.json", "verifier.json"
-_FIELDS = ("max_length", "special_tokens", "calibration")
-_SHORTEST = 16
-_REMEDY = "write the directory anew with training.export_verifier, or restore the file"
+#: Names of the files of an exported verifier.
+ONNX_FILE, SETTINGS_FILE = "verifier.onnx", "verifier.json"
 
 
 def open_export(directory: Path, threads: int = 1) -> EvidenceVerifier:
@@ -309,68 +196,12 @@ def open_export(directory: Path, threads: int = 1) -> EvidenceVerifier:
     Raises `VerifierError` if a file is missing, damaged, or has other content; with the file, the
     field and the remedy.
     """
-    for name in (ONNX_FILE, TOKENIZER_FILE, SETTINGS_FILE):
-        if not (directory / name).is_file():
-            raise VerifierError(f"{directory / name}: no such file; {_REMEDY}")
-    try:
-        tokenizer = Tokenizer.from_file(str(directory / TOKENIZER_FILE))
-    except Exception as error:  # tokenizers raises no more specific one
-        raise VerifierError(
-            f"{directory / TOKENIZER_FILE}: is not a tokenizer ({error}); {_REMEDY}"
-        ) from None
-    special, max_length, calibration = _read_settings(
-        directory / SETTINGS_FILE, tokenizer.get_vocab_size()
-    )
-    encoder = EvidenceEncoder(tokenizer, special, max_length)
-    return EvidenceVerifier(OnnxBackend(directory / ONNX_FILE, threads), encoder, calibration)
+    export = Export.read(directory, SETTINGS_FILE, "export_verifier")
+    model = OnnxModel(directory / ONNX_FILE, INPUTS, OUTPUTS, "export_verifier", threads)
 
+    def backend(item: EvidenceInput) -> Scores:
+        whole, sentences, tokens = model([item.ids], [[1] * len(item.ids)], [item.segments])
+        return whole, sentences, tokens
 
-def settings_json(encoder: EvidenceEncoder, calibration: Calibration) -> str:
-    """Return the text of ``verifier.json`` for an encoder and a calibration."""
-    record = {
-        "max_length": encoder.max_length,
-        "special_tokens": asdict(encoder.special),
-        "calibration": asdict(calibration),
-    }
-    return json.dumps(record, indent=2) + "\n"
-
-
-def with_calibration(path: Path, calibration: Calibration) -> str:
-    """Return the text of a ``verifier.json`` with another calibration."""
-    record = json.loads(path.read_text(encoding="utf-8"))
-    return json.dumps({**record, "calibration": asdict(calibration)}, indent=2) + "\n"
-
-
-def _read_settings(path: Path, vocabulary: int) -> tuple[SpecialTokens, int, Calibration]:
-    try:
-        record = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise VerifierError(f"{path}: is not JSON ({error}); {_REMEDY}") from None
-    if not isinstance(record, dict) or set(record) != set(_FIELDS):
-        raise VerifierError(f"{path}: expected the fields {', '.join(_FIELDS)}; {_REMEDY}")
-    length = record["max_length"]
-    if not _is_int(length) or length < _SHORTEST:
-        raise VerifierError(
-            f"{path}: field 'max_length': expected a whole number from {_SHORTEST}; {_REMEDY}"
-        )
-    ids, names = record["special_tokens"], [field.name for field in fields(SpecialTokens)]
-    if not isinstance(ids, dict) or set(ids) != set(names):
-        raise VerifierError(
-            f"{path}: field 'special_tokens': expected {', '.join(names)}; {_REMEDY}"
-        )
-    for name, number in ids.items():
-        if not _is_int(number) or not 0 <= number < vocabulary:
-            raise VerifierError(
-                f"{path}: field 'special_tokens': {name} is not a token of the tokenizer; {_REMEDY}"
-            )
-    try:
-        calibration = parse_calibration(
-            record["calibration"], f"{path}: field 'calibration'", _REMEDY
-        )
-    except ValueError as error:
-        raise VerifierError(str(error)) from None
-    return SpecialTokens(**ids), length, calibration
-
-
-def _is_int(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+    encoder = EvidenceEncoder(export.tokenizer, export.special, export.max_length)
+    return EvidenceVerifier(backend, encoder, export.calibration)

@@ -22,7 +22,7 @@ from torch import Tensor
 from proofs.logic import OPERATORS
 from proofs.logic.words import STOP_WORDS
 from proofs.verifier.classifier_verifier import padded_positions
-from proofs.verifier.natural_logic_reader import ReaderEncoder, ReaderInput
+from proofs.reader.inputs import ReaderEncoder, ReaderInput
 from training.data.examples import RELEVANT, Example
 from training.verification import POSSIBLE, UNKNOWN, Encoded, ExampleSet, encoded_set
 

@@ -10,11 +10,12 @@ from pathlib import Path
 
 import torch
 from peft import LoraConfig, inject_adapter_in_model
+from peft.tuners.tuners_utils import BaseTunerLayer
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from admiral.errors import AdmiralError
-from proofs.verifier.natural_logic_reader import NaturalLogicReader
+from proofs.reader.model import NaturalLogicReader
 
 # The linear layers of MPNet and of BERT-shaped encoders.
 _ADAPTED = r".*\.(q|k|v|o|query|key|value|dense)"
@@ -28,6 +29,14 @@ def with_adapters(reader: NaturalLogicReader, rank: int) -> None:
     inject_adapter_in_model(config, reader.encoder)
     for name, value in reader.encoder.named_parameters():
         value.requires_grad_("lora_" in name)
+
+
+def merge_adapters(reader: NaturalLogicReader) -> None:
+    """Add the adapters of a reader to the layers of its encoder."""
+    for name, module in list(reader.encoder.named_modules()):
+        if isinstance(module, BaseTunerLayer):
+            module.merge()
+            reader.encoder.set_submodule(name, module.get_base_layer())
 
 
 def _own_weights(reader: NaturalLogicReader) -> dict[str, Tensor]:

@@ -20,12 +20,8 @@ from torch import Tensor, nn
 
 import admiral
 from admiral.errors import AdmiralError
-from proofs.verifier.natural_logic_reader import (
-    NaturalLogicReader,
-    ReaderEncoder,
-    ReaderOutput,
-    new_reader,
-)
+from proofs.reader.inputs import ReaderEncoder
+from proofs.reader.model import NaturalLogicReader, ReaderOutput, new_reader
 from training.loop import values_of
 from training.loop.model_card import SourceFile
 from training.loop.run_files import TrainingState

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from admiral.settings import Name
-from proofs.verifier.natural_logic_reader import MAX_LENGTH
+from proofs.reader.inputs import MAX_LENGTH
 from training.loop import Count, MaxLength, Rate
 from training.verification.verifier_settings import ExampleSettings
 

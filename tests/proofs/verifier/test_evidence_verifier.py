@@ -28,10 +28,10 @@ from proofs.verifier.classifier_verifier import (
 from proofs.verifier.evidence_verifier import (
     MAX_CLAIM_TOKENS,
     MAX_SENTENCE_TOKENS,
-    MAX_SENTENCES,
     EvidenceEncoder,
     EvidenceVerifier,
 )
+from proofs.verifier.windows import MAX_SENTENCES
 from tests.proofs.verifier.tiny_classifier import write_classifier_directory
 
 CLAIM = "Rome is a city."

@@ -8,14 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proofs.logic import OPERATORS, verdict
-from proofs.verifier.natural_logic_reader import (
-    MAX_SPANS,
-    STATES,
-    AutomatonLayer,
-    ReaderEncoder,
-    best_path,
-    new_reader,
-)
+from proofs.reader.automaton import STATES, best_path
+from proofs.reader.inputs import MAX_SPANS, ReaderEncoder
+from proofs.reader.model import AutomatonLayer, new_reader
 from tests.proofs.verifier.tiny_classifier import write_classifier_directory
 
 SENTENCES = (("Rome", "Rome is a city in Italy."), ("", "Oslo was never on the Tiber."))

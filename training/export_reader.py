@@ -1,0 +1,247 @@
+"""Export a trained natural-logic reader for use without torch: ONNX with weights of 8 bits.
+
+Run as ``python -m training export_reader runs/reader OUT --base runs/base``. Matrices are quantised
+in blocks of 64 weights, and embeddings by word. `proofs.reader.reading` reads the directory. Of
+several readers, such as states of one run, the mean of the weights is exported.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+import numpy as np
+import torch
+from torch import Tensor, nn
+from transformers import AutoTokenizer
+
+from admiral.errors import AdmiralError
+from admiral.models.checkpoint import SUMS, write_sums
+from admiral.storage.atomic_files import as_os_errors, staging
+from proofs.reader.inputs import MAX_LENGTH, ReaderEncoder, ReaderInput
+from proofs.reader.model import NaturalLogicReader, new_reader
+from proofs.reader.reading import (
+    INPUTS,
+    ONNX_FILE,
+    OUTPUTS,
+    SETTINGS_FILE,
+    ProofReader,
+    ReaderScores,
+    open_reader,
+)
+from proofs.verifier import read_calibration
+from proofs.verifier.exports import TOKENIZER_FILE, settings_json
+from training.command_options import out_argument, program
+from training.reading.adapters import CONFIG_FILE, load_reader, merge_adapters, with_adapters
+
+if TYPE_CHECKING:
+    import onnx
+
+_CARD = "README.md"
+_FILES = {ONNX_FILE, TOKENIZER_FILE, SETTINGS_FILE, _CARD, SUMS}
+_BLOCK = 64
+_PROBES = {
+    "Rome is the capital of Italy.": ("Rome", "Rome is the capital city of Italy."),
+    "The bridge was finished in 1931.": ("Mill Bridge", "It was never finished."),
+    "The town has 5,000 inhabitants.": ("Mill", "Mill is a town with 5,126 inhabitants."),
+    "Its mayor is a painter.": ("Mill", "Mill has had a mayor since 1832."),
+}
+# Probabilities may differ by so much on average.
+_TOLERANCE = 0.02
+
+
+@program
+@click.argument("readers", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
+@out_argument
+@click.option(
+    "--base",
+    type=click.Path(path_type=Path, exists=True),
+    default=Path("runs/base"),
+    show_default=True,
+    help="Directory of the pretrained encoder.",
+)
+def main(readers: tuple[Path, ...], out: Path, base: Path) -> None:
+    """Write the reader in READERS, or the mean of several, to OUT, replacing an export."""
+    gap = export(readers, out, base)
+    click.echo(
+        f"{out}: probabilities differ from the trained ones by {gap:.4f} on average", err=True
+    )
+
+
+def trained_reader(folder: Path, base: Path) -> NaturalLogicReader:
+    """Return a trained reader on its encoder, with its adapters merged."""
+    reader, _ = new_reader(base, 0)
+    rank = json.loads((folder / CONFIG_FILE).read_text(encoding="utf-8"))["rank"]
+    if rank:
+        with_adapters(reader, rank)
+    load_reader(reader, folder)
+    if rank:
+        merge_adapters(reader)
+    return reader.eval()
+
+
+class TorchReader:
+    """Runs a reader with torch."""
+
+    def __init__(self, reader: NaturalLogicReader) -> None:
+        self._reader = reader
+
+    @torch.inference_mode()
+    def __call__(self, item: ReaderInput) -> ReaderScores:
+        """Return what the reader says of one input."""
+        ids = torch.tensor([item.ids])
+        heads = self._reader.heads(
+            ids, torch.ones_like(ids), torch.tensor([item.spans]), torch.tensor([item.markers])
+        )
+        return ReaderScores(*(heads[name][0].float().numpy() for name in OUTPUTS))
+
+
+def export(readers: Sequence[Path], out: Path, base: Path) -> float:
+    """Write the mean of readers, with the calibration and card of the last one.
+
+    The result is the mean difference of the probabilities of the verdicts of a few claims.
+    """
+    reader = trained_reader(readers[0], base)
+    states = [reader.state_dict(), *(trained_reader(r, base).state_dict() for r in readers[1:])]
+    reader.load_state_dict(
+        {name: sum(state[name] for state in states) / len(states) for name in states[0]}
+    )
+    tokenizer = AutoTokenizer.from_pretrained(base, local_files_only=True)
+    encoder = ReaderEncoder.of(tokenizer, MAX_LENGTH)
+    calibration = read_calibration(readers[-1])
+    with staging(out, overwrite=True, owned=_is_export) as folder, as_os_errors():
+        write_onnx(reader, folder / ONNX_FILE)
+        encoder.tokenizer.save(str(folder / TOKENIZER_FILE))
+        settings = settings_json(encoder.special, encoder.max_length, calibration)
+        (folder / SETTINGS_FILE).write_text(settings, encoding="utf-8")
+        (folder / _CARD).write_text(_card(readers[-1] / _CARD, out.name), encoding="utf-8")
+        write_sums(folder)
+        own = ProofReader(TorchReader(reader), encoder, calibration)
+        claims, evidence = list(_PROBES), [[one] for one in _PROBES.values()]
+        before, after = (
+            np.array([reading.labels for reading in each.read(claims, evidence)])
+            for each in (own, open_reader(folder))
+        )
+        if not (gap := float(np.abs(before - after).mean())) <= _TOLERANCE:
+            raise AdmiralError(f"{out}: the export gives other probabilities (by {gap:.3f})")
+    return gap
+
+
+def _is_export(path: Path) -> bool:
+    """Return whether a directory holds only an export, so that it may be replaced."""
+    names = {file.name for file in path.iterdir()} if path.is_dir() else set()
+    return {ONNX_FILE, SETTINGS_FILE} <= names <= _FILES
+
+
+def _card(trained: Path, name: str) -> str:
+    """Return the model card: what the files are, and the card of the trained reader."""
+    text = trained.read_text(encoding="utf-8") if trained.is_file() else ""
+    header = re.match(r"---\n.*?\n---\n", text, re.DOTALL)
+    body = text[header.end() if header else 0 :].strip()
+    # transformers does not read an export.
+    front = re.sub(r"^library_name:.*\n", "", header[0], flags=re.MULTILINE) if header else ""
+    sections = re.sub(r"^(#+ )", r"#\1", body, flags=re.MULTILINE)
+    use = "A natural-logic reader of AdMIRaL as ONNX with weights of 8 bits, for use without torch."
+    return f"{front}\n# {name}\n\n{use}\n\n{sections}".strip() + "\n"
+
+
+class _Heads(nn.Module):
+    """The heads of a reader as a tuple of tensors, without the automaton."""
+
+    def __init__(self, reader: NaturalLogicReader) -> None:
+        super().__init__()
+        self.reader = reader
+
+    def forward(self, ids: Tensor, spans: Tensor, markers: Tensor) -> tuple[Tensor, ...]:
+        heads = self.reader.heads(ids, torch.ones_like(ids), spans, markers)
+        return tuple(heads[name] for name in OUTPUTS)
+
+
+def write_onnx(reader: NaturalLogicReader, path: Path) -> None:
+    """Write a reader as ONNX with weights of 8 bits, without what torch notes of machines."""
+    import onnx
+    from onnxruntime.quantization import quant_utils
+    from onnxruntime.quantization.matmul_nbits_quantizer import MatMulNBitsQuantizer
+    from onnxruntime.transformers.optimizer import optimize_model
+
+    config = reader.encoder.config
+    reader.encoder.set_attn_implementation("eager")
+    example = (
+        torch.arange(5, 45)[None],
+        torch.tensor([[[30, 33], [33, 36]]]),
+        torch.tensor([[1, 10, 20]]),
+    )
+    sizes = (("length", 8, 512), ("spans", 1, 64), ("sentences", 1, 64))
+    shapes = tuple({1: torch.export.Dim(name, min=low, max=high)} for name, low, high in sizes)
+    heads = {"num_heads": config.num_attention_heads, "hidden_size": config.hidden_size}
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        whole = Path(folder) / "whole.onnx"
+        torch.onnx.export(
+            _Heads(reader).eval(),
+            example,
+            whole,
+            input_names=INPUTS,
+            output_names=OUTPUTS,
+            dynamic_shapes=shapes,
+            dynamo=True,
+            external_data=False,
+            verbose=False,
+        )
+        model = onnx.load(whole)
+        _quantise_embeddings(model)
+        onnx.save(model, whole)
+        fused = optimize_model(str(whole), model_type="bert", opt_level=1, **heads)
+        quantizer = MatMulNBitsQuantizer(
+            fused.model,
+            bits=8,
+            block_size=_BLOCK,
+            is_symmetric=False,
+            accuracy_level=4,  # activations of 8 bits, by block
+            quant_format=quant_utils.QuantFormat.QOperator,
+            op_types_to_quantize=("MatMul",),
+        )
+        quantizer.process()
+    exported = quantizer.model.model
+    graph = exported.graph
+    for part in (*graph.node, *graph.initializer, *graph.value_info, *graph.input, *graph.output):
+        part.ClearField("metadata_props")
+        part.ClearField("doc_string")
+    onnx.save(exported, path)
+
+
+def _quantise_embeddings(model: onnx.ModelProto) -> None:
+    """Store the embeddings of words in 8 bits, with a scale for each word."""
+    from onnx import TensorProto, helper, numpy_helper
+
+    graph = model.graph
+    stored = {one.name: one for one in graph.initializer}
+    largest = max(stored.values(), key=lambda one: int(np.prod(one.dims)))
+    weights = numpy_helper.to_array(largest)
+    scales = np.abs(weights).max(1, keepdims=True).clip(1e-12) / 127
+    (at, gather), *_ = (
+        (at, node) for at, node in enumerate(graph.node) if largest.name in node.input
+    )
+    result, words = gather.output[0], gather.input[1]
+    graph.initializer.remove(largest)
+    for name, values in (
+        ("word_codes", np.round(weights / scales).astype(np.int8)),
+        ("word_scales", scales.astype(np.float32)),
+    ):
+        graph.initializer.append(numpy_helper.from_array(values, name))
+    graph.node.remove(gather)
+    for node in reversed(
+        (
+            helper.make_node("Gather", ["word_codes", words], ["words_in_codes"]),
+            helper.make_node("Cast", ["words_in_codes"], ["words_cast"], to=TensorProto.FLOAT),
+            helper.make_node("Gather", ["word_scales", words], ["words_scaled_by"]),
+            helper.make_node("Mul", ["words_cast", "words_scaled_by"], [result]),
+        )
+    ):
+        graph.node.insert(at, node)
