@@ -179,9 +179,6 @@ class RetrievalConfig(RunSettings):
     base_url: str = ""
     """Address of an OpenAI-compatible server for the verifier `openai`, up to `/v1`. If empty, that
     of OpenAI. The key is read from the environment variable OPENAI_API_KEY."""
-    verifier_prices: str = ""
-    """Prices of a million tokens of questions and of replies of `verifier_model`, such as
-    0.15,0.60, to log what its answers cost."""
     stop_at: Probability = 0.7
     """Probability from which the evidence counts as sufficient, that is, supports or refutes the
     claim, and a search stops; needs a verifier. Up to 0.5, the most probable verdict always wins; a

@@ -39,7 +39,7 @@ from proofs.verifier import (
 )
 from proofs.verifier.classifier_verifier import ClassifierVerifier
 from proofs.verifier.evidence_verifier import SETTINGS_FILE, EvidenceVerifier
-from proofs.verifier.exports import with_calibration
+from proofs.verifier.exports import read_settings
 from training.command_options import limit_option, program, seed_option
 from training.data.examples import UNLABELLED, Example, draw_examples, read_examples
 from training.loop.model_card import markdown_table
@@ -118,7 +118,8 @@ def main(
             fitted = replace(fitted, **{kind: fit_scale(logits[at], labels[at], weights)})
     settings = verifier / SETTINGS_FILE
     if settings.is_file():
-        write_atomically(settings, [with_calibration(settings, fitted).encode()])
+        changed = replace(read_settings(settings, "export_verifier"), calibration=fitted)
+        write_atomically(settings, [changed.to_json().encode()])
         write_sums(verifier)
     else:
         write_atomically(verifier / CALIBRATION, [calibration_json(fitted).encode()])

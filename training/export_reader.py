@@ -8,6 +8,7 @@ several readers, such as states of one run, the mean of the weights is exported.
 from __future__ import annotations
 
 import json
+import logging
 import re
 import tempfile
 import warnings
@@ -36,7 +37,7 @@ from proofs.reader.reading import (
     open_reader,
 )
 from proofs.verifier import read_calibration
-from proofs.verifier.exports import TOKENIZER_FILE, settings_json
+from proofs.verifier.exports import TOKENIZER_FILE, ExportSettings
 from training.command_options import out_argument, program
 from training.reading.adapters import CONFIG_FILE, load_reader, merge_adapters, with_adapters
 
@@ -113,13 +114,13 @@ def export(readers: Sequence[Path], out: Path, base: Path) -> float:
         {name: sum(state[name] for state in states) / len(states) for name in states[0]}
     )
     tokenizer = AutoTokenizer.from_pretrained(base, local_files_only=True)
-    encoder = ReaderEncoder.of(tokenizer, MAX_LENGTH)
+    encoder = ReaderEncoder.of(tokenizer, min(MAX_LENGTH, tokenizer.model_max_length))
     calibration = read_calibration(readers[-1])
     with staging(out, overwrite=True, owned=_is_export) as folder, as_os_errors():
         write_onnx(reader, folder / ONNX_FILE)
         encoder.tokenizer.save(str(folder / TOKENIZER_FILE))
-        settings = settings_json(encoder.special, encoder.max_length, calibration)
-        (folder / SETTINGS_FILE).write_text(settings, encoding="utf-8")
+        settings = ExportSettings(encoder.max_length, encoder.special, calibration)
+        (folder / SETTINGS_FILE).write_text(settings.to_json(), encoding="utf-8")
         (folder / _CARD).write_text(_card(readers[-1] / _CARD, out.name), encoding="utf-8")
         write_sums(folder)
         own = ProofReader(TorchReader(reader), encoder, calibration)
@@ -177,7 +178,8 @@ def write_onnx(reader: NaturalLogicReader, path: Path) -> None:
         torch.tensor([[[30, 33], [33, 36]]]),
         torch.tensor([[1, 10, 20]]),
     )
-    sizes = (("length", 8, 512), ("spans", 1, 64), ("sentences", 1, 64))
+    longest = min(512, config.max_position_embeddings)
+    sizes = (("length", 8, longest), ("spans", 1, 64), ("sentences", 1, 64))
     shapes = tuple({1: torch.export.Dim(name, min=low, max=high)} for name, low, high in sizes)
     heads = {"num_heads": config.num_attention_heads, "hidden_size": config.hidden_size}
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
@@ -198,6 +200,7 @@ def write_onnx(reader: NaturalLogicReader, path: Path) -> None:
         _quantise_embeddings(model)
         onnx.save(model, whole)
         fused = optimize_model(str(whole), model_type="bert", opt_level=1, **heads)
+        logging.getLogger(MatMulNBitsQuantizer.__module__).setLevel(logging.WARNING)
         quantizer = MatMulNBitsQuantizer(
             fused.model,
             bits=8,
@@ -222,12 +225,11 @@ def _quantise_embeddings(model: onnx.ModelProto) -> None:
 
     graph = model.graph
     stored = {one.name: one for one in graph.initializer}
-    largest = max(stored.values(), key=lambda one: int(np.prod(one.dims)))
+    lookups = [n for n in graph.node if n.op_type == "Gather" and n.input[0] in stored]
+    gather = max(lookups, key=lambda node: int(np.prod(stored[node.input[0]].dims)))
+    at, largest = list(graph.node).index(gather), stored[gather.input[0]]
     weights = numpy_helper.to_array(largest)
     scales = np.abs(weights).max(1, keepdims=True).clip(1e-12) / 127
-    (at, gather), *_ = (
-        (at, node) for at, node in enumerate(graph.node) if largest.name in node.input
-    )
     result, words = gather.output[0], gather.input[1]
     graph.initializer.remove(largest)
     for name, values in (

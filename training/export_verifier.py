@@ -33,7 +33,7 @@ from proofs.verifier.evidence_verifier import (
     EvidenceVerifier,
     open_export,
 )
-from proofs.verifier.exports import TOKENIZER_FILE, settings_json
+from proofs.verifier.exports import TOKENIZER_FILE, ExportSettings
 from training.command_options import out_argument, program
 
 _CARD = "README.md"
@@ -90,8 +90,8 @@ def export(verifiers: Sequence[Path], out: Path, weights: Sequence[int]) -> floa
     with staging(out, overwrite=True, owned=_is_export) as folder, as_os_errors():
         write_onnx(model, folder / ONNX_FILE)
         tokenizer.backend_tokenizer.save(str(folder / TOKENIZER_FILE))
-        settings = settings_json(encoder.special, encoder.max_length, calibration)
-        (folder / SETTINGS_FILE).write_text(settings, encoding="utf-8")
+        settings = ExportSettings(encoder.max_length, encoder.special, calibration)
+        (folder / SETTINGS_FILE).write_text(settings.to_json(), encoding="utf-8")
         (folder / _CARD).write_text(_card(verifiers[0] / _CARD, out.name), encoding="utf-8")
         write_sums(folder)
         own = EvidenceVerifier(TorchBackend(model), encoder, calibration)

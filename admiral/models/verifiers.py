@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import re
 from collections.abc import Sequence
@@ -11,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import platformdirs
 
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
@@ -171,8 +169,6 @@ def _open_directory(directory: Path, device: str, threads: int) -> Verifier:
 if TYPE_CHECKING:
     from proofs.verifier.chat_verifier import ChatSettings
 
-logger = logging.getLogger(__name__)
-
 
 def open_configured_verifier(config: RetrievalConfig) -> Verifier:
     """Open the verifier of the settings.
@@ -217,7 +213,7 @@ def open_named_verifier(
 
 
 class ReportingVerifier:
-    """Reads as a verifier does; says in which setting one is named that fails, and what it cost."""
+    """Reads as a verifier does; says in which setting one is named that fails."""
 
     def __init__(self, verifier: Verifier, where: str) -> None:
         self._verifier, self._where = verifier, where
@@ -228,13 +224,9 @@ class ReportingVerifier:
         Raises AdmiralError if it fails, such as a server that does not answer.
         """
         try:
-            readings = self._verifier.read(claims, evidences)
+            return self._verifier.read(claims, evidences)
         except VerifierError as error:
             raise AdmiralError(f"{self._where}: {error}") from error
-        usage = getattr(self._verifier, "usage", None)  # of a chat model
-        if usage is not None:
-            logger.info("%s", usage)
-        return readings
 
 
 def _chat_settings(config: RetrievalConfig) -> ChatSettings:
@@ -248,22 +240,4 @@ def _chat_settings(config: RetrievalConfig) -> ChatSettings:
             "setting 'verifier': the variable OPENAI_API_KEY is not set; export the key, or give "
             "the address of another server as the setting 'base_url'"
         )
-    prices = None
-    if config.verifier_prices:
-        try:
-            question, reply = map(float, config.verifier_prices.split(","))
-        except ValueError:
-            raise AdmiralError(
-                f"setting 'verifier_prices': {config.verifier_prices!r} is not two numbers, such "
-                "as 0.15,0.60"
-            ) from None
-        prices = (question, reply)
-    cache = platformdirs.user_cache_path("admiral") / "verifier-replies.sqlite"
-    cache.parent.mkdir(parents=True, exist_ok=True)
-    return ChatSettings(
-        config.verifier_model,
-        key or "none",
-        config.base_url or DEFAULT_ADDRESS,
-        cache=cache,
-        prices=prices,
-    )
+    return ChatSettings(config.verifier_model, key or "none", config.base_url or DEFAULT_ADDRESS)

@@ -107,7 +107,7 @@ def open_wordnet() -> WordNetLexicon | None:
     except (LookupError, OSError):
         logger.warning(
             "NLTK has no WordNet data: proofs are written without it; "
-            "`python -m proofs.lexicons.install_wordnet` installs it"
+            "`python -m nltk.downloader wordnet` installs it"
         )
     else:
         return WordNetLexicon(wordnet)

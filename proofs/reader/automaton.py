@@ -25,7 +25,7 @@ def verdict_shares(operators: np.ndarray) -> np.ndarray:
 
     `operators`: log-probabilities of the operators of each span, (spans, 6).
     """
-    shares = np.eye(len(STATES))[STATES.index(Verdict.SUPPORTS)]
+    shares: np.ndarray = np.eye(len(STATES))[STATES.index(Verdict.SUPPORTS)]
     for span in np.exp(operators):
         shares = shares @ np.tensordot(span, MATRICES, 1)
     return shares

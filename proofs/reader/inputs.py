@@ -65,7 +65,9 @@ class ReaderEncoder:
         self._form = canonical if canonical_values else CanonicalText
 
     @classmethod
-    def of(cls, tokenizer: PreTrainedTokenizerBase, max_length: int, *, canonical_values: bool = True) -> ReaderEncoder:
+    def of(
+        cls, tokenizer: PreTrainedTokenizerBase, max_length: int, *, canonical_values: bool = True
+    ) -> ReaderEncoder:
         """Return the encoder for a tokenizer of transformers.
 
         Raises `ValueError` if the tokenizer lacks a special token.
@@ -103,9 +105,7 @@ class ReaderEncoder:
                 )
             ]
             read.append(
-                ReaderInput(
-                    one.ids, one.markers, spans, places, offsets, one.unread, one.claim_cut
-                )
+                ReaderInput(one.ids, one.markers, spans, places, offsets, one.unread, one.claim_cut)
             )
         return read
 
@@ -139,5 +139,3 @@ def _token_spans(
         elif kept:
             kept[-1] = (kept[-1][0], place[1])
     return spans or [(first - 1, first)], kept or [(0, places[-1][1])]
-
-

@@ -22,7 +22,7 @@ from proofs.logic.words import Quotation
 from proofs.reader.automaton import verdict_shares
 from proofs.reader.inputs import ReaderEncoder, ReaderInput
 from proofs.verifier import Calibration, Reading, Scale, Sentence
-from proofs.verifier.exports import Export, OnnxModel
+from proofs.verifier.exports import OnnxModel, read_export
 from proofs.verifier.windows import WindowReader, sentence_probabilities
 
 _INDEPENDENT = OPERATORS.index(NatOp.INDEPENDENCE)
@@ -124,9 +124,7 @@ class _Places:
                         if starts[at] <= stops[last] and word.start + shift < (ends.max(initial=0)):
                             end = words.words[last].end
                             quotations.append(Quotation(title, number, word.start, end, in_title))
-                            rows.append(
-                                (number, marker + 1 + starts[at], marker + 1 + stops[last])
-                            )
+                            rows.append((number, marker + 1 + starts[at], marker + 1 + stops[last]))
         table = np.array(rows, dtype=int).reshape(-1, 3)
         return cls(quotations, *table.T)
 
@@ -149,7 +147,10 @@ def _log_shares(scores: np.ndarray) -> np.ndarray:
 
 
 #: Names of the inputs and outputs of an exported model.
-INPUTS, OUTPUTS = ("ids", "spans", "markers"), ("operators", "sentences", "quoted", "begins", "ends")
+INPUTS, OUTPUTS = (
+    ("ids", "spans", "markers"),
+    ("operators", "sentences", "quoted", "begins", "ends"),
+)
 #: Names of the files of an exported reader.
 ONNX_FILE, SETTINGS_FILE = "reader.onnx", "reader.json"
 
@@ -162,11 +163,11 @@ def open_reader(directory: Path, threads: int = 1) -> ProofReader:
     Raises `VerifierError` if a file is missing, damaged, or has other content; with the file, the
     field and the remedy.
     """
-    export = Export.read(directory, SETTINGS_FILE, "export_reader")
+    tokenizer, settings = read_export(directory, SETTINGS_FILE, "export_reader")
     model = OnnxModel(directory / ONNX_FILE, INPUTS, OUTPUTS, "export_reader", threads)
 
     def backend(item: ReaderInput) -> ReaderScores:
         return ReaderScores(*model([item.ids], [item.spans], [item.markers]))
 
-    encoder = ReaderEncoder(export.tokenizer, export.special, export.max_length)
-    return ProofReader(backend, encoder, export.calibration)
+    encoder = ReaderEncoder(tokenizer, settings.special_tokens, settings.max_length)
+    return ProofReader(backend, encoder, settings.calibration)

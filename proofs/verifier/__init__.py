@@ -13,14 +13,17 @@ writes.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Annotated, Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from proofs.logic.words import Quotation
+
+Read = TypeVar("Read")
 
 
 def encodable(text: str) -> str:
@@ -126,12 +129,20 @@ BOUNDS = {"temperature": (0.01, 100.0), "neutral": (-10.0, 10.0)}
 _REMEDY = "fit it anew with training.calibration, or delete the file"
 
 
+def _bounded(name: str) -> Any:
+    low, high = BOUNDS[name]
+    return Field(ge=low, le=high, strict=True)
+
+
 @dataclass(frozen=True, slots=True)
 class Scale:
     """The calibration of logits for one kind of evidence."""
 
-    temperature: float = 1.0  # what logits are divided by
-    neutral: float = 0.0  # what is then added to the logit of neutral for the evidence as a whole
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
+    # what logits are divided by
+    temperature: Annotated[float, _bounded("temperature")] = 1.0
+    # what is then added to the logit of neutral for the evidence as a whole
+    neutral: Annotated[float, _bounded("neutral")] = 0.0
 
     def probabilities(self, logits: np.ndarray, *, whole: bool = True) -> np.ndarray:
         """Return the probabilities of `LABELS` for logits, both (..., 3)."""
@@ -147,6 +158,7 @@ class Scale:
 class Calibration:
     """A scale for each kind of evidence."""
 
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
     bare: Scale = Scale()  # of sentences without titles
     sentence: Scale = Scale()  # of a sentence with its title
     document: Scale = Scale()  # of several sentences of one document
@@ -171,22 +183,17 @@ def kind_of_evidence(evidence: Sequence[Sentence]) -> str:
     return "document" if len({title for title, _ in evidence}) == 1 else "documents"
 
 
-def parse_calibration(record: Any, where: str, remedy: str) -> Calibration:
-    """Return the calibration that a record holds; kinds and numbers that it lacks are neutral.
+def validated(kind: type[Read], text: bytes, where: str, remedy: str) -> Read:
+    """Return what a JSON text holds of a kind.
 
-    `record`: the record, with a field for each kind of evidence.
-
-    Raises `ValueError` if a field is no number within `BOUNDS`, or unknown.
+    Raises `ValueError` if it holds anything else, with the field and the remedy.
     """
-    given = _fields(record, KINDS, where, remedy)
-    scales = {}
-    for kind, scale in given.items():
-        own = f"{where}: field '{kind}'"
-        numbers = _fields(scale, tuple(BOUNDS), own, remedy)
-        scales[kind] = Scale(
-            **{name: _number(value, name, own, remedy) for name, value in numbers.items()}
-        )
-    return Calibration(**scales)
+    try:
+        return TypeAdapter(kind).validate_json(text)
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = f" field '{'.'.join(map(str, first['loc']))}':" if first["loc"] else ""
+        raise ValueError(f"{where}:{field} {first['msg']}; {remedy}") from None
 
 
 def read_calibration(directory: Path) -> Calibration:
@@ -197,30 +204,9 @@ def read_calibration(directory: Path) -> Calibration:
     path = directory / CALIBRATION
     if not path.exists():
         return Calibration()
-    try:
-        record = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise ValueError(f"{path}: not a file of a calibration ({error}); {_REMEDY}") from None
-    return parse_calibration(record, str(path), _REMEDY)
+    return validated(Calibration, path.read_bytes(), str(path), _REMEDY)
 
 
 def calibration_json(calibration: Calibration) -> str:
     """Return the text of a file that `read_calibration` reads."""
     return json.dumps(asdict(calibration), indent=2) + "\n"
-
-
-def _fields(record: Any, known: Sequence[str], where: str, remedy: str) -> Mapping[str, Any]:
-    if not isinstance(record, dict):
-        raise ValueError(f"{where}: expected the fields {', '.join(known)}; {remedy}")
-    if unknown := sorted(record.keys() - set(known)):
-        raise ValueError(f"{where}: field '{unknown[0]}' is unknown; {remedy}")
-    return record
-
-
-def _number(value: Any, name: str, where: str, remedy: str) -> float:
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        raise ValueError(f"{where}: field '{name}': expected a number; {remedy}")
-    low, high = BOUNDS[name]
-    if not low <= value <= high:
-        raise ValueError(f"{where}: field '{name}': {value} is not from {low} to {high}; {remedy}")
-    return float(value)

@@ -33,7 +33,6 @@ from proofs.verifier import (
     NEUTRAL,
     Calibration,
     Reading,
-    Scale,
     Sentence,
     VerifierError,
     encodable,
@@ -195,79 +194,6 @@ _REMEDY = "give a directory with a Hugging Face sequence classifier in safetenso
 
 
 @dataclass(frozen=True, slots=True)
-class SequenceClassifier:
-    """A loaded classifier of pairs of texts."""
-
-    model: PreTrainedModel  # the model in fp32, on the CPU
-    tokenizer: Tokenizer
-    pad: int
-    # The column of each of `LABELS` in its output; of one or two outputs, that of support, and that
-    # of the rest if there is one.
-    columns: tuple[int, ...]
-    has_segments: bool  # whether the model tells the two texts of a pair apart by segments
-    max_length: int  # maximum number of tokens of a pair
-
-
-def read_sequence_classifier(directory: Path) -> SequenceClassifier:
-    """Read a classifier from local files.
-
-    Raises `VerifierError` if files are missing or damaged, weights are not finite, or the labels
-    cannot be mapped; with the file, the field and the remedy.
-    """
-    config, weights = directory / "config.json", directory / "model.safetensors"
-    for file in (config, weights):
-        if not file.is_file():
-            raise VerifierError(f"{file}: no such file; {_REMEDY}")
-    try:
-        columns = _columns(config)
-        with explained(directory), quiet_transformers():
-            return _load(directory, columns)
-    except ValueError as error:
-        raise VerifierError(str(error)) from error
-
-
-def _columns(config: Path) -> tuple[int, ...]:
-    try:
-        names = json.loads(config.read_text(encoding="utf-8")).get("id2label") or {}
-        labels = {int(key): str(name) for key, name in names.items()}
-    except (OSError, AttributeError, ValueError, RecursionError) as error:
-        raise ValueError(f"{config}: is not a model configuration ({error}); restore it") from error
-    mapped = support_columns if len(labels) <= 2 else label_columns
-    return mapped(labels, str(config))
-
-
-def _load(directory: Path, columns: tuple[int, ...]) -> SequenceClassifier:
-    model, report = AutoModelForSequenceClassification.from_pretrained(
-        directory,
-        local_files_only=True,
-        use_safetensors=True,
-        trust_remote_code=False,
-        dtype=torch.float32,
-        output_loading_info=True,
-    )
-    tokenizer = AutoTokenizer.from_pretrained(
-        directory, local_files_only=True, trust_remote_code=False
-    )
-    if missing := sorted(report["missing_keys"]):
-        raise ValueError(f"it lacks {missing[0]}")
-    check_finite(model)
-    pad, core = tokenizer.pad_token_id, getattr(tokenizer, "backend_tokenizer", None)
-    if core is None:
-        raise ValueError("there is no tokenizer.json")
-    if pad is None:
-        raise ValueError("its tokenizer has no padding token")
-    positions: int = getattr(model.config, "max_position_embeddings", _MAX_LENGTH)
-    if "roberta" in model.config.model_type or model.config.model_type == "camembert":
-        positions -= pad + 1  # their positions begin after it
-    has_segments = getattr(model.config, "type_vocab_size", 0) > 1
-    length = min(_MAX_LENGTH, tokenizer.model_max_length, positions)
-    return SequenceClassifier(model.eval(), core, pad, columns, has_segments, length)
-
-
-_BATCH_TOKENS = 4096
-
-
-@dataclass(frozen=True, slots=True)
 class _Pair:
     ids: list[int]
     segments: list[int]
@@ -275,66 +201,93 @@ class _Pair:
 
 
 class ClassifierVerifier:
-    """Reads claims with their evidence by a classifier of pairs.
+    """Reads claims with their evidence by a classifier of pairs of texts.
 
-    It computes in 32 bits, in which readings depend on other claims by rounding errors only. A
-    classifier that tells support from everything else never says that evidence contradicts.
+    It computes in 32 bits. A classifier that tells support from everything else never says that
+    evidence contradicts. `columns`: that of each of `LABELS` in its output; of one or two outputs,
+    that of support, and that of the rest if there is one.
+
+    Raises `ValueError` if the classifier cannot be used.
     """
 
     def __init__(
         self,
-        classifier: SequenceClassifier,
+        model: PreTrainedModel,
+        tokenizer: Any,
+        columns: tuple[int, ...],
         calibration: Calibration = Calibration(),  # noqa: B008  (immutable)
         *,
         device: str = "cpu",
     ) -> None:
-        self._classifier, self.calibration = classifier, calibration
-        self._device = torch.device(device)
-        classifier.model.to(device)  # type: ignore[arg-type]
+        check_finite(model)
+        core = getattr(tokenizer, "backend_tokenizer", None)
+        if core is None:
+            raise ValueError("there is no tokenizer.json")
+        if tokenizer.pad_token_id is None:
+            raise ValueError("its tokenizer has no padding token")
+        self.calibration, self._columns = calibration, columns
+        self._model, self._device = model.eval(), torch.device(device)
+        self._model.to(self._device)
+        self._pad: int = tokenizer.pad_token_id
+        self._has_segments = getattr(model.config, "type_vocab_size", 0) > 1
+        positions: int = getattr(model.config, "max_position_embeddings", _MAX_LENGTH)
+        if "roberta" in model.config.model_type or model.config.model_type == "camembert":
+            positions -= self._pad + 1  # their positions begin after it
+        self._max_length = min(_MAX_LENGTH, tokenizer.model_max_length, positions)
         # Configured once: several threads may use a tokenizer, but not while one configures it.
-        self._bare = Tokenizer.from_str(classifier.tokenizer.to_str())
+        self._bare = Tokenizer.from_str(core.to_str())
         self._bare.no_padding()
         self._bare.no_truncation()
         self._joining = Tokenizer.from_str(self._bare.to_str())
-        self._joining.enable_truncation(classifier.max_length, strategy="only_first")
+        self._joining.enable_truncation(self._max_length, strategy="only_first")
 
     @classmethod
     def open(cls, directory: Path, *, device: str = "cpu") -> ClassifierVerifier:
         """Open the classifier in a directory.
 
-        Raises `ValueError` if it cannot be used; with the file, the field and the remedy.
+        Raises `ValueError` if files are missing or damaged, weights are not finite, or the labels
+        cannot be mapped; with the file, the field and the remedy.
         """
-        calibration = read_calibration(directory)
-        return cls(read_sequence_classifier(directory), calibration, device=device)
+        config, weights = directory / "config.json", directory / "model.safetensors"
+        for file in (config, weights):
+            if not file.is_file():
+                raise VerifierError(f"{file}: no such file; {_REMEDY}")
+        try:
+            columns, calibration = _columns(config), read_calibration(directory)
+            with explained(directory), quiet_transformers():
+                files = {"local_files_only": True, "trust_remote_code": False}
+                model, report = AutoModelForSequenceClassification.from_pretrained(
+                    directory,
+                    use_safetensors=True,
+                    dtype=torch.float32,
+                    output_loading_info=True,
+                    **files,
+                )
+                if missing := sorted(report["missing_keys"]):
+                    raise ValueError(f"it lacks {missing[0]}")
+                tokenizer = AutoTokenizer.from_pretrained(directory, **files)
+                return cls(model, tokenizer, columns, calibration, device=device)
+        except ValueError as error:
+            raise VerifierError(str(error)) from error
 
     def read(self, claims: Sequence[str], evidences: Sequence[Sequence[Sentence]]) -> list[Reading]:
         """Return what the evidence of each claim does to it (see `Verifier`)."""
-        if len(claims) != len(evidences):
-            raise ValueError(f"{len(claims)} claims have {len(evidences)} lists of evidence")
-        cut = [self._cut(encodable(claim)) for claim in claims]
-        kept = [list(e) if c.strip() else [] for c, e in zip(claims, evidences, strict=True)]
-        scales = [self.calibration.of(evidence) for evidence in kept]
-        alone = [
-            [self._pair(claim, sentence_text(sentence)) for sentence in evidence]
-            for (claim, _), evidence in zip(cut, kept, strict=True)
-        ]
-        sentences = self._probabilities(alone, scales, whole=False)
-        wholes = [
-            [self._whole(claim, evidence, pairs, rows)] if evidence else []
-            for (claim, _), evidence, pairs, rows in zip(cut, kept, alone, sentences, strict=True)
-        ]
-        labels = self._probabilities(wholes, scales, whole=True)
-        return [
-            Reading(
-                labels[at][0],
-                sentences[at],
-                unread=tuple(number for number, pair in enumerate(alone[at]) if pair.is_cut),
-                claim_cut=cut[at][1],
-            )
-            if kept[at]
-            else nothing_known(len(evidences[at]))
-            for at in range(len(claims))
-        ]
+        return [self._read(c, list(e)) for c, e in zip(claims, evidences, strict=True)]
+
+    def _read(self, claim: str, evidence: list[Sentence]) -> Reading:
+        if not evidence or not claim.strip():
+            return nothing_known(len(evidence))
+        scale = self.calibration.of(evidence)
+        claim, claim_cut = self._cut(encodable(claim))
+        alone = [self._pair(claim, sentence_text(sentence)) for sentence in evidence]
+        sentences = scale.probabilities(self._logits(alone), whole=False)
+        whole = self._whole(claim, evidence, alone, sentences)
+        return Reading(
+            scale.probabilities(self._logits([whole]))[0],
+            sentences,
+            unread=tuple(number for number, pair in enumerate(alone) if pair.is_cut),
+            claim_cut=claim_cut,
+        )
 
     def _whole(
         self, claim: str, evidence: list[Sentence], alone: list[_Pair], sentences: np.ndarray
@@ -358,7 +311,7 @@ class ClassifierVerifier:
 
     def _cut(self, claim: str) -> tuple[str, bool]:
         offsets = self._bare.encode(claim, add_special_tokens=False).offsets
-        most = self._classifier.max_length // 2
+        most = self._max_length // 2
         return (claim[: offsets[most - 1][1]], True) if len(offsets) > most else (claim, False)
 
     def _pair(self, claim: str, text: str) -> _Pair:
@@ -368,40 +321,34 @@ class ClassifierVerifier:
 
     @torch.inference_mode()
     def _logits(self, pairs: list[_Pair]) -> np.ndarray:
-        """Return the outputs for each pair, (pairs, outputs)."""
-        files = self._classifier
-        logits = np.zeros((len(pairs), len(files.columns)))
+        """Return the logits of `LABELS`, (pairs, 3); what has no output is impossible."""
+        given = np.zeros((len(pairs), len(self._columns)))
         for positions in length_batches([len(pair.ids) for pair in pairs], _BATCH_TOKENS):
             batch = [pairs[at] for at in positions]
-            inputs = pad_inputs([p.ids for p in batch], [p.segments for p in batch], files.pad)
-            output = files.model(**classifier_inputs(*inputs, files.has_segments, self._device))
-            logits[positions] = output.logits.float().cpu().numpy()
-        if not np.isfinite(logits).all():
+            inputs = pad_inputs([p.ids for p in batch], [p.segments for p in batch], self._pad)
+            output = self._model(**classifier_inputs(*inputs, self._has_segments, self._device))
+            given[positions] = output.logits.float().cpu().numpy()
+        if not np.isfinite(given).all():
             raise VerifierError("the outputs of the classifier are not finite; choose another one")
+        columns = self._columns
+        if len(columns) == 1:  # the log-odds of support
+            given, columns = np.concatenate([given, np.zeros_like(given)], axis=1), (0, 1)
+        logits = np.full((len(given), len(LABELS)), -np.inf)
+        logits[:, : len(columns)] = given[:, list(columns)]
         return logits
 
-    def _probabilities(
-        self, pairs: list[list[_Pair]], scales: list[Scale], *, whole: bool
-    ) -> list[np.ndarray]:
-        """Return the probability of each of `LABELS` for the pairs of each claim, (pairs, 3)."""
-        logits = self._logits([pair for own in pairs for pair in own])
-        ends = np.cumsum([len(own) for own in pairs[:-1]], dtype=int)
-        rows = np.split(logits, ends) if pairs else []
-        return [
-            scale.probabilities(self._label_logits(own), whole=whole)
-            for own, scale in zip(rows, scales, strict=True)
-        ]
 
-    def _label_logits(self, logits: np.ndarray) -> np.ndarray:
-        """Return the logits of `LABELS`; what a classifier has no output for is impossible."""
-        columns = self._classifier.columns
-        if len(columns) == 1:  # the log-odds of support
-            logits, columns = np.concatenate([logits, np.zeros_like(logits)], axis=1), (0, 1)
-        labels = np.full((len(logits), len(LABELS)), -np.inf)
-        labels[:, : len(columns)] = logits[:, list(columns)]
-        return labels
+def _columns(config: Path) -> tuple[int, ...]:
+    try:
+        names = json.loads(config.read_text(encoding="utf-8")).get("id2label") or {}
+        labels = {int(key): str(name) for key, name in names.items()}
+    except (OSError, AttributeError, ValueError, RecursionError) as error:
+        raise ValueError(f"{config}: is not a model configuration ({error}); restore it") from error
+    mapped = support_columns if len(labels) <= 2 else label_columns
+    return mapped(labels, str(config))
 
 
+_BATCH_TOKENS = 4096
 HEADS = "evidence_heads.safetensors"
 MAX_LENGTH = 384
 

@@ -27,7 +27,7 @@ import numpy as np
 from tokenizers import Encoding, Tokenizer
 
 from proofs.verifier import Calibration, Reading, Scale, Sentence, encodable, sentence_text
-from proofs.verifier.exports import Export, OnnxModel, SpecialTokens
+from proofs.verifier.exports import OnnxModel, SpecialTokens, read_export
 from proofs.verifier.windows import WindowReader, sentence_probabilities
 
 if TYPE_CHECKING:
@@ -196,12 +196,12 @@ def open_export(directory: Path, threads: int = 1) -> EvidenceVerifier:
     Raises `VerifierError` if a file is missing, damaged, or has other content; with the file, the
     field and the remedy.
     """
-    export = Export.read(directory, SETTINGS_FILE, "export_verifier")
+    tokenizer, settings = read_export(directory, SETTINGS_FILE, "export_verifier")
     model = OnnxModel(directory / ONNX_FILE, INPUTS, OUTPUTS, "export_verifier", threads)
 
     def backend(item: EvidenceInput) -> Scores:
         whole, sentences, tokens = model([item.ids], [[1] * len(item.ids)], [item.segments])
         return whole, sentences, tokens
 
-    encoder = EvidenceEncoder(export.tokenizer, export.special, export.max_length)
-    return EvidenceVerifier(backend, encoder, export.calibration)
+    encoder = EvidenceEncoder(tokenizer, settings.special_tokens, settings.max_length)
+    return EvidenceVerifier(backend, encoder, settings.calibration)

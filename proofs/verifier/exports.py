@@ -7,29 +7,30 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import onnxruntime
+from pydantic import ConfigDict, Field
 from tokenizers import Tokenizer
 
-from proofs.verifier import Calibration, VerifierError, parse_calibration
+from proofs.verifier import Calibration, VerifierError, validated
 
 TOKENIZER_FILE = "tokenizer.json"
-_FIELDS = ("max_length", "special_tokens", "calibration")
-_SHORTEST = 16
+Token = Annotated[int, Field(ge=0, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
 class SpecialTokens:
     """The ids of the tokens that inputs have beside those of texts."""
 
-    start: int
-    separator: int  # after the evidence and after the claim
-    pad: int
-    marker: int
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
+    start: Token
+    separator: Token  # after the evidence and after the claim
+    pad: Token
+    marker: Token
 
 
 class OnnxModel:
@@ -66,17 +67,13 @@ class OnnxModel:
         )
         if found != (set(inputs), set(outputs)):
             names = ", ".join(sorted(found[0]) + sorted(found[1]))
-            raise VerifierError(
-                f"{path}: inputs and outputs {names} are others; {self._remedy}"
-            )
+            raise VerifierError(f"{path}: inputs and outputs {names} are others; {self._remedy}")
 
     def __call__(self, *values: Sequence[Any]) -> list[np.ndarray]:
         """Return the outputs for one input, without the dimension of the batch."""
         given = [np.array(value, dtype=np.int64) for value in values]
         try:
-            outputs = self._session.run(
-                self._outputs, dict(zip(self._inputs, given, strict=True))
-            )
+            outputs = self._session.run(self._outputs, dict(zip(self._inputs, given, strict=True)))
         except Exception as error:
             raise VerifierError(
                 f"{self._path}: cannot be run ({_line(error)}); {self._remedy}"
@@ -91,84 +88,51 @@ def _line(error: Exception) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Export:
-    """What is beside an exported model in its directory."""
+class ExportSettings:
+    """The settings of an exported model."""
 
-    tokenizer: Tokenizer
-    special: SpecialTokens
-    max_length: int
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
+    max_length: Annotated[int, Field(ge=16, strict=True)]
+    special_tokens: SpecialTokens
     calibration: Calibration
 
-    @classmethod
-    def read(cls, directory: Path, settings: str, program: str) -> Export:
-        """Read a directory; `settings`: the file of that name.
-
-        Raises `VerifierError` if a file is missing, damaged, or has other content; with the file,
-        the field and the remedy.
-        """
-        remedy = f"write the directory anew with training.{program}, or restore the file"
-        for name in (TOKENIZER_FILE, settings):
-            if not (directory / name).is_file():
-                raise VerifierError(f"{directory / name}: no such file; {remedy}")
-        try:
-            tokenizer = Tokenizer.from_file(str(directory / TOKENIZER_FILE))
-        except Exception as error:  # tokenizers raises no more specific one
-            raise VerifierError(
-                f"{directory / TOKENIZER_FILE}: is not a tokenizer ({error}); {remedy}"
-            ) from None
-        return cls(
-            tokenizer, *_read_settings(directory / settings, tokenizer.get_vocab_size(), remedy)
-        )
+    def to_json(self) -> str:
+        """Return the text of the file."""
+        return json.dumps(asdict(self), indent=2) + "\n"
 
 
-def settings_json(special: SpecialTokens, max_length: int, calibration: Calibration) -> str:
-    """Return the text of the settings of an export."""
-    record = {
-        "max_length": max_length,
-        "special_tokens": asdict(special),
-        "calibration": asdict(calibration),
-    }
-    return json.dumps(record, indent=2) + "\n"
+def read_settings(path: Path, program: str) -> ExportSettings:
+    """Read the settings of an export; `program` writes it.
+
+    Raises `ValueError` if the file holds anything else, with the field and the remedy.
+    """
+    remedy = f"write the directory anew with training.{program}, or restore the file"
+    return validated(ExportSettings, path.read_bytes(), str(path), remedy)
 
 
-def with_calibration(path: Path, calibration: Calibration) -> str:
-    """Return the text of the settings of an export with another calibration."""
-    record = json.loads(path.read_text(encoding="utf-8"))
-    return json.dumps({**record, "calibration": asdict(calibration)}, indent=2) + "\n"
+def read_export(directory: Path, settings: str, program: str) -> tuple[Tokenizer, ExportSettings]:
+    """Return the tokenizer and the settings of an export; `settings`: the name of their file.
 
-
-def _read_settings(
-    path: Path, vocabulary: int, remedy: str
-) -> tuple[SpecialTokens, int, Calibration]:
+    Raises `VerifierError` if a file is missing, damaged, or has other content; with the file, the
+    field and the remedy.
+    """
+    remedy = f"write the directory anew with training.{program}, or restore the file"
+    for name in (TOKENIZER_FILE, settings):
+        if not (directory / name).is_file():
+            raise VerifierError(f"{directory / name}: no such file; {remedy}")
     try:
-        record = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise VerifierError(f"{path}: is not JSON ({error}); {remedy}") from None
-    if not isinstance(record, dict) or set(record) != set(_FIELDS):
-        raise VerifierError(f"{path}: expected the fields {', '.join(_FIELDS)}; {remedy}")
-    length = record["max_length"]
-    if not _is_int(length) or length < _SHORTEST:
+        tokenizer = Tokenizer.from_file(str(directory / TOKENIZER_FILE))
+    except Exception as error:  # tokenizers raises no more specific one
         raise VerifierError(
-            f"{path}: field 'max_length': expected a whole number from {_SHORTEST}; {remedy}"
-        )
-    ids, names = record["special_tokens"], [field.name for field in fields(SpecialTokens)]
-    if not isinstance(ids, dict) or set(ids) != set(names):
-        raise VerifierError(
-            f"{path}: field 'special_tokens': expected {', '.join(names)}; {remedy}"
-        )
-    for name, number in ids.items():
-        if not _is_int(number) or not 0 <= number < vocabulary:
-            raise VerifierError(
-                f"{path}: field 'special_tokens': {name} is not a token of the tokenizer; {remedy}"
-            )
+            f"{directory / TOKENIZER_FILE}: is not a tokenizer ({error}); {remedy}"
+        ) from None
     try:
-        calibration = parse_calibration(
-            record["calibration"], f"{path}: field 'calibration'", remedy
-        )
+        found = read_settings(directory / settings, program)
     except ValueError as error:
         raise VerifierError(str(error)) from None
-    return SpecialTokens(**ids), length, calibration
-
-
-def _is_int(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+    if max(asdict(found.special_tokens).values()) >= tokenizer.get_vocab_size():
+        raise VerifierError(
+            f"{directory / settings}: field 'special_tokens': the tokenizer has fewer tokens; "
+            f"{remedy}"
+        )
+    return tokenizer, found

@@ -18,7 +18,7 @@ _HEADER = "  1 WordNet 3.0 Copyright 2006 is what readers look for here.\n"
 
 
 def write(directory):
-    """Write the files that every distribution of the database has, without lexnames."""
+    """Write the files of a distribution of the database that NLTK reads."""
     directory.mkdir(parents=True)
     offsets = {}
     for final in (False, True):
@@ -48,6 +48,8 @@ def write(directory):
         for word in words
     )
     (directory / "index.sense").write_text("".join(senses), encoding="ascii")
+    names = "".join(f"{number:02}\tnoun.{number}\t1\n" for number in range(45))
+    (directory / "lexnames").write_text(names, encoding="ascii")
     return directory
 
 

@@ -21,8 +21,8 @@ from torch import Tensor
 
 from proofs.logic import OPERATORS
 from proofs.logic.words import STOP_WORDS
-from proofs.verifier.classifier_verifier import padded_positions
 from proofs.reader.inputs import ReaderEncoder, ReaderInput
+from proofs.verifier.classifier_verifier import padded_positions
 from training.data.examples import RELEVANT, Example
 from training.verification import POSSIBLE, UNKNOWN, Encoded, ExampleSet, encoded_set
 

@@ -194,7 +194,7 @@ def test_a_bad_verifier_is_named(system, checkpoint, tmp_path):
         build_judge(checkpoint, settings)
     folder = write_classifier_directory(tmp_path / "model")
     (folder / "calibration.json").write_text("[]")
-    with pytest.raises(AdmiralError, match=r"^setting 'verifier': .*expected the fields"):
+    with pytest.raises(AdmiralError, match=r"^setting 'verifier': .*should be an object"):
         build_judge(checkpoint, settings.changed(verifier=str(folder)))
 
 

@@ -1,6 +1,5 @@
 """The chat verifier beside a local server that speaks the protocol, well and badly."""
 
-import sqlite3
 import sys
 import threading
 from contextlib import ExitStack, closing
@@ -65,8 +64,7 @@ def read_one(verifier):
 
 def test_a_good_reply_is_read(serve, ask):
     server = serve(good)
-    verifier = ask(server.address)
-    reading = read_one(verifier)
+    reading = read_one(ask(server.address))
     np.testing.assert_allclose(reading.labels, [0.8, 0.1, 0.1])
     np.testing.assert_allclose(reading.sentences, [[0.9, 0.05, 0.05]] * 2)
     (request,) = server.requests
@@ -80,14 +78,6 @@ def test_a_good_reply_is_read(serve, ask):
             {"number": 2, "title": "Oslo", "text": "Oslo is cold."},
         ],
     }
-    assert (verifier.usage.requests, verifier.usage.prompt_tokens) == (1, 100)
-    assert (verifier.usage.completion_tokens, verifier.usage.cost) == (20, None)
-
-
-def test_prices_give_the_cost(serve, ask):
-    verifier = ask(serve(good).address, prices=(2.0, 10.0))
-    read_one(verifier)
-    assert verifier.usage.cost == pytest.approx((100 * 2 + 20 * 10) / 1e6)
 
 
 @pytest.mark.parametrize("status", [429, 500, 503])
@@ -100,16 +90,18 @@ def test_failed_requests_are_repeated(serve, ask, status):
 @pytest.mark.parametrize(
     ("status", "says"),
     [
-        (429, r"too many requests in 3 attempts .*; wait"),
-        (500, "the request failed .*; check --verifier-model"),
-        (401, r"refuses the key .*; set the environment variable OPENAI_API_KEY"),
-        (404, "has no model 'm', or is no such endpoint .*; check --verifier-model and --base-url"),
-        (400, "the request failed"),
+        (429, r"\(Error code: 429.*\); wait"),
+        (500, "failed in 3 attempts .*; check --verifier-model"),
+        (401, "; set the environment variable OPENAI_API_KEY"),
+        (404, "; check --verifier-model and --base-url"),
+        (400, "failed in 3 attempts"),
     ],
 )
 def test_lasting_errors_are_told(serve, ask, status, says):
     server = serve(lambda _: failure(status, f"no: {KEY} {'x' * 10_000}"))
-    with pytest.raises(VerifierError, match=f"{server.address}: {says}") as caught:
+    with pytest.raises(
+        VerifierError, match=f"{server.address}: the request to the model 'm'.*{says}"
+    ) as caught:
         read_one(ask(server.address))
     assert KEY not in str(caught.value)
     assert len(str(caught.value)) < 1000
@@ -117,7 +109,7 @@ def test_lasting_errors_are_told(serve, ask, status, says):
 
 def test_a_slow_server_is_told(serve, ask):
     server = serve(lambda _: Response(pause=60))
-    with pytest.raises(VerifierError, match=r"no answer within 0\.2 s in 1 attempts; check"):
+    with pytest.raises(VerifierError, match=r"in 1 attempts \(.*\); check the server"):
         read_one(ask(server.address, timeout=0.2, retries=0))
 
 
@@ -138,10 +130,14 @@ def test_formats_that_a_server_refuses_are_left_out(serve, ask, known):
 
 
 BAD_REPLIES = [
-    ("I think it is true.", "it holds no complete JSON object"),
-    (verdict(2)[:-20], "it has labels of no sentences"),
-    (verdict(2, "true"), "the label of the evidence as a whole is none of entailment"),
-    (verdict(2, probabilities={"entailment": 1}), "the probabilities are not those of"),
+    ("I think it is true.", "Invalid JSON"),
+    (verdict(2)[:-20], "Invalid JSON"),
+    (verdict(1), "it does not have one label for each of 2 sentences"),
+    (
+        verdict(2, "true"),
+        r"sentences\.0\.label: Input should be 'entailment', 'neutral' or 'contradiction'",
+    ),
+    (verdict(2, probabilities={"entailment": 1}), "probabilities.neutral: Field required"),
     (
         verdict(2, probabilities={"entailment": 0.5, "neutral": 0.1, "contradiction": 0.1}),
         "the probabilities do not add up to 1",
@@ -151,22 +147,19 @@ BAD_REPLIES = [
         "the label 'entailment' is not the most probable one",
     ),
     (None, "it is empty, or the model refuses"),
-    ('{"a":' * 100_000, "it is longer than"),
+    ('{"a":' * 100_000, "Invalid JSON"),
 ]
 
 
 @pytest.mark.parametrize(("text", "says"), BAD_REPLIES)
-def test_replies_that_are_no_answers_are_told(serve, ask, tmp_path, text, says):
+def test_replies_that_are_no_answers_are_told(serve, ask, text, says):
     server = serve(lambda _: completion(text))
-    verifier = ask(server.address, cache=tmp_path / "replies")
     with pytest.raises(
         VerifierError, match=rf"the model 'm' gave no valid answer in 3 attempts: {says}"
-    ):
-        read_one(verifier)
+    ) as caught:
+        read_one(ask(server.address))
     assert len(server.requests) == 3
-    assert verifier.usage.prompt_tokens == 300
-    with closing(sqlite3.connect(tmp_path / "replies")) as database:
-        assert database.execute("SELECT count(*) FROM replies").fetchone() == (0,)
+    assert len(str(caught.value)) < 1000
 
 
 @pytest.mark.parametrize(
@@ -179,16 +172,16 @@ def test_replies_that_are_no_answers_are_told(serve, ask, tmp_path, text, says):
 )
 def test_bodies_that_are_no_completions_are_told(serve, ask, response):
     server = serve(lambda _: response)
-    with pytest.raises(VerifierError, match="no valid answer in 3 attempts: it is"):
+    with pytest.raises(VerifierError, match="no valid answer in 3 attempts: "):
         read_one(ask(server.address))
 
 
 def test_after_a_bad_reply_the_model_is_told_why(serve, ask):
-    server = serve(Scripted(completion("no"), completion(f"{{}} thinking... {verdict(2)}")))
+    server = serve(Scripted(completion("no"), completion(f"thinking... {verdict(2)}")))
     assert read_one(ask(server.address)).labels.argmax() == 0
     first, second = (request["messages"] for request in server.requests)
     assert second[0]["content"].startswith(first[0]["content"])
-    assert "it holds no complete JSON object" in second[0]["content"]
+    assert "Invalid JSON" in second[0]["content"]
     assert second[1:] == first[1:]
 
 
@@ -209,21 +202,6 @@ def test_evidence_stays_data(serve, ask):
     }
 
 
-def test_a_cached_reply_makes_no_request(serve, ask, tmp_path):
-    server, cache = serve(good), tmp_path / "folder" / "replies.sqlite"
-    first = read_one(ask(server.address, cache=cache))
-    again = ask(server.address, cache=cache)
-    reading = read_one(again)
-    np.testing.assert_array_equal(first.labels, reading.labels)
-    np.testing.assert_array_equal(first.sentences, reading.sentences)
-    assert len(server.requests) == 1
-    assert (again.usage.requests, again.usage.cached) == (0, 1)
-    read_one(ask(server.address, cache=cache, model="other"))
-    again.read(["Another claim"], [EVIDENCE])
-    assert len(server.requests) == 3
-    assert KEY.encode() not in cache.read_bytes()
-
-
 def test_claims_are_read_at_the_same_time(serve, ask):
     barrier = threading.Barrier(3, timeout=20)
 
@@ -233,10 +211,9 @@ def test_claims_are_read_at_the_same_time(serve, ask):
         return completion(verdict(1, label))
 
     server = serve(answer)
-    evidence = [[("", "one")]] * 4
-    readings = ask(server.address, threads=3).read(["0", "1", "2", "1"], evidence)
-    assert [int(reading.labels.argmax()) for reading in readings] == [1, 0, 1, 0]
-    assert len(server.requests) == 3  # equal claims are asked once
+    evidence = [[("", "one")]] * 3
+    readings = ask(server.address, threads=3).read(["0", "1", "2"], evidence)
+    assert [int(reading.labels.argmax()) for reading in readings] == [1, 0, 1]
 
 
 def test_nothing_is_asked_about_nothing(ask):
@@ -252,19 +229,9 @@ def test_what_is_not_asked_about_is_said(serve, ask):
     np.testing.assert_array_equal(reading.sentences[1], [0, 1, 0])
 
 
-@pytest.mark.parametrize(
-    ("changes", "says"),
-    [
-        ({"api_key": " "}, "there is no key; set the environment variable OPENAI_API_KEY"),
-        ({"model": ""}, "no model is named; give one by --verifier-model"),
-        ({"base_url": "localhost:80"}, "'localhost:80' is no address; give one such as"),
-        ({"timeout": 0}, "timeout and threads must be positive"),
-        ({"prices": (1.0, -1.0)}, "prices must not be negative"),
-    ],
-)
-def test_bad_settings_are_told(ask, changes, says):
-    with pytest.raises(VerifierError, match=f"verifier 'openai': .*{says}"):
-        ask("http://localhost:1/v1", **changes)
+def test_a_missing_key_is_told(ask):
+    with pytest.raises(VerifierError, match="there is no key; set the environment variable"):
+        ask("http://localhost:1/v1", api_key=" ")
 
 
 def test_a_missing_package_is_told(ask, monkeypatch):

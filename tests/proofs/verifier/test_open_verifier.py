@@ -87,7 +87,7 @@ def test_directories_without_a_verifier_are_named(tmp_path):
         open_verifier(tmp_path / "none")
     folder = write_classifier_directory(tmp_path / "model")
     (folder / "calibration.json").write_text("{")
-    with pytest.raises(VerifierError, match=r"calibration\.json: not a file of a calibration"):
+    with pytest.raises(VerifierError, match=r"calibration\.json: Invalid JSON"):
         open_verifier(folder)
 
 

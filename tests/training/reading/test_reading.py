@@ -13,9 +13,9 @@ from safetensors.torch import load_file
 
 from admiral.errors import AdmiralError
 from proofs.logic import OPERATORS
-from proofs.verifier import sentence_text
 from proofs.reader.inputs import ReaderEncoder
 from proofs.reader.model import new_reader
+from proofs.verifier import sentence_text
 from tests.proofs.verifier.tiny_classifier import write_classifier_directory
 from tests.training.tiny import SHORT_RUN, lines, page_of_settings, to_yaml
 from training.__main__ import main
