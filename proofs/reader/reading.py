@@ -10,7 +10,7 @@ log-probabilities are divided by a temperature, and a number is added to that of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +18,7 @@ import numpy as np
 
 from proofs.logic import OPERATORS, NatOp
 from proofs.logic.proof import QuotableText
-from proofs.logic.words import Quotation
+from proofs.logic.words import Quotation, Word, split_words
 from proofs.reader.automaton import verdict_shares
 from proofs.reader.inputs import ReaderEncoder, ReaderInput
 from proofs.verifier import Calibration, Reading, Scale, Sentence
@@ -27,6 +27,8 @@ from proofs.verifier.windows import WindowReader, sentence_probabilities
 
 _INDEPENDENT = OPERATORS.index(NatOp.INDEPENDENCE)
 _IMPOSSIBLE = -1e4
+# Added to the log-probability of a quotation that has all content words of its span.
+_SHARED = 6.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,7 @@ class ProofReader(WindowReader[ReaderInput]):
 
     def _run(self, claim: str, window: list[Sentence], item: ReaderInput, scale: Scale) -> Reading:
         scores = self._backend(item)
-        places = _Places.of(window, item)
+        places = _Places.of(claim, window, item)
         quotes = places.best(scores)
         operators = scaled(scores.operators, scale)
         for row, quote in zip(operators, quotes, strict=True):
@@ -103,41 +105,68 @@ class _Places:
     sentences: np.ndarray  # number of the sentence of each, (places,)
     first: np.ndarray  # position of its first token, (places,)
     last: np.ndarray  # position of its last token, (places,)
+    shared: np.ndarray  # share of the content of each span that it has, (spans, places)
 
     @classmethod
-    def of(cls, window: Sequence[Sentence], item: ReaderInput) -> _Places:
+    def of(cls, claim: str, window: Sequence[Sentence], item: ReaderInput) -> _Places:
         """Return the titles' and sentences' runs of words that may be quotations."""
-        quotations, rows = [], []
+        contents = [_content(split_words(claim[begin:end])) for begin, end in item.places]
+        quotations: list[Quotation] = []
+        rows: list[tuple[int, int, int]] = []
+        shared: list[np.ndarray] = [np.zeros((len(contents), 0))]
         for number, (marker, offsets) in enumerate(zip(item.markers, item.offsets, strict=True)):
             title, sentence = window[number]
-            begins = np.array([begin for begin, _ in offsets], dtype=int)
-            ends = np.array([end for _, end in offsets], dtype=int)
+            begins, ends = np.array(offsets, dtype=int).reshape(-1, 2).T
             moved = len(title) + 2 if title else 0
             for text, shift, in_title in ((title, 0, True), (sentence, moved, False)):
-                words = QuotableText.from_text(text, title)
+                quotable = QuotableText.from_text(text, title)
+                words = [w for w in quotable.words if w.start + shift < ends.max(initial=0)]
                 # The first token that ends behind the start of a word, and the last one that
                 # begins before its end.
-                starts = [int(np.searchsorted(ends, w.start + shift, "right")) for w in words.words]
-                stops = [int(np.searchsorted(begins, w.end + shift)) - 1 for w in words.words]
-                for at, word in enumerate(words.words):
-                    for last in words.span_ends(at):
-                        if starts[at] <= stops[last] and word.start + shift < (ends.max(initial=0)):
-                            end = words.words[last].end
-                            quotations.append(Quotation(title, number, word.start, end, in_title))
-                            rows.append((number, marker + 1 + starts[at], marker + 1 + stops[last]))
+                starts = (
+                    marker + 1 + np.searchsorted(ends, [w.start + shift for w in words], "right")
+                )
+                stops = marker + np.searchsorted(begins, [w.end + shift for w in words])
+                found = [
+                    (at, last)
+                    for at in range(len(words))
+                    for last in quotable.span_ends(at)
+                    if last < len(words) and starts[at] <= stops[last]
+                ]
+                rows += [(number, starts[at], stops[last]) for at, last in found]
+                quotations += [
+                    Quotation(title, number, words[at].start, words[last].end, in_title)
+                    for at, last in found
+                ]
+                said = [_content([word]) for word in words]
+                hits = np.array([[bool(own & one) for one in said] for own in contents])
+                before = np.cumsum(np.pad(hits.reshape(len(contents), -1), ((0, 0), (1, 0))), 1)
+                runs = np.array(found, dtype=int).reshape(-1, 2)
+                sizes = np.array([[max(len(own), 1)] for own in contents])
+                counts = before[:, runs[:, 1] + 1] - before[:, runs[:, 0]]
+                shared.append(np.minimum(counts / sizes, 1.0))
         table = np.array(rows, dtype=int).reshape(-1, 3)
-        return cls(quotations, *table.T)
+        sentences, first, last = table.T
+        return cls(quotations, sentences, first, last, np.concatenate(shared, axis=1))
 
     def best(self, scores: ReaderScores) -> list[Quotation | None]:
-        """Return the most probable quotation of each span; None if there is no place."""
+        """Return the most probable quotation of each span; None if there is no place.
+
+        Words of the span itself are preferred.
+        """
         if not self.quotations:
             return [None] * len(scores.operators)
         total = (
             _log_shares(scores.quoted)[:, self.sentences]
             + _log_shares(scores.begins)[:, self.first]
             + _log_shares(scores.ends)[:, self.last]
+            + _SHARED * self.shared
         )
         return [self.quotations[at] for at in total.argmax(-1)]
+
+
+def _content(words: Iterable[Word]) -> frozenset[str]:
+    return frozenset(word.norm for word in words if word.is_content)
 
 
 def _log_shares(scores: np.ndarray) -> np.ndarray:
