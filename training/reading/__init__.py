@@ -27,6 +27,7 @@ from training.data.examples import RELEVANT, Example
 from training.verification import POSSIBLE, UNKNOWN, Encoded, ExampleSet, encoded_set
 
 _WORD = re.compile(r"[^\W_]")
+_AROUND_NAME = re.compile(r"^\W*(?:the\s|an?\s)?\W*|\W*(?:['’]s)?\W*$")
 #: All operators are possible.
 ANY_OPERATOR = (1 << len(OPERATORS)) - 1
 
@@ -37,7 +38,7 @@ def _operators(symbols: str) -> int:
 
 # What the evidence does to a span of a claim that it entails, and to one of another claim. After a
 # refuted span, one that is more specific than the evidence refutes no less.
-_ENTAILED, _AGREEING, _DENIED, _OPEN = map(_operators, ("=<", "=<>", "!|", "#"))
+_ENTAILED, _AGREEING, _DENIED, _OPEN, _NAMED = map(_operators, ("=<", "=<>", "!|", "#", "="))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,7 +142,8 @@ def possible_operators(example: Example, encoded: ReaderInput) -> list[int]:
     """Return the operators that each span of a claim may have, given what is known of it.
 
     An entailed claim is entailed throughout. A refuted claim has one span that is denied: with two,
-    the automaton would end elsewhere, so nothing is said of claims with more.
+    the automaton would end elsewhere, so nothing is said of claims with more. A span that is the
+    title of a document of the evidence, beside others, is what the claim is about.
     """
     if example.label == "entailment":
         return [_ENTAILED] * len(encoded.places)
@@ -152,11 +154,21 @@ def possible_operators(example: Example, encoded: ReaderInput) -> list[int]:
     for at, names in enumerate(named):
         if names == {"entailment"}:
             possible[at] = _AGREEING if example.label == "contradiction" else _ENTAILED
+    titles = {_name(title) for title, _ in example.evidence} - {""}
+    if len(named) > 1:
+        for at, (begin, end) in enumerate(encoded.places):
+            if not named[at] and _name(example.claim[begin:end]) in titles:
+                possible[at] = _NAMED
     if example.label == "contradiction" and len(denied) == 1:
         possible[denied[0]] = _DENIED
     elif example.label == "neutral" and len(is_open) == 1 and not denied:
         possible[is_open[0]] = _OPEN
     return possible
+
+
+def _name(text: str) -> str:
+    """Return a name without its qualifier, its article and the punctuation around it."""
+    return _AROUND_NAME.sub("", text.partition(" (")[0].casefold())
 
 
 def _names_at(example: Example, place: tuple[int, int]) -> set[str]:

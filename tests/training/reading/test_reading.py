@@ -89,16 +89,16 @@ def symbols(bits):
     ("label", "spans", "expected"),
     [
         ("entailment", (), ["=<"] * 5),
-        ("neutral", (), [""] * 5),
+        ("neutral", (), ["=", "", "", "", ""]),  # the title of a sentence
         ("not_entailment", ((0, 4, "entailment"),), ["=<", "", "", "", ""]),
-        ("contradiction", ((18, 23, "contradiction"),), ["", "", "!|", "", ""]),
+        ("contradiction", ((18, 23, "contradiction"),), ["=", "", "!|", "", ""]),
         (
             "contradiction",
             ((0, 4, "entailment"), (18, 23, "contradiction"), (24, 46, "neutral")),
             ["=<>", "", "!|", "", ""],
         ),
         # Two denials would support the claim, so they are left to the automaton.
-        ("contradiction", ((18, 23, "contradiction"), (40, 45, "contradiction")), [""] * 5),
+        ("contradiction", ((18, 23, "contradiction"), (40, 45, "contradiction")), ["=", *[""] * 4]),
         ("neutral", ((0, 23, "entailment"), (35, 45, "neutral")), ["=<", "=<", "=<", "", "#"]),
         # Which of several open spans lacks evidence is not known.
         ("neutral", ((0, 23, "entailment"), (24, 45, "neutral")), ["=<", "=<", "=<", "", ""]),
