@@ -225,6 +225,16 @@ _OPINION = re.compile(
     re.IGNORECASE,
 )
 _PROPER = re.compile(r"[A-Z0-9][\w.'’&-]*")
+# Frequent words of French, German, Spanish, Italian, Portuguese and Dutch that are neither English
+# nor parts of names, and words of English that some of these have too.
+_FOREIGN = word_list(
+    """
+    les des une est sont dans et avec pour qui était été sur au aux die das und ist sind wurde ein
+    eine im mit für auf dem nicht los fue es una por con que il gli è nel che sono ha uno um uma foi
+    são não em het een zijn werd wordt niet op
+    """
+)
+_SHARED = word_list("a am an as at do had he i in is me no of on over so was we")
 _GREETING = re.compile(
     r"\W*(?:hello|hi|hey|greetings|thanks|thank you|good (?:morning|afternoon|evening|night))\b",
     re.IGNORECASE,
@@ -241,12 +251,15 @@ def form_warning(text: str) -> str | None:
     if 2 * sum("LATIN" in unicodedata.name(char, "") for char in letters) < len(letters):
         return "This is not in the Latin script; claims are read in English alone."
     words = [text[word.start : word.end] for word in split_words(text) if word.norm]
+    plain = [word for word in words if word.lower() not in STOP_WORDS]
+    has_english = any(word.lower() in STOP_WORDS - _SHARED for word in words)
+    if sum(word in _FOREIGN for word in words) > 1 and not has_english:
+        return "This is not in English, the only language in which claims are read."
     has_verb = any(word.lower() in _FINITE for word in words)
     if _GREETING.match(text) and not has_verb:
         return "This is a greeting, which is neither true nor false; state a claim."
     if len(words) > 1 and len({word.lower() for word in words}) == 1:
         return "This is one word over and over; write a whole sentence."
-    plain = [word for word in words if word.lower() not in STOP_WORDS]
     is_name = plain and all(_PROPER.fullmatch(word) for word in plain)
     says_something = has_verb or text.rstrip()[-1:] in ".!"
     if is_name and not says_something:

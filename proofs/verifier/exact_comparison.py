@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import takewhile
 
 from proofs.logic.words import word_list
 from proofs.verifier import Comparison, Reading, Sentence, Verifier, certain_of
 from proofs.verifier.relations import (
     Kinship,
-    ages_at_death,
     canonical,
     date_of,
     decide_kinship,
@@ -19,7 +17,7 @@ from proofs.verifier.relations import (
     spans,
     with_roles_exchanged,
 )
-from proofs.verifier.stated_values import Value, age, decide
+from proofs.verifier.stated_values import Value, decide
 from proofs.verifier.statements import (
     Alignment,
     Clause,
@@ -45,9 +43,8 @@ _ONCE = word_list(
     executed killed buried erected commissioned inaugurated abolished dissolved signed ratified
     """
 )
-_WORDS_OF_AGE = word_list("died lived aged age old")
 # What is computed from dates need not be said in these words.
-_COMPUTED = _WORDS_OF_AGE | {"before", "after", "earlier", "later"}
+_COMPUTED = word_list("before after earlier later")
 # Items of the evidence between the aligned ones, at most.
 _MOST_INSERTED = {CONTRADICTION: 3, ENTAILMENT: 4}
 
@@ -105,7 +102,7 @@ def _findings(
             if finding is not None:
                 yield number, finding
     every = [clause for parts in found.values() for clause in parts]
-    finding = _by_age(claim, every) or _by_dates(active, every)
+    finding = _by_dates(active, every)
     if finding is not None:
         yield min(found), finding
 
@@ -124,34 +121,6 @@ def _by_kinship(claimed: Kinship, clause: Clause) -> Comparison | None:
         return None
     words = f"{claimed.noun}", f"{stated.noun}"
     return _equal(*words) if label == ENTAILMENT else _different(*words)
-
-
-def _by_age(claim: Clause, stated: Sequence[Clause]) -> Comparison | None:
-    words = {item.norm for item in claim.items}
-    told = [item for item in claim.items if item.value is not None]
-    if len(told) != 1 or words.isdisjoint(("died", "lived")):
-        return None
-    if words.isdisjoint(("aged", "age")) and "old" not in told[0].text:
-        return None
-    subject = tuple(takewhile(lambda item: item.is_name, claim.items))
-    rest = {item.norm for item in claim.items[len(subject) :]} - {""}
-    claimed = age(told[0].value)
-    if not subject or claimed is None or not rest <= _WORDS_OF_AGE:
-        return None
-    birth = date_of((*subject, *read_clause("was born").items), stated)
-    death = date_of((*subject, *read_clause("died").items), stated)
-    if birth is None or death is None:
-        return None
-    least, greatest = ages_at_death(birth[1], death[1])
-    dates = f"{birth[0]} to {death[0]}"
-    if claimed.low[0] <= least and greatest <= claimed.high[0]:
-        return _equal(told[0].text, dates)
-    if claimed.high[0] < least or claimed.low[0] > greatest:
-        return _different(told[0].text, dates)
-    # From years alone an age is known but for one year.
-    if claimed.low == claimed.high:
-        return _equal(told[0].text, dates)
-    return None
 
 
 def _by_dates(claim: Clause, stated: Sequence[Clause]) -> Comparison | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from proofs.logic.words import stems, word_list
-from proofs.verifier.stated_values import SPAN, Value, span_in_years, years
+from proofs.verifier.stated_values import SPAN, Value, span_in_years
 from proofs.verifier.statements import HEDGES, Clause, Item, align, is_faithful
 
 _BE = word_list("is was are were been being be")
@@ -375,10 +375,3 @@ def _parts(clause: Clause) -> Iterator[Clause]:
                 continue
         yield Clause(items, subject_end=clause.subject_end if begin == 0 else 0)
         begin = at
-
-
-def ages_at_death(birth: Value, death: Value) -> tuple[int, int]:
-    """Return the least and the greatest age, in whole years, between two dates."""
-    return years(birth.possible.high[0], death.possible.low[0]), years(
-        birth.possible.low[0], death.possible.high[0]
-    )

@@ -204,24 +204,6 @@ def number_in_words(words: Sequence[str], at: int = 0) -> tuple[float, int] | No
     return (total + part, end) if end > at else None
 
 
-def years(first: float, last: float) -> int:
-    """Return the whole years between two points of the scale of dates."""
-    return int((last - first) // _DAYS_OF_YEAR)
-
-
-def age(value: Value | None) -> Amounts | None:
-    """Return the years of an age, "58" or "58 years old", or None if it is vague or no age."""
-    if value is None or value.sure is None or value.kind not in ("number", "[time]"):
-        return None
-    size = _unit("years")[1] if value.unit in ("year", "years") else 1.0
-    if value.kind == "[time]" and size == 1.0:
-        return None
-    low, high = value.sure.low, value.sure.high
-    # An age more than 50 is at least 51.
-    low, high = (round(low[0] / size, 6) + low[1], 0), (round(high[0] / size, 6) + high[1], 0)
-    return Amounts(low, high)
-
-
 def span_in_years(dates: Value) -> Value | None:
     """Return the duration of a range of dates, or None if it is not closed.
 

@@ -31,6 +31,12 @@ from trie import Seq2Seq
         ("مرحبا بكم", "script"),
         ("Рим стоит на Тибре.", "script"),
         ("dog dog Dog dog.", "over and over"),
+        ("Paris est la capitale de la France et se trouve sur la Seine.", "not in English"),
+        ("Die Stadt ist am Fluss und wurde 1203 gegründet.", "not in English"),
+        ("El puente fue construido en 1931 por una empresa.", "not in English"),
+        ("Roma è la capitale che si trova nel Lazio.", "not in English"),
+        ("A ponte não foi construída em 1931.", "not in English"),
+        ("Amsterdam is een stad en wordt niet groter.", "not in English"),
     ],
 )
 def test_what_states_nothing_is_named(text, says):
@@ -54,6 +60,10 @@ def test_what_states_nothing_is_named(text, says):
         "1984 is a novel",
         "dogs bark",
         "Hello is a song of 2015.",
+        "Los Angeles lies beside La La Land",
+        "Vincent van der Meer is a painter.",
+        "Le Jardin des Plantes lies in Paris.",
+        "Her novel Die Stadt und das Meer was filmed.",
         "The river Москва flows through Moscow.",
         "",
     ],
