@@ -40,7 +40,7 @@ CEILINGS = {
     "admiral/cluster": (209, 250),
     "admiral/convert": (1046, 950),
     "admiral/download": (696, 350),
-    "admiral/evaluation": (2456, 1900),
+    "admiral/evaluation": (2342, 1900),
     "admiral/gold": (580, 520),
     "admiral/graph": (1504, 950),
     "admiral/io": (2279, 1500),
@@ -51,7 +51,7 @@ CEILINGS = {
     "admiral/sources": (1135, 600),
     "admiral/storage": (309, 150),
     "admiral": (1789, 1600),
-    "benchmarks": (3259, 2_400),
+    "benchmarks": (2535, 2_400),
     "tests": (40275, 30_000),
 }
 

@@ -62,7 +62,6 @@ def _evaluate_run(
 
     from admiral.evaluation import sentence_note
     from admiral.evaluation.fever import write_submission
-    from admiral.evaluation.measures import confidence_intervals
     from admiral.evaluation.tasks import (
         EVALUATION_TASKS,
         evaluate,
@@ -92,12 +91,7 @@ def _evaluate_run(
     notes = list(result.notes)
     if result.paired.has_sentences:
         notes.append(sentence_note(predictions, kb))
-    limits = (
-        [confidence_intervals(result.measures, g, seed) for g in result.groups]
-        if intervals
-        else None
-    )
-    records = measure_records(result.measures, result.groups, limits)
+    records = measure_records(result.measures, result.groups, seed if intervals else None)
     if as_json:
         _print_json(result, notes, {"measures": records})
     else:
