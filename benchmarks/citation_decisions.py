@@ -26,8 +26,8 @@ import click
 from admiral.citations.citation_records import Citation, CitationVerdict, CitedClaim, ScoredSource
 from admiral.citations.citation_settings import CitationConfig
 from admiral.citations.citer import Citer
-from admiral.citations.coverage_verifier import TermWeights
 from admiral.citations.source_search import LoadedSources
+from admiral.citations.term_weights import TermWeights
 from admiral.evaluation.citation_evaluation import auroc_interval
 from admiral.sources import Source
 

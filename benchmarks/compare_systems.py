@@ -387,7 +387,7 @@ def _searched(search: SourceSearch, citations: Sequence[WiceCitation]) -> dict[s
     """Return how high the cited pages rank, by KILT's rules."""
     found = search.search([each.claim for each in citations], 2 * PASSAGES)
     ranks = []
-    for each, ranking in zip(citations, found, strict=True):
+    for each, (_, ranking) in zip(citations, found, strict=True):
         urls = [canonical(one.passage.url) for one in ranking]
         own = canonical(each.source.url)
         ranks.append(urls.index(own) + 1 if own in urls else math.inf)

@@ -30,23 +30,19 @@ from admiral.citations.citation_weights import (
     marked_runs,
     word_features,
 )
-from admiral.citations.coverage_verifier import (
-    CitationVerifier,
-    CoverageVerifier,
-    TermWeights,
-    text_stems,
-)
+from admiral.citations.passage_verifiers import CitationVerifier, CoverageVerifier
 from admiral.citations.source_scorers import (
     ENTAILED,
     PARTS,
     UNCOVERED,
     WHOLE_WEIGHT,
-    FeatureExtractor,
     SourceReader,
     VerifierFactory,
     mixed_verifiers,
+    source_features,
 )
 from admiral.citations.source_search import cut_source, passage_texts
+from admiral.citations.term_weights import TermWeights, text_stems
 from admiral.sources import Passage, Source
 from admiral.storage.atomic_files import check_distinct_paths, write_atomically
 from training.command_options import program
@@ -109,13 +105,13 @@ def extract_features(
     verifiers: Mapping[str, CitationVerifier],
     reader: SourceReader | None = None,
 ) -> list[Mapping[str, float]]:
-    """Return the features of `FeatureExtractor` for each claim and source."""
-    extractor = FeatureExtractor(verifiers, reader)
+    """Return the features of each claim and source (see `source_features`)."""
     rows: list[Mapping[str, float]] = []
     for begin in range(0, len(citations), _BATCH):
         batch = citations[begin : begin + _BATCH]
         sources = [cut_source(source) for _, source in batch]
-        rows += [each.values for each in extractor.extract([c for c, _ in batch], sources)]
+        found = source_features([c for c, _ in batch], sources, verifiers, reader)
+        rows += [each.values for each in found]
     return rows
 
 

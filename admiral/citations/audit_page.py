@@ -45,7 +45,7 @@ _FINDINGS = {
 }
 _STATUSES = {
     "scored": "Read",
-    "not_in_library": "Not in the knowledge base, so it was not checked",
+    "not_in_knowledge_base": "Not in the knowledge base, so it was not checked",
     "no_text": "No text could be read, so it was not checked",
     "too_short": "Too short to be checked",
     "not_english": "Not in English, so it was not checked",

@@ -24,11 +24,10 @@ from admiral.citations.citation_records import (
     joint_finding,
 )
 from admiral.citations.citation_settings import CitationConfig
-from admiral.citations.cite_web import cite_web
-from admiral.citations.coverage_verifier import TermWeights
 from admiral.citations.covered_claims import covered_claim
 from admiral.citations.decide import FAILING_TAG, DecisionRule
-from admiral.citations.source_judge import SourceJudge
+from admiral.citations.page_patch import cite_web
+from admiral.citations.source_scorers import SourceJudge
 from admiral.citations.source_search import (
     LoadedSources,
     SourceCollection,
@@ -37,9 +36,10 @@ from admiral.citations.source_search import (
     open_search,
     passage_texts,
 )
+from admiral.citations.term_weights import TermWeights
 from admiral.errors import AdmiralError
 from admiral.kb.bm25.analysis import STOP_WORDS
-from admiral.sources import Passage, Source
+from admiral.sources import Passage, ScoredPassage, Source
 from admiral.sources.canonical_urls import canonical, is_web
 from admiral.sources.open_sources import Sources
 
@@ -170,14 +170,16 @@ class Citer(AbstractContextManager["Citer"]):
 
     def _prepare(self, claims: Sequence[CitedClaim]) -> list[_Case]:
         covered = [covered_claim(claim) for claim in claims]
-        searched: list[tuple[str, tuple[str, ...]]] = [("", ())] * len(claims)
+        searched: list[tuple[str, list[ScoredPassage]]] = [("", [])] * len(claims)
         if self._search is not None:
             count = max(self._config.candidates, self._config.ranked)
-            searched = self._search.candidates(covered, count)
-        return [
-            _Case(claim, own, urls, query, [self._unread(claim, one) for one in claim.citations])
-            for claim, own, (query, urls) in zip(claims, covered, searched, strict=True)
-        ]
+            searched = self._search.search(covered, count)
+        cases = []
+        for claim, own, (query, found) in zip(claims, covered, searched, strict=True):
+            urls = tuple(scored.passage.url for scored in found)
+            existing = [self._unread(claim, one) for one in claim.citations]
+            cases.append(_Case(claim, own, urls, query, existing))
+        return cases
 
     def _unread(self, claim: CitedClaim, citation: Citation) -> ScoredSource:
         blocked = self._search is not None and self._search.blocks(claim, citation.url)
@@ -351,7 +353,7 @@ _READ_WORDS = 2000
 #: What each status tells the reader; empty for one that needs no explanation.
 REASONS: dict[Status, str] = {
     "scored": "",
-    "not_in_library": "is not in the knowledge base",
+    "not_in_knowledge_base": "is not in the knowledge base",
     "no_text": "has no text in the knowledge base",
     "too_short": "is too short to be checked",
     "not_english": "is not in English",
@@ -373,7 +375,7 @@ def source_status(
     if is_blocked:
         return "blocked"
     if source is None:
-        return "not_in_library" if is_web else "not_web"
+        return "not_in_knowledge_base" if is_web else "not_web"
     if not source.text.strip():
         return "no_text"
     words = _WORD.findall(source.text)

@@ -25,8 +25,8 @@ from typing import Any
 from admiral.citations.citation_records import CitationVerdict, ScoredSource
 from admiral.citations.decide import FAILING_TAG
 from admiral.citations.extract import ReadPage
-from admiral.citations.extract.marked_blocks import UNSOURCED, Mark
-from admiral.citations.extract.wikitext_nodes import Place
+from admiral.citations.extract.marked_blocks import UNSOURCED, Mark, Place
+from admiral.sources import Source
 
 Piece = str | dict[str, Any]
 #: Tags that are about the sources of a statement, and go with them.
@@ -51,6 +51,44 @@ _ATTRIBUTE = re.compile(r"""(name|group)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'/>]
 _LIST = re.compile(
     r"<references\s*>|\{\{\s*(?:reflist|refs|reference list)\b[^{}]*\|\s*refs\s*=", re.I
 )
+
+
+_UNSAFE = re.compile(r"[\x00-\x20\x7f-\xa0\s|{}\[\]<>\"]|[\ud800-\udfff]")
+# What ends a parameter or opens markup, and how it is written inside one.
+_MARKUP = {"|": "{{!}}", "{{": "{&#123;", "}}": "}&#125;", "[": "&#91;", "]": "&#93;", "<": "&lt;"}
+_ANY_MARKUP = re.compile("|".join(map(re.escape, _MARKUP)))
+
+
+def cite_web(source: Source) -> str:
+    """Return a source as a ``{{cite web}}`` template; empty if it has no web address.
+
+    The editor who reads the source adds the access date.
+    """
+    if not re.match(r"https?://", source.url, re.IGNORECASE):
+        return ""
+    language = "" if source.states_english else source.language
+    parameters = {
+        "url": _address(source.url),
+        "title": _value(source.title) or _address(source.url),
+        "website": _value(source.site),
+        "date": _value(source.date),
+        "language": _value(language),
+        "archive-url": _address(source.archive_url),
+    }
+    given = "".join(f" |{name}={value}" for name, value in parameters.items() if value)
+    return f"{{{{cite web{given}}}}}"
+
+
+def _address(url: str) -> str:
+    def escaped(match: re.Match[str]) -> str:
+        return "".join(f"%{byte:02X}" for byte in match[0].encode("utf-8", "replace"))
+
+    return _UNSAFE.sub(escaped, url)
+
+
+def _value(text: str) -> str:
+    printable = "".join(c for c in text if c.isprintable() or c.isspace())
+    return _ANY_MARKUP.sub(lambda match: _MARKUP[match[0]], " ".join(printable.split()))
 
 
 @dataclass(frozen=True, slots=True)

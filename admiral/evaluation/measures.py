@@ -168,11 +168,13 @@ _MAX_CELLS = 4_000_000  # numbers held in memory at a time
 
 def _value(*columns: FloatArray, axis: int = -1) -> FloatArray:
     """Return the mean of a column, or the harmonic mean of the means of two."""
-    means = [np.mean(column, axis) for column in columns]
+    means: list[FloatArray] = [np.asarray(np.mean(column, axis)) for column in columns]
     if len(means) == 1:
         return means[0]
     total = np.asarray(sum(means))
-    return np.divide(2 * means[0] * means[1], total, out=np.zeros_like(total), where=total > 0)
+    product = 2 * means[0] * means[1]
+    result: FloatArray = np.divide(product, total, out=np.zeros_like(total), where=total > 0)
+    return result
 
 
 def _interval(
@@ -189,7 +191,8 @@ def _interval(
         batch=max(_MAX_CELLS // columns.size, 1),
         rng=seed,
     )
-    return tuple(map(float, found.confidence_interval))
+    low, high = found.confidence_interval
+    return float(low), float(high)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,9 @@ from typing import TypeAlias
 from admiral.citations.citation_records import Citation, CitedClaim, Kind
 from admiral.io.sentence_splitter import sentence_spans
 
+#: Offsets in the text of a page at which something begins and ends.
+Place: TypeAlias = tuple[int, int]
+
 
 @dataclass(frozen=True, slots=True)
 class Mark:
@@ -25,7 +28,7 @@ class Mark:
     reference: str = ""  # key of the reference in `MarkedPage.references`; empty for a tag
     tag: str = ""
     # offsets in the text of the page at which it begins and ends; None where that is not known
-    place: tuple[int, int] | None = None
+    place: Place | None = None
 
 
 #: Kinds of blocks that are read one after another, and so are context of each other.

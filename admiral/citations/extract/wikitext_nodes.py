@@ -17,6 +17,7 @@ import mwparserfromhell
 from mwparserfromhell import nodes as wiki
 from mwparserfromhell.wikicode import Wikicode
 
+from admiral.citations.extract.marked_blocks import Place
 from admiral.citations.extract.names import names_of
 from admiral.kb.corpus.files import Position, written
 
@@ -44,9 +45,6 @@ _STRAY = re.compile(
 )
 # A reference that is not closed and begins with a template, which may be open, or a URL.
 _OPEN_REFERENCE = re.compile(r"<ref\b[^<>]*>\s*(\{\{[^{}<>]*)?$", re.IGNORECASE)
-
-#: Offsets in the text of a page at which something begins and ends.
-Place: TypeAlias = tuple[int, int]
 
 
 @dataclass(slots=True)

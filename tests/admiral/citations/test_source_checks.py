@@ -39,7 +39,7 @@ def test_the_language_and_the_words_of_a_source_count(language, text, status):
     [
         (" ", True, True, "not_web"),
         (URL, True, True, "blocked"),
-        (URL, True, False, "not_in_library"),
+        (URL, True, False, "not_in_knowledge_base"),
         ("isbn:1", False, False, "not_web"),
     ],
 )

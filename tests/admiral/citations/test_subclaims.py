@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from admiral.citations.claim_parts import MAX_PARTS, content_words, subclaims
+from admiral.citations.source_scorers import MAX_PARTS, content_words, subclaims
 from tests.proofs.helpers import texts
 
 
