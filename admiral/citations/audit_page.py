@@ -11,8 +11,9 @@ import html
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
+from pathlib import Path
 
 from markupsafe import Markup
 
@@ -23,6 +24,7 @@ from admiral.citations.extract import ReadPage
 from admiral.citations.page_patch import page_patch, reference_to
 from admiral.io.rendering import page_file, page_head, page_template, script_policy
 from admiral.sources import Passage, Source
+from admiral.storage.atomic_files import write_atomically
 from proofs.logic.wording import escaped, escaped_text
 
 STYLE = page_file("audit.css")
@@ -105,6 +107,11 @@ def audit_page(
         key=hashlib.sha256(data.encode()).hexdigest()[:16],
         data=data.replace("<", "\\u003c"),
     )
+
+
+def write_page(path: Path, parts: Iterable[str]) -> None:
+    """Write a page of HTML, atomically."""
+    write_atomically(path, (part.encode("utf-8", "replace") for part in parts))
 
 
 def linked(url: str, text: str) -> str:

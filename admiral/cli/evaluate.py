@@ -291,7 +291,7 @@ def evaluate_graph_command(
     It needs no run: GraphRetrieve, its baselines, the ranking of `admiral graph query` and BM25
     search the knowledge base.
     """
-    from admiral.evaluation.graph_hits import CUTS, evaluate_graph, format_hits, hit_records
+    from admiral.evaluation.graph_hits import CUTS, evaluate_graph, format_hits
     from admiral.gold import read_gold
     from admiral.graph import MentionGraph
     from admiral.kb import KnowledgeBase, locate
@@ -308,15 +308,14 @@ def evaluate_graph_command(
             rankings_only=rankings_only,
             quiet=as_json,
         )
-    records = hit_records(result)
     if as_json:
-        record = {"task": "graph", "left_out": result.left_out, "methods": records}
+        record = {"task": "graph", "left_out": result.left_out, "methods": result.records}
         click.echo(json.dumps(record, ensure_ascii=False, indent=1))
         return
-    click.echo(f"graph, {len(result.hops)} of {len(claims)} claims")
+    click.echo(f"graph, {result.claims} of {len(claims)} claims")
     for reason, count in result.left_out.items():
         click.echo(f"- {count} left out: {reason}")
-    click.echo("\n" + format_hits(records), nl=False)
+    click.echo("\n" + format_hits(result.records), nl=False)
 
 
 evaluate_command.add_command(evaluate_graph_command)
