@@ -19,7 +19,7 @@ from markupsafe import Markup
 
 from admiral.citations.citation_records import CitationVerdict, CitedClaim, ScoredSource
 from admiral.citations.covered_claims import covered_claim
-from admiral.citations.decide import no_suggestion, summary, tone
+from admiral.citations.decide import UNREAD, no_suggestion, summary, tone
 from admiral.citations.extract import ReadPage
 from admiral.citations.page_patch import page_patch, reference_to
 from admiral.io.rendering import page_file, page_head, page_template, script_policy
@@ -44,15 +44,6 @@ _FINDINGS = {
     "partly": "supports it in part, or not surely",
     "contradicted": "denies it",
     "not_found": "was not found to say it",
-}
-_STATUSES = {
-    "scored": "Read",
-    "not_in_knowledge_base": "Not in the knowledge base, so it was not checked",
-    "no_text": "No text could be read, so it was not checked",
-    "too_short": "Too short to be checked",
-    "not_english": "Not in English, so it was not checked",
-    "not_web": "Not on the web, so it was not checked",
-    "blocked": "Of a blocked site, so it was not checked",
 }
 _LINKED = re.compile(r"https?://[^\s\"'<>\\\x00-\x20\x7f\ud800-\udfff]+", re.IGNORECASE)
 #: Returns a source by its URL, or None if it is not known.
@@ -184,7 +175,7 @@ def _piece(text: str) -> str:
 _TEMPLATE = page_template(
     "audit.html",
     {
-        **{"decisions": _DECISIONS, "findings": _FINDINGS, "statuses": _STATUSES},
+        **{"decisions": _DECISIONS, "findings": _FINDINGS, "unread": UNREAD},
         **{"script": SCRIPT, "most_suggestions": _MAX_SUGGESTIONS, "anchor": anchor},
         **{"summary": summary, "tone": tone, "no_suggestion": no_suggestion},
         **{"covered_claim": covered_claim, "label": _label},

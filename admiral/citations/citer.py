@@ -25,7 +25,7 @@ from admiral.citations.citation_records import (
 )
 from admiral.citations.citation_settings import CitationConfig
 from admiral.citations.covered_claims import covered_claim
-from admiral.citations.decide import FAILING_TAG, DecisionRule
+from admiral.citations.decide import FAILING_TAG, UNREAD, DecisionRule
 from admiral.citations.page_patch import cite_web
 from admiral.citations.source_scorers import SourceJudge
 from admiral.citations.source_search import (
@@ -96,24 +96,13 @@ class Citer(AbstractContextManager["Citer"]):
         self._kb = kb
 
     @classmethod
-    def open(
-        cls,
-        kb: str | Path,
-        verifier: str | None = None,
-        *,
-        config: CitationConfig | None = None,
-    ) -> Citer:
-        """Open a knowledge base and a verifier; the citer is a context manager.
-
-        `verifier`: name of the verifier; that of the settings by default.
-        """
+    def open(cls, kb: str | Path, *, config: CitationConfig | None = None) -> Citer:
+        """Open a knowledge base and a verifier; the citer is a context manager."""
         config = config or CitationConfig()
-        if verifier is not None:
-            config = config.changed(verifier=verifier)
         opened = Sources.open(kb)
         try:
             search = open_search(opened, config) if config.suggest else None
-            return cls(opened, source_stems(opened), config, search, opened)
+            return cls(opened, _source_stems(opened), config, search, opened)
         except BaseException:
             opened.close()
             raise
@@ -133,7 +122,7 @@ class Citer(AbstractContextManager["Citer"]):
 
     def verify_many(self, claims: Iterable[CitedClaim]) -> Iterator[CitationVerdict]:
         """Yield the verdict on the citations of each claim, in order."""
-        for batch in sentence_batches(claims, self._config.batch_size):
+        for batch in _sentence_batches(claims, self._config.batch_size):
             yield from self._verify_batch(batch)
 
     def audit(self, claims: Iterable[CitedClaim]) -> list[CitationVerdict]:
@@ -155,7 +144,7 @@ class Citer(AbstractContextManager["Citer"]):
         claim = CitedClaim("1", statement, page=page, before=before)
         (case,) = self._prepare([claim])
         self._judge_candidates([case])
-        best = ranked(case.candidates)[: self._config.k if k is None else k]
+        best = _ranked(case.candidates)[: self._config.k if k is None else k]
         return [self._citable(one) for one in best]
 
     def _verify_batch(self, claims: Sequence[CitedClaim]) -> Iterator[CitationVerdict]:
@@ -254,7 +243,7 @@ class Citer(AbstractContextManager["Citer"]):
         return scored if source is None else replace(scored, wikitext=cite_web(source))
 
     def _verdict(self, case: _Case, seconds: float) -> CitationVerdict:
-        existing, candidates = tuple(case.existing), ranked(case.candidates)
+        existing, candidates = tuple(case.existing), _ranked(case.candidates)
         decision = self._rule.decide(
             case.claim, existing, case.together, candidates, beside=bool(case.beside)
         )
@@ -263,9 +252,9 @@ class Citer(AbstractContextManager["Citer"]):
             self._citable(one) for one in candidates if self._rule.offers(decision, own, one)
         ]
         warnings = [
-            f"{one.url or one.title or 'a reference without URL'}: {REASONS[one.status]}"
+            f"{one.url or one.title or 'a reference without URL'}: {UNREAD[one.status]}"
             for one in existing
-            if REASONS[one.status]
+            if one.status in UNREAD
         ]
         if not existing and decision == "not_checked":
             warnings.append("cites nothing, and no candidate is good enough")
@@ -296,7 +285,7 @@ def _sentence(claim: CitedClaim) -> tuple[object, ...]:
     return claim.page, claim.section, claim.before, claim.claim
 
 
-def sentence_batches(claims: Iterable[CitedClaim], size: int) -> Iterator[list[CitedClaim]]:
+def _sentence_batches(claims: Iterable[CitedClaim], size: int) -> Iterator[list[CitedClaim]]:
     """Yield batches of at least `size` claims; the claims of one sentence are in one batch."""
     batch: list[CitedClaim] = []
     for _, own in groupby(claims, _sentence):
@@ -308,8 +297,7 @@ def sentence_batches(claims: Iterable[CitedClaim], size: int) -> Iterator[list[C
         yield batch
 
 
-def ranked(sources: Iterable[ScoredSource]) -> list[ScoredSource]:
-    """Return scored sources, best first; ties keep their order."""
+def _ranked(sources: Iterable[ScoredSource]) -> list[ScoredSource]:
     return sorted(sources, key=lambda one: -(one.score or 0.0))
 
 
@@ -327,7 +315,7 @@ def urgency(verdict: CitationVerdict) -> tuple[int, float]:
     return (1 if verdict.finding == "contradicted" else 2), score
 
 
-def source_stems(sources: Sources) -> TermWeights:
+def _source_stems(sources: Sources) -> TermWeights:
     """Return the weights of stems over the first sources and the demo corpus."""
     own = TermWeights.of(
         text
@@ -349,17 +337,6 @@ _WORD = re.compile(r"[^\W\d_]+")
 # In English prose, a third of the words are among these; in other languages, hardly any.
 _ENGLISH_SHARE = 0.1
 _READ_WORDS = 2000
-
-#: What each status tells the reader; empty for one that needs no explanation.
-REASONS: dict[Status, str] = {
-    "scored": "",
-    "not_in_knowledge_base": "is not in the knowledge base",
-    "no_text": "has no text in the knowledge base",
-    "too_short": "is too short to be checked",
-    "not_english": "is not in English",
-    "not_web": "is not a page of the web",
-    "blocked": "is a page that cannot be a source, such as one of Wikipedia",
-}
 
 
 def source_status(

@@ -8,7 +8,7 @@ cut last, at its beginning.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Literal
 
 from admiral.citations.citation_records import CitedClaim
@@ -35,42 +35,25 @@ def claim_in_context(
 ) -> str:
     """Return the text of a claim in context.
 
-    `max_tokens`: longest text, in tokens. `cost`: number of tokens of a word.
+    `max_tokens`: longest text, in tokens; the last word of the claim is always kept, even if it is
+    longer by itself. `cost`: number of tokens of a word.
     """
-    if form == "claim":
-        pieces = ["", "", "", claim.claim]
-    else:
+    title, section, before, words = [], [], [], claim.claim.split()
+    if form != "claim":
         sentences = split_sentences(claim.before)
-        before = sentences if form == "all" else sentences[-1:]
-        pieces = [claim.page, " ".join(claim.section), " ".join(before), claim.claim]
-    kept = fit_pieces(*(piece.split() for piece in pieces), limit=max_tokens, cost=cost)
+        title, section = claim.page.split(), " ".join(claim.section).split()
+        before = " ".join(sentences if form == "all" else sentences[-1:]).split()
+    if sum(map(cost, [*title, *section, *before, *words])) > max_tokens:
+        words = _fitting(reversed(words), max_tokens, cost)[::-1] or words[-1:]
+        room = max_tokens - sum(map(cost, words))
+        title = _fitting(title, min(max_tokens // _SHARE, room), cost)
+        room -= sum(map(cost, title))
+        section = _fitting(section, min(max_tokens // _SHARE, room), cost)
+        room -= sum(map(cost, section))
+        before = _fitting(reversed(before), room, cost)[::-1]
     # A colon ends a title or a heading, as in the texts that sentence encoders see elsewhere.
-    heads = [f"{' '.join(head)}:" for head in kept[:2] if head]
-    return " ".join([*heads, *kept[2], *kept[3]])
-
-
-def fit_pieces(
-    title: Sequence[str],
-    section: Sequence[str],
-    before: Sequence[str],
-    claim: Sequence[str],
-    *,
-    limit: int,
-    cost: WordCost,
-) -> tuple[Sequence[str], Sequence[str], Sequence[str], Sequence[str]]:
-    """Cut the words of the pieces so that they have at most `limit` tokens together.
-
-    The last word of the claim is always kept, even if it is longer than the limit by itself.
-    """
-    if sum(map(cost, [*title, *section, *before, *claim])) <= limit:
-        return title, section, before, claim
-    claim = _fitting(reversed(claim), limit, cost)[::-1] or claim[-1:]
-    room = limit - sum(map(cost, claim))
-    title = _fitting(title, min(limit // _SHARE, room), cost)
-    room -= sum(map(cost, title))
-    section = _fitting(section, min(limit // _SHARE, room), cost)
-    room -= sum(map(cost, section))
-    return title, section, _fitting(reversed(before), room, cost)[::-1], claim
+    heads = [f"{' '.join(head)}:" for head in (title, section) if head]
+    return " ".join([*heads, *before, *words])
 
 
 def _fitting(words: Iterable[str], limit: int, cost: WordCost) -> list[str]:

@@ -17,6 +17,7 @@ from admiral.citations.citation_records import (
     Decision,
     Finding,
     ScoredSource,
+    Status,
     best_source,
     joint_finding,
 )
@@ -114,6 +115,16 @@ def _score(source: ScoredSource) -> float:
     assert source.score is not None  # only sources that were read are compared
     return source.score
 
+
+#: Why a source was not checked, by its status.
+UNREAD: dict[Status, str] = {
+    "not_in_knowledge_base": "is not in the knowledge base",
+    "no_text": "has no text in the knowledge base",
+    "too_short": "is too short to be checked",
+    "not_english": "is not in English",
+    "not_web": "is not a page of the web",
+    "blocked": "is a page that cannot be a source, such as one of Wikipedia",
+}
 
 #: How much a verdict asks of an editor: act, look, nothing.
 Tone = Literal["bad", "mid", "good"]

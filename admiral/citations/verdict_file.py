@@ -96,11 +96,6 @@ def read_verdicts(path: Path) -> dict[str, dict[str, Any]]:
     return records
 
 
-def any_flagged(path: Path) -> bool:
-    """Return whether a file of verdicts flags a claim."""
-    return any(record["flagged"] for record in read_verdicts(path).values())
-
-
 def write_verdicts(
     output: Path,
     kb: str | Path,

@@ -402,7 +402,7 @@ def _write_file(
     quiet: bool,
 ) -> bool:
     """Write the verdicts that `output` does not hold yet, and return whether any is flagged."""
-    from admiral.citations.verdict_file import any_flagged, write_verdicts
+    from admiral.citations.verdict_file import read_verdicts, write_verdicts
 
     claims = _read_claims(input_path)
 
@@ -414,7 +414,7 @@ def _write_file(
     write_verdicts(
         output, kb, config, claims, overwrite=overwrite, quiet=quiet, on_resume=on_resume
     )
-    return any_flagged(output)
+    return any(record["flagged"] for record in read_verdicts(output).values())
 
 
 _MOST_NAMED = 10  # templates that are not known

@@ -118,7 +118,7 @@ def test_sites_of_a_block_list_are_not_suggested(kb, tmp_path):
     }
     blocked.write_text("\n".join(sites))
     run(page, *options, *block)
-    assert "of a blocked site, so it was not checked" in (
+    assert "cannot be a source, such as one of wikipedia, so it was not checked" in (
         Reader((tmp_path / "audit.html").read_text()).text.lower()
     )
 
