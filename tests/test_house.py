@@ -41,7 +41,7 @@ CEILINGS = {
     "admiral/convert": (1046, 950),
     "admiral/download": (696, 350),
     "admiral/evaluation": (2325, 1900),
-    "admiral/gold": (580, 520),
+    "admiral/gold": (542, 520),
     "admiral/graph": (1504, 950),
     "admiral/io": (2279, 1500),
     "admiral/kb": (10588, 7500),
