@@ -14,7 +14,12 @@ from lxml import etree
 from pydantic import TypeAdapter
 
 from admiral.citations.citation_records import Citation, CitedClaim
-from admiral.citations.extract.marked_blocks import MarkedClaim, Reference, marked_claims
+from admiral.citations.extract.marked_blocks import (
+    MarkedClaim,
+    NamedReference,
+    Reference,
+    marked_claims,
+)
 from admiral.errors import AdmiralError
 from admiral.io.limited_reading import (
     FileLimits,
@@ -84,6 +89,7 @@ class ReadPage:
     claims: tuple[MarkedClaim, ...]
     references: Mapping[str, Reference]
     unknown: Mapping[str, int]  # the templates of wikitext that are not known, by name
+    named: tuple[NamedReference, ...]  # the references of wikitext that have names
 
 
 _READ_PAGE = TypeAdapter(ReadPage)
@@ -131,7 +137,9 @@ def read_marked(data: bytes, title: str, format: str, lists: str) -> Any:
 
         page = read_wikitext(text, title)
     claims = tuple(marked_claims(page, lists=lists == "with"))
-    read = ReadPage(page.title, "", format == "html", claims, page.references, page.unknown)
+    read = ReadPage(
+        page.title, "", format == "html", claims, page.references, page.unknown, page.named
+    )
     return _READ_PAGE.dump_python(read, mode="json")
 
 

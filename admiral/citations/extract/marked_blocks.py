@@ -77,6 +77,16 @@ class Reference:
 
 
 @dataclass(frozen=True, slots=True)
+class NamedReference:
+    """A reference of wikitext that defines a name, or uses some."""
+
+    place: Place
+    keys: tuple[str, ...]  # of references: group and name
+    defines: bool = False
+    listed: bool = False  # whether it stands in a list of references
+
+
+@dataclass(frozen=True, slots=True)
 class MarkedPage:
     """A page as marked blocks in the order of reading, with its references by key.
 
@@ -87,6 +97,7 @@ class MarkedPage:
     blocks: tuple[Block, ...] = ()
     references: Mapping[str, Reference] = field(default_factory=dict)
     unknown: Mapping[str, int] = field(default_factory=dict)
+    named: tuple[NamedReference, ...] = ()
 
 
 #: Number of characters of the page that are kept on either side of a claim.
