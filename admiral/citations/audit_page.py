@@ -18,7 +18,7 @@ from pathlib import Path
 from markupsafe import Markup
 
 from admiral.citations.citation_records import CitationVerdict, CitedClaim, ScoredSource
-from admiral.citations.covered_claims import covered_claim
+from admiral.citations.claim_texts import covered_claim
 from admiral.citations.decide import UNREAD, no_suggestion, summary, tone
 from admiral.citations.extract import ReadPage
 from admiral.citations.page_patch import page_patch, reference_to

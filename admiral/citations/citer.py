@@ -24,7 +24,7 @@ from admiral.citations.citation_records import (
     joint_finding,
 )
 from admiral.citations.citation_settings import CitationConfig
-from admiral.citations.covered_claims import covered_claim
+from admiral.citations.claim_texts import covered_claim
 from admiral.citations.decide import FAILING_TAG, UNREAD, DecisionRule
 from admiral.citations.page_patch import cite_web
 from admiral.citations.source_scorers import SourceJudge

@@ -16,7 +16,7 @@ from scipy.special import logit
 from torch.nn.functional import normalize
 
 from admiral.citations.citation_records import CitedClaim
-from admiral.citations.claim_context import ContextForm, claim_in_context
+from admiral.citations.claim_texts import ContextForm, claim_in_context
 from admiral.citations.term_weights import TermWeights, passage_stems, text_stems
 from admiral.io.sentence_splitter import split_sentences
 from admiral.retrieval.rerankers import MAX_TOKENS, MeanPoolingEncoder

@@ -28,7 +28,7 @@ from admiral.citations.citation_records import (
 )
 from admiral.citations.citation_settings import CitationConfig
 from admiral.citations.citation_weights import CitationWeights, FeatureWeight
-from admiral.citations.claim_context import ContextForm
+from admiral.citations.claim_texts import ContextForm
 from admiral.citations.decide import FindingRule
 from admiral.citations.passage_verifiers import (
     CascadeVerifier,

@@ -18,7 +18,7 @@ import numpy as np
 
 from admiral.citations.citation_records import CitedClaim
 from admiral.citations.citation_settings import CitationConfig
-from admiral.citations.claim_context import ContextForm, claim_in_context
+from admiral.citations.claim_texts import ContextForm, claim_in_context
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
 from admiral.models.checkpoint import Checkpoint, choose_device, load_checkpoint

@@ -10,7 +10,7 @@ import admiral
 from admiral.citations.citation_records import CitationVerdict, CitedClaim, ScoredSource
 from admiral.citations.citation_settings import CitationConfig
 from admiral.citations.citer import Citer
-from admiral.citations.covered_claims import covered_claim
+from admiral.citations.claim_texts import covered_claim
 from admiral.citations.decide import summary
 from admiral.config import RetrievalConfig
 from admiral.errors import RecordError

@@ -59,7 +59,7 @@ def citation_config(path: Path | None, assignments: Sequence[str]) -> CitationCo
 
 def verdict_lines(verdict: CitationVerdict) -> Iterator[str]:
     """Yield the lines of a verdict as readable text."""
-    from admiral.citations.covered_claims import covered_claim
+    from admiral.citations.claim_texts import covered_claim
     from admiral.citations.decide import no_suggestion, summary
 
     yield from _wrapped(f"{verdict.decision.upper().replace('_', ' ')}  {verdict.claim.claim}", "")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from admiral.citations.claim_context import claim_in_context
+from admiral.citations.claim_texts import claim_in_context
 from tests.admiral.citations.cited_pages import CLAIM, claim
 
 _WORDS = st.lists(st.text("abc", min_size=1, max_size=6), max_size=12)
