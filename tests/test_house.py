@@ -35,7 +35,7 @@ CEILINGS = {
     "proofs": (9781, 5600),
     "training": (13165, 7300),
     "admiral/adapters": (368, 280),
-    "admiral/citations": (6050, 4900),
+    "admiral/citations": (6030, 4900),
     "admiral/cli": (3571, 2200),
     "admiral/cluster": (209, 250),
     "admiral/convert": (1046, 950),

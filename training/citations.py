@@ -18,7 +18,7 @@ import numpy as np
 from pydantic import BaseModel, ValidationInfo, field_validator
 from sklearn.linear_model import LogisticRegression
 
-from admiral.citations.citation_file import WICE_LABELS, WiceCitation, page_of, read_wice
+from admiral.citations.citation_file import WICE_LABELS, WiceCitation, read_wice, wice_source
 from admiral.citations.citation_records import CitedClaim
 from admiral.citations.citation_settings import CitationConfig
 from admiral.citations.citation_weights import (
@@ -80,10 +80,9 @@ def read_token_claims(path: Path) -> list[TokenClaim]:
     claims = []
     remedy = "Give a file of WiCE's claims with marked tokens, unchanged"
     for number, record in enumerate(read_records(path, _TokenRecord, remedy), start=1):
-        title, sentences, _ = page_of(record.evidence)
         begins = accumulate((len(token) + 1 for token in record.claim_tokens), initial=0)
         words = [(at, at + len(token)) for at, token in zip(begins, record.claim_tokens)]  # noqa: B905
-        source = Source(f"wice:{path.stem}:{number}", title, "\n".join(sentences), language="en")
+        source = wice_source(f"wice:{path.stem}:{number}", record.evidence)
         text, marks = " ".join(record.claim_tokens), tuple(record.non_supported_spans)
         claims.append(TokenClaim(text, tuple(words), marks, source))
     return claims

@@ -66,8 +66,6 @@ _EDGE = " ,;"
 class SubClaim:
     """A part of a claim."""
 
-    start: int
-    end: int
     text: str
     share: float  # its share of the content words of all parts
 
@@ -82,7 +80,7 @@ def subclaims(claim: str) -> tuple[SubClaim, ...]:
     counts = [content_words(claim[start:end]) for start, end in spans]
     total = sum(counts)
     return tuple(
-        SubClaim(start, end, claim[start:end], count / total if total else 1 / len(spans))
+        SubClaim(claim[start:end], count / total if total else 1 / len(spans))
         for (start, end), count in zip(spans, counts, strict=True)
     )
 

@@ -68,7 +68,7 @@ def _record(score, decision):
 
 def _gold(id, label):
     claim = CitedClaim(id, "A claim.", citations=(Citation(f"wice:{id}"),))
-    return WiceCitation(claim, Source(f"wice:{id}", "", "text"), ("text",), (), label)
+    return WiceCitation(claim, Source(f"wice:{id}", "", "text"), label)
 
 
 def test_unread_sources_count_in_no_measure():
