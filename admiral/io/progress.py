@@ -22,18 +22,16 @@ def stderr_is_terminal() -> bool:
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
-_CLAIM_SECONDS = 15.0  # between two lines
-_DOCUMENT_SECONDS = 30.0
+_CLAIM_SECONDS, _DOCUMENT_SECONDS = 15.0, 30.0  # between two lines
 _DOCUMENTS_PER_CHECK = 1024  # reading the clock for every document would take longer than its work
 
 
 def track_claims(
     items: Iterable[T], *, done: int, total: int, quiet: bool = False, unit: str = "claim"
 ) -> Iterator[T]:
-    """Yield items, one for each claim, or another unit, and report how many there have been.
+    """Yield items, one for each claim or other unit, and report how many of `total` are done.
 
-    `done`: number of claims that an earlier run finished. `total`: number of all claims, including
-    those.
+    `done`: number that an earlier run finished.
     """
     if quiet:
         yield from items
