@@ -172,13 +172,8 @@ class Citer(AbstractContextManager["Citer"]):
 
     def _unread(self, claim: CitedClaim, citation: Citation) -> ScoredSource:
         blocked = self._search is not None and self._search.blocks(claim, citation.url)
-        status = source_status(
-            self.sources.source(citation.url) if citation.url else None,
-            citation,
-            is_web=is_web(citation.url),
-            is_blocked=blocked,
-            min_words=self._config.min_words,
-        )
+        source = self.sources.source(citation.url) if citation.url else None
+        status = source_status(citation.url, source, self._config.min_words, is_blocked=blocked)
         return ScoredSource(citation.url, citation.title, status)
 
     def _judge_existing(self, cases: Sequence[_Case]) -> None:
@@ -339,20 +334,17 @@ _ENGLISH_SHARE = 0.1
 _READ_WORDS = 2000
 
 
-def source_status(
-    source: Source | None, citation: Citation, *, is_web: bool, is_blocked: bool, min_words: int
-) -> Status:
-    """Return whether a source can be scored, and otherwise why not.
+def source_status(url: str, source: Source | None, min_words: int, *, is_blocked: bool) -> Status:
+    """Return whether the source at a URL can be scored, and otherwise why not.
 
-    `source`: the one of the knowledge base for the citation, or None. `is_web`: whether its URL
-    leads to a page of the web.
+    `source`: the one of the knowledge base, or None.
     """
-    if not citation.url.strip():
+    if not url.strip():
         return "not_web"
     if is_blocked:
         return "blocked"
     if source is None:
-        return "not_in_knowledge_base" if is_web else "not_web"
+        return "not_in_knowledge_base" if is_web(url) else "not_web"
     if not source.text.strip():
         return "no_text"
     words = _WORD.findall(source.text)
