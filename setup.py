@@ -58,7 +58,7 @@ setup(
         "packaging>=24",
         "pathspec>=1,<2",
         "bm25s>=0.3.16,<0.4",
-        "scipy>=1.14",
+        "scipy>=1.15",
         "zstandard>=0.23",
         "ir-measures>=0.4.1,<0.5",
         "PyStemmer>=3.0",

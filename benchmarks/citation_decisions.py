@@ -26,8 +26,8 @@ import click
 from admiral.citations.citation_records import Citation, CitationVerdict, CitedClaim, ScoredSource
 from admiral.citations.citation_settings import CitationConfig
 from admiral.citations.citer import Citer
-from admiral.citations.coverage_verifier import TermWeights
 from admiral.citations.source_search import LoadedSources
+from admiral.citations.term_weights import TermWeights
 from admiral.evaluation.citation_evaluation import auroc_interval
 from admiral.sources import Source
 
@@ -82,13 +82,11 @@ def pair_lines(auditor: Auditor, records: Sequence[Mapping[str, Any]]) -> list[s
         for pair in record["pairs"]
     ]
     good, bad = zip(*pairs, strict=True)
-    scores = [support(each) for each in (*good, *bad)]
-    area = auroc_interval(scores, [True] * len(good) + [False] * len(bad))
+    value, low, high = auroc_interval([*map(support, good)], [*map(support, bad)])
     ordered = sum(support(a) > support(b) for a, b in pairs) / len(pairs)
     high = sum(each.decision == "keep" and support(each) >= 0.5 for each in bad)
     return [
-        f"{len(pairs)} pairs: area {area.value:.3f} [{area.low:.3f}, {area.high:.3f}], in order "
-        f"{ordered:.2f}",
+        f"{len(pairs)} pairs: area {value:.3f} [{low:.3f}, {high:.3f}], in order {ordered:.2f}",
         f"findings: supported {_counts(good)}; contradicted {_counts(bad)}",
         f"contradicted claims kept with a support of half or more: {high}",
         f"something missing from supported claims: {_said(good)}",

@@ -36,7 +36,7 @@ from admiral.config import RetrievalConfig, checkpoint_settings
 from admiral.errors import AdmiralError
 from admiral.evaluation import normalise_title, parse_result, read_predictions, read_results
 from admiral.evaluation.citation_evaluation import evaluate_citations
-from admiral.evaluation.measures import Group, Measure, confidence_intervals
+from admiral.evaluation.measures import Group, Measure
 from admiral.evaluation.tasks import EVALUATION_TASKS, Evaluation, evaluate, read_task_claims
 from admiral.gold import GoldClaim
 from admiral.graph import build_graph
@@ -320,6 +320,10 @@ def _interval(value: float | None, low: float | None, high: float | None) -> str
     return f"{value:.3f}" if low is None or high is None else f"{value:.3f} [{low:.2f}, {high:.2f}]"
 
 
+def _cell(measure: Measure, members: np.ndarray) -> str:
+    return _interval(measure.value(members), *measure.interval(members, 0))
+
+
 def _head(*columns: str) -> Iterator[str]:
     yield f"| {' | '.join(columns)} |"
     yield "|---" * len(columns) + "|"
@@ -340,13 +344,8 @@ def measures_table(content: Record, compared: Sequence[Compared]) -> Iterator[st
         names = content.get("groups", by_name)
         chosen = [by_name.get(name, Group(name, empty)) for name in names]
         for number, group in enumerate(chosen):
-            intervals = confidence_intervals(measures, group) if group.members.any() else []
-            pairs = zip(measures, intervals, strict=False)
             # Of measures with one name, the first counts: that of the ranking.
-            cells = {
-                one.name: _interval(one.value(group.members), *ends)
-                for one, ends in reversed(list(pairs))
-            }
+            cells = {one.name: _cell(one, group.members) for one in reversed(measures)}
             cells |= dict.fromkeys(each.figures, "") if number else each.figures
             row = " | ".join(cells.get(column, "–") for column in columns)
             yield f"| {each.name} | {group.name} | {int(group.members.sum())} | {row} |"
@@ -388,16 +387,14 @@ def _searched(search: SourceSearch, citations: Sequence[WiceCitation]) -> dict[s
     """Return how high the cited pages rank, by KILT's rules."""
     found = search.search([each.claim for each in citations], 2 * PASSAGES)
     ranks = []
-    for each, ranking in zip(citations, found, strict=True):
+    for each, (_, ranking) in zip(citations, found, strict=True):
         urls = [canonical(one.passage.url) for one in ranking]
         own = canonical(each.source.url)
         ranks.append(urls.index(own) + 1 if own in urls else math.inf)
     columns = {f"{'P' if k == 1 else 'SR'}@{k}": [float(rank <= k) for rank in ranks] for k in CUTS}
     columns["MRR"] = [1 / rank for rank in ranks]
     measures = [Measure("", name, np.array(each)[:, None]) for name, each in columns.items()]
-    group = Group("all", np.ones(len(ranks), np.bool_))
-    pairs = zip(measures, confidence_intervals(measures, group), strict=True)
-    return {one.name: _interval(one.value(group.members), *ends) for one, ends in pairs}
+    return {one.name: _cell(one, np.ones(len(ranks), np.bool_)) for one in measures}
 
 
 def _verified(

@@ -1,20 +1,17 @@
 """Throughput and latency of `admiral serve` beside the same claims through `retrieve_many`.
 
     python -m benchmarks.serving CLAIMS --kb KB --limit 32 --output serving.json
-    python -m benchmarks.serving CLAIMS --kb KB --fast --soak 20000
 
 The service runs in a process of its own with the same settings; each client sends a claim as soon
 as it has the result of the one before. Then more clients than the queue has places measure what
 happens past saturation, with one claim each. All claims are processed once before measuring, since
 repeated claims find their sentences' embeddings cached. A run processes about nine times as many
-claims as `--limit`, and as many as there are places. `--soak N` instead sends N requests, of which
-a share retrieves and the others read, and reports the memory of the service.
+claims as `--limit`, and as many as there are places. `benchmarks.soak` reports memory.
 """
 
 from __future__ import annotations
 
 import json
-import random
 import re
 import subprocess
 import sys
@@ -28,7 +25,6 @@ from contextlib import contextmanager
 from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import click
 import httpx
@@ -39,8 +35,6 @@ from admiral import Admiral
 from admiral.config import FAST_SETTINGS, RetrievalConfig, load_config
 from admiral.io.claims import read_claims
 
-_SAMPLES = 10
-_SOAK_CLIENTS = 8
 SETTINGS = click.option("--set", "assignments", multiple=True, metavar="KEY=VALUE")
 
 
@@ -51,8 +45,6 @@ SETTINGS = click.option("--set", "assignments", multiple=True, metavar="KEY=VALU
 @click.option("--clients", default="1,4,16,64", help="Numbers of clients.")
 @click.option("--places", default=64, help="Places of the queue.")
 @click.option("--past", default=96, help="Clients past saturation; 0 for none.")
-@click.option("--soak", default=0, help="Requests of a soak; 0 for the measurement of load.")
-@click.option("--retrieve-share", default=0.1, help="Share of a soak's requests that retrieve.")
 @click.option("--fast", is_flag=True, help="The settings of `admiral retrieve --fast`.")
 @click.option("--output", type=click.Path(path_type=Path), help="JSON file of the figures.")
 @SETTINGS
@@ -63,8 +55,6 @@ def main(
     clients: str,
     places: int,
     past: int,
-    soak: int,
-    retrieve_share: float,
     fast: bool,
     output: Path | None,
     assignments: tuple[str, ...],
@@ -72,13 +62,9 @@ def main(
     """Measure the service with the first claims of CLAIMS (JSON Lines)."""
     assignments = with_fast_settings(assignments) if fast else assignments
     claims = [claim.text for claim in islice(read_claims(claims_path), limit)]
-    if soak:
-        with service(kb, places, assignments) as (url, process):
-            rows = [_soak(url, process, claims, soak, retrieve_share)]
-    else:
-        config = load_config(None, [f"kb={kb}", *assignments])
-        numbers = [int(number) for number in clients.split(",")]
-        rows = _loads(claims, kb, config, numbers, places, past, assignments)
+    config = load_config(None, [f"kb={kb}", *assignments])
+    numbers = [int(number) for number in clients.split(",")]
+    rows = _loads(claims, kb, config, numbers, places, past, assignments)
     for row in rows:
         click.echo(json.dumps(row))
     if output is not None:
@@ -138,7 +124,7 @@ def _one_by_one(system: Admiral, claims: Sequence[str]) -> dict[str, Any]:
 
 def _load(url: str, claims: Sequence[str], clients: int) -> dict[str, Any]:
     """Send each claim once, with so many clients at a time, and count the statuses."""
-    requests = [_retrieval(claim) for claim in claims]
+    requests = [retrieval(claim) for claim in claims]
     started = time.perf_counter()
     statuses, seconds = _send(url, requests, clients)
     total = time.perf_counter() - started
@@ -180,58 +166,8 @@ def _send(
     return statuses, seconds
 
 
-def _soak(
-    url: str, process: psutil.Process, claims: Sequence[str], requests: int, share: float
-) -> dict[str, Any]:
-    """Send requests with several clients; return the memory after each tenth."""
-    titles = httpx.get(f"{url}/v1/titles", params={"limit": 1000}, timeout=600).json()["titles"]
-    stream = mixed(claims, titles, share)
-    memory = []
-    statuses: Counter[int] = Counter()
-    started = time.perf_counter()
-    for _ in range(_SAMPLES):
-        statuses += _send(url, list(islice(stream, requests // _SAMPLES)), _SOAK_CLIENTS)[0]
-        memory.append(round(own_megabytes(process)))
-        resident = round(process.memory_info().rss / 1e6)
-        click.echo(f"{statuses.total()} requests: {memory[-1]} MB, resident {resident}", err=True)
-    return {
-        "system": "soak",
-        "statuses": dict(statuses),
-        "seconds": round(time.perf_counter() - started),
-        "memory_mb": memory,
-        # Caches fill at first.
-        "growth_from_second_sample": round(memory[-1] / memory[1] - 1, 4),
-    }
-
-
-def own_megabytes(process: psutil.Process) -> float:
-    """Return the memory of a process without the files of knowledge bases, in MB.
-
-    More and more of their pages become resident.
-    """
-    held = process.memory_info()
-    return (held.rss - held.shared) / 1e6
-
-
-def mixed(claims: Sequence[str], titles: Sequence[str], share: float) -> Iterator[dict[str, Any]]:
-    """Yield requests without end; the same ones in every run."""
-    generator = random.Random(0)
-    while True:
-        claim, title = generator.choice(claims), generator.choice(titles)
-        if generator.random() < share:
-            yield _retrieval(claim)
-            continue
-        path, parameters = generator.choice(
-            (
-                ("/v1/search", {"q": claim}),
-                ("/v1/titles", {"prefix": title[:3]}),
-                (f"/v1/documents/{quote(title, safe='')}", {}),
-            )
-        )
-        yield {"method": "GET", "url": path, "params": parameters}
-
-
-def _retrieval(claim: str) -> dict[str, Any]:
+def retrieval(claim: str) -> dict[str, Any]:
+    """Return a request that retrieves documents for a claim."""
     return {"method": "POST", "url": "/v1/retrieve", "json": {"claim": claim}}
 
 

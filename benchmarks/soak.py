@@ -20,11 +20,13 @@ import tempfile
 import threading
 import time
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import cycle
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import click
 import httpx
@@ -32,18 +34,16 @@ import psutil
 
 from admiral.kb import KnowledgeBase, add, locate
 from benchmarks.hostile_requests import HOSTILE, slowly
-from benchmarks.service_faults import Faults
 from benchmarks.serving import (
     SETTINGS,
-    mixed,
-    own_megabytes,
     percentiles,
+    retrieval,
     service,
     with_fast_settings,
 )
 
 _CLAIM = "{} was founded before {}."
-_SAMPLE_SECONDS, _CHANGE_SECONDS = 10.0, 60.0
+_SAMPLE_SECONDS, _CHANGE_SECONDS, _FAULT_SECONDS = 10.0, 60.0, 15.0
 _SHOWN = 20
 
 
@@ -99,12 +99,11 @@ class Soak:
                 if status.startswith("5"):
                     self.wrong.append(f"{status} {kind}")
 
-    def inject(self, faults: Faults) -> None:
+    def inject(self, faults: dict[str, Callable[[], None]]) -> None:
         """Let faults happen one after the other, each several times if there is time."""
-        kinds = list(faults.kinds.items())
         rounds = max(1, round((self.end - self.began) / 600))
-        pause = (self.end - time.monotonic()) / (len(kinds) * rounds + 1)
-        for number, (name, happen) in enumerate(kinds * rounds, 1):
+        pause = (self.end - time.monotonic()) / (len(faults) * rounds + 1)
+        for number, (name, happen) in enumerate([*faults.items()] * rounds, 1):
             time.sleep(max(self.began + number * pause - time.monotonic(), 0))
             started = time.monotonic()
             with self._lock:  # known from its beginning
@@ -128,6 +127,44 @@ class Soak:
         return [_CLAIM.format(*names.sample(list(self._titles), 2)) for _ in range(200)]
 
 
+def mixed(claims: Sequence[str], titles: Sequence[str], share: float) -> Iterator[dict[str, Any]]:
+    """Yield requests without end; the same ones in every run."""
+    generator = random.Random(0)
+    while True:
+        claim, title = generator.choice(claims), generator.choice(titles)
+        if generator.random() < share:
+            yield retrieval(claim)
+            continue
+        path, parameters = generator.choice(
+            (
+                ("/v1/search", {"q": claim}),
+                ("/v1/titles", {"prefix": title[:3]}),
+                (f"/v1/documents/{quote(title, safe='')}", {}),
+            )
+        )
+        yield {"method": "GET", "url": path, "params": parameters}
+
+
+def _fill_disk(process: psutil.Process) -> None:
+    """Let no file of the service grow, as on a full disk: that of its log neither."""
+    limits = process.rlimit(psutil.RLIMIT_FSIZE)
+    process.rlimit(psutil.RLIMIT_FSIZE, (0, limits[1]))
+    time.sleep(_FAULT_SECONDS)
+    with suppress(psutil.NoSuchProcess):
+        process.rlimit(psutil.RLIMIT_FSIZE, limits)
+
+
+def _replace_kb(kb: Path, backup: Path, changing: threading.Lock) -> None:
+    """Restore the backup, as docs/knowledge-bases.md does."""
+    restored, former = kb.with_name("restored"), kb.with_name("former")
+    with changing:
+        shutil.copytree(backup, restored)
+        kb.rename(former)
+        restored.rename(kb)
+    shutil.rmtree(former)
+    time.sleep(_FAULT_SECONDS)
+
+
 def _change(kb: Path, end: float, changing: threading.Lock) -> None:
     """Add a document every minute."""
     number = 0
@@ -144,10 +181,12 @@ def _sample(process: psutil.Process, soak: Soak, samples: list[dict[str, Any]]) 
     while (now := time.monotonic()) < soak.end:
         time.sleep(min(_SAMPLE_SECONDS, soak.end - now))
         with suppress(psutil.Error):
+            held = process.memory_info()
             samples.append(
                 {
                     "seconds": round(time.monotonic() - soak.began),
-                    "mb": round(own_megabytes(process), 1),
+                    # Without the files of the knowledge base, of which more and more is resident.
+                    "mb": round((held.rss - held.shared) / 1e6, 1),
                     "files": process.num_fds(),
                     "threads": process.num_threads(),
                 }
@@ -203,7 +242,10 @@ def main(
                 threading.Thread(target=_sample, args=(process, soak, samples)),
             ]
             if with_faults:
-                faults = Faults(process, served, backup, changing)
+                faults = {
+                    "disk full": partial(_fill_disk, process),
+                    "kb replaced": partial(_replace_kb, served, backup, changing),
+                }
                 threads.append(threading.Thread(target=soak.inject, args=(faults,)))
             for thread in threads:
                 thread.start()

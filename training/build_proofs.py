@@ -18,7 +18,7 @@ from pathlib import Path
 import click
 
 from admiral.config import RetrievalConfig
-from admiral.gold.gold_claims import Label
+from admiral.gold import Label
 from admiral.kb import KnowledgeBase, locate
 from admiral.models.verifiers import open_named_verifier
 from admiral.retrieval.stage_assembly import open_lexicon

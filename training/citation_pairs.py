@@ -21,7 +21,7 @@ import click
 
 from admiral.citations.citation_file import read_citations
 from admiral.citations.citation_records import CitedClaim
-from admiral.citations.claim_context import ContextForm, claim_in_context
+from admiral.citations.claim_texts import ContextForm, claim_in_context
 from admiral.citations.decide import FAILING_TAG
 from admiral.citations.source_search import claim_query
 from admiral.sources import Passage

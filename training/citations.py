@@ -18,7 +18,7 @@ import numpy as np
 from pydantic import BaseModel, ValidationInfo, field_validator
 from sklearn.linear_model import LogisticRegression
 
-from admiral.citations.citation_file import WICE_LABELS, WiceCitation, page_of, read_wice
+from admiral.citations.citation_file import WICE_LABELS, WiceCitation, read_wice, wice_source
 from admiral.citations.citation_records import CitedClaim
 from admiral.citations.citation_settings import CitationConfig
 from admiral.citations.citation_weights import (
@@ -30,23 +30,19 @@ from admiral.citations.citation_weights import (
     marked_runs,
     word_features,
 )
-from admiral.citations.coverage_verifier import (
-    CitationVerifier,
-    CoverageVerifier,
-    TermWeights,
-    text_stems,
-)
+from admiral.citations.passage_verifiers import CitationVerifier, CoverageVerifier
 from admiral.citations.source_scorers import (
     ENTAILED,
     PARTS,
     UNCOVERED,
     WHOLE_WEIGHT,
-    FeatureExtractor,
     SourceReader,
     VerifierFactory,
     mixed_verifiers,
+    source_features,
 )
 from admiral.citations.source_search import cut_source, passage_texts
+from admiral.citations.term_weights import TermWeights, text_stems
 from admiral.sources import Passage, Source
 from admiral.storage.atomic_files import check_distinct_paths, write_atomically
 from training.command_options import program
@@ -84,10 +80,9 @@ def read_token_claims(path: Path) -> list[TokenClaim]:
     claims = []
     remedy = "Give a file of WiCE's claims with marked tokens, unchanged"
     for number, record in enumerate(read_records(path, _TokenRecord, remedy), start=1):
-        title, sentences, _ = page_of(record.evidence)
         begins = accumulate((len(token) + 1 for token in record.claim_tokens), initial=0)
         words = [(at, at + len(token)) for at, token in zip(begins, record.claim_tokens)]  # noqa: B905
-        source = Source(f"wice:{path.stem}:{number}", title, "\n".join(sentences), language="en")
+        source = wice_source(f"wice:{path.stem}:{number}", record.evidence)
         text, marks = " ".join(record.claim_tokens), tuple(record.non_supported_spans)
         claims.append(TokenClaim(text, tuple(words), marks, source))
     return claims
@@ -109,13 +104,13 @@ def extract_features(
     verifiers: Mapping[str, CitationVerifier],
     reader: SourceReader | None = None,
 ) -> list[Mapping[str, float]]:
-    """Return the features of `FeatureExtractor` for each claim and source."""
-    extractor = FeatureExtractor(verifiers, reader)
+    """Return the features of each claim and source (see `source_features`)."""
     rows: list[Mapping[str, float]] = []
     for begin in range(0, len(citations), _BATCH):
         batch = citations[begin : begin + _BATCH]
         sources = [cut_source(source) for _, source in batch]
-        rows += [each.values for each in extractor.extract([c for c, _ in batch], sources)]
+        found = source_features([c for c, _ in batch], sources, verifiers, reader)
+        rows += [each.values for each in found]
     return rows
 
 

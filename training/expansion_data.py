@@ -14,7 +14,7 @@ import click
 
 from admiral.citations.citation_file import read_citations
 from admiral.citations.citation_records import CitedClaim
-from admiral.citations.claim_context import claim_in_context
+from admiral.citations.claim_texts import claim_in_context
 from admiral.citations.source_search import EXPANDER_CONTEXT
 from admiral.sources.open_sources import Sources
 from admiral.storage.atomic_files import check_distinct_paths

@@ -11,18 +11,20 @@ import html
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
+from pathlib import Path
 
 from markupsafe import Markup
 
 from admiral.citations.citation_records import CitationVerdict, CitedClaim, ScoredSource
-from admiral.citations.covered_claims import covered_claim
-from admiral.citations.decide import no_suggestion, summary, tone
+from admiral.citations.claim_texts import covered_claim
+from admiral.citations.decide import UNREAD, no_suggestion, summary, tone
 from admiral.citations.extract import ReadPage
 from admiral.citations.page_patch import page_patch, reference_to
 from admiral.io.rendering import page_file, page_head, page_template, script_policy
 from admiral.sources import Passage, Source
+from admiral.storage.atomic_files import write_atomically
 from proofs.logic.wording import escaped, escaped_text
 
 STYLE = page_file("audit.css")
@@ -42,15 +44,6 @@ _FINDINGS = {
     "partly": "supports it in part, or not surely",
     "contradicted": "denies it",
     "not_found": "was not found to say it",
-}
-_STATUSES = {
-    "scored": "Read",
-    "not_in_library": "Not in the knowledge base, so it was not checked",
-    "no_text": "No text could be read, so it was not checked",
-    "too_short": "Too short to be checked",
-    "not_english": "Not in English, so it was not checked",
-    "not_web": "Not on the web, so it was not checked",
-    "blocked": "Of a blocked site, so it was not checked",
 }
 _LINKED = re.compile(r"https?://[^\s\"'<>\\\x00-\x20\x7f\ud800-\udfff]+", re.IGNORECASE)
 #: Returns a source by its URL, or None if it is not known.
@@ -105,6 +98,11 @@ def audit_page(
         key=hashlib.sha256(data.encode()).hexdigest()[:16],
         data=data.replace("<", "\\u003c"),
     )
+
+
+def write_page(path: Path, parts: Iterable[str]) -> None:
+    """Write a page of HTML, atomically."""
+    write_atomically(path, (part.encode("utf-8", "replace") for part in parts))
 
 
 def linked(url: str, text: str) -> str:
@@ -177,7 +175,7 @@ def _piece(text: str) -> str:
 _TEMPLATE = page_template(
     "audit.html",
     {
-        **{"decisions": _DECISIONS, "findings": _FINDINGS, "statuses": _STATUSES},
+        **{"decisions": _DECISIONS, "findings": _FINDINGS, "unread": UNREAD},
         **{"script": SCRIPT, "most_suggestions": _MAX_SUGGESTIONS, "anchor": anchor},
         **{"summary": summary, "tone": tone, "no_suggestion": no_suggestion},
         **{"covered_claim": covered_claim, "label": _label},

@@ -141,7 +141,6 @@ WICE_LABELS = get_args(WiceLabel)
 class _LabelledWice(_Wice):
     evidence: list[str]
     label: WiceLabel
-    supporting_sentences: list[list[int]]
 
 
 def _wice_claim(record: _Wice, default_id: str) -> CitedClaim:
@@ -170,11 +169,8 @@ _META = re.compile(r"\(meta data\) ([A-Z ]+): ?")
 class WiceCitation:
     """A labelled citation of WiCE."""
 
-    claim: CitedClaim  # the claim; it cites `source`
-    source: Source  # the cited page. Its text has one line for each of `sentences`.
-    sentences: tuple[str, ...]  # the sentences of the page, without the lines of metadata
-    # alternative sets of positions in `sentences` that support the claim
-    gold: tuple[frozenset[int], ...]
+    claim: CitedClaim  # it cites `source`
+    source: Source  # the cited page, with one line for each sentence
     label: str
 
     @property
@@ -190,35 +186,21 @@ def read_wice(path: Path) -> list[WiceCitation]:
     for where, id, given in _records(path):
         record = read_record(_LabelledWice, given, where, remedy)
         claim = _wice_claim(record, id)
-        title, sentences, positions = page_of(record.evidence)
-        gold = tuple(
-            frozenset(positions[at] for at in own if at in positions)
-            for own in record.supporting_sentences
-        )
-        source = Source(claim.citations[0].url, title, "\n".join(sentences), language="en")
-        citation = WiceCitation(claim, source, sentences, tuple(filter(None, gold)), record.label)
-        citations.append(citation)
+        source = wice_source(claim.citations[0].url, record.evidence)
+        citations.append(WiceCitation(claim, source, record.label))
     return citations
 
 
-def page_of(evidence: list[str]) -> tuple[str, tuple[str, ...], dict[int, int]]:
-    """Return the title and the sentences of a page, and the new position of each of its lines.
-
-    `evidence`: the lines of the page, with metadata and with marks of headings.
-    """
-    title = ""
-    sentences: list[str] = []
-    positions: dict[int, int] = {}
-    for at, line in enumerate(evidence):
+def wice_source(url: str, evidence: list[str]) -> Source:
+    """Return a page of WiCE: its lines, without metadata and marks of headings."""
+    title, lines = "", []
+    for line in evidence:
         if match := _META.match(line):
             if match[1] == "TITLE":
                 title = " ".join(line[match.end() :].split())
-            continue
-        text = " ".join(line.lstrip("# ").split())
-        if text:
-            positions[at] = len(sentences)
-            sentences.append(text)
-    return title, tuple(sentences), positions
+        elif text := " ".join(line.lstrip("# ").split()):
+            lines.append(text)
+    return Source(url, title, "\n".join(lines), language="en")
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from admiral.sources import Passage
 #: What became of a citation. Everything but `scored` means that the source was not checked, which
 #: says nothing about whether it supports the claim.
 Status = Literal[
-    "scored", "not_in_library", "no_text", "too_short", "not_english", "not_web", "blocked"
+    "scored", "not_in_knowledge_base", "no_text", "too_short", "not_english", "not_web", "blocked"
 ]
 #: What to do about a claim and its citations (see `decide`).
 Decision = Literal["keep", "flag", "replace", "add", "not_checked"]

@@ -79,7 +79,7 @@ class CitationConfig(RunSettings):
     """Replace an existing source whenever a candidate supports the claim with a higher score."""
 
     suggest: bool = True
-    """Search the library for other sources."""
+    """Search the knowledge base for other sources."""
     candidates: Count = 10
     """Sources of the search that are considered for each claim."""
     verify_candidates: CountOrNone = 4
@@ -90,7 +90,7 @@ class CitationConfig(RunSettings):
     """Indexes that are searched.
 
     - `bm25`: words
-    - `dense`: vectors of the library by `encoder`
+    - `dense`: vectors of the knowledge base by `encoder`
     - `both`: both; a source has the sum of the reciprocals of its ranks
     """
     encoder: FileName = ""

@@ -9,7 +9,6 @@ span.
 from __future__ import annotations
 
 import json
-import math
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,8 +19,9 @@ from pathlib import Path
 from typing import Annotated
 
 from pydantic import AfterValidator, ConfigDict, Field
+from scipy.special import expit
 
-from admiral.citations.coverage_verifier import passage_stems, text_stems
+from admiral.citations.term_weights import passage_stems, text_stems
 from admiral.errors import AdmiralError
 from admiral.records import json_of, read_record
 from admiral.sources import Passage
@@ -166,7 +166,6 @@ def _span_shares(
 
 
 _STEPS = 100
-_LARGEST_EXPONENT = 500.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +186,7 @@ class ScoreCalibration(_Weights):
 
     def probability(self, score: float) -> float:
         """Return the probability that a source with this score supports its claim."""
-        return sigmoid(self.slope * score + self.intercept)
+        return float(expit(self.slope * score + self.intercept))
 
     def percentile(self, score: float) -> float:
         """Return the share, from 0 to 100, of the reference citations with a lower score."""
@@ -198,22 +197,6 @@ class ScoreCalibration(_Weights):
             return 100.0
         low, high = self.quantiles[at - 1], self.quantiles[at]
         return 100.0 / _STEPS * (at - 1 + (score - low) / (high - low))
-
-
-def sigmoid(value: float) -> float:
-    """Return the logistic function, without overflow."""
-    bounded = max(-_LARGEST_EXPONENT, min(_LARGEST_EXPONENT, value))
-    return 1.0 / (1.0 + math.exp(-bounded))
-
-
-# Probabilities closer to 0 or 1 are rounded, so that their logarithms are finite.
-_SMALLEST = 1e-6
-
-
-def log_odds(probability: float) -> float:
-    """Return the log-odds of a probability, rounded so that they are finite."""
-    clamped = min(max(probability, _SMALLEST), 1 - _SMALLEST)
-    return math.log(clamped / (1 - clamped))
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,11 +24,10 @@ from admiral.citations.citation_records import (
     joint_finding,
 )
 from admiral.citations.citation_settings import CitationConfig
-from admiral.citations.cite_web import cite_web
-from admiral.citations.coverage_verifier import TermWeights
-from admiral.citations.covered_claims import covered_claim
-from admiral.citations.decide import FAILING_TAG, DecisionRule
-from admiral.citations.source_judge import SourceJudge
+from admiral.citations.claim_texts import covered_claim
+from admiral.citations.decide import FAILING_TAG, UNREAD, DecisionRule
+from admiral.citations.page_patch import cite_web
+from admiral.citations.source_scorers import SourceJudge
 from admiral.citations.source_search import (
     LoadedSources,
     SourceCollection,
@@ -37,9 +36,10 @@ from admiral.citations.source_search import (
     open_search,
     passage_texts,
 )
+from admiral.citations.term_weights import TermWeights
 from admiral.errors import AdmiralError
 from admiral.kb.bm25.analysis import STOP_WORDS
-from admiral.sources import Passage, Source
+from admiral.sources import Passage, ScoredPassage, Source
 from admiral.sources.canonical_urls import canonical, is_web
 from admiral.sources.open_sources import Sources
 
@@ -96,24 +96,13 @@ class Citer(AbstractContextManager["Citer"]):
         self._kb = kb
 
     @classmethod
-    def open(
-        cls,
-        kb: str | Path,
-        verifier: str | None = None,
-        *,
-        config: CitationConfig | None = None,
-    ) -> Citer:
-        """Open a knowledge base and a verifier; the citer is a context manager.
-
-        `verifier`: name of the verifier; that of the settings by default.
-        """
+    def open(cls, kb: str | Path, *, config: CitationConfig | None = None) -> Citer:
+        """Open a knowledge base and a verifier; the citer is a context manager."""
         config = config or CitationConfig()
-        if verifier is not None:
-            config = config.changed(verifier=verifier)
         opened = Sources.open(kb)
         try:
             search = open_search(opened, config) if config.suggest else None
-            return cls(opened, source_stems(opened), config, search, opened)
+            return cls(opened, _source_stems(opened), config, search, opened)
         except BaseException:
             opened.close()
             raise
@@ -133,7 +122,7 @@ class Citer(AbstractContextManager["Citer"]):
 
     def verify_many(self, claims: Iterable[CitedClaim]) -> Iterator[CitationVerdict]:
         """Yield the verdict on the citations of each claim, in order."""
-        for batch in sentence_batches(claims, self._config.batch_size):
+        for batch in _sentence_batches(claims, self._config.batch_size):
             yield from self._verify_batch(batch)
 
     def audit(self, claims: Iterable[CitedClaim]) -> list[CitationVerdict]:
@@ -155,7 +144,7 @@ class Citer(AbstractContextManager["Citer"]):
         claim = CitedClaim("1", statement, page=page, before=before)
         (case,) = self._prepare([claim])
         self._judge_candidates([case])
-        best = ranked(case.candidates)[: self._config.k if k is None else k]
+        best = _ranked(case.candidates)[: self._config.k if k is None else k]
         return [self._citable(one) for one in best]
 
     def _verify_batch(self, claims: Sequence[CitedClaim]) -> Iterator[CitationVerdict]:
@@ -170,24 +159,21 @@ class Citer(AbstractContextManager["Citer"]):
 
     def _prepare(self, claims: Sequence[CitedClaim]) -> list[_Case]:
         covered = [covered_claim(claim) for claim in claims]
-        searched: list[tuple[str, tuple[str, ...]]] = [("", ())] * len(claims)
+        searched: list[tuple[str, list[ScoredPassage]]] = [("", [])] * len(claims)
         if self._search is not None:
             count = max(self._config.candidates, self._config.ranked)
-            searched = self._search.candidates(covered, count)
-        return [
-            _Case(claim, own, urls, query, [self._unread(claim, one) for one in claim.citations])
-            for claim, own, (query, urls) in zip(claims, covered, searched, strict=True)
-        ]
+            searched = self._search.search(covered, count)
+        cases = []
+        for claim, own, (query, found) in zip(claims, covered, searched, strict=True):
+            urls = tuple(scored.passage.url for scored in found)
+            existing = [self._unread(claim, one) for one in claim.citations]
+            cases.append(_Case(claim, own, urls, query, existing))
+        return cases
 
     def _unread(self, claim: CitedClaim, citation: Citation) -> ScoredSource:
         blocked = self._search is not None and self._search.blocks(claim, citation.url)
-        status = source_status(
-            self.sources.source(citation.url) if citation.url else None,
-            citation,
-            is_web=is_web(citation.url),
-            is_blocked=blocked,
-            min_words=self._config.min_words,
-        )
+        source = self.sources.source(citation.url) if citation.url else None
+        status = source_status(citation.url, source, self._config.min_words, is_blocked=blocked)
         return ScoredSource(citation.url, citation.title, status)
 
     def _judge_existing(self, cases: Sequence[_Case]) -> None:
@@ -252,7 +238,7 @@ class Citer(AbstractContextManager["Citer"]):
         return scored if source is None else replace(scored, wikitext=cite_web(source))
 
     def _verdict(self, case: _Case, seconds: float) -> CitationVerdict:
-        existing, candidates = tuple(case.existing), ranked(case.candidates)
+        existing, candidates = tuple(case.existing), _ranked(case.candidates)
         decision = self._rule.decide(
             case.claim, existing, case.together, candidates, beside=bool(case.beside)
         )
@@ -261,9 +247,9 @@ class Citer(AbstractContextManager["Citer"]):
             self._citable(one) for one in candidates if self._rule.offers(decision, own, one)
         ]
         warnings = [
-            f"{one.url or one.title or 'a reference without URL'}: {REASONS[one.status]}"
+            f"{one.url or one.title or 'a reference without URL'}: {UNREAD[one.status]}"
             for one in existing
-            if REASONS[one.status]
+            if one.status in UNREAD
         ]
         if not existing and decision == "not_checked":
             warnings.append("cites nothing, and no candidate is good enough")
@@ -294,7 +280,7 @@ def _sentence(claim: CitedClaim) -> tuple[object, ...]:
     return claim.page, claim.section, claim.before, claim.claim
 
 
-def sentence_batches(claims: Iterable[CitedClaim], size: int) -> Iterator[list[CitedClaim]]:
+def _sentence_batches(claims: Iterable[CitedClaim], size: int) -> Iterator[list[CitedClaim]]:
     """Yield batches of at least `size` claims; the claims of one sentence are in one batch."""
     batch: list[CitedClaim] = []
     for _, own in groupby(claims, _sentence):
@@ -306,8 +292,7 @@ def sentence_batches(claims: Iterable[CitedClaim], size: int) -> Iterator[list[C
         yield batch
 
 
-def ranked(sources: Iterable[ScoredSource]) -> list[ScoredSource]:
-    """Return scored sources, best first; ties keep their order."""
+def _ranked(sources: Iterable[ScoredSource]) -> list[ScoredSource]:
     return sorted(sources, key=lambda one: -(one.score or 0.0))
 
 
@@ -325,7 +310,7 @@ def urgency(verdict: CitationVerdict) -> tuple[int, float]:
     return (1 if verdict.finding == "contradicted" else 2), score
 
 
-def source_stems(sources: Sources) -> TermWeights:
+def _source_stems(sources: Sources) -> TermWeights:
     """Return the weights of stems over the first sources and the demo corpus."""
     own = TermWeights.of(
         text
@@ -348,32 +333,18 @@ _WORD = re.compile(r"[^\W\d_]+")
 _ENGLISH_SHARE = 0.1
 _READ_WORDS = 2000
 
-#: What each status tells the reader; empty for one that needs no explanation.
-REASONS: dict[Status, str] = {
-    "scored": "",
-    "not_in_library": "is not in the knowledge base",
-    "no_text": "has no text in the knowledge base",
-    "too_short": "is too short to be checked",
-    "not_english": "is not in English",
-    "not_web": "is not a page of the web",
-    "blocked": "is a page that cannot be a source, such as one of Wikipedia",
-}
 
+def source_status(url: str, source: Source | None, min_words: int, *, is_blocked: bool) -> Status:
+    """Return whether the source at a URL can be scored, and otherwise why not.
 
-def source_status(
-    source: Source | None, citation: Citation, *, is_web: bool, is_blocked: bool, min_words: int
-) -> Status:
-    """Return whether a source can be scored, and otherwise why not.
-
-    `source`: the one of the knowledge base for the citation, or None. `is_web`: whether its URL
-    leads to a page of the web.
+    `source`: the one of the knowledge base, or None.
     """
-    if not citation.url.strip():
+    if not url.strip():
         return "not_web"
     if is_blocked:
         return "blocked"
     if source is None:
-        return "not_in_library" if is_web else "not_web"
+        return "not_in_knowledge_base" if is_web(url) else "not_web"
     if not source.text.strip():
         return "no_text"
     words = _WORD.findall(source.text)

@@ -1,31 +1,8 @@
 """Judge what each source says about a claim, and decide what to do about its citations.
 
-The finding on a source follows from two numbers, the probability that it supports the claim and the
-probability that it denies it:
-
-| finding | when |
-|---|---|
-| `contradicted` | it denies the claim, with at least a threshold |
-| `supported` | its support reaches the upper threshold |
-| `not_found` | its support is below the lower threshold |
-| `partly` | otherwise |
-
-The decision on a claim follows from the findings on the sources that it cites, on the best other
-source, and from the tags of editors:
-
-| cited sources | best candidate | decision |
-|---|---|---|
-| none | supports | `add` |
-| none | does not | `not_checked` |
-| not read, or `not_found` beside one that was not read | any | `not_checked`; `flag` if tagged |
-| one is `contradicted`, or the best is `not_found`, or tagged | supports | `replace` |
-| one is `contradicted`, or the best is `not_found`, or tagged | does not | `flag` |
-| the best is `supported` or `partly`, or a source of another mark supports it | | `keep` |
-
-A tagged claim whose own source supports it is flagged and never replaced: people and the verifier
-disagree. With the rule of SIDE's paper, a source that was read is replaced if a candidate has a
-higher score, whether or not either supports the claim. The wording of verdicts for editors is the
-same in text, on pages and in records.
+docs/citations.md has the tables of findings and decisions. With the rule of SIDE's paper, a source
+that was read is replaced if a candidate has a higher score, whether or not either supports the
+claim. The wording of verdicts for editors is the same in text, on pages and in records.
 """
 
 from __future__ import annotations
@@ -40,6 +17,7 @@ from admiral.citations.citation_records import (
     Decision,
     Finding,
     ScoredSource,
+    Status,
     best_source,
     joint_finding,
 )
@@ -97,55 +75,56 @@ class DecisionRule:
         there are several. `candidates`: other sources. `beside`: whether another reference of the
         same sentence supports the claim.
         """
-        best = max((one for one in candidates if one.supports), key=_score, default=None)
+        is_found = any(one.supports for one in candidates)
         if not existing:
-            return "add" if best is not None else "not_checked"
+            return "add" if is_found else "not_checked"
         own = best_source(existing, together)
         tagged = FAILING_TAG in claim.tags
         if own is None:
             return "flag" if tagged else "not_checked"
         # A source that could not be read may support what the others lack.
         all_read = all(one.status == "scored" for one in existing)
-        if self.paper_rule and all_read and any(self._is_better(c, own) for c in candidates):
+        if self.paper_rule and all_read and any(_is_better(c, own) for c in candidates):
             return "replace"
         finding = joint_finding(existing, together)
-        if finding == "contradicted":
-            return "replace" if best is not None else "flag"
-        if tagged:
-            return "replace" if best is not None and not own.supports else "flag"
-        if finding == "not_found" and not beside:
+        if finding != "contradicted" and not tagged:
+            if finding != "not_found" or beside:
+                return "keep"
             if not all_read:
                 return "not_checked"
-            return "replace" if best is not None else "flag"
-        return "keep"
+        disputed = finding != "contradicted" and own.supports  # tagged, and yet supported
+        return "replace" if is_found and not disputed else "flag"
 
-    def offers(
-        self,
-        decision: Decision,
-        own: ScoredSource | None,
-        candidate: ScoredSource,
-    ) -> bool:
+    def offers(self, decision: Decision, own: ScoredSource | None, candidate: ScoredSource) -> bool:
         """Return whether a candidate is worth showing: it supports the claim, and better.
 
         `own`: the best source that the claim cites; None if none was read.
         """
         if self.paper_rule and own is not None:
-            return self._is_better(candidate, own)
-        if not candidate.supports:
-            return False
-        if own is None or decision != "keep":
-            return True
+            return _is_better(candidate, own)
+        if not candidate.supports or own is None or decision != "keep":
+            return candidate.supports
         return _score(candidate) >= _score(own) + self.margin
 
-    @staticmethod
-    def _is_better(candidate: ScoredSource, own: ScoredSource) -> bool:
-        return candidate.finding != "contradicted" and _score(candidate) > _score(own)
+
+def _is_better(candidate: ScoredSource, own: ScoredSource) -> bool:
+    return candidate.finding != "contradicted" and _score(candidate) > _score(own)
 
 
 def _score(source: ScoredSource) -> float:
     assert source.score is not None  # only sources that were read are compared
     return source.score
 
+
+#: Why a source was not checked, by its status.
+UNREAD: dict[Status, str] = {
+    "not_in_knowledge_base": "is not in the knowledge base",
+    "no_text": "has no text in the knowledge base",
+    "too_short": "is too short to be checked",
+    "not_english": "is not in English",
+    "not_web": "is not a page of the web",
+    "blocked": "is a page that cannot be a source, such as one of Wikipedia",
+}
 
 #: How much a verdict asks of an editor: act, look, nothing.
 Tone = Literal["bad", "mid", "good"]

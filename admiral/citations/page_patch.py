@@ -18,15 +18,15 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from admiral.citations.citation_records import CitationVerdict, ScoredSource
 from admiral.citations.decide import FAILING_TAG
 from admiral.citations.extract import ReadPage
-from admiral.citations.extract.marked_blocks import UNSOURCED, Mark
-from admiral.citations.extract.wikitext_nodes import Place
+from admiral.citations.extract.marked_blocks import UNSOURCED, Mark, Place
+from admiral.sources import Source
 
 Piece = str | dict[str, Any]
 #: Tags that are about the sources of a statement, and go with them.
@@ -40,17 +40,42 @@ _FAILED = {
     False: "{{failed verification}}",
     True: '<sup class="noprint Inline-Template">[<i>failed verification</i>]</sup>',
 }
-# References of wikitext, and what is skipped since it only looks like one.
-_REFERENCE = re.compile(
-    r"<!--.*?-->|<nowiki>.*?</nowiki>"
-    r"|<ref(?P<alone>\s[^<>]*?)?/>|<ref(?P<given>\s[^<>]*)?>(?P<content>.*?)</ref\s*>"
-    r"|\{\{\s*(?:r|named ref|ref name)\s*\|(?P<names>[^{}]*)\}\}",
-    re.IGNORECASE | re.DOTALL,
-)
-_ATTRIBUTE = re.compile(r"""(name|group)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'/>]+))""", re.I)
-_LIST = re.compile(
-    r"<references\s*>|\{\{\s*(?:reflist|refs|reference list)\b[^{}]*\|\s*refs\s*=", re.I
-)
+_UNSAFE = re.compile(r"[\x00-\x20\x7f-\xa0\s|{}\[\]<>\"]|[\ud800-\udfff]")
+# What ends a parameter or opens markup, and how it is written inside one.
+_MARKUP = {"|": "{{!}}", "{{": "{&#123;", "}}": "}&#125;", "[": "&#91;", "]": "&#93;", "<": "&lt;"}
+_ANY_MARKUP = re.compile("|".join(map(re.escape, _MARKUP)))
+
+
+def cite_web(source: Source) -> str:
+    """Return a source as a ``{{cite web}}`` template; empty if it has no web address.
+
+    The editor who reads the source adds the access date.
+    """
+    if not re.match(r"https?://", source.url, re.IGNORECASE):
+        return ""
+    language = "" if source.states_english else source.language
+    parameters = {
+        "url": _address(source.url),
+        "title": _value(source.title) or _address(source.url),
+        "website": _value(source.site),
+        "date": _value(source.date),
+        "language": _value(language),
+        "archive-url": _address(source.archive_url),
+    }
+    given = "".join(f" |{name}={value}" for name, value in parameters.items() if value)
+    return f"{{{{cite web{given}}}}}"
+
+
+def _address(url: str) -> str:
+    def escaped(match: re.Match[str]) -> str:
+        return "".join(f"%{byte:02X}" for byte in match[0].encode("utf-8", "replace"))
+
+    return _UNSAFE.sub(escaped, url)
+
+
+def _value(text: str) -> str:
+    printable = "".join(c for c in text if c.isprintable() or c.isspace())
+    return _ANY_MARKUP.sub(lambda match: _MARKUP[match[0]], " ".join(printable.split()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,15 +103,16 @@ def page_patch(page: ReadPage, names: Mapping[str, CitationVerdict]) -> PagePatc
     `names`: the verdicts by the name that stands for each statement in the pieces. A statement with
     a mark whose place is not known has none.
     """
-    marks = {each.claim.id: each.marks for each in page.claims}
+    marks = {one.claim.id: one.marks for one in page.claims}
     slots: dict[Place, dict[str, Any]] = {}
     for name, verdict in names.items():
         for place, change in _changes(page, verdict, marks.get(verdict.claim.id, ())):
             slots.setdefault(place, {"statement": name, **change})
-    if not page.is_html:
-        shown = {mark.place for each in page.claims for mark in each.marks}
-        for place, fact in _named_references(page.text, shown):
-            slots.setdefault(place, {}).update(fact)
+    for each in page.named:
+        fact: dict[str, Any] = {"uses": list(each.keys)}
+        if each.defines:
+            fact = {"defines": each.keys[0], "listed": each.listed}
+        slots.setdefault(each.place, {}).update(fact)
     return PagePatch(
         list(_pieces(page.text, slots)), _FAILED[page.is_html], ".html" if page.is_html else ".wiki"
     )
@@ -147,32 +173,3 @@ def _replaced(verdict: CitationVerdict, sources: Mapping[Place, Sequence[str]]) 
     findings = {place: {found.get(url) for url in urls} for place, urls in sources.items()}
     read = sorted(place for place, own in findings.items() if None not in own)
     return [p for p in read if findings[p] <= {"not_found", "contradicted"}] or read
-
-
-def _named_references(
-    text: str, shown: Collection[Place | None]
-) -> Iterator[tuple[Place, dict[str, Any]]]:
-    """Yield the references of wikitext that define a name, or use one.
-
-    `shown`: the places of marks; what defines a name elsewhere, in a list of references, is
-    `listed`.
-    """
-    start = match.end() if (match := _LIST.search(text)) else len(text)
-    for match in _REFERENCE.finditer(text):
-        if match["names"]:
-            parts = [" ".join(part.split()) for part in match["names"].split("|")]
-            yield match.span(), {"uses": [f"\n{part}" for part in parts if "=" not in part]}
-            continue
-        given = match["alone"] or match["given"] or ""
-        attributes = {
-            each[1].lower(): each[2] or each[3] or each[4] or ""
-            for each in _ATTRIBUTE.finditer(given)
-        }
-        if not (name := " ".join(attributes.get("name", "").split())):
-            continue
-        key = f"{attributes.get('group', '')}\n{name}"
-        if (match["content"] or "").strip():
-            listed = match.start() >= start and match.span() not in shown
-            yield match.span(), {"defines": key, "listed": listed}
-        else:
-            yield match.span(), {"uses": [key]}

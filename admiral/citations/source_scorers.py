@@ -1,40 +1,44 @@
-"""From the scores of passages, and of parts of a claim, to the score of a source.
+"""Judge sources for claims: from the scores of passages and of parts of a claim to a finding.
 
-The evidence of a claim is often spread over a page, and the verifier reads few sentences at a time.
-It gets those that together cover most of the claim's words: the first is the sentence that covers
-most, and each further one is worth what it adds and half of what it covers itself.
+The evidence of a claim is often spread over a page. So the claim is also cut into parts that are
+scored by themselves, and the verifier of `mixed` reads the sentences that together cover most of
+the claim's words: the first is the sentence that covers most, and each further one is worth what it
+adds and half of what it covers itself.
 """
 
 from __future__ import annotations
 
+import heapq
 import operator
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from itertools import pairwise
 from pathlib import Path
 
 import torch
 
-from admiral.citations.citation_records import CitedClaim, ScoredPart
+from admiral.citations.citation_records import (
+    CitedClaim,
+    ScoredPart,
+    ScoredSentence,
+    ScoredSource,
+)
 from admiral.citations.citation_settings import CitationConfig
-from admiral.citations.citation_weights import CitationWeights, FeatureWeight, log_odds
-from admiral.citations.claim_context import ContextForm
-from admiral.citations.claim_parts import subclaims
-from admiral.citations.coverage_verifier import (
+from admiral.citations.citation_weights import CitationWeights, FeatureWeight
+from admiral.citations.claim_texts import ContextForm
+from admiral.citations.decide import FindingRule
+from admiral.citations.passage_verifiers import (
     CascadeVerifier,
     CitationVerifier,
     CoverageVerifier,
-    TermWeights,
-    passage_stems,
-    text_stems,
-    uncovered,
-)
-from admiral.citations.model_verifiers import (
     LateInteractionVerifier,
     PairClassifierVerifier,
-    SentenceStates,
+    log_odds,
 )
+from admiral.citations.term_weights import TermWeights, passage_stems, text_stems, uncovered
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
 from admiral.io.sentence_splitter import split_sentences
@@ -43,7 +47,72 @@ from admiral.models.verifiers import open_named_verifier
 from admiral.requirements import MINILM, minilm_directory
 from admiral.retrieval.rerankers import MeanPoolingEncoder
 from admiral.sources import Passage
+from proofs.drafting.spans import chunk
+from proofs.logic.words import LONGEST_SENTENCE, clause_ends, split_words
 from proofs.verifier import LABELS, Verifier
+
+#: Most parts of a claim.
+MAX_PARTS = 8
+# A part needs this many content words to be checked by itself.
+_MIN_WORDS = 3
+# Cuts before prepositions separate a verb from its complement, so they are not used.
+_CLAUSE = re.compile(
+    r",|;| (?:and|but) | (?:who|which|that|whose|where|when|while)\b| [a-z]+(?:ing|ed)\b"
+)
+_EDGE = " ,;"
+
+
+@dataclass(frozen=True, slots=True)
+class SubClaim:
+    """A part of a claim."""
+
+    text: str
+    share: float  # its share of the content words of all parts
+
+
+def subclaims(claim: str) -> tuple[SubClaim, ...]:
+    """Return the parts of a claim in order; the whole claim if it cannot be divided.
+
+    The parts do not overlap, and all content words are in one of them. A text without content words
+    is one part; an empty text has none.
+    """
+    spans = [span for span in _spans(claim) if claim[span[0] : span[1]].strip()]
+    counts = [content_words(claim[start:end]) for start, end in spans]
+    total = sum(counts)
+    return tuple(
+        SubClaim(claim[start:end], count / total if total else 1 / len(spans))
+        for (start, end), count in zip(spans, counts, strict=True)
+    )
+
+
+def content_words(text: str) -> int:
+    """Return the number of content words of a text."""
+    return sum(word.is_content for word in split_words(text))
+
+
+def _spans(claim: str) -> list[tuple[int, int]]:
+    if len(claim) > LONGEST_SENTENCE:  # the clause rules take quadratic time
+        return chunk(claim, max_words=len(claim), max_chunks=MAX_PARTS)
+    cuts = [at for at in clause_ends(claim) if at < len(claim) and _CLAUSE.match(claim, at)]
+    spans: list[tuple[int, int]] = []
+    for start, end in pairwise([0, *cuts, len(claim)]):
+        # A part with too few words joins the one before it, and the first one the next.
+        before = claim[slice(*spans[-1])] if spans else ""
+        if spans and min(map(content_words, (before, claim[start:end]))) < _MIN_WORDS:
+            start = spans.pop()[0]
+        spans.append((start, end))
+    while len(spans) > MAX_PARTS:
+        sizes = [content_words(claim[start:end]) for start, end in spans]
+        at = min(range(len(spans) - 1), key=lambda i: sizes[i] + sizes[i + 1])
+        spans[at : at + 2] = [(spans[at][0], spans[at + 1][1])]
+    return [_trimmed(claim, *span) for span in spans]
+
+
+def _trimmed(claim: str, start: int, end: int) -> tuple[int, int]:
+    text = claim[start:end]
+    start += len(text) - len(text.lstrip(_EDGE))
+    return start, max(start, end - (len(text) - len(text.rstrip(_EDGE))))
+
 
 #: Sentences of a source that are read with a claim.
 SENTENCES = 5
@@ -78,9 +147,7 @@ class SourceReader:
         self, claims: Sequence[str], sources: Sequence[Sequence[Passage]]
     ) -> list[SourceReading]:
         """Return the reading of each claim with its source."""
-        chosen = [
-            self.sentences(claim, passages) for claim, passages in zip(claims, sources, strict=True)
-        ]
+        chosen = list(map(self.sentences, claims, sources))
         known = [at for at, sentences in enumerate(chosen) if sentences]
         # Without titles: that of a page of the web is seldom the name of its subject.
         readings = self._verifier.read(
@@ -100,23 +167,21 @@ class SourceReader:
     def sentences(self, claim: str, passages: Sequence[Passage]) -> list[str]:
         """Return the sentences of a source to read with a claim, in the order of the text."""
         weights = {stem: self._stems.weight(stem) for stem in sorted(set(text_stems(claim)))}
-        stems = [(text, passage_stems(text)) for text in source_sentences(tuple(passages))]
-        covered = [[stem for stem in weights if stem in own] for _, own in stems]
+        texts = source_sentences(tuple(passages))
+        covered = [[stem for stem in weights if stem in passage_stems(text)] for text in texts]
         alone = [sum(weights[stem] for stem in own) for own in covered]
         left, chosen = set(weights), list[int]()
-        while len(chosen) < SENTENCES:
-            worth = [
-                _REPEATED * alone[at] + sum(weights[stem] for stem in own if stem in left)
-                if alone[at] and at not in chosen
-                else 0.0
-                for at, own in enumerate(covered)
-            ]
-            best = max(range(len(worth)), key=worth.__getitem__, default=None)
-            if best is None or not worth[best]:
-                break
+
+        def worth(at: int) -> float:
+            return _REPEATED * alone[at] + sum(weights[s] for s in covered[at] if s in left)
+
+        candidates = [at for at in range(len(texts)) if alone[at]]
+        while candidates and len(chosen) < SENTENCES:
+            best = max(candidates, key=worth)
+            candidates.remove(best)
             chosen.append(best)
             left.difference_update(covered[best])
-        return [stems[at][0] for at in sorted(chosen)]
+        return [texts[at] for at in sorted(chosen)]
 
 
 @lru_cache(64)
@@ -125,31 +190,18 @@ def source_sentences(passages: tuple[Passage, ...]) -> tuple[str, ...]:
 
     A line is at least one sentence: a title or heading often ends without a full stop.
     """
-    pieces: list[str] = []
+    text = ""
     last: Passage | None = None
     for passage in passages:
-        same = last is not None and last.url == passage.url and passage.start <= last.end
-        pieces.append(passage.text[last.end - passage.start :] if same and last else passage.text)
-        if not same and last is not None:
-            pieces[-2] += "\n" if last.url != passage.url else " "
+        if last is None or passage.url != last.url:
+            text += f"\n{passage.text}"
+        elif passage.start <= last.end:
+            text += passage.text[last.end - passage.start :]
+        else:
+            text += f" {passage.text}"
         last = passage
-    lines = "".join(pieces).splitlines()
-    return tuple(dict.fromkeys(text for line in lines for text in split_sentences(line)))
-
-
-@dataclass(frozen=True, slots=True)
-class SourceScore:
-    """The score of a source for a claim."""
-
-    score: float
-    passages: tuple[float, ...]
-    parts: tuple[ScoredPart, ...] = ()  # the parts of the claim, each with its best passage
-    reading: SourceReading | None = None  # what the verifier says, if it reads sources
-
-    @property
-    def best(self) -> int:
-        """Position of the best passage, the first of several."""
-        return self.passages.index(max(self.passages))
+    sentences = (each for line in text.splitlines() for each in split_sentences(line))
+    return tuple(dict.fromkeys(sentences))
 
 
 #: Suffix of the feature that is the mean score over the parts of the claim.
@@ -167,76 +219,80 @@ class SourceFeatures:
     values: Mapping[str, float]
     passages: Mapping[str, Sequence[float]]  # the scores of each verifier
     parts: tuple[ScoredPart, ...]  # the parts of the claim with the scores of the first verifier
-    reading: SourceReading | None = None
+    reading: SourceReading | None
 
 
-class FeatureExtractor:
-    """Extract the features of claims and their sources.
+def source_features(
+    claims: Sequence[CitedClaim],
+    sources: Sequence[Sequence[Passage]],
+    verifiers: Mapping[str, CitationVerifier],
+    reader: SourceReader | None = None,
+    *,
+    with_parts: bool = True,
+) -> list[SourceFeatures]:
+    """Return the features of each claim and its source.
 
     They are, for each verifier, its highest score of a passage and the mean over the parts of the
     claim of their highest scores (suffix ``_parts``), weighted by their shares of content words;
     `UNCOVERED`; and with a reader of the best sentences of sources, `ENTAILED`.
-
-    `verifiers`: the verifiers by name; the parts of the claim have the scores of the first one.
     """
-
-    def __init__(
-        self,
-        verifiers: Mapping[str, CitationVerifier],
-        reader: SourceReader | None = None,
-        *,
-        with_parts: bool = True,
-    ) -> None:
-        self._verifiers, self._reader, self._with_parts = dict(verifiers), reader, with_parts
-
-    def extract(
-        self, claims: Sequence[CitedClaim], sources: Sequence[Sequence[Passage]]
-    ) -> list[SourceFeatures]:
-        """Return the features of each claim and its source."""
-        passages = {name: each.score(claims, sources) for name, each in self._verifiers.items()}
-        parts = {
-            name: _score_parts(each, claims, sources) if self._with_parts else [()] * len(claims)
-            for name, each in self._verifiers.items()
-        }
-        readings: Sequence[SourceReading | None] = [None] * len(claims)
-        if self._reader is not None:
-            readings = self._reader.read([claim.claim for claim in claims], sources)
-        extracted = []
-        for at, (claim, source, reading) in enumerate(zip(claims, sources, readings, strict=True)):
-            shares = [part.share for part in subclaims(claim.claim)]
-            own = {name: scores[at] for name, scores in passages.items()}
-            values = {UNCOVERED: uncovered(claim.claim, source)}
-            for name, scored in parts.items():
-                values[name] = max(own[name])
+    passages = {name: each.score(claims, sources) for name, each in verifiers.items()}
+    cut = [subclaims(claim.claim) if with_parts else () for claim in claims]
+    parts = {name: _score_parts(each, claims, cut, sources) for name, each in verifiers.items()}
+    readings: Sequence[SourceReading | None] = [None] * len(claims)
+    if reader is not None:
+        readings = reader.read([claim.claim for claim in claims], sources)
+    extracted = []
+    for at, (claim, source, reading) in enumerate(zip(claims, sources, readings, strict=True)):
+        own = {name: scores[at] for name, scores in passages.items()}
+        values = {UNCOVERED: uncovered(claim.claim, source)}
+        for name, scored in parts.items():
+            values[name] = values[name + PARTS] = max(own[name])
+            if scored[at]:
                 scores = (part.score for part in scored[at])
-                mean = sum(map(operator.mul, shares, scores))
-                values[name + PARTS] = mean if scored[at] else values[name]
-            if reading is not None:
-                values[ENTAILED] = reading.entailed
-            first = next(iter(parts.values()))
-            extracted.append(SourceFeatures(values, own, first[at], reading))
-        return extracted
+                values[name + PARTS] = sum(map(operator.mul, (p.share for p in cut[at]), scores))
+        if reading is not None:
+            values[ENTAILED] = reading.entailed
+        first = next(iter(parts.values()))
+        extracted.append(SourceFeatures(values, own, first[at], reading))
+    return extracted
 
 
 def _score_parts(
-    verifier: CitationVerifier, claims: Sequence[CitedClaim], sources: Sequence[Sequence[Passage]]
+    verifier: CitationVerifier,
+    claims: Sequence[CitedClaim],
+    parts: Sequence[Sequence[SubClaim]],
+    sources: Sequence[Sequence[Passage]],
 ) -> list[tuple[ScoredPart, ...]]:
     """Return the parts of each claim with the best passage of its source for each of them."""
-    texts = [[part.text for part in subclaims(claim.claim)] for claim in claims]
     variants = [
-        replace(claim, claim=text, span=None)
-        for claim, own in zip(claims, texts, strict=True)
-        for text in own
+        replace(claim, claim=part.text, span=None)
+        for claim, own in zip(claims, parts, strict=True)
+        for part in own
     ]
-    passages = [source for source, own in zip(sources, texts, strict=True) for _ in own]
-    rows = iter(verifier.score(variants, passages))
+    passages = [source for source, own in zip(sources, parts, strict=True) for _ in own]
+    rows = iter(verifier.score(variants, passages) if variants else ())
     return [
         tuple(
-            ScoredPart(text, max(row), row.index(max(row)))
-            for text, row in zip(own, rows, strict=False)
+            ScoredPart(part.text, max(row), row.index(max(row)))
+            for part, row in zip(own, rows, strict=False)
         )
-        for own in texts
+        for own in parts
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class SourceScore:
+    """The score of a source for a claim, and of its passages."""
+
+    score: float
+    passages: tuple[float, ...]
+    features: SourceFeatures
+
+    @property
+    def best(self) -> int:
+        """Position of the best passage, the first of several."""
+        return self.passages.index(max(self.passages))
 
 
 class SourceScorer:
@@ -251,9 +307,7 @@ class SourceScorer:
         weights: Mapping[str, FeatureWeight],
         reader: SourceReader | None = None,
     ) -> None:
-        with_parts = any(name.endswith(PARTS) for name in weights)
-        self._extractor = FeatureExtractor(verifiers, reader, with_parts=with_parts)
-        self._weights = dict(weights)
+        self._verifiers, self._weights, self._reader = verifiers, weights, reader
 
     @classmethod
     def of(cls, name: str, verifier: CitationVerifier, whole: float) -> SourceScorer:
@@ -269,19 +323,21 @@ class SourceScorer:
         self, claims: Sequence[CitedClaim], sources: Sequence[Sequence[Passage]]
     ) -> list[SourceScore]:
         """Return the score of the source of each claim; sources have at least one passage."""
-        return [self._score(features) for features in self._extractor.extract(claims, sources)]
+        with_parts = any(name.endswith(PARTS) for name in self._weights)
+        features = source_features(
+            claims, sources, self._verifiers, self._reader, with_parts=with_parts
+        )
+        return list(map(self._score, features))
 
     def _score(self, features: SourceFeatures) -> SourceScore:
         total = 0.0
         for name, weight in self._weights.items():
             total += weight.weight * (features.values[name] - weight.mean) / weight.deviation
         # What a point of a verifier is worth, for the whole claim and its parts.
-        worth = [
-            max(sum(map(self._worth, (name, name + PARTS))), 0.0) for name in features.passages
-        ]
+        worth = [self._worth(name) + self._worth(name + PARTS) for name in features.passages]
         rows = zip(*features.passages.values(), strict=True)
-        passages = tuple(sum(map(operator.mul, worth, row)) for row in rows)
-        return SourceScore(total, passages, features.parts, features.reading)
+        passages = (sum(max(w, 0.0) * s for w, s in zip(worth, row, strict=True)) for row in rows)
+        return SourceScore(total, tuple(passages), features)
 
     def _worth(self, feature: str) -> float:
         weight = self._weights.get(feature)
@@ -302,46 +358,41 @@ class VerifierFactory:
 
     def verifier(self, name: str, context: ContextForm = "claim") -> CitationVerifier:
         """Return a verifier by name; all but `coverage` read the best passages only."""
-        coverage = CoverageVerifier(self._stems, context)
+        close: CitationVerifier
         if name == "coverage":
-            return coverage
+            return CoverageVerifier(self._stems, context)
+        if name == "late":
+            encoder = MeanPoolingEncoder(
+                minilm_directory(), MINILM, device=self._device, dtype=self._dtype
+            )
+            close = LateInteractionVerifier(encoder, context)
+        else:
+            close = PairClassifierVerifier(self._classifier, context)
         # The passages are chosen by the claim alone, so that the context changes one thing only.
-        cheap = CoverageVerifier(self._stems)
-        return CascadeVerifier(cheap, self._close(name, context), self._config.verify_passages)
+        return CascadeVerifier(CoverageVerifier(self._stems), close, self._config.verify_passages)
 
     def reader(self) -> SourceReader:
         """Return what reads sources with the model in `classifier`."""
         return SourceReader(self._classifier, self._stems)
 
-    def _close(self, name: str, context: ContextForm) -> CitationVerifier:
-        if name == "late":
-            encoder = MeanPoolingEncoder(
-                minilm_directory(), MINILM, device=self._device, dtype=self._dtype
-            )
-            return LateInteractionVerifier(SentenceStates(encoder), context)
-        return PairClassifierVerifier(self._classifier, context)
-
     @cached_property
     def _classifier(self) -> Verifier:
-        name = self._config.classifier
         threads = self._config.threads or len(os.sched_getaffinity(0))
         return open_named_verifier(
-            name, "setting 'classifier'", device=self._device, threads=threads
+            self._config.classifier, "setting 'classifier'", device=self._device, threads=threads
         )
 
 
-def open_scorer(
+def _open_scorer(
     config: CitationConfig, weights: CitationWeights, stems: TermWeights
 ) -> SourceScorer:
-    """Open the verifier of the settings."""
     if config.threads:
         torch.set_num_threads(config.threads)
     factory = VerifierFactory(config, stems)
     if config.verifier != "mixed":
         whole = 1.0 if config.aggregate == "max" else WHOLE_WEIGHT
-        return SourceScorer.of(
-            config.verifier, factory.verifier(config.verifier, config.context), whole
-        )
+        verifier = factory.verifier(config.verifier, config.context)
+        return SourceScorer.of(config.verifier, verifier, whole)
     names = mixed_verifiers(weights.mixed)
     if unknown := sorted({*names} - {"coverage", "late", "cross-encoder"}):
         raise AdmiralError(f"setting 'weights': no feature {unknown[0]!r}; fit them anew")
@@ -356,11 +407,84 @@ def mixed_verifiers(features: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(["coverage", *names]))
 
 
-def open_weights(config: CitationConfig) -> CitationWeights:
-    """Return the weights of the settings."""
-    if not config.weights:
-        return CitationWeights.bundled()
-    try:
-        return CitationWeights.read(Path(config.weights))
-    except AdmiralError as error:
-        raise AdmiralError(f"setting 'weights': {error}") from error
+# Sentences of a passage that are shown.
+_SHOWN = 2
+
+
+class SourceJudge:
+    """Scores sources by the verifier of the settings, and says what supports the score."""
+
+    def __init__(self, config: CitationConfig, stems: TermWeights) -> None:
+        try:
+            weights = CitationWeights.read(Path(config.weights)) if config.weights else None
+        except AdmiralError as error:
+            raise AdmiralError(f"setting 'weights': {error}") from error
+        weights = weights or CitationWeights.bundled()
+        #: The meaning of the scores; None if it is unknown.
+        self.calibration = weights.calibrations.get(config.verifier)
+        self._missing, self._missing_below = weights.missing, config.missing_below
+        self._scorer, self._stems = _open_scorer(config, weights, stems), stems
+        thresholds = (config.not_found, config.supported)  # of probabilities
+        if self.calibration is None:
+            thresholds = (config.fail_below, config.accept_above)  # of scores
+        self._rule = FindingRule(*thresholds, config.contradicted)
+
+    def judge(self, pairs: Sequence[tuple[CitedClaim, Sequence[Passage]]]) -> list[ScoredSource]:
+        """Return the scored source of each claim, which is given as all of its passages."""
+        claims, sources = [claim for claim, _ in pairs], [source for _, source in pairs]
+        return list(map(self._scored, claims, sources, self._scorer.score_sources(claims, sources)))
+
+    def _scored(
+        self, claim: CitedClaim, passages: Sequence[Passage], score: SourceScore
+    ) -> ScoredSource:
+        best = passages[score.best]
+        calibration, reading = self.calibration, score.features.reading
+        denial = None if reading is None else reading.denial
+        probability = None if calibration is None else calibration.probability(score.score)
+        if probability is not None and denial is not None:
+            probability = min(probability, 1 - denial)  # it cannot support what it denies
+        support = score.score if probability is None else probability
+        finding = self._rule.finding(support, denial)
+        missing: tuple[str, ...] = ()
+        if finding == "partly" and (probability is None or probability < self._missing_below):
+            missing = self._missing.spans(claim.claim, passages, score.best)[:1]  # the surest one
+        return ScoredSource(
+            best.url,
+            best.title,
+            "scored",
+            score.score,
+            probability,
+            None if calibration is None else calibration.percentile(score.score),
+            best,
+            self._best_sentences(claim, best),
+            score.features.parts,
+            missing,
+            finding=finding,
+            denial=denial,
+            denied_by=reading.denied_by if reading and finding == "contradicted" else "",
+        )
+
+    def most_covering(
+        self, claim: CitedClaim, sources: Sequence[Sequence[Passage]], limit: int
+    ) -> list[Sequence[Passage]]:
+        """Return the sources whose best passages cover most of a claim, in the given order.
+
+        `limit`: how many; 0 for all.
+        """
+        if not limit:
+            return list(sources)
+        coverage = CoverageVerifier(self._stems)
+        best = [max(row) for row in coverage.score([claim] * len(sources), sources)]
+        chosen = heapq.nlargest(limit, range(len(sources)), key=best.__getitem__)
+        return [sources[at] for at in sorted(chosen)]
+
+    def _best_sentences(self, claim: CitedClaim, passage: Passage) -> tuple[ScoredSentence, ...]:
+        """Return the sentences of a passage that cover most of the claim, in order."""
+        stems = sorted(set(text_stems(claim.claim)))
+        # A title or heading is a line of its own, which often ends without a full stop.
+        texts = [text for line in passage.text.splitlines() for text in split_sentences(line)]
+        scores = [self._stems.coverage(stems, set(text_stems(text))) for text in texts]
+        chosen = heapq.nlargest(_SHOWN, range(len(texts)), key=scores.__getitem__)
+        return tuple(
+            ScoredSentence(texts[at], scores[at]) for at in sorted(chosen) if scores[at] > 0
+        )

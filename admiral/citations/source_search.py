@@ -9,14 +9,16 @@ constraint limits the titles.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import Protocol
 
 import numpy as np
 
 from admiral.citations.citation_records import CitedClaim
 from admiral.citations.citation_settings import CitationConfig
-from admiral.citations.claim_context import ContextForm, claim_in_context
+from admiral.citations.claim_texts import ContextForm, claim_in_context
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
 from admiral.models.checkpoint import Checkpoint, choose_device, load_checkpoint
@@ -91,32 +93,22 @@ def _joined(*parts: str) -> str:
 RRF_CONSTANT = 60
 
 
-def best_passages(found: Sequence[ScoredPassage]) -> list[ScoredPassage]:
-    """Return the best passage of each source, best first: the rank of a source is that of it.
-
-    Sources are the same if their canonical URLs are. Of equal scores, the first counts.
-    """
-    best: dict[str, ScoredPassage] = {}
-    for scored in found:
-        best.setdefault(canonical(scored.passage.url), scored)
-    return list(best.values())
-
-
 def reciprocal_rank_fusion(rankings: Sequence[Sequence[ScoredPassage]]) -> list[ScoredPassage]:
     """Rank sources by the sum of ``1 / (60 + rank)`` over rankings of passages, best first.
 
-    A source is represented by its passage in the first ranking that holds it, with the sum as the
-    score. Equal sums keep the order in which the sources first occur.
+    The rank of a source is that of its best passage. A source is represented by its passage in the
+    first ranking that holds it, with the sum as the score. Sources are the same if their canonical
+    URLs are. Equal sums keep the order in which the sources first occur.
     """
-    scores: dict[str, float] = {}
-    passages: dict[str, ScoredPassage] = {}
+    scores: Counter[str] = Counter()
+    passages: dict[str, Passage] = {}
     for ranking in rankings:
-        for rank, scored in enumerate(best_passages(ranking), start=1):
-            url = canonical(scored.passage.url)
-            scores[url] = scores.get(url, 0.0) + 1 / (RRF_CONSTANT + rank)
-            passages.setdefault(url, scored)
+        urls = dict.fromkeys(canonical(scored.passage.url) for scored in ranking)
+        scores.update({url: 1 / (RRF_CONSTANT + rank) for rank, url in enumerate(urls, start=1)})
+        for scored in ranking:
+            passages.setdefault(canonical(scored.passage.url), scored.passage)
     order = sorted(scores, key=lambda url: -scores[url])
-    return [ScoredPassage(passages[url].passage, scores[url]) for url in order]
+    return [ScoredPassage(passages[url], scores[url]) for url in order]
 
 
 #: Passages that each index returns for a query; as in SIDE.
@@ -152,59 +144,31 @@ class SourceSearch:
         self._filter, self._passages = filter or SourceFilter(), passages
         self._expander = expander
 
-    def search(self, claims: Sequence[CitedClaim], k: int) -> list[list[ScoredPassage]]:
-        """Return the best passage of each of the `k` best sources for each claim."""
-        return [found for _, found in self._search(claims, k)]
-
-    def candidates(self, claims: Sequence[CitedClaim], k: int) -> list[tuple[str, tuple[str, ...]]]:
-        """Return the query of each claim and the URLs of at most `k` sources, best first."""
-        return [
-            (query, tuple(scored.passage.url for scored in found))
-            for query, found in self._search(claims, k)
+    def search(self, claims: Sequence[CitedClaim], k: int) -> list[tuple[str, list[ScoredPassage]]]:
+        """Return the query of each claim, and a passage of each of the `k` best sources."""
+        plain = list(map(claim_query, claims))
+        queries = plain
+        if self._expander is not None:
+            queries = list(map(_joined, plain, self._expander.titles(claims)))
+        rankings = [
+            index.search(own, self._passages)
+            for index, own in ((self._sparse, queries), (self._dense, plain))
+            if index is not None
         ]
+        results = []
+        for claim, query, *own in zip(claims, queries, *rankings, strict=True):
+            fused = reciprocal_rank_fusion(own)
+            allowed = (each for each in fused if not self.blocks(claim, each.passage.url))
+            results.append((query, list(islice(allowed, k))))
+        return results
 
     def blocks(self, claim: CitedClaim, url: str) -> bool:
         """Return whether a page cannot be a source of a claim, as Wikipedia or a copy of it."""
         if self._filter.blocks_url(url):
             return True
         source = self._texts.source(url)
-        return source is not None and self._filter.blocks(url, source.text, _context(claim))
-
-    def _search(
-        self, claims: Sequence[CitedClaim], k: int
-    ) -> list[tuple[str, list[ScoredPassage]]]:
-        plain = list(map(claim_query, claims))
-        queries = plain
-        if self._expander is not None:
-            titles = self._expander.titles(claims)
-            queries = list(map(_joined, plain, titles))
-        rankings = [
-            index.search(own, self._passages)
-            for index, own in ((self._sparse, queries), (self._dense, plain))
-            if index is not None
-        ]
-        return [
-            (
-                query,
-                self._allowed(claim, reciprocal_rank_fusion([each[n] for each in rankings]), k),
-            )
-            for n, (claim, query) in enumerate(zip(claims, queries, strict=True))
-        ]
-
-    def _allowed(
-        self, claim: CitedClaim, ranking: Sequence[ScoredPassage], k: int
-    ) -> list[ScoredPassage]:
-        allowed: list[ScoredPassage] = []
-        for scored in ranking:
-            if len(allowed) == k:
-                break
-            if not self.blocks(claim, scored.passage.url):
-                allowed.append(scored)
-        return allowed
-
-
-def _context(claim: CitedClaim) -> str:
-    return f"{claim.before} {claim.claim} {claim.after}"
+        context = f"{claim.before} {claim.claim} {claim.after}"
+        return source is not None and self._filter.blocks(url, source.text, context)
 
 
 def open_search(sources: Sources, config: CitationConfig) -> SourceSearch:

@@ -10,7 +10,7 @@ import admiral
 from admiral.citations.citation_records import CitationVerdict, CitedClaim, ScoredSource
 from admiral.citations.citation_settings import CitationConfig
 from admiral.citations.citer import Citer
-from admiral.citations.covered_claims import covered_claim
+from admiral.citations.claim_texts import covered_claim
 from admiral.citations.decide import summary
 from admiral.config import RetrievalConfig
 from admiral.errors import RecordError
@@ -94,11 +94,6 @@ def read_verdicts(path: Path) -> dict[str, dict[str, Any]]:
                 raise RecordError(f"{path}:{number}", field, "is missing", _REMEDY)
         records[str(record["id"])] = record
     return records
-
-
-def any_flagged(path: Path) -> bool:
-    """Return whether a file of verdicts flags a claim."""
-    return any(record["flagged"] for record in read_verdicts(path).values())
 
 
 def write_verdicts(

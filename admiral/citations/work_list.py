@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from admiral.citations.audit_page import STYLE, anchor, audit_page
+from admiral.citations.audit_page import STYLE, anchor, audit_page, write_page
 from admiral.citations.citer import Citer, urgency
 from admiral.citations.extract import ReadPage
 from admiral.citations.verdict_file import verdict_record
@@ -88,11 +88,6 @@ def finish_work_list(out: Path, pages: Mapping[Path, Path]) -> Counter[str]:
     body = _TEMPLATE.generate(listed=listed, n_statements=len(records), n_pages=len(pages))
     write_page(out / INDEX, chain([page_head("Citations to look at", STYLE)], body))
     return Counter(record["decision"] for record in records)
-
-
-def write_page(path: Path, parts: Iterable[str]) -> None:
-    """Write a page of HTML, atomically."""
-    write_atomically(path, (part.encode("utf-8", "replace") for part in parts))
 
 
 def _address(record: Mapping[str, Any]) -> str:

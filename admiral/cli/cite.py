@@ -59,7 +59,7 @@ def citation_config(path: Path | None, assignments: Sequence[str]) -> CitationCo
 
 def verdict_lines(verdict: CitationVerdict) -> Iterator[str]:
     """Yield the lines of a verdict as readable text."""
-    from admiral.citations.covered_claims import covered_claim
+    from admiral.citations.claim_texts import covered_claim
     from admiral.citations.decide import no_suggestion, summary
 
     yield from _wrapped(f"{verdict.decision.upper().replace('_', ' ')}  {verdict.claim.claim}", "")
@@ -200,10 +200,9 @@ def audit_command(
     With --pages, every page of a folder is audited, and index.html of the folder --output lists the
     statements of all, the worst first. The same command resumes an interrupted run.
     """
-    from admiral.citations.audit_page import audit_page
+    from admiral.citations.audit_page import audit_page, write_page
     from admiral.citations.citer import Citer, urgency
     from admiral.citations.extract import page_of_file
-    from admiral.citations.work_list import write_page
 
     if (page is None) == (pages is None):
         raise click.UsageError("Give a PAGE, or --pages with a folder of pages.")
@@ -263,7 +262,7 @@ def _audit_folder(
     done = sum(records.exists() for records in files.values())
     with Citer.open(kb, config=config) as citer:
         audited = audit_folder(files, read, citer, notes)
-        for _ in track_claims(audited, done=done, total=len(files), quiet=quiet):
+        for _ in track_claims(audited, done=done, total=len(files), quiet=quiet, unit="page"):
             pass
     _report(output / INDEX, finish_work_list(output, files))
 
@@ -403,7 +402,7 @@ def _write_file(
     quiet: bool,
 ) -> bool:
     """Write the verdicts that `output` does not hold yet, and return whether any is flagged."""
-    from admiral.citations.verdict_file import any_flagged, write_verdicts
+    from admiral.citations.verdict_file import read_verdicts, write_verdicts
 
     claims = _read_claims(input_path)
 
@@ -415,7 +414,7 @@ def _write_file(
     write_verdicts(
         output, kb, config, claims, overwrite=overwrite, quiet=quiet, on_resume=on_resume
     )
-    return any_flagged(output)
+    return any(record["flagged"] for record in read_verdicts(output).values())
 
 
 _MOST_NAMED = 10  # templates that are not known
@@ -452,7 +451,7 @@ def extract_citations_command(
     Tags are kept: `--tagged failed-verification` on a dump gives the references that editors found
     to fail, as the data set WAFER has them.
     """
-    from admiral.citations.extract import claims_of_file
+    from admiral.citations.extract import pages_of_file
     from admiral.citations.extract.names import TAGS, tag_of
     from admiral.records import json_of
     from admiral.storage.atomic_files import encode_record, write_atomically
@@ -467,16 +466,12 @@ def extract_citations_command(
     unknown: Counter[str] = Counter()
 
     def claims() -> Iterator[CitedClaim]:
-        for page in pages:
-            found = claims_of_file(
-                page,
-                format=format,  # type: ignore[arg-type]
-                lists=lists,
-                unknown=unknown,
-            )
-            for claim in found:
-                if wanted is None or wanted in claim.tags:
-                    yield claim
+        for path in pages:
+            for page in pages_of_file(path, format=format, lists=lists):  # type: ignore[arg-type]
+                unknown.update(page.unknown)
+                for each in page.claims:
+                    if wanted is None or wanted in each.claim.tags:
+                        yield each.claim
 
     def lines() -> Iterator[bytes]:
         for claim in claims():

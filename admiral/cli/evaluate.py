@@ -62,7 +62,6 @@ def _evaluate_run(
 
     from admiral.evaluation import sentence_note
     from admiral.evaluation.fever import write_submission
-    from admiral.evaluation.measures import confidence_intervals
     from admiral.evaluation.tasks import (
         EVALUATION_TASKS,
         evaluate,
@@ -92,12 +91,7 @@ def _evaluate_run(
     notes = list(result.notes)
     if result.paired.has_sentences:
         notes.append(sentence_note(predictions, kb))
-    limits = (
-        [confidence_intervals(result.measures, g, seed) for g in result.groups]
-        if intervals
-        else None
-    )
-    records = measure_records(result.measures, result.groups, limits)
+    records = measure_records(result.measures, result.groups, seed if intervals else None)
     if as_json:
         _print_json(result, notes, {"measures": records})
     else:
@@ -297,7 +291,7 @@ def evaluate_graph_command(
     It needs no run: GraphRetrieve, its baselines, the ranking of `admiral graph query` and BM25
     search the knowledge base.
     """
-    from admiral.evaluation.graph_hits import CUTS, evaluate_graph, format_hits, hit_records
+    from admiral.evaluation.graph_hits import CUTS, evaluate_graph, format_hits
     from admiral.gold import read_gold
     from admiral.graph import MentionGraph
     from admiral.kb import KnowledgeBase, locate
@@ -314,15 +308,14 @@ def evaluate_graph_command(
             rankings_only=rankings_only,
             quiet=as_json,
         )
-    records = hit_records(result)
     if as_json:
-        record = {"task": "graph", "left_out": result.left_out, "methods": records}
+        record = {"task": "graph", "left_out": result.left_out, "methods": result.records}
         click.echo(json.dumps(record, ensure_ascii=False, indent=1))
         return
-    click.echo(f"graph, {len(result.hops)} of {len(claims)} claims")
+    click.echo(f"graph, {result.claims} of {len(claims)} claims")
     for reason, count in result.left_out.items():
         click.echo(f"- {count} left out: {reason}")
-    click.echo("\n" + format_hits(records), nl=False)
+    click.echo("\n" + format_hits(result.records), nl=False)
 
 
 evaluate_command.add_command(evaluate_graph_command)

@@ -14,11 +14,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import stats
 
 from admiral.citations.citation_file import WICE_LABELS, WaferCitation, WiceCitation
 from admiral.errors import AdmiralError
@@ -32,9 +32,9 @@ COMPARISONS = {
 }
 #: Recall at which the paper states its precision.
 PAPER_RECALL = 0.15
-_SUPPORTED = len(WICE_LABELS) - 1
 _LOWEST = (0.05, 0.1, 0.2)
 _CUTS = (1, 5, 20)
+_RESAMPLES = 2000
 
 Labelled = TypeVar("Labelled", WiceCitation, WaferCitation)
 Verdicts = Mapping[str, Mapping[str, Any]]  # records of `admiral verify-citation` by id of claim
@@ -59,26 +59,22 @@ def evaluate_citations(gold: Sequence[WiceCitation], verdicts: Verdicts) -> Cita
         for each, record in rows
         if (score := verdict_score(record)) is not None
     ]
+    labels, scores, flags = np.array(scored, float).reshape(-1, 3).T
     measures: dict[str, Value] = {}
     for name, (positive, negative) in COMPARISONS.items():
-        chosen = [
-            (score, label in positive) for label, score, _ in scored if label in positive + negative
-        ]
-        interval = auroc_interval([score for score, _ in chosen], [good for _, good in chosen])
-        limits = (interval.value, interval.low, interval.high)
-        value, low, high = map(_known, limits)
-        measures[f"AUROC, {name}"] = (value, low, high)
-    sure = [(score, label == 0) for label, score, _ in scored if label in (0, _SUPPORTED)]
-    scores, bad = [score for _, score, _ in scored], [label == 0 for label, _, _ in scored]
+        measures[f"AUROC, {name}"] = auroc_interval(
+            scores[np.isin(labels, positive)], scores[np.isin(labels, negative)]
+        )
+    sure, bad = labels != 1, labels == 0
     singles = {
         f"precision at {PAPER_RECALL:.0%} recall, not in sup+not": precision_at_recall(
-            [score for score, _ in sure], [bad for _, bad in sure]
+            scores[sure], bad[sure]
         ),
         **{
             f"share of not supported in the lowest {share:.0%}": lowest_share(scores, bad, share)
-            for share in (_LOWEST if scores else ())
+            for share in (_LOWEST if scored else ())
         },
-        "balanced accuracy of flags, not v rest": balanced_accuracy([f for *_, f in scored], bad),
+        "balanced accuracy of flags, not v rest": _balanced_accuracy(flags > 0, bad),
         **_ranking(rows),
     }
     measures |= {name: (_known(value), None, None) for name, value in singles.items()}
@@ -102,11 +98,7 @@ def _paired(
 
 
 def _ranking(rows: Sequence[tuple[WiceCitation, Mapping[str, Any]]]) -> dict[str, float]:
-    """Return how high the cited page ranks among itself and the suggestions.
-
-    The suggestions that a verdict lists are the better alternatives, so that the ranks are those
-    within what is shown.
-    """
+    """Return how high the cited page ranks among itself and the better alternatives shown."""
     if not any(record["suggestions"] for _, record in rows):
         return {}
     ranks = []
@@ -130,68 +122,35 @@ def verdict_score(record: Mapping[str, Any]) -> float | None:
 
 
 def _known(value: float) -> float | None:
-    return None if math.isnan(value) else value
+    return None if math.isnan(value) else float(value)
 
 
-_RESAMPLES = 2000
-
-Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """A value with its 95% percentile bootstrap interval over claims."""
-
-    value: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True, slots=True)
-class PairedAuroc:
-    """The difference of the AUROC of two scores of the same claims."""
-
-    difference: Interval  # that of the second score minus that of the first, with its interval
-    p_value: float  # Two-sided p-value of the paired bootstrap
-
-
-def auroc(scores: Sequence[float], positive: Sequence[bool]) -> float:
+def auroc(positives: Any, negatives: Any, axis: int = -1) -> Any:
     """Return the probability that a positive has a higher score than a negative, ties as halves.
 
     NaN if there are no positives or no negatives.
     """
-    wins = _wins(np.asarray(scores, float), np.asarray(positive, bool))
-    return float(wins.mean()) if wins.size else math.nan
+    own, others = np.shape(positives)[axis], np.shape(negatives)[axis]
+    if not own or not others:
+        return math.nan
+    ranks = stats.rankdata(np.concatenate([positives, negatives], axis), axis=axis)
+    sums = ranks.take(range(own), axis).sum(axis)
+    return (sums - own * (own + 1) / 2) / (own * others)  # Mann and Whitney's U
 
 
-def auroc_interval(scores: Sequence[float], positive: Sequence[bool]) -> Interval:
-    """Return the AUROC with its interval."""
-    labels = np.asarray(positive, bool)
-    samples = _bootstrap(_wins(np.asarray(scores, float), labels), labels)
-    return _interval(auroc(scores, positive), samples)
+def auroc_interval(positives: Any, negatives: Any) -> Value:
+    """Return the AUROC with its 95% percentile bootstrap interval, over both kinds of claims."""
+    value = _known(auroc(positives, negatives))
+    if min(len(positives), len(negatives)) < 2:
+        return value, value, value
+    found = stats.bootstrap(
+        (positives, negatives), auroc, method="percentile", n_resamples=_RESAMPLES, rng=0
+    )
+    low, high = found.confidence_interval
+    return value, float(low), float(high)
 
 
-def paired_auroc(
-    first: Sequence[float], second: Sequence[float], positive: Sequence[bool]
-) -> PairedAuroc:
-    """Compare two scores of the same claims by the paired bootstrap.
-
-    Both are measured on the same resamples. The p-value is twice the share of resamples in which
-    the difference has the other sign or is 0, at most 1.
-    """
-    labels = np.asarray(positive, bool)
-    wins = [_wins(np.asarray(scores, float), labels) for scores in (first, second)]
-    # The difference is linear in the comparisons of pairs.
-    samples = _bootstrap(wins[1] - wins[0], labels)
-    difference = float((wins[1] - wins[0]).mean()) if wins[0].size else math.nan
-    shares = [float((samples <= 0).mean()), float((samples >= 0).mean())]
-    p_value = min(1.0, 2 * (min(shares) * len(samples) + 1) / (len(samples) + 1))
-    return PairedAuroc(_interval(difference, samples), p_value)
-
-
-def precision_at_recall(
-    scores: Sequence[float], bad: Sequence[bool], recall: float = PAPER_RECALL
-) -> float:
+def precision_at_recall(scores: Any, bad: Any, recall: float = PAPER_RECALL) -> float:
     """Return the share of bad claims among the lowest scores, where a share of all bad is found.
 
     Ties are broken by the order of the claims. NaN without bad claims.
@@ -201,53 +160,17 @@ def precision_at_recall(
     return float(wanted / (np.searchsorted(found, wanted) + 1)) if wanted else math.nan
 
 
-def lowest_share(scores: Sequence[float], bad: Sequence[bool], share: float) -> float:
+def lowest_share(scores: Any, bad: Any, share: float) -> float:
     """Return the share of bad claims among the claims with the lowest scores."""
     count = max(math.ceil(share * len(scores)), 1)
     return float(np.mean(np.asarray(bad)[np.argsort(scores, kind="stable")[:count]]))
 
 
-def balanced_accuracy(said: Sequence[bool], positive: Sequence[bool]) -> float:
+def _balanced_accuracy(said: NDArray[np.bool_], truth: NDArray[np.bool_]) -> float:
     """Return the mean of the recalls of positives and negatives; NaN if there are none of one."""
-    truth = np.asarray(positive, bool)
-    right = np.asarray(said, bool) == truth
     if truth.all() or not truth.any():
         return math.nan
-    return float(right[truth].mean() + right[~truth].mean()) / 2
-
-
-def best_threshold(scores: Sequence[float], positive: Sequence[bool]) -> float:
-    """Return the threshold with the highest balanced accuracy; scores from it on are positive."""
-    ordered = sorted(set(scores))
-    cuts = [ordered[0], *((a + b) / 2 for a, b in pairwise(ordered))]
-    return max(cuts, key=lambda cut: balanced_accuracy([s >= cut for s in scores], positive))
-
-
-def _wins(scores: Floats, positive: NDArray[np.bool_]) -> Floats:
-    """Return 1, 0.5 or 0 for each positive and negative: (positives, negatives)."""
-    own, others = scores[positive][:, None], scores[~positive][None, :]
-    wins: Floats = (own > others) + 0.5 * (own == others)
-    return wins
-
-
-def _bootstrap(wins: Floats, positive: NDArray[np.bool_]) -> Floats:
-    rng = np.random.default_rng(0)
-    samples = np.empty(_RESAMPLES)
-    for at in range(_RESAMPLES):
-        counts = np.bincount(
-            rng.integers(0, len(positive), len(positive)), minlength=len(positive)
-        ).astype(float)
-        own, others = counts[positive], counts[~positive]
-        total = own.sum() * others.sum()
-        samples[at] = own @ wins @ others / total if total else np.nan
-    return samples[~np.isnan(samples)]
-
-
-def _interval(value: float, samples: Floats) -> Interval:
-    if not len(samples):
-        return Interval(value, math.nan, math.nan)
-    low, high = np.percentile(samples, [2.5, 97.5])
-    return Interval(value, float(low), float(high))
+    return float(said[truth].mean() + (~said)[~truth].mean()) / 2
 
 
 #: Cut-offs of the rankings; at 1, the success rate is the precision.
@@ -319,7 +242,8 @@ def _rank(citation: WaferCitation, record: Mapping[str, Any], field: str) -> int
 
 def _curve(scores: Sequence[float], bad: Sequence[bool]) -> dict[str, Any]:
     precisions = (_known(precision_at_recall(scores, bad, recall)) for recall in RECALLS)
-    area = _known(auroc(scores, [not each for each in bad]))
+    failed, kept = (np.asarray(scores)[np.asarray(bad, bool) == which] for which in (True, False))
+    area = _known(auroc(kept, failed))
     return {"precision": dict(zip(map(str, RECALLS), precisions, strict=True)), "auroc": area}
 
 

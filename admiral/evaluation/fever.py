@@ -40,58 +40,6 @@ def groups(pairs: Sequence[Pair]) -> list[Group]:
     return group_by_hops(pairs, "document")
 
 
-def sentence_measures(pairs: Sequence[Pair]) -> list[Measure]:
-    """Return evidence precision, recall and F1 of the first five sentences.
-
-    The rules are those of fever-scorer: NOT ENOUGH INFO claims do not count; a prediction without
-    sentences has precision 1; a claim without gold evidence has recall 1; F1 is the harmonic mean
-    of the two means (not the mean of F1 over claims). A claim without a prediction has precision 0
-    and recall 0.
-    """
-
-    def is_verifiable(pair: Pair) -> bool:
-        label = pair.gold.label
-        return bool(pair.gold.evidence) if label is None else label is not Label.NOT_ENOUGH_INFO
-
-    return evidence_scores(pairs, is_verifiable)
-
-
-def evidence_scores(pairs: Sequence[Pair], counts: Callable[[Pair], bool]) -> list[Measure]:
-    """Return evidence precision, recall and F1 over the claims for which `counts` is true."""
-    values = {"evidence precision": _evidence_precision, "evidence recall": _evidence_recall}
-    means = mean_measures(SENTENCE_SECTION, pairs, values, counts)
-    return [*means, harmonic_mean_measure(SENTENCE_SECTION, "evidence F1", *means)]
-
-
-def label_measures(pairs: Sequence[Pair]) -> list[Measure]:
-    """Return label accuracy and the FEVER score.
-
-    The FEVER score is the share of claims with the correct label and, unless the label is NOT
-    ENOUGH INFO, a complete gold evidence set among the first five sentences (fever-scorer's
-    "strict score"). There is none if the gold file names only documents.
-    """
-
-    def is_strictly_correct(pair: Pair) -> bool:
-        unverifiable = pair.gold.label is Label.NOT_ENOUGH_INFO
-        return is_label_correct(pair) and (unverifiable or has_complete_evidence(pair))
-
-    found = accuracy_and_score(pairs, "FEVER score", is_strictly_correct)
-    names_documents = any(pair.gold.evidence for pair in pairs)
-    names_sentences = any(pair.gold.sentences for pair in pairs)
-    return found[:1] if names_documents and not names_sentences else found
-
-
-def accuracy_and_score(
-    pairs: Sequence[Pair], score_name: str, is_strictly_correct: Callable[[Pair], bool]
-) -> list[Measure]:
-    """Return label accuracy and a task's score over the claims that have a gold label.
-
-    Predictions without a verdict count as wrong.
-    """
-    values = {"label accuracy": is_label_correct, score_name: is_strictly_correct}
-    return mean_measures(LABEL_SECTION, pairs, values, lambda pair: pair.gold.label is not None)
-
-
 def is_label_correct(pair: Pair) -> bool:
     """Return whether the predicted verdict equals the gold label."""
     verdict, label = pair.verdict, pair.gold.label
@@ -113,9 +61,58 @@ def _evidence_precision(pair: Pair) -> float:
 
 
 def _evidence_recall(pair: Pair) -> float:
-    if pair.prediction is None:
-        return 0.0
-    return float(not pair.gold.evidence or has_complete_evidence(pair))
+    return float(pair.is_answered and (not pair.gold.evidence or has_complete_evidence(pair)))
+
+
+def _is_verifiable(pair: Pair) -> bool:
+    label = pair.gold.label
+    return bool(pair.gold.evidence) if label is None else label is not Label.NOT_ENOUGH_INFO
+
+
+def sentence_measures(
+    pairs: Sequence[Pair], counts: Callable[[Pair], bool] = _is_verifiable
+) -> list[Measure]:
+    """Return evidence precision, recall and F1 of the first five sentences.
+
+    The rules are those of fever-scorer: NOT ENOUGH INFO claims do not count; a prediction without
+    sentences has precision 1; a claim without gold evidence has recall 1; F1 is the harmonic mean
+    of the two means (not the mean of F1 over claims). A claim without a prediction has precision 0
+    and recall 0. `counts`: which claims count.
+    """
+    values = {"evidence precision": _evidence_precision, "evidence recall": _evidence_recall}
+    means = mean_measures(SENTENCE_SECTION, pairs, values, counts)
+    return [*means, harmonic_mean_measure(SENTENCE_SECTION, "evidence F1", *means)]
+
+
+def _labels(
+    pairs: Sequence[Pair], score: str, has_evidence: Callable[[Pair], bool]
+) -> list[Measure]:
+    """Return label accuracy, and the share of claims with the right label and evidence.
+
+    Only claims with a gold label count; predictions without a verdict are wrong.
+    """
+    values = {
+        "label accuracy": is_label_correct,
+        score: lambda pair: is_label_correct(pair) and has_evidence(pair),
+    }
+    return mean_measures(LABEL_SECTION, pairs, values, lambda pair: pair.gold.label is not None)
+
+
+def label_measures(pairs: Sequence[Pair]) -> list[Measure]:
+    """Return label accuracy and the FEVER score.
+
+    The FEVER score is the share of claims with the correct label and, unless the label is NOT
+    ENOUGH INFO, a complete gold evidence set among the first five sentences (fever-scorer's
+    "strict score"). There is none if the gold file names only documents.
+    """
+
+    def has_evidence(pair: Pair) -> bool:
+        return pair.gold.label is Label.NOT_ENOUGH_INFO or has_complete_evidence(pair)
+
+    found = _labels(pairs, "FEVER score", has_evidence)
+    names_documents = any(pair.gold.evidence for pair in pairs)
+    names_sentences = any(pair.gold.sentences for pair in pairs)
+    return found[:1] if names_documents and not names_sentences else found
 
 
 def select_claims(gold: Sequence[GoldClaim]) -> tuple[list[GoldClaim], list[str]]:
@@ -131,45 +128,26 @@ def select_claims(gold: Sequence[GoldClaim]) -> tuple[list[GoldClaim], list[str]
     ]
 
 
-def feverous_label_measures(pairs: Sequence[Pair]) -> list[Measure]:
-    """Return label accuracy and the FEVEROUS score.
-
-    The FEVEROUS score is the share of claims with the correct label and a complete gold evidence
-    set among the first five sentences.
-    """
-
-    def is_strictly_correct(pair: Pair) -> bool:
-        return is_label_correct(pair) and has_complete_evidence(pair)
-
-    return accuracy_and_score(pairs, "FEVEROUS score", is_strictly_correct)
-
-
-def r_precisions(pairs: Sequence[Pair]) -> list[Measure]:
-    """Return KILT's R-precision."""
-    return mean_measures(KILT_SECTION, pairs, {"R-precision": _r_precision}, has_gold)
-
-
-def kilt_label_measures(pairs: Sequence[Pair]) -> list[Measure]:
-    """Return label accuracy and, with an R-precision of 1 as well, KILT's."""
-
-    def is_strictly_correct(pair: Pair) -> bool:
-        return is_label_correct(pair) and _r_precision(pair) == 1
-
-    return accuracy_and_score(pairs, "KILT accuracy", is_strictly_correct)
-
-
 def _r_precision(pair: Pair) -> float:
     return r_precision(pair.title_sets, pair.documents)
 
 
 measures = partial(task_measures, sentences=sentence_measures, labels=label_measures)
-# Unlike in FEVER, NOT ENOUGH INFO claims have evidence too.
 feverous_measures = partial(
     task_measures,
-    sentences=partial(evidence_scores, counts=lambda pair: True),
-    labels=feverous_label_measures,
+    # Unlike in FEVER, NOT ENOUGH INFO claims have evidence too.
+    sentences=partial(sentence_measures, counts=lambda pair: True),
+    labels=partial(_labels, score="FEVEROUS score", has_evidence=has_complete_evidence),
 )
-kilt_measures = partial(task_measures, documents=r_precisions, labels=kilt_label_measures)
+kilt_measures = partial(
+    task_measures,
+    documents=lambda pairs: mean_measures(
+        KILT_SECTION, pairs, {"R-precision": _r_precision}, has_gold
+    ),
+    labels=partial(
+        _labels, score="KILT accuracy", has_evidence=lambda pair: _r_precision(pair) == 1
+    ),
+)
 
 
 _NO_PREDICTION = Prediction("", (), (), Verdict.NOT_ENOUGH_INFO)

@@ -10,18 +10,19 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain, compress, groupby
+from itertools import groupby
 from operator import itemgetter
 from statistics import fmean, median
+from typing import Any
 
 import numpy as np
 
 from admiral.errors import AdmiralError
 from admiral.gold import GoldClaim
-from admiral.graph import ClaimSubgraph, Entity, GraphRanker, MentionGraph, SubgraphOptions
+from admiral.graph import ClaimSubgraph, GraphRanker, MentionGraph, SubgraphOptions
 from admiral.io.progress import track_claims
 from admiral.kb import KnowledgeBase
 
@@ -41,9 +42,10 @@ _SETS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Retrieved:
-    """The amount of text that a method retrieves for a claim, and whether it is a hit."""
+class _Retrieved:
+    """What a method retrieves for a claim."""
 
+    hops: int
     sentences: int
     documents: int
     # whether all sentences of an evidence set were retrieved; None if the gold names no sentences
@@ -58,8 +60,8 @@ class Retrieved:
 class GraphEvaluation:
     """The evaluation of all methods over the same claims."""
 
-    retrieved: dict[str, list[Retrieved]]  # for each method, one record for each evaluated claim
-    hops: list[int]
+    records: list[dict[str, Any]]  # one for each method and group of claims: all, then by hops
+    claims: int
     left_out: Counter[str]  # number of claims by reason
 
 
@@ -80,81 +82,65 @@ def evaluate_graph(
     claims that name a document with more mentions are left out; the paper has 1,000. 0 for no
     limit.
     """
-    evaluator = _Evaluator(kb, graph, min_entities, max_mentions, sorted(set(cuts)))
-    retrieved: dict[str, list[Retrieved]] = {}
-    hops, left_out = [], Counter[str]()
+    methods = _Methods(kb, graph, sorted(set(cuts)), rankings_only=rankings_only)
+    selection = ClaimSubgraph(kb, graph, max_mentions=max_mentions)
+    retrieved: dict[str, list[_Retrieved]] = {}
+    left_out = Counter[str]()
     for claim in track_claims(claims, done=0, total=len(claims), quiet=quiet):
-        entities = evaluator.linked(claim)
-        if reason := evaluator.reason_to_leave_out(claim, entities):
-            left_out[reason] += 1
-            continue
-        hops.append(claim.hops)
-        sets = () if rankings_only else evaluator.sets(claim, entities)
-        for method, record in chain(sets, evaluator.ranked(claim)):
-            retrieved.setdefault(method, []).append(record)
-    if not hops:
+        entities = selection.entities(claim.claim)
+        if not claim.evidence:
+            left_out["no gold evidence"] += 1
+        elif all(any(kb.row(t) is None for t in titles) for titles in claim.title_sets):
+            left_out["gold documents that the knowledge base does not have"] += 1
+        elif len({entity.name for entity in entities}) < min_entities:
+            left_out[f"names fewer than {min_entities} documents"] += 1
+        elif selection.common(entities):
+            left_out[f"names a document with more than {max_mentions:,} mentions"] += 1
+        else:
+            for method, record in methods.retrieve(claim):
+                retrieved.setdefault(method, []).append(record)
+    if not retrieved:
         reasons = "; ".join(f"{reason}: {count}" for reason, count in left_out.items())
         raise AdmiralError(f"no claim is left to evaluate ({reasons}). Loosen the selection")
-    return GraphEvaluation(retrieved, hops, left_out)
+    hops = sorted({record.hops for record in next(iter(retrieved.values()))})
+    groups = {"all": hops, **{f"{number}-hop": [number] for number in hops}}
+    records = [
+        {"group": group, "method": method, **_means([r for r in own if r.hops in members])}
+        for group, members in groups.items()
+        for method, own in retrieved.items()
+    ]
+    return GraphEvaluation(records, len(claims) - left_out.total(), left_out)
 
 
-class _Evaluator:
-    """The methods over one knowledge base, and the selection of claims."""
+class _Methods:
+    """The methods over one knowledge base."""
 
     def __init__(
-        self,
-        kb: KnowledgeBase,
-        graph: MentionGraph,
-        min_entities: int,
-        max_mentions: int,
-        cuts: Sequence[int],
+        self, kb: KnowledgeBase, graph: MentionGraph, cuts: Sequence[int], *, rankings_only: bool
     ) -> None:
         self._kb, self._graph, self._cuts = kb, graph, cuts
-        self._min_entities, self._max_mentions = min_entities, max_mentions
-        self._selection = ClaimSubgraph(kb, graph, max_mentions=max_mentions)
-        self._methods = {
-            name: (method, ClaimSubgraph(kb, graph, options))
-            for name, (method, options) in _SETS.items()
-        }
-        self._best_readings = ClaimSubgraph(kb, graph, readings=1)
         self._ranker = GraphRanker(kb, graph)
+        self._sets: dict[str, tuple[str, ClaimSubgraph]] = {}
+        if not rankings_only:
+            self._sets = {
+                name: (method, ClaimSubgraph(kb, graph, options))
+                for name, (method, options) in _SETS.items()
+            }
+            best = ClaimSubgraph(kb, graph, readings=1)
+            self._sets["graph + owner, best readings"] = ("graph", best)
 
-    def linked(self, claim: GoldClaim) -> list[Entity]:
-        return self._selection.entities(claim.claim)
-
-    def reason_to_leave_out(self, claim: GoldClaim, entities: Sequence[Entity]) -> str:
-        if not claim.evidence:
-            return "no gold evidence"
-        if all(any(self._kb.row(t) is None for t in titles) for titles in claim.title_sets):
-            return "gold documents that the knowledge base does not have"
-        if len({entity.name for entity in entities}) < self._min_entities:
-            return f"names fewer than {self._min_entities} documents"
-        if self._selection.common(entities):
-            return f"names a document with more than {self._max_mentions:,} mentions"
-        return ""
-
-    def sets(self, claim: GoldClaim, entities: Sequence[Entity]) -> Iterator[tuple[str, Retrieved]]:
-        best = self._best_readings
-        methods = {
-            name: partial(subgraph.retrieve, entities, method)
-            for name, (method, subgraph) in self._methods.items()
-        }
-        methods["graph + owner, best readings"] = partial(best.retrieve, best.entities(claim.claim))
-        for name, retrieve in methods.items():
-            began = time.thread_time()
-            frames = retrieve()
-            seconds = time.thread_time() - began
+    def retrieve(self, claim: GoldClaim) -> Iterator[tuple[str, _Retrieved]]:
+        """Yield what each method retrieves for a claim."""
+        for name, (method, subgraph) in self._sets.items():
+            entities = subgraph.entities(claim.claim)
+            frames, seconds = _timed(partial(subgraph.retrieve, entities, method))
             documents = {row for row, _ in self._graph.sentences(frames)}
             yield name, self._record(claim, frames, documents, seconds)
-
-    def ranked(self, claim: GoldClaim) -> Iterator[tuple[str, Retrieved]]:
         rankings = {"pagerank": partial(self._pagerank, self._ranker.seeds(claim.claim))}
         if self._kb.settings["bm25"] != "none":
             rankings["BM25"] = partial(self._bm25, claim.claim)
         for name, rank in rankings.items():
-            began = time.thread_time()
-            rows = rank()
-            seconds = time.thread_time() - began
+            rows, seconds = _timed(rank)
             for cut in self._cuts:
                 frames = self._graph.frames_of(rows[:cut])[1]
                 documents = set(rows[:cut].tolist())
@@ -170,12 +156,13 @@ class _Evaluator:
 
     def _record(
         self, claim: GoldClaim, frames: np.ndarray, documents: set[int], seconds: float
-    ) -> Retrieved:
+    ) -> _Retrieved:
         sentences = set(self._graph.sentences(frames))
         sets = [[(self._kb.row(title), number) for title, number in one] for one in claim.evidence]
         has_sentences = any(all(number is not None for _, number in one) for one in sets)
         gold = [{row for row, _ in one} for one in sets]
-        return Retrieved(
+        return _Retrieved(
+            claim.hops,
             len(sentences),
             len(documents),
             any(sentences.issuperset(one) for one in sets) if has_sentences else None,
@@ -184,19 +171,12 @@ class _Evaluator:
         )
 
 
-def hit_records(evaluation: GraphEvaluation) -> list[dict[str, object]]:
-    """Return one record for each method and group of claims: all, then by hops."""
-    numbers = evaluation.hops
-    groups = {"all": [True] * len(numbers)}
-    groups |= {f"{hops}-hop": [each == hops for each in numbers] for hops in sorted(set(numbers))}
-    return [
-        {"group": group, "method": method, **_means([*compress(records, members)])}
-        for group, members in groups.items()
-        for method, records in evaluation.retrieved.items()
-    ]
+def _timed(work: Callable[[], np.ndarray]) -> tuple[np.ndarray, float]:
+    began = time.thread_time()
+    return work(), time.thread_time() - began
 
 
-def _means(records: Sequence[Retrieved]) -> dict[str, object]:
+def _means(records: Sequence[_Retrieved]) -> dict[str, Any]:
     hits = [record.sentence_hit for record in records if record.sentence_hit is not None]
     return {
         "claims": len(records),
@@ -210,8 +190,8 @@ def _means(records: Sequence[Retrieved]) -> dict[str, object]:
     }
 
 
-def format_hits(records: Sequence[dict[str, object]]) -> str:
-    """Return the records of `hit_records` as a table for each group."""
+def format_hits(records: Sequence[dict[str, Any]]) -> str:
+    """Return the records of an evaluation as a table for each group."""
     heads = {
         **{"sentences": "sentences", "documents": "documents", "sentence_hit_rate": "hit, sent."},
         **{"document_hit_rate": "hit, doc.", "document_recall": "recall", "median_ms": "ms"},

@@ -154,6 +154,36 @@ class ReportCase:
             return self.gold.hops
         return len(self.trace.hops)
 
+    @property
+    def gold_sentences(self) -> set[tuple[str, int | None]]:
+        """The sentences of all sets of gold evidence."""
+        return {each for own in self.gold.evidence for each in own}
+
+    @property
+    def gold_titles(self) -> set[str]:
+        """The documents of all sets of gold evidence."""
+        return {title for title, _ in self.gold_sentences}
+
+    @property
+    def ranking(self) -> list[str]:
+        """The documents that were found, best first."""
+        return _ranked(self.trace)
+
+    @property
+    def sources(self) -> dict[str, str]:
+        """Where the documents that were found come from, by title."""
+        return {each.title: each.source for each in self.trace.documents} if self.trace else {}
+
+    @property
+    def verdict(self) -> str:
+        """The verdict of the run; empty without one."""
+        if self.trace is None or self.trace.verdict is None:
+            return ""
+        probability = prediction_of(self.trace).probability
+        if probability is None:
+            return f"the proof's verdict {self.trace.verdict.value}"
+        return f"verdict {self.trace.verdict.value} ({probability:.2f})"
+
 
 class _Status(NamedTuple):
     """The outcome of a claim, or else how its search ended, with a CSS class."""
@@ -182,6 +212,23 @@ def report_page(
         totals[number] += count
         totals[status] += count
     present = {case.outcome for case in cases}
+
+    def look_up(case: ReportCase, title: str, number: int) -> str:
+        recorded = {each.key: each.text for each in case.trace.evidence} if case.trace else {}
+        return recorded.get((title, number)) or sentence_text(title, number) or ""
+
+    def proof(case: ReportCase, hop: Hop) -> Markup:
+        assert hop.proof is not None
+        sentences = [(each.title, look_up(case, *each.key)) for each in hop.evidence]
+        return Markup(hop.proof.to_html(sentences, styled=False))
+
+    def around(case: ReportCase) -> Neighbourhood | None:
+        trace, titles = case.trace, case.ranking[:MAX_DOCUMENTS]
+        if trace and trace.hops and trace.hops[-1].evidence:
+            titles = [sentence.title for sentence in trace.hops[-1].evidence]
+        titles = [*dict.fromkeys([*titles, *sorted(case.gold_titles)])]
+        return None if graph is None else graph.around(case.gold.claim, titles)
+
     yield page_head("Report", PROOF_STYLE + STYLE, script_policy(SCRIPT))
     yield from _TEMPLATE.generate(
         subject=title,
@@ -191,51 +238,11 @@ def report_page(
         hops=sorted({number for number, _ in counts}),
         statuses=_statuses(cases),
         explained=[outcome for outcome in Outcome if outcome in present],
-        views=[_View(case, sentence_text, graph) for case in cases],
+        cases=cases,
+        look_up=look_up,
+        proof=proof,
+        around=around,
     )
-
-
-class _View:
-    """A claim as the page shows it."""
-
-    def __init__(
-        self, case: ReportCase, sentence_text: SentenceLookup, graph: NeighbourhoodFinder | None
-    ) -> None:
-        self.case, self.gold, trace = case, case.gold, case.trace
-        self.gold_sentences = {each for own in case.gold.evidence for each in own}
-        self.gold_titles = {title for title, _ in self.gold_sentences}
-        self.ranking = _ranked(trace)
-        self.sources = {each.title: each.source for each in trace.documents} if trace else {}
-        self._recorded = {each.key: each.text for each in trace.evidence} if trace else {}
-        self._sentence_text, self._graph = sentence_text, graph
-
-    def look_up(self, title: str, number: int) -> str:
-        return self._recorded.get((title, number)) or self._sentence_text(title, number) or ""
-
-    def proof(self, hop: Hop) -> Markup:
-        assert hop.proof is not None
-        sentences = [(each.title, self.look_up(*each.key)) for each in hop.evidence]
-        return Markup(hop.proof.to_html(sentences, styled=False))
-
-    @property
-    def verdict(self) -> str:
-        trace = self.case.trace
-        assert trace is not None
-        assert trace.verdict is not None
-        probability = prediction_of(trace).probability
-        if probability is None:
-            return f"the proof's verdict {trace.verdict.value}"
-        return f"verdict {trace.verdict.value} ({probability:.2f})"
-
-    def around(self) -> Neighbourhood | None:
-        if self._graph is None:
-            return None
-        trace, titles = self.case.trace, self.ranking[:MAX_DOCUMENTS]
-        if trace and trace.hops and trace.hops[-1].evidence:
-            titles = [sentence.title for sentence in trace.hops[-1].evidence]
-        return self._graph.around(
-            self.gold.claim, [*dict.fromkeys([*titles, *sorted(self.gold_titles)])]
-        )
 
 
 def _statuses(cases: Sequence[ReportCase]) -> list[_Status]:

@@ -7,8 +7,9 @@ that all tasks share, and those of HoVer.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple, TypeVar
@@ -16,6 +17,7 @@ from typing import NamedTuple, TypeVar
 import ir_measures
 import numpy as np
 from numpy.typing import NDArray
+from scipy import stats
 
 from admiral.errors import AdmiralError
 from admiral.evaluation import Pair, PairedClaims, count_noun
@@ -35,21 +37,21 @@ class Measure:
     # claims that do not count
     columns: FloatArray
 
-    def combine(self, means: FloatArray) -> FloatArray:
-        """Return the value of the measure, (...), for the means of its columns, (..., columns)."""
-        if means.shape[-1] == 1:
-            return means[..., 0]
-        first, second = means[..., 0], means[..., 1]
-        total = first + second
-        product = 2 * first * second
-        return np.divide(
-            product, total, out=np.where(np.isnan(total), np.nan, 0.0), where=total > 0
-        )
-
     def value(self, members: NDArray[np.bool_]) -> float:
         """Return the value for a group of claims, (claims,); NaN if none of them counts."""
-        own = _StackedColumns([self], members)
-        return float(own.values(np.ones((1, own.n_claims)))[0, 0])
+        own = self._counted(members)
+        return float(_value(*own)) if own.shape[1] else math.nan
+
+    def interval(self, members: NDArray[np.bool_], seed: int) -> tuple[float, float]:
+        """Return the 95% bootstrap interval over the claims that count; NaN if none does."""
+        own = self._counted(members)
+        if own.shape[1] < 2:
+            return self.value(members), self.value(members)
+        return _interval(own, _value, seed)
+
+    def _counted(self, members: NDArray[np.bool_]) -> FloatArray:
+        own = self.columns[members]
+        return own[~np.isnan(own[:, 0])].T
 
     def count(self, members: NDArray[np.bool_]) -> int:
         """Return the number of claims of a group, (claims,), that count."""
@@ -160,9 +162,37 @@ def multiset_f1(gold: Sequence[Item], items: Sequence[Item]) -> float:
     return 2 * shared / (len(gold) + len(items))
 
 
-N_RESAMPLES = 10_000
-_CONFIDENCE = 95  # percent
+_RESAMPLES = 2000
 _MAX_CELLS = 4_000_000  # numbers held in memory at a time
+
+
+def _value(*columns: FloatArray, axis: int = -1) -> FloatArray:
+    """Return the mean of a column, or the harmonic mean of the means of two."""
+    means: list[FloatArray] = [np.asarray(np.mean(column, axis)) for column in columns]
+    if len(means) == 1:
+        return means[0]
+    total = np.asarray(sum(means))
+    product = 2 * means[0] * means[1]
+    result: FloatArray = np.divide(product, total, out=np.zeros_like(total), where=total > 0)
+    return result
+
+
+def _interval(
+    columns: FloatArray, statistic: Callable[..., FloatArray], seed: int
+) -> tuple[float, float]:
+    """Return the 95% percentile bootstrap interval of a statistic of columns (columns, claims)."""
+    found = stats.bootstrap(
+        tuple(columns),
+        statistic,
+        paired=True,
+        vectorized=True,
+        method="percentile",
+        n_resamples=_RESAMPLES,
+        batch=max(_MAX_CELLS // columns.size, 1),
+        rng=seed,
+    )
+    low, high = found.confidence_interval
+    return float(low), float(high)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,117 +210,43 @@ class PairedDifference:
     p_value: float
 
 
-def confidence_intervals(
-    measures: Sequence[Measure], group: Group, seed: int = 0, n_resamples: int = N_RESAMPLES
-) -> list[tuple[float, float]]:
-    """Return the 95% percentile bootstrap interval of each measure over a group of claims.
-
-    Returns lower and upper limit of each measure; NaN where no claim counts.
-    """
-    stacked = _StackedColumns(measures, group.members)
-    values = [
-        stacked.values(weights)
-        for weights in _bootstrap_weights(stacked.n_claims, seed, n_resamples)
-    ]
-    return _percentile_intervals(np.vstack(values))
-
-
 def paired_comparison(
-    first: Sequence[Measure],
-    second: Sequence[Measure],
-    group: Group,
-    seed: int = 0,
-    n_resamples: int = N_RESAMPLES,
-) -> list[PairedDifference]:
-    """Compare two runs measure by measure: paired bootstrap and paired randomisation test.
+    first: Measure, second: Measure, members: NDArray[np.bool_], seed: int = 0
+) -> PairedDifference:
+    """Compare a measure of two runs: paired bootstrap and paired randomisation test.
 
-    `first`, `second`: the same measures of the two runs, with the claims in the same order. Returns
-    one for each measure. The p-values are not corrected for multiple comparisons.
+    The measures have the same claims, of which `members` are compared. The p-value is not corrected
+    for multiple comparisons.
     """
-    columns_1, columns_2 = (_StackedColumns(each, group.members) for each in (first, second))
-    n_claims = columns_1.n_claims
-    differences = [
-        columns_2.values(weights) - columns_1.values(weights)
-        for weights in _bootstrap_weights(n_claims, seed, n_resamples)
-    ]
-    limits = _percentile_intervals(np.vstack(differences))
-    values_1, values_2 = (each.values(np.ones((1, n_claims)))[0] for each in (columns_1, columns_2))
-    observed = np.abs(values_2 - values_1)
-    extreme = np.zeros(len(first))
-    for swapped in _random_swaps(n_claims, seed, n_resamples):
-        difference = columns_2.values_after_swap(columns_1, swapped)
-        difference -= columns_1.values_after_swap(columns_2, swapped)
-        extreme += (np.abs(difference) >= observed - 1e-12).sum(0)
-    # The observed assignment counts as one of the swaps, so that p is never 0. There is no p-value
-    # where a run has no value.
-    p_values = np.where(np.isnan(observed), np.nan, (extreme + 1) / (n_resamples + 1))
-    counts = [measure.count(group.members) for measure in first]
-    rows = zip(values_1, values_2, counts, limits, p_values, strict=True)
-    return [
-        PairedDifference(float(one), float(two), count, *limit, float(p))
-        for one, two, count, limit, p in rows
-    ]
+    columns = np.hstack([first.columns, second.columns])[members]
+    columns = columns[~np.isnan(columns).any(1)].T
+    one, two = np.split(columns, 2)
+    count = columns.shape[1]
+    if count < 2:
+        values = (float(_value(*one)), float(_value(*two))) if count else (math.nan, math.nan)
+        change = values[1] - values[0]
+        return PairedDifference(*values, count, change, change, 1.0 if count else math.nan)
 
+    def difference(*given: FloatArray, axis: int = -1) -> FloatArray:
+        return _value(*given[len(one) :], axis=axis) - _value(*given[: len(one)], axis=axis)
 
-class _StackedColumns:
-    """The columns of several measures over one group, side by side: (claims, columns)."""
-
-    def __init__(self, measures: Sequence[Measure], members: NDArray[np.bool_]) -> None:
-        self._measures = measures
-        columns = np.hstack([measure.columns[members] for measure in measures])
-        self._counts = (~np.isnan(columns)).astype(np.float64)
-        self._filled = np.nan_to_num(columns)
-        self.n_claims = len(columns)
-
-    def values(self, weights: FloatArray) -> FloatArray:
-        """Return the measures (samples, measures) under claim weights (samples, claims)."""
-        return self._combine(weights @ self._filled, weights @ self._counts)
-
-    def values_after_swap(self, other: _StackedColumns, swapped: FloatArray) -> FloatArray:
-        """Return the measures with the other run's values where `swapped` (samples, claims) is 1.
-
-        The result has the shape (samples, measures).
-        """
-        sums = self._filled.sum(0) + swapped @ (other._filled - self._filled)
-        counts = self._counts.sum(0) + swapped @ (other._counts - self._counts)
-        return self._combine(sums, counts)
-
-    def _combine(self, sums: FloatArray, counts: FloatArray) -> FloatArray:
-        means = np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0)
-        ends = np.cumsum([measure.columns.shape[1] for measure in self._measures])
-        parts = np.split(means, ends[:-1], axis=1)
-        return np.stack([m.combine(p) for m, p in zip(self._measures, parts, strict=True)], 1)
-
-
-def _bootstrap_weights(n_claims: int, seed: int, n_resamples: int) -> Iterator[FloatArray]:
-    """Yield how often each claim is drawn (samples, claims), one block of samples at a time."""
-    rng = np.random.default_rng([seed, 0])
-    for size in _block_sizes(n_claims, n_resamples):
-        drawn = rng.integers(0, n_claims, (size, n_claims)) + np.arange(size)[:, None] * n_claims
-        counts = np.bincount(drawn.ravel(), minlength=size * n_claims)
-        yield counts.reshape(size, n_claims).astype(np.float64)
-
-
-def _random_swaps(n_claims: int, seed: int, n_resamples: int) -> Iterator[FloatArray]:
-    rng = np.random.default_rng([seed, 1])
-    for size in _block_sizes(n_claims, n_resamples):
-        yield rng.integers(0, 2, (size, n_claims)).astype(np.float64)
-
-
-def _block_sizes(n_claims: int, n_resamples: int) -> Iterator[int]:
-    size = max(_MAX_CELLS // max(n_claims, 1), 1)
-    for start in range(0, n_resamples, size):
-        yield min(size, n_resamples - start)
-
-
-def _percentile_intervals(samples: NDArray[np.float64]) -> list[tuple[float, float]]:
-    tail = (100 - _CONFIDENCE) / 2
-    intervals = []
-    for column in samples.T:
-        defined = column[~np.isnan(column)]
-        low, high = np.percentile(defined, [tail, 100 - tail]) if len(defined) else (np.nan,) * 2
-        intervals.append((float(low), float(high)))
-    return intervals
+    observed = abs(difference(*columns))
+    # The observed assignment counts as one of the swaps, so that p is never 0.
+    extreme = 1
+    generator = np.random.default_rng(seed)
+    size = max(_MAX_CELLS // columns.size, 1)
+    for start in range(0, _RESAMPLES, size):
+        swapped = generator.random((min(size, _RESAMPLES - start), count)) < 0.5
+        left = (np.where(swapped, b, a) for a, b in zip(one, two, strict=True))
+        right = (np.where(swapped, a, b) for a, b in zip(one, two, strict=True))
+        extreme += int((abs(difference(*left, *right)) >= observed - 1e-12).sum())
+    return PairedDifference(
+        float(_value(*one)),
+        float(_value(*two)),
+        count,
+        *_interval(columns, difference, seed),
+        extreme / (_RESAMPLES + 1),
+    )
 
 
 RANKING_SECTION = "documents of the ranking"

@@ -187,30 +187,35 @@ def _run_notes(paired: PairedClaims) -> list[str]:
     return [f"{answers} without a proof and so without a label, counted as wrong"]
 
 
-Interval = tuple[float, float]
 _NAME_WIDTH = 20
 
 
 def measure_records(
-    measures: Sequence[Measure],
-    groups: Sequence[Group],
-    intervals: Sequence[Sequence[Interval]] | None = None,
+    measures: Sequence[Measure], groups: Sequence[Group], seed: int | None = None
 ) -> list[dict[str, Any]]:
-    """Return one record for each measure, with its value for each group of claims."""
-    records = []
-    for index, measure in enumerate(measures):
-        cells = []
-        for number, group in enumerate(groups):
-            cell: dict[str, Any] = {
-                "group": group.name,
-                "claims": measure.count(group.members),
-                "value": _rounded(measure.value(group.members)),
-            }
-            if intervals is not None:
-                cell["low"], cell["high"] = map(_rounded, intervals[number][index])
-            cells.append(cell)
-        records.append({"section": measure.section, "name": measure.name, "groups": cells})
-    return records
+    """Return one record for each measure, with its value for each group of claims.
+
+    `seed`: of the intervals; None for none.
+    """
+    return [
+        {
+            "section": measure.section,
+            "name": measure.name,
+            "groups": [_cell(measure, group, seed) for group in groups],
+        }
+        for measure in measures
+    ]
+
+
+def _cell(measure: Measure, group: Group, seed: int | None) -> dict[str, Any]:
+    cell = {
+        "group": group.name,
+        "claims": measure.count(group.members),
+        "value": _rounded(measure.value(group.members)),
+    }
+    if seed is not None:
+        cell["low"], cell["high"] = map(_rounded, measure.interval(group.members, seed))
+    return cell
 
 
 def format_measures(records: Sequence[dict[str, Any]], groups: Sequence[Group]) -> str:
@@ -278,23 +283,27 @@ def compare_evaluations(
     measure.
     """
     after = {(measure.section, measure.name): measure for measure in second.measures}
-    before = [each for each in first.measures if (each.section, each.name) in after]
-    others = [after[measure.section, measure.name] for measure in before]
-    return [
-        {
-            "section": measure.section,
-            "name": measure.name,
-            "group": group.name,
-            "claims": difference.n_claims,
-            "first": _rounded(difference.first),
-            "second": _rounded(difference.second),
-            "difference": _rounded(difference.second - difference.first),
-            "low": _rounded(difference.low),
-            "high": _rounded(difference.high),
-            "p": _rounded(difference.p_value),
-        }
-        for group in groups
-        for measure, difference in zip(
-            before, paired_comparison(before, others, group, seed), strict=True
-        )
-    ]
+    records = []
+    for group in groups:
+        for measure in first.measures:
+            if (other := after.get((measure.section, measure.name))) is None:
+                continue
+            found = paired_comparison(measure, other, group.members, seed)
+            values = {
+                "first": found.first,
+                "second": found.second,
+                "difference": found.second - found.first,
+                "low": found.low,
+                "high": found.high,
+                "p": found.p_value,
+            }
+            records.append(
+                {
+                    "section": measure.section,
+                    "name": measure.name,
+                    "group": group.name,
+                    "claims": found.n_claims,
+                    **{name: _rounded(value) for name, value in values.items()},
+                }
+            )
+    return records

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass
+from enum import Enum
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,8 +22,7 @@ from pydantic import (
 )
 
 from admiral.errors import AdmiralError, RecordError, problem_of
-from admiral.gold.formats import FORMATS
-from admiral.gold.gold_claims import EvidenceSet, GoldClaim, Label, evidence_titles
+from admiral.gold.formats import FORMATS, EvidenceSet
 from admiral.io.claims import (
     PlacedRecord,
     begins_table,
@@ -33,16 +35,107 @@ from admiral.io.result_writer import id_column, unescape_id
 from admiral.io.streams import record_lines
 from admiral.records import read_record
 
-__all__ = [
-    "FORMATS",
-    "EvidenceSet",
-    "GoldClaim",
-    "Label",
-    "detect_format",
-    "evidence_titles",
-    "is_blind",
-    "read_gold",
-]
+
+class Label(Enum):
+    """Label of a claim, with the spellings of FEVER and HoVer as values."""
+
+    SUPPORTS = "SUPPORTS"
+    REFUTES = "REFUTES"
+    NOT_ENOUGH_INFO = "NOT ENOUGH INFO"
+    NOT_SUPPORTED = "NOT_SUPPORTED"  # HoVer: refuted or not enough information
+
+    @classmethod
+    def parse(cls, text: str) -> Label:
+        """Return the label that a data set spells as `text`; ValueError if it is none."""
+        label = _SPELLINGS.get(text.replace("_", " ").strip().lower())
+        if label is None:
+            known = ", ".join(label.value for label in cls)
+            raise ValueError(f"{text!r} is not a label such as {known}")
+        return label
+
+
+_SPELLINGS = {
+    "supports": Label.SUPPORTS,
+    "supported": Label.SUPPORTS,
+    "support": Label.SUPPORTS,  # EX-FEVER
+    "refutes": Label.REFUTES,
+    "refuted": Label.REFUTES,
+    "refute": Label.REFUTES,
+    "not enough info": Label.NOT_ENOUGH_INFO,
+    "not enough evidence": Label.NOT_ENOUGH_INFO,  # AVeriTeC
+    "partially supported": Label.NOT_ENOUGH_INFO,  # WiCE
+    "not supported": Label.NOT_SUPPORTED,
+    "conflicting evidence/cherrypicking": Label.NOT_SUPPORTED,  # AVeriTeC
+}
+
+
+@dataclass(frozen=True, slots=True)
+class GoldClaim:
+    """A claim with its gold evidence."""
+
+    id: str  # id, unique within the file; `admiral retrieve` gives the claim the same id
+    claim: str  # text of the claim; empty if the file does not give it
+    label: Label | None  # none if the file gives no label
+    # distinct alternative evidence sets, each enough by itself. Empty if no evidence is enough, or
+    # if the evidence is not in sentences.
+    evidence: tuple[EvidenceSet, ...]
+    annotated_hops: int | None = None  # number of hops that the file gives; None if it gives none
+    # number of evidence elements other than sentences (such as table cells), whose sets were left
+    # out
+    n_ignored_elements: int = 0
+    ordered: bool = False  # whether the documents can only be found in the order of the evidence
+    # the judged documents of a query with their grades, of which 1 and more are relevant; only in
+    # qrels, which have no evidence and name documents as TREC runs do
+    grades: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def hops(self) -> int:
+        """Annotated hops, otherwise the size of the smallest title set; 0 without evidence."""
+        if self.annotated_hops is not None:
+            return self.annotated_hops
+        return min(map(len, self.title_sets), default=0)
+
+    @property
+    def title_sets(self) -> tuple[tuple[str, ...], ...]:
+        """Distinct documents of each evidence set, in order; several sets may be equal."""
+        return tuple(map(evidence_titles, self.evidence))
+
+    @property
+    def titles(self) -> tuple[str, ...]:
+        """Distinct documents of the first evidence set, in order."""
+        return self.title_sets[0] if self.evidence else ()
+
+    @property
+    def all_titles(self) -> tuple[str, ...]:
+        """Distinct documents of all evidence sets, in order."""
+        return evidence_titles(tuple(chain.from_iterable(self.evidence)))
+
+    @property
+    def has_alternatives(self) -> bool:
+        """Whether there are evidence sets of different documents."""
+        return len({frozenset(titles) for titles in self.title_sets}) > 1
+
+    @property
+    def sentences(self) -> tuple[tuple[str, int], ...]:
+        """Sentences of the first evidence set; empty if only documents are known."""
+        first = self.evidence[0] if self.evidence else ()
+        return tuple((title, number) for title, number in first if number is not None)
+
+    def sentence_numbers(self, title: str) -> tuple[int, ...]:
+        """Return the numbers of a document's sentences that are in any evidence set, in order."""
+        sentences = chain.from_iterable(self.evidence)
+        numbers = (number for other, number in sentences if other == title and number is not None)
+        return tuple(dict.fromkeys(numbers))
+
+    @property
+    def refuted(self) -> bool | None:
+        """Whether the evidence refutes the claim; None if the label does not say."""
+        return {Label.SUPPORTS: False, Label.REFUTES: True}.get(self.label) if self.label else None
+
+
+def evidence_titles(evidence: EvidenceSet) -> tuple[str, ...]:
+    """Return the distinct documents of an evidence set, in order."""
+    return tuple(dict.fromkeys(title for title, _ in evidence))
 
 
 # Formats that a field of a record tells, in the order in which they are tried.
@@ -68,16 +161,11 @@ class _Annotation(BaseModel):
 def read_gold(path: Path, name: str | None = None) -> Iterator[GoldClaim]:
     """Yield the claims of a file with their gold evidence, in order.
 
-    The file is JSON Lines, one JSON list as in HoVer's official files (read into memory as a whole)
-    or CSV with a heading; compressed or not. Claims and their ids are read as in
-    `admiral.io.claims.read_claims`, which accepts the same files.
-    Without a name, the format is detected from the first record that has evidence. The formats are
-    those of `admiral.gold.formats`. Beside its evidence, a record may have a `label`, `num_hops`,
-    and `ordered`, whether its documents can only be found in the order of the evidence.
+    The files, and the ids of claims, are those of `admiral.io.claims.read_claims`. Beside its
+    evidence, a record may have a `label`, `num_hops`, and `ordered`, whether its documents can only
+    be found in the order of the evidence.
 
-    `name`: one of `FORMATS`; None to detect the format. Raises RecordError for a bad record, naming
-    file, line, field and remedy. Raises AdmiralError if the file cannot be read or holds no claims,
-    or the format does not exist.
+    `name`: one of `FORMATS`; None to detect it from the first record that has evidence.
     """
     if name is not None and name not in FORMATS:
         raise AdmiralError(f"gold format {name!r}: there are {', '.join(FORMATS)}")
@@ -102,19 +190,13 @@ def detect_format(path: Path) -> str | None:
 
 
 def is_blind(path: Path) -> bool:
-    """Return whether no record of a file has a label or a field for evidence, as in blind tests.
-
-    Raises AdmiralError if the file cannot be read.
-    """
+    """Return whether no record of a file has a label or a field for evidence, as in blind tests."""
     fields = {"label", *_EVIDENCE_FIELDS}
     return not any(record.get(field) for _, _, record in _records(path) for field in fields)
 
 
 def _record_format(record: dict[str, Any], where: str) -> str | None:
-    """Return the format of a record; None if its evidence is empty, as it can be in any format.
-
-    Raises RecordError if the record has no field for evidence.
-    """
+    """Return the format of a record; None if its evidence is empty, as it can be in any format."""
     if "paragraphs" in record or ("question" in record and "supporting_facts" in record):
         return "hipporag"
     if is_wafer(record):
@@ -207,10 +289,7 @@ _QRELS_REMEDY = "Give qrels as BEIR or TREC have them"
 
 
 def is_qrels(path: Path) -> bool:
-    """Return whether a file is in lines of columns, and neither in JSON nor CSV with claims.
-
-    Raises AdmiralError if the file cannot be read.
-    """
+    """Return whether a file is in lines of columns, and neither in JSON nor CSV with claims."""
     first = next(iter(record_lines(path, _QRELS_REMEDY)), None)
     if first is None or first[1].lstrip().startswith((b"{", b"[")):
         return False
@@ -223,9 +302,6 @@ def read_qrels(path: Path) -> list[GoldClaim]:
     Lines have either three columns separated by tabs, as in BEIR (query id, document id, grade; the
     first line may be a heading), or four separated by white space, as in TREC (query, an unused
     column, document, grade). Documents are named as in TREC runs (`admiral.io.result_writer`).
-    Raises RecordError for a line of other columns, a grade that is not an integer, or a document
-    that is judged twice with different grades. Raises AdmiralError if the file cannot be read or
-    holds no judgement.
     """
     grades: dict[str, dict[str, int]] = {}
     for where, query, column, grade in _judgements(path):

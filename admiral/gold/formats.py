@@ -14,9 +14,11 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, StrictBool, StrictInt
 
-from admiral.gold.gold_claims import EvidenceSet
 from admiral.io.text_cleaning import clean_title, fever_title
 
+#: Sentences that together are enough to verify a claim: (title, sentence number from 0), or (title,
+#: None) where only the document is known.
+EvidenceSet = tuple[tuple[str, int | None], ...]
 #: What precedes the title of the cited page in its first sentence in WiCE.
 WICE_TITLE = "(meta data) TITLE: "
 

@@ -22,21 +22,21 @@ def stderr_is_terminal() -> bool:
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
-_CLAIM_SECONDS = 15.0  # between two lines
-_DOCUMENT_SECONDS = 30.0
+_CLAIM_SECONDS, _DOCUMENT_SECONDS = 15.0, 30.0  # between two lines
 _DOCUMENTS_PER_CHECK = 1024  # reading the clock for every document would take longer than its work
 
 
-def track_claims(items: Iterable[T], *, done: int, total: int, quiet: bool = False) -> Iterator[T]:
-    """Yield items, one for each claim, and report how many there have been.
+def track_claims(
+    items: Iterable[T], *, done: int, total: int, quiet: bool = False, unit: str = "claim"
+) -> Iterator[T]:
+    """Yield items, one for each claim or other unit, and report how many of `total` are done.
 
-    `done`: number of claims that an earlier run finished. `total`: number of all claims, including
-    those.
+    `done`: number that an earlier run finished.
     """
     if quiet:
         yield from items
     elif stderr_is_terminal():
-        yield from tqdm(items, initial=done, total=total, unit=" claims", file=sys.stderr)
+        yield from tqdm(items, initial=done, total=total, unit=f" {unit}s", file=sys.stderr)
     else:
         start = last = time.monotonic()
         for count, item in enumerate(items, 1):
@@ -44,8 +44,8 @@ def track_claims(items: Iterable[T], *, done: int, total: int, quiet: bool = Fal
             now = time.monotonic()
             if now - last >= _CLAIM_SECONDS or done + count == total:
                 last, each = now, max(now - start, 1e-9) / count
-                speed = f"{each:.2f} s per claim" if each > 0.05 else f"{1 / each:,.0f} per second"
-                click.echo(f"{done + count} of {total} claims, {speed}", err=True)
+                speed = f"{each:.2f} s per {unit}" if each > 0.05 else f"{1 / each:,.0f} per second"
+                click.echo(f"{done + count} of {total} {unit}s, {speed}", err=True)
 
 
 def track_documents(

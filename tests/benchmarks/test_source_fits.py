@@ -6,8 +6,6 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from admiral.sources import Passage, ScoredPassage
-from benchmarks.citation_retrieval import page_rank
 from training.cited_pages import STRATEGIES, em_loss, positive_weights
 
 _SCORES = st.lists(st.floats(-8, 8), min_size=1, max_size=5)
@@ -84,26 +82,3 @@ def test_the_weights_have_no_gradient_and_sum_to_one():
 def test_claims_without_one_side(positives, negatives):
     with pytest.raises(ValueError, match="leave it out"):
         em_loss(torch.zeros(1), positives, negatives, "hard")
-
-
-_PAGES = st.sampled_from("abcdef")
-
-
-def kilt_success(urls, gold, cut):
-    """Return whether a gold page is among the first, by KILT's rules: duplicates are removed."""
-    distinct = []
-    for url in urls:
-        if url.strip() not in distinct:
-            distinct.append(url.strip())
-    return any(page.strip() in distinct[:cut] for page in gold)
-
-
-@given(st.lists(_PAGES, max_size=15), st.lists(_PAGES, max_size=3), st.integers(1, 6))
-def test_page_ranks_are_those_of_kilt(pages, gold, cut):
-    urls, golden = ([f"https://{p}.example/x" for p in part] for part in (pages, gold))
-    ranking = [
-        ScoredPassage(Passage(url, "", number, 0, 1, "x"), float(-number))
-        for number, url in enumerate(urls)
-    ]
-    rank = page_rank(ranking, golden)
-    assert (rank is not None and rank <= cut) == kilt_success(urls, golden, cut)

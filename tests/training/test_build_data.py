@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from admiral.gold import read_gold
-from admiral.gold.gold_claims import Label
+from admiral.gold import Label, read_gold
 from proofs import NatOp, Verdict
 from tests.proofs.verifier.fixed_verifier import FixedVerifier
 from tests.proofs.verifier.tiny_classifier import write_classifier_directory

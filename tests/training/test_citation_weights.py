@@ -6,8 +6,8 @@ import pytest
 from click.testing import CliRunner
 
 from admiral.citations import Citation, CitationConfig, CitedClaim, Citer
-from admiral.citations.coverage_verifier import TermWeights
 from admiral.citations.source_search import LoadedSources
+from admiral.citations.term_weights import TermWeights
 from tests.admiral.citations.cited_pages import BRIDGE
 from training.citations import FEATURES, main
 

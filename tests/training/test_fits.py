@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from admiral import Admiral, Claim, RetrievalConfig
 from admiral.citations.citation_weights import word_features
-from admiral.citations.coverage_verifier import CoverageVerifier, TermWeights
+from admiral.citations.passage_verifiers import CoverageVerifier
 from admiral.citations.source_scorers import SourceScorer
+from admiral.citations.term_weights import TermWeights
 from admiral.errors import AdmiralError
 from admiral.gold import read_gold
 from admiral.retrieval.document_ranking import FEATURES, document_features, ranked_documents

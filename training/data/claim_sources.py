@@ -29,8 +29,8 @@ from pydantic import (
 )
 
 from admiral.errors import AdmiralError
-from admiral.gold import FORMATS as GOLD_FORMATS
 from admiral.gold import GoldClaim, Label, read_gold
+from admiral.gold.formats import FORMATS as GOLD_FORMATS
 from admiral.gold.formats import WICE_TITLE
 from admiral.io.text_cleaning import clean_title
 from admiral.records import Document

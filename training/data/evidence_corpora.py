@@ -19,8 +19,8 @@ from pathlib import Path
 
 from admiral import Admiral
 from admiral.errors import AdmiralError, RecordError
-from admiral.gold import EvidenceSet, GoldClaim
-from admiral.gold.gold_claims import Label
+from admiral.gold import GoldClaim, Label
+from admiral.gold.formats import EvidenceSet
 from admiral.io.text_cleaning import without_markup
 from admiral.kb import KnowledgeBase
 from admiral.kb.corpus.readers import detect_format, read_corpus

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import logging
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from lxml import etree
 from pydantic import TypeAdapter
 
 from admiral.citations.citation_records import Citation, CitedClaim
-from admiral.citations.extract.marked_blocks import MarkedClaim, Reference, marked_claims
+from admiral.citations.extract.marked_blocks import (
+    MarkedClaim,
+    NamedReference,
+    Reference,
+    marked_claims,
+)
 from admiral.errors import AdmiralError
 from admiral.io.limited_reading import (
     FileLimits,
@@ -28,25 +32,13 @@ from admiral.sources.canonical_urls import canonical, is_web
 
 _logger = logging.getLogger(__name__)
 _ARTICLES = "0"  # the namespace of articles
-_START = re.compile(rb"\s*(<\?xml[^>]*>\s*)?(<!--.*?-->\s*)*<mediawiki\b", re.DOTALL)
+_DUMP = re.compile(rb"\s*(<\?xml[^>]*>\s*)?(<!--.*?-->\s*)*<mediawiki\b", re.DOTALL)
 
 
-class DumpedPage(NamedTuple):
-    """A page of a dump, with its latest wikitext."""
+def read_dump(path: Place) -> Iterator[tuple[str, str]]:
+    """Yield title and latest wikitext of the articles of an XML dump, compressed or not.
 
-    title: str
-    text: str
-
-
-def is_dump(start: bytes) -> bool:
-    """Return whether a file is a dump, by its first bytes."""
-    return bool(_START.match(start.removeprefix(b"\xef\xbb\xbf")))
-
-
-def read_dump(path: Place) -> Iterator[DumpedPage]:
-    """Yield the articles of a dump; redirects and other namespaces are left out.
-
-    `path`: XML file of a dump (``pages-articles``), compressed or not.
+    Redirects and other namespaces are left out.
     """
     count = 0
     with open_binary(path) as stream:
@@ -56,11 +48,10 @@ def read_dump(path: Place) -> Iterator[DumpedPage]:
         try:
             for _, element in events:
                 count += 1
-                revisions = element.findall("{*}revision")  # the last one counts
                 namespace = element.findtext("{*}ns", _ARTICLES).strip()
                 if namespace == _ARTICLES and element.find("{*}redirect") is None:
-                    text = revisions[-1].findtext("{*}text", "") if revisions else ""
-                    yield DumpedPage(element.findtext("{*}title", ""), text)
+                    *_, text = ["", *(e.text or "" for e in element.findall("{*}revision/{*}text"))]
+                    yield element.findtext("{*}title", ""), text
                 element.clear()
                 while element.getprevious() is not None:
                     del element.getparent()[0]
@@ -82,7 +73,7 @@ _HTML = re.compile(
     r"\s*(<\?xml[^>]*>\s*)?(<!--.*?-->\s*)*<(!doctype\s+html|html|head|body|section|div|p)\b",
     re.IGNORECASE | re.DOTALL,
 )
-_SUFFIX = re.compile(r"\.(wiki|wikitext|mediawiki|txt|html?|gz|bz2|xz|zst)$", re.IGNORECASE)
+_SUFFIXES = re.compile(r"(\.(wiki|wikitext|mediawiki|txt|html?|gz|bz2|xz|zst))+$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +89,7 @@ class ReadPage:
     claims: tuple[MarkedClaim, ...]
     references: Mapping[str, Reference]
     unknown: Mapping[str, int]  # the templates of wikitext that are not known, by name
+    named: tuple[NamedReference, ...]  # the references of wikitext that have names
 
 
 _READ_PAGE = TypeAdapter(ReadPage)
@@ -145,41 +137,22 @@ def read_marked(data: bytes, title: str, format: str, lists: str) -> Any:
 
         page = read_wikitext(text, title)
     claims = tuple(marked_claims(page, lists=lists == "with"))
-    read = ReadPage(page.title, "", format == "html", claims, page.references, page.unknown)
+    read = ReadPage(
+        page.title, "", format == "html", claims, page.references, page.unknown, page.named
+    )
     return _READ_PAGE.dump_python(read, mode="json")
 
 
 def extract_claims(
-    text: str,
-    title: str = "",
-    *,
-    format: PageFormat = "auto",
-    lists: bool = True,
-    unknown: Counter[str] | None = None,
+    text: str, title: str = "", *, format: PageFormat = "auto", lists: bool = True
 ) -> list[CitedClaim]:
-    """Return the claims of a page that have references (see `read_page`).
-
-    `unknown` counts the templates of wikitext that are not known, by name.
-    """
-    return list(_claims([read_page(text, title, format=format, lists=lists)], unknown))
+    """Return the claims of a page that have references (see `read_page`)."""
+    return [each.claim for each in read_page(text, title, format=format, lists=lists).claims]
 
 
-def claims_of_file(
-    path: Path,
-    *,
-    format: PageFormat = "auto",
-    lists: bool = True,
-    unknown: Counter[str] | None = None,
-) -> Iterator[CitedClaim]:
-    """Yield the claims of a file that have references (see `pages_of_file`, `extract_claims`)."""
-    return _claims(pages_of_file(path, format=format, lists=lists), unknown)
-
-
-def _claims(pages: Iterable[ReadPage], unknown: Counter[str] | None) -> Iterator[CitedClaim]:
-    for page in pages:
-        if unknown is not None:
-            unknown.update(page.unknown)
-        yield from (each.claim for each in page.claims)
+def claims_of_file(path: Path, **options: Any) -> Iterator[CitedClaim]:
+    """Yield the claims of a file that have references (see `pages_of_file`)."""
+    return (each.claim for page in pages_of_file(path, **options) for each in page.claims)
 
 
 def pages_of_file(
@@ -192,16 +165,17 @@ def pages_of_file(
     """
     if format in ("auto", "dump"):
         with open_binary(path) as stream:
-            start = stream.read(1 << 12)
-        if format == "dump" or is_dump(start):
-            for page in read_dump(path):
+            start = stream.read(1 << 12).removeprefix(b"\xef\xbb\xbf")
+        if format == "dump" or _DUMP.match(start):
+            for title, text in read_dump(path):
                 try:
-                    yield read_page(page.text, page.title, format="wikitext", lists=lists)
+                    yield read_page(text, title, format="wikitext", lists=lists)
                 except AdmiralError as error:
                     _logger.warning("%s: left out: %s", path, error)
             return
-    text = _read_page(path)
-    title = "" if format == "html" or (format == "auto" and _HTML.match(text)) else _title_of(path)
+    text = _read_text(path)
+    is_html = format == "html" or (format == "auto" and _HTML.match(text))
+    title = "" if is_html else " ".join(_SUFFIXES.sub("", path.name).replace("_", " ").split())
     yield read_page(text, title, format=format, lists=lists)
 
 
@@ -216,7 +190,7 @@ def page_of_file(path: Path, *, format: PageFormat = "auto", lists: bool = True)
     return first
 
 
-def _read_page(path: Path) -> str:
+def _read_text(path: Path) -> str:
     with open_binary(path) as stream:
         data = stream.read(LONGEST_PAGE + 1)
     if len(data) > LONGEST_PAGE:
@@ -229,13 +203,6 @@ def _read_page(path: Path) -> str:
         raise AdmiralError(
             f"{path}: is not UTF-8 (byte {error.start + 1}). Convert it, for example with iconv"
         ) from error
-
-
-def _title_of(path: Path) -> str:
-    name = path.name
-    while _SUFFIX.search(name):
-        name = _SUFFIX.sub("", name)
-    return " ".join(name.replace("_", " ").split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,20 +225,17 @@ def cited_sources(claims: Iterable[CitedClaim]) -> tuple[list[CitedSource], list
     Sources on the web are the same if their canonical URLs are; others, if title, author and ISBN
     are.
     """
-    web: dict[str, CitedSource] = {}
-    others: dict[str, CitedSource] = {}
-    for claim in claims:
-        for citation in dict.fromkeys(claim.citations):
-            url = citation.url or citation.archive_url
-            known, key = web, canonical(url)
-            if not is_web(url):
-                url = citation.url
-                known, key = others, "\n".join((citation.title, citation.author, citation.isbn))
-            first, count = citation, 0
-            if (earlier := known.get(key)) is not None:
-                first, count, url = earlier.citation, earlier.claims, earlier.citation.url
-            archive_url = first.archive_url or citation.archive_url
-            title = first.title or citation.title
-            first = replace(first, url=url, archive_url=archive_url, title=title)
-            known[key] = CitedSource(first, count + 1)
-    return list(web.values()), list(others.values())
+    found: tuple[dict[str, CitedSource], dict[str, CitedSource]] = ({}, {})
+    for citation in (each for claim in claims for each in dict.fromkeys(claim.citations)):
+        url = citation.url or citation.archive_url
+        if is_web(url):
+            known, key = found[0], canonical(url)
+            citation = replace(citation, url=url)
+        else:
+            known, key = found[1], "\n".join((citation.title, citation.author, citation.isbn))
+        first = known.get(key, CitedSource(citation, 0))
+        archive_url = first.citation.archive_url or citation.archive_url
+        title = first.citation.title or citation.title
+        merged = replace(first.citation, archive_url=archive_url, title=title)
+        known[key] = CitedSource(merged, first.claims + 1)
+    return list(found[0].values()), list(found[1].values())

@@ -11,7 +11,7 @@ from dataclasses import replace
 from itertools import chain
 
 from admiral.citations.citation_records import Citation
-from admiral.citations.extract.marked_blocks import Reference
+from admiral.citations.extract.marked_blocks import NamedReference, Place, Reference
 from admiral.citations.extract.names import NAMES, is_note_group, names_of, tag_of
 from admiral.citations.extract.source_links import (
     ISBN,
@@ -144,12 +144,19 @@ def nodes_within(nodes: Sequence[Node]) -> Iterator[Node]:
     """Yield nodes and all that they contain, in order."""
     for node in nodes:
         yield node
-        if isinstance(node, Template):
-            yield from nodes_within(list(chain.from_iterable(node.parameters.values())))
-        elif isinstance(node, Tag):
-            yield from nodes_within(node.content)
-        elif isinstance(node, Link | ExternalLink):
-            yield from nodes_within(node.text or ())
+        yield from nodes_within(children(node))
+
+
+def children(node: Node) -> Sequence[Node]:
+    """Return the nodes that a node contains."""
+    match node:
+        case Template():
+            return list(chain.from_iterable(node.parameters.values()))
+        case Tag():
+            return node.content
+        case Link() | ExternalLink():
+            return node.text or ()
+    return ()
 
 
 def _url(value: Sequence[Node] | None) -> str:
@@ -179,6 +186,17 @@ def _full_names(given: Mapping[str, str]) -> list[str]:
     return list(dict.fromkeys(filter(None, names)))
 
 
+NAMED = frozenset(names_of("marks", "named"))  # {{r|name|name}}
+LISTS = frozenset(names_of("marks", "lists"))
+
+
+def names_used(template: Template) -> list[str]:
+    """Return the names of references in ``{{r|name|name}}``."""
+    keys = [key for key in template.parameters if re.fullmatch(r"n?\d+", key)]
+    keys.sort(key=lambda each: int(each.lstrip("n")))
+    return list(filter(None, map(template.text, keys)))
+
+
 class WikitextReferences:
     """Collects the references of a page while it is read; `resolved` is called at its end."""
 
@@ -187,6 +205,7 @@ class WikitextReferences:
         self._names: dict[str, str] = {}  # of references that are used
         self._notes: set[str] = set()
         self._bibliography: dict[str, Template] = {}
+        self.named: list[NamedReference] = []
 
     def use(
         self, content: Sequence[Node], name: str = "", group: str = "", *, is_note: bool = False
@@ -219,10 +238,29 @@ class WikitextReferences:
         self._names.setdefault(key, str(len(self._names) + 1))
         return key
 
-    def add_to_bibliography(self, template: Template) -> None:
-        """Note a citation template, which short references may name."""
-        for each in anchors(template):
-            self._bibliography.setdefault(each, template)
+    def collect(self, nodes: Sequence[Node], *, listed: bool = False) -> None:
+        """Note what short references and names refer to, wherever on the page it stands.
+
+        `listed`: whether the nodes are within a list of references.
+        """
+        for node in nodes:
+            match node:
+                case Template(place=place) if node.name in NAMED:
+                    keys = [f"{node.text('group')}\n{name}" for name in names_used(node)]
+                    self._note_named(place, keys)
+                case Template() if is_citation_template(node):
+                    for each in anchors(node):
+                        self._bibliography.setdefault(each, node)
+                case Tag(name="ref", place=place) if name := node.attributes.get("name"):
+                    group = node.attributes.get("group", "")
+                    key, is_defined = self.define(node.content, name, group), bool(node.content)
+                    self._note_named(place, [key], defines=is_defined, listed=listed)
+            is_list = isinstance(node, Tag | Template) and node.name in LISTS
+            self.collect(children(node), listed=listed or is_list)
+
+    def _note_named(self, place: Place | None, keys: Sequence[str], **facts: bool) -> None:
+        if place is not None and keys:
+            self.named.append(NamedReference(place, tuple(keys), **facts))
 
     def resolved(self) -> dict[str, Reference]:
         """Return all references by key; those without a definition have one empty citation."""

@@ -16,6 +16,9 @@ from typing import TypeAlias
 from admiral.citations.citation_records import Citation, CitedClaim, Kind
 from admiral.io.sentence_splitter import sentence_spans
 
+#: Offsets in the text of a page at which something begins and ends.
+Place: TypeAlias = tuple[int, int]
+
 
 @dataclass(frozen=True, slots=True)
 class Mark:
@@ -25,7 +28,7 @@ class Mark:
     reference: str = ""  # key of the reference in `MarkedPage.references`; empty for a tag
     tag: str = ""
     # offsets in the text of the page at which it begins and ends; None where that is not known
-    place: tuple[int, int] | None = None
+    place: Place | None = None
 
 
 #: Kinds of blocks that are read one after another, and so are context of each other.
@@ -74,6 +77,16 @@ class Reference:
 
 
 @dataclass(frozen=True, slots=True)
+class NamedReference:
+    """A reference of wikitext that defines a name, or uses some."""
+
+    place: Place
+    keys: tuple[str, ...]  # of references: group and name
+    defines: bool = False
+    listed: bool = False  # whether it stands in a list of references
+
+
+@dataclass(frozen=True, slots=True)
 class MarkedPage:
     """A page as marked blocks in the order of reading, with its references by key.
 
@@ -84,6 +97,7 @@ class MarkedPage:
     blocks: tuple[Block, ...] = ()
     references: Mapping[str, Reference] = field(default_factory=dict)
     unknown: Mapping[str, int] = field(default_factory=dict)
+    named: tuple[NamedReference, ...] = ()
 
 
 #: Number of characters of the page that are kept on either side of a claim.

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from admiral.citations.citation_records import Kind
-from admiral.citations.extract.marked_blocks import PROSE, Block, Mark, joined
+from admiral.citations.extract.marked_blocks import PROSE, Block, Mark, Place, joined
 from admiral.citations.extract.marked_tables import MarkedTable, span_of
 
 T = TypeVar("T")
@@ -72,9 +72,7 @@ class BlockBuilder:
         self._text = before
         return rest
 
-    def add_mark(
-        self, reference: str = "", tag: str = "", place: tuple[int, int] | None = None
-    ) -> None:
+    def add_mark(self, reference: str = "", tag: str = "", place: Place | None = None) -> None:
         """Append a mark."""
         self._marks.append(Mark(len(self._text), reference, tag, place))
 

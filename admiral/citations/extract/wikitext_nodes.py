@@ -17,6 +17,7 @@ import mwparserfromhell
 from mwparserfromhell import nodes as wiki
 from mwparserfromhell.wikicode import Wikicode
 
+from admiral.citations.extract.marked_blocks import Place
 from admiral.citations.extract.names import names_of
 from admiral.kb.corpus.files import Position, written
 
@@ -42,11 +43,9 @@ _QUOTES = re.compile("'{2,}")
 _STRAY = re.compile(
     r"<(/?)([A-Za-z][A-Za-z0-9]*)(?:[\s/][^<>]*)?>|\{{2,}|\}{2,}|\[\[|\]\]|__[A-Z]+__"
 )
+_REFERENCE_TAG = re.compile(r"<ref\s[^<>]*>", re.IGNORECASE)
 # A reference that is not closed and begins with a template, which may be open, or a URL.
 _OPEN_REFERENCE = re.compile(r"<ref\b[^<>]*>\s*(\{\{[^{}<>]*)?$", re.IGNORECASE)
-
-#: Offsets in the text of a page at which something begins and ends.
-Place: TypeAlias = tuple[int, int]
 
 
 @dataclass(slots=True)
@@ -118,6 +117,8 @@ class Section(NamedTuple):
 def sections(text: str) -> Iterator[Section]:
     """Yield the sections of a page; a line break in a template, a link or a tag ends no line."""
     text = _COMMENT.sub(lambda comment: _NOTHING * len(comment[0]), text)
+    # mwparserfromhell knows no tag whose name ends its line.
+    text = _REFERENCE_TAG.sub(lambda tag: tag[0].replace("\n", " "), text)
     level, heading, start = 0, list[Node](), 0
     for match in _HEADING.finditer(text):
         line = match[0].rstrip(f" \t{_NOTHING}")

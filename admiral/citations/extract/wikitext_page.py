@@ -11,9 +11,12 @@ from itertools import chain, pairwise, zip_longest
 
 from admiral.citations.extract.citation_templates import (
     FOOTNOTES,
+    LISTS,
+    NAMED,
     WikitextReferences,
     is_citation_template,
     is_short_reference,
+    names_used,
     short_anchors,
 )
 from admiral.citations.extract.inline_templates import (
@@ -38,10 +41,8 @@ from admiral.citations.extract.wikitext_nodes import (
 )
 from admiral.kb.corpus.files import Position, written
 
-_NAMED = frozenset(names_of("marks", "named"))  # {{r|name|name}}
 _NOTES = frozenset(names_of("marks", "notes"))
-_MARKS = _NAMED | _NOTES | FOOTNOTES | {"refn", "#tag:ref"}
-_REFERENCE_LISTS = frozenset(names_of("marks", "lists"))
+_MARKS = NAMED | _NOTES | FOOTNOTES | {"refn", "#tag:ref"}
 # Namespaces of links that show a picture, or nothing, in the text.
 _NOT_TEXT = re.compile(r"(file|image|media|category|datei|fichier)\s*:", re.IGNORECASE)
 _OTHER_WIKI = re.compile(r"[a-z]{2,3}(-[a-z-]+)?:\S")
@@ -62,7 +63,14 @@ def read_wikitext(text: str, title: str = "") -> MarkedPage:
         return MarkedPage(title)
     reader = _Reader()
     reader.read(text)
-    return MarkedPage(title, tuple(reader.blocks), reader.references.resolved(), reader.unknown)
+    references = reader.references
+    return MarkedPage(
+        title,
+        tuple(reader.blocks),
+        references.resolved(),
+        reader.unknown,
+        tuple(references.named),
+    )
 
 
 class _Reader(PageBuilder):
@@ -76,7 +84,10 @@ class _Reader(PageBuilder):
 
     def read(self, text: str) -> None:
         """Read all sections of a page."""
-        for section in sections(text):
+        read = list(sections(text))
+        for section in read:
+            self.references.collect([*section.heading, *chain(*section.lines)])
+        for section in read:
             if section.level:
                 marked = self.apart(self._add_apart, section.heading)
                 self.add(replace(marked, section=self.section), "heading")
@@ -130,7 +141,6 @@ class _Reader(PageBuilder):
                 self._add(template.parameters.get("1", template.parameters.get("text", [])))
             self.text.add_mark(tag=tag, place=template.place)
         elif is_citation_template(template):
-            self.references.add_to_bibliography(template)
             # In a sentence; otherwise an item of a bibliography.
             if self._in_cell or not self.text.is_empty:
                 self.text.add_mark(self.references.use([template]), place=template.place)
@@ -232,7 +242,8 @@ class _Reader(PageBuilder):
         if isinstance(node, Tag):
             if node.name == "ref":
                 name, group = node.attributes.get("name", ""), node.attributes.get("group", "")
-                self._skip_within(node.content, group)
+                if is_note_group(group):
+                    self._add_note(node.content)
                 if node.content or name:
                     yield self.references.use(node.content, name, group)
             return
@@ -246,11 +257,8 @@ class _Reader(PageBuilder):
             else:
                 self._skip(content)
             yield self.references.use(content, name, group, is_note=is_note)
-        elif node.name in _NAMED:
-            names = [key for key in parameters if re.fullmatch(r"n?\d+", key)]
-            for key in sorted(names, key=lambda each: int(each.lstrip("n"))):
-                if name := node.text(key):
-                    yield self.references.use((), name, group)
+        elif node.name in NAMED:
+            yield from (self.references.use((), each, group) for each in names_used(node))
         elif node.name in FOOTNOTES:
             yield self.references.use_short(node)
 
@@ -259,31 +267,27 @@ class _Reader(PageBuilder):
         if has_marks(nodes):
             self.add(self.apart(self._add_apart, nodes), "note")
 
-    def _skip_within(self, nodes: Sequence[Node], group: str) -> None:
-        """Note the citation templates of a reference, which short references may name."""
-        if is_note_group(group):
-            self._add_note(nodes)
-        for node in nodes:
-            if isinstance(node, Template) and is_citation_template(node):
-                self.references.add_to_bibliography(node)
-
     def _skip(self, nodes: Sequence[Node]) -> None:
+        """Read what is not shown as text: boxes with marks, and the notes that a list defines."""
         for node in nodes:
             match node:
+                case Template(name=name) if name in LISTS:
+                    self._skip_list(node.parameters.get("refs", []))
                 case Template():
-                    if is_citation_template(node):
-                        self.references.add_to_bibliography(node)
-                    if node.name in _REFERENCE_LISTS:
-                        self._define(node.parameters.get("refs", []))
-                    elif not list(self._used(node)):
+                    if not list(self._used(node)):
                         self._add_box(node)
                 case Tag(name="references"):
-                    self._define(node.content)
+                    self._skip_list(node.content)
                 case Tag():
                     if not list(self._used(node)):
                         self._skip(node.content)
                 case Link() | ExternalLink():
                     self._skip(node.text or ())
+
+    def _skip_list(self, nodes: Sequence[Node]) -> None:
+        for node in nodes:
+            if isinstance(node, Tag) and is_note_group(node.attributes.get("group", "")):
+                self._add_note(node.content)
 
     def _add_box(self, template: Template) -> None:
         """Add what an infobox, or another template that is no text, says with marks."""
@@ -295,14 +299,6 @@ class _Reader(PageBuilder):
         else:
             for value in parameters.values():
                 self._skip(value)
-
-    def _define(self, nodes: Sequence[Node]) -> None:
-        """Read the definitions of a list of references, which are not used there."""
-        for node in nodes:
-            if isinstance(node, Tag) and node.name == "ref":
-                name, group = node.attributes.get("name", ""), node.attributes.get("group", "")
-                self._skip_within(node.content, group)
-                self.references.define(node.content, name, group)
 
 
 def has_marks(nodes: Sequence[Node]) -> bool:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from admiral.citations.cite_web import cite_web
+from admiral.citations.page_patch import cite_web
 from admiral.sources import Source
 
 

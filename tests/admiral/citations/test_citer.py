@@ -55,7 +55,7 @@ def citer(kb):
         (BRIDGE.url, "scored"),
         ("http://www.news.example.org/bridge/?utm_source=x#top", "scored"),
         ("https://web.archive.org/web/20200101000000/https://news.example.org/bridge", "scored"),
-        ("https://nowhere.example.org/", "not_in_library"),
+        ("https://nowhere.example.org/", "not_in_knowledge_base"),
         ("https://empty.example.org/", "no_text"),
         ("https://short.example.org/", "too_short"),
         ("https://german.example.org/", "not_english"),
@@ -94,7 +94,7 @@ def test_an_unread_source_beside_a_failing_one_is_not_a_failure(citer):
     cited = (Citation(HARBOUR.url), Citation("https://nowhere.example.org/"))
     verdict = citer.verify(replace(CLAIM, citations=cited))
     assert verdict.decision == "not_checked"
-    assert [one.status for one in verdict.existing] == ["scored", "not_in_library"]
+    assert [one.status for one in verdict.existing] == ["scored", "not_in_knowledge_base"]
     assert verdict.suggestions
 
 

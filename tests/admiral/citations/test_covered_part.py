@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from admiral.citations.citation_records import CitedClaim
-from admiral.citations.covered_claims import covered_claim, covered_text
+from admiral.citations.claim_texts import covered_claim, covered_text
 
 CASES = [
     ("[The Tarn Bridge was built by Ada Lane] and was opened in 1931.",

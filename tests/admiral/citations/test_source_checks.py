@@ -2,7 +2,6 @@
 
 import pytest
 
-from admiral.citations.citation_records import Citation
 from admiral.citations.citer import source_status
 from admiral.sources import Source
 
@@ -29,20 +28,18 @@ GERMAN = "Der Hafen wurde im Jahr 1911 vom Bürgermeister der Stadt eröffnet. "
     ],
 )
 def test_the_language_and_the_words_of_a_source_count(language, text, status):
-    source, citation = Source(URL, "Title", text, language=language), Citation(URL, title="Title")
-    found = source_status(source, citation, is_web=True, is_blocked=False, min_words=20)
-    assert found == status
+    source = Source(URL, "Title", text, language=language)
+    assert source_status(URL, source, 20, is_blocked=False) == status
 
 
 @pytest.mark.parametrize(
-    ("url", "is_web", "is_blocked", "status"),
+    ("url", "is_blocked", "status"),
     [
-        (" ", True, True, "not_web"),
-        (URL, True, True, "blocked"),
-        (URL, True, False, "not_in_library"),
-        ("isbn:1", False, False, "not_web"),
+        (" ", True, "not_web"),
+        (URL, True, "blocked"),
+        (URL, False, "not_in_knowledge_base"),
+        ("isbn:1", False, "not_web"),
     ],
 )
-def test_a_source_that_is_not_there_has_a_reason(url, is_web, is_blocked, status):
-    found = source_status(None, Citation(url), is_web=is_web, is_blocked=is_blocked, min_words=20)
-    assert found == status
+def test_a_source_that_is_not_there_has_a_reason(url, is_blocked, status):
+    assert source_status(url, None, 20, is_blocked=is_blocked) == status

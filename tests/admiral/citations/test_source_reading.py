@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from admiral.citations.coverage_verifier import TermWeights
 from admiral.citations.source_scorers import (
     NOTHING_SAID,
     SENTENCES,
@@ -14,6 +13,7 @@ from admiral.citations.source_scorers import (
     source_sentences,
 )
 from admiral.citations.source_search import cut_source
+from admiral.citations.term_weights import TermWeights
 from admiral.models.verifiers import open_named_verifier
 from admiral.sources import Source
 from tests.admiral.citations.cited_pages import BRIDGE

@@ -118,7 +118,7 @@ def test_sites_of_a_block_list_are_not_suggested(kb, tmp_path):
     }
     blocked.write_text("\n".join(sites))
     run(page, *options, *block)
-    assert "of a blocked site, so it was not checked" in (
+    assert "cannot be a source, such as one of wikipedia, so it was not checked" in (
         Reader((tmp_path / "audit.html").read_text()).text.lower()
     )
 
@@ -135,7 +135,7 @@ def test_statuses_of_the_demo_are_those_of_its_gold_file(kb):
         if set(statuses) != {"scored"} or id.endswith(":1:1")
     }
     assert {each for statuses in gold.values() for each in statuses} == {
-        *("scored", "not_in_library", "no_text", "too_short", "not_english", "not_web")
+        *("scored", "not_in_knowledge_base", "no_text", "too_short", "not_english", "not_web")
     }
     pages = sorted((DEMO / "pages").iterdir())
     claims = [claim for page in pages for claim in claims_of_file(page) if claim.id in gold]

@@ -12,11 +12,8 @@ from hypothesis.extra import numpy as arrays
 from admiral import AdmiralError
 from admiral.evaluation import Pair, Prediction, measures, pair_claims
 from admiral.evaluation.measures import (
-    Group,
     Measure,
-    _bootstrap_weights,
     best_overlap,
-    confidence_intervals,
     exact_match,
     harmonic_mean_measure,
     ir_measures_scores,
@@ -209,10 +206,6 @@ def measure(*values):
     return Measure("s", "m", np.array(values, dtype=np.float64).reshape(-1, 1))
 
 
-def everyone(count):
-    return Group("all", np.ones(count, dtype=bool))
-
-
 def slow(columns, rows):
     means = []
     for column in columns.T:
@@ -227,6 +220,7 @@ def slow(columns, rows):
 
 @given(arrays.arrays(np.float64, st.tuples(st.integers(1, 6), st.integers(1, 2)), elements=numbers))
 def test_value_is_the_mean_over_counted_claims(columns):
+    columns[np.isnan(columns).any(1)] = nan  # a claim counts in both columns or in none
     one = Measure("s", "m", columns)
     members = np.arange(len(columns)) % 2 == 0
     for group in (members, ~members, members | True):
@@ -235,20 +229,19 @@ def test_value_is_the_mean_over_counted_claims(columns):
         assert one.count(group) == (~np.isnan(columns[group, 0])).sum()
 
 
-@given(arrays.arrays(np.float64, st.tuples(st.integers(1, 6), st.integers(1, 2)), elements=numbers))
-def test_intervals_are_percentiles_of_resampled_means(columns):
-    group = everyone(len(columns))
-    ((low, high),) = confidence_intervals(
-        [Measure("s", "m", columns)], group, seed=3, n_resamples=60
-    )
-    drawn = []
-    for block in _bootstrap_weights(len(columns), 3, 60):
-        for counts in block:
-            assert counts.sum() == len(columns)
-            drawn.append(slow(columns, np.repeat(np.arange(len(columns)), counts.astype(int))))
-    kept = [value for value in drawn if not np.isnan(value)]
-    expected = np.percentile(kept, [2.5, 97.5]) if kept else (nan, nan)
-    assert (low, high) == pytest.approx(tuple(expected), nan_ok=True)
+@pytest.mark.parametrize(("values", "expected"), [([], (nan, nan)), ([0.5], (0.5, 0.5))])
+def test_intervals_of_hardly_any_claims(values, expected):
+    one = measure(*values, nan)
+    found = one.interval(np.ones(len(values) + 1, dtype=bool), 0)
+    assert found == pytest.approx(expected, nan_ok=True)
+
+
+def test_intervals_are_those_of_the_normal_distribution():
+    column = np.random.default_rng(5).normal(size=400)
+    low, high = measure(*column).interval(np.ones(400, dtype=bool), 3)
+    error = column.std() / 20
+    assert (column.mean() - low) / error == pytest.approx(1.96, rel=0.1)
+    assert (high - column.mean()) / error == pytest.approx(1.96, rel=0.1)
 
 
 @pytest.mark.parametrize("two_columns", [False, True])
@@ -265,8 +258,8 @@ def test_p_value_matches_the_exact_randomisation_test(two_columns):
         chosen = np.array(swapped)[:, None]
         one, other = np.where(chosen, after, before), np.where(chosen, before, after)
         extreme += abs(slow(other, rows) - slow(one, rows)) >= observed - 1e-12
-    (found,) = paired_comparison(
-        [Measure("s", "m", before)], [Measure("s", "m", after)], everyone(8)
+    found = paired_comparison(
+        Measure("s", "m", before), Measure("s", "m", after), np.ones(8, dtype=bool)
     )
     assert found.p_value == pytest.approx(extreme / 256, abs=0.02)
     assert found.second - found.first == pytest.approx(slow(after, rows) - slow(before, rows))

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from admiral import AdmiralError, RecordError
-from admiral.gold import FORMATS, Label, is_blind, is_qrels, read_gold, read_qrels
+from admiral.gold import Label, is_blind, is_qrels, read_gold, read_qrels
+from admiral.gold.formats import FORMATS
 from admiral.io.claims import read_claims, stream_claims
 from admiral.records import Claim
 

@@ -1,18 +1,16 @@
 """What templates, tags and quotes of wikitext say within a sentence."""
 
-from collections import Counter
-
 import pytest
 from click.testing import CliRunner
 
-from admiral.citations.extract import extract_claims
+from admiral.citations.extract import extract_claims, read_page
 from admiral.cli.cite import extract_citations_command
 
 MARK = "<ref>{{cite web|url=https://a.example/1}}</ref>"
 
 
-def claim(wikitext, unknown=None):
-    (found,) = extract_claims(wikitext + MARK, format="wikitext", unknown=unknown)
+def claim(wikitext):
+    (found,) = extract_claims(wikitext + MARK, format="wikitext")
     return found.claim
 
 
@@ -56,13 +54,12 @@ def test_text_within_a_sentence(wikitext, text):
 
 
 def test_templates_that_are_not_known():
-    unknown = Counter()
-    found = claim("It is {{Foo|red [[stone]]|20px|left}} or {{bar|x=1}} here.", unknown)
-    assert found == "It is red stone or here."
-    assert unknown == {"Foo": 1, "bar": 1}
-    # Those in a line of their own are boxes.
-    assert claim("{{Some box|with text}}\nIt rains.", unknown) == "It rains."
-    assert unknown.total() == 2
+    page = (
+        "{{Some box|in its own line}}\nIt is {{Foo|red [[stone]]|20px|left}} or {{bar|x=1}} here."
+    )
+    read = read_page(page + MARK, format="wikitext")
+    assert [each.claim.claim for each in read.claims] == ["It is red stone or here."]
+    assert read.unknown == {"Foo": 1, "bar": 1}
 
 
 def test_the_summary_names_templates_that_are_not_known(tmp_path):

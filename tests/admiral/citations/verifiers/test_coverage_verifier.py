@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from admiral.citations.coverage_verifier import CoverageVerifier, TermWeights, uncovered
+from admiral.citations.passage_verifiers import CoverageVerifier
+from admiral.citations.term_weights import TermWeights, uncovered
 from admiral.kb.bm25.analysis import STOP_WORDS, porter
 from tests.admiral.citations.cited_pages import BRIDGE, HARBOUR, claim, passage
 

@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 import torch
 
-from admiral.citations.coverage_verifier import CascadeVerifier, CoverageVerifier, TermWeights
-from admiral.citations.model_verifiers import (
+from admiral.citations.passage_verifiers import (
+    CascadeVerifier,
+    CoverageVerifier,
     LateInteractionVerifier,
     PairClassifierVerifier,
-    SentenceStates,
 )
 from admiral.citations.source_scorers import SourceScorer
+from admiral.citations.term_weights import TermWeights
 from admiral.io.sentence_splitter import split_sentences
 from admiral.requirements import MINILM, minilm_directory
 from admiral.retrieval.rerankers import MeanPoolingEncoder
@@ -33,15 +34,15 @@ def encoder():
 
 @pytest.fixture(scope="module")
 def verifiers(encoder, tmp_path_factory):
-    states = SentenceStates(encoder)
     directory: Path = write_classifier_directory(tmp_path_factory.mktemp("classifier") / "tiny")
     coverage = CoverageVerifier(TermWeights.background())
     classifier = ClassifierVerifier.open(directory)
+    late = LateInteractionVerifier(encoder)
     return {
         "coverage": coverage,
-        "late": LateInteractionVerifier(states),
+        "late": late,
         "cross-encoder": PairClassifierVerifier(classifier),
-        "cascade": CascadeVerifier(coverage, LateInteractionVerifier(states), 1),
+        "cascade": CascadeVerifier(coverage, late, 1),
     }
 
 
@@ -74,10 +75,9 @@ def test_late_interaction_is_as_defined(encoder, verifiers):
 
 
 def test_the_context_reaches_the_models(encoder):
-    states = SentenceStates(encoder)
     own = claim("It was first lit in 1911.", page="Lighthouse of Belmar Harbour")
-    plain = LateInteractionVerifier(states).score([own], [PASSAGES])
-    assert LateInteractionVerifier(states, "all").score([own], [PASSAGES]) != plain
+    plain = LateInteractionVerifier(encoder).score([own], [PASSAGES])
+    assert LateInteractionVerifier(encoder, "all").score([own], [PASSAGES]) != plain
 
 
 def test_the_cascade_reads_the_best_passages_only(verifiers):
@@ -97,7 +97,7 @@ def test_sources_are_scored_by_their_passages_and_the_parts_of_the_claim(verifie
 
     by_max, by_parts = scored(1.0), scored(0.0)
     assert by_max.score == max(by_max.passages)
-    assert not by_max.parts
-    assert [part.passage for part in by_parts.parts] == [0, 1]
+    assert not by_max.features.parts
+    assert [part.passage for part in by_parts.features.parts] == [0, 1]
     assert by_parts.score > by_max.score + 0.2
     assert scored(0.5).score == pytest.approx((by_max.score + by_parts.score) / 2)

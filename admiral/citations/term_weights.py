@@ -1,8 +1,4 @@
-"""Verify by counting words: the weighted share of the claim's stems that a passage contains.
-
-It needs no training and is the baseline that other verifiers have to beat. `CitationVerifier` is
-the interface of all of them.
-"""
+"""The words of claims and sources: their stems, how rare these are, and which a source lacks."""
 
 from __future__ import annotations
 
@@ -14,58 +10,11 @@ from collections.abc import Collection, Iterable, Sequence
 from functools import cache, lru_cache
 from importlib import resources
 from itertools import chain
-from typing import Protocol
 
-from admiral.citations.citation_records import CitedClaim
-from admiral.citations.claim_context import ContextForm, claim_in_context
 from admiral.kb.bm25.analysis import STOP_WORDS, porter
 from admiral.sources import Passage
 from proofs.lexicons.values import value
 from proofs.logic.words import split_words
-
-
-class CitationVerifier(Protocol):
-    """Scores passages of sources for claims in context.
-
-    A claim gets the same scores in any batch. Scores are finite; a higher one means more support.
-    """
-
-    def score(
-        self, claims: Sequence[CitedClaim], passages: Sequence[Sequence[Passage]]
-    ) -> list[list[float]]:
-        """Return the score of each passage of each claim."""
-        ...
-
-
-class CascadeVerifier:
-    """Score the passages that a cheap verifier ranks best by a close one.
-
-    The other passages of a claim get the lowest score of those that the close verifier read.
-    `limit`: number of passages of each source that `close` reads; 0 for all.
-    """
-
-    def __init__(self, cheap: CitationVerifier, close: CitationVerifier, limit: int) -> None:
-        self._cheap, self._close, self._limit = cheap, close, limit
-
-    def score(
-        self, claims: Sequence[CitedClaim], passages: Sequence[Sequence[Passage]]
-    ) -> list[list[float]]:
-        """Return the score of each passage of each claim."""
-        if not self._limit:
-            return self._close.score(claims, passages)
-        chosen = [
-            sorted(sorted(range(len(row)), key=lambda at: -row[at])[: self._limit])
-            for row in self._cheap.score(claims, passages)
-        ]
-        read = [[own[at] for at in ats] for own, ats in zip(passages, chosen, strict=True)]
-        results = []
-        for own, ats, scores in zip(passages, chosen, self._close.score(claims, read), strict=True):
-            row = [min(scores, default=0.0)] * len(own)
-            for at, score in zip(ats, scores, strict=True):
-                row[at] = score
-            results.append(row)
-        return results
-
 
 _WORD = re.compile(r"[a-z0-9]+")
 
@@ -123,33 +72,6 @@ class TermWeights:
 @lru_cache(1 << 17)
 def _stem(word: str) -> str:
     return porter(word)
-
-
-_NO_LIMIT = 1 << 30
-
-
-class CoverageVerifier:
-    """Score passages by the share of the claim's stems in them, weighted by rarity, from 0 to 1.
-
-    The title of the source is not counted as part of a passage. `context`: whose words must be
-    covered; those of the claim alone by default.
-    """
-
-    def __init__(self, weights: TermWeights, context: ContextForm = "claim") -> None:
-        self._weights, self._context = weights, context
-
-    def score(
-        self, claims: Sequence[CitedClaim], passages: Sequence[Sequence[Passage]]
-    ) -> list[list[float]]:
-        """Return the coverage of each claim by each of its passages."""
-        scores = []
-        for claim, own in zip(claims, passages, strict=True):
-            text = claim_in_context(claim, self._context, max_tokens=_NO_LIMIT)
-            stems = sorted(set(text_stems(text)))  # sorted: sums do not depend on the hash seed
-            scores.append(
-                [self._weights.coverage(stems, passage_stems(passage.text)) for passage in own]
-            )
-        return scores
 
 
 @lru_cache(1 << 13)
