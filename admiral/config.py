@@ -274,6 +274,20 @@ class RetrievalConfig(RunSettings):
         return cls(**(FAST_SETTINGS | changes))
 
 
+class ClusterOptions(Settings):
+    """The cluster of a run with Ray, and the resources of its workers."""
+
+    ray_address: Name = "local"
+    """With --engine ray: HOST:PORT of a running cluster, auto for the one on this machine, or local
+    for one that ends with the run."""
+    workers: CountOrNone = 0
+    """With --engine ray: number of workers; 0 for as many as fit."""
+    cpus_per_worker: Count = 1
+    """With --engine ray: CPUs and threads per worker."""
+    gpus_per_worker: Annotated[float, Field(ge=0)] = 0.0
+    """With --engine ray: GPUs per worker, possibly a fraction."""
+
+
 #: Settings whose values are paths of files or folders, or empty.
 FILE_SETTINGS = tuple(
     name for name, field in RetrievalConfig.model_fields.items() if "file" in field.metadata

@@ -10,7 +10,7 @@ from typing import Any
 from admiral.requirements import missing_extra
 
 try:
-    from haystack import Document, component, default_from_dict, default_to_dict
+    from haystack import Document, component
     from haystack.utils import Secret
 except ImportError as error:
     raise missing_extra("haystack", "the retriever of Haystack") from error
@@ -89,27 +89,6 @@ class AdmiralRetriever:
             if self._system is not None:
                 self._system.close()
                 self._system = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the parameters in the format of Haystack."""
-        return default_to_dict(
-            self,
-            model=self.model,
-            kb=self.kb,
-            top_k=self.top_k,
-            hops=self.hops,
-            settings=self.settings,
-            url=self.url,
-            api_key=None if self.api_key is None else self.api_key.to_dict(),
-        )
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> AdmiralRetriever:
-        """Return a component with the parameters that `to_dict` returned."""
-        parameters = dict(data.get("init_parameters", {}))
-        if parameters.get("api_key"):
-            parameters["api_key"] = Secret.from_dict(parameters["api_key"])
-        return default_from_dict(cls, {**data, "init_parameters": parameters})
 
     @component.output_types(documents=list[Document], record=dict[str, Any])
     def run(

@@ -16,11 +16,10 @@ import platform
 import socket
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from admiral.config import FILE_SETTINGS, RetrievalConfig
+from admiral.config import FILE_SETTINGS, ClusterOptions, RetrievalConfig
 from admiral.errors import AdmiralError, first_line, last_line
 from admiral.models.checkpoint import choose_precision
 from admiral.records import Claim, Record
@@ -34,18 +33,6 @@ _BATCHES_PER_BLOCK = 4
 # Minimum number of blocks for each worker, so that no worker waits long for the last one.
 _BLOCKS_PER_WORKER = 4
 _RESTARTS = 3  # of a worker
-
-
-@dataclass(frozen=True, slots=True)
-class ClusterOptions:
-    """The cluster of a run and the resources of its workers."""
-
-    # ``HOST:PORT`` of a cluster, ``auto`` for the one that runs on this machine, or ``local`` to
-    # start one on this machine that ends with the run
-    ray_address: str = _LOCAL
-    workers: int = 0  # number of workers; 0 for as many as the cluster can hold at the start
-    cpus_per_worker: int = 1  # a worker uses as many threads
-    gpus_per_worker: float = 0.0  # fractions let several workers share a GPU
 
 
 def worker_config(config: RetrievalConfig, options: ClusterOptions) -> RetrievalConfig:

@@ -78,19 +78,33 @@ class SplitRequest(_Body):
     text: Text
 
 
-class GraphRequest(_Body):
-    """A claim for graph retrieval; the fields are the options of `admiral graph query`."""
+class GraphQuery(BaseModel):
+    """How the graph is searched; also the options of `admiral graph query`."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    method: Literal["pagerank", "graph", "entity", "mention", "entity+mention"] = "pagerank"
+    """pagerank ranks documents and sentences. The others are the sets of the paper on
+    GraphRetrieve: sentences between the documents that the claim names (graph), sentences of these
+    documents (entity), sentences that mention them (mention), or both."""
+    hops: Annotated[int, Field(ge=1, le=2)] = 2
+    """Longest path between two named documents, for graph."""
+    variant: Literal["induced", "paths"] = "induced"
+    """Keep all sentences between the documents on such paths, or those of a path, for graph."""
+    owner: bool = True
+    """Whether the sentences of a document mention its title, for graph."""
+    readings: Annotated[int, Field(ge=1, le=4)] = 4
+    """Number of documents that an ambiguous name stands for. Not for pagerank."""
+    max_mentions: Annotated[int, Field(ge=0)] = 0
+    """Refuse claims that name a document with more mentions, as the paper did with 1000; 0 for no
+    limit. Not for pagerank."""
+
+
+class GraphRequest(_Body, GraphQuery):
+    """A claim for graph retrieval."""
 
     claim: ClaimText
     kb: Kb = None
-    method: Literal["pagerank", "graph", "entity", "mention", "entity+mention"] = "pagerank"
-    hops: int = Field(2, ge=1, le=2, description="Longest path, for `graph`.")
-    variant: Literal["induced", "paths"] = Field(
-        "induced", description="All sentences between the documents on such paths, or of a path."
-    )
-    owner: bool = Field(True, description="Whether sentences mention the title of their document.")
-    readings: int = Field(4, ge=1, le=4, description="Documents that an ambiguous name may mean.")
-    max_mentions: int = Field(0, ge=0, description="Most mentions of a document, 0 for no limit.")
     k: int = Field(10, ge=1, le=1000, description="Number of results.")
 
 
