@@ -37,7 +37,7 @@ setup(
         # Weights, tokenizer and demo corpus of the bundled checkpoint and knowledge base; the
         # page of the service.
         "admiral": [
-            *("py.typed", "citations/extract/*.yaml", "data/**", "download/*.yaml"),
+            *("py.typed", "citations/extract/*.yaml", "data/**", "download/*.yaml", "io/*.yaml"),
             "serving/page/*",
         ],
         "trie": ["py.typed"],

@@ -264,13 +264,7 @@ class RetrievalConfig(RunSettings):
 
     @classmethod
     def fast(cls, **changes: Any) -> RetrievalConfig:
-        """Return the settings of ``--fast``: nothing generated, and few documents read.
-
-        Parameters
-        ----------
-        changes
-            Values of other settings, or of the same ones.
-        """
+        """Return the settings of ``--fast``: nothing generated, few documents read."""
         return cls(**(FAST_SETTINGS | changes))
 
 
@@ -295,22 +289,11 @@ FILE_SETTINGS = tuple(
 
 
 def load_config(path: Path | None = None, overrides: Sequence[str] = ()) -> RetrievalConfig:
-    """Return checked settings from a file and overrides.
+    """Return checked settings from a YAML file and ``key=value`` strings.
 
-    Raises AdmiralError for an unreadable file, an unknown key, a value of the wrong type or out of
-    range; the message names the file (or the override) and the key.
-
-    Parameters
-    ----------
-    path
-        YAML file of settings; keys that it leaves out keep their defaults.
-    overrides
-        ``key=value`` strings. Later ones override earlier ones, and all override the file.
-
-    Returns
-    -------
-    RetrievalConfig
-        The settings.
+    Later strings override earlier ones, and all override the file; keys that are not given keep
+    their defaults. Raises AdmiralError for an unreadable file, an unknown key, a value of the wrong
+    type or out of range; the message names the file (or the override) and the key.
     """
     return RetrievalConfig.read(path, overrides)
 

@@ -104,12 +104,7 @@ class Admiral:
             config.model, choose_device(config.device), choose_dtype(config)
         )
         logger.debug("%s: opening", config.kb)
-        opened_kb = KnowledgeBase.open(
-            locate(config.kb),
-            bm25=None if config.bm25 == "auto" else config.bm25,
-            title_weight=config.title_weight,
-            text_weight=config.text_weight,
-        )
+        opened_kb = open_kb(config.kb, config)
         try:
             logger.debug("%d documents; opening the stages", len(opened_kb))
             return cls(opened_kb, checkpoint, config)
@@ -241,6 +236,16 @@ def _batches(
         raise
     if batch:
         yield batch
+
+
+def open_kb(kb: str | Path, config: RetrievalConfig) -> KnowledgeBase:
+    """Open a knowledge base with the settings of its search."""
+    return KnowledgeBase.open(
+        locate(kb),
+        bm25=None if config.bm25 == "auto" else config.bm25,
+        title_weight=config.title_weight,
+        text_weight=config.text_weight,
+    )
 
 
 class ReferenceCount:

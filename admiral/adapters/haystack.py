@@ -55,11 +55,6 @@ class AdmiralRetriever:
         self.url, self.api_key = url, api_key
         self.top_k, self.hops, self.settings = top_k, hops, dict(settings or {})
         _check_top_k(top_k)
-        for name in ("model", "kb", "hops"):
-            if name in self.settings:
-                raise AdmiralError(
-                    f"AdmiralRetriever: settings: give {name!r} as the parameter of that name"
-                )
         if url is not None and (model is not None or settings):
             raise AdmiralError(
                 "AdmiralRetriever: url: a service has its own model and settings; leave `model` "

@@ -191,39 +191,6 @@ def _results(
         yield from system.retrieve_many(claims, on_stage=on_stage)
 
 
-_YAML_HEADING = """\
-The settings of `admiral retrieve` with their defaults; written by `admiral settings`.
-Copy the lines that you change into a file of your own, or use --set for single settings:
-    admiral retrieve --config my.yaml --set judge=lexical "A claim."
-Options such as --judge override --set, and both override the file. Unknown keys are errors."""
-
-_CITATIONS_HEADING = """\
-The settings of `admiral verify-citation` and `admiral cite` with their defaults; written by
-`admiral settings --citations`. Copy the lines that you change into a file of your own, or use --set
-for single settings:
-    admiral cite --set verifier=coverage --kb my-sources "A statement."
-Unknown keys are errors."""
-
-_PAGE_HEADING = """\
-# Settings
-
-<!-- Written by `make settings` from the declarations in admiral/config.py; do not edit. -->
-
-`admiral settings` prints every setting with its default and a comment; the same file is
-`configs/retrieval.yaml`. A file of your own contains the settings that you change; `--set` changes
-single ones. Options of the command line override `--set`, and both override the file. Unknown
-settings are errors. In Python, the settings are the attributes of `admiral.RetrievalConfig`.
-
-```sh
-admiral retrieve --config my.yaml --set title_beams=0 --judge generated --max-hops 3 "A claim."
-```
-
-Below each setting is its option of the command line, if it has one. [Proofs and judges](proofs.md)
-explains the judges and their word lists, [Training](training.md) how weights are fitted, and
-[Scale and speed](scale.md) what sizes and precision cost.
-"""
-
-
 class Settings(options.Command):
     """Print all settings and their meaning.
 
@@ -240,6 +207,7 @@ class Settings(options.Command):
     """The settings of the verification of citations."""
 
     def run(self) -> None:
+        from admiral.io.rendering import page_file
         from admiral.io.settings_docs import settings_tables, settings_yaml
 
         if self.citations:
@@ -247,12 +215,12 @@ class Settings(options.Command):
                 raise click.UsageError("--citations prints YAML only; leave out --markdown.")
             from admiral.citations.citation_settings import CitationConfig
 
-            page = settings_yaml(CitationConfig, _CITATIONS_HEADING)
+            page = settings_yaml(CitationConfig, page_file("settings-citations.txt").strip())
         elif self.markdown:
             names = {name: f"--{name.replace('_', '-')}" for name in Retrieve.own}
-            page = _PAGE_HEADING + settings_tables(RetrievalConfig, names.get)
+            page = page_file("settings.md").lstrip() + settings_tables(RetrievalConfig, names.get)
         else:
-            page = settings_yaml(RetrievalConfig, _YAML_HEADING)
+            page = settings_yaml(RetrievalConfig, page_file("settings-retrieval.txt").strip())
         click.echo(page, nl=False)
 
 

@@ -336,24 +336,18 @@ def to_fairseq_args(config: BartConfig, *, task: str) -> argparse.Namespace:
 def _check_is_bart(
     settings: Mapping[str, object], state: Mapping[str, Tensor], where: object
 ) -> None:
-    arch = settings.get("arch") or settings.get("_name") or "unknown"
-    for name, meaning in {
-        EMBEDDING: "an encoder's embedding",
-        "encoder.embed_positions.weight": "learned positions of the encoder",
-        "decoder.embed_positions.weight": "learned positions of the decoder",
-        "encoder.layernorm_embedding.weight": "a layer norm over the embeddings",
-        "decoder.layernorm_embedding.weight": "a layer norm over the embeddings",
-    }.items():
-        if name not in state or state[name].ndim != (1 if "norm" in name else 2):
-            raise AdmiralError(
-                f"{where}: has no {name} ({meaning}), so it is not a BART (arch {arch}). "
-                "Give a bart.base, bart.large or GENRE checkpoint."
-            )
+    positions = [f"{side}.embed_positions.weight" for side in ("encoder", "decoder")]
+    norms = [f"{side}.layernorm_embedding.weight" for side in ("encoder", "decoder")]
+    lacks = [name for name in (EMBEDDING, *positions, *norms) if name not in state]
     norm_first = [f"{side}_normalize_before" for side in ("encoder", "decoder")]
+    problem = f"has no {lacks[0]}" if lacks else ""
     if any(settings.get(name) for name in norm_first) or "encoder.layer_norm.weight" in state:
+        problem = "normalises before each layer (as mBART does)"
+    if problem:
+        arch = settings.get("arch") or settings.get("_name") or "unknown"
         raise AdmiralError(
-            f"{where}: normalises before each layer (as mBART does), so it is not a BART "
-            f"(arch {arch}). Give a bart.base, bart.large or GENRE checkpoint."
+            f"{where}: {problem}, so it is not a BART (arch {arch}). "
+            "Give a bart.base, bart.large or GENRE checkpoint."
         )
     activation = str(settings.get("activation_fn") or "gelu")
     if activation not in _ACTIVATIONS:

@@ -265,14 +265,7 @@ def parse_object(
 
 
 def record_lines(path: Path, remedy: str) -> Iterator[tuple[int, bytes]]:
-    """Yield (line number from 1, line) for every line that is not blank.
-
-    Raises RecordError for a line that is too long. Raises AdmiralError if the file cannot be read,
-    or can be read only once (a pipe or a device).
-    """
-    if path.exists() and not (path.is_file() or path.is_dir()):
-        problem = "is a pipe or a device, which cannot be read more than once"
-        raise AdmiralError(f"{path}: {problem}. Write its content to a file, and give that file")
+    """Yield the lines of `numbered_lines`; raise RecordError, with another remedy, for bad ones."""
     for item in numbered_lines(path):
         if isinstance(item, RecordError):
             raise RecordError(item.where, item.field, item.problem, remedy)

@@ -75,8 +75,6 @@ def test_bad_settings_are_reported_at_once(retriever):
         AdmiralRetriever(hops="many")
     with pytest.raises(AdmiralError, match="top_k=0"):
         AdmiralRetriever(top_k=0)
-    with pytest.raises(AdmiralError, match="give 'kb' as the parameter"):
-        AdmiralRetriever(settings={"kb": "demo"})
     with pytest.raises(AdmiralError, match="top_k=-1"):  # reported before anything is opened
         AdmiralRetriever(kb="absent").run(CLAIM, top_k=-1)
     with pytest.raises(AdmiralError, match="no-such-kb"):
