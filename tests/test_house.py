@@ -38,7 +38,7 @@ CEILINGS = {
     "admiral/citations": (6268, 4900),
     "admiral/cli": (2978, 2200),
     "admiral/cluster": (196, 250),
-    "admiral/convert": (1040, 950),
+    "admiral/convert": (1014, 950),
     "admiral/download": (623, 350),
     "admiral/evaluation": (2456, 1900),
     "admiral/gold": (580, 520),

@@ -40,7 +40,6 @@ from admiral.convert.vocabulary import (
     PAIR,
     BytePairs,
     build_tokenizer,
-    check_special_ids,
     extract_byte_pairs,
     fairseq_order,
     find_dictionary,
@@ -143,7 +142,6 @@ def hf_to_fairseq(source: Path, out: Path) -> Conversion:
     with _new_directory(out) as fresh:
         config = read_config(source)
         tokenizer = open_tokenizer(source)
-        check_special_ids(config, tokenizer, source)
         state = to_fairseq_names(read_tensors(source), source)
         check_tensors(config, to_hf_names(state), source)
         pairs = extract_byte_pairs(tokenizer)

@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, processors
-from transformers import BartConfig, PreTrainedTokenizerFast
+from transformers import PreTrainedTokenizerFast
 
 from admiral.errors import AdmiralError, RecordError
 from trie.safe_tokenizer import load_tokenizer
@@ -132,24 +132,6 @@ def tokenizer_order(
     return order
 
 
-def check_special_ids(
-    config: BartConfig, tokenizer: PreTrainedTokenizerFast, where: object
-) -> None:
-    """Check that model config and tokenizer agree on the special tokens.
-
-    Ids that the config does not set are not checked. Raises AdmiralError if an id differs.
-    """
-    named = special_tokens(tokenizer, where)
-    numbers = (config.bos_token_id, config.pad_token_id, config.eos_token_id)
-    for special, number in zip(("<s>", "<pad>", "</s>"), numbers, strict=True):
-        token = named[special]
-        if number is not None and number != tokenizer.convert_tokens_to_ids(token):
-            raise AdmiralError(
-                f"{where}: config.json gives the id {number} for {special}, the tokenizer "
-                f"{tokenizer.convert_tokens_to_ids(token)} ({token!r}). Correct one of them."
-            )
-
-
 # fairseq.data.Dictionary inserts these before the first line of the file.
 SPECIALS = ("<s>", "<pad>", "</s>", "<unk>")
 MASK = "<mask>"
@@ -207,13 +189,7 @@ def read_dictionary(path: Path) -> list[str]:
 
 
 def write_dictionary(path: Path, symbols: Sequence[str]) -> None:
-    """Write `symbols`, all with count 1, without the four specials that they begin with.
-
-    Raises AdmiralError if a symbol contains a line break.
-    """
-    for symbol in symbols:
-        if "\n" in symbol or "\r" in symbol:
-            raise AdmiralError(f"token {symbol!r} holds a line break, which {FILE} cannot express.")
+    """Write `symbols`, all with count 1, without the four specials that they begin with."""
     with path.open("w", encoding="utf-8", newline="\n") as out:
         out.writelines(f"{symbol} 1\n" for symbol in symbols[len(SPECIALS) :])
 
