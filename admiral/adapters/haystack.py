@@ -35,9 +35,6 @@ class AdmiralRetriever:
     - `settings`: other settings by name; see `admiral.RetrievalConfig`.
     - `url`: address of an `admiral serve` that retrieves in place of this process. It has a model
       and settings of its own.
-
-    Raises AdmiralError if `top_k` or a setting has a bad value, or a service is given a model or
-    settings.
     """
 
     def __init__(

@@ -27,10 +27,7 @@ class _Verifying(options.Configured):
     own: ClassVar[tuple[str, ...]] = ("verifier", "classifier")
 
     def citation_settings(self, *more: str) -> CitationConfig:
-        """Return the settings, with more as ``key=value``.
-
-        Raises AdmiralError if one is invalid, or the encoder of the verifier is not installed.
-        """
+        """Return the settings, with more as ``key=value``."""
         config = CitationConfig.read(self.config, [*self.overrides(), *more])
         bundled = config.verifier == "mixed" and not config.weights
         if bundled or config.verifier == "late":

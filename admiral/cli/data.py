@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import click
-from pydantic import Field
 from tqdm import tqdm
 
 from admiral.cli import options
@@ -17,8 +14,6 @@ from admiral.io.progress import stderr_is_terminal
 
 if TYPE_CHECKING:
     from admiral.convert import Conversion
-
-_SECONDS_BETWEEN_LINES = 15.0
 
 
 class Download(options.Command):
@@ -43,10 +38,6 @@ class Download(options.Command):
     """Show the addresses without downloading."""
     base: Annotated[str, option("--base", metavar="URL")] = ""
     """Mirror that serves the files under the same names."""
-    attempts: options.Positive = 6
-    """Attempts per file."""
-    wait: Annotated[float, Field(ge=0)] = 1.0
-    """Seconds between attempts."""
 
     def run(self) -> None:
         from admiral.download.fetch import data_set, fetch
@@ -67,35 +58,18 @@ class Download(options.Command):
                 click.echo(f"{source.url}  ({checked})")
             return
         folder = self.out or Path("data") / self.name
-        on_terminal = stderr_is_terminal()
         for source in files:
             target = folder / source.name
-            with tqdm(unit="B", unit_scale=True, desc=source.name, disable=not on_terminal) as bar:
-                report = _bar_reporter(bar) if on_terminal else _line_reporter(source.name)
-                new = fetch(source, target, self.attempts, self.wait, report)
+            hidden = not stderr_is_terminal()
+            with tqdm(unit="B", unit_scale=True, desc=source.name, disable=hidden) as bar:
+                new = fetch(source, target, lambda done, total: _show(bar, done, total))
             click.echo(f"{target}{'' if new else ' exists already'}")
         click.echo(wanted.next_step.format(out=folder), err=True)
 
 
-def _bar_reporter(bar: tqdm) -> Callable[[int, int | None], None]:
-    def show(done: int, total: int | None) -> None:
-        bar.total = total
-        bar.update(done - bar.n)
-
-    return show
-
-
-def _line_reporter(name: str) -> Callable[[int, int | None], None]:
-    last = time.monotonic()
-
-    def show(done: int, total: int | None) -> None:
-        nonlocal last
-        if time.monotonic() - last >= _SECONDS_BETWEEN_LINES:
-            last = time.monotonic()
-            of_total = "" if total is None else f" of {total / 1e6:,.1f}"
-            click.echo(f"{name}: {done / 1e6:,.1f}{of_total} MB", err=True)
-
-    return show
+def _show(bar: tqdm, done: int, total: int | None) -> None:
+    bar.total = total
+    bar.update(done - bar.n)
 
 
 class _Converting(options.Command):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import click
 from pydantic import Field
@@ -16,7 +16,7 @@ from admiral.errors import AdmiralError
 from admiral.serving.request_models import GraphQuery
 
 if TYPE_CHECKING:
-    from admiral.records import Sentence
+    from admiral.records import Record
 
 
 class _Printed(options.Kb):
@@ -72,6 +72,10 @@ class Info(_Printed):
 
 
 _NO_NAME = "the claim names no document, and none has any of its words. Use names as the titles do"
+_NO_ENTITY = (
+    "the claim names no document. Use names as the titles spell them, or --method pagerank, which "
+    "starts from BM25 as well"
+)
 
 
 class Query(_Results, GraphQuery):
@@ -83,50 +87,26 @@ class Query(_Results, GraphQuery):
     claim: Annotated[Text, argument()]
 
     def run(self) -> None:
-        from admiral.graph import ClaimSubgraph, GraphRanker, MentionGraph, SubgraphOptions
-        from admiral.graph.mention_graph import sentences_at
-        from admiral.io.rendering import printable, ranking_record, set_record
+        from admiral.graph import MentionGraph
+        from admiral.io.rendering import printable
         from admiral.kb import KnowledgeBase, locate
 
         path = locate(self.kb)
         with KnowledgeBase.open(path) as opened:
-            graph = MentionGraph.open(opened)
-            if self.method == "pagerank":
-                ranking = GraphRanker(opened, graph).rank(self.claim, self.count)
-                if not ranking.documents:
-                    raise AdmiralError(f"{path}: {_NO_NAME}")
-                if self.as_json:
-                    print_record(ranking_record(ranking.documents, ranking.sentences))
-                    return
-                for rank, document in enumerate(ranking.documents, 1):
-                    click.echo(f"{rank:2}. {printable(document.title)} ({document.score:.4f})")
-                click.echo()
-                _print_sentences(ranking.sentences)
-                return
-            subgraph = ClaimSubgraph(
-                opened,
-                graph,
-                SubgraphOptions(self.hops, self.variant, self.owner),
-                max_mentions=self.max_mentions,
-                readings=self.readings,
-            )
-            entities = subgraph.entities(self.claim)
-            names = [entity.title for entity in entities]
-            if not names:
-                raise AdmiralError(
-                    f"{path}: the claim names no document. Use names as the titles spell them, or "
-                    "--method pagerank, which starts from BM25 as well"
-                )
-            frames = subgraph.retrieve(entities, self.method)
-            sentences = sentences_at(opened, graph.sentences(frames[: self.count]))
-            documents = len(set(graph.page_of(frames).tolist()))
+            record = self.record(opened, MentionGraph.open(opened), self.claim, self.count)
+        if not record.get("entities", record["documents"]):
+            raise AdmiralError(f"{path}: {_NO_ENTITY if 'entities' in record else _NO_NAME}")
         if self.as_json:
-            sizes = {"entities": names, "sentences": len(frames), "documents": documents}
-            print_record(set_record(sizes, sentences))
-            return
-        click.echo(f"named: {printable(', '.join(names))}")
-        click.echo(f"sentences: {len(frames):,}, documents: {documents:,}\n")
-        _print_sentences(sentences)
+            print_record(record)
+        elif "entities" in record:
+            click.echo(f"named: {printable(', '.join(record['entities']))}")
+            click.echo(f"sentences: {record['sentences']:,}, documents: {record['documents']:,}\n")
+            _print_sentences(record["shown"])
+        else:
+            for rank, document in enumerate(record["documents"], 1):
+                click.echo(f"{rank:2}. {printable(document['title'])} ({document['score']:.4f})")
+            click.echo()
+            _print_sentences(record["sentences"])
 
 
 class Explain(_Results):
@@ -153,17 +133,17 @@ class Explain(_Results):
                 f"{path}: no path of two hops connects {self.first!r} and {self.second!r}. Use two "
                 "titles that sentences mention"
             )
+        paths: list[dict[str, Any]] = [
+            {"between": each.between, "sentences": list(map(graph_sentence, each.sentences))}
+            for each in found.shown
+        ]
         if self.as_json:
-            paths = [
-                {"between": each.between, "sentences": list(map(graph_sentence, each.sentences))}
-                for each in found.shown
-            ]
             print_record({"direct": found.direct, "between": found.between, "shown": paths})
             return
         click.echo(f"sentences with both: {found.direct:,}, documents between: {found.between:,}")
-        for each in found.shown:
-            click.echo(f"\n{'directly' if each.between is None else printable(each.between)}")
-            _print_sentences(each.sentences)
+        for each in paths:
+            click.echo(f"\n{printable(each['between'] or 'directly')}")
+            _print_sentences(each["sentences"])
 
 
 class Export(options.Kb):
@@ -200,7 +180,7 @@ class Export(options.Kb):
         )
 
 
-def _print_sentences(sentences: Iterable[Sentence]) -> None:
+def _print_sentences(sentences: Iterable[Record]) -> None:
     from admiral.io.rendering import render_text
 
     click.echo(render_text("sentences", sentences=sentences, **shown()), nl=False)

@@ -7,7 +7,6 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
-from difflib import get_close_matches
 from importlib import import_module
 
 import click
@@ -15,14 +14,6 @@ import click
 import admiral
 from admiral.errors import AdmiralError
 from admiral.io.progress import EXIT_INTERRUPTED
-
-_UNCHANGED = "Nothing was changed. Run the same command to start again."
-#: What to do about an interrupted command. `retrieve` and `fetch` say it themselves.
-INTERRUPTED = {
-    **dict.fromkeys(("index", "add", "remove", "graph", "extract-citations"), _UNCHANGED),
-    "download": "Run the same command to resume.",
-}
-
 
 _PACKAGES = ("admiral", "proofs", "trie")
 _TIMED = "%(asctime)s.%(msecs)03d %(name)s: %(message)s"
@@ -109,28 +100,10 @@ class LazyGroup(click.Group):
                     ]
                 )
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command of the arguments; of one that does not exist, name the nearest."""
-        name = args[0]
-        close = get_close_matches(name, _COMMANDS, n=1, cutoff=0.6)
-        if name in _COMMANDS or name.startswith("-") or not close:
-            return super().resolve_command(ctx, args)
-        ctx.fail(f"No such command {name!r}. Did you mean {close[0]}?")
-
-    def invoke(self, ctx: click.Context) -> object:
-        """Run the command; if it is interrupted, say what to do about it."""
-        try:
-            return super().invoke(ctx)
-        except KeyboardInterrupt:
-            if hint := INTERRUPTED.get(ctx.invoked_subcommand or ""):
-                click.echo(f"\n{hint}", err=True)
-            raise
-
 
 @click.group(
     cls=LazyGroup,
+    commands=dict.fromkeys(_COMMANDS),  # for "Did you mean"
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="\b\nExamples:\n"
     '  admiral retrieve "Paris is the capital of France."\n'

@@ -203,8 +203,8 @@ class Configured(Command):
     config: Annotated[Path | None, option("--config")] = None
     """YAML file of settings. Options and --set override it."""
     assignments: Annotated[tuple[str, ...], option("--set", metavar="KEY=VALUE")] = ()
-    """Change a setting; repeatable. `admiral settings` describes them; those of citations,
-    `admiral settings --citations`."""
+    """Change a setting; repeatable. `admiral settings` describes them (of citations: with
+    --citations)."""
     chosen: Annotated[dict[str, Any], Given(is_hidden=True)] = {}
 
     @classmethod
@@ -324,10 +324,7 @@ def print_record(record: Mapping[str, Any]) -> None:
 
 
 def checked_text(text: str, name: str) -> str:
-    """Return a text of the command line without outer white space.
-
-    Raises AdmiralError if it is empty or not in the encoding of the terminal.
-    """
+    """Return a text of the command line without outer white space."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:

@@ -36,10 +36,7 @@ _RESTARTS = 3  # of a worker
 
 
 def worker_config(config: RetrievalConfig, options: ClusterOptions) -> RetrievalConfig:
-    """Return the settings of a worker, with absolute paths.
-
-    Raises AdmiralError if the settings name a GPU and the worker has none.
-    """
+    """Return the settings of a worker, with absolute paths."""
     device, gpus = config.device, options.gpus_per_worker
     if device.startswith("cuda"):
         if not gpus:
@@ -112,9 +109,7 @@ def retrieve_on_cluster(
 ) -> Iterator[Record]:
     """Yield the record of each claim in order; that of one that fails has the field ``error``.
 
-    The paths of `config` must lead to the same content on every node. Raises AdmiralError if there
-    is no cluster, no node has the resources of a worker, a node has no knowledge base or checkpoint
-    or different ones, or a worker has died too often.
+    The paths of `config` must lead to the same content on every node.
     """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # is read when Ray is imported
     import ray

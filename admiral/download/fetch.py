@@ -53,18 +53,18 @@ _RETRIED_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
 def fetch(
     file: RemoteFile,
     target: Path,
+    report: Callable[[int, int | None], None] = lambda done, total: None,
     attempts: int = 6,
     wait: float = 1.0,
-    report: Callable[[int, int | None], None] = lambda done, total: None,
 ) -> bool:
     """Download a file unless it exists, and return whether it was downloaded.
 
     The received part is kept in ``target.partial``, after which another attempt and the next call
     resume. The file is renamed to `target` once its length and checksum are verified.
 
+    - `report`: called with the number of bytes received and the total, None if it is not known.
     - `attempts`: maximum number of consecutive attempts that receive nothing new.
     - `wait`: seconds before the second attempt; doubled for each further attempt, up to a minute.
-    - `report`: called with the number of bytes received and the total, None if it is not known.
     """
     if target.exists():
         if mismatch := _mismatch(file, target):

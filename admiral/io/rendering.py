@@ -143,19 +143,6 @@ def search_record(
     }
 
 
-def ranking_record(
-    documents: Sequence[ScoredTitle], sentences: Sequence[Sentence]
-) -> dict[str, Any]:
-    """Return a ranking of documents and of sentences."""
-    ranked = [{"title": d.title, "score": round(d.score, 9)} for d in documents]
-    return {"documents": ranked, "sentences": [graph_sentence(each) for each in sentences]}
-
-
-def set_record(summary: Mapping[str, Any], sentences: Sequence[Sentence]) -> dict[str, Any]:
-    """Return the sizes of a set and the sentences of it that are shown."""
-    return {**summary, "shown": [graph_sentence(each) for each in sentences]}
-
-
 def graph_sentence(sentence: Sentence) -> dict[str, Any]:
     """Return a sentence, with its score unless that is 0."""
     record: dict[str, Any] = {

@@ -129,8 +129,7 @@ class ResumableWriter:
     """Append a record for each claim to a file; a context manager.
 
     `settings`: settings that decide the results, as JSON values. `finished`: id and text of the
-    claims that have a record of an earlier run. Raises AdmiralError on entering if the file was
-    written with other settings, or cannot be written.
+    claims that have a record of an earlier run.
     """
 
     def __init__(self, path: Path, settings: Mapping[str, Any], *, overwrite: bool = False) -> None:
@@ -171,10 +170,7 @@ class ResumableWriter:
         return size
 
     def pending(self, claims: Iterable[Claim]) -> list[Claim]:
-        """Return the claims that have no record.
-
-        Raises AdmiralError if a record is of none of the claims, which have then changed.
-        """
+        """Return the claims that have no record."""
         left, pending = dict(self.finished), []
         for claim in claims:
             text = left.pop(claim.id, None)

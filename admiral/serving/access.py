@@ -15,6 +15,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from admiral.errors import AdmiralError
+from admiral.io.streams import open_binary
 from admiral.serving import metrics
 from admiral.serving.page_audits import AUDIT_PAGES
 from admiral.serving.pages import PAGE_PATHS
@@ -40,14 +41,9 @@ _HEADERS = {
 
 
 def read_api_keys(path: Path) -> list[bytes]:
-    """Read API keys, one per line; blank lines and lines that begin with # are skipped.
-
-    Raises AdmiralError if the file cannot be read, or holds no key or a short one.
-    """
-    try:
-        lines = [line.strip() for line in path.read_bytes().splitlines()]
-    except OSError as error:
-        raise AdmiralError(f"{path}: the API keys cannot be read: {error.strerror}") from error
+    """Read API keys, one per line; blank lines and lines that begin with # are skipped."""
+    with open_binary(path) as file:
+        lines = [line.strip() for line in file]
     keys = [line for line in lines if line and not line.startswith(b"#")]
     if not keys or min(map(len, keys)) < _MIN_KEY:
         remedy = f"Write one key of at least {_MIN_KEY} bytes per line"

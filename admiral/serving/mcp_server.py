@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -34,8 +33,6 @@ _INSTRUCTIONS = (
 )
 _READS = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
 _LONGEST_TEXT = 1_000
-# Results that are kept for further documents of their rankings.
-_KEPT = 64
 
 Limit = Annotated[int, Field(ge=1, le=50, description="Number of documents or sentences.")]
 Cursor = Annotated[int | None, Field(ge=0, description="next_cursor of an earlier call, for more.")]
@@ -87,7 +84,6 @@ def create_mcp(late: LateService) -> MCPServer:
     """Return the MCP server of a service; its tools share the queue with HTTP requests."""
     server = _PlainServer("admiral", version=admiral.__version__, instructions=_INSTRUCTIONS)
     tool = server.tool(annotations=_READS)
-    results: OrderedDict[tuple[str, str, str | None], RetrievalResult] = OrderedDict()
 
     @tool
     async def find_evidence(
@@ -103,22 +99,16 @@ def create_mcp(late: LateService) -> MCPServer:
         The result also has the titles of the best `documents`, what the evidence leaves open
         (`missing`), and why the search `stopped`.
         """
-        key = (claim, str(hops), kb)
-        if not cursor or key not in results:
-            service = await late.get()
-            queue = service.queue(kb)
-            with queue.reserve():
-                async for event in service.follow(queue, claim, hops):
-                    if isinstance(event, Hop):
-                        titles = ", ".join(dict.fromkeys(each.title for each in event.evidence))
-                        await context.report_progress(
-                            event.number, None, f"Hop {event.number}: {titles}"
-                        )
-                    elif isinstance(event, RetrievalResult):
-                        results[key] = event
-            while len(results) > _KEPT:
-                results.popitem(last=False)
-        result = results[key]
+        service = await late.get()
+        queue = service.queue(kb)
+        with queue.reserve():
+            async for event in service.follow(queue, claim, hops):
+                if isinstance(event, Hop):
+                    titles = ", ".join(dict.fromkeys(each.title for each in event.evidence))
+                    said = f"Hop {event.number}: {titles}"
+                    await context.report_progress(event.number, None, said)
+                elif isinstance(event, RetrievalResult):
+                    result = event
         pairs = [(sentence.title, sentence.text) for sentence in result.evidence]
         return {
             "claim": claim,
@@ -186,11 +176,11 @@ def create_mcp(late: LateService) -> MCPServer:
             page = _page("documents", [each.title for each in found], cursor, limit)
             documents = [system.kb.document(title) for title in page["documents"]]
             best = zip(documents, best_sentences(query, documents), strict=True)
-            rows = [
+            page["documents"] = [
                 _found(document.title, *((each.index, each.text) if each else (0, "")))
                 for document, each in best
             ]
-            return {**page, "documents": rows}
+            return page
 
         return await (await late.get()).use(kb, search)
 
@@ -205,9 +195,9 @@ def create_mcp(late: LateService) -> MCPServer:
         service = await late.get()
         document = await service.use(kb, lambda system: system.document(title))
         sentences = [_found(title, *each) for each in enumerate(document.sentences)]
-        about = {"title": document.title, "source": document.source}
         return {
-            **about,
+            "title": document.title,
+            "source": document.source,
             "total_sentences": len(sentences),
             **_page("sentences", sentences, cursor, limit),
         }

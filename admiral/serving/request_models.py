@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+if TYPE_CHECKING:
+    from admiral.graph import MentionGraph
+    from admiral.kb import KnowledgeBase
 
 #: Characters of a claim or a query.
 CLAIM_CHARACTERS = 5_000
@@ -98,6 +102,35 @@ class GraphQuery(BaseModel):
     max_mentions: Annotated[int, Field(ge=0)] = 0
     """Refuse claims that name a document with more mentions, as the paper did with 1000; 0 for no
     limit. Not for pagerank."""
+
+    def record(self, kb: KnowledgeBase, graph: MentionGraph, claim: str, k: int) -> dict[str, Any]:
+        """Return the documents and sentences that are found for a claim, at most `k` of them."""
+        from admiral.graph import ClaimSubgraph, GraphRanker, SubgraphOptions
+        from admiral.graph.mention_graph import sentences_at
+        from admiral.io.rendering import graph_sentence
+
+        if self.method == "pagerank":
+            ranking = GraphRanker(kb, graph).rank(claim, k)
+            documents = [{"title": d.title, "score": round(d.score, 9)} for d in ranking.documents]
+            return {
+                "documents": documents,
+                "sentences": list(map(graph_sentence, ranking.sentences)),
+            }
+        subgraph = ClaimSubgraph(
+            kb,
+            graph,
+            SubgraphOptions(self.hops, self.variant, self.owner),
+            max_mentions=self.max_mentions,
+            readings=self.readings,
+        )
+        entities = subgraph.entities(claim)
+        frames = subgraph.retrieve(entities, self.method)
+        return {
+            "entities": [entity.title for entity in entities],
+            "sentences": len(frames),
+            "documents": len(set(graph.page_of(frames).tolist())),
+            "shown": list(map(graph_sentence, sentences_at(kb, graph.sentences(frames[:k])))),
+        }
 
 
 class GraphRequest(_Body, GraphQuery):

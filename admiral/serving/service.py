@@ -31,8 +31,7 @@ def open_system(
 ) -> Admiral:
     """Open a knowledge base with a checkpoint that is open already.
 
-    `known`: the stages of another version of it, whose models are used again. Raises AdmiralError
-    if it cannot be opened or searched.
+    `known`: the stages of another version of it, whose models are used again.
     """
     opened = open_kb(kb, config)
     try:
@@ -79,10 +78,7 @@ class Service:
         places: int = 64,
         deadline: float = 120.0,
     ) -> Service:
-        """Open knowledge bases by name or directory; the last part of a path is the name.
-
-        Raises AdmiralError if two have the same name, or one cannot be opened or searched.
-        """
+        """Open knowledge bases by name or directory; the last part of a path is the name."""
         names = check_kbs(kbs, config)  # before the model is loaded
         checkpoint = load_checkpoint(
             config.model, choose_device(config.device), choose_dtype(config)
@@ -183,10 +179,7 @@ class Service:
 
 
 def check_kbs(kbs: Sequence[str], config: RetrievalConfig) -> list[str]:
-    """Return the names of knowledge bases, the last parts of their paths.
-
-    Raises AdmiralError if two have the same name, or one cannot be opened.
-    """
+    """Return the names of knowledge bases, the last parts of their paths."""
     names = [Path(kb).resolve().name for kb in kbs]
     for name, kb in zip(names, kbs, strict=True):
         if names.count(name) > 1:
