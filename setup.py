@@ -36,7 +36,10 @@ setup(
     package_data={
         # Weights, tokenizer and demo corpus of the bundled checkpoint and knowledge base; the
         # page of the service.
-        "admiral": ["py.typed", "citations/extract/*.yaml", "data/**", "serving/page/*"],
+        "admiral": [
+            *("py.typed", "citations/extract/*.yaml", "data/**", "download/*.yaml", "io/*.yaml"),
+            "serving/page/*",
+        ],
         "trie": ["py.typed"],
         "proofs": ["py.typed"],
         "training": ["py.typed", "data/*.yaml", "run_all.sh"],

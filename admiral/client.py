@@ -38,8 +38,8 @@ class Client:
 
     `connections`: how many claims of `retrieve_many` are sent at a time. `patience`: seconds for
     which a claim is sent again while the queue of the service is full. `transport`: another
-    transport of httpx, for proxies and tests. Raises AdmiralError if `url` is not an address. By
-    all methods: if the service does not answer or reports a problem.
+    transport of httpx, for proxies and tests. By all methods: if the service does not answer or
+    reports a problem.
     """
 
     def __init__(

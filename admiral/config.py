@@ -261,14 +261,22 @@ class RetrievalConfig(RunSettings):
 
     @classmethod
     def fast(cls, **changes: Any) -> RetrievalConfig:
-        """Return the settings of ``--fast``: nothing generated, and few documents read.
-
-        Parameters
-        ----------
-        changes
-            Values of other settings, or of the same ones.
-        """
+        """Return the settings of ``--fast``: nothing generated, few documents read."""
         return cls(**(FAST_SETTINGS | changes))
+
+
+class ClusterOptions(Settings):
+    """The cluster of a run with Ray, and the resources of its workers."""
+
+    ray_address: Name = "local"
+    """With --engine ray: HOST:PORT of a running cluster, auto for the one on this machine, or local
+    for one that ends with the run."""
+    workers: CountOrNone = 0
+    """With --engine ray: number of workers; 0 for as many as fit."""
+    cpus_per_worker: Count = 1
+    """With --engine ray: CPUs and threads per worker."""
+    gpus_per_worker: Annotated[float, Field(ge=0)] = 0.0
+    """With --engine ray: GPUs per worker, possibly a fraction."""
 
 
 #: Settings whose values are paths of files or folders, or empty.
@@ -278,22 +286,10 @@ FILE_SETTINGS = tuple(
 
 
 def load_config(path: Path | None = None, overrides: Sequence[str] = ()) -> RetrievalConfig:
-    """Return checked settings from a file and overrides.
+    """Return checked settings from a YAML file and ``key=value`` strings.
 
-    Raises AdmiralError for an unreadable file, an unknown key, a value of the wrong type or out of
-    range; the message names the file (or the override) and the key.
-
-    Parameters
-    ----------
-    path
-        YAML file of settings; keys that it leaves out keep their defaults.
-    overrides
-        ``key=value`` strings. Later ones override earlier ones, and all override the file.
-
-    Returns
-    -------
-    RetrievalConfig
-        The settings.
+    Later strings override earlier ones, and all override the file; keys that are not given keep
+    their defaults.
     """
     return RetrievalConfig.read(path, overrides)
 

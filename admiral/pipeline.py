@@ -57,9 +57,6 @@ class Admiral:
     - `stages`: the stages; built from the settings by default.
     - `in_use`: reference count: enter it (``with``) while reading the knowledge base, to keep it
       open.
-
-    Raises AdmiralError if a setting is invalid or more than the model can do, or a stage lacks a
-    file or a package.
     """
 
     def __init__(
@@ -89,9 +86,7 @@ class Admiral:
     ) -> Admiral:
         """Open a checkpoint and a knowledge base by name or directory.
 
-        `model`, `kb`: names or directories; those of the settings by default. Raises AdmiralError
-        if the checkpoint or the knowledge base does not exist or is damaged, or a setting is
-        invalid.
+        `model`, `kb`: names or directories; those of the settings by default.
         """
         if not isinstance(config, RetrievalConfig | None):
             raise AdmiralError(
@@ -104,12 +99,7 @@ class Admiral:
             config.model, choose_device(config.device), choose_dtype(config)
         )
         logger.debug("%s: opening", config.kb)
-        opened_kb = KnowledgeBase.open(
-            locate(config.kb),
-            bm25=None if config.bm25 == "auto" else config.bm25,
-            title_weight=config.title_weight,
-            text_weight=config.text_weight,
-        )
+        opened_kb = open_kb(config.kb, config)
         try:
             logger.debug("%d documents; opening the stages", len(opened_kb))
             return cls(opened_kb, checkpoint, config)
@@ -121,7 +111,7 @@ class Admiral:
         """Retrieve the documents and the evidence for one claim.
 
         `claim`: the claim; the id of a plain text is "1". `hops`: ``dynamic`` or a number; the
-        setting `hops` by default. Raises AdmiralError as `retrieve_many` does.
+        setting `hops` by default.
         """
         with self.in_use:
             (result,) = self.retrieve_many([claim], hops=hops)
@@ -149,8 +139,7 @@ class Admiral:
         - `on_timing`: receives the name of each stage that has ended, its seconds and the number of
           claims that shared it.
 
-        Raises AdmiralError if a claim is empty, or this object was closed. An error of one claim or
-        of the stream is raised after the results of all claims before it.
+        An error of one claim or of the stream is raised after the results of all claims before it.
         """
         for state in self.search_states(claims, hops, on_stage, on_hop, on_timing):
             with self.in_use, timing_stages(on_timing, 1), timed("ranking"):
@@ -182,19 +171,12 @@ class Admiral:
             yield from states
 
     def prove(self, claim: str, evidence: Sequence[tuple[str, str]]) -> Judgement:
-        """Judge a claim against (title, sentence) pairs with the configured judge.
-
-        Raises AdmiralError if an argument is of another type, there are more sentences than the
-        judge accepts, or this object was closed.
-        """
+        """Judge a claim against (title, sentence) pairs with the configured judge."""
         with self.in_use:
             return judge_evidence(self.stages.judge, claim, evidence)
 
     def document(self, title: str) -> Document:
-        """Return the document with a title.
-
-        Raises AdmiralError if there is none, or this object was closed.
-        """
+        """Return the document with a title."""
         with self.in_use:
             return self.kb.document(title)
 
@@ -243,6 +225,16 @@ def _batches(
         yield batch
 
 
+def open_kb(kb: str | Path, config: RetrievalConfig) -> KnowledgeBase:
+    """Open a knowledge base with the settings of its search."""
+    return KnowledgeBase.open(
+        locate(kb),
+        bm25=None if config.bm25 == "auto" else config.bm25,
+        title_weight=config.title_weight,
+        text_weight=config.text_weight,
+    )
+
+
 class ReferenceCount:
     """Count the ``with`` blocks that are being run; `close` waits until there are none."""
 
@@ -279,9 +271,6 @@ def graph_to_use(kb: KnowledgeBase, setting: str) -> Graph | None:
 
     With ``auto``, a graph that cannot be used is reported as a warning. So is a missing one, but
     only if the build of the knowledge base asked for it.
-
-    Raises AdmiralError if the setting is ``true`` and there is no graph, or it is of another
-    version of the knowledge base, or damaged; the message names the command that builds it.
     """
     wanted = (kb.folder / "graph").exists() or kb.settings.get(GRAPH_REQUEST)
     if setting == "false" or (setting == "auto" and not wanted):

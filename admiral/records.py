@@ -38,10 +38,7 @@ class Claim:
 
 
 def as_claim(claim: str | Claim, number: int) -> Claim:
-    """Return a claim as a record; the id of a plain text is its number.
-
-    Raises AdmiralError if `claim` is neither a text nor a `Claim`.
-    """
+    """Return a claim as a record; the id of a plain text is its number."""
     if isinstance(claim, str):
         return Claim(str(number), claim)
     if isinstance(claim, Claim):
@@ -50,11 +47,7 @@ def as_claim(claim: str | Claim, number: int) -> Claim:
 
 
 def check_claims(claims: T) -> T:
-    """Return a collection of claims unchanged.
-
-    Raises AdmiralError if `claims` is a single text, which would be taken for a list of its
-    letters.
-    """
+    """Return a collection of claims unchanged."""
     if isinstance(claims, str):
         raise AdmiralError("claims: is a single text; give a list of claims, or use retrieve")
     return claims
@@ -62,73 +55,52 @@ def check_claims(claims: T) -> T:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """The fields of a document that make it a source to cite.
-
-    Attributes
-    ----------
-    url
-        As given; empty for a file that has none.
-    name
-        The title of the page; unlike that of its document, it need not be unique.
-    site, date, language, archive_url
-        Empty if unknown; `date` is ISO 8601.
-    gaps
-        The white space after each sentence.
-    passages
-        The (start, end) offsets in the text of what BM25 and encoders read as one; they may
-        overlap.
-    """
+    """The fields of a document that make it a source to cite."""
 
     url: str = ""
+    """As given; empty for a file that has none."""
     name: str = ""
+    """The title of the page; unlike that of its document, it need not be unique."""
     site: str = ""
     date: str = ""
     language: str = ""
     archive_url: str = ""
+    """Like site, date (ISO 8601) and language, empty if unknown."""
     gaps: tuple[str, ...] = ()
+    """The white space after each sentence."""
     passages: tuple[tuple[int, int], ...] = ()
+    """The (start, end) offsets in the text of what BM25 and encoders read as one; they may
+    overlap."""
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A document of the knowledge base.
-
-    Attributes
-    ----------
-    title
-        Unique within a knowledge base.
-    sentences
-        In the order of the source; may be empty.
-    links
-        For each sentence, the titles that it links to; empty if the corpus has no hyperlinks.
-    source
-        The path or URL of the file that the document was read from; empty for a record of a corpus.
-    sections
-        For each sentence, the headings above it, such as ``Options > Output``; empty if there are
-        none.
-    offsets
-        For each sentence, the position of its first character in the text that was extracted from
-        the file; empty for a record of a corpus.
-    id
-        The id of the document in its corpus; empty unless the format has ids (BEIR, KILT).
-    file, line
-        Of a record of a corpus, the path or URL of its file, and its line there, from 1 (in an
-        array or a database, its number); empty and 0 for other documents, and in knowledge bases
-        of earlier releases. Equal documents may differ in them.
-    page
-        Of a source that can be cited.
-    """
+    """A document of the knowledge base."""
 
     title: str
+    """Unique within a knowledge base."""
     sentences: tuple[str, ...]
+    """In the order of the source; may be empty."""
     links: Annotated[tuple[tuple[str, ...], ...], _IF_ANY] = ()
+    """For each sentence, the titles that it links to; empty if the corpus has no hyperlinks."""
     source: Annotated[str, _IF_ANY] = ""
+    """The path or URL of the file that the document was read from; empty for a record of a
+    corpus."""
     sections: Annotated[tuple[str, ...], _IF_ANY] = ()
+    """For each sentence, the headings above it, such as ``Options > Output``; empty if there are
+    none."""
     offsets: Annotated[tuple[int, ...], _UNWRITTEN] = ()
+    """For each sentence, the position of its first character in the text that was extracted from
+    the file; empty for a record of a corpus."""
     id: Annotated[str, _IF_ANY] = ""
+    """The id of the document in its corpus; empty unless the format has ids (BEIR, KILT)."""
     file: Annotated[str, _UNWRITTEN] = field(default="", compare=False)
     line: Annotated[int, _UNWRITTEN] = field(default=0, compare=False)
+    """`file` and `line`: of a record of a corpus, the path or URL of its file, and its line there,
+    from 1 (in an array or a database, its number); empty and 0 for other documents. Equal documents
+    may differ in them."""
     page: Annotated[Page | None, _UNWRITTEN] = None
+    """Of a source that can be cited."""
 
     @property
     def text(self) -> str:
@@ -162,30 +134,19 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence of a document with its score.
-
-    Attributes
-    ----------
-    title
-        The title of the document.
-    index
-        The position of the sentence in the document, from 0.
-    text
-        The sentence.
-    score
-        Higher is more relevant. The reranker's score; that of evidence also includes the relevance
-        of its document.
-    source, section, offset
-        As in `Document`; set in results whose documents were read from files.
-    """
+    """A sentence of a document with its score."""
 
     title: str
     index: Annotated[int, Field(alias="sentence_id", ge=0)]
+    """The position of the sentence in the document, from 0."""
     text: str = ""
     score: Score = 0.0
+    """Higher is more relevant. The reranker's score; that of evidence also includes the relevance
+    of its document."""
     source: Annotated[str, _IF_ANY] = ""
     section: Annotated[str | None, _IF_KNOWN] = None
     offset: Annotated[int | None, _IF_KNOWN] = None
+    """Like source and section as in `Document`; set in results of documents read from files."""
 
     @property
     def key(self) -> tuple[str, int]:
@@ -203,36 +164,24 @@ class ScoredTitle:
 
 @dataclass(frozen=True, slots=True)
 class Proximity:
-    """How close a document is in the graph of mentions to a claim and its evidence.
-
-    Attributes
-    ----------
-    arrivals
-        Natural log of the share of a random walk from the claim and the evidence that other
-        documents lead here.
-    mentions
-        Share of the documents of the evidence that this one mentions.
-    """
+    """How close a document is in the graph of mentions to a claim and its evidence."""
 
     arrivals: float
+    """Natural log of the share of a random walk from the claim and the evidence that other
+    documents lead here."""
     mentions: float
+    """Share of the documents of the evidence that this one mentions."""
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentSet:
-    """A set of documents that are scored jointly.
-
-    Attributes
-    ----------
-    titles
-        In the order of retrieval: first the documents of the chosen sentences, then the new one.
-    score
-        From hop 2 on, a natural log probability (paper, equations 1 and 2); at hop 1, the score of
-        the first stage.
-    """
+    """A set of documents that are scored jointly."""
 
     titles: tuple[str, ...]
+    """In the order of retrieval: first the documents of the chosen sentences, then the new one."""
     score: Score
+    """From hop 2 on, a natural log probability (paper, equations 1 and 2); at hop 1, the score of
+    the first stage."""
 
 
 def _named(sentence: Any) -> Any:
@@ -247,29 +196,21 @@ class Hop(Judgement):
     """A completed hop, and what the judge decided of its evidence.
 
     The proof has the places of all spans. Records name the evidence by titles and numbers.
-
-    Attributes
-    ----------
-    number
-        From 1.
-    document_sets
-        Best first.
-    evidence
-        The sentences that the hop kept, best first.
-    seconds
-        Duration; claims in one batch share its time equally.
-    read
-        The titles of the documents whose sentences were scored, sorted by their best sentence.
     """
 
     number: int
+    """From 1."""
     document_sets: tuple[DocumentSet, ...] = ()
+    """Best first."""
     read: tuple[str, ...] = ()
+    """The titles of the documents whose sentences were scored, sorted by their best sentence."""
     evidence: Annotated[
         tuple[Annotated[Sentence, BeforeValidator(_named)], ...],
         PlainSerializer(lambda found: [each.key for each in found], list[tuple[str, int]]),
     ] = ()
+    """The sentences that the hop kept, best first."""
     seconds: Annotated[float, PlainSerializer(lambda seconds: round(seconds, 4), float)] = 0.0
+    """Duration; claims in one batch share its time equally."""
 
     def judged(self, judgement: Judgement, **changes: Any) -> Hop:
         """Return the hop with another judgement, and with other changes."""
@@ -284,56 +225,36 @@ class Hop(Judgement):
 
 @dataclass(frozen=True, slots=True)
 class RankedDocument:
-    """A document of the final ranking.
-
-    Attributes
-    ----------
-    title
-        The title of the document.
-    score
-        Higher is better.
-    hop
-        The hop that contributed most to its score; 0 for the first stage.
-    source
-        The path or URL of the file that the document was read from, if any.
-    id
-        The id of the document in its corpus, if any.
-    """
+    """A document of the final ranking."""
 
     title: str
     score: Score = 0.0
+    """Higher is better."""
     hop: int = 0
+    """The hop that contributed most to its score; 0 for the first stage."""
     source: Annotated[str, _IF_ANY] = ""
+    """The path or URL of the file that the document was read from, if any."""
     id: Annotated[str, _IF_ANY] = ""
+    """The id of the document in its corpus, if any."""
 
 
 @dataclass(frozen=True, slots=True)
 class RetrievalResult(Claim):
-    """The result for a claim.
-
-    Attributes
-    ----------
-    documents
-        Best first, without repetition.
-    evidence
-        The sentences of the last hop, best first.
-    hops
-        All hops in order.
-    stopped
-        ``sufficient`` (the judge found the evidence sufficient), ``max_hops``, or ``dead_end`` (no
-        further document set or evidence).
-    scored_verdict
-        The verdict on the last hop's evidence, with its probabilities; None without a proof.
-    warnings
-        For example, that the claim is longer than a stage can read.
-    """
+    """The result for a claim."""
 
     documents: tuple[RankedDocument, ...]
+    """Best first, without repetition."""
     evidence: tuple[Sentence, ...]
+    """The sentences of the last hop, best first."""
     hops: tuple[Hop, ...]
+    """All hops in order."""
     stopped: Stopped
+    """``sufficient`` (the judge found the evidence sufficient), ``max_hops``, or ``dead_end`` (no
+    further document set or evidence)."""
     scored_verdict: Annotated[ScoredVerdict | None, Field(alias="verdict")] = None
+    """The verdict on the last hop's evidence, with its probabilities; None without a proof."""
     warnings: Annotated[tuple[str, ...], _IF_ANY] = ()
+    """For example, that the claim is longer than a stage can read."""
 
     def __post_init__(self) -> None:
         if self.scored_verdict is None and self.hops:

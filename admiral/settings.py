@@ -38,11 +38,7 @@ class Settings(BaseModel):
 
     @classmethod
     def read(cls, path: Path | None = None, overrides: Sequence[str] = ()) -> Self:
-        """Return the settings of a YAML file and ``key=value`` overrides, which precede it.
-
-        Raises AdmiralError, which names the file or the override and the key, for an unreadable
-        file, an unknown key and a value that is not allowed.
-        """
+        """Return the settings of a YAML file and ``key=value`` overrides, which precede it."""
         return cls.build([*_file_items(path), *map(parse_override, overrides)])
 
     @classmethod

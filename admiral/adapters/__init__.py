@@ -31,8 +31,7 @@ def retrieved_documents(
 ) -> list[RetrievedDocument]:
     """Return the first documents of a result, best first.
 
-    `system`: the system or the client that returned the result. Raises AdmiralError if the system
-    was closed, or the service does not answer.
+    `system`: the system or the client that returned the result.
     """
     record = result.to_json()
     last = record["hops"][-1] if record["hops"] else {"sufficient": False}

@@ -10,7 +10,7 @@ from typing import Any
 from admiral.requirements import missing_extra
 
 try:
-    from haystack import Document, component, default_from_dict, default_to_dict
+    from haystack import Document, component
     from haystack.utils import Secret
 except ImportError as error:
     raise missing_extra("haystack", "the retriever of Haystack") from error
@@ -35,9 +35,6 @@ class AdmiralRetriever:
     - `settings`: other settings by name; see `admiral.RetrievalConfig`.
     - `url`: address of an `admiral serve` that retrieves in place of this process. It has a model
       and settings of its own.
-
-    Raises AdmiralError if `top_k` or a setting has a bad value, or a service is given a model or
-    settings.
     """
 
     def __init__(
@@ -55,11 +52,6 @@ class AdmiralRetriever:
         self.url, self.api_key = url, api_key
         self.top_k, self.hops, self.settings = top_k, hops, dict(settings or {})
         _check_top_k(top_k)
-        for name in ("model", "kb", "hops"):
-            if name in self.settings:
-                raise AdmiralError(
-                    f"AdmiralRetriever: settings: give {name!r} as the parameter of that name"
-                )
         if url is not None and (model is not None or settings):
             raise AdmiralError(
                 "AdmiralRetriever: url: a service has its own model and settings; leave `model` "
@@ -89,27 +81,6 @@ class AdmiralRetriever:
             if self._system is not None:
                 self._system.close()
                 self._system = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the parameters in the format of Haystack."""
-        return default_to_dict(
-            self,
-            model=self.model,
-            kb=self.kb,
-            top_k=self.top_k,
-            hops=self.hops,
-            settings=self.settings,
-            url=self.url,
-            api_key=None if self.api_key is None else self.api_key.to_dict(),
-        )
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> AdmiralRetriever:
-        """Return a component with the parameters that `to_dict` returned."""
-        parameters = dict(data.get("init_parameters", {}))
-        if parameters.get("api_key"):
-            parameters["api_key"] = Secret.from_dict(parameters["api_key"])
-        return default_from_dict(cls, {**data, "init_parameters": parameters})
 
     @component.output_types(documents=list[Document], record=dict[str, Any])
     def run(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
 from typing import Any
 
 from admiral.requirements import missing_extra
@@ -17,14 +16,11 @@ try:
 except ImportError as error:
     raise missing_extra("langchain", "the retriever of LangChain") from error
 
-from admiral.adapters import RetrievedDocument, retrieved_documents
+from admiral.adapters import retrieved_documents
 from admiral.client import Client
 from admiral.errors import AdmiralError
 from admiral.pipeline import Admiral
 from admiral.records import Claim, RetrievalResult
-
-# The documents of a claim, or the error that it raised.
-Outcome = list[Document] | Exception
 
 
 class AdmiralRetriever(BaseRetriever):
@@ -57,9 +53,16 @@ class AdmiralRetriever(BaseRetriever):
     ) -> list[list[Document]]:
         """Retrieve for several claims together; an empty claim does not fail the others."""
 
-        def retrieve(texts: list[str]) -> list[Outcome]:
-            results = self.system.retrieve_many(_claims(texts), self.hops)
-            return _outcomes(texts, list(map(self._documents, results)))
+        def retrieve(texts: list[str]) -> list[list[Document] | Exception]:
+            given = [Claim(str(n), text) for n, text in enumerate(texts, 1) if text.strip()]
+            results = self.system.retrieve_many(given, self.hops)
+            documents = dict(zip((claim.id for claim in given), results, strict=True))
+            return [
+                self._documents(documents[str(number)])
+                if str(number) in documents
+                else AdmiralError(f"claim '{number}': is empty; give a sentence to verify")
+                for number in range(1, len(texts) + 1)
+            ]
 
         return self._batch_with_config(
             retrieve, inputs, config, return_exceptions=return_exceptions, run_type="retriever"
@@ -79,23 +82,11 @@ class AdmiralRetriever(BaseRetriever):
         )
 
     def _documents(self, result: RetrievalResult) -> list[Document]:
-        return list(map(_document, retrieved_documents(self.system, result, self.k)))
-
-
-def _document(found: RetrievedDocument) -> Document:
-    metadata = {**found.metadata, "score": found.score}
-    return Document(id=found.title, page_content=found.text, metadata=metadata)
-
-
-def _outcomes(texts: Sequence[str], documents: Sequence[list[Document]]) -> list[Outcome]:
-    remaining = iter(documents)
-    return [
-        next(remaining)
-        if text.strip()
-        else AdmiralError(f"claim '{number}': is empty; give a sentence to verify")
-        for number, text in enumerate(texts, 1)
-    ]
-
-
-def _claims(texts: Sequence[str]) -> Iterator[Claim]:
-    return (Claim(str(number), text) for number, text in enumerate(texts, 1) if text.strip())
+        return [
+            Document(
+                id=found.title,
+                page_content=found.text,
+                metadata={**found.metadata, "score": found.score},
+            )
+            for found in retrieved_documents(self.system, result, self.k)
+        ]

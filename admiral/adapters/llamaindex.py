@@ -26,8 +26,6 @@ class AdmiralRetriever(BaseRetriever):
       caller closes it.
     - `hops`: ``dynamic`` or a number; the setting of the system if not given.
     - `options`: those of LlamaIndex's own retrievers, such as `callback_manager`.
-
-    Raises AdmiralError if `k` is too small.
     """
 
     def __init__(

@@ -2,192 +2,139 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import click
+from pydantic import Field
 
-from admiral.cli.options import cut_offs_option, json_record_option
-from admiral.storage.atomic_files import check_distinct_paths
+from admiral.cli import options
+from admiral.cli.options import CutOffs, Json, argument, command, option, print_record
+from admiral.errors import AdmiralError
 
 if TYPE_CHECKING:
     from admiral.evaluation.tasks import Evaluation
+    from admiral.graph import NeighbourhoodFinder
+    from admiral.kb import KnowledgeBase
 
+logger = logging.getLogger(__name__)
 
 # The names of `admiral.evaluation.tasks.EVALUATION_TASKS`, whose import takes too long for --help.
-_TASKS = ("fever", "hover", "feverous", "qa", "kilt", "qrels")
-_FILE = click.Path(path_type=Path)
-_KS = cut_offs_option("Cut-off of the ranking; repeatable. [default: those of the task]")
-_SEED = click.option(
-    "--seed",
-    type=click.IntRange(min=0),
-    default=0,
-    show_default=True,
-    help="Seed of the resampling.",
-)
+Task = Literal["fever", "hover", "feverous", "qa", "kilt", "qrels"]
 
 
-@click.group("evaluate")
-def evaluate_command() -> None:
-    """Evaluate a run, the graph, or verdicts on citations.
+class _Measured(options.Command):
+    as_json: Json = False
+    """Print one JSON record."""
 
-    The rules are those of FEVER, HoVer, FEVEROUS or KILT, or of multi-hop questions (qa). Gold
-    claims are in the format of the data set or of the demo claims; for qrels, they are judgements
-    as BEIR or TREC have them.
+
+class _Sampled(_Measured):
+    ks: CutOffs = ()
+    """Cut-off of the ranking; repeatable. [default: those of the task]"""
+    seed: Annotated[int, Field(ge=0)] = 0
+    """Seed of the resampling."""
+
+
+class EvaluateRun(_Sampled):
+    """Evaluate a run against gold evidence.
+
+    Claims without a result count as wrong. Without --gold, or with a blind test file for it, only
+    --submission is written.
     """
 
+    gold: Path | None = None
+    """Claims with gold evidence."""
+    predictions: Path
+    """Results of `admiral retrieve`, or a TREC run."""
+    intervals: bool = False
+    """Add 95% intervals by bootstrap over claims."""
+    kb: Annotated[str, option("--kb", metavar="DIR")] | None = None
+    """Knowledge base of the run, to check whose sentence numbers it uses."""
+    submission: Path | None = None
+    """Also write a submission to the shared task."""
 
-def _evaluate_run(
-    task: str,
-    gold: Path | None,
-    predictions: Path | None,
-    ks: Sequence[int],
-    as_json: bool,
-    intervals: bool,
-    seed: int,
-    kb: str | None,
-    submission: Path | None,
-) -> None:
-    if predictions is None:
-        raise click.UsageError("Give --predictions FILE.")
-    if gold is None and submission is None:
-        raise click.UsageError("Give --gold FILE, or --submission FILE to write.")
+    def run(self) -> None:
+        from admiral.evaluation import sentence_note, tasks
+        from admiral.evaluation.fever import write_submission
+        from admiral.gold import is_blind
+        from admiral.io.claims import read_claims
 
-    if submission is not None:
-        check_distinct_paths(submission, gold, predictions, folders=[kb])
-
-    from admiral.evaluation import sentence_note
-    from admiral.evaluation.fever import write_submission
-    from admiral.evaluation.tasks import (
-        EVALUATION_TASKS,
-        evaluate,
-        format_measures,
-        measure_records,
-        read_task_claims,
-        read_task_predictions,
-    )
-    from admiral.gold import is_blind
-    from admiral.io.claims import read_claims
-
-    rules = EVALUATION_TASKS[task]
-    run = read_task_predictions(rules, predictions)
-    claims = None
-    ids = list(run)
-    if gold is not None and submission is not None and task != "qrels" and is_blind(gold):
-        ids = [claim.id for claim in read_claims(gold)]
-        click.echo(f"{gold}: a blind test, of which only the submission is written", err=True)
-    elif gold is not None:
-        claims = read_task_claims(rules, gold)
-        ids = [claim.id for claim in claims]
-    result = None if claims is None else evaluate(rules, claims, run, ks)
-    if submission is not None:
-        write_submission(submission, task, ids, run)
-    if result is None:
-        return
-    notes = list(result.notes)
-    if result.paired.has_sentences:
-        notes.append(sentence_note(predictions, kb))
-    records = measure_records(result.measures, result.groups, seed if intervals else None)
-    if as_json:
-        _print_json(result, notes, {"measures": records})
-    else:
-        _print_text(result, notes, format_measures(records, result.groups))
+        if self.gold is None and self.submission is None:
+            raise click.UsageError("Give --gold FILE, or --submission FILE to write.")
+        task = click.get_current_context().command.name or ""
+        rules = tasks.EVALUATION_TASKS[task]
+        run = tasks.read_task_predictions(rules, self.predictions)
+        result = None
+        ids = list(run)
+        is_judged = self.submission is None or task == "qrels"
+        if self.gold is not None and not is_judged and is_blind(self.gold):
+            ids = [claim.id for claim in read_claims(self.gold)]
+            note = "a blind test, of which only the submission is written"
+            click.echo(f"{self.gold}: {note}", err=True)
+        elif self.gold is not None:
+            claims = tasks.read_task_claims(rules, self.gold)
+            ids = [claim.id for claim in claims]
+            result = tasks.evaluate(rules, claims, run, self.ks)
+        if self.submission is not None:
+            write_submission(self.submission, task, ids, run)
+        if result is None:
+            return
+        notes = list(result.notes)
+        if result.paired.has_sentences:
+            notes.append(sentence_note(self.predictions, self.kb))
+        seed = self.seed if self.intervals else None
+        records = tasks.measure_records(result.measures, result.groups, seed)
+        if self.as_json:
+            _print_json(result, notes, {"measures": records})
+        else:
+            _print_text(result, notes, tasks.format_measures(records, result.groups))
 
 
-def _task_command(task: str) -> click.Command:
-
-    @click.command(task, short_help=f"Evaluate a run by the rules of {task}.")
-    @click.option("--gold", type=_FILE, help="Claims with gold evidence.")
-    @click.option("--predictions", type=_FILE, help="Results of `admiral retrieve`, or a TREC run.")
-    @_KS
-    @json_record_option
-    @click.option("--intervals", is_flag=True, help="Add 95% intervals by bootstrap over claims.")
-    @_SEED
-    @click.option(
-        "--kb",
-        metavar="DIR",
-        help="Knowledge base of the run, to check whose sentence numbers it uses.",
-    )
-    @click.option("--submission", type=_FILE, help="Also write a submission to the shared task.")
-    def command(**options: Any) -> None:
-        """Evaluate a run against gold evidence.
-
-        Claims without a result count as wrong. Without --gold, or with a blind test file for it,
-        only --submission is written.
-        """
-        _evaluate_run(task, **options)
-
-    return command
-
-
-for _task in _TASKS:
-    evaluate_command.add_command(_task_command(_task))
-
-
-@click.command("compare")
-@click.argument("first", type=_FILE)
-@click.argument("second", type=_FILE)
-@click.option("--gold", type=_FILE, required=True, help="Claims with gold evidence.")
-@click.option(
-    "--task",
-    type=click.Choice(_TASKS),
-    help="Rules of evaluation. [default: those of the gold file's format]",
-)
-@_KS
-@click.option("--by-hops", is_flag=True, help="Also compare groups of claims.")
-@json_record_option
-@_SEED
-def compare_command(
-    first: Path,
-    second: Path,
-    gold: Path,
-    task: str | None,
-    ks: Sequence[int],
-    by_hops: bool,
-    as_json: bool,
-    seed: int,
-) -> None:
+class Compare(_Sampled):
     """Compare two runs over the same claims.
 
     Intervals of the differences are by paired bootstrap, p-values by the paired randomisation test:
     the probability that equally good runs differ this much by chance. They are not corrected for
     the number of measures.
-    """
-    from admiral.evaluation.tasks import (
-        EVALUATION_TASKS,
-        compare_evaluations,
-        evaluate,
-        format_differences,
-        infer_task,
-        read_task_claims,
-        read_task_predictions,
-    )
 
-    rules = EVALUATION_TASKS[task] if task else infer_task(gold)
-    claims = read_task_claims(rules, gold)
-    first_result, second_result = (
-        evaluate(rules, claims, read_task_predictions(rules, path), ks) for path in (first, second)
-    )
-    groups = first_result.groups if by_hops else first_result.groups[:1]
-    records = compare_evaluations(first_result, second_result, groups, seed)
-    notes = [
-        *(f"first: {note}" for note in first_result.notes),
-        *(f"second: {note}" for note in second_result.notes),
-    ]
-    if as_json:
-        _print_json(first_result, notes, {"differences": records})
-    else:
-        _print_text(first_result, notes, format_differences(records))
+    For example:
+      admiral compare first.jsonl second.jsonl --gold claims.jsonl --by-hops
+    """
+
+    first: Annotated[Path, argument()]
+    second: Annotated[Path, argument()]
+    gold: Path
+    """Claims with gold evidence."""
+    task: Task | None = None
+    """Rules of evaluation. [default: those of the gold file's format]"""
+    by_hops: bool = False
+    """Also compare groups of claims."""
+
+    def run(self) -> None:
+        from admiral.evaluation import tasks
+
+        rules = tasks.EVALUATION_TASKS[self.task] if self.task else tasks.infer_task(self.gold)
+        claims = tasks.read_task_claims(rules, self.gold)
+        first, second = (
+            tasks.evaluate(rules, claims, tasks.read_task_predictions(rules, path), self.ks)
+            for path in (self.first, self.second)
+        )
+        groups = first.groups if self.by_hops else first.groups[:1]
+        records = tasks.compare_evaluations(first, second, groups, self.seed)
+        both = (("first", first), ("second", second))
+        notes = [f"{name}: {note}" for name, result in both for note in result.notes]
+        if self.as_json:
+            _print_json(first, notes, {"differences": records})
+        else:
+            _print_text(first, notes, tasks.format_differences(records))
 
 
 def _print_json(result: Evaluation, notes: Sequence[str], more: dict[str, Any]) -> None:
     groups = [{"name": g.name, "claims": int(g.members.sum())} for g in result.groups]
-    record = {"task": result.task.name, "notes": list(notes), "groups": groups, **more}
-    click.echo(json.dumps(record, ensure_ascii=False, indent=1))
+    print_record({"task": result.task.name, "notes": list(notes), "groups": groups, **more})
 
 
 def _print_text(result: Evaluation, notes: Sequence[str], table: str) -> None:
@@ -199,13 +146,7 @@ def _print_text(result: Evaluation, notes: Sequence[str], table: str) -> None:
     click.echo("\n" + table, nl=False)
 
 
-@click.command("citations", short_help="Evaluate verdicts on citations.")
-@click.option("--gold", type=_FILE, required=True, help="Claims of WiCE with labels, or WAFER's.")
-@click.option(
-    "--predictions", type=_FILE, required=True, help="Verdicts of `admiral verify-citation`."
-)
-@json_record_option
-def evaluate_citations_command(gold: Path, predictions: Path, as_json: bool) -> None:
+class Citations(_Measured):
     """Evaluate how well verdicts tell supported claims from others.
 
     Claims whose source was not checked have no score; they are counted apart and never count as
@@ -215,131 +156,109 @@ def evaluate_citations_command(gold: Path, predictions: Path, as_json: bool) -> 
     featured and other articles), before and after verification, and how many of the lowest scores
     are citations that editors have tagged as failing. The verdicts need `--set ranked=200`.
     """
-    from admiral.citations.citation_file import WICE_LABELS, holds_wafer, read_wafer, read_wice
-    from admiral.citations.verdict_file import read_verdicts
-    from admiral.evaluation.citation_evaluation import (
-        evaluate_citations,
-        evaluate_wafer,
-        evaluation_lines,
-    )
 
-    if holds_wafer(gold):
-        ranked = evaluate_wafer(read_wafer(gold), read_verdicts(predictions))
-        if as_json:
-            click.echo(json.dumps(ranked, indent=1))
-        else:
-            click.echo("\n".join(evaluation_lines(ranked)))
-        return
-    result = evaluate_citations(read_wice(gold), read_verdicts(predictions))
-    if as_json:
-        record = {
-            "task": "citations",
-            "claims": result.claims,
-            "not_scored": result.not_scored,
-            "measures": {
-                name: {"value": value, "low": low, "high": high}
-                for name, (value, low, high) in result.measures.items()
-            },
-            "decisions": result.decisions,
-        }
-        click.echo(json.dumps(record, ensure_ascii=False, indent=1))
-        return
-    click.echo(f"citations, {result.claims} claims, {result.not_scored} of them not scored\n")
-    for name, (value, low, high) in result.measures.items():
-        limits = "" if low is None or high is None else f"  [{low:.3f}, {high:.3f}]"
-        click.echo(f"{name:<48}  {'–' if value is None else f'{value:.3f}'}{limits}")
-    click.echo(f"\n{'decision':<14}" + "".join(f"{label:>22}" for label in WICE_LABELS))
-    for decision, counts in sorted(result.decisions.items()):
-        click.echo(f"{decision:<14}" + "".join(f"{counts[label]:>22}" for label in WICE_LABELS))
+    gold: Path
+    """Claims of WiCE with labels, or WAFER's."""
+    predictions: Path
+    """Verdicts of `admiral verify-citation`."""
+
+    def run(self) -> None:
+        from admiral.citations.citation_file import WICE_LABELS, holds_wafer, read_wafer, read_wice
+        from admiral.citations.verdict_file import read_verdicts
+        from admiral.evaluation.citation_evaluation import (
+            evaluate_citations,
+            evaluate_wafer,
+            evaluation_lines,
+        )
+
+        if holds_wafer(self.gold):
+            ranked = evaluate_wafer(read_wafer(self.gold), read_verdicts(self.predictions))
+            if self.as_json:
+                print_record(ranked)
+            else:
+                click.echo("\n".join(evaluation_lines(ranked)))
+            return
+        result = evaluate_citations(read_wice(self.gold), read_verdicts(self.predictions))
+        if self.as_json:
+            measures = {
+                name: dict(zip(("value", "low", "high"), limits, strict=True))
+                for name, limits in result.measures.items()
+            }
+            counts = {"claims": result.claims, "not_scored": result.not_scored}
+            more = {"measures": measures, "decisions": result.decisions}
+            print_record({"task": "citations", **counts, **more})
+            return
+        click.echo(f"citations, {result.claims} claims, {result.not_scored} of them not scored\n")
+        for name, (value, low, high) in result.measures.items():
+            limits = "" if low is None or high is None else f"  [{low:.3f}, {high:.3f}]"
+            click.echo(f"{name:<48}  {'–' if value is None else f'{value:.3f}'}{limits}")
+        click.echo(f"\n{'decision':<14}" + "".join(f"{label:>22}" for label in WICE_LABELS))
+        for decision, by_label in sorted(result.decisions.items()):
+            cells = "".join(f"{by_label[label]:>22}" for label in WICE_LABELS)
+            click.echo(f"{decision:<14}{cells}")
 
 
-@click.command("graph", short_help="Evaluate retrieval over the graph.")
-@click.option(
-    "--gold", type=click.Path(path_type=Path), required=True, help="Claims with gold evidence."
-)
-@click.option("--kb", metavar="NAME|DIR", required=True, help="Knowledge base with a graph.")
-@cut_offs_option("Cut-off of the rankings; repeatable. [default: 5, 10, 20, 50 and 100]")
-@click.option(
-    "--max-mentions",
-    type=click.IntRange(min=0),
-    default=1000,
-    show_default=True,
-    help="Leave out claims that name a document with more mentions; 0 for no limit.",
-)
-@click.option(
-    "--min-entities",
-    type=click.IntRange(min=0),
-    default=2,
-    show_default=True,
-    help="Leave out claims that name fewer documents.",
-)
-@click.option(
-    "--rankings-only", is_flag=True, help="Only the rankings, by PageRank and BM25: faster."
-)
-@json_record_option
-def evaluate_graph_command(
-    gold: Path,
-    kb: str,
-    ks: Sequence[int],
-    max_mentions: int,
-    min_entities: int,
-    rankings_only: bool,
-    as_json: bool,
-) -> None:
+class Graph(_Measured):
     """Compare retrieval over the graph by hit rate and amount of text.
 
     It needs no run: GraphRetrieve, its baselines, the ranking of `admiral graph query` and BM25
     search the knowledge base.
     """
-    from admiral.evaluation.graph_hits import CUTS, evaluate_graph, format_hits
-    from admiral.gold import read_gold
-    from admiral.graph import MentionGraph
-    from admiral.kb import KnowledgeBase, locate
 
-    claims = list(read_gold(gold))
-    with KnowledgeBase.open(locate(kb)) as opened:
-        result = evaluate_graph(
-            opened,
-            MentionGraph.open(opened),
-            claims,
-            min_entities=min_entities,
-            max_mentions=max_mentions,
-            cuts=ks or CUTS,
-            rankings_only=rankings_only,
-            quiet=as_json,
-        )
-    if as_json:
-        record = {"task": "graph", "left_out": result.left_out, "methods": result.records}
-        click.echo(json.dumps(record, ensure_ascii=False, indent=1))
-        return
-    click.echo(f"graph, {result.claims} of {len(claims)} claims")
-    for reason, count in result.left_out.items():
-        click.echo(f"- {count} left out: {reason}")
-    click.echo("\n" + format_hits(result.records), nl=False)
+    gold: Path
+    """Claims with gold evidence."""
+    kb: Annotated[str, option(metavar="NAME|DIR")]
+    """Knowledge base with a graph."""
+    ks: CutOffs = ()
+    """Cut-off of the rankings; repeatable. [default: 5, 10, 20, 50 and 100]"""
+    max_mentions: Annotated[int, Field(ge=0)] = 1000
+    """Leave out claims that name a document with more mentions; 0 for no limit."""
+    min_entities: Annotated[int, Field(ge=0)] = 2
+    """Leave out claims that name fewer documents."""
+    rankings_only: bool = False
+    """Only the rankings, by PageRank and BM25: faster."""
+
+    def run(self) -> None:
+        from admiral.evaluation.graph_hits import CUTS, evaluate_graph, format_hits
+        from admiral.gold import read_gold
+        from admiral.graph import MentionGraph
+        from admiral.kb import KnowledgeBase, locate
+
+        claims = list(read_gold(self.gold))
+        with KnowledgeBase.open(locate(self.kb)) as opened:
+            result = evaluate_graph(
+                *(opened, MentionGraph.open(opened), claims),
+                min_entities=self.min_entities,
+                max_mentions=self.max_mentions,
+                cuts=self.ks or CUTS,
+                rankings_only=self.rankings_only,
+                quiet=self.as_json,
+            )
+        if self.as_json:
+            record = {"task": "graph", "left_out": result.left_out, "methods": result.records}
+            print_record(record)
+            return
+        click.echo(f"graph, {result.claims} of {len(claims)} claims")
+        for reason, count in result.left_out.items():
+            click.echo(f"- {count} left out: {reason}")
+        click.echo("\n" + format_hits(result.records), nl=False)
 
 
-evaluate_command.add_command(evaluate_graph_command)
-evaluate_command.add_command(evaluate_citations_command)
+class Evaluate:
+    """Evaluate a run, the graph, or verdicts on citations.
+
+    The rules are those of FEVER, HoVer, FEVEROUS or KILT, or of multi-hop questions (qa). Gold
+    claims are in the format of the data set or of the demo claims; for qrels, they are judgements
+    as BEIR or TREC have them.
+
+    For example:
+      admiral evaluate hover --gold claims.jsonl --predictions results.jsonl
+      admiral evaluate fever --gold dev.jsonl --predictions results.jsonl --intervals --json
+      admiral evaluate graph --gold claims.jsonl --kb my-kb
+    """
 
 
-logger = logging.getLogger(__name__)
-
-if TYPE_CHECKING:
-    from admiral.graph import NeighbourhoodFinder
-    from admiral.kb import KnowledgeBase
-
-
-@click.command("report")
-@click.argument("results", type=_FILE)
-@click.option("--gold", type=_FILE, help="Claims with gold evidence, or qrels.")
-@click.option("--claims", type=_FILE, help="Claims of the run, to show their texts.")
-@click.option("--output", type=_FILE, required=True, help="HTML page to write.")
-@click.option(
-    "--kb", metavar="NAME|DIR", help="Knowledge base of the run, to show titles and texts."
-)
-def report_command(
-    results: Path, gold: Path | None, claims: Path | None, output: Path, kb: str | None
-) -> None:
+class Report(options.Command):
     """Write an HTML page about a run.
 
     RESULTS are those of `admiral retrieve`, or a TREC run, which has only documents. The page shows
@@ -352,25 +271,41 @@ def report_command(
 
     A TREC run has neither texts nor titles of documents with ids: give --claims and --kb, and the
     page also shows the sentence of each document that matches the claim best.
-    """
-    from admiral.evaluation import count_noun, read_run_settings
-    from admiral.evaluation.html_report import build_report_cases, report_page, sentence_lookup
-    from admiral.kb import KnowledgeBase, locate
-    from admiral.storage.atomic_files import write_atomically
 
-    check_distinct_paths(output, results, gold, claims, folders=[kb])
-    settings = read_run_settings(results)
-    name = kb or ("demo" if settings.get("kb") == "demo" else None)
-    with nullcontext() if name is None else KnowledgeBase.open(locate(name)) as opened:
-        cases, notes = build_report_cases(results, gold, settings, claims=claims, kb=opened)
-        graph = None if opened is None else _neighbourhoods(opened)
-        parts = report_page(results.name, cases, notes, sentence_lookup(opened), graph)
-        write_atomically(output, (part.encode("utf-8") for part in parts))
-    click.echo(f"{output}: {count_noun(len(cases), 'claim')}", err=True)
+    For example:
+      admiral report results.jsonl --output report.html
+      admiral report results.jsonl --gold claims.jsonl --output report.html --kb my-kb
+    """
+
+    results: Annotated[Path, argument()]
+    gold: Path | None = None
+    """Claims with gold evidence, or qrels."""
+    claims: Path | None = None
+    """Claims of the run, to show their texts."""
+    output: Path
+    """HTML page to write."""
+    kb: Annotated[str, option("--kb", metavar="NAME|DIR")] | None = None
+    """Knowledge base of the run, to show titles and texts."""
+
+    def run(self) -> None:
+        from admiral.evaluation import count_noun, read_run_settings
+        from admiral.evaluation.html_report import build_report_cases, report_page, sentence_lookup
+        from admiral.kb import KnowledgeBase, locate
+        from admiral.storage.atomic_files import write_atomically
+
+        settings = read_run_settings(self.results)
+        name = self.kb or ("demo" if settings.get("kb") == "demo" else None)
+        with nullcontext() if name is None else KnowledgeBase.open(locate(name)) as opened:
+            cases, notes = build_report_cases(
+                self.results, self.gold, settings, claims=self.claims, kb=opened
+            )
+            graph = None if opened is None else _neighbourhoods(opened)
+            parts = report_page(self.results.name, cases, notes, sentence_lookup(opened), graph)
+            write_atomically(self.output, (part.encode("utf-8") for part in parts))
+        click.echo(f"{self.output}: {count_noun(len(cases), 'claim')}", err=True)
 
 
 def _neighbourhoods(kb: KnowledgeBase) -> NeighbourhoodFinder | None:
-    from admiral.errors import AdmiralError
     from admiral.graph import MentionGraph, NeighbourhoodFinder, has_graph
 
     if not has_graph(kb):
@@ -380,3 +315,12 @@ def _neighbourhoods(kb: KnowledgeBase) -> NeighbourhoodFinder | None:
     except AdmiralError as error:
         logger.warning("%s The report does without the graph.", error)
         return None
+
+
+_by_task = (
+    command(EvaluateRun, task, short_help=f"Evaluate a run by the rules of {task}.")
+    for task in get_args(Task)
+)
+evaluate_command = options.group(Evaluate, *_by_task, Graph, Citations)
+evaluate_citations_command = command(Citations)
+compare_command, report_command = command(Compare), command(Report)

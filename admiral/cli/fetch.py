@@ -3,68 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Iterator, Sequence
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import click
+from pydantic import Field
 
-from admiral.cli.options import progress_option
+from admiral.cli import options
+from admiral.cli.options import Json, argument, command, option, print_record
 from admiral.errors import AdmiralError, RecordError
-from admiral.io.progress import EXIT_INTERRUPTED
 
 if TYPE_CHECKING:
     from admiral.citations.citation_records import CitedClaim
     from admiral.citations.extract import CitedSource
-    from admiral.download.source_fetch import FetchedPages, Outcome
+    from admiral.download.source_fetch import FetchedPages, Outcome, WantedSource
 
 _LIST, _CLAIMS = ".txt", (".jsonl", ".jsonl.gz")
 _MOST_SHOWN = 20  # sources that were not fetched
 
 
-@click.command("fetch")
-@click.argument(
-    "pages", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="PAGE..."
-)
-@click.option("--kb", metavar="DIR", required=True, help="Directory of the knowledge base.")
-@click.option("--list-missing", is_flag=True, help="Print what is missing; fetch nothing.")
-@click.option(
-    "--archive",
-    metavar="URL",
-    default="",
-    help="Where to look last: address of an archive with {url} and, if wanted, {date} (YYYYMMDD), "
-    "such as https://web.archive.org/web/{date}id_/{url}.",
-)
-@click.option(
-    "--delay",
-    type=click.FloatRange(min=0),
-    default=1.0,
-    show_default=True,
-    help="Seconds between two requests to a host; robots.txt may ask for more.",
-)
-@click.option("--retry", is_flag=True, help="Also try again what was refused or not found before.")
-@click.option(
-    "--allow-host",
-    "allowed_hosts",
-    multiple=True,
-    metavar="HOST",
-    help="Fetch also from this host (name or name:port), although its address is not public.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON records.")
-@progress_option
-def fetch_command(
-    pages: tuple[Path, ...],
-    kb: str,
-    list_missing: bool,
-    archive: str,
-    delay: float,
-    retry: bool,
-    allowed_hosts: tuple[str, ...],
-    as_json: bool,
-    progress: bool,
-) -> None:
+class Fetch(options.Progress):
     """Fetch the sources that pages cite, and add them to a knowledge base.
 
     A PAGE is wikitext or HTML of MediaWiki, a dump, claims with citations (.jsonl), or a list of
@@ -74,85 +34,112 @@ def fetch_command(
     Rules of sites for robots are kept. Hosts with private addresses are refused, also behind
     redirects. What was fetched is kept, and the same command resumes where it stopped. The
     knowledge base is built if there is none.
+
+    For example:
+      admiral fetch Joe_Hipp.wiki --kb my-sources
+      admiral fetch Joe_Hipp.wiki --kb my-sources --list-missing
     """
-    from admiral.download.page_fetch import FetchLimits, PageFetcher
-    from admiral.download.source_fetch import FetchedPages, WantedSource, fetch_sources
 
-    if archive and "{url}" not in archive:
-        raise AdmiralError(
-            f"--archive {archive}: does not say where the address goes. Write {{url}} in it"
+    pages: Annotated[tuple[Path, ...], argument("PAGE...")]
+    kb: Annotated[str, option(metavar="DIR")]
+    """Directory of the knowledge base."""
+    list_missing: bool = False
+    """Print what is missing; fetch nothing."""
+    archive: Annotated[str, option("--archive", metavar="URL")] = ""
+    """Where to look last: address of an archive with {url} and, if wanted, {date} (YYYYMMDD), such
+    as https://web.archive.org/web/{date}id_/{url}."""
+    delay: Annotated[float, Field(ge=0)] = 1.0
+    """Seconds between two requests to a host; robots.txt may ask for more."""
+    retry: bool = False
+    """Also try again what was refused or not found before."""
+    allowed_hosts: Annotated[tuple[str, ...], option("--allow-host", metavar="HOST")] = ()
+    """Fetch also from this host (name or name:port), although its address is not public."""
+    as_json: Json = False
+    """Print JSON records."""
+
+    def run(self) -> None:
+        from admiral.download.source_fetch import FetchedPages, WantedSource
+
+        if self.archive and "{url}" not in self.archive:
+            problem = "does not say where the address goes. Write {url} in it"
+            raise AdmiralError(f"--archive {self.archive}: {problem}")
+        web, others = _cited(self.pages)
+        if self.list_missing:
+            _print_missing(_missing(web, self.kb), len(web), others, self.as_json)
+            return
+        kept = FetchedPages(Path(f"{self.kb.rstrip('/')}.fetched"))
+        _add(kept, self.kb)  # what an earlier run fetched
+        missing = [each.citation for each in _missing(web, self.kb)]
+        before = {each.url: kept.problem(each.url) for each in missing}
+        before = {url: problem for url, problem in before.items() if problem and not self.retry}
+        days = {each.citation.url: each.day for each in web}
+        sources = [
+            WantedSource(each.url, each.archive_url, days[each.url])
+            for each in missing
+            if each.url not in before
+        ]
+        try:
+            done = asyncio.run(self._fetch(sources, kept))
+        except KeyboardInterrupt:
+            said = f"what was fetched is in {kept.folder}. Run the same command to resume"
+            click.echo(said, err=True)
+            raise
+        without_text = _add(kept, self.kb)
+        failed = {each.source.url: each.error for each in done if each.error is not None}
+        fetched = len(done) - len(failed)
+        if self.as_json:
+            print_record(
+                {
+                    "sources": len(web),
+                    "fetched": fetched,
+                    "without_text": without_text,
+                    "failed": {url: error.problem for url, error in failed.items()},
+                    "failed_before": len(before),
+                    "not_tried": len(sources) - len(done),
+                    "not_web": len(others),
+                }
+            )
+        else:
+            there = len(web) - len(_missing(web, self.kb))
+            click.echo(
+                f"{self.kb}: {fetched} fetched, {there} of {len(web)} sources on the web are "
+                f"there; {_not_web(others)}"
+            )
+            if without_text:
+                click.echo(f"without text: {without_text}")
+            messages = [*map(str, failed.values()), *before.values()]
+            for message in messages[:_MOST_SHOWN]:
+                click.echo(f"not fetched: {message}")
+            if len(messages) > _MOST_SHOWN:
+                click.echo(f"not fetched: {len(messages) - _MOST_SHOWN} others")
+        remedy = (
+            "`--list-missing` prints what to bring by other means: write a line "
+            '{"url": "...", "html": "..."} for each page into pages.jsonl, then `admiral '
+            f"{'add' if Path(self.kb).exists() else 'index'} --sources pages.jsonl --kb "
+            f"{self.kb}`; a PDF file is added with --base-url, the URL of its folder"
         )
-    web, others = _cited(pages)
-    if list_missing:
-        _print_missing(_missing(web, kb), len(web), others, as_json)
-        return
-    kept = FetchedPages(Path(f"{kb.rstrip('/')}.fetched"))
-    _add(kept, kb)  # what an earlier run fetched
-    missing = _missing(web, kb)
-    before = {each.citation.url: kept.problem(each.citation.url) for each in missing}
-    before = {url: problem for url, problem in before.items() if problem and not retry}
-    sources = [
-        WantedSource(each.citation.url, each.citation.archive_url, each.day)
-        for each in missing
-        if each.citation.url not in before
-    ]
-    numbers = count(1)
+        if failed and not fetched:
+            problems = {error.problem for error in failed.values()}
+            offline = "no host is known: this machine may be offline"
+            what = offline if problems == {"offline"} else "nothing could be fetched"
+            raise AdmiralError(f"{what}. {remedy}")
+        if (failed or before) and not self.as_json:
+            click.echo(remedy)
 
-    def report(outcome: Outcome) -> None:
-        if progress:
-            what = outcome.error.problem if outcome.error else "fetched"
-            place = f"{next(numbers)} of {len(sources)}"
-            click.echo(f"{place}: {what} {outcome.source.url}", err=True)
+    async def _fetch(self, sources: Sequence[WantedSource], kept: FetchedPages) -> list[Outcome]:
+        from admiral.download.page_fetch import FetchLimits, PageFetcher
+        from admiral.download.source_fetch import fetch_sources
 
-    async def run() -> list[Outcome]:
-        async with PageFetcher(FetchLimits(delay=delay), allowed_hosts) as fetcher:
-            return await fetch_sources(sources, fetcher, kept, archive=archive, report=report)
+        numbers = count(1)
 
-    try:
-        done = asyncio.run(run())
-    except KeyboardInterrupt:
-        click.echo(
-            f"interrupted; what was fetched is in {kept.folder}. Run the same command to resume",
-            err=True,
-        )
-        raise SystemExit(EXIT_INTERRUPTED) from None
-    without_text = _add(kept, kb)
-    failed = {each.source.url: each.error for each in done if each.error is not None}
-    problems = {url: error.problem for url, error in failed.items()}
-    counts = {
-        "sources": len(web),
-        "fetched": len(done) - len(failed),
-        "without_text": without_text,
-        "failed": problems,
-        "failed_before": len(before),
-        "not_tried": len(sources) - len(done),
-        "not_web": len(others),
-    }
-    if as_json:
-        click.echo(json.dumps(counts, ensure_ascii=False))
-    else:
-        there = len(web) - len(_missing(web, kb))
-        click.echo(
-            f"{kb}: {counts['fetched']} fetched, {there} of {len(web)} sources on the web are "
-            f"there; {_not_web(others)}"
-        )
-        if without_text:
-            click.echo(f"without text: {without_text}")
-        messages = [*map(str, failed.values()), *before.values()]
-        for message in messages[:_MOST_SHOWN]:
-            click.echo(f"not fetched: {message}")
-        if len(messages) > _MOST_SHOWN:
-            click.echo(f"not fetched: {len(messages) - _MOST_SHOWN} others")
-    remedy = (
-        "`--list-missing` prints what to bring by other means: write a line "
-        '{"url": "...", "html": "..."} for each page into pages.jsonl, then `admiral '
-        f"{'add' if Path(kb).exists() else 'index'} --sources pages.jsonl --kb {kb}`; a PDF file "
-        "is added with --base-url, the URL of its folder"
-    )
-    if set(problems.values()) == {"offline"} and not counts["fetched"]:
-        raise AdmiralError(f"no host is known: this machine may be offline. {remedy}")
-    if (failed or before) and not as_json:
-        click.echo(remedy)
+        def report(outcome: Outcome) -> None:
+            if self.progress:
+                what = outcome.error.problem if outcome.error else "fetched"
+                place = f"{next(numbers)} of {len(sources)}"
+                click.echo(f"{place}: {what} {outcome.source.url}", err=True)
+
+        async with PageFetcher(FetchLimits(delay=self.delay), self.allowed_hosts) as fetcher:
+            return await fetch_sources(sources, fetcher, kept, archive=self.archive, report=report)
 
 
 def _add(kept: FetchedPages, kb: str) -> int:
@@ -242,8 +229,7 @@ def _print_missing(
         for source in sources:
             citation = source.citation
             if as_json:
-                record = {"status": status, "claims": source.claims, **json_of(citation)}
-                click.echo(json.dumps(record, ensure_ascii=False))
+                print_record({"status": status, "claims": source.claims, **json_of(citation)})
             elif status == "missing":
                 click.echo(" ".join(filter(None, (citation.url, citation.archive_url))))
             else:
@@ -259,3 +245,6 @@ def _print_missing(
 def _not_web(others: Sequence[CitedSource]) -> str:
     verb = "source is" if len(others) == 1 else "sources are"
     return f"{len(others)} {verb} not on the web"
+
+
+fetch_command = command(Fetch)

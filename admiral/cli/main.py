@@ -7,7 +7,6 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
-from difflib import get_close_matches
 from importlib import import_module
 
 import click
@@ -15,106 +14,6 @@ import click
 import admiral
 from admiral.errors import AdmiralError
 from admiral.io.progress import EXIT_INTERRUPTED
-
-EXAMPLES: dict[str, tuple[str, ...]] = {
-    "retrieve": (
-        'admiral retrieve "Paris is the capital of France."',
-        "admiral retrieve --kb my-kb --input claims.jsonl --output results.jsonl",
-        "admiral retrieve --fast --kb my-kb --input claims.jsonl --output results.jsonl",
-        "cat claims.txt | admiral retrieve --kb my-kb --json -",
-    ),
-    "prove": (
-        'admiral prove "Paris is in France." --evidence "[Paris] Paris is a city in France."',
-    ),
-    "index": (
-        "admiral index corpus.jsonl --kb my-kb",
-        "admiral index notes/ wiki.jsonl --kb my-kb --embeddings",
-        "admiral index --sources pages/ crawl.warc.gz --kb my-sources --base-url https://example.org",
-    ),
-    "add": (
-        "admiral add new.jsonl --kb my-kb",
-        "admiral add corrected.jsonl --kb my-kb --on-duplicate replace",
-    ),
-    "remove": (
-        'admiral remove "Late Night" --kb my-kb',
-        "admiral remove --titles titles.txt --kb my-kb",
-    ),
-    "info": ("admiral info --kb my-kb", "admiral info --kb my-kb --check"),
-    "search": (
-        'admiral search "host of the Emmy Awards" --kb my-kb',
-        "admiral search late night comedian --kb my-kb -k 3 --json",
-    ),
-    "show": ('admiral show "Seth Meyers" --kb my-kb',),
-    "serve": (
-        "admiral serve --kb my-kb",
-        "admiral serve --kb my-kb --host 0.0.0.0 --api-keys keys.txt",
-    ),
-    "extract-citations": (
-        "admiral extract-citations Joe_Hipp.wiki --output citations.jsonl",
-        "admiral extract-citations page.html other.html --lists --output citations.jsonl",
-        "admiral extract-citations dump.xml.bz2 --format dump --tagged failed-verification "
-        "--output failed.jsonl",
-    ),
-    "mcp": ("admiral mcp --kb my-kb", "admiral mcp --kb my-kb --transport http --port 8081"),
-    "titles": ('admiral titles "Seth" --kb my-kb',),
-    "graph": (
-        "admiral graph build --kb my-kb",
-        'admiral graph query "Seth Meyers hosts a talk show of NBC." --kb my-kb',
-        'admiral graph query --method graph "Seth Meyers hosts Late Night." --kb my-kb',
-        'admiral graph explain "Seth Meyers" "NBC" --kb my-kb',
-        "admiral graph export graph.graphml --kb my-kb",
-    ),
-    "fetch": (
-        "admiral fetch Joe_Hipp.wiki --kb my-sources",
-        "admiral fetch Joe_Hipp.wiki --kb my-sources --list-missing",
-    ),
-    "verify-citation": (
-        "admiral verify-citation --kb my-sources --input citations.jsonl --output verdicts.jsonl",
-        'admiral verify-citation --claim "The bridge was opened in 1932." --source page.html',
-    ),
-    "audit": (
-        "admiral audit Joe_Hipp.wiki --kb my-sources --output audit.html",
-        "admiral audit page.html --kb my-sources --set verifier=coverage --output audit.html",
-    ),
-    "cite": ('admiral cite "The bridge was opened in 1932." --kb my-sources',),
-    "evaluate": (
-        "admiral evaluate hover --gold claims.jsonl --predictions results.jsonl",
-        "admiral evaluate fever --gold dev.jsonl --predictions results.jsonl --intervals --json",
-        "admiral evaluate graph --gold claims.jsonl --kb my-kb",
-    ),
-    "compare": ("admiral compare first.jsonl second.jsonl --gold claims.jsonl --by-hops",),
-    "report": (
-        "admiral report results.jsonl --output report.html",
-        "admiral report results.jsonl --gold claims.jsonl --output report.html --kb my-kb",
-    ),
-    "download": (
-        "admiral download hover",
-        "admiral download fever --file wiki-pages.zip --out data/fever",
-    ),
-    "convert": (
-        "admiral convert fairseq-to-hf bart.base bart-base-hf",
-        "admiral convert hf-to-fairseq my-model my-model-fairseq",
-    ),
-    "settings": ("admiral settings > my.yaml",),
-}
-
-_RESUME = "Run the same command to resume."
-_UNCHANGED = "Nothing was changed. Run the same command to start again."
-#: What to do about an interrupted command. `retrieve` says it itself.
-INTERRUPTED = {
-    **dict.fromkeys(("index", "add", "remove", "graph"), _UNCHANGED),
-    "extract-citations": _UNCHANGED,
-    "download": _RESUME,
-}
-
-
-def epilog(command: str) -> str | None:
-    """Return the examples of a command as the epilog of its help; None if it has none."""
-    lines = EXAMPLES.get(command)
-    if lines is None:
-        return None
-    return "\n".join(["\b", "Examples:", *(f"  {line}" for line in lines)])
-
 
 _PACKAGES = ("admiral", "proofs", "trie")
 _TIMED = "%(asctime)s.%(msecs)03d %(name)s: %(message)s"
@@ -152,44 +51,22 @@ def _log_everything(context: click.Context, parameter: click.Parameter, value: b
         handler.setFormatter(logging.Formatter(_TIMED, datefmt="%H:%M:%S"))
 
 
-# The commands by what they are for -> module of the function `<command>_command`, imported when the
-# command or the list of commands is needed. Heavy packages are imported inside the functions.
+# The commands by what they are for, each with its module, which has `<command>_command`. It is
+# imported when the command or the list of commands is needed. Heavy packages are imported later.
 _SECTIONS = {
-    "Claims": {
-        "retrieve": "admiral.cli.retrieve",
-        "prove": "admiral.cli.retrieve",
-        "serve": "admiral.cli.serve",
-        "mcp": "admiral.cli.serve",
-    },
+    "Claims": {"retrieve": "retrieve", "prove": "retrieve", "serve": "serve", "mcp": "serve"},
     "Documents": {
-        "index": "admiral.cli.index",
-        "add": "admiral.cli.index",
-        "remove": "admiral.cli.index",
-        "search": "admiral.cli.search",
-        "show": "admiral.cli.search",
-        "titles": "admiral.cli.search",
-        "info": "admiral.cli.index",
-        "graph": "admiral.cli.graph",
+        **dict.fromkeys(("index", "add", "remove"), "index"),
+        **dict.fromkeys(("search", "show", "titles"), "search"),
+        **{"info": "index", "graph": "graph"},
     },
     "Citations": {
-        "audit": "admiral.cli.cite",
-        "cite": "admiral.cli.cite",
-        "verify-citation": "admiral.cli.cite",
-        "extract-citations": "admiral.cli.cite",
-        "fetch": "admiral.cli.fetch",
+        **dict.fromkeys(("audit", "cite", "verify-citation", "extract-citations"), "cite"),
+        "fetch": "fetch",
     },
-    "Measuring": {
-        "evaluate": "admiral.cli.evaluate",
-        "compare": "admiral.cli.evaluate",
-        "report": "admiral.cli.evaluate",
-    },
-    "Training data and checkpoints": {
-        "download": "admiral.cli.data",
-        "convert": "admiral.cli.data",
-    },
-    "Set-up": {
-        "settings": "admiral.cli.retrieve",
-    },
+    "Measuring": dict.fromkeys(("evaluate", "compare", "report"), "evaluate"),
+    "Training data and checkpoints": {"download": "data", "convert": "data"},
+    "Set-up": {"settings": "retrieve"},
 }
 _COMMANDS = {name: module for section in _SECTIONS.values() for name, module in section.items()}
 
@@ -206,13 +83,8 @@ class LazyGroup(click.Group):
         if cmd_name not in _COMMANDS:
             return None
         function = f"{cmd_name.replace('-', '_')}_command"
-        command = getattr(import_module(_COMMANDS[cmd_name]), function)
-        assert isinstance(command, click.Command)
-        command.epilog = epilog(cmd_name)
-        commands = command.commands.values() if isinstance(command, click.Group) else [command]
-        for each in commands:
-            if not any("--verbose" in option.opts for option in each.params):
-                each.params.append(verbose_option())
+        module = import_module(f"admiral.cli.{_COMMANDS[cmd_name]}")
+        command: click.Command = getattr(module, function)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -228,28 +100,10 @@ class LazyGroup(click.Group):
                     ]
                 )
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command of the arguments; of one that does not exist, name the nearest."""
-        name = args[0]
-        close = get_close_matches(name, _COMMANDS, n=1, cutoff=0.6)
-        if name in _COMMANDS or name.startswith("-") or not close:
-            return super().resolve_command(ctx, args)
-        ctx.fail(f"No such command {name!r}. Did you mean {close[0]}?")
-
-    def invoke(self, ctx: click.Context) -> object:
-        """Run the command; if it is interrupted, say what to do about it."""
-        try:
-            return super().invoke(ctx)
-        except KeyboardInterrupt:
-            if hint := INTERRUPTED.get(ctx.invoked_subcommand or ""):
-                click.echo(f"\n{hint}", err=True)
-            raise
-
 
 @click.group(
     cls=LazyGroup,
+    commands=dict.fromkeys(_COMMANDS),  # for "Did you mean"
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="\b\nExamples:\n"
     '  admiral retrieve "Paris is the capital of France."\n'
@@ -264,10 +118,7 @@ def cli() -> None:
     them. Retrieval stops when the proof is complete. Without --kb and --model, the bundled demo
     knowledge base and the bundled checkpoint are used, offline.
     """
-    from admiral.requirements import check_requirements
-
     set_up_logging()
-    check_requirements()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -288,6 +139,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if is_verbose():
             traceback.print_exc()
         return _fail(str(error))
+    except ModuleNotFoundError as error:
+        if str(error.name).startswith(_PACKAGES):
+            raise
+        return _fail(
+            f"the module {error.name!r} is not installed. Install AdMIRaL as the README says"
+        )
     except (KeyboardInterrupt, click.Abort):
         click.echo("interrupted", err=True)
         return EXIT_INTERRUPTED

@@ -6,11 +6,12 @@ import difflib
 import sys
 from collections.abc import Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
-from admiral.cli.options import checked_text, count_option, kb_option, output_width, use_colour
+from admiral.cli import options
+from admiral.cli.options import Count, Json, Text, argument, command, print_record, shown
 from admiral.errors import AdmiralError
 
 if TYPE_CHECKING:
@@ -18,145 +19,123 @@ if TYPE_CHECKING:
     from admiral.records import Document
 
 
-@click.command("search")
-@click.argument("words", nargs=-1, required=True)
-@kb_option
-@count_option("Maximum number of documents.")
-@click.option("--json", "as_json", is_flag=True, help="Print one record per document.")
-def search_command(words: tuple[str, ...], kb: str, count: int, as_json: bool) -> None:
+class Search(options.Kb):
     """Search documents for WORDS with BM25.
 
     No model is loaded. Each document is shown with its score and the number and text of the
     sentence that matches best. As with grep, the exit status is 1 if no document matches.
-    """
-    from admiral.io.rendering import render_search, search_record
-    from admiral.kb import KnowledgeBase, locate
-    from admiral.kb.bm25.analysis import best_sentences
-    from admiral.storage.atomic_files import encode_record
 
-    query = checked_text(" ".join(words), "WORDS")
-    path = locate(kb)
-    with KnowledgeBase.open(path) as opened:
-        (found,) = opened.search([query], count)
-        documents = [opened.document(scored.title) for scored in found]
-    if not found:
-        raise AdmiralError(
-            f"{path}: no document has any of these words. Very common words are not searched"
-        )
-    sentences = best_sentences(query, documents)
-    if as_json:
-        rows = zip(found, documents, sentences, strict=True)
-        for rank, row in enumerate(rows, 1):
-            sys.stdout.buffer.write(encode_record(search_record(rank, *row)))
-    else:
-        text = render_search(
-            list(zip(found, sentences, strict=True)), colour=use_colour(), width=output_width()
-        )
+    For example:
+      admiral search "host of the Emmy Awards" --kb my-kb
+      admiral search late night comedian --kb my-kb -k 3 --json
+    """
+
+    words: Annotated[tuple[str, ...], argument()]
+    count: Count = 10
+    """Maximum number of documents."""
+    as_json: Json = False
+    """Print one record per document."""
+
+    def run(self) -> None:
+        from admiral.io.rendering import render_text, search_record
+        from admiral.kb import KnowledgeBase, locate
+        from admiral.kb.bm25.analysis import best_sentences
+
+        query = options.checked_text(" ".join(self.words), "WORDS")
+        path = locate(self.kb)
+        with KnowledgeBase.open(path) as opened:
+            (found,) = opened.search([query], self.count)
+            documents = [opened.document(scored.title) for scored in found]
+        if not found:
+            raise AdmiralError(
+                f"{path}: no document has any of these words. Very common words are not searched"
+            )
+        sentences = best_sentences(query, documents)
+        if self.as_json:
+            for rank, row in enumerate(zip(found, documents, sentences, strict=True), 1):
+                print_record(search_record(rank, *row))
+        else:
+            click.echo(
+                render_text("search", found=zip(found, sentences, strict=True), **shown()), nl=False
+            )
+
+
+class Show(options.Kb):
+    """Show the document with a title.
+
+    Its sentences are numbered from 0, as `sentence_id` in results. If there is no such document,
+    similar titles are suggested.
+
+    For example:
+      admiral show "Seth Meyers" --kb my-kb
+    """
+
+    title: Annotated[Text, argument()]
+    source: bool = False
+    """Name the file and the line or the pages that the document was read from."""
+    as_json: Json = False
+    """Print one record, which has the source."""
+
+    def run(self) -> None:
+        from admiral.io.rendering import render_text
+        from admiral.kb import KnowledgeBase, UnknownTitleError, locate
+        from admiral.records import json_of
+
+        with KnowledgeBase.open(locate(self.kb)) as opened:
+            try:
+                document = opened.document(self.title)
+            except UnknownTitleError as error:
+                similar = ", ".join(map(repr, similar_titles(opened, self.title)))
+                if not similar:
+                    raise
+                raise AdmiralError(f"{error} Similar titles: {similar}") from error
+        origin = origin_of(document)
+        if self.as_json:
+            print_record(json_of(document) | {"origin": origin})
+            return
+        named, places = None, list[str]()
+        if self.source:
+            named = _named(origin)
+            for place in (origin or {}).get("places", ()):
+                places.append(" ".join(f"{kind} {name}" for kind, name in (place or {}).items()))
+        text = render_text("document", document=document, origin=named, places=places, **shown())
         click.echo(text, nl=False)
+
+
+def origin_of(document: Document) -> dict[str, Any] | None:
+    """Return the file that a document was read from; None if its knowledge base does not say.
+
+    With it comes the ``line`` of a record, or the ``places`` of sentences, each ``{"page": 3}``,
+    say, or None.
+    """
+    from admiral.kb.corpus.files.file_types import file_type
+    from admiral.records import SECTION_SEPARATOR
+
+    if document.file:
+        return {"file": document.file, "line": document.line}
+    if not document.source:
+        return None
+    file, _, fragment = document.source.rpartition("#")
+    if not (file and fragment and file_type(file)):
+        file = document.source  # the name of a file may have this sign
+    part = getattr(file_type(file), "part", "")
+    places: list[dict[str, Any] | None] = []
+    for section in document.sections if part else ():
+        word, _, name = section.partition(SECTION_SEPARATOR)[0].partition(" ")
+        number = int(name) if name.isdecimal() and word != "sheet" else name
+        places.append({word: number} if word == part and name else None)
+    return {"file": file, "places": places} if any(places) else {"file": file}
+
+
+def _named(origin: dict[str, Any] | None) -> str:
+    if origin is None:
+        return "source unknown: the knowledge base does not say (build it again to record sources)"
+    return f"{origin['file']}, line {origin['line']:,}" if "line" in origin else origin["file"]
 
 
 _SUGGESTIONS = 5
 # Titles of one beginning that are compared; all titles of a large knowledge base take minutes.
 _COMPARED = 5000
-
-
-@click.command("show")
-@click.argument("title")
-@kb_option
-@click.option(
-    "--source",
-    is_flag=True,
-    help="Name the file and the line or the pages that the document was read from.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print one record, which has the source.")
-def show_command(title: str, kb: str, source: bool, as_json: bool) -> None:
-    """Show the document with a title.
-
-    Its sentences are numbered from 0, as `sentence_id` in results. If there is no such document,
-    similar titles are suggested.
-    """
-    from admiral.io.rendering import render_document
-    from admiral.kb import KnowledgeBase, UnknownTitleError, locate
-    from admiral.records import json_of
-    from admiral.storage.atomic_files import encode_record
-
-    title = checked_text(title, "TITLE")
-    with KnowledgeBase.open(locate(kb)) as opened:
-        try:
-            document = opened.document(title)
-        except UnknownTitleError as error:
-            similar = similar_titles(opened, title)
-            if not similar:
-                raise
-            raise AdmiralError(
-                f"{error} Similar titles: {', '.join(map(repr, similar))}"
-            ) from error
-    origin = origin_of(document)
-    if as_json:
-        record = json_of(document)
-        record["origin"] = None if origin is None else origin.to_json()
-        sys.stdout.buffer.write(encode_record(record))
-        return
-    text = render_document(
-        document,
-        origin=_named(origin) if source else None,
-        places=origin.places if source and origin is not None else (),
-        colour=use_colour(),
-        width=output_width(),
-    )
-    click.echo(text, nl=False)
-
-
-class Origin(NamedTuple):
-    """The file, or the part of one, that a document was read from."""
-
-    file: str  # path or URL of the file
-    line: int | None  # line of the record in the file; None for a file that is a document
-    # for each sentence, what names its part of the file, such as ``page 3``; "" if unknown
-    places: tuple[str, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the fields of the JSON form of ``admiral show``."""
-        record: dict[str, Any] = {"file": self.file}
-        if self.line is not None:
-            record["line"] = self.line
-        if any(self.places):
-            record["places"] = [_place_json(place) for place in self.places]
-        return record
-
-
-def origin_of(document: Document) -> Origin | None:
-    """Return where a document was read from, or None if its knowledge base does not say."""
-    from admiral.kb.corpus.files.file_types import file_type
-    from admiral.records import SECTION_SEPARATOR
-
-    if document.file:
-        return Origin(document.file, document.line, ())
-    if not document.source:
-        return None
-    file, _, part = document.source.rpartition("#")
-    if not (file and part and file_type(file)):
-        file = document.source  # the name of a file may have this sign
-    kind = file_type(file)
-    places: tuple[str, ...] = ()
-    if kind is not None and kind.part:
-        outermost = (section.partition(SECTION_SEPARATOR)[0] for section in document.sections)
-        places = tuple(
-            heading if heading.startswith(f"{kind.part} ") else "" for heading in outermost
-        )
-    return Origin(file, None, places)
-
-
-def _place_json(place: str) -> dict[str, Any] | None:
-    """Return ``{"page": 3}`` for ``page 3``, ``{"sheet": "Costs"}`` for ``sheet Costs``."""
-    kind, _, name = place.partition(" ")
-    return {kind: int(name) if name.isdecimal() and kind != "sheet" else name} if place else None
-
-
-def _named(origin: Origin | None) -> str:
-    if origin is None:
-        return "source unknown: the knowledge base does not say (build it again to record sources)"
-    return origin.file if origin.line is None else f"{origin.file}, line {origin.line:,}"
 
 
 def similar_titles(kb: KnowledgeBase, title: str) -> list[str]:
@@ -182,43 +161,46 @@ def _candidates(kb: KnowledgeBase, title: str) -> Iterator[str]:
     yield from (scored.title for scored in found)
 
 
-@click.command("titles")
-@click.argument("prefix", default="")
-@kb_option
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Maximum number of titles.")
-@click.option(
-    "--json", "as_json", is_flag=True, help='Print one record per line: {"title": "...", "row": 0}.'
-)
-def titles_command(prefix: str, kb: str, limit: int | None, as_json: bool) -> None:
+class Titles(options.Kb):
     """List the titles that begin with PREFIX, or all titles.
 
     There is one title per line, in Unicode order. Upper and lower case differ. On a terminal,
     control characters are escaped; files, pipes and --json get the original titles in UTF-8. As
     with grep, the exit status is 1 if there is no such title.
+
+    For example:
+      admiral titles "Seth" --kb my-kb
     """
-    try:
-        prefix.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise AdmiralError("PREFIX: is not text in this terminal's encoding") from error
 
-    from admiral.io.rendering import printable
-    from admiral.kb import KnowledgeBase, locate
-    from admiral.storage.atomic_files import encode_record
+    prefix: Annotated[str, argument()] = ""
+    limit: Annotated[options.Positive, options.option("--limit", metavar="N")] | None = None
+    """Maximum number of titles."""
+    as_json: Json = False
+    """Print one record per line: {"title": "...", "row": 0}."""
 
-    path = locate(kb)
-    escape = sys.stdout.isatty()
-    any_title = False
-    with KnowledgeBase.open(path) as opened:
-        for title, row in islice(opened.complete(prefix), limit):
-            any_title = True
-            if as_json:
-                sys.stdout.buffer.write(encode_record({"title": title, "row": row}))
-            elif escape:
-                click.echo(printable(title))
-            else:
-                sys.stdout.buffer.write(title.encode("utf-8") + b"\n")
-    if not any_title:
-        raise AdmiralError(
-            f"{path}: no title begins with {prefix!r}. Upper and lower case differ; "
-            "try fewer letters"
-        )
+    def run(self) -> None:
+        from admiral.io.rendering import printable
+        from admiral.kb import KnowledgeBase, locate
+
+        prefix, path = self.prefix, locate(self.kb)
+        if prefix:
+            options.checked_text(prefix, "PREFIX")
+        escape = sys.stdout.isatty()
+        any_title = False
+        with KnowledgeBase.open(path) as opened:
+            for title, row in islice(opened.complete(prefix), self.limit):
+                any_title = True
+                if self.as_json:
+                    print_record({"title": title, "row": row})
+                elif escape:
+                    click.echo(printable(title))
+                else:
+                    sys.stdout.buffer.write(title.encode("utf-8") + b"\n")
+        if not any_title:
+            raise AdmiralError(
+                f"{path}: no title begins with {prefix!r}. Upper and lower case differ; "
+                "try fewer letters"
+            )
+
+
+search_command, show_command, titles_command = command(Search), command(Show), command(Titles)

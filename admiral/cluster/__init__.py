@@ -16,11 +16,10 @@ import platform
 import socket
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from admiral.config import FILE_SETTINGS, RetrievalConfig
+from admiral.config import FILE_SETTINGS, ClusterOptions, RetrievalConfig
 from admiral.errors import AdmiralError, first_line, last_line
 from admiral.models.checkpoint import choose_precision
 from admiral.records import Claim, Record
@@ -36,23 +35,8 @@ _BLOCKS_PER_WORKER = 4
 _RESTARTS = 3  # of a worker
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterOptions:
-    """The cluster of a run and the resources of its workers."""
-
-    # ``HOST:PORT`` of a cluster, ``auto`` for the one that runs on this machine, or ``local`` to
-    # start one on this machine that ends with the run
-    ray_address: str = _LOCAL
-    workers: int = 0  # number of workers; 0 for as many as the cluster can hold at the start
-    cpus_per_worker: int = 1  # a worker uses as many threads
-    gpus_per_worker: float = 0.0  # fractions let several workers share a GPU
-
-
 def worker_config(config: RetrievalConfig, options: ClusterOptions) -> RetrievalConfig:
-    """Return the settings of a worker, with absolute paths.
-
-    Raises AdmiralError if the settings name a GPU and the worker has none.
-    """
+    """Return the settings of a worker, with absolute paths."""
     device, gpus = config.device, options.gpus_per_worker
     if device.startswith("cuda"):
         if not gpus:
@@ -125,9 +109,7 @@ def retrieve_on_cluster(
 ) -> Iterator[Record]:
     """Yield the record of each claim in order; that of one that fails has the field ``error``.
 
-    The paths of `config` must lead to the same content on every node. Raises AdmiralError if there
-    is no cluster, no node has the resources of a worker, a node has no knowledge base or checkpoint
-    or different ones, or a worker has died too often.
+    The paths of `config` must lead to the same content on every node.
     """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # is read when Ray is imported
     import ray

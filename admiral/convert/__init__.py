@@ -40,7 +40,6 @@ from admiral.convert.vocabulary import (
     PAIR,
     BytePairs,
     build_tokenizer,
-    check_special_ids,
     extract_byte_pairs,
     fairseq_order,
     find_dictionary,
@@ -84,8 +83,7 @@ def fairseq_to_hf(
     `tokenizer` is given. `out`: directory to write atomically: config, weights (safetensors, in the
     precision of the checkpoint), tokenizer, generation config and checksums. `tokenizer`: folder
     with ``encoder.json`` and ``vocab.bpe``, or with a Hugging Face tokenizer: one with GPT-2's byte
-    pairs (as of any BART), or one whose tokens are named as in the dictionary. Raises AdmiralError
-    if a file is missing, damaged, of another architecture, or does not match the others.
+    pairs (as of any BART), or one whose tokens are named as in the dictionary.
     """
     with _new_directory(out) as fresh:
         path = _find_checkpoint(source, checkpoint_file)
@@ -135,15 +133,13 @@ def hf_to_fairseq(source: Path, out: Path) -> Conversion:
     GPT-2's byte pairs, ``encoder.json`` and ``vocab.bpe``. Any other tokenizer (such as the
     WordPiece tokenizer of the bundled `mini`) is copied to ``tokenizer/``, and ``dict.txt`` lists
     its tokens by name. The rows of the embedding are reordered so that fairseq's four specials come
-    first. Raises AdmiralError if a file is missing or damaged, or fairseq cannot represent the
-    model.
+    first.
     """
     if not source.is_dir():
         raise AdmiralError(f"{source}: no such directory. Name a Hugging Face model directory.")
     with _new_directory(out) as fresh:
         config = read_config(source)
         tokenizer = open_tokenizer(source)
-        check_special_ids(config, tokenizer, source)
         state = to_fairseq_names(read_tensors(source), source)
         check_tensors(config, to_hf_names(state), source)
         pairs = extract_byte_pairs(tokenizer)
@@ -185,8 +181,7 @@ def hf_to_safetensors(source: Path, out: Path) -> Conversion:
     """Convert a Hugging Face BART or T5 with pickled weights to a checkpoint that retrieval loads.
 
     Such are the published models for page retrieval and for hops, and monoT5. `source`: folder with
-    ``config.json``, ``pytorch_model.bin``, and the tokenizer. Raises AdmiralError if a file is
-    missing or damaged, or the model is of another architecture.
+    ``config.json``, ``pytorch_model.bin``, and the tokenizer.
     """
     if source.is_file():
         raise AdmiralError(

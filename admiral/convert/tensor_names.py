@@ -30,7 +30,7 @@ def load_pickled(path: Path) -> Any:
     """Load a file that `torch.save` wrote.
 
     Only tensors, plain containers and `argparse.Namespace` are accepted: creating an object of
-    another class can run code. Raises AdmiralError if the file holds others, or is damaged.
+    another class can run code.
     """
     try:
         with torch.serialization.safe_globals([argparse.Namespace]):
@@ -53,10 +53,7 @@ def load_pickled(path: Path) -> Any:
 
 
 def read_tensors(directory: Path) -> dict[str, Tensor]:
-    """Read the tensors of a Hugging Face model, safetensors or pickled, in one file or in shards.
-
-    Raises AdmiralError if a file is missing or damaged.
-    """
+    """Read the tensors of a Hugging Face model, safetensors or pickled, in one file or shards."""
     names = [name for name in (WEIGHTS, _PICKLED) for name in (name, f"{name}.index.json")]
     found = next((directory / name for name in names if (directory / name).is_file()), None)
     if found is None:
@@ -102,7 +99,7 @@ _UNUSED = re.compile(
 def to_current_names(weights: Mapping[str, Tensor], where: object) -> dict[str, Tensor]:
     """Rename a fairseq state to the names of current fairseq versions, tied weights once.
 
-    Unused tensors are left out. Raises AdmiralError if the embeddings are not tied.
+    Unused tensors are left out.
     """
     state: dict[str, Tensor] = {}
     for name, tensor in weights.items():
@@ -131,11 +128,7 @@ def to_hf_names(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 def to_fairseq_names(tensors: Mapping[str, Tensor], where: object) -> dict[str, Tensor]:
-    """Rename the tensors of a transformers BART, tied weights once; the inverse of `to_hf_names`.
-
-    Raises AdmiralError if the embeddings are not tied, or the output bias, which fairseq does not
-    have, is not zero.
-    """
+    """Rename the tensors of a transformers BART, tied weights once; inverse of `to_hf_names`."""
     # A directory saved from BartModel, which has no output layer, has no prefix.
     without_prefix = not any(name.startswith("model.") for name in tensors)
     named = {
@@ -177,7 +170,6 @@ def check_tensors(config: BartConfig, tensors: Mapping[str, Tensor], where: obje
     """Check that names and shapes are those of transformers' BART with a config.
 
     `tensors`: tensors under transformers' names, tied weights once (as `model.shared.weight`).
-    Raises AdmiralError if a tensor is missing, unknown, not floating-point or of another shape.
     """
     with torch.device("meta"):
         state = BartForConditionalGeneration(config).state_dict()
@@ -223,8 +215,7 @@ def to_bart_config(
 
     Sizes come from the tensors; the number of heads, the activation, the embedding scale and the
     dropout rates come from the arguments. Without arguments, heads are assumed to be 64 wide, as in
-    all published BART models. `settings`: training arguments; may be empty. Raises AdmiralError if
-    the state is not a BART.
+    all published BART models. `settings`: training arguments; may be empty.
     """
     _check_is_bart(settings, state, where)
     rows, width = state[EMBEDDING].shape
@@ -273,8 +264,7 @@ def to_bart_config(
 def to_fairseq_args(config: BartConfig, *, task: str) -> argparse.Namespace:
     """Return the arguments that fairseq's ``BARTModel`` needs for a `BartConfig`.
 
-    `task`: fairseq's task: ``denoising`` or ``translation``. Raises AdmiralError if fairseq does
-    not have the activation function.
+    `task`: fairseq's task: ``denoising`` or ``translation``.
     """
     activations = {hf: name for name, hf in _ACTIVATIONS.items() if name != "gelu_fast"}
     if config.activation_function not in activations:
@@ -336,24 +326,18 @@ def to_fairseq_args(config: BartConfig, *, task: str) -> argparse.Namespace:
 def _check_is_bart(
     settings: Mapping[str, object], state: Mapping[str, Tensor], where: object
 ) -> None:
-    arch = settings.get("arch") or settings.get("_name") or "unknown"
-    for name, meaning in {
-        EMBEDDING: "an encoder's embedding",
-        "encoder.embed_positions.weight": "learned positions of the encoder",
-        "decoder.embed_positions.weight": "learned positions of the decoder",
-        "encoder.layernorm_embedding.weight": "a layer norm over the embeddings",
-        "decoder.layernorm_embedding.weight": "a layer norm over the embeddings",
-    }.items():
-        if name not in state or state[name].ndim != (1 if "norm" in name else 2):
-            raise AdmiralError(
-                f"{where}: has no {name} ({meaning}), so it is not a BART (arch {arch}). "
-                "Give a bart.base, bart.large or GENRE checkpoint."
-            )
+    positions = [f"{side}.embed_positions.weight" for side in ("encoder", "decoder")]
+    norms = [f"{side}.layernorm_embedding.weight" for side in ("encoder", "decoder")]
+    lacks = [name for name in (EMBEDDING, *positions, *norms) if name not in state]
     norm_first = [f"{side}_normalize_before" for side in ("encoder", "decoder")]
+    problem = f"has no {lacks[0]}" if lacks else ""
     if any(settings.get(name) for name in norm_first) or "encoder.layer_norm.weight" in state:
+        problem = "normalises before each layer (as mBART does)"
+    if problem:
+        arch = settings.get("arch") or settings.get("_name") or "unknown"
         raise AdmiralError(
-            f"{where}: normalises before each layer (as mBART does), so it is not a BART "
-            f"(arch {arch}). Give a bart.base, bart.large or GENRE checkpoint."
+            f"{where}: {problem}, so it is not a BART (arch {arch}). "
+            "Give a bart.base, bart.large or GENRE checkpoint."
         )
     activation = str(settings.get("activation_fn") or "gelu")
     if activation not in _ACTIVATIONS:

@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, processors
-from transformers import BartConfig, PreTrainedTokenizerFast
+from transformers import PreTrainedTokenizerFast
 
 from admiral.errors import AdmiralError, RecordError
 from trie.safe_tokenizer import load_tokenizer
@@ -22,8 +22,7 @@ logger = logging.getLogger(__name__)
 def special_tokens(tokenizer: PreTrainedTokenizerFast, where: object) -> dict[str, str]:
     """Return the tokenizer's token for each of fairseq's specials, and for the mask if it has one.
 
-    The ``[CLS]`` and ``[SEP]`` tokens of BERT tokenizers count as bos and eos. Raises AdmiralError
-    if a special token is missing, or one token has two roles.
+    The ``[CLS]`` and ``[SEP]`` tokens of BERT tokenizers count as bos and eos.
     """
     tokens = (
         tokenizer.bos_token or tokenizer.cls_token,
@@ -132,24 +131,6 @@ def tokenizer_order(
     return order
 
 
-def check_special_ids(
-    config: BartConfig, tokenizer: PreTrainedTokenizerFast, where: object
-) -> None:
-    """Check that model config and tokenizer agree on the special tokens.
-
-    Ids that the config does not set are not checked. Raises AdmiralError if an id differs.
-    """
-    named = special_tokens(tokenizer, where)
-    numbers = (config.bos_token_id, config.pad_token_id, config.eos_token_id)
-    for special, number in zip(("<s>", "<pad>", "</s>"), numbers, strict=True):
-        token = named[special]
-        if number is not None and number != tokenizer.convert_tokens_to_ids(token):
-            raise AdmiralError(
-                f"{where}: config.json gives the id {number} for {special}, the tokenizer "
-                f"{tokenizer.convert_tokens_to_ids(token)} ({token!r}). Correct one of them."
-            )
-
-
 # fairseq.data.Dictionary inserts these before the first line of the file.
 SPECIALS = ("<s>", "<pad>", "</s>", "<unk>")
 MASK = "<mask>"
@@ -165,10 +146,7 @@ def is_padding(symbol: str) -> bool:
 
 
 def find_dictionary(directory: Path) -> Path:
-    """Return the dictionary file of a checkpoint folder.
-
-    Raises AdmiralError if there is none, or the source and target dictionaries differ.
-    """
+    """Return the dictionary file of a checkpoint folder."""
     if (directory / FILE).is_file():
         return directory / FILE
     source, target = (directory / name for name in PAIR)
@@ -186,10 +164,7 @@ def find_dictionary(directory: Path) -> Path:
 
 
 def read_dictionary(path: Path) -> list[str]:
-    """Return the symbols of a dictionary in the order of their ids, the four specials first.
-
-    Raises AdmiralError if the file cannot be read or has another line, or a symbol occurs twice.
-    """
+    """Return the symbols of a dictionary in the order of their ids, the four specials first."""
     try:
         *lines, rest = path.read_text(encoding="utf-8").split("\n")
     except (OSError, UnicodeDecodeError) as error:
@@ -207,13 +182,7 @@ def read_dictionary(path: Path) -> list[str]:
 
 
 def write_dictionary(path: Path, symbols: Sequence[str]) -> None:
-    """Write `symbols`, all with count 1, without the four specials that they begin with.
-
-    Raises AdmiralError if a symbol contains a line break.
-    """
-    for symbol in symbols:
-        if "\n" in symbol or "\r" in symbol:
-            raise AdmiralError(f"token {symbol!r} holds a line break, which {FILE} cannot express.")
+    """Write `symbols`, all with count 1, without the four specials that they begin with."""
     with path.open("w", encoding="utf-8", newline="\n") as out:
         out.writelines(f"{symbol} 1\n" for symbol in symbols[len(SPECIALS) :])
 
@@ -258,10 +227,7 @@ class BytePairs:
 
     @staticmethod
     def read(directory: Path) -> BytePairs:
-        """Read ``encoder.json`` and ``vocab.bpe``.
-
-        Raises AdmiralError if a file is damaged.
-        """
+        """Read ``encoder.json`` and ``vocab.bpe``."""
         try:
             ids, merges = models.BPE.read_file(str(directory / ENCODER), str(directory / MERGES))
         except Exception as error:  # tokenizers raises no other class
@@ -278,10 +244,7 @@ class BytePairs:
 
 
 def open_tokenizer(directory: Path) -> PreTrainedTokenizerFast:
-    """Open the tokenizer of a Hugging Face directory offline.
-
-    Raises AdmiralError if the directory has no tokenizer that can be opened.
-    """
+    """Open the tokenizer of a Hugging Face directory offline."""
     if not directory.is_dir():
         raise AdmiralError(f"{directory}: no such directory. Name a folder with a tokenizer.")
     try:
@@ -324,8 +287,7 @@ def build_tokenizer(
     """Build the tokenizer whose ids are the positions of `symbols`.
 
     `symbols`: fairseq's symbols: the four specials, then GPT-2 ids in digits and literal symbols
-    such as ``<mask>`` and ``madeupword0000``. Raises AdmiralError if the byte pairs do not belong
-    to the dictionary.
+    such as ``<mask>`` and ``madeupword0000``.
     """
     vocabulary: dict[str, int] = {}
     added = []

@@ -10,7 +10,7 @@ import ssl
 import time
 from collections import defaultdict
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Literal
 from urllib.parse import urljoin
@@ -69,14 +69,6 @@ class FetchedPage:
     content: bytes  # decompressed
 
 
-@dataclass(slots=True)
-class _Turn:
-    """The turn of a host: one request at a time."""
-
-    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    last: float = float("-inf")
-
-
 class PageFetcher:
     """Fetches pages; use it as an asynchronous context manager.
 
@@ -89,7 +81,9 @@ class PageFetcher:
     ) -> None:
         self.limits = limits
         self._allowed = {host.lower() for host in allowed_hosts}
-        self._turns: defaultdict[str, _Turn] = defaultdict(_Turn)
+        # One request to a host at a time, and when the last one ended.
+        self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._last: dict[str, float] = {}
         self._rules: dict[str, asyncio.Task[Protego]] = {}
         # The certificates of the operating system. No proxy: it would look up addresses itself.
         self._client = httpx.AsyncClient(
@@ -121,22 +115,28 @@ class PageFetcher:
         private address; if it is no HTML, plain text or PDF; if it is too large or too slow; or if
         it redirects to the home page of a site, as pages that are gone do.
         """
+        address, header, content = await self._follow(url, self.limits.megabytes << 20)
+        if depth(url) > 0 and depth(address) == 0 and "?" not in address:
+            raise FetchError("home_page", f"{url}: leads to the home page {address}")
+        return _page(address, header, content)
+
+    async def _follow(
+        self, url: str, largest: int, *, is_robots: bool = False
+    ) -> tuple[str, str, bytes]:
+        """Return the address of a page after redirects, its type and its content."""
         address = url
         for _ in range(_MOST_REDIRECTS + 1):
-            target = _checked(address)
-            rules = await self._robots(target)
-            if not rules.can_fetch(str(target), AGENT):
-                raise FetchError("robots", f"{address}: robots.txt does not allow it")
-            asked = min(rules.crawl_delay(AGENT) or 0.0, _LONGEST_DELAY)
-            response = await self._request(
-                target, max(self.limits.delay, asked), self.limits.megabytes << 20
-            )
-            if isinstance(response, str):
-                address = urljoin(address, response)
-            elif depth(url) > 0 and depth(address) == 0 and "?" not in address:
-                raise FetchError("home_page", f"{url}: leads to the home page {address}")
-            else:
-                return _page(address, *response)
+            target, delay = _checked(address), 0.0
+            if not is_robots:
+                rules = await self._robots(target)
+                if not rules.can_fetch(str(target), AGENT):
+                    raise FetchError("robots", f"{address}: robots.txt does not allow it")
+                asked = min(rules.crawl_delay(AGENT) or 0.0, _LONGEST_DELAY)
+                delay = max(self.limits.delay, asked)
+            response = await self._request(target, delay, largest, cut=is_robots)
+            if not isinstance(response, str):
+                return address, *response
+            address = urljoin(address, response)
         raise FetchError("redirects", f"{url}: redirects more than {_MOST_REDIRECTS} times")
 
     async def _robots(self, target: httpx.URL) -> Protego:
@@ -147,27 +147,23 @@ class PageFetcher:
 
     async def _fetch_robots(self, address: str) -> Protego:
         """Return the rules of a site: without the file, all may be read; if it fails, nothing."""
-        for _ in range(_MOST_REDIRECTS + 1):
-            try:
-                response = await self._request(_checked(address), 0.0, _LONGEST_ROBOTS, cut=True)
-            except FetchError as error:
-                if error.problem in ("not_found", "refused"):
-                    return _ALLOW_ALL
-                if error.problem in ("server", "too_many_requests"):
-                    return _ALLOW_NOTHING
-                raise
-            if not isinstance(response, str):
-                return Protego.parse(response[1].decode("utf-8-sig", "replace"))
-            address = urljoin(address, response)
-        return _ALLOW_ALL
+        try:
+            _, _, content = await self._follow(address, _LONGEST_ROBOTS, is_robots=True)
+        except FetchError as error:
+            if error.problem in ("not_found", "refused", "redirects"):
+                return _ALLOW_ALL
+            if error.problem in ("server", "too_many_requests"):
+                return _ALLOW_NOTHING
+            raise
+        return Protego.parse(content.decode("utf-8-sig", "replace"))
 
     async def _request(
-        self, target: httpx.URL, delay: float, largest: int, *, cut: bool = False
+        self, target: httpx.URL, delay: float, largest: int, *, cut: bool
     ) -> str | tuple[str, bytes]:
         """Return the address that a page redirects to, or its type and content."""
-        turn = self._turns[target.host]
-        async with turn.lock:
-            await asyncio.sleep(turn.last + delay - time.monotonic())
+        async with self._turns[target.host]:
+            last = self._last.get(target.host, float("-inf"))
+            await asyncio.sleep(last + delay - time.monotonic())
             try:
                 async with asyncio.timeout(self.limits.seconds):
                     return await self._send(target, largest, cut)
@@ -180,7 +176,7 @@ class PageFetcher:
                 reason = str(error) or type(error).__name__
                 raise FetchError("connection", f"{target}: no page came ({reason})") from error
             finally:
-                turn.last = time.monotonic()
+                self._last[target.host] = time.monotonic()
 
     async def _send(self, target: httpx.URL, largest: int, cut: bool) -> str | tuple[str, bytes]:
         port = target.port or (443 if target.scheme == "https" else 80)

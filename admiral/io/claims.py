@@ -237,14 +237,13 @@ def read_claims(path: Path, skip: Skip | None = None) -> Iterator[Claim]:
 
     The file is JSON Lines, one JSON array of objects, or CSV with a heading; compressed or not. The
     claim is in the field ``claim``, or where a data set has it: ``question`` (HotpotQA), ``input``
-    (KILT, WAFER), ``text`` (BEIR, FoolMeTwice). The id is ``id``, ``uid``, ``claim_id`` or
-    ``_id`` (text or an integer), or that in ``meta`` (WiCE); without these, it is the number of the
-    line, or of the record in an array or in CSV. Other fields, blank lines and the empty example at
-    the head of FEVEROUS's files are ignored. Of WAFER's input, the sentence in front of ``[CIT]``
-    is the claim. `skip` is called for each bad record, which is then skipped; by default, its error
-    is raised. Raises RecordError for a bad record, naming file, place, field and remedy, or for an
-    id that occurs twice, naming both places; unless `skip` is given. Raises AdmiralError if the
-    file cannot be read or holds no claim.
+    (KILT, WAFER), ``text`` (BEIR, FoolMeTwice). The id is ``id``, ``uid``, ``claim_id`` or ``_id``
+    (text or an integer), or that in ``meta`` (WiCE); without these, it is the number of the line,
+    or of the record in an array or in CSV. Other fields, blank lines and the empty example at the
+    head of FEVEROUS's files are ignored. Of WAFER's input, the sentence in front of ``[CIT]`` is
+    the claim. `skip` is called for each bad record, which is then skipped; by default, its error is
+    raised. Raises RecordError for a bad record, naming file, place, field and remedy, or for an id
+    that occurs twice, naming both places; unless `skip` is given.
     """
     yield from _claims(placed_records(numbered_lines(path), str(path)), str(path), skip)
 

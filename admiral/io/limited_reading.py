@@ -71,7 +71,6 @@ def read_limited(
     """Return what a function makes of the bytes of a file, in JSON.
 
     Raises OverTimeError, ReaderEndedError if the file was over the limit, or ended its reader.
-    Raises AdmiralError if the function raises it.
 
     - `function`: of this project, such as ``admiral.io.x:read``. It is given the bytes and the
       arguments.

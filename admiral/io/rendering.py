@@ -6,16 +6,17 @@ import base64
 import hashlib
 import textwrap
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache
 from importlib import resources
 from typing import Any
 
 import click
-from jinja2 import Environment, StrictUndefined, Template
+from jinja2 import Environment, FunctionLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from admiral.io.sentence_splitter import split_sentences
-from admiral.records import Document, Hop, RetrievalResult, ScoredTitle, Sentence, json_of
+from admiral.records import Document, RetrievalResult, ScoredTitle, Sentence, json_of
 from proofs import Judgement, Proof, Verdict
 from proofs.judges.judgement import Conflict, form_warning
 from proofs.logic.wording import escaped
@@ -27,7 +28,6 @@ STOPPED = {
 }
 _CAUTION = "It is what the steps add up to; they are a program's and may be wrong."
 _ESTIMATE = "It is the verifier's estimate, and may be wrong."
-_SETS, _DOCUMENTS, _CHARACTERS = 3, 10, 500
 _JOINERS = "\u200c\u200d"  # format characters in the spelling of Persian, Hindi and emoji
 
 
@@ -58,6 +58,11 @@ def printable(text: str, limit: int | None = None) -> str:
     return "".join(
         ascii(char)[1:-1] if _is_unsafe(char) else char for char in " ".join(text.split())
     )
+
+
+def _is_unsafe(char: str) -> bool:
+    category = unicodedata.category(char)
+    return category in ("Cc", "Cs") or (category == "Cf" and char not in _JOINERS)
 
 
 _LEANINGS = {Verdict.SUPPORTS: "supported", Verdict.REFUTES: "refuted"}
@@ -123,150 +128,6 @@ def conflict_statement(conflict: Conflict, texts: Mapping[tuple[str, int], str])
     return f"The evidence contradicts itself: {one} supports the claim, {other} refutes it."
 
 
-def render_result(result: RetrievalResult, *, colour: bool = False, width: int = 100) -> str:
-    """Render hops, evidence, proofs, the reason for stopping, the verdict and the ranking.
-
-    With `colour`, the bold and dim type of terminals is used.
-    """
-    lines = [*_wrapped(_bold("Claim: ", colour) + printable(result.claim.text), "", width)]
-    for hop, previous in zip(result.hops, (None, *result.hops), strict=False):
-        lines += ["", *_hop_lines(hop, previous, colour, width)]
-    lines += ["", f"{_bold('Stopped', colour)} because {STOPPED[result.stopped]}."]
-    if result.judgement is not None:
-        lines += _verdict_lines(result.judgement, width)
-    lines += ["", _bold("Documents", colour)]
-    for rank, document in enumerate(result.documents[:_DOCUMENTS], 1):
-        where = f"hop {document.hop}" if document.hop else "first stage"
-        title = printable(document.title, _CHARACTERS)
-        text = f"{rank:2}. {title} {_dim(f'({document.score:.2f}, {where})', colour)}"
-        lines += _wrapped(text, "", width)
-        if document.source:
-            lines.append(_dim(f"    {printable(document.source)}", colour))
-    if len(result.documents) > _DOCUMENTS:
-        more = len(result.documents) - _DOCUMENTS
-        lines.append(_dim(f"    and {more} more, which --json lists", colour))
-    for warning in result.warnings:
-        lines += ["", *_wrapped(_bold("Note: ", colour) + printable(warning), "", width)]
-    return "\n".join(lines) + "\n"
-
-
-def render_judgement(
-    claim: str,
-    evidence: Sequence[tuple[str, str]],
-    judgement: Judgement,
-    *,
-    colour: bool = False,
-    width: int = 100,
-) -> str:
-    """Render the judgement of a claim.
-
-    `evidence`: (title, sentence) pairs.
-    """
-    lines = [*_wrapped(_bold("Claim: ", colour) + printable(claim), "", width), ""]
-    lines.append(_bold("Evidence", colour))
-    for title, text in evidence:
-        lines += _sentence_lines(title, text, "  ", colour, width)
-    if not evidence:
-        lines.append("  none")
-    lines += ["", _bold("Proof", colour), *_proof_lines(judgement.proof, evidence, "  ", width), ""]
-    lines += _missing_lines("Not covered: ", judgement.proof, "", width)
-    texts = {(title, number): text for number, (title, text) in enumerate(evidence)}
-    lines += _decision_lines(judgement, texts, "", width)
-    lines += _wrapped(sufficiency_statement(judgement), "", width)
-    lines += _verdict_lines(judgement, width)
-    for note in claim_notes(claim):
-        lines += ["", *_wrapped(_bold("Note: ", colour) + note, "", width)]
-    return "\n".join(lines) + "\n"
-
-
-def _hop_lines(hop: Hop, previous: Hop | None, colour: bool, width: int) -> Iterator[str]:
-    yield f"{_bold(f'Hop {hop.number}', colour)} {_dim(f'({hop.seconds:.2f} s)', colour)}"
-    for document_set in hop.document_sets[:_SETS]:
-        titles = " + ".join(printable(title, _CHARACTERS) for title in document_set.titles)
-        yield from _wrapped(f"{titles} {_dim(f'({document_set.score:.2f})', colour)}", "  ", width)
-    if len(hop.document_sets) > _SETS:
-        yield _dim(f"    and {len(hop.document_sets) - _SETS} more document sets", colour)
-    yield _bold("  Evidence", colour)
-    for sentence in hop.evidence:
-        place = ", ".join(filter(None, (sentence.title, sentence.section)))
-        yield from _sentence_lines(place, sentence.text, "    ", colour, width)
-    if not hop.evidence:
-        yield "    none"
-    if previous is not None and hop.proof is not None and hop.proof == previous.proof:
-        yield f"{_bold('  Proof', colour)} as in hop {previous.number}"
-    else:
-        yield _bold("  Proof", colour)
-        quoted = [(sentence.title, sentence.text) for sentence in hop.evidence]
-        yield from _proof_lines(hop.proof, quoted, "    ", width)
-    yield from _missing_lines("Not covered yet: ", hop.proof, "  ", width)
-    texts = {sentence.key: sentence.text for sentence in hop.evidence}
-    yield from _decision_lines(hop, texts, "  ", width)
-    yield from _wrapped(sufficiency_statement(hop, "yet "), "  ", width)
-
-
-def _sentence_lines(place: str, text: str, indent: str, colour: bool, width: int) -> Iterator[str]:
-    head = _dim(f"[{printable(place, _CHARACTERS)}]", colour) + " " if place else ""
-    yield from _wrapped(head + printable(text, _CHARACTERS), indent, width)
-
-
-def _proof_lines(
-    proof: Proof | None, evidence: Sequence[tuple[str, str]], indent: str, width: int
-) -> Iterator[str]:
-    if proof is None:
-        yield indent + "no proof"
-    for step in () if proof is None else proof.in_words(evidence):
-        yield from _wrapped(printable(step), indent, width)
-
-
-def _missing_lines(label: str, proof: Proof | None, indent: str, width: int) -> list[str]:
-    spans = [] if proof is None else proof.questions()
-    shown = ", ".join(
-        f'"{printable(span)}"' + (f" ({printable(question)})" if question else "")
-        for span, question in spans
-    )
-    return _wrapped(label + shown, indent, width) if shown else []
-
-
-def _decision_lines(
-    judgement: Judgement, texts: Mapping[tuple[str, int], str], indent: str, width: int
-) -> Iterator[str]:
-    for one in judgement.comparisons:
-        yield from _wrapped(f"Decided by comparison: {printable(one.reason)}", indent, width)
-    if judgement.conflict is not None:
-        statement = conflict_statement(judgement.conflict, texts)
-        yield from _wrapped(printable(statement), indent, width)
-
-
-def _verdict_lines(judgement: Judgement, width: int) -> list[str]:
-    if judgement.verdict is None:
-        return []
-    return _wrapped(verdict_statement(judgement, judgement.verdict.value), "", width)
-
-
-def _wrapped(text: str, indent: str, width: int) -> list[str]:
-    return textwrap.wrap(
-        text,
-        max(width, 20),
-        initial_indent=indent,
-        subsequent_indent=indent + "  ",
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-
-
-def _is_unsafe(char: str) -> bool:
-    category = unicodedata.category(char)
-    return category in ("Cc", "Cs") or (category == "Cf" and char not in _JOINERS)
-
-
-def _bold(text: str, colour: bool) -> str:
-    return click.style(text, bold=True) if colour else text
-
-
-def _dim(text: str, colour: bool) -> str:
-    return click.style(text, dim=True) if colour else text
-
-
 def search_record(
     rank: int, scored: ScoredTitle, document: Document, sentence: Sentence | None
 ) -> dict[str, Any]:
@@ -280,19 +141,6 @@ def search_record(
         "text": None if sentence is None else sentence.text,
         **({"source": document.source} if document.source else {}),
     }
-
-
-def ranking_record(
-    documents: Sequence[ScoredTitle], sentences: Sequence[Sentence]
-) -> dict[str, Any]:
-    """Return a ranking of documents and of sentences."""
-    ranked = [{"title": d.title, "score": round(d.score, 9)} for d in documents]
-    return {"documents": ranked, "sentences": [graph_sentence(each) for each in sentences]}
-
-
-def set_record(summary: Mapping[str, Any], sentences: Sequence[Sentence]) -> dict[str, Any]:
-    """Return the sizes of a set and the sentences of it that are shown."""
-    return {**summary, "shown": [graph_sentence(each) for each in sentences]}
 
 
 def graph_sentence(sentence: Sentence) -> dict[str, Any]:
@@ -319,76 +167,6 @@ def judgement_record(
     return record
 
 
-def render_document(
-    document: Document,
-    *,
-    origin: str | None = None,
-    places: Sequence[str] = (),
-    colour: bool = False,
-    width: int = 100,
-) -> str:
-    """Render title, id, source and all numbered sentences, below the headings of sections.
-
-    `places`: for each sentence, what stands before it, such as its page; none by default.
-    """
-    heading = printable(document.title)
-    lines = [click.style(heading, bold=True) if colour else heading]
-    if document.id:
-        lines.append(_dim(f"id {printable(document.id)}", colour))
-    if origin or document.source:
-        lines.append(_dim(printable(origin or document.source), colour))
-    digits = len(str(len(document.sentences)))
-    section = ""
-    for number, sentence in enumerate(document.sentences):
-        if document.sections and document.sections[number] != section:
-            section = document.sections[number]
-            lines += ["", _dim(printable(section), colour)]
-        if places and places[number]:
-            sentence = f"[{places[number]}] {sentence}"
-        lines += _numbered(f"{number:{digits + 2}}", sentence, colour, width)
-    return "\n".join(lines) + "\n"
-
-
-def render_search(
-    found: Iterable[tuple[ScoredTitle, Sentence | None]], *, colour: bool = False, width: int = 100
-) -> str:
-    """Render ranked documents with their scores, each with a sentence and its number.
-
-    The documents come best first, each with a sentence of it.
-    """
-    lines = []
-    for rank, (scored, sentence) in enumerate(found, 1):
-        title, score = printable(scored.title), f"({scored.score:.2f})"
-        if colour:
-            title, score = click.style(title, bold=True), _dim(score, colour)
-        lines.append(f"{rank:2}. {title} {score}")
-        if sentence is not None:
-            lines += _numbered(f"    {sentence.index}", sentence.text, colour, width)
-    return "\n".join(lines) + "\n"
-
-
-def render_sentences(
-    sentences: Iterable[Sentence], *, colour: bool = False, width: int = 100
-) -> str:
-    """Render sentences of several documents, each below its title, with their numbers."""
-    lines = []
-    for sentence in sentences:
-        lines.append(_dim(f"  {printable(sentence.title)}", colour))
-        lines += _numbered(f"    {sentence.index}", sentence.text, colour, width)
-    return "".join(f"{line}\n" for line in lines)
-
-
-def _numbered(number: str, sentence: str, colour: bool, width: int) -> list[str]:
-    indent = len(number) + 2
-    first, *others = textwrap.wrap(
-        printable(sentence),
-        max(width - indent, 20),
-        break_long_words=False,
-        break_on_hyphens=False,
-    ) or [""]
-    return [f"{_dim(number, colour)}  {first}".rstrip(), *(" " * indent + line for line in others)]
-
-
 # Nothing but the page's own style sheets: texts and titles are of untrusted corpora.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 STYLE = """
@@ -402,13 +180,21 @@ def page_file(name: str) -> str:
     return "\n" + (resources.files("admiral") / "data" / "pages" / name).read_text("utf-8")
 
 
-def page_template(name: str, names: Mapping[str, object], trim: bool = False) -> Template:
-    """Return the template of a page, with names that it uses; `text` escapes."""
+def page_template(name: str, names: Mapping[str, object] = {}, trim: bool = False) -> Template:
+    """Return the template of a page, with names that it uses; `text` escapes.
+
+    Those of text, whose names end in ``.txt``, escape nothing.
+    """
     pages = Environment(
-        trim_blocks=trim, lstrip_blocks=trim, undefined=StrictUndefined, autoescape=True
+        trim_blocks=trim,
+        lstrip_blocks=trim,
+        keep_trailing_newline=name.endswith(".txt"),
+        undefined=StrictUndefined,
+        autoescape=name.endswith(".html"),
+        loader=FunctionLoader(lambda name: page_file(name).lstrip()),
     )
-    text = {"text": lambda words: Markup(escaped(words))}
-    return pages.from_string(page_file(name).lstrip(), {**text, **names})
+    pages.filters["printable"] = printable
+    return pages.get_template(name, globals={"text": lambda words: Markup(escaped(words)), **names})
 
 
 def script_policy(script: str) -> str:
@@ -422,10 +208,10 @@ def page_head(title: str, style: str = STYLE, policy: str = "") -> str:
 
     `title`, `style`: title and CSS, inserted without escaping.
     """
-    return page_template("head.html", {}).render(title=title, style=style, policy=policy)
+    return page_template("head.html").render(title=title, style=style, policy=policy)
 
 
-_PROOF_PAGE = page_template("proof.html", {}, trim=True)
+_PROOF_PAGE = page_template("proof.html", trim=True)
 
 
 def judgement_page(claim: str, evidence: Sequence[tuple[str, str]], judgement: Judgement) -> str:
@@ -444,5 +230,82 @@ def judgement_page(claim: str, evidence: Sequence[tuple[str, str]], judgement: J
         conflict="" if conflict is None else conflict_statement(conflict, texts),
         sufficiency=sufficiency_statement(judgement),
         verdict=Markup(verdict_statement(judgement, strong)) if strong else "",
+        notes=claim_notes(claim),
+    )
+
+
+def render_text(name: str, *, colour: bool = False, width: int = 100, **values: Any) -> str:
+    """Render readable text by the template `name`.
+
+    With `colour`, the bold and dim type of terminals is used.
+    """
+
+    def wrap(text: str, indent: str = "", later: str = "  ") -> str:
+        lines = textwrap.wrap(
+            text,
+            max(width, 20),
+            initial_indent=indent,
+            subsequent_indent=" " * len(indent) + later,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        return "\n".join(lines)
+
+    def dim(text: str) -> str:
+        return click.style(text, dim=True) if colour else text
+
+    def numbered(number: str, sentence: str) -> str:
+        wrapped = wrap(printable(sentence), f"{number}  ", "").removeprefix(number)
+        return (dim(number) + wrapped).rstrip()
+
+    functions = {
+        "text": printable,
+        "wrap": wrap,
+        "bold": lambda text: click.style(text, bold=True) if colour else text,
+        "dim": dim,
+        "numbered": numbered,
+        "stopped": STOPPED,
+        "sufficiency_statement": sufficiency_statement,
+        "verdict_statement": verdict_statement,
+        "conflict_statement": conflict_statement,
+        "missing": _missing,
+        "in_words": lambda proof, found: proof.in_words(
+            [(each.title, each.text) for each in found]
+        ),
+        "by_key": lambda evidence: {each.key: each.text for each in evidence},
+    }
+    return _text_template(name).render(functions, **values)
+
+
+_text_template = cache(lambda name: page_template(f"{name}.txt", trim=True))
+
+
+def _missing(proof: Proof) -> str:
+    return ", ".join(
+        f'"{span}"' + (f" ({question})" if question else "") for span, question in proof.questions()
+    )
+
+
+def render_result(result: RetrievalResult, *, colour: bool = False, width: int = 100) -> str:
+    """Render hops, evidence, proofs, the reason for stopping, the verdict and the ranking."""
+    return render_text("result", colour=colour, width=width, result=result)
+
+
+def render_judgement(
+    claim: str,
+    evidence: Sequence[tuple[str, str]],
+    judgement: Judgement,
+    *,
+    colour: bool = False,
+    width: int = 100,
+) -> str:
+    """Render the judgement of a claim on (title, sentence) pairs."""
+    return render_text(
+        "judgement",
+        colour=colour,
+        width=width,
+        claim=claim,
+        evidence=[Sentence(title, n, text) for n, (title, text) in enumerate(evidence)],
+        judgement=judgement,
         notes=claim_notes(claim),
     )

@@ -1,11 +1,8 @@
 """Write results so that an interrupted run can be resumed, and TREC run files beside them.
 
-While a run writes ``results.jsonl``, finished records are in ``results.jsonl.partial``. At the end,
-one rename replaces ``results.jsonl``, so that file is always complete.
-
-``results.jsonl.settings.json`` holds the settings that decided the results; they are compared
-before more results are appended. ``results.jsonl.failed.jsonl`` has a record for each claim without
-a result, with the fields ``id``, ``claim`` and ``error``.
+Records are appended to ``results.jsonl``. ``results.jsonl.settings.json`` holds the settings that
+decided them; they are compared before more are appended. ``results.jsonl.failed.jsonl`` has a
+record for each claim without a result, with the fields ``id``, ``claim`` and ``error``.
 
 Lines of a TREC run are ``query Q0 document rank score tag``. The document is named by its id in the
 corpus, so that qrels apply to the run, and without an id by its title.
@@ -16,7 +13,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Self
@@ -27,7 +23,7 @@ from admiral.records import Claim
 from admiral.storage.atomic_files import (
     encode_record,
     explain_write_errors,
-    publish_file,
+    sync_path,
     write_atomically,
 )
 
@@ -73,28 +69,23 @@ def unescape_id(column: str) -> str:
     return unquote_to_bytes(column).decode("utf-8", "surrogatepass")
 
 
-def trec_lines(records: Iterable[Mapping[str, Any]], tag: str = "admiral") -> Iterator[str]:
+def trec_lines(records: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     """Yield the lines of a run.
 
     The score column counts down from the number of documents to 1: evaluation tools sort by it, and
     the scores in the records come from different hops and are not comparable. White space and ``%``
-    in a query id are written as ``%XX``. `tag` is the name of the run, the last column.
+    in a query id are written as ``%XX``.
     """
     for record in records:
         query, documents = _UNSAFE_IN_ID.sub(_hex, str(record["id"])), record["documents"]
         for rank, document in enumerate(documents, 1):
             score = len(documents) + 1 - rank
-            yield f"{query} Q0 {document_column(document)} {rank} {score} {tag}\n"
+            yield f"{query} Q0 {document_column(document)} {rank} {score} admiral\n"
 
 
-def write_trec(records: Iterable[Mapping[str, Any]], path: Path, tag: str = "admiral") -> None:
-    """Write a run file, atomically.
-
-    Raises AdmiralError if `path` cannot be written or `tag` is not one printable ASCII word.
-    """
-    if not re.fullmatch("[!-~]+", tag):
-        raise AdmiralError(f"TREC tag {tag!r}: must be one word of printable ASCII characters")
-    write_atomically(path, (line.encode("utf-8") for line in trec_lines(records, tag)))
+def write_trec(records: Iterable[Mapping[str, Any]], path: Path) -> None:
+    """Write a run file, atomically; raise AdmiralError if it cannot be written."""
+    write_atomically(path, (line.encode("utf-8") for line in trec_lines(records)))
 
 
 def _hex(match: re.Match[str]) -> str:
@@ -105,7 +96,7 @@ def _underscore_or_hex(match: re.Match[str]) -> str:
     return "_" if match.group() == " " else _hex(match)
 
 
-_START_AGAIN = "Choose another output, or give --overwrite to start again"
+_START_AGAIN = "choose another output, or give --overwrite to start again"
 
 
 def write_settings(path: Path, settings: Mapping[str, Any]) -> None:
@@ -119,7 +110,7 @@ def check_settings(results: Path, path: Path, settings: Mapping[str, Any]) -> No
         previous = dict(json.loads(path.read_bytes())["settings"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         problem = f"exists, but {path.name} does not say which settings made it"
-        raise AdmiralError(f"{results}: {problem}. {_START_AGAIN}") from error
+        raise AdmiralError(f"{results}: {problem}. {_START_AGAIN.capitalize()}") from error
     different = [
         key for key in sorted({*previous, *settings}) if previous.get(key) != settings.get(key)
     ]
@@ -128,79 +119,78 @@ def check_settings(results: Path, path: Path, settings: Mapping[str, Any]) -> No
             f"{key} was {previous.get(key, 'unset')}, now {settings.get(key, 'unset')}"
             for key in different
         )
-        remedy = _START_AGAIN
+        remedy = _START_AGAIN.capitalize()
         if different == ["precision"]:  # by default, the machine decides it
             remedy += f", or resume with --set precision={previous.get('precision')}"
         raise AdmiralError(f"{results}: was written with other settings ({differences}). {remedy}")
 
 
 class ResumableWriter:
-    """Write one record per claim; a context manager that keeps the records for the next run.
+    """Append a record for each claim to a file; a context manager.
 
     `settings`: settings that decide the results, as JSON values. `finished`: id and text of the
-    claims that have a record, which are those of an earlier run with equal settings. Raises
-    AdmiralError on entering if the output has other settings.
+    claims that have a record of an earlier run.
     """
 
     def __init__(self, path: Path, settings: Mapping[str, Any], *, overwrite: bool = False) -> None:
-        self.path = Path(os.path.realpath(path))
-        self.finished: list[tuple[str, str]] = []
-        self._partial, self._settings_path, self._failed = (
-            self.path.with_name(self.path.name + suffix)
-            for suffix in (".partial", ".settings.json", ".failed.jsonl")
-        )
+        self.path, self.finished = path, list[tuple[str, str]]()
         self._settings, self._overwrite = json.loads(json.dumps(settings)), overwrite
-        self._n_failed = 0
+        self._failed, self._n_failed = Path(f"{path}.failed.jsonl"), 0
 
     def __enter__(self) -> Self:
-        if self.path.exists() and not self.path.is_file():
-            raise AdmiralError(f"{self.path}: is not a regular file. Name a file")
+        settings = Path(f"{self.path}.settings.json")
         with explain_write_errors(self.path):
-            self._start()
-            self._file = self._partial.open("ab", buffering=0)
+            if not self._overwrite and self.path.exists() and self.path.stat().st_size:
+                check_settings(self.path, settings, self._settings)
+                os.truncate(self.path, self._read())
+            else:
+                self.path.write_bytes(b"")  # first: no record gets the settings of another run
+                write_settings(settings, self._settings)
+            self._file = self.path.open("ab")
             self._failed.unlink(missing_ok=True)
         return self
 
     def __exit__(self, *_: object) -> None:
         self._file.close()
 
-    def _start(self) -> None:
-        source = self._partial if self._partial.exists() else self.path
-        if self._overwrite or not source.exists() or not source.stat().st_size:
-            # In this order: no crash can leave records with the settings of another run.
-            self._partial.write_bytes(b"")
-            write_settings(self._settings_path, self._settings)
-            return
-        check_settings(source, self._settings_path, self._settings)
-        self.finished, size = _whole_records(source)
-        if source is self.path:
-            shutil.copyfile(source, self._partial)
-        os.truncate(self._partial, size)
+    def _read(self) -> int:
+        """Read the whole records, and return their bytes: what follows was cut off by a crash."""
+        size = 0
+        with self.path.open("rb") as file:
+            for line in file:
+                try:
+                    record = json.loads(line)
+                    entry = str(record["id"]), str(record["claim"])
+                except (ValueError, KeyError, TypeError):
+                    break
+                if not line.endswith(b"\n"):
+                    break
+                self.finished.append(entry)
+                size += len(line)
+        return size
 
-    def pending(self, claims: Iterable[Claim]) -> Iterator[Claim]:
-        """Yield the claims that have no record.
-
-        Raises AdmiralError if a record is of none of the claims, which have then changed.
-        """
-        remedy = f"Restore the claims, {_START_AGAIN[0].lower()}{_START_AGAIN[1:]}"
-        left = dict(self.finished)
+    def pending(self, claims: Iterable[Claim]) -> list[Claim]:
+        """Return the claims that have no record."""
+        left, pending = dict(self.finished), []
         for claim in claims:
             text = left.pop(claim.id, None)
             if text is None:
-                yield claim
+                pending.append(claim)
             elif text != claim.text:
-                problem = f"the record of claim {claim.id!r} is of another text"
-                raise AdmiralError(f"{self.path}: the claims have changed: {problem}. {remedy}")
+                raise self._changed(f"the record of claim {claim.id!r} is of another text")
         for id in left:
-            problem = f"there is a record of claim {id!r}, but no such claim"
-            raise AdmiralError(f"{self.path}: the claims have changed: {problem}. {remedy}")
+            raise self._changed(f"there is a record of claim {id!r}, but no such claim")
+        return pending
+
+    def _changed(self, problem: str) -> AdmiralError:
+        remedy = f"Restore the claims, {_START_AGAIN}"
+        return AdmiralError(f"{self.path}: the claims have changed: {problem}. {remedy}")
 
     def write(self, record: Mapping[str, Any]) -> None:
         """Append a record; it survives this process from then on."""
-        line = memoryview(encode_record(record))
         with explain_write_errors(self.path):
-            while line:
-                line = line[self._file.write(line) :]
+            self._file.write(encode_record(record))
+            self._file.flush()
 
     def write_failed(self, record: Mapping[str, Any]) -> None:
         """Append a claim without a result, and its ``error``; the next run tries it again."""
@@ -209,32 +199,11 @@ class ResumableWriter:
         self._n_failed += 1
 
     def finish(self) -> None:
-        """Move the complete file into its place; raise AdmiralError if any claim has failed."""
+        """Force the file to the disk; raise AdmiralError if any claim has failed."""
         with explain_write_errors(self.path):
-            publish_file(self._partial, self.path)
+            sync_path(self.path)
         if self._n_failed:
             raise AdmiralError(
                 f"{self._failed}: {self._n_failed} claims failed and have no result. The file says "
                 "why; run the same command to try them again"
             )
-
-
-def _whole_records(path: Path) -> tuple[list[tuple[str, str]], int]:
-    """Return (id, claim) of the whole records at the start of a file, and their bytes.
-
-    Everything from the first broken line on was cut off by a crash; those claims are done again.
-    """
-    finished: list[tuple[str, str]] = []
-    size = 0
-    with path.open("rb") as file:
-        for line in file:
-            try:
-                record = json.loads(line)
-                entry = str(record["id"]), str(record["claim"])
-            except (ValueError, KeyError, TypeError):
-                break
-            if not line.endswith(b"\n"):
-                break
-            finished.append(entry)
-            size += len(line)
-    return finished, size

@@ -23,83 +23,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from importlib.resources import files
+
+import yaml
 
 from admiral.records import Document
-from proofs.logic.words import word_list
 
-# No sentence ends after these.
-NEVER = word_list("vs viz a.k.a aka eg e.g ie i.e cf messrs mme mlle mmes mlles msgr")
-# With a capital, these precede a name.
-BEFORE_NAME = word_list(
-    "mr mrs ms mx dr drs prof profs rev revs hon gov govs sen sens rep reps pres gen gens col cols "
-    "maj capt cpt cmdr cdr comdr lt lieut sgt ssgt cpl pvt pfc adm brig cmdt insp det supt amb "
-    "atty treas fr ven rt ste mt mts ft pte flt wg sqn const sra srta dra dn frs"
-)
-# These precede a number, a numeral or a letter; with a capital, also a name.
-BEFORE_NUMBER = word_list(
-    "no nos nr vol vols pp fig figs eq eqs eqn sec secs sect ch chs chap art arts op pt pts ep "
-    "eps fl pop tel fax ext approx ca max min avg cat inv par para paras pl pls tab ser iss bk "
-    "bks ver app cl rm apt ste ref refs est alt elev lat lon ff ed"
-)
-# With a capital, these are months and days.
-DATES = word_list(
-    "jan feb mar apr jun jul aug sep sept oct nov dec mon tue tues wed thu thur thurs fri sat sun"
-)
-# Between two numbers: "5 ft. 6 in."
-UNITS = word_list("ft in lb lbs oz hr hrs min mins sec secs mi yd yds st deg h m s")
-# These occur both at the end of a sentence and within one.
-EITHER = word_list(
-    "st sts sq inc ltd co corp bros plc llc jr sr esq al dept univ assn ave blvd rd hwy ph.d m.d "
-    "b.a m.a b.s m.s d.c u.s u.k u.n e.u b.c a.d eds trans intl natl govt dist div gmbh mfg"
-)
-# In lower case these are words or units, which end sentences as others do.
-WORDS = word_list("ms rep reps ft st cat tab par app alt art")
-# After a time of day, these go on: "5 p.m. Monday".
-CLOCK = word_list("a.m p.m")
-AFTER_CLOCK = word_list(
-    "Monday Tuesday Wednesday Thursday Friday Saturday Sunday January February March April May "
-    "June July August September October November December Eastern Central Pacific Mountain "
-    "Greenwich Atlantic EST EDT CST CDT PST PDT MST MDT GMT UTC BST CET CEST IST JST AEST ET PT"
-)
-COMPANY_SUFFIXES = word_list("Inc Ltd Co Corp LLC Plc PLC GmbH AG SA")
-# Common first words of sentences.
-STARTERS = word_list(
-    "a after although an and as at before both but by during each for from he her his however i if "
-    "in it its later many most no of on one other our she since so some such that the their then "
-    "there these they this those though to two under until we what when where while who with you "
-    "your"
-)
-# What a numeral or a letter follows: "World War I", "vitamin C".
-NUMBERED_THINGS = word_list(
-    "war part act chapter book volume type class phase division level stage grade title schedule "
-    "group section article appendix table figure mark series category tier zone region army corps "
-    "vitamin plan hepatitis option team item point exhibit size letter block gate terminal channel "
-    "model vessel unit area serie league variant column row panel annex step line"
-)
-RULERS = word_list(
-    "Henry Charles George Louis Elizabeth Edward William Richard James Philip Peter Alexander "
-    "Nicholas Frederick Francis Ferdinand Gustav Gustavus Christian Leopold Albert Alfonso Baldwin "
-    "Catherine Mary Napoleon Otto Pius Paul Gregory Clement Innocent Urban Benedict Leo Boniface "
-    "Ramesses Ptolemy Cleopatra Darius Xerxes Justinian Constantine Theodosius Umberto Carol "
-    "Michael Pedro Joseph Maximilian Rudolf Robert David Malcolm Stephen John Harald Olaf Canute"
-)
-# Kinds of things whose name may end in an exclamation mark: "the musical Oliver! Tickets".
-TYPES_OF_NAMES = word_list(
-    "firm company brand chain shop store show series film movie musical play opera song single "
-    "album band group duo game magazine newspaper website site book novel programme program app "
-    "label channel network franchise party festival restaurant project"
-)
-NAMED_WITH_MARK = word_list(
-    "Yahoo Jeopardy Oklahoma Wham Airplane Oliver Hello Ahoy Mia Panic Joomla"
-)
-# After a question or an exclamation in quotes and a name.
-SAYING = word_list(
-    "asked said cried replied answered shouted exclaimed whispered called added wondered yelled "
-    "screamed demanded inquired enquired asks says cries replies shouts remarked muttered begged"
-)
-GERMAN_MONTHS = word_list(
-    "Januar Jänner Februar März April Mai Juni Juli August September Oktober November Dezember"
-)
+_TEXT = (files("admiral") / "io" / "sentence_words.yaml").read_text("utf-8")
+_WORDS = {name: frozenset(words.split()) for name, words in yaml.safe_load(_TEXT).items()}
 
 
 LONGEST_GIVEN_SENTENCE = 10_000  # characters
@@ -148,7 +79,9 @@ _LIKE_NUMBER = re.compile(r"\d|[IVXLC]+$|[A-Z]\d*$")
 _BEFORE_LETTER = re.compile(r"([^\W\d_]+) ([A-Z])$")
 _COMMON_NOUN = re.compile(r"[A-Z][a-z]+(?:ers|ors|ists|men|ies|ings|ants|ents)$")
 _NAME = r"(?:[A-Z]\.|[^\W\d_a-z][\w'’-]+)"
-_SPEAKER = re.compile(rf"\s{{1,4}}{_NAME}(?: {_NAME}){{0,2}} (?:{'|'.join(sorted(SAYING))})\b")
+_SPEAKER = re.compile(
+    rf"\s{{1,4}}{_NAME}(?: {_NAME}){{0,2}} (?:{'|'.join(sorted(_WORDS['saying']))})\b"
+)
 _LONGEST_WORD = 40
 _CONTEXT = 60  # characters before a mark that are looked at
 LONGEST_SENTENCE = 2000  # characters
@@ -231,36 +164,36 @@ def _goes_on(text: str, before: str, mark: str, following: str, end: int) -> boo
     if mark != "!":
         return False
     words = before.split()[-2:]
-    named = len(words) == 2 and words[0] in TYPES_OF_NAMES and words[1][:1].isupper()
-    if named or (words and words[-1] in NAMED_WITH_MARK):
-        return following.lower() not in STARTERS
-    return following in COMPANY_SUFFIXES
+    named = len(words) == 2 and words[0] in _WORDS["types_of_names"] and words[1][:1].isupper()
+    if named or (words and words[-1] in _WORDS["named_with_mark"]):
+        return following.lower() not in _WORDS["starters"]
+    return following in _WORDS["company_suffixes"]
 
 
 def _is_abbreviated(before: str, following: str) -> bool:
     match = _WORD_BEFORE.search(before[-_LONGEST_WORD:])
     if match is None:
         return False
-    word, starts = match.group(), following.lower() in STARTERS
+    word, starts = match.group(), following.lower() in _WORDS["starters"]
     lower, is_lower = word.lower(), word.islower()
     is_number = bool(_LIKE_NUMBER.match(following)) and not starts
-    if lower in NEVER or (lower in BEFORE_NAME and not is_lower):
+    if lower in _WORDS["never"] or (lower in _WORDS["before_name"] and not is_lower):
         return True
-    if lower in UNITS and following[:1].isdigit():
+    if lower in _WORDS["units"] and following[:1].isdigit():
         return before[: -len(word)].rstrip()[-1:].isdigit()
-    if lower in WORDS and is_lower:
+    if lower in _WORDS["words"] and is_lower:
         return False
     if lower == "no":  # also an answer
         return is_number
-    if lower in BEFORE_NUMBER:
+    if lower in _WORDS["before_number"]:
         return is_number or not (is_lower or starts)
-    if lower in DATES and not is_lower:
+    if lower in _WORDS["dates"] and not is_lower:
         return not starts
     if word.isdigit():
-        return len(word) < 3 and following in GERMAN_MONTHS
-    if lower in CLOCK:
-        return following in AFTER_CLOCK or following[:1].isdigit()
-    if lower in BEFORE_NAME or lower in EITHER:
+        return len(word) < 3 and following in _WORDS["german_months"]
+    if lower in _WORDS["clock"]:
+        return following in _WORDS["after_clock"] or following[:1].isdigit()
+    if lower in _WORDS["before_name"] or lower in _WORDS["either"]:
         return not starts
     if _INITIALS.fullmatch(word):
         return not (starts or _is_label(before, following))
@@ -271,9 +204,11 @@ def _is_label(before: str, following: str) -> bool:
     match = _BEFORE_LETTER.search(before)
     if match is None:
         return False
-    if match[1].lower() in NUMBERED_THINGS:
+    if match[1].lower() in _WORDS["numbered_things"]:
         return True
-    return match[1] in RULERS and match[2] in "IVX" and bool(_COMMON_NOUN.match(following))
+    return (
+        match[1] in _WORDS["rulers"] and match[2] in "IVX" and bool(_COMMON_NOUN.match(following))
+    )
 
 
 def _next_word(text: str, end: int) -> str | None:

@@ -106,10 +106,7 @@ Place: TypeAlias = Path | RemotePath
 
 
 def corpus_path(path: str | Path) -> Place:
-    """Return a local path, or the remote path of a URL.
-
-    Raises AdmiralError if it is empty, or as in `RemotePath`.
-    """
+    """Return a local path, or the remote path of a URL."""
     if not str(path):
         raise AdmiralError("the path of a corpus is empty. Name a file or a folder.")
     return RemotePath(path) if isinstance(path, str) and "://" in path else Path(path)
@@ -129,11 +126,7 @@ class DamagedArchiveError(AdmiralError):
 
 @contextmanager
 def open_binary(path: Place) -> Iterator[IO[bytes]]:
-    """Open a file for reading, and decompress it if its first bytes are those of an archive.
-
-    Raises AdmiralError for errors of the file system and for damaged archives, also while reading
-    inside the ``with`` block.
-    """
+    """Open a file for reading, and decompress it if its first bytes are those of an archive."""
     try:
         with path.open("rb") as plain:
             magic = plain.peek(6)[:6]  # type: ignore[attr-defined]
@@ -265,14 +258,7 @@ def parse_object(
 
 
 def record_lines(path: Path, remedy: str) -> Iterator[tuple[int, bytes]]:
-    """Yield (line number from 1, line) for every line that is not blank.
-
-    Raises RecordError for a line that is too long. Raises AdmiralError if the file cannot be read,
-    or can be read only once (a pipe or a device).
-    """
-    if path.exists() and not (path.is_file() or path.is_dir()):
-        problem = "is a pipe or a device, which cannot be read more than once"
-        raise AdmiralError(f"{path}: {problem}. Write its content to a file, and give that file")
+    """Yield the lines of `numbered_lines`; raise RecordError, with another remedy, for bad ones."""
     for item in numbered_lines(path):
         if isinstance(item, RecordError):
             raise RecordError(item.where, item.field, item.problem, remedy)

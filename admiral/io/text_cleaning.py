@@ -58,11 +58,8 @@ def decode_page(data: bytes, label: str = "", notes: list[str] | None = None) ->
     not fit.
     """
     notes = [] if notes is None else notes
-    if (encoding := _marked(data)) is not None:
-        return _decoded(data, encoding, notes)
-    if (encoding := _two_bytes(data)) is not None:
-        notes.append(_GUESSED.format(encoding.upper()))
-        return _decoded(data, encoding, notes)
+    if (text := _by_first_bytes(data, notes)) is not None:
+        return text
     if (codec := _codec(label)) is not None:
         return _decoded(data, codec, notes)
     if (codec := _codec(_declared(data))) is not None:
@@ -78,11 +75,8 @@ def decode_text(data: bytes, notes: list[str] | None = None) -> str:
     bytes are no text, or one in another encoding.
     """
     notes = [] if notes is None else notes
-    if (encoding := _marked(data)) is not None:
-        return _decoded(data, encoding, notes)
-    if (encoding := _two_bytes(data)) is not None:
-        notes.append(_GUESSED.format(encoding.upper()))
-        return _decoded(data, encoding, notes)
+    if (text := _by_first_bytes(data, notes)) is not None:
+        return text
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -103,8 +97,12 @@ def charset_of(content_type: str) -> str:
     return match.group(1).decode("ascii") if match else ""
 
 
-def _marked(data: bytes) -> str | None:
-    return next((encoding for mark, encoding in _MARKS if data.startswith(mark)), None)
+def _by_first_bytes(data: bytes, notes: list[str]) -> str | None:
+    """Decode what begins with a byte order mark, or is plainly UTF-16; return None otherwise."""
+    encoding = next((encoding for mark, encoding in _MARKS if data.startswith(mark)), None)
+    if encoding is None and (encoding := _two_bytes(data)) is not None:
+        notes.append(_GUESSED.format(encoding.upper()))
+    return None if encoding is None else _decoded(data, encoding, notes)
 
 
 def _two_bytes(data: bytes) -> str | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hmac
 import logging
 import re
@@ -16,6 +15,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from admiral.errors import AdmiralError
+from admiral.io.streams import open_binary
 from admiral.serving import metrics
 from admiral.serving.page_audits import AUDIT_PAGES
 from admiral.serving.pages import PAGE_PATHS
@@ -23,8 +23,8 @@ from admiral.serving.problems import ProblemError, as_problem
 
 logger = logging.getLogger(__name__)
 
-#: Length of a body, and seconds until it has to be there, per such length; of the headers, too.
-BODY_BYTES, READ_SECONDS = 1_000_000, 30.0
+#: Length of a body.
+BODY_BYTES = 1_000_000
 _OPEN_PATHS = ("/healthz", "/readyz", *PAGE_PATHS)
 _MIN_KEY = 16
 # Methods that have a label of their own: a client may send any word as a method.
@@ -41,14 +41,9 @@ _HEADERS = {
 
 
 def read_api_keys(path: Path) -> list[bytes]:
-    """Read API keys, one per line; blank lines and lines that begin with # are skipped.
-
-    Raises AdmiralError if the file cannot be read, or holds no key or a short one.
-    """
-    try:
-        lines = [line.strip() for line in path.read_bytes().splitlines()]
-    except OSError as error:
-        raise AdmiralError(f"{path}: the API keys cannot be read: {error.strerror}") from error
+    """Read API keys, one per line; blank lines and lines that begin with # are skipped."""
+    with open_binary(path) as file:
+        lines = [line.strip() for line in file]
     keys = [line for line in lines if line and not line.startswith(b"#")]
     if not keys or min(map(len, keys)) < _MIN_KEY:
         remedy = f"Write one key of at least {_MIN_KEY} bytes per line"
@@ -145,25 +140,12 @@ class AccessMiddleware:
 
 
 def _limited(receive: Receive, most: int) -> Receive:
-    """Return a function that receives a body of at most `most` bytes, within its time."""
-    read, complete = 0, False
-    # Files may come from slow connections.
-    seconds = READ_SECONDS * max(1, most // 10_000_000)
-    end = asyncio.get_running_loop().time() + seconds
+    """Return a function that receives a body of at most `most` bytes."""
+    read = 0
 
     async def receive_limited() -> Message:
-        nonlocal read, complete
-        if complete:  # what follows is the end of the connection
-            return await receive()
-        try:
-            async with asyncio.timeout_at(end):
-                message = await receive()
-        except TimeoutError as error:
-            detail = f"the body has not arrived within {seconds:g} seconds"
-            close = {"Connection": "close"}
-            remedy = "Send the request again as a whole"
-            raise ProblemError(408, detail, remedy, headers=close) from error
-        complete = not message.get("more_body", False)
+        nonlocal read
+        message = await receive()
         read += len(message.get("body", b""))
         if read > most:  # only with a body of unknown length
             raise _too_long(most)

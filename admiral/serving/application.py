@@ -8,7 +8,6 @@ import resource
 from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
-from typing import Any
 
 import uvicorn
 from fastapi import FastAPI, Response
@@ -16,7 +15,6 @@ from fastapi.responses import PlainTextResponse
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.concurrency import run_in_threadpool
 from starlette.types import ASGIApp
-from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 import admiral
 from admiral.serving import access, document_uploads, page_audits, pages, retrieval_routes
@@ -103,19 +101,6 @@ def log_as_json() -> None:
     logging.getLogger("admiral.serving").setLevel(logging.INFO)
 
 
-class TimedConnection(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
-    """A connection that is closed if no request has arrived in time; uvicorn waits without end."""
-
-    def connection_made(self, transport: Any) -> None:
-        """Begin to wait for the headers of the first request."""
-        super().connection_made(transport)
-        self.loop.call_later(access.READ_SECONDS, self._close_if_idle)
-
-    def _close_if_idle(self) -> None:
-        if self.cycle is None:
-            self.transport.close()
-
-
 def serve_application(app: ASGIApp, host: str, port: int) -> None:
     """Answer requests until the process is asked to end."""
     # Each connection is an open file.
@@ -126,7 +111,6 @@ def serve_application(app: ASGIApp, host: str, port: int) -> None:
         host=host,
         port=port,
         lifespan="on",
-        http=TimedConnection,
         log_config=None,  # uvicorn logs to the same place
         log_level="info",
         # The middleware logs requests; this log would hold titles and words of queries.

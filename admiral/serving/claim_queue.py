@@ -108,7 +108,7 @@ class ClaimQueue:
     ) -> list[Future[RetrievalResult]]:
         """Add claims; if a future is cancelled before its turn, its claim is never processed.
 
-        `on_event`: is called in another thread. Raises AdmiralError if the queue was closed.
+        `on_event`: is called in another thread.
         """
         hops = self.system.config.hops if hops is None else hops
         jobs = [_Job(claim, str(hops), on_event) for claim in claims]

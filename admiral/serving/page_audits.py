@@ -46,11 +46,7 @@ class PageAudits:
         self.jobs = jobs
 
     def submit(self, page: ReadPage) -> PageAudit:
-        """Return the audit of a page, which waits for its turn.
-
-        Raises AdmiralError if the page has no statement with a reference, or too many, and
-        ProblemError if too many jobs wait.
-        """
+        """Return the audit of a page, which waits for its turn."""
         if not page.claims:
             raise AdmiralError("the page has no statement with a reference. Check its format")
         if len(page.claims) > _STATEMENTS:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+if TYPE_CHECKING:
+    from admiral.graph import MentionGraph
+    from admiral.kb import KnowledgeBase
 
 #: Characters of a claim or a query.
 CLAIM_CHARACTERS = 5_000
@@ -78,19 +82,62 @@ class SplitRequest(_Body):
     text: Text
 
 
-class GraphRequest(_Body):
-    """A claim for graph retrieval; the fields are the options of `admiral graph query`."""
+class GraphQuery(BaseModel):
+    """How the graph is searched; also the options of `admiral graph query`."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    method: Literal["pagerank", "graph", "entity", "mention", "entity+mention"] = "pagerank"
+    """pagerank ranks documents and sentences. The others are the sets of the paper on
+    GraphRetrieve: sentences between the documents that the claim names (graph), sentences of these
+    documents (entity), sentences that mention them (mention), or both."""
+    hops: Annotated[int, Field(ge=1, le=2)] = 2
+    """Longest path between two named documents, for graph."""
+    variant: Literal["induced", "paths"] = "induced"
+    """Keep all sentences between the documents on such paths, or those of a path, for graph."""
+    owner: bool = True
+    """Whether the sentences of a document mention its title, for graph."""
+    readings: Annotated[int, Field(ge=1, le=4)] = 4
+    """Number of documents that an ambiguous name stands for. Not for pagerank."""
+    max_mentions: Annotated[int, Field(ge=0)] = 0
+    """Refuse claims that name a document with more mentions, as the paper did with 1000; 0 for no
+    limit. Not for pagerank."""
+
+    def record(self, kb: KnowledgeBase, graph: MentionGraph, claim: str, k: int) -> dict[str, Any]:
+        """Return the documents and sentences that are found for a claim, at most `k` of them."""
+        from admiral.graph import ClaimSubgraph, GraphRanker, SubgraphOptions
+        from admiral.graph.mention_graph import sentences_at
+        from admiral.io.rendering import graph_sentence
+
+        if self.method == "pagerank":
+            ranking = GraphRanker(kb, graph).rank(claim, k)
+            documents = [{"title": d.title, "score": round(d.score, 9)} for d in ranking.documents]
+            return {
+                "documents": documents,
+                "sentences": list(map(graph_sentence, ranking.sentences)),
+            }
+        subgraph = ClaimSubgraph(
+            kb,
+            graph,
+            SubgraphOptions(self.hops, self.variant, self.owner),
+            max_mentions=self.max_mentions,
+            readings=self.readings,
+        )
+        entities = subgraph.entities(claim)
+        frames = subgraph.retrieve(entities, self.method)
+        return {
+            "entities": [entity.title for entity in entities],
+            "sentences": len(frames),
+            "documents": len(set(graph.page_of(frames).tolist())),
+            "shown": list(map(graph_sentence, sentences_at(kb, graph.sentences(frames[:k])))),
+        }
+
+
+class GraphRequest(_Body, GraphQuery):
+    """A claim for graph retrieval."""
 
     claim: ClaimText
     kb: Kb = None
-    method: Literal["pagerank", "graph", "entity", "mention", "entity+mention"] = "pagerank"
-    hops: int = Field(2, ge=1, le=2, description="Longest path, for `graph`.")
-    variant: Literal["induced", "paths"] = Field(
-        "induced", description="All sentences between the documents on such paths, or of a path."
-    )
-    owner: bool = Field(True, description="Whether sentences mention the title of their document.")
-    readings: int = Field(4, ge=1, le=4, description="Documents that an ambiguous name may mean.")
-    max_mentions: int = Field(0, ge=0, description="Most mentions of a document, 0 for no limit.")
     k: int = Field(10, ge=1, le=1000, description="Number of results.")
 
 

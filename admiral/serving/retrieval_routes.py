@@ -19,14 +19,8 @@ from admiral.citations.citation_settings import CitationConfig
 from admiral.citations.citer import check_source
 from admiral.citations.verdict_file import verdict_record
 from admiral.errors import AdmiralError
-from admiral.graph import ClaimSubgraph, GraphRanker, MentionGraph, SubgraphOptions
-from admiral.graph.mention_graph import sentences_at
-from admiral.io.rendering import (
-    judgement_record,
-    ranking_record,
-    search_record,
-    set_record,
-)
+from admiral.graph import MentionGraph
+from admiral.io.rendering import judgement_record, search_record
 from admiral.io.sentence_splitter import sentence_spans
 from admiral.kb import KnowledgeBase
 from admiral.kb.bm25.analysis import best_sentences, matching_words
@@ -208,21 +202,7 @@ def _graph_record(kb: KnowledgeBase, body: GraphRequest) -> dict[str, Any]:
             "Build it with `admiral graph build`, or name another knowledge base",
             "kb",
         ) from error
-    if body.method == "pagerank":
-        ranking = GraphRanker(kb, mentions).rank(body.claim, body.k)
-        return ranking_record(ranking.documents, ranking.sentences)
-    options = SubgraphOptions(body.hops, body.variant, body.owner)
-    subgraph = ClaimSubgraph(
-        kb, mentions, options, max_mentions=body.max_mentions, readings=body.readings
-    )
-    entities = subgraph.entities(body.claim)
-    frames = subgraph.retrieve(entities, body.method)
-    summary = {
-        "entities": [entity.title for entity in entities],
-        "sentences": len(frames),
-        "documents": len(set(mentions.page_of(frames).tolist())),
-    }
-    return set_record(summary, sentences_at(kb, mentions.sentences(frames[: body.k])))
+    return body.record(kb, mentions, body.claim, body.k)
 
 
 @citations.post("/citations/check")

@@ -14,9 +14,8 @@ from typing import TypeVar
 
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
-from admiral.kb import KnowledgeBase, locate
 from admiral.models.checkpoint import Checkpoint, choose_device, choose_dtype, load_checkpoint
-from admiral.pipeline import Admiral, graph_to_use
+from admiral.pipeline import Admiral, graph_to_use, open_kb
 from admiral.records import Claim, Hop, RetrievalResult
 from admiral.retrieval.stage_assembly import Stages, build_stages
 from admiral.serving import metrics
@@ -32,10 +31,9 @@ def open_system(
 ) -> Admiral:
     """Open a knowledge base with a checkpoint that is open already.
 
-    `known`: the stages of another version of it, whose models are used again. Raises AdmiralError
-    if it cannot be opened or searched.
+    `known`: the stages of another version of it, whose models are used again.
     """
-    opened = _open_kb(kb, config)
+    opened = open_kb(kb, config)
     try:
         opened.search(["a document"], 1)
         config = config.changed(kb=str(kb))
@@ -45,15 +43,6 @@ def open_system(
     except BaseException:
         opened.close()
         raise
-
-
-def _open_kb(kb: str | Path, config: RetrievalConfig) -> KnowledgeBase:
-    return KnowledgeBase.open(
-        locate(kb),
-        bm25=None if config.bm25 == "auto" else config.bm25,
-        title_weight=config.title_weight,
-        text_weight=config.text_weight,
-    )
 
 
 def _reopened(system: Admiral) -> Admiral | None:
@@ -89,10 +78,7 @@ class Service:
         places: int = 64,
         deadline: float = 120.0,
     ) -> Service:
-        """Open knowledge bases by name or directory; the last part of a path is the name.
-
-        Raises AdmiralError if two have the same name, or one cannot be opened or searched.
-        """
+        """Open knowledge bases by name or directory; the last part of a path is the name."""
         names = check_kbs(kbs, config)  # before the model is loaded
         checkpoint = load_checkpoint(
             config.model, choose_device(config.device), choose_dtype(config)
@@ -193,13 +179,10 @@ class Service:
 
 
 def check_kbs(kbs: Sequence[str], config: RetrievalConfig) -> list[str]:
-    """Return the names of knowledge bases, the last parts of their paths.
-
-    Raises AdmiralError if two have the same name, or one cannot be opened.
-    """
+    """Return the names of knowledge bases, the last parts of their paths."""
     names = [Path(kb).resolve().name for kb in kbs]
     for name, kb in zip(names, kbs, strict=True):
         if names.count(name) > 1:
             raise AdmiralError(f"--kb: two knowledge bases are named {name!r}. Rename a directory")
-        _open_kb(kb, config).close()
+        open_kb(kb, config).close()
     return names

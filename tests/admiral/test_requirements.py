@@ -16,7 +16,6 @@ from admiral.requirements import (
     DISTRIBUTION,
     MissingPackagesError,
     check_extra,
-    check_requirements,
     missing_extra,
     requirements,
     requirements_of,
@@ -82,18 +81,6 @@ def test_a_command_that_lacks_an_extra_says_so_before_torch_is_imported(lacking,
     assert pip_arguments(done.stderr) == [wanted]
 
 
-def test_a_missing_requirement_is_reported_by_every_command(lacking):
-    with (lacking / "admiral_retrieval-0.2.0.dist-info" / "METADATA").open("a") as file:
-        file.write("Requires-Dist: absent-parser>=1.2\n")
-        file.write("Requires-Dist: absent-elsewhere; sys_platform == 'none'\n")
-        file.write("Requires-Dist: click<1\n")  # present; versions are pip's business
-    done = run(lacking, "admiral", "index", ".", "--kb", "kb")
-    assert done.returncode == 1
-    assert done.stderr.startswith("error: packages are not installed: absent-parser.")
-    assert pip_arguments(done.stderr) == [["absent-parser>=1.2"]]
-    assert run(lacking, "admiral", "--version").returncode == 0
-
-
 def test_the_remedy_for_lucene_names_both_commands(lacking):
     (lacking / "pyserini.py").write_text("")  # a module without the jar
     code = "from admiral.kb.bm25.jvm import lucene_jar; lucene_jar()"
@@ -103,7 +90,6 @@ def test_the_remedy_for_lucene_names_both_commands(lacking):
 
 
 def test_what_this_environment_has_is_not_missing():
-    check_requirements()
     check_extra("lucene", "BM25")
 
 

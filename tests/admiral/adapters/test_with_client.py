@@ -7,6 +7,8 @@ import pytest
 pytest.importorskip("haystack", reason="needs Haystack: pip install '.[haystack]'")
 pytest.importorskip("langchain_core", reason="needs LangChain: pip install '.[langchain]'")
 
+from haystack import default_from_dict
+from haystack.core.serialization import component_to_dict
 from haystack.utils import Secret
 
 from admiral import AdmiralError
@@ -62,7 +64,7 @@ def test_haystack(url, expected, monkeypatch):
     monkeypatch.setenv("ADMIRAL_TEST_KEY", KEY)
     key = Secret.from_env_var("ADMIRAL_TEST_KEY")
     made = haystack.AdmiralRetriever(url=url, api_key=key, top_k=3, hops=1)
-    retriever = haystack.AdmiralRetriever.from_dict(made.to_dict())
+    retriever = default_from_dict(haystack.AdmiralRetriever, component_to_dict(made, "r"))
     outputs = retriever.run(EMMY)
     assert [document.id for document in outputs["documents"]] == expected
     assert asyncio.run(retriever.run_async(EMMY))["documents"] == outputs["documents"]

@@ -10,7 +10,7 @@ from admiral.citations.audit_page import audit_page
 from admiral.citations.citation_records import Citation, CitationVerdict, CitedClaim, ScoredSource
 from admiral.citations.decide import no_suggestion, summary, tone
 from admiral.citations.verdict_file import verdict_record
-from admiral.cli.cite import verdict_lines
+from admiral.cli.cite import verdict_text
 from tests.admiral.io.test_rendering import Reader
 
 
@@ -58,7 +58,7 @@ CASES = [
 def test_a_verdict_says_one_thing_everywhere(one, asks, said):
     assert (summary(one), tone(one)) == (said, asks)
     assert verdict_record(one)["summary"] == said
-    assert said in re.sub(r"\s+", " ", " ".join(verdict_lines(one)))
+    assert said in re.sub(r"\s+", " ", verdict_text(one))
     assert said in Reader("".join(audit_page("Town", [one]))).text
 
 

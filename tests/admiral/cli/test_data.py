@@ -36,7 +36,7 @@ def base(tmp_path):
 
 def test_download(admiral, base, tmp_path):
     out = tmp_path / "data"
-    command = ("download", "hover", "--base", base, "--out", out, "--attempts", 1)
+    command = ("download", "hover", "--base", base, "--out", out)
     done = admiral(*command, "--file", FILE)
     assert (done.returncode, done.stdout.decode()) == (0, f"{out / FILE}\n")
     assert b"hotpotqa-abstracts" in done.stderr
@@ -49,7 +49,6 @@ def test_download(admiral, base, tmp_path):
     assert done.stderr.count(b"\n") == 1
     assert admiral(*command, "--file", "corpus.db").returncode == 2
     assert admiral("download", "squad").returncode == 2
-    assert admiral(*command, "--wait", "nan").returncode == 2
 
 
 def test_addresses_are_shown(admiral, tmp_path):

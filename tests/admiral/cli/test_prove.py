@@ -1,7 +1,6 @@
 """`admiral prove` end to end, with the bundled checkpoint."""
 
 import json
-import os
 import re
 import sys
 
@@ -153,7 +152,7 @@ def test_without_a_proof_there_is_no_verdict(admiral):
         ([CLAIM, "--proof", "/no/such/proof"], "the proof cannot be read: No such file"),
         ([CLAIM, "--set", "antonyms=/no/such"], "'antonyms': /no/such: cannot be read: No such"),
         ([CLAIM, "--html", "."], "is not a regular file. Name a file"),
-        ([CLAIM, "--html", "/no/such/place.html"], "its folder does not exist"),
+        ([CLAIM, "--html", "/no/such/place.html"], "cannot be written: No such file"),
     ],
 )
 def test_bad_input_is_one_error(admiral, arguments, says):
@@ -161,17 +160,3 @@ def test_bad_input_is_one_error(admiral, arguments, says):
     assert done.returncode == 1
     assert says in done.stderr.decode()
     assert len(done.stderr.splitlines()) == 1
-
-
-def test_pages_are_kept_out_of_inputs(admiral, tmp_path):
-    kb, proof = tmp_path / "kb", tmp_path / "proof"
-    kb.mkdir()
-    proof.write_text("{ Ada } [ Ada ] =")
-    for place, problem in (
-        (kb / "kb.sqlite", b"which is read. Choose another output"),
-        (proof, b"is the input as well"),
-    ):
-        done = admiral("prove", "Ada", "--set", f"kb={kb}", "--proof", proof, "--html", place)
-        assert (done.returncode, done.stdout) == (1, b""), done.stderr
-        assert problem in done.stderr
-    assert os.listdir(kb) == []

@@ -198,9 +198,9 @@ def test_bad_claims_can_be_skipped(admiral):
     assert not Path("-").exists()
 
 
-def wait_for_a_record(partial, process, seconds):
+def wait_for_a_record(output, process, seconds):
     deadline = time.monotonic() + seconds
-    while not (partial.exists() and b"\n" in partial.read_bytes()):
+    while not (output.exists() and b"\n" in output.read_bytes()):
         assert process.poll() is None, "ended before its first record"
         assert time.monotonic() < deadline
         time.sleep(0.005)
@@ -212,22 +212,20 @@ def test_an_interrupted_run_is_resumed(
     admiral, environment, command, claims_file, whole, tmp_path, signum
 ):
     output, trec = tmp_path / "results.jsonl", tmp_path / "run.trec"
-    partial = tmp_path / "results.jsonl.partial"
     arguments = ["retrieve", "--input", claims_file, "--output", output, "--trec", trec, *QUICK]
     with subprocess.Popen(
         [*command, *map(str, arguments)], env=environment, stderr=subprocess.PIPE
     ) as process:
-        wait_for_a_record(partial, process, 120)
+        wait_for_a_record(output, process, 120)
         process.send_signal(signum)
         _, stderr = process.communicate()
-    assert not output.exists()
     if signum == signal.SIGINT:
         assert process.returncode == 130
         assert b"of 4 claims have results. Run the same command to resume." in stderr
         assert b"Traceback" not in stderr
-    answered = partial.read_bytes().count(b"\n")
+    kept = output.read_bytes()
+    answered = kept.count(b"\n")
     assert 0 < answered < 4
-    kept = partial.read_bytes()
 
     done = admiral(*arguments)
     assert done.returncode == 0, done.stderr.decode()
@@ -277,20 +275,10 @@ def assert_one_error(done, *says):
         (["A.", "--bm25", "sqlite"], "'sqlite' should be"),
         (["A.", "--kb", "absent-kb"], "absent-kb"),
         (["A.", "--model", "absent-model"], "absent-model"),
-        (["A.", "--trec", "absent/run"], "its folder does not exist"),
-        (["A.", "--output", "absent/results"], "its folder does not exist"),
-        (["A.", "--output", "."], "is not a regular file"),
+        (["A.", "--output", "absent/results"], "cannot be written: No such file"),
+        (["A.", "--output", "."], "does not say which settings made it"),
         (["--input", "absent.jsonl"], "absent.jsonl: cannot be read"),
         (["--input", "bad.jsonl"], "bad.jsonl:2: field 'claim': is missing"),
-        (["--input", "bad.jsonl", "--output", "bad.jsonl"], "is the input as well"),
-        (["--input", "bad.jsonl", "--trec", "bad.jsonl"], "bad.jsonl: is the input as well"),
-        (["A.", "--kb", ".", "--trec", "run"], "run: lies in ., which is read"),
-        (["A.", "--model", ".", "--output", "o.jsonl"], "o.jsonl: lies in ., which is read"),
-        (["A.", "--output", "o.jsonl", "--trec", "o.jsonl"], "o.jsonl: is the input as well, or"),
-        (
-            ["--input", "o.jsonl.failed.jsonl", "--output", "o.jsonl", "--overwrite"],
-            "o.jsonl.failed.jsonl: is the input as well",
-        ),
         (["-"], "standard input: holds no claims"),
     ],
 )
@@ -359,6 +347,3 @@ def test_a_verifier_adds_probabilities_and_a_stop_rule(admiral, tmp_path):
         decided = verdict["label"] != "NOT ENOUGH INFO"
         assert record["stopped"] == ("sufficient" if decided else "max_hops")
         assert sum(values.values()) == pytest.approx(1, abs=1e-5)
-    inside = admiral(*given[:2], "--output", folder / "r.jsonl", *given[4:])
-    assert inside.returncode == 1
-    assert "which is read. Choose another output" in inside.stderr.decode()

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from admiral.cli.search import search_command, show_command
 from admiral.errors import AdmiralError
-from admiral.io.rendering import render_document
+from admiral.io.rendering import render_text
 from admiral.kb import KnowledgeBase, add, build
 from admiral.records import Document
 from tests.admiral.kb.corpus.files.test_pdf_files import pdf, shown
@@ -114,7 +114,9 @@ def test_a_file_is_shown_with_its_source_and_sections():
     document = Document(
         "curl", ("A.", "B.", "C."), (), "man/curl.1", ("", "Options", "Options"), (0, 3, 6)
     )
-    assert render_document(document) == ("curl\nman/curl.1\n  0  A.\n\nOptions\n  1  B.\n  2  C.\n")
+    assert render_text("document", document=document, origin="", places=()) == (
+        "curl\nman/curl.1\n  0  A.\n\nOptions\n  1  B.\n  2  C.\n"
+    )
 
 
 def test_the_record_of_a_document(folder, no_index):

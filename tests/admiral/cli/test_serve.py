@@ -39,7 +39,7 @@ def test_a_service_answers_until_it_is_terminated(environment, command, tmp_path
     [
         (["--host", "0.0.0.0"], "--api-keys"),
         (["--kb", "demo", "--kb", "demo"], "two knowledge bases are named 'demo'"),
-        (["--api-keys", "missing.txt"], "missing.txt: the API keys cannot be read"),
+        (["--api-keys", "missing.txt"], "missing.txt: cannot be read"),
         (["--kb", "missing"], "missing"),
         (["--uploads", "x", "--no-uploads"], "--uploads and --no-uploads exclude each other"),
     ],

@@ -8,7 +8,8 @@ import pytest
 import torch
 
 from admiral import Admiral, RetrievalConfig
-from admiral.cluster import ClusterOptions, Retriever, retrieve_on_cluster, worker_config
+from admiral.cluster import Retriever, retrieve_on_cluster, worker_config
+from admiral.config import ClusterOptions
 from admiral.errors import AdmiralError
 from admiral.models.checkpoint import choose_precision
 from admiral.retrieval.provenance import recorded_settings
@@ -87,7 +88,7 @@ def test_a_cluster_without_room_is_an_error(ray, config, claims):
 
 def test_an_address_without_a_cluster_is_an_error(ray, config, claims):
     with pytest.raises(AdmiralError, match=r"--ray-address 127\.0\.0\.1:1: no cluster can be"):
-        list(retrieve_on_cluster(config, claims, ClusterOptions("127.0.0.1:1")))
+        list(retrieve_on_cluster(config, claims, ClusterOptions(ray_address="127.0.0.1:1")))
     assert ray.calls == []
 
 

@@ -5,7 +5,8 @@ import warnings
 import pytest
 
 from admiral import Admiral
-from admiral.cluster import ClusterOptions, retrieve_on_cluster, worker_config
+from admiral.cluster import retrieve_on_cluster, worker_config
+from admiral.config import ClusterOptions
 from tests.admiral.results import assert_close, without_timings
 
 
@@ -29,7 +30,7 @@ def cluster(user_cache):
 
 @pytest.mark.slow
 def test_no_claim_is_lost_when_a_node_dies(cluster, config, claims):
-    options = ClusterOptions(cluster.address, workers=2)
+    options = ClusterOptions(ray_address=cluster.address, workers=2)
     outcomes = []
     for outcome in retrieve_on_cluster(config, claims, options):
         outcomes.append(outcome)

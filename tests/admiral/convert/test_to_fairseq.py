@@ -266,11 +266,9 @@ BAD = {
     "untied": (edit_weights(lm_head__weight=torch.ones(14, 16)), "embeddings differ"),
     "bias": (edit_weights(final_logits_bias=torch.ones(1, 14)), "no output bias"),
     "activation": (edit_config(activation_function="silu"), "'silu' has no equal"),
-    "other specials": (edit_config(pad_token_id=3), "gives the id 3 for <pad>"),
     "tokens without rows": (add_token, "'d' has the id 14, but the embedding has 14"),
     "no unknown": (no_unknown, "no token for fairseq's <unk>"),
     "name taken": (rename_word("an", "<s>"), "bears the name of one of fairseq's specials"),
-    "line break": (rename_word("an", "a\nn"), "line break"),
 }
 
 

@@ -8,12 +8,14 @@ import threading
 import time
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import get_args
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from admiral.download.fetch import DATA_SETS, RemoteFile, fetch
+from admiral.cli.data import Download
+from admiral.download.fetch import RemoteFile, data_set, fetch
 from admiral.errors import AdmiralError
 
 CONTENT = hashlib.shake_256(b"a file").digest(300_000)
@@ -100,8 +102,7 @@ def server():
 
 
 def get(server, target, attempts=3, **known):
-    source = RemoteFile("file", server.url, **known)
-    return fetch(source, target, attempts=attempts, wait=0.001, timeout=5)
+    return fetch(RemoteFile(url=server.url, **known), target, attempts=attempts, wait=0.001)
 
 
 MD5 = hashlib.md5(CONTENT).hexdigest()
@@ -178,7 +179,7 @@ def test_unreachable_server_is_an_error(tmp_path):
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         port = unused.getsockname()[1]
-        source = RemoteFile("file", f"http://127.0.0.1:{port}/file")
+        source = RemoteFile(url=f"http://127.0.0.1:{port}/file")
         began = time.monotonic()
         with pytest.raises(AdmiralError, match=r"This machine may be offline"):
             fetch(source, tmp_path / "file", attempts=3, wait=0.05)
@@ -186,13 +187,13 @@ def test_unreachable_server_is_an_error(tmp_path):
 
 
 def test_data_set_addresses_are_valid():
-    for data_set in DATA_SETS.values():
-        names = [source.name for source in data_set.files]
+    for name in get_args(Download.model_fields["name"].annotation):
+        found = data_set(name)
+        names = [source.name for source in found.files]
         assert len(set(names)) == len(names)
-        assert data_set.page.startswith("https://")
-        for source in data_set.files:
+        assert found.page.startswith("https://")
+        for source in found.files:
             assert source.url.startswith("https://")
-            assert source.url.endswith("/" + source.name)
             assert source.md5 is None or len(bytes.fromhex(source.md5)) == 16
 
 
@@ -201,10 +202,10 @@ def test_data_set_addresses_are_valid():
 )
 def test_invalid_addresses_are_rejected(server, tmp_path, url):
     with pytest.raises(AdmiralError, match=r"file: .*--base|b/: .*--base|1: .*--base"):
-        fetch(RemoteFile("file", url), tmp_path / "file")
+        fetch(RemoteFile(url=url), tmp_path / "file")
     if url.startswith("http:"):
         server.moved = url
-        moved = RemoteFile("file", server.url.replace("/file", "/moved"))
+        moved = RemoteFile(url=server.url.replace("/file", "/moved"))
         with pytest.raises(AdmiralError, match="--base"):
             fetch(moved, tmp_path / "file", attempts=1)
     assert not (tmp_path / "file").exists()

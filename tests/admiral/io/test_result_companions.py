@@ -77,9 +77,9 @@ def test_escaped_titles_are_one_column_and_unescape(title):
 def test_lines_count_down_and_ids_keep_their_underscores():
     documents = [{"title": "B c", "score": -9.0}, {"title": "A", "score": 2.0}]
     record = {"id": "q_1 x", "documents": documents}
-    assert list(trec_lines([record], "tag")) == [
-        "q_1%20x Q0 B_c 1 2 tag\n",
-        "q_1%20x Q0 A 2 1 tag\n",
+    assert list(trec_lines([record])) == [
+        "q_1%20x Q0 B_c 1 2 admiral\n",
+        "q_1%20x Q0 A 2 1 admiral\n",
     ]
 
 
@@ -99,9 +99,7 @@ def test_a_scorer_reads_the_ranking(tmp_path):
     assert ir_measures.calc_aggregate([ir_measures.RR], qrels, run)[ir_measures.RR] == 0.5
 
 
-def test_bad_tags_and_paths_are_errors(tmp_path):
-    with pytest.raises(AdmiralError, match="must be one word"):
-        write_trec([], tmp_path / "run", tag="two words")
+def test_a_path_that_cannot_be_written_is_an_error(tmp_path):
     with pytest.raises(AdmiralError, match="cannot be written"):
         write_trec([], tmp_path / "absent" / "run")
     assert list(tmp_path.iterdir()) == []

@@ -49,7 +49,7 @@ def test_the_unit_starts_the_service():
     service = unit()
     options = options_of(shlex.split(service["ExecStart"]))
     assert options["kbs"] == ("/srv/kb",)
-    assert service["LoadCredential"].split(":")[0] == options["keys_path"].name
+    assert service["LoadCredential"].split(":")[0] == options["api_keys"].name
     assert service["ExecStart"].startswith(service["WorkingDirectory"] + "/")
     assert int(service["TimeoutStopSec"]) > options["deadline"]
     for target in re.findall(r"`make (\S+)`", UNIT.read_text()):

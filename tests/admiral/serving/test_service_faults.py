@@ -2,27 +2,19 @@
 
 import socket
 import time
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
 import httpx
-import psutil
 import pytest
 
 from admiral import Admiral
 from admiral.serving import access
-from admiral.serving.application import TimedConnection, create_app
+from admiral.serving.application import create_app
 from admiral.serving.service import Service
 from tests.admiral.serving.live_service import EMMY, listening, quick_config
 from tests.admiral.serving.test_api import problem
 
 PLACES = 4
-HALF_A_HEADER = b"POST /v1/retrieve HTTP/1.1\r\nHost: here\r\nContent-Ty"
-HALF_A_BODY = (
-    b"POST /v1/retrieve HTTP/1.1\r\nHost: here\r\nContent-Type: application/json\r\n"
-    b'Content-Length: 100\r\n\r\n{"claim": "'
-)
 
 
 class FailingJudge:
@@ -51,24 +43,10 @@ def service(user_cache):
 
 
 @pytest.fixture
-def url(service, monkeypatch):
-    monkeypatch.setattr(access, "READ_SECONDS", 2.0)
+def url(service):
     # Without a lifespan, the application does not close the service.
-    with listening(create_app(service), lifespan="off", http=TimedConnection) as address:
+    with listening(create_app(service), lifespan="off") as address:
         yield address
-
-
-@contextmanager
-def sending(url, start, count):
-    """Open connections that send the start of a request, and then nothing."""
-    host, port = url.removeprefix("http://").split(":")
-    with ExitStack() as stack:
-        connections = [
-            stack.enter_context(socket.create_connection((host, int(port)))) for _ in range(count)
-        ]
-        for connection in connections:
-            connection.sendall(start)
-        yield connections
 
 
 def wait_for(condition, seconds=60.0):
@@ -76,33 +54,6 @@ def wait_for(condition, seconds=60.0):
     while not condition():
         assert time.monotonic() < end
         time.sleep(0.02)
-
-
-def check_others_are_answered(url, count):
-    """Check that requests are answered beside connections that are half open or slow."""
-    before = len(psutil.Process().net_connections("tcp"))
-    with (
-        sending(url, HALF_A_HEADER, count // 2) as half,
-        sending(url, HALF_A_BODY, count // 2) as slow,
-    ):
-        with ThreadPoolExecutor(4) as pool:
-            body = {"claim": EMMY}
-            statuses = list(
-                pool.map(
-                    lambda _: httpx.post(f"{url}/v1/retrieve", json=body, timeout=60).status_code,
-                    range(12),
-                )
-            )
-        assert statuses == [200] * 12
-        for connection in (half[0], half[-1]):
-            connection.settimeout(60)
-            assert connection.recv(1000) == b""
-        for connection in (slow[0], slow[-1]):
-            connection.settimeout(60)
-            answer = b"".join(iter(lambda c=connection: c.recv(1000), b""))
-            assert answer.startswith(b"HTTP/1.1 408")
-            assert b'"remedy"' in answer
-    wait_for(lambda: len(psutil.Process().net_connections("tcp")) <= before + 4)
 
 
 def test_a_body_in_chunks_is_limited_as_a_whole(url):
@@ -120,11 +71,6 @@ def test_a_body_in_chunks_is_limited_as_a_whole(url):
     problem(long, 422)  # a claim that is too long
     for length, status in ((access.BODY_BYTES, 400), (access.BODY_BYTES + 1, 413)):
         problem(httpx.post(f"{url}/v1/retrieve", content=b"x" * length), status)
-
-
-def test_slow_and_half_open_connections_leave_others_alone(url, service):
-    check_others_are_answered(url, 200)
-    assert service.queue(None).taken == 0
 
 
 @pytest.mark.parametrize("path", ["/v1/retrieve", "/v1/retrieve/stream"])

@@ -87,8 +87,6 @@ def test_errors_name_the_file_and_the_remedy(tmp_path):
         run(page, "--output", tmp_path / "c.jsonl")
     with pytest.raises(AdmiralError, match=r"none\.wiki: cannot be read"):
         run(tmp_path / "none.wiki", "--output", tmp_path / "c.jsonl")
-    with pytest.raises(AdmiralError, match="is the input as well"):
-        run(page, "--output", page)
     with pytest.raises(AdmiralError, match="--tagged nonsense: is not a known tag"):
         run(page, "--output", tmp_path / "c.jsonl", "--tagged", "nonsense")
 
