@@ -36,7 +36,6 @@ from admiral.kb.store import (
     DERIVED,
     DICTIONARY,
     FILE,
-    OLD_MANIFEST,
     Store,
     body_of,
     check_application,
@@ -50,14 +49,11 @@ from admiral.kb.store import (
     is_knowledge_base,
     train_dictionary,
 )
-from admiral.kb.titles import TRIES, write_titles
+from admiral.kb.titles import write_titles
 from admiral.records import Document
 from admiral.storage.atomic_files import sync_path, sync_tree
 
 _TABLES = ("documents", "aliases", "vectors", "files", "settings")
-# What earlier releases wrote, beside the manifest.
-_OLD = ("documents", BM25, "aliases", "embeddings", "graph", "segments", TRIES, "titles.marisa")
-_OLD_FILES = ("titles-rows.npy", "titles-keys.npy", "titles-forms.marisa", "ids.marisa")
 # Of a file whose title is chosen once all are known.
 _NOT_YET = "\x01"  # no title has it
 _CACHE = -200_000  # kB of the database that a writer keeps in memory
@@ -197,15 +193,16 @@ class Change:
             self.removed[row] = document
         return document
 
-    def settle_titles(self, *, all_files: bool) -> dict[str, str]:
+    def settle_titles(self, *, all_files: bool) -> int:
         """Choose the titles of added files, so that no two are the same.
 
         `all_files`: whether those of earlier files may change, as in a new knowledge base. Return
-        the titles of the files that have another title than their own, by source.
+        how many files have another title than their own.
         """
         kind = "source IS NOT NULL" if all_files else f"title < '{chr(ord(_NOT_YET) + 1)}'"
         files = self.store.all(
-            "SELECT row, coalesce(own, title), title, source, file, line FROM documents "
+            "SELECT row, coalesce(own, title), title, source, "
+            "(SELECT path FROM files WHERE number = file), line FROM documents "
             f"WHERE {kind} ORDER BY row"
         )
         rows = {row for row, *_ in files}
@@ -217,19 +214,16 @@ class Change:
             return self.store.one("SELECT source FROM documents WHERE row = ?", row) or ""
 
         titles = distinct_titles([(own, source) for _, own, _, source, *_ in files], other)
-        changed = [each for each in zip(files, titles, strict=True) if each[0][2] != each[1]]
-        moved = []
-        for (row, own, _, _, file, line), title in changed:
-            if row < self.first:
-                moved.append((replace(self.remove(row), title=title), file, line, own))
-        for (row, own, _, _, _, _), title in changed:
-            if row >= self.first:
+        changed = [(*file, new) for file, new in zip(files, titles, strict=True) if file[2] != new]
+        # A document of an earlier version gets a new row. All go before the first comes.
+        earlier = {row: self.remove(row) for row, *_ in changed if row < self.first}
+        for row, own, *_, title in changed:
+            if row not in earlier:
                 self._retitle(row, own, title)
-        for document, file, line, own in moved:
-            path = self.store.one("SELECT path FROM files WHERE number = ?", file) or ""
-            self.add(document, path, line, own)
-        named = zip(files, titles, strict=True)
-        return {source: title for (_, own, _, source, *_), title in named if title != own}
+        for row, own, _, _, path, line, title in changed:
+            if row in earlier:
+                self.add(replace(earlier[row], title=title), path or "", line, own)
+        return sum(own != new for (_, own, *_), new in zip(files, titles, strict=True))
 
     def _retitle(self, row: int, own: str, title: str) -> None:
         form = matching_form(title)
@@ -270,7 +264,7 @@ class Change:
     ) -> None:
         """Derive what belongs to the new version, and commit it.
 
-        `also`: what else is derived from the documents. Raises AdmiralError if there are none.
+        `also`: what else is derived from the documents.
         """
         if not self.counts["documents"]:
             raise AdmiralError(
@@ -335,8 +329,7 @@ def changing(path: str | Path, *, wait: bool = False, create: bool = False) -> I
     """Yield a change of a knowledge base; it is undone unless the block commits it.
 
     `wait`: whether to wait for another writer. `create`: whether to make a new knowledge base if
-    there is none. Raises AdmiralError if there is no knowledge base, another process changes it, or
-    it cannot be written.
+    there is none.
     """
     folder = checked_kb_path(path).absolute() if create else check_kb(path)
     made = create and not folder.exists()
@@ -388,7 +381,6 @@ def _change(folder: Path, is_new: bool) -> Iterator[Change]:
             sync_path(file)
             file.rename(folder / FILE)
             sync_path(folder)
-            _remove_old(folder)
         _remove_others(folder, change.store.commit)
     finally:
         connection.close()  # which undoes what was not committed
@@ -419,7 +411,8 @@ def _check_replaceable(folder: Path) -> None:
         return
     if not folder.is_dir() or {each.name for each in folder.iterdir()} - {f"{FILE}.new", DERIVED}:
         raise AdmiralError(
-            f"{folder}: something else is there, and it is not replaced. Choose another path."
+            f"{folder}: something else is there, such as a knowledge base of an earlier release, "
+            "and it is not replaced. Delete it, or choose another path."
         )
 
 
@@ -431,14 +424,3 @@ def _remove_others(folder: Path, commit: int) -> None:
     for each in (folder / DERIVED).glob("*"):
         if each.name not in (str(commit), str(commit - 1)):
             shutil.rmtree(each, ignore_errors=True)
-
-
-def _remove_old(folder: Path) -> None:
-    """Remove the files of a knowledge base of an earlier release."""
-    if (folder / OLD_MANIFEST).exists():
-        for name in (*_OLD, *_OLD_FILES, OLD_MANIFEST):
-            path = folder / name
-            if path.is_dir():
-                shutil.rmtree(path, ignore_errors=True)
-            else:
-                path.unlink(missing_ok=True)

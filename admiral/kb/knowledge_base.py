@@ -112,8 +112,7 @@ class KnowledgeBase:
 
         `bm25`: required backend of the BM25 index; None accepts any. `title_weight`, `text_weight`:
         BM25 field weights, zero or more, not both zero. `threads`: number of processors that Java
-        assumes, 0 for at most four. Raises AdmiralError if there is no knowledge base, it is of
-        another release, its index is of another backend, or files are missing or cut off.
+        assumes, 0 for at most four.
         """
         store = open_store(path)
         try:
@@ -160,10 +159,7 @@ class KnowledgeBase:
 
     @property
     def current(self) -> bool:
-        """Whether this is still the newest version of the knowledge base.
-
-        Raises AdmiralError if the knowledge base no longer exists or cannot be read.
-        """
+        """Whether this is still the newest version of the knowledge base."""
         return current_digest(self.path) == self.digest
 
     def rows(self) -> np.ndarray:

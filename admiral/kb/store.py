@@ -28,9 +28,8 @@ from admiral.io.text_cleaning import matching_form
 from admiral.records import Document, Page
 
 FILE, DERIVED = "kb.sqlite", "derived"
-#: What earlier releases wrote into the folder of a knowledge base.
-OLD_MANIFEST = "manifest.json"
 VERSION = 5
+_OLD_MANIFEST = "manifest.json"  # of earlier releases
 _APPLICATION = 0x61646D6B  # "admk"
 _SCHEMA = f"""
 PRAGMA application_id = {_APPLICATION};
@@ -359,10 +358,9 @@ def check_kb(path: str | Path) -> Path:
     folder = checked_kb_path(path).absolute()
     if (folder / FILE).is_file():
         return folder
-    if (folder / OLD_MANIFEST).is_file():
+    if (folder / _OLD_MANIFEST).is_file():
         raise AdmiralError(
-            f"{folder}: is of release 0.1 or 0.2. Index its corpora again: `admiral index "
-            f"{_old_corpora(folder)} --kb {folder} --overwrite`"
+            f"{folder}: is of release 0.1 or 0.2. Delete the folder and index the corpora again."
         )
     if folder.is_file():
         raise AdmiralError(f"{folder}: a knowledge base is a directory, and this is a file.")
@@ -373,20 +371,9 @@ def check_kb(path: str | Path) -> Path:
     )
 
 
-def _old_corpora(folder: Path) -> str:
-    try:
-        settings = json.loads((folder / OLD_MANIFEST).read_bytes())["settings"]
-        if "words" in settings:
-            return "--sources PAGES..."
-        names = " ".join(source["name"] for source in settings["sources"])
-    except (OSError, ValueError, KeyError, TypeError):
-        names = ""
-    return names or "CORPUS..."
-
-
 def is_knowledge_base(folder: Path) -> bool:
-    """Return whether a folder holds a knowledge base, of any release and in any state."""
-    return (folder / FILE).is_file() or (folder / OLD_MANIFEST).is_file()
+    """Return whether a folder holds a knowledge base, in any state."""
+    return (folder / FILE).is_file()
 
 
 @contextmanager

@@ -70,8 +70,7 @@ def open_rows(path: Path) -> marisa_trie.RecordTrie:
 class TitleIndex:
     """Rows by title and titles by number.
 
-    `write_titles` wrote in `folder`. Raises AdmiralError if the files cannot be read or do not fit
-    together.
+    `write_titles` wrote in `folder`.
     """
 
     def __init__(self, folder: Path) -> None:

@@ -48,11 +48,7 @@ class Sources:
         return tuple(_passage(document, number, *span) for number, span in enumerate(spans))
 
     def search(self, queries: Sequence[str], k: int) -> list[list[ScoredPassage]]:
-        """Return the `k` best passages for each query by BM25 over titles and texts.
-
-        Only passages that share a term with the query are returned. Raises AdmiralError as
-        `KnowledgeBase.search_passages`.
-        """
+        """Return the `k` best passages by BM25 for each query, of those that share a term."""
         ranked = self.kb.search_passages(queries, k)
         return [[ScoredPassage(_passage(*one[:4]), one.score) for one in each] for each in ranked]
 

@@ -23,7 +23,7 @@ from admiral.gold import EvidenceSet, GoldClaim
 from admiral.gold.gold_claims import Label
 from admiral.io.text_cleaning import without_markup
 from admiral.kb import KnowledgeBase
-from admiral.kb.corpus.readers import detect_format, read_corpus
+from admiral.kb.corpus.formats import detect_format, read_corpus
 from admiral.records import Claim, Document, RetrievalResult, ScoredTitle
 
 

@@ -96,8 +96,6 @@ def distinct_titles(
 
     The titles depend on the documents only, not on their order.
 
-    Raises AdmiralError if another document has a path as its title.
-
     - `documents`: the title and the source of each document; sources are different.
     - `other`: returns the source of another document that has a title already ("" if it has none),
       or None if the title is free.
