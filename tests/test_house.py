@@ -44,7 +44,7 @@ CEILINGS = {
     "admiral/gold": (580, 520),
     "admiral/graph": (1504, 950),
     "admiral/io": (2279, 1500),
-    "admiral/kb": (10001, 7500),
+    "admiral/kb": (9930, 7500),
     "admiral/models": (716, 450),
     "admiral/retrieval": (2760, 2200),
     "admiral/serving": (2133, 1700),

@@ -70,7 +70,7 @@ class Change:
         self.path = path
         self.store = Store(path, connection)
         self.removed: dict[int, Document] = {}
-        self._connection, self._file = connection, file
+        self.connection, self._file = connection, file
         self._numbers: dict[str, int] = {}
         self._start()
 
@@ -89,11 +89,6 @@ class Change:
         return not self.store.commit
 
     @property
-    def changes(self) -> bool:
-        """Whether documents were added or removed."""
-        return bool(self.removed) or self.added > 0
-
-    @property
     def added(self) -> int:
         """Number of documents that were added."""
         return int(self.store.one("SELECT count(*) FROM documents WHERE row >= ?", self.first))
@@ -102,7 +97,7 @@ class Change:
         """Remove everything."""
         commit = self.store.commit
         for table in _TABLES:
-            self._connection.execute(f"DELETE FROM {table}")
+            self.connection.execute(f"DELETE FROM {table}")
         self._start()
         self.store.settings["commit"] = commit
         self._numbers.clear()
@@ -110,14 +105,14 @@ class Change:
     def use_samples(self, documents: Iterable[Document]) -> None:
         """Compress documents with a dictionary that is trained on some of them."""
         dictionary = train_dictionary(map(body_of, documents))
-        self._connection.execute("INSERT INTO settings VALUES (?, ?)", [DICTIONARY, dictionary])
+        self.connection.execute("INSERT INTO settings VALUES (?, ?)", [DICTIONARY, dictionary])
         self._compressor = compressor(dictionary)
         self.store.use_dictionary(dictionary)
 
     def file_number(self, path: str, size: int | None = None, changed: int | None = None) -> int:
         """Return the number of a file, whose state is noted if a size is given."""
         if path not in self._numbers or size is not None:
-            found = self._connection.execute(
+            found = self.connection.execute(
                 "INSERT INTO files (path, size, changed) VALUES (?, ?, ?) ON CONFLICT (path) DO "
                 "UPDATE SET size = coalesce(excluded.size, size), "
                 "changed = coalesce(excluded.changed, changed) RETURNING number",
@@ -125,12 +120,6 @@ class Change:
             ).fetchall()
             self._numbers[path] = found[0][0]
         return self._numbers[path]
-
-    def forget_file(self, path: str) -> None:
-        """Forget the state of a file; without one, it counts as new."""
-        self._connection.execute(
-            "UPDATE files SET size = NULL, changed = NULL WHERE path = ?", [path]
-        )
 
     def add(self, document: Document, file: str, line: int, own: str = "") -> int:
         """Add a document, whose title no other has, and return its row.
@@ -147,7 +136,7 @@ class Change:
     def _insert(self, document: Document, title: str, file: str, line: int, own: str) -> int:
         form, body = matching_form(document.title), body_of(document)
         row, self._next = self._next, self._next + 1
-        self._connection.execute(
+        self.connection.execute(
             "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [
                 *(row, title, own if own and own != title else None),
@@ -171,7 +160,7 @@ class Change:
         assert row >= self.first
         body = body_of(new)
         stored = self._compressor.compress(body)
-        self._connection.execute("UPDATE documents SET body = ? WHERE row = ?", [stored, row])
+        self.connection.execute("UPDATE documents SET body = ? WHERE row = ?", [stored, row])
         self._remove_aliases(row, old)
         self._add_aliases(row, new)
         self.counts.subtract(document_counts(old))
@@ -186,7 +175,7 @@ class Change:
         if own is not None:
             self._remove_aliases(row, replace(document, title=own))
         for table in ("documents", "vectors"):
-            self._connection.execute(f"DELETE FROM {table} WHERE row = ?", [row])
+            self.connection.execute(f"DELETE FROM {table} WHERE row = ?", [row])
         self.counts.subtract(document_counts(document))
         self._digest.update(f"-{row}\n".encode())
         if row < self.first:
@@ -228,7 +217,7 @@ class Change:
     def _retitle(self, row: int, own: str, title: str) -> None:
         form = matching_form(title)
         values = [title, own if own != title else None, form if form != title else None, row]
-        self._connection.execute(
+        self.connection.execute(
             "UPDATE documents SET title = ?, own = ?, form = ? WHERE row = ?", values
         )
         if title != own:
@@ -239,25 +228,17 @@ class Change:
 
     def _add_aliases(self, row: int, document: Document) -> None:
         names = ((name, row) for name in document_aliases(document))
-        self._connection.executemany("INSERT OR IGNORE INTO aliases VALUES (?, ?)", names)
+        self.connection.executemany("INSERT OR IGNORE INTO aliases VALUES (?, ?)", names)
 
     def _remove_aliases(self, row: int, document: Document) -> None:
         names = ((name, row) for name in document_aliases(document))
-        self._connection.executemany("DELETE FROM aliases WHERE name = ? AND row = ?", names)
-
-    def store_vectors(self, vectors: Iterable[tuple[int, bytes]]) -> None:
-        """Store the vectors of documents."""
-        self._connection.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", vectors)
-
-    def forget_vectors(self) -> None:
-        """Remove all vectors."""
-        self._connection.execute("DELETE FROM vectors")
+        self.connection.executemany("DELETE FROM aliases WHERE name = ? AND row = ?", names)
 
     def save(self, settings: Mapping[str, Any]) -> None:
         """Commit settings and vectors; the version stays the same."""
         self.store.settings.update(settings)
         self._write_settings()
-        self._connection.execute("COMMIT")
+        self.connection.execute("COMMIT")
 
     def publish(
         self, settings: Mapping[str, Any], also: Iterable[DerivedPart], progress: bool
@@ -297,11 +278,11 @@ class Change:
         sync_tree(folder)
         sync_path(folder.parent)
         self._write_settings()
-        self._connection.execute("COMMIT")
+        self.connection.execute("COMMIT")
 
     def _write_settings(self) -> None:
         values = [(name, json.dumps(value)) for name, value in self.store.settings.items()]
-        self._connection.executemany("INSERT OR REPLACE INTO settings VALUES (?, ?)", values)
+        self.connection.executemany("INSERT OR REPLACE INTO settings VALUES (?, ?)", values)
 
     def _index_words(self, folder: Path, earlier: Path | None, progress: bool) -> None:
         settings, commit = self.store.settings, self.store.commit

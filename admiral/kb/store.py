@@ -176,18 +176,6 @@ class Store:
         for row, body in self._in_parts("SELECT row, body FROM documents", -1):
             yield row, self._decompressed(row, body)
 
-    def named(self, column: str) -> dict[str, str]:
-        """Return the title of each document that has a value in a column, by the value."""
-        return dict(
-            self.all(
-                f"SELECT {column}, title FROM documents WHERE {column} IS NOT NULL ORDER BY row"
-            )
-        )
-
-    def has(self, column: str) -> bool:
-        """Return whether a document has a value in a column."""
-        return bool(self.all(f"SELECT 1 FROM documents WHERE {column} IS NOT NULL LIMIT 1"))
-
     def close(self) -> None:
         """Close the file; a second call does nothing."""
         with self._lock:

@@ -238,7 +238,7 @@ def build_records(
         own = {**settings, **read, "request": request, GRAPH_REQUEST: wanted}
         if encoder is not None:
             own["encoder"] = _embed(change, encoder, progress)
-        if change.changes:
+        if added or removed:
             change.publish(own, also, progress)
         else:
             change.save(own)
@@ -314,7 +314,7 @@ def _update(
         )
         for (row,) in rows:
             change.remove(row)
-        change.forget_file(path)
+        change.connection.execute("UPDATE files SET size = NULL WHERE path = ?", [path])
     incoming.unchanged = states.keys() - different
     intake = Intake(change, settings["on_duplicate"])
     intake.read(incoming, progress, all_files=True)
@@ -326,11 +326,12 @@ def _embed(change: Change, encoder: SentenceEncoder, progress: bool) -> dict[str
     """Store the vectors of documents that have none of an encoder, and return its identity."""
     store = change.store
     if stored_encoder(store) not in (None, encoder.identity):
-        change.forget_vectors()
+        change.connection.execute("DELETE FROM vectors")
     rows = without_vectors(store)
     documents: Iterable[tuple[int, Any]] = ((row, store.read_document(row)) for row in rows)
     documents = track_documents(documents, "embedding", total=len(rows), enabled=progress)
-    change.store_vectors(encoded_documents(documents, encoder))
+    vectors = encoded_documents(documents, encoder)
+    change.connection.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", vectors)
     return asdict(encoder.identity)
 
 

@@ -67,9 +67,10 @@ class Sources:
         self.close()
 
     def _document(self, url: str) -> Document | None:
-        row = self.kb.row_of_id(canonical(url))
+        store = self.kb.store
+        row = store.row_of_id(canonical(url))
         if row is None:
-            row = self.kb.row_of_source(url)
+            row = store.one("SELECT row FROM documents WHERE source = ?", url)
         if row is None:
             row = self.kb.row(url)
         return None if row is None else self.kb.document_at(row)
