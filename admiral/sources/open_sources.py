@@ -67,10 +67,9 @@ class Sources:
         self.close()
 
     def _document(self, url: str) -> Document | None:
-        store = self.kb.store
-        row = store.row_of_id(canonical(url))
+        row = self.kb.store.row_of_id(canonical(url))
         if row is None:
-            row = store.one("SELECT row FROM documents WHERE source = ?", url)
+            row = self.kb.store.one("SELECT row FROM documents WHERE source = ?", url)
         if row is None:
             row = self.kb.row(url)
         return None if row is None else self.kb.document_at(row)
