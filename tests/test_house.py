@@ -44,15 +44,15 @@ CEILINGS = {
     "admiral/gold": (542, 520),
     "admiral/graph": (1504, 950),
     "admiral/io": (2014, 1500),
-    "admiral/kb": (10588, 7500),
+    "admiral/kb": (9930, 7500),
     "admiral/models": (697, 450),
     "admiral/retrieval": (2760, 2200),
     "admiral/serving": (2028, 1700),
     "admiral/sources": (1135, 600),
-    "admiral/storage": (309, 150),
+    "admiral/storage": (211, 150),
     "admiral": (1659, 1600),
     "benchmarks": (2535, 2_400),
-    "tests": (40124, 30_000),
+    "tests": (40082, 30_000),
 }
 
 

@@ -5,7 +5,6 @@ from admiral.kb.info import KbInfo, check, holds_sources, info
 from admiral.kb.knowledge_base import KnowledgeBase, UnknownTitleError
 from admiral.kb.writing import (
     BuildReport,
-    EmbeddingReport,
     UpdateReport,
     add,
     build,
@@ -17,7 +16,6 @@ from admiral.kb.writing import (
 
 __all__ = [
     "BuildReport",
-    "EmbeddingReport",
     "KbInfo",
     "KnowledgeBase",
     "UnknownTitleError",

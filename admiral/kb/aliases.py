@@ -325,8 +325,7 @@ def _common_words(store: Store) -> dict[str, int]:
 class AliasIndex:
     """The aliases of a version, and the words that are common in its documents.
 
-    `write_aliases` wrote in `folder`, for as many `documents`. Raises AdmiralError if the files
-    cannot be read.
+    `write_aliases` wrote in `folder`, for as many `documents`.
     """
 
     def __init__(self, folder: Path, documents: int) -> None:

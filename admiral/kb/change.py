@@ -36,7 +36,6 @@ from admiral.kb.store import (
     DERIVED,
     DICTIONARY,
     FILE,
-    OLD_MANIFEST,
     Store,
     body_of,
     check_application,
@@ -50,14 +49,11 @@ from admiral.kb.store import (
     is_knowledge_base,
     train_dictionary,
 )
-from admiral.kb.titles import TRIES, write_titles
+from admiral.kb.titles import write_titles
 from admiral.records import Document
 from admiral.storage.atomic_files import sync_path, sync_tree
 
 _TABLES = ("documents", "aliases", "vectors", "files", "settings")
-# What earlier releases wrote, beside the manifest.
-_OLD = ("documents", BM25, "aliases", "embeddings", "graph", "segments", TRIES, "titles.marisa")
-_OLD_FILES = ("titles-rows.npy", "titles-keys.npy", "titles-forms.marisa", "ids.marisa")
 # Of a file whose title is chosen once all are known.
 _NOT_YET = "\x01"  # no title has it
 _CACHE = -200_000  # kB of the database that a writer keeps in memory
@@ -74,7 +70,7 @@ class Change:
         self.path = path
         self.store = Store(path, connection)
         self.removed: dict[int, Document] = {}
-        self._connection, self._file = connection, file
+        self.connection, self._file = connection, file
         self._numbers: dict[str, int] = {}
         self._start()
 
@@ -93,11 +89,6 @@ class Change:
         return not self.store.commit
 
     @property
-    def changes(self) -> bool:
-        """Whether documents were added or removed."""
-        return bool(self.removed) or self.added > 0
-
-    @property
     def added(self) -> int:
         """Number of documents that were added."""
         return int(self.store.one("SELECT count(*) FROM documents WHERE row >= ?", self.first))
@@ -106,7 +97,7 @@ class Change:
         """Remove everything."""
         commit = self.store.commit
         for table in _TABLES:
-            self._connection.execute(f"DELETE FROM {table}")
+            self.connection.execute(f"DELETE FROM {table}")
         self._start()
         self.store.settings["commit"] = commit
         self._numbers.clear()
@@ -114,14 +105,14 @@ class Change:
     def use_samples(self, documents: Iterable[Document]) -> None:
         """Compress documents with a dictionary that is trained on some of them."""
         dictionary = train_dictionary(map(body_of, documents))
-        self._connection.execute("INSERT INTO settings VALUES (?, ?)", [DICTIONARY, dictionary])
+        self.connection.execute("INSERT INTO settings VALUES (?, ?)", [DICTIONARY, dictionary])
         self._compressor = compressor(dictionary)
         self.store.use_dictionary(dictionary)
 
     def file_number(self, path: str, size: int | None = None, changed: int | None = None) -> int:
         """Return the number of a file, whose state is noted if a size is given."""
         if path not in self._numbers or size is not None:
-            found = self._connection.execute(
+            found = self.connection.execute(
                 "INSERT INTO files (path, size, changed) VALUES (?, ?, ?) ON CONFLICT (path) DO "
                 "UPDATE SET size = coalesce(excluded.size, size), "
                 "changed = coalesce(excluded.changed, changed) RETURNING number",
@@ -129,12 +120,6 @@ class Change:
             ).fetchall()
             self._numbers[path] = found[0][0]
         return self._numbers[path]
-
-    def forget_file(self, path: str) -> None:
-        """Forget the state of a file; without one, it counts as new."""
-        self._connection.execute(
-            "UPDATE files SET size = NULL, changed = NULL WHERE path = ?", [path]
-        )
 
     def add(self, document: Document, file: str, line: int, own: str = "") -> int:
         """Add a document, whose title no other has, and return its row.
@@ -151,7 +136,7 @@ class Change:
     def _insert(self, document: Document, title: str, file: str, line: int, own: str) -> int:
         form, body = matching_form(document.title), body_of(document)
         row, self._next = self._next, self._next + 1
-        self._connection.execute(
+        self.connection.execute(
             "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [
                 *(row, title, own if own and own != title else None),
@@ -175,7 +160,7 @@ class Change:
         assert row >= self.first
         body = body_of(new)
         stored = self._compressor.compress(body)
-        self._connection.execute("UPDATE documents SET body = ? WHERE row = ?", [stored, row])
+        self.connection.execute("UPDATE documents SET body = ? WHERE row = ?", [stored, row])
         self._remove_aliases(row, old)
         self._add_aliases(row, new)
         self.counts.subtract(document_counts(old))
@@ -190,22 +175,23 @@ class Change:
         if own is not None:
             self._remove_aliases(row, replace(document, title=own))
         for table in ("documents", "vectors"):
-            self._connection.execute(f"DELETE FROM {table} WHERE row = ?", [row])
+            self.connection.execute(f"DELETE FROM {table} WHERE row = ?", [row])
         self.counts.subtract(document_counts(document))
         self._digest.update(f"-{row}\n".encode())
         if row < self.first:
             self.removed[row] = document
         return document
 
-    def settle_titles(self, *, all_files: bool) -> dict[str, str]:
+    def settle_titles(self, *, all_files: bool) -> int:
         """Choose the titles of added files, so that no two are the same.
 
         `all_files`: whether those of earlier files may change, as in a new knowledge base. Return
-        the titles of the files that have another title than their own, by source.
+        how many files have another title than their own.
         """
         kind = "source IS NOT NULL" if all_files else f"title < '{chr(ord(_NOT_YET) + 1)}'"
         files = self.store.all(
-            "SELECT row, coalesce(own, title), title, source, file, line FROM documents "
+            "SELECT row, coalesce(own, title), title, source, "
+            "(SELECT path FROM files WHERE number = file), line FROM documents "
             f"WHERE {kind} ORDER BY row"
         )
         rows = {row for row, *_ in files}
@@ -217,24 +203,21 @@ class Change:
             return self.store.one("SELECT source FROM documents WHERE row = ?", row) or ""
 
         titles = distinct_titles([(own, source) for _, own, _, source, *_ in files], other)
-        changed = [each for each in zip(files, titles, strict=True) if each[0][2] != each[1]]
-        moved = []
-        for (row, own, _, _, file, line), title in changed:
-            if row < self.first:
-                moved.append((replace(self.remove(row), title=title), file, line, own))
-        for (row, own, _, _, _, _), title in changed:
-            if row >= self.first:
+        changed = [(*file, new) for file, new in zip(files, titles, strict=True) if file[2] != new]
+        # A document of an earlier version gets a new row. All go before the first comes.
+        earlier = {row: self.remove(row) for row, *_ in changed if row < self.first}
+        for row, own, *_, title in changed:
+            if row not in earlier:
                 self._retitle(row, own, title)
-        for document, file, line, own in moved:
-            path = self.store.one("SELECT path FROM files WHERE number = ?", file) or ""
-            self.add(document, path, line, own)
-        named = zip(files, titles, strict=True)
-        return {source: title for (_, own, _, source, *_), title in named if title != own}
+        for row, own, _, _, path, line, title in changed:
+            if row in earlier:
+                self.add(replace(earlier[row], title=title), path or "", line, own)
+        return sum(own != new for (_, own, *_), new in zip(files, titles, strict=True))
 
     def _retitle(self, row: int, own: str, title: str) -> None:
         form = matching_form(title)
         values = [title, own if own != title else None, form if form != title else None, row]
-        self._connection.execute(
+        self.connection.execute(
             "UPDATE documents SET title = ?, own = ?, form = ? WHERE row = ?", values
         )
         if title != own:
@@ -245,32 +228,24 @@ class Change:
 
     def _add_aliases(self, row: int, document: Document) -> None:
         names = ((name, row) for name in document_aliases(document))
-        self._connection.executemany("INSERT OR IGNORE INTO aliases VALUES (?, ?)", names)
+        self.connection.executemany("INSERT OR IGNORE INTO aliases VALUES (?, ?)", names)
 
     def _remove_aliases(self, row: int, document: Document) -> None:
         names = ((name, row) for name in document_aliases(document))
-        self._connection.executemany("DELETE FROM aliases WHERE name = ? AND row = ?", names)
-
-    def store_vectors(self, vectors: Iterable[tuple[int, bytes]]) -> None:
-        """Store the vectors of documents."""
-        self._connection.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", vectors)
-
-    def forget_vectors(self) -> None:
-        """Remove all vectors."""
-        self._connection.execute("DELETE FROM vectors")
+        self.connection.executemany("DELETE FROM aliases WHERE name = ? AND row = ?", names)
 
     def save(self, settings: Mapping[str, Any]) -> None:
         """Commit settings and vectors; the version stays the same."""
         self.store.settings.update(settings)
         self._write_settings()
-        self._connection.execute("COMMIT")
+        self.connection.execute("COMMIT")
 
     def publish(
         self, settings: Mapping[str, Any], also: Iterable[DerivedPart], progress: bool
     ) -> None:
         """Derive what belongs to the new version, and commit it.
 
-        `also`: what else is derived from the documents. Raises AdmiralError if there are none.
+        `also`: what else is derived from the documents.
         """
         if not self.counts["documents"]:
             raise AdmiralError(
@@ -303,11 +278,11 @@ class Change:
         sync_tree(folder)
         sync_path(folder.parent)
         self._write_settings()
-        self._connection.execute("COMMIT")
+        self.connection.execute("COMMIT")
 
     def _write_settings(self) -> None:
         values = [(name, json.dumps(value)) for name, value in self.store.settings.items()]
-        self._connection.executemany("INSERT OR REPLACE INTO settings VALUES (?, ?)", values)
+        self.connection.executemany("INSERT OR REPLACE INTO settings VALUES (?, ?)", values)
 
     def _index_words(self, folder: Path, earlier: Path | None, progress: bool) -> None:
         settings, commit = self.store.settings, self.store.commit
@@ -335,8 +310,7 @@ def changing(path: str | Path, *, wait: bool = False, create: bool = False) -> I
     """Yield a change of a knowledge base; it is undone unless the block commits it.
 
     `wait`: whether to wait for another writer. `create`: whether to make a new knowledge base if
-    there is none. Raises AdmiralError if there is no knowledge base, another process changes it, or
-    it cannot be written.
+    there is none.
     """
     folder = checked_kb_path(path).absolute() if create else check_kb(path)
     made = create and not folder.exists()
@@ -388,7 +362,6 @@ def _change(folder: Path, is_new: bool) -> Iterator[Change]:
             sync_path(file)
             file.rename(folder / FILE)
             sync_path(folder)
-            _remove_old(folder)
         _remove_others(folder, change.store.commit)
     finally:
         connection.close()  # which undoes what was not committed
@@ -419,7 +392,8 @@ def _check_replaceable(folder: Path) -> None:
         return
     if not folder.is_dir() or {each.name for each in folder.iterdir()} - {f"{FILE}.new", DERIVED}:
         raise AdmiralError(
-            f"{folder}: something else is there, and it is not replaced. Choose another path."
+            f"{folder}: something else is there, such as a knowledge base of an earlier release, "
+            "and it is not replaced. Delete it, or choose another path."
         )
 
 
@@ -431,14 +405,3 @@ def _remove_others(folder: Path, commit: int) -> None:
     for each in (folder / DERIVED).glob("*"):
         if each.name not in (str(commit), str(commit - 1)):
             shutil.rmtree(each, ignore_errors=True)
-
-
-def _remove_old(folder: Path) -> None:
-    """Remove the files of a knowledge base of an earlier release."""
-    if (folder / OLD_MANIFEST).exists():
-        for name in (*_OLD, *_OLD_FILES, OLD_MANIFEST):
-            path = folder / name
-            if path.is_dir():
-                shutil.rmtree(path, ignore_errors=True)
-            else:
-                path.unlink(missing_ok=True)

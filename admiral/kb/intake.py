@@ -1,23 +1,21 @@
-"""Add the records of corpora to a knowledge base, resolving duplicate titles by a policy.
+"""Add the records of corpora to a knowledge base, resolving duplicates by a policy.
 
-The documents of files are recognised by their paths and told apart by them; those with ids by their
-ids. Others are recognised by their titles.
+The documents of files are recognised by their paths, and told apart by them; those with ids by
+their ids. Others are recognised by their titles.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import chain
-from typing import NoReturn, TypeVar
+from typing import NoReturn, Protocol, TypeVar
 
 from admiral.errors import AdmiralError, RecordError
-from admiral.io.streams import LONGEST_RECORD, Place
+from admiral.io.streams import LONGEST_RECORD
 from admiral.kb.change import Change
-from admiral.kb.corpus.corpora import Incoming
-from admiral.kb.corpus.file_reports import DUPLICATES, GIVEN_TWICE
-from admiral.kb.corpus.readers import Record
-from admiral.kb.corpus.readers.corpus_records import source_of
+from admiral.kb.corpus.records import DUPLICATES, MOST_TITLES, FileReport, Record
 from admiral.records import Document
 
 T = TypeVar("T")
@@ -25,42 +23,55 @@ T = TypeVar("T")
 #: Policies of `admiral index` and `admiral add` for a second document with the same title.
 POLICIES = ("auto", "error", "merge", "skip", "rename")
 ADDING = ("error", "replace", "skip")
-#: Policies under which paths identify files.
+#: Policies under which paths identify files, and ids records.
 BY_PATH = ("auto", "rename")
-_REMEDY = "choose --on-duplicate merge, skip or rename"
-_ADDING_REMEDY = "choose --on-duplicate replace or skip"
+MERGED = "merged into another document"
 # What a dictionary for compression is trained on.
 _SAMPLES, _SAMPLE_CHARACTERS = 1000, 4 * 2**20
-# Text of documents to merge that is held in memory.
-_MERGED_AT_ONCE = 64 * 2**20
+
+
+class Incoming(Protocol):
+    """The corpora that a knowledge base is built from, or that are added to it."""
+
+    reports: dict[str, FileReport]
+    bad: int
+    split: int
+    skipped: Counter[str]
+
+    def describe(self) -> list[dict[str, str]]:
+        """Return the name and format of each corpus."""
+        ...
+
+    def records(self, progress: bool) -> Iterator[Record]:
+        """Yield the records."""
+        ...
+
+    def without_documents(self) -> str:
+        """Return the message for corpora that hold nothing."""
+        ...
 
 
 class Intake:
     """Adds records to a change.
 
     `policy`: one of `POLICIES`, or if `adding` to what is there already, of `ADDING`. `duplicates`:
-    number of records whose title had occurred before, and of files that others share a title with.
-    `replaced`, `skipped`: numbers of documents that were replaced by later ones, and of records
-    left out because another document with the same title is kept.
+    number of records whose title or id had occurred before, and of files that others share a title
+    with. `replaced`, `skipped`: numbers of documents that were replaced by later ones, and of
+    records left out because another document is kept.
     """
 
     def __init__(self, change: Change, policy: str, *, adding: bool = False) -> None:
         self.duplicates = self.replaced = self.skipped = 0
         self._change, self._policy, self._adding = change, policy, adding
+        self._is_apart = adding or policy in BY_PATH
         self._store = change.store
-        self._places: dict[str, Place] = {}
         self._last_numbers: dict[str, int] = {}
-        self._merges: dict[int, list[Document]] = {}
-        self._merged_size = 0
 
     def read(self, incoming: Incoming, progress: bool, *, all_files: bool = False) -> None:
         """Add all records.
 
         `all_files`: whether the titles of earlier files may change, see `Change.settle_titles`.
-        Raises AdmiralError if a title is duplicate and the policy is ``error``, or two documents
-        have the same id.
         """
-        self._reports = incoming.reports
         records = incoming.records(progress)
         if not self._change.first:
             first = list(_first(records))
@@ -68,27 +79,13 @@ class Intake:
                 self._change.use_samples(record.document for record in first)
             records = chain(first, records)
         for record in records:
-            self._add(record)
-            if self._merged_size > _MERGED_AT_ONCE:
-                self._merge_all()
-        self._merge_all()
-        titles = self._change.settle_titles(all_files=all_files)
-        self._reports.retitled(titles)
-        if not self._adding:
-            self.duplicates += len(titles)
-
-    def _add(self, record: Record) -> None:
-        document = record.document
-        if document.source:
-            self._places.setdefault(source_of(record.path), record.path)
-        elif document.file:
-            self._places.setdefault(document.file, record.path)
-        if document.source and (self._adding or self._policy in BY_PATH):
-            self._add_file(record)
-        elif self._adding:
-            self._add_to_others(record)
-        else:
-            self._add_first(record)
+            if record.document.source and self._is_apart:
+                self._add_file(record)
+            else:
+                self._add(record)
+        self.duplicates += self._change.settle_titles(all_files=all_files)
+        if incoming.reports:
+            self._note_stored(incoming.reports.values())
 
     def _add_file(self, record: Record) -> None:
         document = record.document
@@ -97,11 +94,6 @@ class Intake:
             document.source,
         )
         for row, title, own in known:
-            if row >= self._change.first:  # the corpora name it twice
-                self.duplicates += 1
-                self.skipped += 1
-                self._reports.left_out(record, GIVEN_TWICE)
-                return
             if self._policy == "error":
                 self._refuse(record, "title", title)
             if self._policy == "skip":
@@ -110,96 +102,79 @@ class Intake:
             self._change.remove(row)
             self.replaced += 1
             if own == document.title:
-                self._store_record(record, title, own)
+                self._change.add(*_placed(record, title), own)
                 return
-        self._reports.stored(record, document)
-        self._change.add_file(document, source_of(record.path), record.line)
+        self._change.add_file(*_placed(record, document.title))
 
-    def _add_to_others(self, record: Record) -> None:
-        """Add a record to documents that are there already."""
-        id, own = record.document.id, record.document.title
-        row = self._store.row_of_id(id) if id else self._store.row_like(own)
-        title = own
+    def _add(self, record: Record) -> None:
+        document = record.document
+        id, own = document.id, document.title
+        of_id = self._store.row_of_id(id) if id else None
+        title, by_id = own, bool(id) and self._is_apart
+        row = of_id if by_id else self._store.row_like(own)
         if row is not None:
-            if self._policy == "error":
-                if row >= self._change.first:
-                    self._refuse_second(record, row, _ADDING_REMEDY)
-                self._refuse(record, *(("id", id) if id else ("title", own)))
+            self.duplicates += 1
+            if self._policy in ("auto", "error") or (by_id and self._policy == "rename"):
+                self._refuse_second(record, row, of_id)
+            if self._policy == "merge":
+                self._merge(row, record)
+                return
             if self._policy == "skip":
                 self._leave_out(record)
                 return
-            known, known_own, file = self._store.all(
-                "SELECT title, coalesce(own, title), "
-                "(SELECT path FROM files WHERE number = file) FROM documents WHERE row = ?",
-                row,
-            )[0]
-            removed = self._change.remove(row)
-            if row >= self._change.first:
-                self.skipped += 1
-                self._reports.superseded(self._places.get(file, record.path), removed)
+            if self._policy == "rename":
+                title = self._unused_title(own)
             else:
-                self.replaced += 1
-            title = known if id and known_own == own else own
-        while id and self._store.row_like(title) is not None:
+                title = self._replaced(record, row)
+        elif of_id is not None:
+            self._refuse_second(record, of_id, of_id)
+        while by_id and self._store.row_like(title) is not None:
+            self.duplicates += row is None
             title = f"{title} ({id})"
-        self._store_record(record, title, own)
+        self._change.add(*_placed(record, title), own)
 
-    def _add_first(self, record: Record) -> None:
-        """Add a record of a new knowledge base."""
-        id = record.document.id
-        own = title = record.document.title
-        row = self._store.row_like(title)
-        if row is not None and id and self._policy in BY_PATH:
-            self.duplicates += 1
-            title = f"{title} ({id})"
-            row = self._store.row_like(title)
-        if row is not None:
-            if self._policy in ("auto", "error"):
-                self._refuse_second(record, row, _REMEDY)
-            self.duplicates += 1
-            if self._policy == "merge":
-                self._merges.setdefault(row, []).append(record.document)
-                self._merged_size += _size(record.document)
-                self._reports.stored(record, record.document)
-            if self._policy == "skip":
-                self._reports.left_out(record, DUPLICATES)
-            if self._policy != "rename":
-                return
-            title = self._unused_title(title)
-        if id and self._store.row_of_id(id) is not None:
-            problem = f"{id!r} is the id of an earlier document"
-            remedy = "Ids are unique: correct or remove one of the two records."
-            raise RecordError(record.where, "_id", problem, remedy)
-        self._store_record(record, title, own)
-
-    def _store_record(self, record: Record, title: str, own: str) -> None:
-        document = replace(record.document, title=title) if title != own else record.document
-        self._reports.stored(record, document)
-        file = document.file or (source_of(record.path) if document.source else "")
-        self._change.add(document, file, record.line, own)
+    def _replaced(self, record: Record, row: int) -> str:
+        """Remove a document, and return the title of the one that replaces it."""
+        known, own = self._store.all(
+            "SELECT title, coalesce(own, title) FROM documents WHERE row = ?", row
+        )[0]
+        self._change.remove(row)
+        if row >= self._change.first:
+            self._leave_out(record)
+        else:
+            self.replaced += 1
+        title = record.document.title
+        return known if record.document.id and own == title else title
 
     def _leave_out(self, record: Record) -> None:
         self.skipped += 1
-        self._reports.left_out(record, DUPLICATES)
+        record.file.left_out[DUPLICATES] += 1
 
-    def _refuse(self, record: Record, field: str, value: str) -> NoReturn:
-        problem = f"a document with the {field} {value!r} is in the knowledge base already"
-        remedy = f"Correct the {field}, or {_ADDING_REMEDY}."
-        raise RecordError(record.where, field, problem, remedy)
-
-    def _refuse_second(self, record: Record, row: int, remedy: str) -> NoReturn:
-        file, line = self._store.all(
-            "SELECT (SELECT path FROM files WHERE number = file), line FROM documents "
-            "WHERE row = ?",
-            row,
-        )[0]
+    def _refuse_second(self, record: Record, row: int, of_id: int | None) -> NoReturn:
+        document = record.document
+        if row < self._change.first:
+            by_id = row == of_id
+            self._refuse(record, *(("id", document.id) if by_id else ("title", document.title)))
+        if row == of_id and not self._adding:
+            problem = f"{document.id!r} is the id of an earlier document"
+            remedy = "Ids are unique: correct or remove one of the two records."
+            raise RecordError(record.where, "_id", problem, remedy)
+        earlier = self._store.read_document(row)
         raise RecordError(
             record.where,
             "title",
-            f"{record.document.title!r} is taken by the document at "
-            f"{self._places.get(file, file)}:{line}",
-            f"Titles are unique: correct one of them, or {remedy}.",
+            f"{document.title!r} is taken by the document at "
+            f"{earlier.source or earlier.file}:{earlier.line or 1}",
+            f"Titles are unique: correct one of them, or {self._remedy}.",
         )
+
+    def _refuse(self, record: Record, field: str, value: str) -> NoReturn:
+        problem = f"a document with the {field} {value!r} is in the knowledge base already"
+        raise RecordError(record.where, field, problem, f"Correct the {field}, or {self._remedy}.")
+
+    @property
+    def _remedy(self) -> str:
+        return f"choose --on-duplicate {'replace' if self._adding else 'merge, rename'} or skip"
 
     def _unused_title(self, title: str) -> str:
         # Start after the last number given to this title; else many duplicates take quadratic time.
@@ -209,49 +184,61 @@ class Intake:
         self._last_numbers[title] = number
         return f"{title} ({number})"
 
-    def _merge_all(self) -> None:
-        for row, others in self._merges.items():
-            first = self._store.read_document(row)
-            if sum(map(_size, (first, *others))) > LONGEST_RECORD:
-                raise AdmiralError(
-                    f"the documents with the title {first.title!r} are longer than "
-                    f"{LONGEST_RECORD >> 20} MiB together. Give them distinct titles, or use "
-                    "--on-duplicate rename."
-                )
-            self._change.replace_body(row, first, _merge_documents([first, *others]))
-        self._merges.clear()
-        self._merged_size = 0
+    def _merge(self, row: int, record: Record) -> None:
+        first = self._store.read_document(row)
+        merged = _merged(first, record.document)
+        if sum(map(len, merged.sentences)) > LONGEST_RECORD:
+            raise AdmiralError(
+                f"the documents with the title {first.title!r} are longer than "
+                f"{LONGEST_RECORD >> 20} MiB together. Give them distinct titles, or use "
+                "--on-duplicate rename."
+            )
+        self._change.replace_body(row, first, merged)
+        record.file.left_out[MERGED] += 1
+
+    def _note_stored(self, reports: Iterable[FileReport]) -> None:
+        """Note in the reports which documents have come of the files."""
+        by_source = {report.source: report for report in reports}
+        paths = dict(self._store.all("SELECT number, path FROM files"))
+        first = self._change.first
+        files = self._store.all("SELECT file FROM documents WHERE row >= ? ORDER BY row", first)
+        documents = self._store.documents(first - 1)
+        for (file,), (_, document) in zip(files, documents, strict=True):
+            if report := by_source.get(paths.get(file, "")):
+                report.documents += 1
+                report.sentences += len(document.sentences)
+                if len(report.titles) < MOST_TITLES:
+                    report.titles.append(document.title)
+
+
+def _placed(record: Record, title: str) -> tuple[Document, str, int]:
+    document = record.document
+    file = document.file or (record.file.source if document.source else "")
+    document = document if document.title == title else replace(document, title=title)
+    return document, file, record.line
 
 
 def _first(records: Iterator[Record]) -> Iterator[Record]:
     size = 0
     for number, record in enumerate(records, 1):
         yield record
-        size += _size(record.document)
+        size += sum(map(len, record.document.sentences))
         if number == _SAMPLES or size > _SAMPLE_CHARACTERS:
             return
 
 
-def _size(document: Document) -> int:
-    """Return the approximate size of a document in bytes before compression."""
-    return (
-        len(document.title)
-        + sum(len(sentence) + 8 for sentence in document.sentences)
-        + sum(len(title) + 8 for row in document.links for title in row)
-    )
+def _merged(first: Document, second: Document) -> Document:
+    """Return one document with the sentences and links of both, under the first title.
 
-
-def _merge_documents(documents: list[Document]) -> Document:
-    """Return one document with the sentences and links of all, under the first title.
-
-    Its source is that of the first. Sentences of the others have sections, but no offsets.
+    Its source is that of the first. Sentences of the second have sections, but no offsets.
     """
-    merged = replace(documents[0], sentences=_chained(d.sentences for d in documents), offsets=())
-    if any(document.links for document in documents):
-        links = _chained(d.links or ((),) * len(d.sentences) for d in documents)
+    both = (first, second)
+    merged = replace(first, sentences=_chained(d.sentences for d in both), offsets=())
+    if any(document.links for document in both):
+        links = _chained(d.links or ((),) * len(d.sentences) for d in both)
         merged = replace(merged, links=links)
-    if any(document.sections for document in documents):
-        sections = _chained(d.sections or ("",) * len(d.sentences) for d in documents)
+    if any(document.sections for document in both):
+        sections = _chained(d.sections or ("",) * len(d.sentences) for d in both)
         merged = replace(merged, sections=sections)
     return merged
 

@@ -60,22 +60,13 @@ def _span(document: Document, number: int, index: RowIndex, row: int) -> tuple[i
     return min(starts[first], end), end
 
 
-def _page_spans(document: Document) -> list[tuple[int, int | None]]:
-    """Return the first sentence and the end of each passage of a page."""
-    starts = document.sentence_starts
-    passages = () if document.page is None else document.page.passages
-    return [(bisect_right(starts, start) - 1, bisect_left(starts, end)) for start, end in passages]
-
-
 class KnowledgeBase:
     """One version of a knowledge base: documents, titles and their indexes.
 
-    Use :meth:`open` to open the current one. It is a context manager, lookups may run in several
-    threads, and it satisfies the ``Bm25Index`` protocol. Changes made by `admiral.kb.add` and
-    `remove` are visible only when it is opened again.
+    Use :meth:`open` to open the current one. Lookups may run in several threads. Changes made by
+    `admiral.kb.add` and `remove` are visible only when it is opened again.
 
-    `store`: the open database. `folder`: what is derived from it. Titles are cached, of documents
-    and of names.
+    `store`: the open database. `folder`: what is derived from it.
     """
 
     def __init__(
@@ -88,9 +79,8 @@ class KnowledgeBase:
         threads: int = 0,
     ) -> None:
         self.store, self.folder, self.path = store, folder, store.path
-        self._options: dict[str, Any] = {
-            **{"title_weight": title_weight, "text_weight": text_weight, "threads": threads}
-        }
+        self._options: dict[str, Any] = {"title_weight": title_weight, "text_weight": text_weight}
+        self._options["threads"] = threads
         self.title_index = TitleIndex(folder)
         self._aliases = AliasIndex(folder, len(self.title_index))
         self.title = lru_cache(_CACHED_TITLES)(store.title)
@@ -112,8 +102,7 @@ class KnowledgeBase:
 
         `bm25`: required backend of the BM25 index; None accepts any. `title_weight`, `text_weight`:
         BM25 field weights, zero or more, not both zero. `threads`: number of processors that Java
-        assumes, 0 for at most four. Raises AdmiralError if there is no knowledge base, it is of
-        another release, its index is of another backend, or files are missing or cut off.
+        assumes, 0 for at most four.
         """
         store = open_store(path)
         try:
@@ -151,7 +140,8 @@ class KnowledgeBase:
     @property
     def has_origins(self) -> bool:
         """Whether documents have sources, sections and offsets in files, or ids of their corpus."""
-        return self.store.has("source") or self.store.has("id")
+        sql = "SELECT 1 FROM documents WHERE coalesce(source, id) IS NOT NULL LIMIT 1"
+        return bool(self.store.all(sql))
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -160,10 +150,7 @@ class KnowledgeBase:
 
     @property
     def current(self) -> bool:
-        """Whether this is still the newest version of the knowledge base.
-
-        Raises AdmiralError if the knowledge base no longer exists or cannot be read.
-        """
+        """Whether this is still the newest version of the knowledge base."""
         return current_digest(self.path) == self.digest
 
     def rows(self) -> np.ndarray:
@@ -180,7 +167,8 @@ class KnowledgeBase:
 
     def titles_of_ids(self) -> dict[str, str]:
         """Return the title of each document that has an id in its corpus, by its id."""
-        return self.store.named("id")
+        sql = "SELECT id, title FROM documents WHERE id IS NOT NULL ORDER BY row"
+        return dict(self.store.all(sql))
 
     def row(self, title: str) -> int | None:
         """Return the row of a title, or None if there is no such document.
@@ -194,16 +182,7 @@ class KnowledgeBase:
             form = matching_form(title)
             row = self.title_index.row(form) if form != title else None
             if row is None:
-                row = self.title_index.row_of_form(form)
-        return row
-
-    def row_of_id(self, id: str) -> int | None:
-        """Return the row of the document with an id, or None."""
-        return self.store.row_of_id(id)
-
-    def row_of_source(self, source: str) -> int | None:
-        """Return the row of the document that was read from a file, or None."""
-        row: int | None = self.store.one("SELECT row FROM documents WHERE source = ?", source)
+                row = min((row for (row,) in self.title_index.forms.get(form, [])), default=None)
         return row
 
     def complete(self, prefix: str) -> Iterator[tuple[str, int]]:
@@ -214,7 +193,8 @@ class KnowledgeBase:
         """
         prefix = clean_prefix(prefix)
         titles, form = self.title_index, matching_form(prefix)
-        others = ((self.title(row), row) for row in (titles.rows_of_forms(form) if prefix else ()))
+        in_forms = titles.forms.iteritems(form) if prefix else ()
+        others = ((self.title(row), row) for _, (row,) in in_forms)
         spelt_otherwise = (pair for pair in others if not pair[0].startswith((prefix, form)))
         in_form = titles.complete(form) if form != prefix else ()
         return chain(titles.complete(prefix), in_form, spelt_otherwise)
@@ -266,7 +246,7 @@ class KnowledgeBase:
     def search_passages(self, queries: Sequence[str], k: int) -> Iterator[list[FoundPassage]]:
         """Yield the top `k` passages for each query by BM25, best first.
 
-        Queries and errors are those of `search`.
+        Queries are those of `search`.
         """
         index = self.word_index()
         for found in index.search_passages(queries, k):
@@ -295,8 +275,13 @@ class KnowledgeBase:
         scored = index.passage_scores(query, [rows[n] for n in split]) if split else []
         for number, scores in zip(split, scored, strict=True):
             spans = best[number]
-            if (page := self.document_at(rows[number])).page is not None:
-                spans = _page_spans(page)
+            document = self.document_at(rows[number])
+            if document.page is not None:
+                starts = document.sentence_starts
+                spans = [
+                    (bisect_right(starts, start) - 1, bisect_left(starts, end))
+                    for start, end in document.page.passages
+                ]
             order = (-scores).argsort(kind="stable")[:count].tolist()
             best[number] = [spans[place] for place in order]
         return best

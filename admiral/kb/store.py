@@ -28,9 +28,8 @@ from admiral.io.text_cleaning import matching_form
 from admiral.records import Document, Page
 
 FILE, DERIVED = "kb.sqlite", "derived"
-#: What earlier releases wrote into the folder of a knowledge base.
-OLD_MANIFEST = "manifest.json"
 VERSION = 5
+_OLD_MANIFEST = "manifest.json"  # of earlier releases
 _APPLICATION = 0x61646D6B  # "admk"
 _SCHEMA = f"""
 PRAGMA application_id = {_APPLICATION};
@@ -176,18 +175,6 @@ class Store:
         """Yield the rows and the texts of all documents, as JSON."""
         for row, body in self._in_parts("SELECT row, body FROM documents", -1):
             yield row, self._decompressed(row, body)
-
-    def named(self, column: str) -> dict[str, str]:
-        """Return the title of each document that has a value in a column, by the value."""
-        return dict(
-            self.all(
-                f"SELECT {column}, title FROM documents WHERE {column} IS NOT NULL ORDER BY row"
-            )
-        )
-
-    def has(self, column: str) -> bool:
-        """Return whether a document has a value in a column."""
-        return bool(self.all(f"SELECT 1 FROM documents WHERE {column} IS NOT NULL LIMIT 1"))
 
     def close(self) -> None:
         """Close the file; a second call does nothing."""
@@ -359,10 +346,9 @@ def check_kb(path: str | Path) -> Path:
     folder = checked_kb_path(path).absolute()
     if (folder / FILE).is_file():
         return folder
-    if (folder / OLD_MANIFEST).is_file():
+    if (folder / _OLD_MANIFEST).is_file():
         raise AdmiralError(
-            f"{folder}: is of release 0.1 or 0.2. Index its corpora again: `admiral index "
-            f"{_old_corpora(folder)} --kb {folder} --overwrite`"
+            f"{folder}: is of release 0.1 or 0.2. Delete the folder and index the corpora again."
         )
     if folder.is_file():
         raise AdmiralError(f"{folder}: a knowledge base is a directory, and this is a file.")
@@ -373,20 +359,9 @@ def check_kb(path: str | Path) -> Path:
     )
 
 
-def _old_corpora(folder: Path) -> str:
-    try:
-        settings = json.loads((folder / OLD_MANIFEST).read_bytes())["settings"]
-        if "words" in settings:
-            return "--sources PAGES..."
-        names = " ".join(source["name"] for source in settings["sources"])
-    except (OSError, ValueError, KeyError, TypeError):
-        names = ""
-    return names or "CORPUS..."
-
-
 def is_knowledge_base(folder: Path) -> bool:
-    """Return whether a folder holds a knowledge base, of any release and in any state."""
-    return (folder / FILE).is_file() or (folder / OLD_MANIFEST).is_file()
+    """Return whether a folder holds a knowledge base, in any state."""
+    return (folder / FILE).is_file()
 
 
 @contextmanager

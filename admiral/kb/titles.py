@@ -70,8 +70,7 @@ def open_rows(path: Path) -> marisa_trie.RecordTrie:
 class TitleIndex:
     """Rows by title and titles by number.
 
-    `write_titles` wrote in `folder`. Raises AdmiralError if the files cannot be read or do not fit
-    together.
+    `write_titles` wrote in `folder`. `forms`: rows by the matching forms that differ from titles.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -85,7 +84,7 @@ class TitleIndex:
             self._rows = np.asarray(open_array(folder / ROWS))
         except (OSError, ValueError) as error:
             raise damaged_error(folder / ROWS, error) from error
-        self._forms = open_rows(folder / FORMS)
+        self.forms = open_rows(folder / FORMS)
         if self._rows.shape != (len(self._trie),) or self._rows.dtype != np.dtype(np.uint32):
             raise damaged_error(self._path, "its files do not fit together")
 
@@ -96,15 +95,6 @@ class TitleIndex:
         """Return the row of a cleaned title, or None."""
         number = self._trie.get(title)
         return None if number is None else int(self._rows[number])
-
-    def row_of_form(self, form: str) -> int | None:
-        """Return the first row of a title that differs from its matching form, which is `form`."""
-        return min((row for (row,) in self._forms.get(form, [])), default=None)
-
-    def rows_of_forms(self, prefix: str) -> Iterator[int]:
-        """Yield the rows of titles that differ from their matching form, which has a prefix."""
-        for _, (row,) in self._forms.iteritems(prefix):
-            yield row
 
     def title(self, number: int) -> str:
         """Return the title with a number."""

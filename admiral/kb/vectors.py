@@ -146,10 +146,7 @@ class StoredVectors:
 
 
 class DenseIndex:
-    """The vectors of all documents of a knowledge base, for one encoder.
-
-    Raises AdmiralError if a document has no vectors of this encoder.
-    """
+    """The vectors of all documents of a knowledge base, for one encoder."""
 
     def __init__(self, store: Store, encoder: SentenceEncoder) -> None:
         self._store, self._encoder = store, encoder
@@ -172,7 +169,7 @@ class DenseIndex:
         """Return the `k` texts with the highest cosine for each query, best first.
 
         Each is a document, the number of one of its `parts`, and the cosine. Equal ones are in the
-        order of the knowledge base. Raises AdmiralError if `k` is less than one.
+        order of the knowledge base.
         """
         vectors = np.asarray(self._encoder.unit_vectors(queries), np.float32)
         found = best_vectors(self._blocks(), vectors, k)

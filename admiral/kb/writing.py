@@ -8,7 +8,8 @@ from __future__ import annotations
 import hashlib
 import logging
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -23,14 +24,14 @@ from admiral.io.progress import track_documents
 from admiral.io.text_cleaning import clean_title
 from admiral.kb.bm25 import BACKENDS, FORMAT, check_backend
 from admiral.kb.change import Change, DerivedPart, changing
-from admiral.kb.corpus.corpora import Corpora, Incoming, check_choice
-from admiral.kb.corpus.file_reports import check_report_path
-from admiral.kb.corpus.readers import FilePatterns
-from admiral.kb.intake import ADDING, BY_PATH, POLICIES, Intake
+from admiral.kb.corpus.corpora import Corpora, check_choice
+from admiral.kb.corpus.folders import FilePatterns
+from admiral.kb.intake import ADDING, BY_PATH, POLICIES, Incoming, Intake
 from admiral.kb.passages import NO_BM25
-from admiral.kb.store import FILE, VERSION, Store, check_kb, checked_kb_path, is_knowledge_base
+from admiral.kb.store import FILE, VERSION, check_kb, checked_kb_path, is_knowledge_base
 from admiral.kb.vectors import SentenceEncoder, encoded_documents, stored_encoder, without_vectors
 from admiral.requirements import DEMO
+from admiral.storage.atomic_files import check_distinct_paths, encode_record, write_atomically
 
 logger = logging.getLogger(__name__)
 
@@ -44,41 +45,39 @@ GRAPH_REQUEST = "graph"
 
 @dataclass(frozen=True, slots=True)
 class BuildReport:
-    """Report of a build, or of bringing a knowledge base up to date.
-
-    Attributes
-    ----------
-    documents, sentences, links
-        Numbers in the knowledge base.
-    added, removed
-        Numbers of documents that are new, or gone.
-    bad
-        Number of bad records left out by `skip_bad`.
-    duplicates
-        Number of records with duplicate titles, which were merged, skipped or renamed.
-    skipped
-        Numbers of files in folders of documents that were not read, by reason.
-    split
-        Number of sentences that were too long and have been split.
-    graph
-        Whether a graph is to follow.
-    bytes, seconds
-        Size on disk and time taken.
-    """
+    """Report of a build, or of bringing a knowledge base up to date."""
 
     path: Path
+    # documents, sentences, links: numbers in the knowledge base
     documents: int
     sentences: int
     links: int
+    # added, removed: numbers of documents that are new, or gone
     added: int
     removed: int
-    bad: int
-    duplicates: int
-    skipped: dict[str, int]
-    split: int
-    graph: bool
+    bad: int  # bad records left out by `skip_bad`
+    duplicates: int  # records with duplicate titles, which were merged, skipped or renamed
+    skipped: dict[str, int]  # numbers of files in folders of documents not read, by reason
+    split: int  # sentences that were too long and have been split
+    graph: bool  # whether a graph is to follow
     bytes: int
     seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateReport:
+    """Report of a change."""
+
+    path: Path
+    documents: int
+    # added, replaced, removed: numbers of documents added with a new title, replaced, and removed
+    added: int = 0
+    replaced: int = 0
+    removed: int = 0
+    skipped: int = 0  # records left out because their title was a duplicate
+    bad: int = 0  # bad records left out by `skip_bad`
+    missing: int = 0  # titles to remove that the knowledge base does not have
+    seconds: float = 0.0
 
 
 def build(
@@ -112,33 +111,28 @@ def build(
     corpora
         Files or folders, or URLs (see `admiral.io.streams`).
     kb_path
-        Directory of the knowledge base. A new one appears only once it is complete.
+        Directory of the knowledge base. A new one appears only once it is complete, and an existing
+        one is unchanged if there is an error.
     format
-        One of ``admiral.kb.corpus.readers.FORMATS`` for all corpora, or ``auto``.
-    bm25
-        Backend of the BM25 index, or ``none`` for a knowledge base without one.
-    passages
-        Whether BM25 scores documents of more than 40 sentences by their best passage, instead of as
-        a whole.
+        One of `admiral.kb.corpus.formats.FORMATS` for all corpora, or ``auto``.
+    bm25, passages
+        Backend of the BM25 index, or ``none``; whether it scores documents of more than 40
+        sentences by their best passage, instead of as a whole.
     on_duplicate
         Policy for duplicate titles: ``error``, ``merge`` to append the sentences to the first
         document, ``skip`` to keep the first document, or ``rename`` to ``title (2)``, and files to
         what differs in their paths. ``auto`` renames files; for other records it is an error.
-    skip_bad
-        Whether to count and report bad records instead of raising an error for the first.
-    strict
-        Whether to raise an error for the first damaged file of a folder of documents. By default,
-        such files are counted and reported, and the others are read.
+    skip_bad, strict
+        Whether to count and report bad records instead of raising an error for the first; whether
+        to raise one for the first damaged file of a folder, instead of reporting it.
     include, exclude
-        Patterns as in ``.gitignore`` for the files of folders of documents: which to read, if there
-        are any, and which not to read.
+        Patterns as in ``.gitignore`` for the files of folders of documents.
     overwrite
         Whether to build anew what is there already.
     encoder
         Encoder whose vectors of all sentences are stored; None stores no others.
     report
-        File to write, with a line of JSON on what became of each input file (see the page "Your own
-        documents"); None writes none.
+        File to write, with a line of JSON on what became of each input file.
     graph
         Whether a graph is to follow (`admiral.graph.build_graph`); None: if there are at least
         `GRAPH_DOCUMENTS` documents. The knowledge base records this, so that it does not pass for
@@ -147,16 +141,8 @@ def build(
         Limits of time and size of each file of a folder of documents; what is over them is skipped.
     also
         What else is derived from the documents, such as `admiral.graph.update_graph`.
-
-    Raises
-    ------
-    AdmiralError
-        If the corpora cannot be read or the directory cannot be written. An existing knowledge base
-        is then unchanged.
     """
     check_choice("on_duplicate", on_duplicate, POLICIES)
-    target = checked_kb_path(kb_path)
-    report = Path(report) if report is not None else None
     sources = Corpora(
         corpora,
         format,
@@ -166,26 +152,35 @@ def build(
         strict=strict,
         reported=report is not None,
     )
-    if report is not None:
-        check_report_path(report, target, sources.paths)
-    result = build_records(
-        sources,
-        target,
-        {"bm25": bm25, "passages": passages, "on_duplicate": on_duplicate},
-        {
-            **{"corpora": sources.locations(), "skip_bad": skip_bad, "strict": strict},
-            **{"include": list(include), "exclude": list(exclude), "limits": asdict(limits)},
-        },
-        sources.states(),
-        overwrite=overwrite,
-        progress=progress,
-        encoder=encoder,
-        graph=graph,
-        also=also,
-    )
-    if report is not None:
-        sources.reports.write(report)
-    return result
+    with _reporting(report, kb_path, sources):
+        return build_records(
+            sources,
+            kb_path,
+            {"bm25": bm25, "passages": passages, "on_duplicate": on_duplicate},
+            {
+                **{"corpora": sources.locations(), "skip_bad": skip_bad, "strict": strict},
+                **{"include": list(include), "exclude": list(exclude), "limits": asdict(limits)},
+            },
+            sources.states(),
+            overwrite=overwrite,
+            progress=progress,
+            encoder=encoder,
+            graph=graph,
+            also=also,
+        )
+
+
+@contextmanager
+def _reporting(report: str | Path | None, kb_path: str | Path, corpora: Corpora) -> Iterator[None]:
+    """Write the reports of the files after the block, if it succeeds."""
+    if report is None:
+        yield
+        return
+    path = Path(report)
+    inputs = (place for place in corpora.paths if isinstance(place, Path))
+    check_distinct_paths(path, *inputs, folders=[kb_path])
+    yield
+    write_atomically(path, (encode_record(each.to_json()) for each in corpora.reports.values()))
 
 
 def build_records(
@@ -200,6 +195,7 @@ def build_records(
     encoder: SentenceEncoder | None = None,
     graph: bool | None = False,
     also: Iterable[DerivedPart] = (),
+    wait: bool = False,
 ) -> BuildReport:
     """Build a knowledge base of what `incoming` reads, or bring it up to date, as `build` does.
 
@@ -208,28 +204,44 @@ def build_records(
     """
     began = time.monotonic()
     check_choice("bm25", settings["bm25"], (*BACKENDS, NO_BM25))
-    if settings["bm25"] != NO_BM25:
-        check_backend(settings["bm25"])  # now, rather than after an hour of reading
+    _check_bm25(settings["bm25"])  # now, rather than after an hour of reading
     target = checked_kb_path(kb_path)
     if not overwrite and is_knowledge_base(target):
         check_kb(target)  # of this release
-    with changing(target, create=True, wait=False) as change:
+    with changing(target, create=True, wait=wait) as change:
         if not change.is_new and not overwrite:
             if request is None:
                 raise AdmiralError(f"{target}: exists already. Give --overwrite to replace it.")
             _check_request(change, {**settings, "request": request})
-            read = _update(change, incoming, states, progress)
+            intake = _update(change, incoming, states, progress)
         else:
             if not change.is_new:
                 change.clear()
-            read = _read_all(change, incoming, settings["on_duplicate"], progress)
-            for path, state in states.items():
-                change.file_number(path, *state)
-        wanted = graph or (graph is None and change.counts["documents"] >= GRAPH_DOCUMENTS)
-        more = {**read, "request": request, GRAPH_REQUEST: wanted}
+            intake = Intake(change, settings["on_duplicate"])
+            intake.read(incoming, progress)
+            if not change.counts["documents"]:
+                raise AdmiralError(incoming.without_documents())
+        for path, state in states.items():
+            change.file_number(path, *state)
+        counts, known = change.counts, change.store.settings
+        wanted = graph or (graph is None and counts["documents"] >= GRAPH_DOCUMENTS)
+        read: dict[str, Any] = {name: known.get(name) for name in _READ}
+        if intake is not None:
+            read = {
+                "sources": incoming.describe(),
+                "bad_records": incoming.bad,
+                "duplicates": intake.duplicates,
+                "skipped": dict(incoming.skipped),
+                "split": incoming.split,
+            }
         added, removed = change.added, len(change.removed)
-        _finish(change, {**settings, **more}, encoder, also, progress)
-        counts = change.counts
+        own = {**settings, **read, "request": request, GRAPH_REQUEST: wanted}
+        if encoder is not None:
+            own["encoder"] = _embed(change, encoder, progress)
+        if added or removed:
+            change.publish(own, also, progress)
+        else:
+            change.save(own)
     return BuildReport(
         path=target,
         added=added,
@@ -245,27 +257,13 @@ def build_records(
     )
 
 
+# Settings of a knowledge base that say what was read.
+_READ = ("sources", "bad_records", "duplicates", "skipped", "split")
+
+
 def size_on_disk(path: Path) -> int:
     """Return the number of bytes of all files in a folder."""
     return sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
-
-
-def _read_all(change: Change, incoming: Incoming, policy: str, progress: bool) -> dict[str, Any]:
-    intake = Intake(change, policy)
-    intake.read(incoming, progress)
-    if not change.counts["documents"]:
-        raise AdmiralError(f"{incoming}: no documents in it. Check the corpus and --format.")
-    return _what_was_read(incoming, intake.duplicates)
-
-
-def _what_was_read(incoming: Incoming, duplicates: int) -> dict[str, Any]:
-    return {
-        "sources": incoming.describe(),
-        "bad_records": incoming.bad,
-        "duplicates": duplicates,
-        "skipped": dict(incoming.skipped),
-        "split": incoming.split,
-    }
 
 
 def _check_request(change: Change, wanted: Mapping[str, Any]) -> None:
@@ -281,8 +279,11 @@ def _check_request(change: Change, wanted: Mapping[str, Any]) -> None:
 
 def _update(
     change: Change, incoming: Incoming, states: FileStates, progress: bool
-) -> dict[str, Any]:
-    """Read the files that have changed, and remove the documents of those that are gone."""
+) -> Intake | None:
+    """Read the files that have changed, and remove the documents of those that are gone.
+
+    None if there are no such files.
+    """
     store = change.store
     known = {
         path: (size, changed)
@@ -296,7 +297,7 @@ def _update(
     if not different and not gone:
         store.check_derived()
         logger.warning("%s: is up to date: no file has changed since it was built", change.path)
-        return {name: settings[name] for name in _what_was_read(incoming, 0)}
+        return None
     by_path = settings["on_duplicate"] in BY_PATH
     is_folder = all(each["format"] == "files" for each in incoming.describe())
     if not (isinstance(incoming, Corpora) and by_path and is_folder):
@@ -313,87 +314,40 @@ def _update(
         )
         for (row,) in rows:
             change.remove(row)
-        change.forget_file(path)
+        change.connection.execute("UPDATE files SET size = NULL WHERE path = ?", [path])
     incoming.unchanged = states.keys() - different
     intake = Intake(change, settings["on_duplicate"])
     intake.read(incoming, progress, all_files=True)
-    for path in different:
-        change.file_number(path, *states[path])
-    (duplicates,) = store.all("SELECT count(*) FROM documents WHERE own IS NOT NULL")[0]
-    return _what_was_read(incoming, duplicates)
-
-
-def _finish(
-    change: Change,
-    settings: Mapping[str, Any],
-    encoder: SentenceEncoder | None,
-    also: Iterable[DerivedPart],
-    progress: bool,
-) -> None:
-    if encoder is not None:
-        settings = {**settings, "encoder": _embed(change, encoder, progress)}
-    if change.changes:
-        change.publish(settings, also, progress)
-    else:
-        change.save(settings)
+    intake.duplicates = store.one("SELECT count(*) FROM documents WHERE own IS NOT NULL")
+    return intake
 
 
 def _embed(change: Change, encoder: SentenceEncoder, progress: bool) -> dict[str, Any]:
     """Store the vectors of documents that have none of an encoder, and return its identity."""
     store = change.store
     if stored_encoder(store) not in (None, encoder.identity):
-        change.forget_vectors()
+        change.connection.execute("DELETE FROM vectors")
     rows = without_vectors(store)
     documents: Iterable[tuple[int, Any]] = ((row, store.read_document(row)) for row in rows)
     documents = track_documents(documents, "embedding", total=len(rows), enabled=progress)
-    change.store_vectors(encoded_documents(documents, encoder))
+    vectors = encoded_documents(documents, encoder)
+    change.connection.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", vectors)
     return asdict(encoder.identity)
-
-
-@dataclass(frozen=True, slots=True)
-class EmbeddingReport:
-    """Report of the embedding of a knowledge base."""
-
-    path: Path
-    encoder: str
-    documents: int  # those that had no vectors before
-    seconds: float
 
 
 def embed(
     kb_path: str | Path, encoder: SentenceEncoder, *, wait: bool = False, progress: bool = True
-) -> EmbeddingReport:
+) -> int:
     """Store the vectors of all sentences of a knowledge base, in eight bits per component.
 
-    Vectors that are stored already are kept, if they are of the same encoder. Raises
-    AdmiralError if the knowledge base cannot be changed; it is then unchanged.
+    Vectors of the same encoder that are stored already are kept. Return the number of documents
+    that had none.
     """
-    began = time.monotonic()
     with changing(kb_path, wait=wait) as change:
-        before = 0 if stored_encoder(change.store) != encoder.identity else _embedded(change.store)
+        known = stored_encoder(change.store) == encoder.identity
+        new = len(without_vectors(change.store)) if known else int(change.counts["documents"])
         change.save({"encoder": _embed(change, encoder, progress)})
-        new = change.counts["documents"] - before
-    return EmbeddingReport(Path(kb_path), encoder.identity.name, new, time.monotonic() - began)
-
-
-def _embedded(store: Store) -> int:
-    return int(store.one("SELECT count(*) FROM vectors"))
-
-
-@dataclass(frozen=True, slots=True)
-class UpdateReport:
-    """Report of a change."""
-
-    path: Path
-    documents: int
-    # added, replaced, removed: numbers of documents added with a new title, replaced, and removed
-    added: int = 0
-    replaced: int = 0
-    removed: int = 0
-    skipped: int = 0  # number of records left out because their title was a duplicate
-    bad: int = 0  # number of bad records left out by `skip_bad`
-    missing: int = 0  # number of titles to remove that the knowledge base does not have
-    seconds: float = 0.0
+    return new
 
 
 def add(
@@ -414,23 +368,18 @@ def add(
 
     `on_duplicate`: policy for a title that is already in the knowledge base or occurs earlier in
     the corpora: ``error``, ``replace`` to keep the last document, or ``skip`` to keep the first.
-    Raises AdmiralError if the corpora or the knowledge base cannot be used; the knowledge base is
-    then unchanged.
+    The knowledge base is unchanged if there is an error.
     """
     check_choice("on_duplicate", on_duplicate, ADDING)
-    report = Path(report) if report is not None else None
     incoming = Corpora(
-        corpora, format, skip_bad, limits=limits, strict=strict, reported=bool(report)
+        corpora, format, skip_bad, limits=limits, strict=strict, reported=report is not None
     )
-    if report is not None:
-        check_report_path(report, Path(kb_path), incoming.paths)
-    done = add_records(
-        incoming, kb_path, on_duplicate=on_duplicate, wait=wait, progress=progress, also=also
-    )
-    if not done.added + done.replaced + done.skipped:
-        raise AdmiralError(f"{incoming}: no documents in it. Check the corpus and --format.")
-    if report is not None:
-        incoming.reports.write(report)
+    with _reporting(report, kb_path, incoming):
+        done = add_records(
+            incoming, kb_path, on_duplicate=on_duplicate, wait=wait, progress=progress, also=also
+        )
+        if not done.added + done.replaced + done.skipped:
+            raise AdmiralError(incoming.without_documents())
     return done
 
 
@@ -443,10 +392,10 @@ def add_records(
     progress: bool,
     also: Iterable[DerivedPart] = (),
 ) -> UpdateReport:
-    """Add records to a knowledge base; AdmiralError as of `add`."""
+    """Add records to a knowledge base, as `add` does."""
     began = time.monotonic()
     with changing(kb_path, wait=wait) as change:
-        _check_bm25(change)
+        _check_bm25(change.store.settings["bm25"])
         intake = Intake(change, on_duplicate, adding=True)
         intake.read(incoming, progress)
         added = change.added
@@ -454,13 +403,14 @@ def add_records(
             known = change.store.settings["sources"]
             sources = known + [each for each in incoming.describe() if each not in known]
             change.publish({"sources": sources}, also, progress)
-        counts = change.counts
-    return _report(
-        *(kb_path, counts, began),
+    return UpdateReport(
+        Path(kb_path),
+        change.counts["documents"],
         added=added - intake.replaced,
         replaced=intake.replaced,
         skipped=intake.skipped,
         bad=incoming.bad,
+        seconds=time.monotonic() - began,
     )
 
 
@@ -477,16 +427,17 @@ def remove(
 
     `names`: titles or ids of the documents, or one of them; the id of a source is its canonical
     URL. Repeated names count once. `ignore_missing`: whether to count names that the knowledge base
-    does not have instead of raising an error. Raises AdmiralError if a name is missing, no document
-    would be left, or the knowledge base cannot be changed; it is then unchanged.
+    does not have instead of raising an error.
     """
     began = time.monotonic()
     distinct = list(dict.fromkeys(map(clean_title, [names] if isinstance(names, str) else names)))
     if not distinct:
         raise AdmiralError("no title given. Name at least one document to remove.")
     with changing(kb_path, wait=wait) as change:
-        _check_bm25(change)
-        rows = {name: _row_of(change.store, name) for name in distinct}
+        store = change.store
+        _check_bm25(store.settings["bm25"])
+        rows = {name: store.row(name) for name in distinct}
+        rows = {n: store.row_of_id(n) if row is None else row for n, row in rows.items()}
         missing = [name for name, row in rows.items() if row is None]
         if missing and not ignore_missing:
             more = f", nor {len(missing) - 1:,} more of those named" if len(missing) > 1 else ""
@@ -499,30 +450,19 @@ def remove(
         removed = len(change.removed)
         if removed:
             change.publish({}, also, progress)
-        counts = change.counts
-    return _report(kb_path, counts, began, removed=removed, missing=len(missing))
-
-
-def _row_of(store: Store, name: str) -> int | None:
-    row = store.row(name)
-    return store.row_of_id(name) if row is None else row
-
-
-def _check_bm25(change: Change) -> None:
-    """Raise `AdmiralError` if the BM25 index cannot be updated, before any corpus is read."""
-    if (backend := change.store.settings["bm25"]) != NO_BM25:
-        check_backend(backend)
-
-
-def _report(
-    path: str | Path, counts: Mapping[str, int], began: float, **changes: int
-) -> UpdateReport:
     return UpdateReport(
-        Path(path),
-        counts["documents"],
+        Path(kb_path),
+        change.counts["documents"],
+        removed=removed,
+        missing=len(missing),
         seconds=time.monotonic() - began,
-        **changes,
     )
+
+
+def _check_bm25(backend: str) -> None:
+    """Raise `AdmiralError` if the BM25 index cannot be written, before any corpus is read."""
+    if backend != NO_BM25:
+        check_backend(backend)
 
 
 def locate(kb: str | Path | None) -> Path:
@@ -551,11 +491,10 @@ def demo_kb(bm25: str | None = None) -> Path:
         logger.info("building the demo knowledge base in %s", target)
         settings = {"bm25": backend, "passages": True, "on_duplicate": "auto"}
         try:
-            with changing(target, create=True, wait=True) as change:
-                # Another process may have built it while this one waited.
-                if change.is_new:
-                    read = _read_all(change, Corpora(corpus, "auto", False), "auto", False)
-                    _finish(change, {**settings, **read}, None, (), False)
+            # If another process builds it meanwhile, it is up to date after the wait.
+            build_records(
+                Corpora(corpus), target, settings, {}, overwrite=False, progress=False, wait=True
+            )
         except AdmiralError as error:
             raise AdmiralError(f"{error} Or set XDG_CACHE_HOME to a writable folder.") from error
     return target

@@ -25,7 +25,7 @@ from admiral.errors import AdmiralError
 from admiral.graph import build_graph
 from admiral.io.limited_reading import DEFAULT_LIMITS, FileLimits
 from admiral.kb.corpus.corpora import Corpora
-from admiral.kb.corpus.readers import Record
+from admiral.kb.corpus.records import Record
 from admiral.kb.writing import GRAPH_DOCUMENTS, build_records
 from admiral.serving.jobs import Job
 from admiral.serving.problems import ProblemError, part
@@ -73,14 +73,14 @@ class _UploadedFiles(Corpora):
                 raise AdmiralError(
                     f"the files have more than {UPLOAD_BYTES:,} characters of text. Upload fewer"
                 )
-            seen.add(record.path)
+            seen.add(record.file.path)
             upload.done, upload.documents = len(seen), upload.documents + 1
             # The name of the file alone: it is not kept.
             source = document.source.removeprefix(f"{upload.received}/")
             yield replace(record, document=replace(document, source=source))
         upload.left_out = [
-            {"file": Path(report.path).name, "reason": report.skipped}
-            for report in self.reports.merged()
+            {"file": report.path.name, "reason": report.skipped}
+            for report in self.reports.values()
             if report.skipped
         ]
         if not upload.documents:

@@ -48,11 +48,7 @@ class Sources:
         return tuple(_passage(document, number, *span) for number, span in enumerate(spans))
 
     def search(self, queries: Sequence[str], k: int) -> list[list[ScoredPassage]]:
-        """Return the `k` best passages for each query by BM25 over titles and texts.
-
-        Only passages that share a term with the query are returned. Raises AdmiralError as
-        `KnowledgeBase.search_passages`.
-        """
+        """Return the `k` best passages by BM25 for each query, of those that share a term."""
         ranked = self.kb.search_passages(queries, k)
         return [[ScoredPassage(_passage(*one[:4]), one.score) for one in each] for each in ranked]
 
@@ -71,9 +67,9 @@ class Sources:
         self.close()
 
     def _document(self, url: str) -> Document | None:
-        row = self.kb.row_of_id(canonical(url))
+        row = self.kb.store.row_of_id(canonical(url))
         if row is None:
-            row = self.kb.row_of_source(url)
+            row = self.kb.store.one("SELECT row FROM documents WHERE source = ?", url)
         if row is None:
             row = self.kb.row(url)
         return None if row is None else self.kb.document_at(row)

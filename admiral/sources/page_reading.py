@@ -1,8 +1,7 @@
 """Read web pages, of which only the article is kept, web archives, texts and documents as sources.
 
-What a reader does not see is removed first. Raised numbers are written on the line (``10^6``), and
-rows of tables become sentences, as in a folder of documents. Parsers run within limits. What cannot
-be read has an empty text, as a page without an article has: it is not a source that is missing.
+What a reader does not see is removed first, as in a folder of documents. Parsers run within limits.
+What cannot be read has an empty text, as a page without an article has: it is not missing.
 """
 
 from __future__ import annotations
@@ -50,10 +49,7 @@ _TABLE = re.compile("\ufdd7(\\d+)\ufdd7")
 
 
 def seen_page(source: str) -> str:
-    """Return an HTML page with only the text that its reader sees.
-
-    Raises UnreadableFileError if elements are nested too deeply.
-    """
+    """Return an HTML page with only the text that its reader sees."""
     tree = parse_html(source.replace("\ufdd7", ""))
     if tree.body is None:
         return source
@@ -61,7 +57,10 @@ def seen_page(source: str) -> str:
     for node, change in _changes(tree.body):
         if change == "table":
             node.replace_with(f"\ufdd7{len(tables)}\ufdd7")
-            tables.append(_paragraphs(node.html or ""))
+            text = TextBuilder()
+            add_fragment(node.html or "", text)
+            rows = (html.escape(sentence.text, quote=False) for sentence in text.sentences())
+            tables.append("".join(f"<p>{row}</p>" for row in rows))
         elif change in SCRIPT_MARKS:
             before, after = SCRIPT_MARKS[change]
             node.insert_before(before)
@@ -94,12 +93,6 @@ def _changes(body: LexborNode) -> list[tuple[LexborNode, str]]:
     return found
 
 
-def _paragraphs(table: str) -> str:
-    text = TextBuilder()
-    add_fragment(table, text)
-    return "".join(f"<p>{html.escape(s.text, quote=False)}</p>" for s in text.sentences())
-
-
 class PageReader:
     """Reads pages and documents within limits; a warning says why one has no text."""
 
@@ -111,23 +104,21 @@ class PageReader:
     ) -> Source:
         """Return the source of a page or document.
 
-        `name`: name of a file of its type. `where`: what a warning calls it. `url`, `encoding`: as
-        stated by the server; empty to use those that the page names.
+        `name`: of a file of its type. `where`: for warnings. `url`, `encoding`: of the server.
         """
         kind, limits = file_type(name), self._limits
         assert kind is not None
         largest = limits.largest(kind.largest)
         data = file.read(largest + 1)
-        fields = {"problem": limits.too_large(kind.largest)}
-        if len(data) <= largest:
-            given = {"name": name, "url": url, "encoding": encoding}
-            try:
+        given = {"name": name, "url": url, "encoding": encoding}
+        try:
+            fields = {"problem": limits.too_large(kind.largest)}
+            if len(data) <= largest:
                 fields = read_limited(_FIELDS, data, limits, **given)
-            except OverTimeError:
-                seconds = f"{limits.seconds:g} seconds (--file-seconds)"
-                fields["problem"] = f"was not read within {seconds}"
-            except ReaderEndedError as error:
-                fields["problem"] = f"ended its reader ({error})"
+        except OverTimeError:
+            fields["problem"] = f"was not read within {limits.seconds:g} seconds (--file-seconds)"
+        except ReaderEndedError as error:
+            fields["problem"] = f"ended its reader ({error})"
         if "problem" in fields:
             logger.warning("%s: %s; its source has no text", where, fields["problem"])
             return Source(url, "", "")

@@ -18,15 +18,6 @@ _WORD = re.compile(r"\S{1,100}")
 _LINE = re.compile(r"\n\s*(?=\S)")
 
 
-def check_window(words: int, stride: int) -> None:
-    """Raise `AdmiralError` unless windows of `words` words at each `stride` cover every text."""
-    if not 1 <= stride <= words:
-        raise AdmiralError(
-            f"words={words}, stride={stride}: the stride must be at least 1, and at most the "
-            "number of words, or parts of a text would be in no passage. Choose others"
-        )
-
-
 def windows(
     text: str, words: int, stride: int, sentences: Iterable[int] | None = None
 ) -> list[tuple[int, int]]:
@@ -35,10 +26,13 @@ def windows(
     Window ``i`` begins at word ``i * stride`` and has `words` words. Where windows overlap, each
     boundary moves to the last beginning of a sentence or line among the `SLACK` words before it, if
     there is one. Where they do not (`stride` equals `words`), windows are cut as in SIDE (Petroni
-    et al.), without regard to sentences. `sentences`: where sentences begin; None to
-    find it out. Raises AdmiralError if `stride` is less than 1 or more than `words`.
+    et al.), without regard to sentences. `sentences`: where sentences begin; None to find it out.
     """
-    check_window(words, stride)
+    if not 1 <= stride <= words:
+        raise AdmiralError(
+            f"words={words}, stride={stride}: the stride must be at least 1, and at most the "
+            "number of words, or parts of a text would be in no passage. Choose others"
+        )
     spans = [match.span() for match in _WORD.finditer(text)]
     slack = 0 if stride == words else min(SLACK, stride - 1)
     starts = _boundaries(text, spans, sentences) if slack else []

@@ -8,35 +8,37 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from admiral.errors import AdmiralError, RecordError
 from admiral.io.limited_reading import DEFAULT_LIMITS, FileLimits
 from admiral.io.streams import json_objects, open_binary
 from admiral.kb.corpus.corpora import file_state
-from admiral.kb.corpus.file_reports import MESSAGES_SHOWN
 from admiral.kb.corpus.files.file_types import file_type, uncompressed_name
-from admiral.kb.corpus.readers.json_records import nested_paragraphs
+from admiral.kb.corpus.json_records import JsonRecord, nested_paragraphs, validated
+from admiral.kb.corpus.records import MESSAGES_SHOWN
 from admiral.sources import Source
 from admiral.sources.canonical_urls import canonical, is_web, names_source
 from admiral.sources.page_reading import PageReader, read_archive
 
 logger = logging.getLogger(__name__)
 
-_TEXT_FIELDS = ("text", "sentences", "html")
-_OPTIONAL = ("title", "site", "date", "language", "archive_url")
-_EXAMPLE = 'Write records such as {"url": "https://example.org/", "title": "...", "text": "..."}'
+EXAMPLE = 'Write records such as {"url": "https://example.org/", "title": "...", "text": "..."}'
 _METADATA = re.compile(r"\(meta data\) ([A-Z ]+): ?(.*)", re.DOTALL)
+
+
+#: A source, and its file, with the line of a record or 0.
+LocatedSource = tuple[Source, Path, int]
 
 
 class SourceFiles:
     """Sources of one or more files or folders, read in order.
 
-    `paths`: files or folders; of folders, all files of a known type are read. Lines of JSON may be
-    pages, or records of WiCE, WAFER or Sphere. `base_url`: URL of the folder, for files that do not
-    name their own; without it, they are named by their paths. `skip_bad`: whether to report bad
-    records, and count them in `bad`, instead of raising an error for the first. `limits`: those of
-    each page and document. Raises AdmiralError if a path does not exist or its type is unknown.
+    `paths`: files, or folders of which all files of a known type are read. `base_url`: URL of the
+    folder, for files that do not name their own; without it, they are named by their paths.
+    `skip_bad`: whether to report bad records, and count them in `bad`.
     """
 
     def __init__(
@@ -68,10 +70,14 @@ class SourceFiles:
         return {str(file.absolute()): file_state(file) for file in self._roots}
 
     def __iter__(self) -> Iterator[Source]:
+        return (source for source, *_ in self.located())
+
+    def located(self) -> Iterator[LocatedSource]:
+        """Yield the sources with their places."""
         unnamed = 0
         for item in (item for file in self._roots for item in self._items(file)):
-            if isinstance(item, Source):
-                unnamed += item.is_file
+            if isinstance(item, tuple):
+                unnamed += item[0].is_file
                 yield item
             elif not self._skip_bad:
                 raise item
@@ -83,43 +89,163 @@ class SourceFiles:
             remedy = "Give --base-url, the URL of their folder, if it has one"
             logger.warning("%d files state no URL; named by their paths. %s", unnamed, remedy)
 
-    def _items(self, path: Path) -> Iterator[Source | RecordError]:
-        if read := _READERS.get(_suffix(path)):
-            yield from read(path, self._reader)
-            return
-        try:
-            with open_binary(path) as file:
-                source = self._reader.source(file, path.name, path)
-        except AdmiralError as error:  # of the file; the others can be read
-            yield RecordError(str(path), "", str(error).removeprefix(f"{path}: "), "")
-            return
-        url = str(path.absolute())
-        if self._base_url:
-            url = f"{self._base_url.rstrip('/')}/{path.relative_to(self._roots[path]).as_posix()}"
-        yield source if is_web(source.url) else replace(source, url=url)
+    def _items(self, path: Path) -> Iterator[LocatedSource | RecordError]:
+        suffix = _suffix(path)
+        if suffix in _JSON:
+            yield from _read_json_lines(path, self._reader)
+        elif suffix in _ARCHIVES:
+            for item in read_archive(path, self._reader):
+                yield (item, path, 0) if isinstance(item, Source) else item
+        else:
+            try:
+                with open_binary(path) as file:
+                    source = self._reader.source(file, path.name, path)
+            except AdmiralError as error:  # of the file; the others can be read
+                yield RecordError(str(path), "", str(error).removeprefix(f"{path}: "), "")
+                return
+            url = str(path.absolute())
+            if self._base_url:
+                below = path.relative_to(self._roots[path]).as_posix()
+                url = f"{self._base_url.rstrip('/')}/{below}"
+            yield (source if is_web(source.url) else replace(source, url=url)), path, 0
+
+
+_JSON, _ARCHIVES = (".jsonl", ".json"), (".warc", ".wet")
 
 
 def _suffix(path: Path) -> str:
     return PurePosixPath(uncompressed_name(path.name)).suffix.lower()
 
 
-def _is_known(path: Path) -> bool:
-    return _suffix(path) in _READERS or file_type(path.name) is not None
-
-
 def _files(path: Path) -> Iterator[tuple[Path, Path]]:
     """Yield the files to read, each with its folder."""
-    if path.is_dir():
-        files = (file for file in sorted(path.rglob("*")) if file.is_file() and _is_known(file))
-        yield from ((file, path) for file in files)
-    elif not path.exists():
+    if not path.exists():
         raise AdmiralError(f"{path}: no such file. Check the path")
-    elif not _is_known(path):
-        raise AdmiralError(
-            f"{path}: of an unknown type. Name it by its type, such as .jsonl, .html, .warc or .pdf"
-        )
-    else:
-        yield path, path.parent
+    for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+        is_known = _suffix(file) in (*_JSON, *_ARCHIVES) or file_type(file.name) is not None
+        if is_known and file.is_file():
+            yield file, path if file != path else path.parent
+        elif file == path:
+            raise AdmiralError(
+                f"{path}: of an unknown type. Name it by its type, such as .jsonl, .html, .warc or "
+                ".pdf"
+            )
+
+
+def _checked_url(url: str) -> str:
+    if not names_source(url):
+        raise ValueError(f"{url!r} is not a URL of the web")
+    return url
+
+
+_Url = Annotated[str, AfterValidator(_checked_url)]
+_Text = Annotated[str, BeforeValidator(lambda text: "" if text is None else text)]
+
+
+class _Page(JsonRecord):
+    url: _Url
+    title: _Text = ""
+    site: _Text = ""
+    date: _Text = ""
+    language: _Text = ""
+    archive_url: _Text = ""
+    text: Any = None  # see `nested_paragraphs`
+    sentences: list[str] | None = None
+    html: str | None = None
+
+
+class _Passage(JsonRecord):
+    url: str
+    title: _Text = ""
+    text: _Text = ""
+
+
+class _Sphere(_Passage):
+    url: _Url
+    text: str = Field(alias="raw")
+
+
+class _Answer(JsonRecord):
+    provenance: list[_Passage] = Field(default_factory=list)
+
+
+class _Wafer(JsonRecord):
+    output: list[_Answer]
+
+
+class _WiceMeta(JsonRecord):
+    id: str
+
+
+class _Wice(JsonRecord):
+    meta: _WiceMeta
+    evidence: list[str]
+
+
+def _read_json_lines(path: Path, reader: PageReader) -> Iterator[LocatedSource | RecordError]:
+    """Yield the sources of a file.
+
+    Passages of one page become one source: in WAFER all, in Sphere those that follow each other.
+    """
+    wafer: dict[str, tuple[int, list[_Passage]]] = {}
+    page: tuple[int, list[_Passage]] = 0, []  # of Sphere
+    for item in json_objects(path):
+        if isinstance(item, RecordError):
+            yield item
+            continue
+        number, record = item
+        where = f"{path}:{number}"
+        try:
+            if "raw" in record:
+                passage = validated(_Sphere, record, where, EXAMPLE)
+                if page[1] and page[1][0].url != passage.url:
+                    yield _joined(path, *page)
+                    page = 0, []
+                page = page[0] or number, [*page[1], passage]
+            elif "output" in record:
+                answers = validated(_Wafer, record, where, "Use WAFER's format").output
+                for given in (given for answer in answers for given in answer.provenance):
+                    if names_source(given.url):
+                        wafer.setdefault(canonical(given.url), (number, []))[1].append(given)
+            elif "evidence" in record and isinstance(record.get("meta"), dict):
+                yield _wice_source(validated(_Wice, record, where)), path, number
+            else:
+                yield _page_source(record, where, reader), path, number
+        except RecordError as error:
+            yield error
+    if page[1]:
+        yield _joined(path, *page)
+    for line, passages in wafer.values():
+        yield _joined(path, line, passages)
+
+
+def _joined(path: Path, line: int, passages: Sequence[_Passage]) -> LocatedSource:
+    texts = dict.fromkeys(passage.text for passage in passages)  # in order, each once
+    title = next((passage.title for passage in passages if passage.title), "")
+    return Source(passages[0].url, title, "\n".join(filter(None, texts))), path, line
+
+
+def _page_source(record: dict[str, Any], where: str, reader: PageReader) -> Source:
+    page = validated(_Page, record, where, EXAMPLE)
+    given = [each for each in (page.text, page.sentences, page.html) if each is not None]
+    if len(given) != 1:
+        problem = f"one of text, sentences, html is needed, and there are {len(given)}"
+        raise RecordError(where, "text", problem, EXAMPLE)
+    fields = page.model_dump(exclude={"url", "text", "sentences", "html"})
+    if page.html is not None:
+        file = io.BytesIO(page.html.encode("utf-8", "replace"))
+        source = reader.source(file, "page.html", where, page.url)
+        return replace(source, **{name: value for name, value in fields.items() if value})
+    if page.sentences is not None:
+        return Source(page.url, **fields, text="\n".join(page.sentences))
+    lines: list[str] = []  # with the headings of a text in parts on lines of their own
+    section: tuple[str, ...] = ()
+    for paragraph in nested_paragraphs(page.text, "text", where):
+        if paragraph.section != section:
+            section = paragraph.section
+            lines += section[-1:]
+        lines.append(paragraph.text)
+    return Source(page.url, **fields, text="\n".join(lines))
 
 
 def wice_url(record_id: str) -> str:
@@ -130,123 +256,14 @@ def wice_url(record_id: str) -> str:
     return f"wice:{record_id.partition('-')[0]}"
 
 
-def _read_json_lines(path: Path, reader: PageReader) -> Iterator[Source | RecordError]:
-    """Yield the sources of a file.
-
-    The passages of a page in WAFER's provenance become one source, in the order of the file, and so
-    do lines of Sphere that follow each other.
-    """
-    wafer: dict[str, list[dict[str, str]]] = {}
-    sphere: list[dict[str, str]] = []  # the passages of one page
-    for item in json_objects(path):
-        if isinstance(item, RecordError):
-            yield item
-            continue
-        number, record = item
-        where = f"{path}:{number}"
-        try:
-            if "raw" in record:
-                passage = {"url": _url(record, where), "text": _string(record, "raw", where)}
-                if sphere and sphere[0]["url"] != passage["url"]:
-                    yield _joined(sphere)
-                    sphere = []
-                sphere.append({**passage, "title": _string(record, "title", where, needed=False)})
-            elif "output" in record:
-                for passage in _wafer_passages(record, where):
-                    wafer.setdefault(canonical(passage["url"]), []).append(passage)
-            elif "evidence" in record and isinstance(record.get("meta"), dict):
-                yield _wice_source(record, where)
-            else:
-                yield _page_source(record, where, reader)
-        except RecordError as error:
-            yield error
-    if sphere:
-        yield _joined(sphere)
-    yield from map(_joined, wafer.values())
-
-
-_READERS = {
-    **dict.fromkeys((".jsonl", ".json"), _read_json_lines),
-    **dict.fromkeys((".warc", ".wet"), read_archive),
-}
-
-
-def _joined(passages: Sequence[dict[str, str]]) -> Source:
-    texts = dict.fromkeys(passage["text"] for passage in passages)  # in order, each once
-    title = next((passage["title"] for passage in passages if passage["title"]), "")
-    return Source(passages[0]["url"], title, "\n".join(filter(None, texts)))
-
-
-def _page_source(record: dict[str, Any], where: str, reader: PageReader) -> Source:
-    url = _url(record, where)
-    given = [name for name in _TEXT_FIELDS if record.get(name) is not None]
-    if len(given) != 1:
-        problem = f"one of {', '.join(_TEXT_FIELDS)} is needed, and there are {len(given)}"
-        raise RecordError(where, "text", problem, _EXAMPLE)
-    fields = {name: _string(record, name, where, needed=False) for name in _OPTIONAL}
-    if given == ["html"]:
-        page = io.BytesIO(_string(record, "html", where).encode("utf-8", "replace"))
-        source = reader.source(page, "page.html", where, url)
-        return replace(source, **{name: value for name, value in fields.items() if value})
-    if given == ["sentences"]:
-        return Source(url, **fields, text="\n".join(_strings(record, "sentences", where)))
-    lines: list[str] = []  # with the headings of a text in parts on lines of their own
-    section: tuple[str, ...] = ()
-    for paragraph in nested_paragraphs(record["text"], "text", where):
-        if paragraph.section != section:
-            section = paragraph.section
-            lines += section[-1:]
-        lines.append(paragraph.text)
-    return Source(url, **fields, text="\n".join(lines))
-
-
-def _wice_source(record: dict[str, Any], where: str) -> Source:
-    lines = _strings(record, "evidence", where)
-    found = filter(None, map(_METADATA.fullmatch, lines))
-    metadata = {match[1]: match[2] for match in found}
-    # Headings are marked by #, as in Markdown.
-    texts = (line.lstrip("#").strip() for line in lines if not _METADATA.fullmatch(line))
+def _wice_source(record: _Wice) -> Source:
+    found = [(line, _METADATA.fullmatch(line)) for line in record.evidence]
+    metadata = {match[1]: match[2] for _, match in found if match}
     return Source(
-        url=wice_url(_string(record["meta"], "id", where)),
+        url=wice_url(record.meta.id),
         title=metadata.get("TITLE", ""),
-        text="\n".join(texts),
+        # Headings are marked by #, as in Markdown.
+        text="\n".join(line.lstrip("#").strip() for line, match in found if not match),
         site=metadata.get("PUBLISHER", ""),
         date=metadata.get("PUBLISHED DATETIME", ""),
     )
-
-
-def _wafer_passages(record: dict[str, Any], where: str) -> Iterator[dict[str, str]]:
-    for output in record["output"] if isinstance(record["output"], list) else ():
-        provenance = output.get("provenance", ()) if isinstance(output, dict) else None
-        if not isinstance(provenance, list | tuple):
-            problem = "is not a list of answers with provenance"
-            raise RecordError(where, "output", problem, "Use WAFER's format")
-        for passage in provenance:
-            if isinstance(passage, dict) and names_source(_string(passage, "url", where)):
-                names = ("url", "title", "text")
-                yield {name: _string(passage, name, where, needed=False) for name in names}
-
-
-def _url(record: dict[str, Any], where: str) -> str:
-    url = _string(record, "url", where)
-    if not names_source(url):
-        problem = f"{url!r} is not a URL of the web"
-        raise RecordError(where, "url", problem, "Correct it, or use --skip-bad")
-    return url
-
-
-def _string(record: dict[str, Any], name: str, where: str, *, needed: bool = True) -> str:
-    value = record.get(name)
-    if value is None and not needed:
-        return ""
-    if not isinstance(value, str):
-        problem = "is missing" if value is None else f"is a {type(value).__name__}, not a string"
-        raise RecordError(where, name, problem, _EXAMPLE)
-    return value
-
-
-def _strings(record: dict[str, Any], name: str, where: str) -> list[str]:
-    value = record.get(name)
-    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-        raise RecordError(where, name, "is not a list of strings", "Write a list of sentences")
-    return value

@@ -50,7 +50,7 @@ class SourceFilter:
     """Decides which sources are never suggested.
 
     `blocked`: file of further hosts, one a line, where empty lines and those with ``#`` do not
-    count; none if empty. Raises AdmiralError if it cannot be read, or a line is not a host.
+    count; none if empty.
     """
 
     def __init__(self, blocked: str = "") -> None:
@@ -80,8 +80,5 @@ class SourceFilter:
         return any(name == site or name.endswith(f".{site}") for site in self._sites)
 
     def blocks(self, url: str, text: str, context: str) -> bool:
-        """Return whether a source is left out for a claim.
-
-        `context`: the claim with what stands around it on its page.
-        """
+        """Return whether a source is left out for a claim; for `context`, see `is_copy`."""
         return self.blocks_url(url) or is_copy(text, context)

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from admiral.errors import AdmiralError
+from admiral.errors import RecordError
 from admiral.io.progress import track_documents
 from admiral.io.sentence_splitter import sentence_spans
 from admiral.io.text_cleaning import clean_text, clean_title
 from admiral.kb.change import DerivedPart
 from admiral.kb.corpus.corpora import check_choice
-from admiral.kb.corpus.file_reports import FileReports
-from admiral.kb.corpus.readers import Record
+from admiral.kb.corpus.records import MESSAGES_SHOWN, FileReport, Record
 from admiral.kb.store import read_settings
 from admiral.kb.vectors import SentenceEncoder
 from admiral.kb.writing import BuildReport, UpdateReport, add_records, build_records
 from admiral.records import Document, Page
 from admiral.sources import Source
 from admiral.sources.canonical_urls import canonical, names_source
-from admiral.sources.passage_windows import STRIDE, WORDS, check_window, windows
-from admiral.sources.source_files import SourceFiles
+from admiral.sources.passage_windows import STRIDE, WORDS, windows
+from admiral.sources.source_files import EXAMPLE, SourceFiles
+
+logger = logging.getLogger(__name__)
 
 _LONGEST_NAME = 500  # characters of a title that name a document
 
@@ -46,13 +48,9 @@ def build_sources(
     """Build a knowledge base of sources; see `admiral.kb.build`.
 
     `sources`: if they are `SourceFiles` that have not changed since a build with the same settings,
-    the knowledge base is up to date. `words`, `stride`: see `windows`. `k1`, `b`: parameters of
-    BM25; the defaults are those of SIDE (Pyserini's). `encoder`: encoder whose vectors of all
-    passages are stored. Of several sources with one canonical URL, the first counts. Raises
-    AdmiralError if there is no source, one has no URL of the web, or the directory cannot be
-    written. An existing knowledge base is then unchanged.
+    the knowledge base is up to date. Of several with one canonical URL, the first counts. `words`,
+    `stride`: see `windows`. `k1`, `b`: the defaults are those of SIDE (Pyserini's).
     """
-    check_window(words, stride)
     passages = {"words": words, "stride": stride, "k1": k1, "b": b}
     incoming = _Incoming(sources, passages)
     report = build_records(
@@ -83,8 +81,7 @@ def add_sources(
 
     Of several with one canonical URL, the first counts. `on_duplicate`: what becomes of a source
     whose canonical URL is in the knowledge base already: it replaces the old one (``replace``), is
-    left out (``skip``), or is an error (``error``). Raises AdmiralError if a source or the
-    knowledge base cannot be used; the knowledge base is then unchanged.
+    left out (``skip``), or is an error (``error``).
     """
     check_choice("on_duplicate", on_duplicate, ("replace", "skip", "error"))
     incoming = _Incoming(sources, read_settings(kb_path))
@@ -104,13 +101,14 @@ class _Incoming:
         self._sources = sources
         self.files = sources if isinstance(sources, SourceFiles) else None
         self._window = settings.get("words", WORDS), settings.get("stride", STRIDE)
-        self._seen: set[str] = set()
         self.bad = self.split = self.duplicates = 0
         self.skipped: Counter[str] = Counter()
-        self.reports = FileReports(kept=False)
+        self.reports: dict[str, FileReport] = {}
 
-    def __str__(self) -> str:
-        return ", ".join(map(str, self.files.paths)) if self.files else "no source given"
+    def without_documents(self) -> str:
+        """Return the message for files that hold nothing."""
+        paths = self.files.paths if self.files else ["no source given"]
+        return f"{', '.join(map(str, paths))}: no sources in it. {EXAMPLE}"
 
     def describe(self) -> list[dict[str, str]]:
         """Return the name and format of each path."""
@@ -118,23 +116,30 @@ class _Incoming:
         return [{"name": path.name, "format": "sources"} for path in paths]
 
     def records(self, progress: bool) -> Iterator[Record]:
-        """Yield the records; AdmiralError if a source has no URL of the web and is no file."""
-        sources = track_documents(self._sources, "reading", enabled=progress)
-        for number, source in enumerate(sources, start=1):
+        """Yield the records; a source without a URL of the web that is no file is an error."""
+        seen: set[str] = set()
+        empty: list[str] = []
+        given = ((source, Path("source"), n) for n, source in enumerate(self._sources, 1))
+        located = given if self.files is None else self.files.located()
+        for source, path, line in track_documents(located, "reading", enabled=progress):
             document = source_document(source, *self._window)
+            record = Record(document, FileReport(path, "sources"), line)
             if not names_source(source.url) and not source.is_file:
-                raise AdmiralError(
-                    f"source {number}: its URL {source.url!r} is not one of the web. "
-                    "Correct it, or leave the source out"
-                )
-            if document.id in self._seen:
+                problem = f"{source.url!r} is not a URL of the web"
+                raise RecordError(record.where, "url", problem, "Correct it, or leave it out")
+            if document.id in seen:
                 self.duplicates += 1
                 continue
-            self._seen.add(document.id)
+            seen.add(document.id)
             if not document.sentences:
-                self.skipped["without text"] += 1
-            yield Record(document, Path("source"), number)
+                empty.append(source.url)
+            yield record
         self.bad = self.files.bad if self.files else 0
+        if empty:
+            self.skipped["without text"] = len(empty)
+            more = ", ..." if len(empty) > MESSAGES_SHOWN else ""
+            named = ", ".join(empty[:MESSAGES_SHOWN])
+            logger.warning("%d sources have no text: %s%s", len(empty), named, more)
 
 
 def source_document(source: Source, words: int, stride: int) -> Document:

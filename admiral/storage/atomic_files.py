@@ -1,33 +1,24 @@
 """Write files and directories atomically: readers find the old one or the new one as a whole.
 
-A file is written next to its final place, forced to the disk and renamed; a directory the same way.
-An old directory is swapped with the new one in one step where the system supports it; elsewhere,
-readers find no directory between two renames. The next writer removes what an interrupted one left
-behind, and restores an old directory that was already moved away. Errors name the file and the
-remedy.
+A file is written next to its final place, forced to the disk and renamed; a directory the same way,
+after the old one was moved away. The next writer removes what an interrupted one left behind.
 """
 
 from __future__ import annotations
 
-import ctypes
-import errno
 import hashlib
 import json
-import logging
 import os
 import secrets
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from glob import escape
 from pathlib import Path
 from typing import IO, Any
 
 from filelock import FileLock, Timeout
 
 from admiral.errors import AdmiralError
-
-logger = logging.getLogger(__name__)
 
 
 @contextmanager
@@ -91,8 +82,7 @@ def encode_record(record: Mapping[str, Any]) -> bytes:
 def write_atomically(path: Path, chunks: Iterable[bytes]) -> None:
     """Write `chunks` to a file that replaces `path`, as `replacing` does.
 
-    Raises AdmiralError if writing fails, or `path` is not a regular file. The old file is
-    unchanged.
+    The old file is unchanged.
     """
     with explain_write_errors(path), replacing(path) as file:
         file.writelines(chunks)
@@ -131,40 +121,10 @@ def as_os_errors() -> Iterator[None]:
         raise OSError(str(error)) from error
 
 
-class WriterLock:
-    """A lock file; a context manager.
-
-    `path`: what the lock protects, for the error message. `activity`: what another process that
-    holds the lock is doing, such as "writing this output". Raises AdmiralError if another process
-    holds the lock and `wait` is False, and OSError if the lock file cannot be created.
-    """
-
-    def __init__(self, lock_file: Path, path: Path, activity: str, *, wait: bool = False) -> None:
-        self._lock = FileLock(lock_file, timeout=-1 if wait else 0)
-        self._lock_file, self._path, self._activity = lock_file, path, activity
-
-    def __enter__(self) -> None:
-        self._lock_file.touch()  # FileLock reports a lock file that it cannot create as held
-        try:
-            self._lock.acquire()
-        except Timeout:
-            raise AdmiralError(
-                f"{self._path}: another process is {self._activity}. Wait for it to end"
-            ) from None
-
-    def __exit__(self, *_: object) -> None:
-        # Unlinked while it is held: FileLock does not acquire a lock on an unlinked file.
-        self._lock_file.unlink(missing_ok=True)
-        self._lock.release()
-
-
 def check_distinct_paths(
     output: Path, *inputs: Path | None, folders: Iterable[str | Path | None] = ()
 ) -> None:
-    """Check that an output file has a folder, which is none that is read, and is no input as well.
-
-    Raises AdmiralError if not.
-    """
+    """Check that an output file has a folder that is not read, and is no input as well."""
     target = Path(os.path.realpath(output))
     if not target.parent.is_dir():
         raise AdmiralError(f"{output}: its folder does not exist. Create it first")
@@ -178,35 +138,43 @@ def check_distinct_paths(
             raise AdmiralError(f"{output}: lies in {folder}, which is read. Choose another output")
 
 
-_AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # of Linux's <fcntl.h> and <stdio.h>
-_UNSUPPORTED = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP)
-
-
 @contextmanager
-def staging(
-    target: Path, *, overwrite: bool, owned: Callable[[Path], bool], wait: bool = False
-) -> Iterator[Path]:
+def staging(target: Path, *, overwrite: bool, owned: Callable[[Path], bool]) -> Iterator[Path]:
     """Yield a temporary directory that becomes `target` when the block ends without an error.
 
     `owned`: whether an existing directory is one that may be replaced at all, so that a mistyped
-    path cannot delete a user's files. Raises AdmiralError if `target` exists and may not be
-    replaced, another process is writing it, or the disk is full or not writable.
+    path cannot delete a user's files.
     """
     # If the last component is a link, the rename must happen at the real place.
     target = Path(os.path.realpath(target))
+    temporary, old = (target.with_name(f".{target.name}.{kind}") for kind in ("new", "old"))
+    lock_file = target.with_name(f".{target.name}.lock")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with exclusive_access(target, wait):
-            _clear_leftovers(target)
+        with FileLock(lock_file, blocking=False):
+            if old.exists() and not target.exists():
+                old.rename(target)  # a writer was interrupted between two renames
+            for leftover in (temporary, old):
+                shutil.rmtree(leftover, ignore_errors=True)
             check_replaceable(target, overwrite, owned)
-            temporary = target.with_name(f".{target.name}.new-{secrets.token_hex(6)}")
             temporary.mkdir()
             try:
                 yield temporary
                 sync_tree(temporary)
-                _publish(temporary, target)
+                if target.exists():
+                    target.rename(old)
+                temporary.rename(target)
+                sync_path(target.parent)
             finally:
-                shutil.rmtree(temporary, ignore_errors=True)
+                if old.exists() and not target.exists():
+                    old.rename(target)
+                for leftover in (temporary, old):
+                    shutil.rmtree(leftover, ignore_errors=True)
+                lock_file.unlink(missing_ok=True)
+    except Timeout:
+        raise AdmiralError(
+            f"{target}: another process is building or changing it. Wait for it to end"
+        ) from None
     except OSError as error:
         raise AdmiralError(
             f"{target}: cannot be written ({error.strerror or error}). Check the permissions and "
@@ -222,23 +190,6 @@ def sync_tree(directory: Path) -> None:
         sync_path(Path(folder))
 
 
-@contextmanager
-def exclusive_access(target: Path, wait: bool) -> Iterator[None]:
-    """Keep other writers of a directory away during the block.
-
-    `target`: the directory; the lock file ``.NAME.lock`` lies next to it. Raises AdmiralError if
-    another process is writing `target` and `wait` is False, or `target` is the root of the file
-    system.
-    """
-    if not target.name:
-        raise AdmiralError(
-            f"{target}: the root of the file system cannot be replaced. Name a directory in it."
-        )
-    lock_file = target.with_name(f".{target.name}.lock")
-    with WriterLock(lock_file, target, "building or changing it", wait=wait):
-        yield
-
-
 def check_replaceable(target: Path, overwrite: bool, owned: Callable[[Path], bool]) -> None:
     """Raise an `AdmiralError` if `target` may not be replaced; see `staging`."""
     if not target.exists():
@@ -251,55 +202,6 @@ def check_replaceable(target: Path, overwrite: bool, owned: Callable[[Path], boo
         )
     if not overwrite:
         raise AdmiralError(f"{target}: exists already. Give --overwrite to replace it.")
-
-
-def swap_directories(first: Path, second: Path) -> bool:
-    """Swap two directories in one step; return False if the system does not support it.
-
-    Raises OSError if swapping fails. Both directories are then where they were.
-    """
-    try:
-        renameat2 = ctypes.CDLL(None, use_errno=True).renameat2
-    except AttributeError:  # needs Linux with glibc 2.28 or newer
-        return False
-    paths = os.fsencode(first), os.fsencode(second)
-    if renameat2(_AT_FDCWD, paths[0], _AT_FDCWD, paths[1], _RENAME_EXCHANGE) == 0:
-        return True
-    number = ctypes.get_errno()
-    if number in _UNSUPPORTED:
-        return False
-    raise OSError(number, os.strerror(number), str(second))
-
-
-def _publish(temporary: Path, target: Path) -> None:
-    old = None
-    if target.exists() and any(target.iterdir()):
-        if swap_directories(temporary, target):
-            sync_path(target.parent)
-            return  # the old directory now has the temporary name; the caller removes it
-        old = temporary.with_name(temporary.name.replace(".new-", ".old-", 1))
-        target.rename(old)
-    try:
-        temporary.rename(target)
-    except BaseException:
-        if old is not None and not target.exists():
-            old.rename(target)
-        raise
-    sync_path(target.parent)
-    if old is not None:
-        shutil.rmtree(old, ignore_errors=True)
-
-
-def _clear_leftovers(target: Path) -> None:
-    for old in sorted(target.parent.glob(f".{escape(target.name)}.old-*")):
-        if target.exists():
-            shutil.rmtree(old, ignore_errors=True)
-        else:
-            logger.warning("%s: restored after an interrupted replacement", target)
-            old.rename(target)
-    for stale in target.parent.glob(f".{escape(target.name)}.new-*"):
-        logger.warning("%s: left by an interrupted build; removed", stale)
-        shutil.rmtree(stale, ignore_errors=True)
 
 
 def sha256_of(file: Path) -> str:

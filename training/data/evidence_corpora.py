@@ -23,7 +23,7 @@ from admiral.gold import GoldClaim, Label
 from admiral.gold.formats import EvidenceSet
 from admiral.io.text_cleaning import without_markup
 from admiral.kb import KnowledgeBase
-from admiral.kb.corpus.readers import detect_format, read_corpus
+from admiral.kb.corpus.formats import detect_format, read_corpus
 from admiral.records import Claim, Document, RetrievalResult, ScoredTitle
 
 

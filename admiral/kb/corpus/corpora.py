@@ -5,37 +5,36 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from pathlib import Path
-from typing import Protocol
+from pathlib import Path, PurePosixPath
 
 from admiral.errors import AdmiralError, RecordError
 from admiral.io.limited_reading import DEFAULT_LIMITS, FileLimits
 from admiral.io.progress import track_documents
 from admiral.io.sentence_splitter import LONGEST_GIVEN_SENTENCE
 from admiral.io.streams import Place, RemotePath, corpus_path, numbered_lines
-from admiral.kb.corpus.file_reports import (
-    MESSAGES_SHOWN,
-    UNCHANGED,
-    FileReport,
-    FileReports,
-    new_report,
-    reported_records,
-    skipped_report,
-)
-from admiral.kb.corpus.files.file_types import UNKNOWN
-from admiral.kb.corpus.readers import (
-    ALL_FILES,
+from admiral.kb.corpus.files.file_types import uncompressed_name
+from admiral.kb.corpus.folders import ALL_FILES, UNKNOWN, FilePatterns
+from admiral.kb.corpus.formats import (
     FORMATS,
-    FilePatterns,
-    Record,
     check_corpus,
     corpus_files,
     detect_format,
+    new_report,
+    read_file,
 )
-from admiral.kb.corpus.readers.corpus_records import source_of
+from admiral.kb.corpus.records import (
+    BAD_RECORDS,
+    MESSAGES_SHOWN,
+    FileReport,
+    Record,
+    source_of,
+)
 
 logger = logging.getLogger(__name__)
 
+UNREADABLE = "cannot be read"
+GIVEN_TWICE = "the file was given twice"
+UNCHANGED = "unchanged since it was indexed"
 _SUFFIXES_SHOWN = 5
 
 
@@ -43,23 +42,6 @@ def check_choice(name: str, value: str, choices: Sequence[str]) -> None:
     """Raise `AdmiralError` unless the setting `name` has one of the allowed values."""
     if value not in choices:
         raise AdmiralError(f"{name}={value!r}: unknown. Choose one of {', '.join(choices)}.")
-
-
-class Incoming(Protocol):
-    """The corpora that a knowledge base is built from, or that are added to it."""
-
-    reports: FileReports
-    bad: int
-    split: int
-    skipped: Counter[str]
-
-    def describe(self) -> list[dict[str, str]]:
-        """Return the name and format of each corpus."""
-        ...
-
-    def records(self, progress: bool) -> Iterator[Record]:
-        """Yield the records."""
-        ...
 
 
 class Corpora:
@@ -70,43 +52,33 @@ class Corpora:
     corpora
         Files or folders, or URLs.
     format
-        One of ``admiral.kb.corpus.readers.FORMATS`` for all corpora, or ``auto``.
+        One of ``admiral.kb.corpus.formats.FORMATS`` for all corpora, or ``auto``.
     skip_bad
         Whether to count and report bad records instead of raising an error for the first.
-    patterns
-        Which files of folders of documents to read.
-    limits
-        Limits of time and size of each file of a folder of documents.
+    patterns, limits
+        Of folders of documents: which files to read, and limits of time and size of each.
     strict
-        Whether to raise an error for the first damaged file of a folder of documents, instead of
-        counting and reporting it.
+        Whether the first damaged file of a folder of documents is an error.
     reported
         Whether to keep the reports of all files.
 
     Attributes
     ----------
     reports
-        What became of each file; kept only if `reported`.
-    bad
-        Number of bad records skipped so far.
+        What became of each file so far, by its path; of those that were read, only if `reported`.
+    bad, split
+        Numbers of bad records skipped so far, and of sentences that were too long.
     skipped
         How many files of folders of documents were not read, by reason.
-    split
-        Number of sentences so far that were too long and have been split.
     unchanged
         The files that need not be read, by path.
-
-    Raises
-    ------
-    AdmiralError
-        If there is no corpus, one of them is missing, or its format cannot be detected.
     """
 
     def __init__(
         self,
         corpora: Sequence[str | Path] | str | Path,
-        format: str,
-        skip_bad: bool,
+        format: str = "auto",
+        skip_bad: bool = False,
         patterns: FilePatterns = ALL_FILES,
         limits: FileLimits = DEFAULT_LIMITS,
         *,
@@ -115,26 +87,30 @@ class Corpora:
     ) -> None:
         self.bad = self.split = 0
         self.unchanged: Collection[str] = ()
-        self.reports = FileReports(reported)
+        self.reports: dict[str, FileReport] = {}
         self.skipped: Counter[str] = Counter()
-        self._unknown: Counter[str] = Counter()
+        self._unknown: Counter[str] = Counter()  # files of unknown types, by suffix
         self._skip_bad, self._patterns, self._strict = skip_bad, patterns, strict
-        self._limits = limits
+        self._limits, self._reported = limits, reported
         self._shown = 0  # messages on files
         paths = [
             corpus_path(p) for p in ([corpora] if isinstance(corpora, str | Path) else corpora)
         ]
         if not paths:
             raise AdmiralError("no corpus given. Name at least one file or folder.")
+        self._corpora = [(path, self._format(path, format)) for path in paths]
+
+    def _format(self, path: Place, format: str) -> str:
         check_choice("format", format, ("auto", *FORMATS))
-        for path in paths:
-            check_corpus(path)
-        self._corpora = [
-            (path, detect_format(path) if format == "auto" else format) for path in paths
-        ]
+        check_corpus(path)
+        return detect_format(path) if format == "auto" else format
 
     def __str__(self) -> str:
         return ", ".join(map(str, self.paths))
+
+    def without_documents(self) -> str:
+        """Return the message for corpora that hold nothing."""
+        return f"{self}: no documents in it. Check the corpus and --format."
 
     @property
     def paths(self) -> list[Place]:
@@ -154,20 +130,12 @@ class Corpora:
         return {
             source_of(file): file_state(file)
             for path, format in self._corpora
-            for file in corpus_files(path, format, self._patterns).files
+            for file in corpus_files(path, format, self._patterns)[0]
         }
 
     def records(self, progress: bool) -> Iterator[Record]:
-        """Yield the records.
-
-        Raises AdmiralError if a corpus cannot be read, or for the first bad record unless they are
-        skipped.
-        """
-        path, file = None, ""
-        for record in track_documents(self._good_records(), "reading", enabled=progress):
-            if record.path is not path:
-                path, file = record.path, source_of(record.path)
-            yield record.placed(file)
+        """Yield the records; the first bad one is an error, unless they are skipped."""
+        yield from track_documents(self._all_records(), "reading", enabled=progress)
         if self.bad:
             logger.warning("%d bad records were skipped", self.bad)
         if self.split:
@@ -184,39 +152,64 @@ class Corpora:
         if self.skipped:
             logger.warning("%s", self._skipped_line())
 
-    def _good_records(self) -> Iterator[Record]:
+    def _all_records(self) -> Iterator[Record]:
+        read = set()
         for path, format in self._corpora:
-            for file in self._files(path, format):
-                if source_of(file) in self.unchanged:
-                    self.reports.add(str(file), skipped_report(file, UNCHANGED))
-                    continue
-                report = new_report(file, format)
-                self.reports.add(str(file), report)
-                yield from reported_records(
-                    file, format, report, self._limits, skip_bad=self._skip_bad, strict=self._strict
-                )
-                self._count(report)
+            files, others = corpus_files(path, format, self._patterns)
+            for place, reason in others:
+                self._keep(new_report(place, format)).skipped = reason
+                self.skipped[reason] += 1
+                if reason == UNKNOWN:
+                    suffix = PurePosixPath(uncompressed_name(place.name)).suffix
+                    self._unknown[suffix or "no suffix"] += 1
+            for place in files:
+                file = new_report(place, format)
+                if file.source in read:
+                    self._keep(file).left_out[GIVEN_TWICE] += 1
+                elif file.source in self.unchanged:
+                    self._keep(file).skipped = UNCHANGED
+                else:
+                    read.add(file.source)
+                    yield from self._records(self._keep(file), format)
+                    self._count(file)
 
-    def _count(self, report: FileReport) -> None:
+    def _keep(self, file: FileReport) -> FileReport:
+        return self.reports.setdefault(str(file.path), file) if self._reported else file
+
+    def _records(self, file: FileReport, format: str) -> Iterator[Record]:
+        is_read = False
+        try:
+            for item in read_file(file, format, self._limits, strict=self._strict):
+                if isinstance(item, Record):
+                    is_read = True
+                    yield item
+                    continue
+                if not self._skip_bad:
+                    raise item
+                file.left_out[BAD_RECORDS] += 1
+                file.note_error(item)
+        except RecordError:
+            raise
+        except AdmiralError as error:
+            if not self._skip_bad:
+                raise
+            file.skip(UNREADABLE, error)
+        if is_read:
+            file.skipped = ""
+        elif file.skipped:
+            del file.left_out[file.skipped]  # the file, and no part of it
+
+    def _count(self, file: FileReport) -> None:
         """Count what was left out of a file that has been read, and log what is wrong with it."""
-        self.bad += report.bad
-        self.split += report.split
-        if report.skipped:
-            self.skipped[report.skipped] += 1
-        messages = [f"skipped: {error}" for error in report.errors]
-        messages += [f"{report.path}: {note}" for note in report.notes]
+        self.bad += file.left_out[BAD_RECORDS]
+        self.split += file.split
+        if file.skipped:
+            self.skipped[file.skipped] += 1
+        messages = [f"skipped: {error}" for error in file.errors]
+        messages += [f"{file.path}: {note}" for note in file.notes]
         for message in messages[: max(MESSAGES_SHOWN - self._shown, 0)]:
             logger.warning("%s", message)
         self._shown += len(messages)
-
-    def _files(self, path: Place, format: str) -> Sequence[Place]:
-        """Return the files of a corpus in reading order, and count those that are not read."""
-        chosen = corpus_files(path, format, self._patterns)
-        self.skipped += chosen.skipped
-        self._unknown += chosen.unknown
-        for file, reason in chosen.others:
-            self.reports.add(str(file), skipped_report(file, reason))
-        return chosen.files
 
     def _skipped_line(self) -> str:
         """Return one line with the number of files that were not read, by reason."""
@@ -238,10 +231,7 @@ def file_state(file: Place) -> tuple[int, int]:
 
 
 def read_titles(path: Path) -> list[str]:
-    """Return the titles of a UTF-8 file with one title per line, which may be compressed.
-
-    Raises AdmiralError if the file cannot be read, is not UTF-8, or holds no title.
-    """
+    """Return the titles of a UTF-8 file with one title per line, which may be compressed."""
     titles = []
     for item in numbered_lines(path):
         if isinstance(item, RecordError):

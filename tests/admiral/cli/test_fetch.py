@@ -69,6 +69,12 @@ def test_what_is_missing_is_listed(run, site):
     assert site.asked == []
 
 
+def test_the_status_says_that_every_address_failed(run, site):
+    site.answers.clear()
+    with pytest.raises(SystemExit, match="1"):
+        run()
+
+
 def test_sources_are_fetched_into_a_new_knowledge_base(run, folder, site):
     status, out, _ = run()
     assert status == 0
@@ -121,8 +127,10 @@ def test_claims_of_a_file(run, folder, site):
     assert "1 fetched, 1 of 1" in run(page="citations.jsonl")[1]
 
 
-def test_private_addresses_are_refused(run, site):
-    assert "is not of the public internet" in run(allowed=False)[1]
+def test_private_addresses_are_refused(run, site, capsys):
+    with pytest.raises(SystemExit, match="1"):
+        run(allowed=False)
+    assert "is not of the public internet" in capsys.readouterr().out
     assert site.asked == []
 
 

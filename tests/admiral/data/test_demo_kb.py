@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from admiral.io.claims import read_claims
-from admiral.kb.corpus.readers import detect_format, read_corpus
-from admiral.kb.corpus.readers.corpus_records import Record
+from admiral.kb.corpus.formats import detect_format, read_corpus
+from admiral.kb.corpus.records import Record
 
 ROOT = Path(__file__).parents[3]
 FOLDER = files("admiral") / "data" / "demo"

@@ -14,7 +14,7 @@ from admiral.io import streams
 from admiral.io.streams import RemotePath, corpus_path, json_objects, numbered_lines
 from admiral.kb import KnowledgeBase, build
 from admiral.kb.corpus.corpora import Corpora
-from admiral.kb.corpus.readers import detect_format, read_corpus
+from admiral.kb.corpus.formats import detect_format, read_corpus
 
 COMPRESS = {
     ".gz": gzip.compress,
@@ -178,7 +178,7 @@ def test_missing_packages_of_https_are_named(monkeypatch):
 def test_bad_records_and_damaged_files_name_the_url(folder):
     url = f"file://{folder}/b.jsonl"
     (folder / "b.jsonl").write_text('{"title": "A", "text": "B."}\n{"title": 3}\n')
-    with pytest.raises(AdmiralError, match=rf"^{url}:2: field 'title': a number"):
+    with pytest.raises(AdmiralError, match=rf"^{url}:2: field 'title': 3 should be a valid string"):
         list(Corpora(url, "jsonl", False).records(False))
     url = f"file://{folder}/a-b/1.jsonl.gz"
     path = folder / "a-b" / "1.jsonl.gz"

@@ -224,7 +224,7 @@ def test_vectors_are_those_of_the_encoder(kb, write_jsonl):
     ):
         opened.dense_index(FakeEncoder())
     encoder = FakeEncoder()
-    assert embed(kb, encoder, progress=False).documents == 1
+    assert embed(kb, encoder, progress=False) == 1
     assert encoder.texts == ["Nest: A nest."]
     with KnowledgeBase.open(kb) as opened:
         sentences = [
@@ -240,7 +240,7 @@ def test_vectors_are_those_of_the_encoder(kb, write_jsonl):
         assert opened.stored_vectors(FakeEncoder("other")) is None
         with pytest.raises(AdmiralError, match="no vectors of other"):
             opened.dense_index(FakeEncoder("other"))
-    assert embed(kb, FakeEncoder("other"), progress=False).documents == 4
+    assert embed(kb, FakeEncoder("other"), progress=False) == 4
 
 
 def test_titles_from_a_file(tmp_path):

@@ -17,10 +17,8 @@ def database(kb, *statements):
     connection.close()
 
 
-def of_another_release(kb, **settings):
-    (kb / "kb.sqlite").unlink()
-    settings |= {"sources": [{"name": "birds.jsonl"}]}
-    (kb / "manifest.json").write_text(json.dumps({"format": "admiral-kb", "settings": settings}))
+def of_another_release(kb):
+    (kb / "kb.sqlite").rename(kb / "manifest.json")
 
 
 def cut_off(kb):
@@ -29,10 +27,7 @@ def cut_off(kb):
 
 
 DAMAGES = {
-    "is of release 0.1 or 0.2. Index its corpora again: `admiral index birds.jsonl --kb ": (
-        of_another_release
-    ),
-    "`admiral index --sources PAGES... --kb ": lambda kb: of_another_release(kb, words=100),
+    "is of release 0.1 or 0.2. Delete the folder": of_another_release,
     "file is not a database": lambda kb: (kb / "kb.sqlite").write_bytes(b"no database" * 1000),
     "malformed": cut_off,
     "is the database of another program": lambda kb: database(kb, "PRAGMA application_id = 7"),
@@ -59,18 +54,6 @@ def test_damage_is_one_line(message, birds, tmp_path):
         assert message in str(caught.value)
         assert "\n" not in str(caught.value)
         assert str(kb) in str(caught.value)
-
-
-def test_a_knowledge_base_of_an_earlier_release_is_replaced_only_by_overwrite(birds, tmp_path):
-    kb = tmp_path / "kb"
-    for name in ("documents", "segments", "tries"):
-        (kb / name).mkdir(parents=True)
-    (kb / "manifest.json").write_text('{"format": "admiral-kb"}')
-    with pytest.raises(AdmiralError, match=r"`admiral index CORPUS\.\.\. --kb .* --overwrite`"):
-        build(birds, kb, bm25="none", progress=False)
-    build(birds, kb, bm25="none", overwrite=True, progress=False)
-    assert {each.name for each in kb.iterdir()} == {"kb.sqlite", "derived"}
-    assert check(kb) == []
 
 
 def test_other_folders_are_not_replaced(birds, tmp_path):

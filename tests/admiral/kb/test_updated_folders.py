@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, build, check, remove
+from admiral.kb.corpus import corpora
 
 # Files with the same title get parts of their paths added, so titles depend on other files.
 _paths = st.sampled_from(["a/readme.md", "b/readme.md", "notes.md", "c/notes.txt", "b/other.md"])
@@ -60,12 +61,13 @@ def test_unchanged_files_are_not_read_again(tmp_path, monkeypatch, caplog):
     write(folder, {"a.md": "# Egg\n\nAn egg.", "b.md": "# Nest\n\nA nest.", "empty.md": ""})
     index(folder, kb)
     read = []
-    from admiral.kb.corpus import file_reports
+    reader = corpora.read_file
 
-    reader = file_reports.read_corpus_file
-    monkeypatch.setattr(
-        file_reports, "read_corpus_file", lambda f, *rest: read.append(f.name) or reader(f, *rest)
-    )
+    def read_file(file, *rest, **options):
+        read.append(file.path.name)
+        return reader(file, *rest, **options)
+
+    monkeypatch.setattr(corpora, "read_file", read_file)
     report = index(folder, kb)
     assert (read, report.added, report.removed) == ([], 0, 0)
     assert "is up to date" in caplog.text

@@ -132,11 +132,11 @@ def test_a_bad_source_leaves_the_old_knowledge_base(kb):
         yield Source("http://x.example/", "fine", "text")
         yield Source("javascript:alert(1)", "not fine", "text")
 
-    with pytest.raises(AdmiralError, match=r"source 2.*javascript"):
+    with pytest.raises(AdmiralError, match=r"source:2: .*javascript"):
         build_sources(broken(), kb, overwrite=True)
     with pytest.raises(AdmiralError, match="--overwrite"):
         build_sources(some_sources(), kb)
-    with pytest.raises(AdmiralError, match="no document"):
+    with pytest.raises(AdmiralError, match="no sources in it"):
         build_sources([], kb, overwrite=True)
     assert check(kb) == []
     with Sources.open(kb) as opened:

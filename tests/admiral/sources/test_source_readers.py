@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import logging
+import re
 
 import openpyxl
 import pytest
@@ -15,6 +16,7 @@ from admiral.io.limited_reading import FileLimits
 from admiral.sources import Source
 from admiral.sources.page_reading import PageReader
 from admiral.sources.source_files import SourceFiles
+from admiral.sources.source_indexing import add_sources, build_sources
 from tests.admiral.kb.corpus.files.test_file_formats import pdf
 
 SENTENCE = "The tower of the town was built in 1889 by an engineer and stands by the river."
@@ -62,18 +64,30 @@ def test_pages_of_json_lines(tmp_path):
         ({"url": "x.example", "text": 7}, "text"),
         ({"url": "x.example", "sentences": "B"}, "sentences"),
         ({"url": "x.example", "text": "B", "title": {}}, "title"),
-        ({"evidence": ["B"], "meta": {}}, "id"),
-        ({"output": [{"provenance": "x"}]}, "output"),
+        ({"evidence": ["B"], "meta": {}}, "meta.id"),
+        ({"output": [{"provenance": "x"}]}, "output[0].provenance"),
     ],
 )
 def test_bad_records_are_named_or_skipped(record, field, tmp_path):
     good = {"url": "https://x.example/", "text": "Text."}
     path = lines(tmp_path / "sources.jsonl", good, record)
-    with pytest.raises(RecordError, match=rf"sources\.jsonl:2: field '{field}'"):
+    with pytest.raises(RecordError, match=re.escape(f"sources.jsonl:2: field '{field}'")):
         read(path)
     files = SourceFiles([path], skip_bad=True)
     assert [source.url for source in files] == ["https://x.example/"]
     assert files.bad == 1
+
+
+def test_a_known_url_is_refused_with_its_line_and_empty_sources_are_named(tmp_path, caplog):
+    empty = {"url": "https://x.example/b", "text": " "}
+    path = lines(tmp_path / "a.jsonl", {"url": "https://x.example/a", "text": "Text."}, empty)
+    build_sources(SourceFiles([path]), tmp_path / "kb")
+    assert caplog.messages == ["1 sources have no text: https://x.example/b"]
+    with pytest.raises(RecordError, match=r"a\.jsonl:1: field 'id': .*x\.example/a' is in the kn"):
+        add_sources(SourceFiles([path]), tmp_path / "kb", on_duplicate="error")
+    lines(path)
+    with pytest.raises(AdmiralError, match=r"a\.jsonl: no sources in it\. Write records such"):
+        build_sources(SourceFiles([path]), tmp_path / "other")
 
 
 def test_cited_pages_of_wice(tmp_path):

@@ -1,11 +1,8 @@
-"""Files and folders are replaced whole or not at all, under locks, where users may write."""
+"""Files are replaced whole or not at all, where users may write."""
 
 import json
 import os
-import sys
 import threading
-import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -14,10 +11,8 @@ from hypothesis import strategies as st
 
 from admiral.errors import AdmiralError
 from admiral.storage.atomic_files import (
-    WriterLock,
     check_distinct_paths,
     encode_record,
-    exclusive_access,
     replacing,
     replacing_path,
 )
@@ -61,42 +56,6 @@ def test_an_input_is_not_written_over(tmp_path):
     check_distinct_paths(tmp_path / "new", tmp_path / "claims.jsonl", None)
     with pytest.raises(AdmiralError, match="link: is the input as well"):
         check_distinct_paths(tmp_path / "link", None, tmp_path / "claims.jsonl")
-
-
-def test_the_error_says_what_the_other_process_is_doing(tmp_path):
-    first, second = (
-        WriterLock(tmp_path / "x.lock", tmp_path / "x", "indexing it") for _ in range(2)
-    )
-    with first, pytest.raises(AdmiralError, match="x: another process is indexing it"):
-        second.__enter__()
-    with second:
-        pass
-    assert not list(tmp_path.iterdir())
-
-
-def test_a_waiting_writer_gets_the_lock_in_the_end(tmp_path):
-    held, order = threading.Event(), []
-
-    def hold():
-        with WriterLock(tmp_path / "x.lock", tmp_path / "x", "indexing it"):
-            held.set()
-            time.sleep(0.3)
-            order.append("first")
-
-    with ThreadPoolExecutor(1) as pool:
-        holder = pool.submit(hold)
-        assert held.wait(10)
-        with WriterLock(tmp_path / "x.lock", tmp_path / "x", "indexing it", wait=True):
-            order.append("second")
-        holder.result()
-    assert order == ["first", "second"]
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="no file can be created in Linux's /proc")
-@pytest.mark.parametrize("wait", [False, True])
-def test_a_lock_that_cannot_be_created_is_not_reported_as_held(wait):
-    with pytest.raises(FileNotFoundError), exclusive_access(Path("/proc/x"), wait=wait):
-        raise AssertionError("got the lock")
 
 
 def test_the_new_file_has_the_mode_of_the_old_one(tmp_path):

@@ -10,11 +10,9 @@ from __future__ import annotations
 import csv
 import io
 import re
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, groupby, islice
-from typing import NamedTuple
 
 from admiral.io.text_cleaning import decode_text
 from admiral.kb.corpus.files import LONGEST_TEXT, TextBuilder, one_line
@@ -33,72 +31,55 @@ _VALUE = re.compile(
 _YEAR = re.compile(r"(?:1[5-9]|2[01])\d\d")
 
 
-class GridCell(NamedTuple):
-    """A cell of a row."""
+class GridCell:
+    """A cell, with its text as it is shown."""
 
-    text: str  # as it is shown
-    width: int = 1  # how many columns it spans
-    is_repeated: bool = False  # whether it reaches down from a row above
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        self.text = text
 
 
+#: The cell of each column. One that spans columns occurs in each, and in the rows it reaches into.
 Row = Sequence[GridCell]
+EMPTY = GridCell("")
 
 
-class Span(NamedTuple):
-    """Cells that are one, from a first to a last column, and whether they reach down to a row."""
-
-    first: int
-    last: int
-    text: str
-    is_repeated: bool = False
-
-
-def visible_cells(spans: Iterable[Span], hidden: Sequence[int]) -> list[GridCell]:
-    """Return the cells of a row.
-
-    - `spans`: the cells with text in order of their columns; columns count from 1.
-    - `hidden`: the hidden columns, in order.
-    """
-    cells: list[GridCell] = []
-    written = 0
-    for span in spans:
-        before = span.first - 1
-        start, end = (column - bisect_right(hidden, column) for column in (before, span.last))
-        if end > start >= written:
-            if start > written:
-                cells.append(GridCell("", start - written))
-            cells.append(GridCell(span.text, end - start, span.is_repeated))
-            written = end
-    return cells
+def row_text(row: Row) -> str:
+    """Return the texts of the cells of a row."""
+    return "; ".join(cell.text for cell, _ in groupby(row) if cell.text)
 
 
 def add_grid(rows: Iterable[Row], text: TextBuilder, level: int = 1) -> None:
     """Add the rows of a grid, which may hold several tables with empty rows between them.
 
-    - `rows`: the cells of each row from the first column on.
-    - `level`: level of the headings that lines above tables become.
+    `level`: level of the headings that lines above tables become.
     """
     grid = _Grid(text, level)
-    own = (row for row in rows if not row or not _is_continued(row))
-    for is_empty, block in groupby(own, lambda row: not _filled(row)):
+    for is_empty, block in groupby(_own_rows(rows), lambda row: not _filled(row)):
         if not is_empty:
             grid.add(block)
     grid.end()
 
 
-def _is_continued(row: Row) -> bool:
-    return any(cell.is_repeated for cell in row) and not any(
-        one_line(cell.text) and not cell.is_repeated for cell in row
-    )
+def _own_rows(rows: Iterable[Row]) -> Iterator[Row]:
+    """Yield the rows but for those into which cells reach from above, and no others."""
+    above: Row = ()
+    for row in rows:
+        filled = list(_filled(row))
+        if not filled or any(above[c : c + 1] != row[c : c + 1] for c in filled):
+            yield row
+        above = row
 
 
 def _filled(row: Row) -> dict[int, str]:
+    """Return the texts of cells by their first columns."""
     texts = {}
-    column = 0
-    for cell in row:
-        if text := one_line(cell.text):
+    before = None
+    for column, cell in enumerate(row):
+        if cell is not before and (text := one_line(cell.text)):
             texts[column] = text
-        column += cell.width
+        before = cell
     return texts
 
 
@@ -180,11 +161,10 @@ class _Grid:
     def _add_row(self, row: Row, *, is_head: bool) -> None:
         table = self._table
         assert table is not None
-        width = 0
-        for cell in row:
-            names = width <= self._names < width + cell.width if self._names is not None else False
-            table.cell(cell.text, is_head=is_head or names, columns=str(cell.width), rows=None)
-            width += cell.width
+        for cell, same in groupby(row):
+            width = len(list(same))
+            names = self._names is not None and cell is row[self._names]
+            table.cell(cell.text, is_head=is_head or names, columns=str(width), rows=None)
         if not is_head:  # so that not all cells are names
             table.cell("", is_head=False, columns=None, rows=None)
         if sentence := table.end_row(in_head=is_head):
@@ -224,18 +204,13 @@ def _differs(row: Row, below: Sequence[Row]) -> bool:
 
 
 def _is_second_head(row: Row, second: Row, below: Sequence[Row]) -> bool:
-    spanned: set[int] = set()
-    column = 0
-    for cell in row:
-        if cell.width > 1 and one_line(cell.text):
-            spanned.update(range(column, column + cell.width))
-        column += cell.width
-    own = set()
-    column = 0
-    for cell in second:
-        if one_line(cell.text) and not cell.is_repeated:
-            own.add(column)
-        column += cell.width
+    spanned = {
+        place
+        for column in _filled(row)
+        for place in range(column, len(row))
+        if row[place] is row[column] and row.count(row[column]) > 1
+    }
+    own = {c for c in _filled(second) if row[c : c + 1] != second[c : c + 1]}
     return bool(own) and own <= spanned and _holds_words(second, below)
 
 

@@ -85,18 +85,12 @@ def title_from_name(name: str) -> str:
 _OWN, _DIFFERENCE, _WHOLE_PATH, _PATH_ONLY = range(4)
 
 
-def _no_other(title: str) -> str | None:
-    return None
-
-
 def distinct_titles(
-    documents: Sequence[tuple[str, str]], other: Callable[[str], str | None] = _no_other
+    documents: Sequence[tuple[str, str]], other: Callable[[str], str | None] = lambda _: None
 ) -> list[str]:
     """Return a title for each document, all of them different.
 
     The titles depend on the documents only, not on their order.
-
-    Raises AdmiralError if another document has a path as its title.
 
     - `documents`: the title and the source of each document; sources are different.
     - `other`: returns the source of another document that has a title already ("" if it has none),
@@ -130,17 +124,14 @@ def distinct_titles(
             if levels[number] == _DIFFERENCE:
                 clashes[unicodedata.normalize("NFC", documents[number][0])].append(number)
             else:
-                titles[number] = _longer_title(*documents[number], levels[number])
+                title, source = documents[number]
+                path = _printable(source)
+                titles[number] = f"{title} ({path})" if levels[number] == _WHOLE_PATH else path
         for title, members in clashes.items():
             sources = [documents[number][1] for number in members]
             renamed = _with_differences(title, [*sources, *filter(None, [other(title)])])
             for number, new in zip(members, renamed, strict=False):
                 titles[number] = new
-
-
-def _longer_title(title: str, source: str, level: int) -> str:
-    path = _printable(source)
-    return f"{title} ({path})" if level == _WHOLE_PATH else path
 
 
 def _with_differences(title: str, sources: Sequence[str]) -> list[str]:

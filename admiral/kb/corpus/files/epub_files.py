@@ -26,8 +26,10 @@ def read_epub(data: bytes, text: TextBuilder) -> None:
     """Read an EPUB book."""
     with open_archive(data, _READ) as archive:
         names = archive.namelist()
-        if _ENCRYPTION in names and _is_protected(archive):
-            raise UnreadableFileError("encrypted")
+        if _ENCRYPTION in names:
+            protected = _elements(_xml(archive, _ENCRYPTION), "CipherReference")
+            if any(each.get("URI", "").endswith(("html", "htm")) for each in protected):
+                raise UnreadableFileError("encrypted")
         path = _package_path(archive, names)
         package = _xml(archive, path)
         for title in _elements(package, "title"):
@@ -87,11 +89,6 @@ def _member(spellings: dict[str, str], folder: str, href: str) -> str | None:
 
 def _spelling(name: str) -> str:
     return unicodedata.normalize("NFC", name.replace("\\", "/")).casefold()
-
-
-def _is_protected(archive: ZipFile) -> bool:
-    references = _elements(_xml(archive, _ENCRYPTION), "CipherReference")
-    return any(node.get("URI", "").endswith(("html", "htm")) for node in references)
 
 
 def _xml(archive: ZipFile, name: str) -> ElementTree.Element:

@@ -1,26 +1,16 @@
-"""The formats of files that are read, by their names, and the files of a folder that are read."""
+"""The formats of files that are read, by their names."""
 
 from __future__ import annotations
 
 import re
-import stat
-from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from importlib import import_module
-from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import PurePosixPath
+from typing import NamedTuple
 
 from admiral.errors import AdmiralError, first_line
-from admiral.io.streams import COMPRESSED_SUFFIXES, Place, RemotePath
-from admiral.kb.corpus.files import (
-    DamagedFileError,
-    TextBuilder,
-    UnreadableFileError,
-)
-
-if TYPE_CHECKING:
-    from pathspec import GitIgnoreSpec
-
+from admiral.io.streams import COMPRESSED_SUFFIXES
+from admiral.kb.corpus.files import DamagedFileError, TextBuilder, UnreadableFileError
 
 _MIB = 2**20
 
@@ -101,11 +91,7 @@ def text_of(data: bytes, name: str) -> TextBuilder:
 
 
 def add_text(data: bytes, kind: FileType, text: TextBuilder) -> None:
-    """Add the text of a file.
-
-    Raises UnreadableFileError if it has none that can be read, and DamagedFileError if its reader
-    fails.
-    """
+    """Add the text of a file."""
     try:
         kind.read(data, text)
     except (AdmiralError, UnreadableFileError):
@@ -128,134 +114,6 @@ def stem(name: str) -> str:
     return PurePosixPath(name).stem if file_type(name) else name
 
 
-def part_source(source: str, name: str) -> str:
-    """Return the source of a document within a file: its path or URL, and the name of the part."""
-    escaped = re.sub(r"[%#/\\]", lambda match: f"%{ord(match[0]):02X}", name)
-    return f"{source}#{escaped}"
-
-
 def _file_of_part(name: str) -> str:
     file, _, part = name.partition("#")
     return file if part and file_type(file) else name
-
-
-# Folders that programs make; nobody means them by a folder of documents.
-JUNK = frozenset(("node_modules", "bower_components", "__pycache__", "__MACOSX", "CVS"))
-
-EXCLUDED = "excluded by --include or --exclude"
-UNKNOWN = "not of a known type"
-LINKED = "another path of a file that is read"
-BROKEN = "cannot be read (broken links, permissions)"
-SPECIAL = "no regular file"
-
-
-class FilePatterns(NamedTuple):
-    """Patterns as in ``.gitignore`` for paths below a folder."""
-
-    include: tuple[str, ...] = ()  # if there are any, only files that match one of them are read
-    exclude: tuple[str, ...] = ()  # files and folders that are not read
-
-
-ALL_FILES = FilePatterns()
-
-
-class ChosenFiles(NamedTuple):
-    """Result of a walk."""
-
-    files: Sequence[Place]  # the files to read, sorted by path
-    # The files, and the folders that cannot be listed, that are not read, each with the reason.
-    others: Sequence[tuple[Place, str]] = ()
-
-    @property
-    def skipped(self) -> Counter[str]:
-        """Number of files that are skipped, by reason."""
-        return Counter(reason for _, reason in self.others)
-
-    @property
-    def unknown(self) -> Counter[str]:
-        """Number of files of unknown type, by suffix."""
-        names = (uncompressed_name(file.name) for file, why in self.others if why == UNKNOWN)
-        return Counter(PurePosixPath(name).suffix or "no suffix" for name in names)
-
-
-def choose_files(path: Place, patterns: FilePatterns) -> ChosenFiles:
-    """Choose the files to read below a folder, or the file itself.
-
-    Hidden files and `JUNK` are left out without counting. A file with several paths is read once,
-    by a path without symbolic links if it has one, so links in circles do no harm.
-
-    Raises AdmiralError if the folder has no file to read, or a pattern is not valid.
-    """
-    if path.is_file():
-        return ChosenFiles([path])
-    include, exclude = _spec(patterns.include), _spec(patterns.exclude)
-    files: list[tuple[tuple[str, ...], Place]] = []
-    others: list[tuple[Place, str]] = []
-    for parts, file in _files(path, others):
-        relative = "/".join(parts)
-        if (exclude and exclude.match_file(relative)) or (
-            include and not include.match_file(relative)
-        ):
-            others.append((file, EXCLUDED))
-        elif file_type(file.name) is None:
-            others.append((file, UNKNOWN))
-        else:
-            files.append((parts, file))
-    if not files:
-        skipped = dict(ChosenFiles([], others).skipped)
-        shown = ", ".join(f"{count} {why}" for why, count in skipped.items())
-        counts = f" Skipped: {shown}." if shown else ""
-        raise AdmiralError(
-            f"{path}: the folder holds no files of a known type, such as .md, .txt, .html or .pdf."
-            f"{counts} Check the path, --include and --exclude."
-        )
-    files.sort(key=lambda pair: pair[0])
-    return ChosenFiles([file for _, file in files], others)
-
-
-def _spec(patterns: Sequence[str]) -> GitIgnoreSpec | None:
-    if not patterns:
-        return None
-    from pathspec import GitIgnoreSpec
-
-    try:
-        return GitIgnoreSpec.from_lines(patterns)
-    except ValueError as error:
-        raise AdmiralError(
-            f"--include or --exclude: not a pattern of .gitignore ({error}). Correct it."
-        ) from error
-
-
-def _files(
-    folder: Place, others: list[tuple[Place, str]]
-) -> Iterator[tuple[tuple[str, ...], Place]]:
-    """Yield the files below a folder with the parts of their paths relative to it."""
-    if isinstance(folder, RemotePath):
-        top = str(folder).rstrip("/") + "/"
-        for remote in folder.files_below():
-            parts = tuple(str(remote).removeprefix(top).split("/"))
-            if JUNK.isdisjoint(parts):
-                yield parts, remote
-        return
-    seen: set[tuple[int, int]] = set()
-    waiting, links = [folder], deque[Path]()
-    while waiting or links:  # links last, so that a file is read by its own path
-        path = waiting.pop() if waiting else links.popleft()
-        try:
-            status = path.stat()
-            members = sorted(path.iterdir()) if stat.S_ISDIR(status.st_mode) else []
-        except OSError:
-            others.append((path, BROKEN))
-            continue
-        is_seen = (status.st_dev, status.st_ino) in seen
-        seen.add((status.st_dev, status.st_ino))
-        if stat.S_ISDIR(status.st_mode):
-            for member in () if is_seen else members:
-                if not member.name.startswith(".") and member.name not in JUNK:
-                    (links if member.is_symlink() else waiting).append(member)
-        elif is_seen:
-            others.append((path, LINKED))
-        elif stat.S_ISREG(status.st_mode):
-            yield path.relative_to(folder).parts, path
-        else:
-            others.append((path, SPECIAL))

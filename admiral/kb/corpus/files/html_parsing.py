@@ -51,8 +51,6 @@ def parse_html(source: str, *, is_xml: bool = False) -> LexborHTMLParser:
 
     XHTML is parsed as XML, where ``<title/>`` is a whole element, or else as HTML. `is_xml` says so
     even if the page does not, as in EPUB books.
-
-    Raises UnreadableFileError if elements are nested too deeply.
     """
     head = source[:_XHTML_CHARACTERS]
     is_xml = is_xml or bool(_XHTML.match(_COMMENT.sub("", head)))

@@ -78,7 +78,11 @@ class _Mail:
         if not part.is_multipart() or kind == "message/rfc822":
             if _is_text(part):
                 yield part
-            elif kind not in _NOT_SHOWN and not _is_picture_of_text(part):
+            elif kind not in _NOT_SHOWN and not (
+                part.get_content_maintype() == "image"
+                and part.get_content_disposition() != "attachment"
+                and "Content-ID" in part  # a picture of the text
+            ):
                 self._attachments.append(part)
             return
         inner = list(part.iter_parts()) if isinstance(part, EmailMessage) else []
@@ -129,11 +133,6 @@ def _is_text(part: Message) -> bool:
         and part.get_content_disposition() != "attachment"
         and not part.get_filename()
     )
-
-
-def _is_picture_of_text(part: Message) -> bool:
-    is_inline = part.get_content_disposition() != "attachment"
-    return part.get_content_maintype() == "image" and is_inline and "Content-ID" in part
 
 
 def _has_text(part: Message) -> bool:

@@ -30,9 +30,6 @@ def open_archive(data: bytes, is_read: tuple[str, ...]) -> zipfile.ZipFile:
     """Open an archive after checking the sizes of its members.
 
     `LONGEST_MEMBER` applies to members whose suffixes are in `is_read`, which are read as text.
-
-    Raises UnreadableFileError if the archive would become too large, or is encrypted. Raises
-    zipfile.BadZipFile if it is damaged.
     """
     if data.startswith(_OLD_OFFICE):
         is_encrypted = "EncryptedPackage".encode("utf-16-le") in data

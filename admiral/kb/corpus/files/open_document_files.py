@@ -7,6 +7,7 @@ note, or of a frame, follows the paragraph that it belongs to.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import groupby
 from zipfile import ZipFile
 
 from admiral.kb.corpus.files import (
@@ -17,11 +18,11 @@ from admiral.kb.corpus.files import (
     one_line,
 )
 from admiral.kb.corpus.files.delimited_files import (
+    EMPTY,
     MOST_COLUMNS,
     GridCell,
-    Span,
     add_grid,
-    visible_cells,
+    row_text,
 )
 from admiral.kb.corpus.files.office_packages import (
     Element,
@@ -152,56 +153,52 @@ class _Reader:
                     self.blocks(each)
 
     def rows(self, table: Element) -> Iterator[list[GridCell]]:
-        hidden: list[int] = []
+        hidden: set[int] = set()
         column = 0
         for each in _within(table, "table-column"):
             times = _number(each, "number-columns-repeated")
             if attribute(each, "visibility") in ("collapse", "filter"):
-                hidden += range(column + 1, min(column + times, MOST_COLUMNS) + 1)
+                hidden.update(range(column, min(column + times, MOST_COLUMNS)))
             column += times
-        hanging: dict[int, tuple[int, Span]] = {}
+        cells: list[GridCell] = []
         for row in _within(table, "table-row"):
-            cells = visible_cells(self._spans(row, hanging), hidden)
-            if attribute(row, "visibility") in ("collapse", "filter"):
-                continue
-            for _ in range(_number(row, "number-rows-repeated") if cells else 1):
-                yield cells
+            cells = self._cells(row, cells)
+            if attribute(row, "visibility") not in ("collapse", "filter"):
+                shown = [cell for column, cell in enumerate(cells) if column not in hidden]
+                yield shown
+                for _ in range(_number(row, "number-rows-repeated") - 1 if shown else 0):
+                    pairs = ((cell.text, len(list(same))) for cell, same in groupby(shown))
+                    yield [cell for text, width in pairs for cell in [GridCell(text)] * width]
 
-    def _spans(self, row: Element, hanging: dict[int, tuple[int, Span]]) -> Iterator[Span]:
-        column = 1
+    def _cells(self, row: Element, above: list[GridCell]) -> list[GridCell]:
+        cells: list[GridCell] = []
+        empty = 0  # columns after them; a row may end with thousands
         covered = 0  # columns of the latest cell that have cells of their own in the file
-        for cell in row:
-            name = local_name(cell)
-            times = min(_number(cell, "number-columns-repeated"), MOST_COLUMNS)
+        for element in row:
+            name = local_name(element)
+            times = min(_number(element, "number-columns-repeated"), MOST_COLUMNS)
             if name == "covered-table-cell":
-                while times:
-                    if covered:
-                        covered -= 1
-                    elif column in hanging:
-                        rows, span = hanging[column]
-                        hanging[column] = rows - 1, span
-                        if rows == 1:
-                            del hanging[column]
-                        yield span
-                        column, covered = span.last + 1, span.last - span.first
-                    else:
-                        column += 1
-                    times -= 1
+                beside = min(covered, times)
+                covered -= beside
+                first = len(cells) + empty
+                reaching = above[first : first + times - beside]
+                cells += [EMPTY] * empty + reaching if reaching else []
+                empty = 0 if reaching else empty + times - beside
             elif name == "table-cell":
-                lines = list(self._lines(cell))
+                lines = list(self._lines(element))
                 if not lines:  # written by a program that leaves it to others to show values
-                    lines += filter(None, (attribute(cell, name) for name in _VALUES))
+                    lines += filter(None, (attribute(element, name) for name in _VALUES))
                 written = one_line("; ".join(lines))
-                width = min(_number(cell, "number-columns-spanned"), MOST_COLUMNS)
-                rows = _number(cell, "number-rows-spanned")
-                for _ in range(times if written else 0):
-                    span = Span(column, column + width - 1, written)
-                    yield span
-                    if rows > 1:
-                        hanging[column] = rows - 1, span._replace(is_repeated=True)
-                    column += width
-                column += 0 if written else times * width
+                width = min(_number(element, "number-columns-spanned"), MOST_COLUMNS)
                 covered = width - 1
+                if written:
+                    cells += [EMPTY] * empty
+                    empty = 0
+                    for _ in range(min(times, -(-MOST_COLUMNS // width))):
+                        cells += [GridCell(written)] * width
+                else:
+                    empty += times * width
+        return cells
 
     def _lines(self, parent: Element) -> Iterator[str]:
         for element in parent:
@@ -209,8 +206,7 @@ class _Reader:
             if name in ("p", "h"):
                 yield from filter(None, [joined_text(self._pieces(element)).strip()])
             elif name == "table":
-                for row in self.rows(element):
-                    yield "; ".join(cell.text for cell in row if cell.text)
+                yield from map(row_text, self.rows(element))
             elif name and name not in _LEFT_OUT and not _is_hidden(element):
                 yield from self._lines(element)
 

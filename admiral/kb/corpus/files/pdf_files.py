@@ -264,13 +264,6 @@ def _key(text: str) -> str:
     return re.sub(r"\d+", "0", " ".join(text.split()))
 
 
-def numbered_lines(pages: Sequence[list[Line]]) -> Iterator[tuple[int, Line]]:
-    """Yield all lines with the numbers of their pages, from 1."""
-    for number, lines in enumerate(pages, 1):
-        for line in lines:
-            yield number, line
-
-
 MOST_PAGES = 5000
 _BULLET = re.compile(r"\s*[•‣◦▪●○■–]\s+")
 _SECTION = re.compile(r"(?:\d{1,2}(?:\.\d{1,2})*\.?|[A-Z]\.|[IVX]{1,4}\.)\s+[^\W\d_a-z]")
@@ -372,7 +365,7 @@ def _paragraphs(pages: Sequence[list[Line]], size: float) -> Iterator[_Paragraph
     A paragraph ends at a short line that ends a sentence, before a bullet, and before and after a
     heading. It ends with its page, unless a sentence continues on the next one.
     """
-    lines = list(numbered_lines(pages))
+    lines = [(number, line) for number, page in enumerate(pages, 1) for line in page]
     joiner = LineJoiner(line.text for _, line in lines)
     longest = {
         number: max((len(line.text) for line in page), default=0)
@@ -397,15 +390,12 @@ def _paragraphs(pages: Sequence[list[Line]], size: float) -> Iterator[_Paragraph
         current = joiner.join(current, line.text)
         font = (line.size, line.bold) if heads else None
         is_short = len(line.text) < _SHORT_LINE * longest[number]
-        if font is None and is_short and _ends_block(line, longest[number]):
+        ends_block = ENDS_SENTENCE.search(line.text) or _starts_section(line, longest[number])
+        if font is None and is_short and ends_block:
             yield _Paragraph(current, began)
             current = ""
     if current:
         yield _Paragraph(current, began, font is not None)
-
-
-def _ends_block(line: Line, longest: int) -> bool:
-    return bool(ENDS_SENTENCE.search(line.text)) or _starts_section(line, longest)
 
 
 def _starts_section(line: Line, longest: int) -> bool:

@@ -354,14 +354,14 @@ class _Reader:
         if not isinstance(table, list):
             table = []
             flow.blocks.append(table)
-        above = [cell for cell in (table[-1] if table else ()) for _ in range(cell.width)]
+        above = table[-1] if table else []
         row: list[GridCell] = []
         for column, written in enumerate(flow.cells):
             merged = self._columns[column] if column < len(self._columns) else ""
             if merged == "clmrg" and row:
-                row[-1] = row[-1]._replace(width=row[-1].width + 1)
+                row.append(row[-1])
             elif merged == "clvmrg" and column < len(above):
-                row.append(GridCell(above[column].text, is_repeated=True))
+                row.append(above[column])
             else:
                 row.append(GridCell(written))
         table.append(row)

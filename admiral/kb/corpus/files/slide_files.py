@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from zipfile import ZipFile
 
 from admiral.kb.corpus.files import Position, TextBuilder, joined_text
-from admiral.kb.corpus.files.delimited_files import MOST_COLUMNS, GridCell, add_grid
+from admiral.kb.corpus.files.delimited_files import EMPTY, MOST_COLUMNS, GridCell, add_grid
 from admiral.kb.corpus.files.office_packages import (
     Element,
     attribute,
@@ -133,23 +133,21 @@ def _placeholder(shape: Element) -> str | None:
 
 
 def _rows(table: Element) -> Iterator[list[GridCell]]:
-    above: dict[int, str] = {}
+    above: list[GridCell] = []
     for row in table:
         if local_name(row) != "tr":
             continue
         cells: list[GridCell] = []
-        column = 0
-        for cell in row:
-            if local_name(cell) != "tc" or attribute(cell, "hMerge") in _ON:
+        for element in row:
+            if local_name(element) != "tc" or attribute(element, "hMerge") in _ON:
                 continue
-            lines = filter(None, (_paragraph(each).strip() for each in children(cell, "txBody")))
-            is_repeated = attribute(cell, "vMerge") in _ON
-            written = above.get(column, "") if is_repeated else "; ".join(lines)
-            span = attribute(cell, "gridSpan") or "1"
-            above[column] = written
-            width = min(max(int(span), 1), MOST_COLUMNS)
-            cells.append(GridCell(written, width, is_repeated))
-            column += cells[-1].width
+            lines = (_paragraph(each).strip() for each in children(element, "txBody"))
+            cell = GridCell("; ".join(filter(None, lines)))
+            if attribute(element, "vMerge") in _ON:
+                cell = above[len(cells)] if len(cells) < len(above) else EMPTY
+            span = int(attribute(element, "gridSpan") or "1")
+            cells += [cell] * min(max(span, 1), MOST_COLUMNS)
+        above = cells
         yield cells
 
 

@@ -16,7 +16,7 @@ from admiral.kb.corpus.files import (
     has_content,
     joined_text,
 )
-from admiral.kb.corpus.files.delimited_files import GridCell, add_grid
+from admiral.kb.corpus.files.delimited_files import GridCell, add_grid, row_text
 from admiral.kb.corpus.files.office_packages import (
     Element,
     Style,
@@ -168,25 +168,24 @@ class _Reader:
             self._fields.pop()
 
     def _rows(self, table: Element) -> Iterator[list[GridCell]]:
-        above: dict[int, str] = {}  # the texts of the row before, by their columns
+        above: list[GridCell] = []
         for row in _within(table, "tr"):
             if child(row, "trPr", "del") is not None:
                 self._leave_out("deleted text", row)
                 continue
             cells: list[GridCell] = []
-            column = 0
             for element in _within(row, "tc"):
                 properties = child(element, "tcPr")
                 merged = child(properties, "vMerge")
-                is_repeated = merged is not None and attribute(merged) != "restart"
-                text = "; ".join(filter(None, self._lines(element)))
-                if is_repeated:
-                    text = above.get(column, text)
+                reaches_down = merged is not None and attribute(merged) != "restart"
+                if reaches_down and len(cells) < len(above):
+                    cell = above[len(cells)]
+                else:
+                    cell = GridCell("; ".join(filter(None, self._lines(element))))
                 span = attribute(child(properties, "gridSpan")) or ""
                 width = min(max(int(span), 1), _MOST_COLUMNS) if span.isdigit() else 1
-                cells.append(GridCell(text, width, is_repeated))
-                above.update(dict.fromkeys(range(column, column + width), text))
-                column += width
+                cells += [cell] * width
+            above = cells
             yield cells
 
     def _lines(self, cell: Element) -> Iterator[str]:
@@ -194,8 +193,7 @@ class _Reader:
             if local_name(block) == "p":
                 yield joined_text(self._pieces(block, self._style_of(block).is_hidden)).strip()
             else:
-                for row in self._rows(block):
-                    yield "; ".join(cell.text for cell in row if cell.text)
+                yield from map(row_text, self._rows(block))
 
 
 def _within(parent: Element, wanted: str) -> Iterator[Element]:

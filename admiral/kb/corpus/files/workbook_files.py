@@ -23,11 +23,10 @@ from openpyxl.utils.escape import unescape
 
 from admiral.kb.corpus.files import Position, TextBuilder, joined_text
 from admiral.kb.corpus.files.delimited_files import (
+    EMPTY,
     MOST_COLUMNS,
     GridCell,
-    Span,
     add_grid,
-    visible_cells,
 )
 from admiral.kb.corpus.files.office_packages import (
     Element,
@@ -228,7 +227,7 @@ class _Workbook(NamedTuple):
 class _Layout(NamedTuple):
     """Hidden columns and merged cells of a sheet."""
 
-    hidden: list[int]  # the hidden columns, from 1, in order
+    hidden: set[int]  # the hidden columns, from 1
     # Last row and last column of merged cells, by their first row and column.
     merged: dict[tuple[int, int], tuple[int, int]]
     has_cells: bool
@@ -248,7 +247,7 @@ class _Layout(NamedTuple):
             elif element.get("hidden") in _ON or float(element.get("width") or 1) == 0:
                 last = min(int(element.get("max", "0")), MOST_COLUMNS)
                 hidden.update(range(int(element.get("min", "1")), last + 1))
-        return cls(sorted(hidden), merged, has_cells)
+        return cls(hidden, merged, has_cells)
 
 
 class _Sheet:
@@ -257,8 +256,8 @@ class _Sheet:
     def __init__(self, book: _Workbook, layout: _Layout) -> None:
         self.unknown = 0
         self._book, self._layout = book, layout
-        # Merged cells that reach down: their last row, by their first column.
-        self._hanging: dict[int, tuple[int, Span]] = {}
+        # Merged cells that reach down, by their first column, with their last row and column.
+        self._hanging: dict[int, tuple[int, int, GridCell]] = {}
 
     def rows(self, rows: Iterator[Element]) -> Iterator[list[GridCell]]:
         number = 0
@@ -271,28 +270,27 @@ class _Sheet:
                 yield cells
 
     def _cells(self, row: Element, number: int) -> list[GridCell]:
-        texts = {}
+        cells: dict[int, GridCell] = {}
         column = 0
-        for cell in row:
-            if place := cell.get("r"):
+        for element in row:
+            if place := element.get("r"):
                 column = column_index_from_string(place.rstrip("0123456789"))
             else:
                 column += 1
-            if shown := self._shown(cell):
-                texts[column] = shown
-        spans = {column: Span(column, column, text) for column, text in texts.items()}
-        for column, (bottom, span) in list(self._hanging.items()):
+            if shown := self._shown(element):
+                cells[column] = GridCell(shown)
+        for column, (bottom, last, cell) in list(self._hanging.items()):
             if bottom < number:
                 del self._hanging[column]
             else:
-                _place(span._replace(is_repeated=True), spans)
-        for column, text in texts.items():
+                cells |= dict.fromkeys(range(column, last + 1), cell)
+        for column, cell in list(cells.items()):
             if (number, column) in self._layout.merged:
                 bottom, last = self._layout.merged[number, column]
-                _place(Span(column, last, text), spans)
-                if bottom > number:
-                    self._hanging[column] = bottom, spans[column]
-        return visible_cells(sorted(spans.values()), self._layout.hidden)
+                cells |= dict.fromkeys(range(column, last + 1), cell)
+                self._hanging[column] = bottom, last, cell
+        columns = range(1, max(cells, default=0) + 1)
+        return [cells.get(c, EMPTY) for c in columns if c not in self._layout.hidden]
 
     def _shown(self, cell: Element) -> str:
         book, kind = self._book, cell.get("t", "n")
@@ -321,12 +319,6 @@ class _Sheet:
         if not math.isfinite(number):
             raise ValueError(f"the number {written}")
         return shown_number(number, code, since_1904=book.since_1904)
-
-
-def _place(span: Span, spans: dict[int, Span]) -> None:
-    for column in [column for column in spans if span.first <= column <= span.last]:
-        del spans[column]
-    spans[span.first] = span
 
 
 def _formats(styles: Element) -> list[str]:

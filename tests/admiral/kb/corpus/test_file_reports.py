@@ -110,7 +110,7 @@ def test_duplicates_and_bad_records_are_counted(folder, tmp_path):
     found = lines(tmp_path / "report.jsonl")[str(records)]
     assert (found["reader"], found["documents"], found["sentences"]) == ("jsonl", 40, 80)
     assert found["left_out"] == {"duplicates of another document": 50, "bad records": 3}
-    assert found["errors"][0].startswith(f"{records}:91: field 'title': missing")
+    assert found["errors"][0].startswith(f"{records}:91: field 'title': is missing")
 
 
 def test_updates(folder, tmp_path):

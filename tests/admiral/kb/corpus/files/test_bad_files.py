@@ -20,7 +20,9 @@ from hypothesis import strategies as st
 from pypdf import PdfWriter
 
 from admiral.kb import build
-from admiral.kb.corpus.readers import DAMAGED, Record, SkippedFile, read_file
+from admiral.kb.corpus.document_files import DAMAGED
+from admiral.kb.corpus.formats import new_report, read_file
+from admiral.kb.corpus.records import Record
 
 TEXT = "The lamp turns at dusk. Its tower is white."
 
@@ -107,15 +109,13 @@ def test_every_file_yields_a_document_or_a_reason(file):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, name)
         path.write_bytes(data)
-        items = list(read_file(path))
-    assert items
+        report = new_report(path, "files")
+        items = list(read_file(report, "files"))
+    assert items or report.skipped
     for item in items:
-        if isinstance(item, Record):
-            assert item.document.title
-            assert item.document.sentences
-        else:
-            assert isinstance(item, SkippedFile)
-            assert item.reason
+        assert isinstance(item, Record)
+        assert item.document.title
+        assert item.document.sentences
 
 
 @pytest.mark.parametrize(
@@ -144,10 +144,10 @@ def test_every_file_yields_a_document_or_a_reason(file):
 )
 def test_reasons(tmp_path, name, data, reason):
     (tmp_path / name).write_bytes(data)
-    [item] = read_file(tmp_path / name)
-    assert isinstance(item, SkippedFile)
-    assert item.reason == reason
-    assert (item.error is None) == (reason != DAMAGED)
+    report = new_report(tmp_path / name, "files")
+    assert list(read_file(report, "files")) == []
+    assert report.skipped == reason
+    assert len(report.errors) == (reason == DAMAGED)
 
 
 def test_names_that_are_not_utf8(tmp_path):

@@ -9,7 +9,7 @@ from pypdf import PdfReader, PdfWriter
 
 from admiral.cli.index import index_command
 from admiral.kb import KnowledgeBase
-from admiral.kb.corpus import readers
+from admiral.kb.corpus import document_files
 from tests.admiral.kb.corpus.files.test_bad_files import TEXT, whole_files
 from tests.admiral.kb.corpus.files.test_pdf_files import pdf, shown
 
@@ -39,13 +39,13 @@ def test_every_kind_of_bad_file_at_the_command_line(tmp_path, monkeypatch, caplo
     if os.geteuid():
         unreadable.write_text(TEXT)
         unreadable.chmod(0)
-    read = readers.open_binary
+    read = document_files.open_binary
 
     def open_binary(file):
         (top / "vanishes.md").unlink(missing_ok=True)
         return read(file)
 
-    monkeypatch.setattr(readers, "open_binary", open_binary)
+    monkeypatch.setattr(document_files, "open_binary", open_binary)
     arguments = [str(top), "--kb", str(tmp_path / "kb"), "--bm25", "none", "--no-progress"]
     done = CliRunner().invoke(index_command, [*arguments, "--report", str(tmp_path / "r.jsonl")])
     assert done.exit_code == 0, done.output

@@ -12,7 +12,8 @@ from admiral.cli.search import search_command, show_command
 from admiral.errors import AdmiralError, RecordError
 from admiral.io.rendering import render_result
 from admiral.kb import KnowledgeBase, add, build, check
-from admiral.kb.corpus.readers import DAMAGED, LOCKED, detect_format
+from admiral.kb.corpus.document_files import DAMAGED, LOCKED
+from admiral.kb.corpus.formats import detect_format
 from admiral.pipeline import with_origins
 from admiral.records import Hop, RankedDocument, RetrievalResult, Sentence
 from tests.admiral.kb.corpus.files.test_bad_files import whole_files

@@ -6,7 +6,7 @@ import pytest
 
 from admiral.kb.corpus.files import TextBuilder, UnreadableFileError
 from admiral.kb.corpus.files.mail_files import read_mail
-from admiral.kb.corpus.readers import Record, read_file
+from admiral.kb.corpus.formats import read_corpus
 
 FIELDS = "From: Ida <ida@example.org>; To: Bob <bob@example.org>."
 
@@ -82,9 +82,8 @@ def test_attachments(tmp_path):
     message.add_attachment(b"no", maintype="application", subtype="pdf", filename="x.pdf")
     message.add_attachment(mail("An older text.", "Older"))
     (tmp_path / "a.eml").write_bytes(message.as_bytes())
-    items = list(read_file(tmp_path / "a.eml"))
-    documents = [item.document for item in items if isinstance(item, Record)]
-    assert len(documents) == len(items)
+    items = list(read_corpus(tmp_path / "a.eml", "files"))
+    documents = [item.document for item in items]
     source = str(tmp_path / "a.eml")
     assert [(d.title, d.source.removeprefix(source), d.sentences[-1]) for d in documents] == [
         ("The lämp", "", "See the files."),
@@ -93,10 +92,7 @@ def test_attachments(tmp_path):
         ("Fuel", "#fuel.md", "It burns oil."),
         ("Older", "#Older", "An older text."),
     ]
-    found = [item.findings for item in items]
-    assert found[0] is not None
-    assert not any(found[1:])
-    notes = " ".join(found[0].notes)
+    notes = " ".join(items[0].file.notes)
     assert "the attachment x.zip is not of a known type" in notes
     assert "the attachment x.pdf was not read: cannot be read as PDF" in notes
 

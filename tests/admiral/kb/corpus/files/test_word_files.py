@@ -9,7 +9,7 @@ from admiral.io.limited_reading import FileLimits, read_limited
 from admiral.kb.corpus.files import TextBuilder
 from admiral.kb.corpus.files.word_files import read_docx
 
-EXTRACT = "admiral.kb.corpus.readers:extract"
+EXTRACT = "admiral.kb.corpus.document_files:extract"
 TRANSITIONAL = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 STRICT = "http://purl.oclc.org/ooxml/wordprocessingml/main"
 STYLES = """
