@@ -47,13 +47,13 @@ TRAINERS = {
     "verifier": Trainer(
         "a verifier of claims and evidence",
         "docs/verifier.md",
-        "training.verification.verifier_settings:VerifierConfig",
+        "training.verification.verifier_program:VerifierConfig",
         "training.verification.verifier_program:VerifierProgram",
     ),
     "reader": Trainer(
         "a natural-logic reader, whose proof is the verdict",
         "docs/reader.md",
-        "training.reading.reader_settings:ReaderConfig",
+        "training.reading.reader_program:ReaderConfig",
         "training.reading.reader_program:ReaderProgram",
     ),
     "source_verifier": Trainer(

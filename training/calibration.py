@@ -41,10 +41,9 @@ from proofs.verifier.classifier_verifier import ClassifierVerifier
 from proofs.verifier.evidence_verifier import SETTINGS_FILE, EvidenceVerifier, with_calibration
 from training.command_options import limit_option, program, seed_option
 from training.data.examples import UNLABELLED, Example, draw_examples, read_examples
-from training.loop.model_card import markdown_table
-from training.verification import POSSIBLE
-from training.verification.example_program import marginal_losses, measure
-from training.verification.verifier_settings import named_number
+from training.loop.run_files import markdown_table
+from training.verification import POSSIBLE, marginal_losses
+from training.verification.example_program import measure, named_number
 
 _SMALLEST = 1e-30  # probabilities that were rounded to 0 have no logarithm
 _BATCH = 64

@@ -25,9 +25,7 @@ from admiral.retrieval.hop_retriever import TrieHopRetriever
 from admiral.retrieval.rerankers import CrossEncoderReranker, PointwiseReranker
 from proofs.generation import ProofGenerator
 from training.data.samples import ProveSample, RerankSample, RetrieveSample, Sample
-from training.loop import values_of
-from training.loop.model_card import SourceFile, markdown_table, render_card
-from training.loop.run_files import TrainingState
+from training.loop.run_files import Card, SourceFile
 from training.loop.training_loop import Program, moved, parameter_groups
 from training.multitask.multitask_model import (
     InitialCheckpoint,
@@ -45,7 +43,6 @@ from training.multitask.sample_batches import (
     kind_of,
     one_epoch,
     read_training_set,
-    subsample,
 )
 from trie import Seq2Seq
 
@@ -201,26 +198,6 @@ class Evaluator:
         }
 
 
-@torch.no_grad()
-def development_losses(
-    multitask: MultiTaskModel,
-    batches: Sequence[Examples],
-    pad: int,
-    start: int,
-    device: torch.device,
-) -> MetricSums:
-    """Return sums and counts of development losses, by kind and in total."""
-    sums: MetricSums = dict.fromkeys(KINDS, (0.0, 0))
-    for items in batches:
-        batch = moved(collate(items, pad, start), device)
-        total, count = sums[kind_of(batch)]
-        loss = float(multitask(batch))
-        sums[kind_of(batch)] = (total + loss * len(items), count + len(items))
-    by_kind = {f"loss_{kind}": (total, count) for kind, (total, count) in sums.items()}
-    total, count = map(sum, zip(*sums.values(), strict=True))
-    return {"loss": (total, count)} | by_kind
-
-
 def metrics(sums: MetricSums) -> dict[str, float]:
     """Return metrics from the sums of all processes, and `score`, the mean of each task's first.
 
@@ -242,22 +219,18 @@ def _batches(items: Sequence[T]) -> Iterator[Sequence[T]]:
 
 
 # Settings that decide the order of batches. All parts of a run must agree on them.
-_FIXED_SETTINGS = (
+_FIXED = {
     *("hops", "target", "seed", "batch_tokens", "rerank_tokens", "max_source", "max_target"),
-    "objective",
-    "reranker",
-    "markers",
-)
+    *("objective", "reranker", "markers"),
+}
 # Settings that decide which state is best.
-_SELECTION_SETTINGS = ("best_metric", "keep", "kb", "eval_samples", "eval_beams", "proof_beams")
+_SELECTION = {"best_metric", "keep", "kb", "eval_samples", "eval_beams", "proof_beams"}
 _TASK_NAMES = {
     "retrieve": "hop retrieval: sentence identifiers and the title of the next document",
     "rerank": "sentence reranking, with the head in `rerank_head.safetensors`",
     "prove": "natural-logic proofs",
 }
 _POINTWISE = "sentence reranking, one at a time, with `--reranker pointwise`"
-# Local paths, and settings that do not change the weights.
-_OMITTED = {"out", "kb", "device", "tracker", "push_to_hub", "log_every", "save_every"}
 
 
 class MultiTaskProgram(Program):
@@ -277,21 +250,27 @@ class MultiTaskProgram(Program):
         stack: ExitStack,
         tasks: tuple[str, ...],
     ) -> None:
-        self._config, self._tasks, self._accelerator = config, tasks, accelerator
+        self._config, self._accelerator = config, accelerator
         self._start = start = open_initial_checkpoint(config, tasks)
         self.start = start.path
-        self._train = read_training_set("train", config.samples, config, tasks, start.tokens)
+        self._train = train = read_training_set(
+            "train", config.samples, config, tasks, start.tokens
+        )
+        base = SourceFile.of("start from", start.path / "model.safetensors")
+        files = [base, train.source]
         self._dev: TrainingSet | None = None
         if config.dev:
-            dev = read_training_set("evaluate", config.dev, config, tasks, start.tokens)
-            self._dev = subsample(dev, config.eval_samples, config.seed)
-        self._base = SourceFile.of("start from", start.path / "model.safetensors")
-        self.fixed = values_of(config, _FIXED_SETTINGS) | {
+            self._dev = read_training_set(
+                "evaluate", config.dev, config, tasks, start.tokens, config.eval_samples
+            )
+            files.append(self._dev.source)
+            self._evaluator = self._open_evaluator(self._dev, stack)
+        self.fixed = config.model_dump(include=_FIXED) | {
             "tasks": ", ".join(tasks),
-            "start": self._base.sha256,
-            "samples": self._train.source.sha256,
+            "start": base.sha256,
+            "samples": train.source.sha256,
         }
-        self.selection = values_of(config, _SELECTION_SETTINGS) | {
+        self.selection = config.model_dump(include=_SELECTION) | {
             "dev": self._dev.source.sha256 if self._dev else None
         }
         self.module: MultiTaskModel = MultiTaskModel(
@@ -299,9 +278,28 @@ class MultiTaskProgram(Program):
         )
         encoder = self.module.encoder_parameters()
         self.groups = parameter_groups(self.module, encoder, config.encoder_lr, config.decoder_lr)
-        self.summary = self._describe_data()
-        self._share = (accelerator.process_index, accelerator.num_processes)
-        self._evaluator = self._open_evaluator(self._dev, stack) if self._dev else None
+        left_out = f"{train.left_out} left out: too long, or nothing to rank"
+        self.summary = f"{train.source.content} samples{f' ({left_out})' * bool(train.left_out)}"
+        names = _TASK_NAMES | ({"rerank": _POINTWISE} if start.head is None else {})
+        model_type = str(start.model.config.model_type)
+        is_of_hub = start.name == config.start and start.name.count("/") == 1
+        self.card = Card(
+            ModelCardData(
+                library_name="transformers",
+                tags=["fact-verification", "multi-hop-retrieval", "natural-logic", model_type],
+                base_model=start.name if is_of_hub else None,
+            ),
+            [
+                f"A {ARCHITECTURES[model_type]} sequence-to-sequence model for AdMIRaL "
+                f"{admiral.__version__}, started from {start.name}. Tasks:",
+                "",
+                *(f"- {names[task]}" for task in tasks),
+                "",
+                '    admiral retrieve --model DIRECTORY "A claim."',
+            ],
+            files,
+            f"on at most {config.eval_samples} development samples of each task",
+        )
 
     def batches(self) -> Iterator[Examples]:
         """Yield the samples of batches forever."""
@@ -320,82 +318,46 @@ class MultiTaskProgram(Program):
     def measure(self) -> dict[str, float]:
         """Return the development metrics of the current weights."""
         assert self._dev is not None
-        assert self._evaluator is not None
-        config, accelerator, tokens = self._config, self._accelerator, self._start.tokens
+        config, accelerator = self._config, self._accelerator
         batches = one_epoch(self._dev.examples, config.batch_tokens, config.rerank_tokens, 0)
-        own = batches[self._share[0] :: self._share[1]]
+        own = batches[accelerator.process_index :: accelerator.num_processes]
+        losses = dict.fromkeys(KINDS, (0.0, 0))
         self.module.eval()
-        with accelerator.autocast():
-            sums = development_losses(
-                self.module, own, tokens.pad, tokens.start, accelerator.device
-            )
-        sums |= self._evaluator.sums()
+        with accelerator.autocast(), torch.no_grad():
+            for items in own:
+                batch = moved(self.collate(items), accelerator.device)
+                total, count = losses[kind_of(batch)]
+                loss = float(self.module(batch))
+                losses[kind_of(batch)] = (total + loss * len(items), count + len(items))
+        all_total, all_count = map(sum, zip(*losses.values(), strict=True))
+        sums: MetricSums = {
+            "loss": (all_total, all_count),
+            **{f"loss_{kind}": sums for kind, sums in losses.items()},
+            **self._evaluator.sums(),
+        }
         self.module.train()
         values = torch.tensor(list(sums.values()), device=accelerator.device)
         rows = accelerator.reduce(values, "sum").tolist()
         return metrics({name: (total, n) for name, (total, n) in zip(sums, rows, strict=True)})
-
-    def card(self, state: TrainingState, devices: str) -> str:
-        """Return the model card as Markdown with a YAML header; paths are shortened to names."""
-        config, base, model_type = self._config, self._start.name, self._model_type
-        data = ModelCardData(
-            library_name="transformers",
-            tags=["fact-verification", "multi-hop-retrieval", "natural-logic", model_type],
-            base_model=base if base == config.start and base.count("/") == 1 else None,
-        )
-        pointwise = self._start.head is None
-        names = _TASK_NAMES | ({"rerank": _POINTWISE} if pointwise else {})
-        introduction = [
-            f"A {ARCHITECTURES[model_type]} sequence-to-sequence model for AdMIRaL "
-            f"{admiral.__version__}, started from {base}. Tasks:",
-            "",
-            *(f"- {names[task]}" for task in self._tasks),
-            "",
-            '    admiral retrieve --model DIRECTORY "A claim."',
-        ]
-        files = [self._base, self._train.source, *([self._dev.source] if self._dev else [])]
-        trained_on = markdown_table(
-            ("file", "for", "samples", "sha256"),
-            [
-                (f.name, f.role, ", ".join(f"{n} {t}" for t, n in f.samples.items()), f.sha256)
-                for f in files
-            ],
-        )
-        settings = {key: v for key, v in config.model_dump().items() if key not in _OMITTED}
-        for key in ("samples", "dev", *(["start"] if Path(config.start).is_dir() else [])):
-            settings[key] = Path(settings[key]).name
-        evaluated_on = f"on at most {config.eval_samples} development samples of each task"
-        return render_card(
-            data, config, state, devices, introduction, trained_on, evaluated_on, settings
-        )
 
     def write(self, folder: Path, dtype: torch.dtype) -> None:
         """Write the checkpoint."""
         start = self._start
         save_checkpoint(folder, start.model, start.head, start.tokenizer, dtype)
 
-    @property
-    def _model_type(self) -> str:
-        return str(self._start.model.config.model_type)
-
-    def _describe_data(self) -> str:
-        counts = ", ".join(f"{n} {task}" for task, n in self._train.source.samples.items())
-        left_out = self._train.left_out
-        why = f" ({left_out} left out: too long, or nothing to rank)" if left_out else ""
-        return f"{counts} samples{why}"
-
     def _open_evaluator(self, dev: TrainingSet, stack: ExitStack) -> Evaluator:
-        kb = None
+        config, accelerator, kb = self._config, self._accelerator, None
         if any(isinstance(sample, RetrieveSample) for sample in dev.samples):
-            kb = stack.enter_context(KnowledgeBase.open(locate(self._config.kb)))
+            kb = stack.enter_context(KnowledgeBase.open(locate(config.kb)))
             # The main process builds the title trie if it is not cached yet.
-            with self._accelerator.main_process_first():
+            with accelerator.main_process_first():
                 kb.title_trie(self._start.tokens)
-        evaluator = Evaluator(self._start, dev.samples, kb, self._config, self._share)
+        share = (accelerator.process_index, accelerator.num_processes)
+        evaluator = Evaluator(self._start, dev.samples, kb, config, share)
         available = ["score", "loss", *evaluator.names]
-        if self._config.best_metric not in available:
+        if config.best_metric not in available:
             raise AdmiralError(
-                f"{self._config.dev}: holds no samples for {self._config.best_metric!r}. "
+                f"{config.dev}: holds no samples for {config.best_metric!r}. "
                 f"Choose one of {', '.join(available)}, or build such samples."
             )
         return evaluator

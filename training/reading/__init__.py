@@ -10,11 +10,9 @@ from __future__ import annotations
 import re
 from array import array
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
-from itertools import takewhile
-from pathlib import Path
+from itertools import chain, takewhile
 
 import torch
 from torch import Tensor
@@ -24,7 +22,7 @@ from proofs.logic.words import STOP_WORDS
 from proofs.verifier.classifier_verifier import padded_positions
 from proofs.verifier.natural_logic_reader import ReaderEncoder, ReaderInput
 from training.data.examples import RELEVANT, Example
-from training.verification import POSSIBLE, UNKNOWN, Encoded, ExampleSet, encoded_set
+from training.verification import Encoded, padded_labels
 
 _WORD = re.compile(r"[^\W_]")
 #: All operators are possible.
@@ -68,45 +66,25 @@ class ReadingBatch:
     ends: Tensor
 
 
-def read_reading_set(
-    role: str,
-    paths: Sequence[Path],
-    encoder: ReaderEncoder,
-    limit: int | None = None,
-    seed: int = 0,
-    weights: Mapping[str, float] | None = None,
-) -> ExampleSet[ReadingExample]:
-    """Read the examples of files for the reader (see `encoded_set`)."""
+def common_tokens(encoder: ReaderEncoder) -> frozenset[int]:
+    """Return the tokens without content, of which no place of a quotation is known."""
     words = encoder.tokenizer.get_vocab()
-    common = {at for word, at in words.items() if word in STOP_WORDS or not _WORD.search(word)}
-    encode = partial(_encoded, encoder=encoder, common=frozenset(common))
-    return encoded_set(role, paths, encode, limit, seed, weights)
+    return frozenset(
+        at for word, at in words.items() if word in STOP_WORDS or not _WORD.search(word)
+    )
 
 
-def _encoded(
-    chunk: Sequence[Example], encoder: ReaderEncoder, common: frozenset[int]
-) -> Iterator[tuple[Example, ReadingExample]]:
-    """Yield each example that fits, and its encoding."""
-    inputs = encoder.encode([e.claim for e in chunk], [e.evidence for e in chunk])
-    for example, one in zip(chunk, inputs, strict=True):
-        if one.cut:
-            continue
-        names = example.sentences or [None] * len(one.markers)
-        known = [name in ("entailment", "contradiction", RELEVANT) for name in names]
-        yield (
-            example,
-            ReadingExample(
-                ids=array("H", one.ids),
-                markers=array("H", one.markers),
-                spans=array("H", [at for span in one.spans for at in span]),
-                label=POSSIBLE[example.label],
-                sentences=array("B", [POSSIBLE[n] if n else UNKNOWN for n in names]),
-                operators=array("B", possible_operators(example, one)),
-                quotable=array("B", known if not all(known) else [False] * len(known)),
-                weight=example.weight,
-                quotations=array("H", [at for place in quotations(one, common) for at in place]),
-            ),
-        )
+def encoded(example: Example, read: ReaderInput, common: frozenset[int]) -> ReadingExample:
+    """Return an example as numbers; `read` is its input, `common` the tokens without content."""
+    names = example.sentences or [None] * len(read.markers)
+    known = [name in ("entailment", "contradiction", RELEVANT) for name in names]
+    return ReadingExample(
+        **Encoded.fields_of(example, read),
+        spans=array("H", chain(*read.spans)),
+        operators=array("B", possible_operators(example, read)),
+        quotable=array("B", known if not all(known) else [False] * len(known)),
+        quotations=array("H", chain(*quotations(read, common))),
+    )
 
 
 def quotations(read: ReaderInput, common: frozenset[int]) -> list[tuple[int, int, int]]:
@@ -184,14 +162,9 @@ def collate(items: Sequence[ReadingExample], pad: int) -> ReadingBatch:
         spans,
         markers,
         torch.tensor([i.label for i in items]),
-        _padded(i.sentences.tolist() for i in items),
+        padded_labels([i.sentences for i in items]),
         operators.masked_fill(missing, ANY_OPERATOR),
         padded_positions([i.quotable.tolist() for i in items])[0].bool(),
         begins,
         ends,
     )
-
-
-def _padded(rows: Iterator[list[int]]) -> Tensor:
-    values, missing = padded_positions(list(rows))
-    return values.masked_fill(missing, UNKNOWN)

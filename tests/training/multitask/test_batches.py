@@ -47,9 +47,8 @@ def tokens(config):
 
 def test_samples_are_selected_by_task_and_counted(config, tokens):
     training_set = read_training_set("train", config.samples, config, ("rerank", "prove"), tokens)
-    assert training_set.source.samples == {"prove": 8, "rerank": 4}
+    assert training_set.source.holds == {"prove": 8, "rerank": 4}
     assert {sample.task for sample in training_set.samples} == {"rerank", "prove"}
-    assert len(training_set.items) == len(training_set.samples)
     assert training_set.source.name == "samples.jsonl"
     assert (
         training_set.source.sha256 == hashlib.sha256(Path(config.samples).read_bytes()).hexdigest()
@@ -61,7 +60,7 @@ def test_retrieval_samples_are_selected_by_hop(config, tokens, hops, count):
     training_set = read_training_set(
         "train", config.samples, config.changed(hops=hops), TASKS, tokens
     )
-    assert training_set.source.samples == {"prove": 8, "rerank": 4, "retrieve": count}
+    assert training_set.source.holds == {"prove": 8, "rerank": 4, "retrieve": count}
     known = {s.hop for s in training_set.samples if isinstance(s, RetrieveSample)}
     assert hops == "all" or known == set(map(int, hops.split(",")))
 
@@ -70,7 +69,7 @@ def test_titles_replace_identifiers_for_joint_docs(config, tokens):
     joint = config.changed(target="titles")
     training_set = read_training_set("train", config.samples, joint, ("retrieve",), tokens)
     hops = set()
-    for sample, item in zip(training_set.samples, training_set.items, strict=True):
+    for sample, item in zip(training_set.samples, training_set.examples, strict=True):
         assert isinstance(sample, RetrieveSample) and isinstance(item, GenerationExample)
         for target, ids in zip(sample.targets(), item.targets, strict=True):
             titles = [*(sample.evidence[i][0] for i in target.identifiers), target.title]

@@ -19,14 +19,19 @@ from training.data.records import write_records
 from training.verification import (
     POSSIBLE,
     UNKNOWN,
-    EncodedExample,
     ExampleSet,
-    collate,
     epoch_batches,
+    marginal_losses,
     read_example_set,
 )
-from training.verification.example_program import marginal_losses
-from training.verification.verifier_program import SENTENCE_WEIGHT, TOKEN_WEIGHT, VerifierLoss
+from training.verification.verifier_program import (
+    SENTENCE_WEIGHT,
+    TOKEN_WEIGHT,
+    EncodedExample,
+    VerifierLoss,
+    collate,
+    encoded,
+)
 
 ENTAILED, NEUTRAL, REFUTED = (POSSIBLE[n] for n in ("entailment", "neutral", "contradiction"))
 
@@ -102,9 +107,9 @@ def test_labels_are_those_of_the_example(encoder, tmp_path):
         Example(claim, sentences, "neutral", "s", weight=0.0),
     ]
     write_records(tmp_path / "examples.jsonl", examples)
-    data = read_example_set("train", [tmp_path / "examples.jsonl"], encoder)
+    data = read_example_set("train", [tmp_path / "examples.jsonl"], encoder, encoded)
     assert data.examples == examples[:3]  # the others do not fit, or have no weight
-    assert data.files[0].samples == {"s": 4}
+    assert data.files[0].holds == {"s": 4}
     first, second, third = data.items
     assert list(first.sentences) == [REFUTED, UNKNOWN, REFUTED | ENTAILED]
     (words,) = encoder.encode([claim], [()])
@@ -114,7 +119,7 @@ def test_labels_are_those_of_the_example(encoder, tmp_path):
     assert set(second.tokens) == {ENTAILED}
     assert set(second.sentences) == {UNKNOWN}
     assert third.label == NEUTRAL | REFUTED
-    batch = collate(data.items, encoder)
+    batch = collate(data.items, encoder.special.pad)
     assert batch.ids.shape == batch.mask.shape == batch.segments.shape
     assert batch.labels.tolist() == [REFUTED, ENTAILED, NEUTRAL | REFUTED]
     assert batch.markers.shape == batch.sentences.shape == (3, 3)
@@ -149,7 +154,7 @@ def loss_of(folder, dropout):
 
 
 @pytest.fixture(scope="module")
-def encoded(folder):
+def batch(folder):
     _, tokenizer = new_model(folder, 0)
     encoder = EvidenceEncoder.of(tokenizer, 48)
     sentences = (("Rome", "Rome is a city."), ("Oslo", "Oslo is not."))
@@ -159,12 +164,8 @@ def encoded(folder):
     ]
     path = folder.parent / "examples.jsonl"
     write_records(path, examples)
-    return read_example_set("train", [path], encoder).items, encoder
-
-
-@pytest.fixture(scope="module")
-def batch(encoded):
-    return collate(*encoded)
+    items = read_example_set("train", [path], encoder, encoded).items
+    return collate(items, encoder.special.pad)
 
 
 @torch.no_grad()

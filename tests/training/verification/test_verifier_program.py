@@ -26,8 +26,7 @@ from training.data.examples import Example
 from training.data.records import write_records
 from training.loop.training_loop import run_training
 from training.verification.example_program import calibration_error, measure
-from training.verification.verifier_program import VerifierProgram
-from training.verification.verifier_settings import VerifierConfig
+from training.verification.verifier_program import VerifierConfig, VerifierProgram
 
 
 def train(config):
