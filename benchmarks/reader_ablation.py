@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from functools import partial
 from pathlib import Path
 
 import click
@@ -27,7 +26,7 @@ from proofs.verifier.natural_logic_reader import (
     new_reader,
 )
 from training.data.examples import UNLABELLED, Example
-from training.reading import ReadingExample, collate, common_tokens, encoded
+from training.reading import ReadingExample, collate, encoded_by
 from training.reading.adapters import load_reader, with_adapters
 from training.verification import POSSIBLE, ExampleSet, read_example_set
 
@@ -92,8 +91,7 @@ def main(
     sources: list[str] = []
     for folder in readers:
         reader, encoder = open_reader(folder, base)
-        as_numbers = partial(encoded, common=common_tokens(encoder))
-        data = read_example_set("evaluate", dev, encoder, as_numbers, limit)
+        data = read_example_set("evaluate", dev, encoder, encoded_by(encoder), limit)
         rights: dict[str, dict[str, list[bool]]] = {}
         groups: dict[str, dict[tuple[str, str], list[bool]]] = {}
         shown: list[str] = []

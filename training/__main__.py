@@ -23,14 +23,12 @@ class Trainer(NamedTuple):
 
     product: str
     page: str  # has a table of its settings
-    config: str  # the settings, as MODULE:NAME
-    program: str  # the `Program`
+    program: str  # the `Program`, as MODULE:NAME
     tasks: tuple[str, ...] = ()  # of the multi-task model
 
 
 _MULTITASK = (
     "docs/training.md",
-    "training.multitask.multitask_settings:TrainConfig",
     "training.multitask.multitask_program:MultiTaskProgram",
 )
 TRAINERS = {
@@ -47,25 +45,21 @@ TRAINERS = {
     "verifier": Trainer(
         "a verifier of claims and evidence",
         "docs/verifier.md",
-        "training.verification.verifier_program:VerifierConfig",
         "training.verification.verifier_program:VerifierProgram",
     ),
     "reader": Trainer(
         "a natural-logic reader, whose proof is the verdict",
         "docs/reader.md",
-        "training.reading.reader_program:ReaderConfig",
         "training.reading.reader_program:ReaderProgram",
     ),
     "source_verifier": Trainer(
         "a verifier of sources, on cited pages",
         "docs/side.md",
-        "training.cited_pages:EmConfig",
         "training.cited_pages:SourceVerifierProgram",
     ),
     "dense_retriever": Trainer(
         "an encoder of claims and passages",
         "docs/side.md",
-        "training.cited_pages:EmConfig",
         "training.cited_pages:DenseProgram",
     ),
 }
@@ -138,8 +132,8 @@ def _training_command(trainer: Trainer) -> click.Command:
         from training.loop.training_loop import run_training
 
         logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(message)s")
-        config = resolve_name(trainer.config).read(path, overrides)
         program = resolve_name(trainer.program)
+        config = program.settings.read(path, overrides)
         if trainer.tasks:
             program = partial(program, tasks=trainer.tasks)
         run_training(config, partial(program, config), overwrite=overwrite)

@@ -104,7 +104,14 @@ def main(
     if not labelled:
         raise AdmiralError(f"{', '.join(map(str, examples))}: no example has a label of the whole")
     drawn = draw_examples(labelled, limit, seed)
-    logits = _logits(reader, drawn)
+    claims, evidence = [e.claim for e in drawn], [e.evidence for e in drawn]
+    reader.calibration = Calibration()  # so that a second fit finds the same
+    readings = [
+        reading
+        for at in range(0, len(drawn), _BATCH)
+        for reading in reader.read(claims[at : at + _BATCH], evidence[at : at + _BATCH])
+    ]
+    logits = torch.from_numpy(np.log(np.maximum([one.labels for one in readings], _SMALLEST)))
     kinds = np.array([kind_of_evidence(example.evidence) for example in drawn])
     labels = torch.tensor([POSSIBLE[example.label] for example in drawn])
     fitted = Calibration()
@@ -121,7 +128,7 @@ def main(
     else:
         write_atomically(verifier / CALIBRATION, [calibration_json(fitted).encode()])
     names = ("source", "examples", "accuracy", "calibration error before", "after")
-    rows = _rows(drawn, _at(drawn, logits, Calibration()), _at(drawn, logits, fitted))
+    rows = _rows(drawn, logits.exp().numpy(), _calibrated(drawn, logits, fitted))
     click.echo("\n".join(markdown_table(names, rows)))
     click.echo(f"{verifier}: calibrated", err=True)
 
@@ -140,19 +147,6 @@ def _parse_shares(texts: Sequence[str]) -> dict[str, float]:
     return shares
 
 
-def _logits(verifier: EvidenceVerifier | ClassifierVerifier, examples: Sequence[Example]) -> Tensor:
-    """Return the logits of the labels without calibration, (examples, 3)."""
-    rows = []
-    for at in range(0, len(examples), _BATCH):
-        batch = examples[at : at + _BATCH]
-        readings = verifier.read([e.claim for e in batch], [e.evidence for e in batch])
-        logs = np.log(np.maximum([reading.labels for reading in readings], _SMALLEST))
-        own = [verifier.calibration.of(example.evidence) for example in batch]
-        logs[:, NEUTRAL] -= [scale.neutral for scale in own]
-        rows.append(logs * np.array([[scale.temperature] for scale in own]))
-    return torch.from_numpy(np.concatenate(rows))
-
-
 def _weights(examples: Sequence[Example], share: float) -> list[float]:
     """Return weights at which each source has the same sum, a share of it open claims."""
     cells = [(example.source, example.label == "neutral") for example in examples]
@@ -160,7 +154,9 @@ def _weights(examples: Sequence[Example], share: float) -> list[float]:
     return [(share if is_open else 1 - share) / count[source, is_open] for source, is_open in cells]
 
 
-def _at(examples: Sequence[Example], logits: Tensor, calibration: Calibration) -> np.ndarray:
+def _calibrated(
+    examples: Sequence[Example], logits: Tensor, calibration: Calibration
+) -> np.ndarray:
     """Return the probabilities of the labels, (examples, 3)."""
     scales = [calibration.of(example.evidence) for example in examples]
     temperature = torch.tensor([[scale.temperature] for scale in scales])

@@ -223,7 +223,7 @@ class SourceVerifierLoss(EmModule):
         logits = self.model(batch.ids, batch.mask, batch.segments)[0].float()
         entailed = LABELS.index("entailment")
         others = [at for at in range(len(LABELS)) if at != entailed]
-        odds = logits[:, entailed] - logits[:, others].logsumexp(1)
+        odds: Tensor = logits[:, entailed] - logits[:, others].logsumexp(1)
         return odds.expand(len(batch.positives), -1)
 
 
@@ -256,6 +256,7 @@ _FIXED = {
 class EmProgram(Program):
     """Trains a model on claims with the passages of their page and of others."""
 
+    settings = EmConfig
     introduction: ClassVar[str]
     pipeline_tag: ClassVar[str]
     can_share_negatives: ClassVar[bool] = False  # whether it scores each claim with each passage

@@ -55,6 +55,7 @@ _SCHEDULES: dict[str, Callable[..., LambdaLR]] = {
 class Program(ABC):
     """What a training program adds to the loop: a model with its loss, batches, and measures."""
 
+    settings: ClassVar[type[LoopSettings]]
     product: ClassVar[str]  # what is trained, for messages
     loss_kinds: ClassVar[tuple[str, ...]]  # names of the losses
     # number of the optimiser's parameter group whose learning rate is logged

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -37,10 +38,9 @@ from training.multitask.sample_batches import (
     KINDS,
     Batch,
     Examples,
+    SequenceBatch,
     TrainingSet,
-    batches_of,
     collate,
-    kind_of,
     one_epoch,
     read_training_set,
 )
@@ -68,26 +68,27 @@ class Evaluator:
         config: TrainConfig,
         share: tuple[int, int] = (0, 1),
     ) -> None:
-        self._start, self._kb, self._config = start, kb, config
-        retrieve = [s for s in samples if isinstance(s, RetrieveSample) and self._is_findable(s)]
-        rerank = [s for s in samples if isinstance(s, RerankSample)]
-        prove = [s for s in samples if isinstance(s, ProveSample)]
-        if kb is not None and not retrieve:
-            raise AdmiralError(
-                f"{config.dev}: none of its titles is in the knowledge base {config.kb!r}. "
-                "Set kb to the one that the samples were built from."
-            )
-        self._tasks = {"retrieve": bool(retrieve), "rerank": bool(rerank), "prove": bool(prove)}
-        self._retrieve = retrieve[share[0] :: share[1]]
-        self._rerank = rerank[share[0] :: share[1]]
-        self._prove = prove[share[0] :: share[1]]
+        self._start, self._kb, self._config, self._share = start, kb, config, share
+        self._samples: dict[str, list[Any]] = {
+            task: [sample for sample in samples if sample.task == task] for task in METRICS
+        }
+        if kb is not None:
+            found = [
+                sample
+                for sample in self._samples["retrieve"]
+                if all(kb.row(target.title) is not None for target in sample.targets())
+            ]
+            if not found:
+                raise AdmiralError(
+                    f"{config.dev}: none of its titles is in the knowledge base {config.kb!r}. "
+                    "Set kb to the one that the samples were built from."
+                )
+            self._samples["retrieve"] = found
 
     @property
     def names(self) -> list[str]:
         """The metrics that the samples can measure."""
-        return [
-            name for task, measured in self._tasks.items() if measured for name in METRICS[task]
-        ]
+        return [name for task, own in self._samples.items() if own for name in METRICS[task]]
 
     def sums(self) -> MetricSums:
         """Return sums and counts of the metrics over the samples of this process."""
@@ -97,27 +98,24 @@ class Evaluator:
             trained = copy.deepcopy(trained)
         model = Seq2Seq(trained, dtype)
         sums: MetricSums = {}
-        if self._tasks["retrieve"] and self._kb is not None:
-            sums |= self._retrieved(model, self._kb)
-        if self._tasks["rerank"]:
-            sums |= self._reranked(model)
-        if self._tasks["prove"]:
-            sums |= self._proved(model)
+        measures: dict[str, Callable[[Seq2Seq, Any], MetricSums]] = {
+            "retrieve": self._retrieved,
+            "rerank": self._reranked,
+            "prove": self._proved,
+        }
+        for task, samples in self._samples.items():
+            if samples:
+                sums |= measures[task](model, samples[self._share[0] :: self._share[1]])
         return sums
 
-    def _is_findable(self, sample: RetrieveSample) -> bool:
-        kb = self._kb
-        return kb is not None and all(
-            kb.row(target.title) is not None for target in sample.targets()
-        )
-
-    def _retrieved(self, model: Seq2Seq, kb: KnowledgeBase) -> MetricSums:
+    def _retrieved(self, model: Seq2Seq, samples: Sequence[RetrieveSample]) -> MetricSums:
         """Measure whether a gold document set is first, among the first five, or in the beams.
 
         Every set that a valid target stands for is gold. `retrieve_mass` is the summed probability
         of all sets in the beams.
         """
-        tokens, beams = self._start.tokens, self._config.eval_beams
+        tokens, beams, kb = self._start.tokens, self._config.eval_beams, self._kb
+        assert kb is not None
         variant = "joint-docs" if self._config.target == "titles" else "ours"
         retriever = TrieHopRetriever(
             model,
@@ -130,7 +128,7 @@ class Evaluator:
         )
         ranks: list[int | None] = []
         mass = 0.0
-        for batch in _batches(self._retrieve):
+        for batch in _batches(samples):
             evidence = [
                 [Sentence(t, n, text, 0.0) for n, (t, text) in enumerate(s.evidence)] for s in batch
             ]
@@ -144,21 +142,21 @@ class Evaluator:
                 gold_ranks = (rank for rank, s in enumerate(sets) if frozenset(s.titles) in gold)
                 ranks.append(next(gold_ranks, None))
                 mass += sum(math.exp(document_set.score) for document_set in sets)
-        count = len(ranks)
+        found = [rank for rank in ranks if rank is not None]
         return {
-            "retrieve_top1": (sum(rank == 0 for rank in ranks), count),
-            "retrieve_top5": (sum(rank is not None and rank < 5 for rank in ranks), count),
-            "retrieve_found": (sum(rank is not None for rank in ranks), count),
-            "retrieve_mass": (mass, count),
+            "retrieve_top1": (found.count(0), len(ranks)),
+            "retrieve_top5": (sum(rank < 5 for rank in found), len(ranks)),
+            "retrieve_found": (len(found), len(ranks)),
+            "retrieve_mass": (mass, len(ranks)),
         }
 
-    def _reranked(self, model: Seq2Seq) -> MetricSums:
+    def _reranked(self, model: Seq2Seq, samples: Sequence[RerankSample]) -> MetricSums:
         """Measure the reciprocal rank of the first gold sentence, and recall at 5."""
         start = self._start
         kind = PointwiseReranker if start.head is None else CrossEncoderReranker
         reranker = kind(Checkpoint(start.path, model, start.tokens, start.head))
         reciprocal = recall = 0.0
-        for batch in _batches(self._rerank):
+        for batch in _batches(samples):
             rankings = reranker.score(
                 [s.claim for s in batch],
                 [[Document(d.title, d.sentences) for d in s.documents] for s in batch],
@@ -169,10 +167,9 @@ class Evaluator:
                 ranks = [rank for rank, s in enumerate(ranking) if (s.title, s.index) in gold]
                 reciprocal += 1 / (ranks[0] + 1) if ranks else 0.0
                 recall += sum(rank < 5 for rank in ranks) / len(gold) if gold else 0.0
-        count = len(self._rerank)
-        return {"rerank_mrr": (reciprocal, count), "rerank_recall5": (recall, count)}
+        return {"rerank_mrr": (reciprocal, len(samples)), "rerank_recall5": (recall, len(samples))}
 
-    def _proved(self, model: Seq2Seq) -> MetricSums:
+    def _proved(self, model: Seq2Seq, samples: Sequence[ProveSample]) -> MetricSums:
         """Compare generated proofs with annotated ones; "insufficient" is the positive class.
 
         A claim for which no proof can be generated counts as insufficient.
@@ -180,21 +177,19 @@ class Evaluator:
         generator = ProofGenerator(
             model, self._start.tokens, beam_size=self._config.proof_beams, batch_size=_BATCH_SIZE
         )
-        claims = [sample.claim for sample in self._prove]
-        proofs = generator.generate(claims, [sample.evidence for sample in self._prove])
+        proofs = generator.generate([s.claim for s in samples], [s.evidence for s in samples])
         best = [beams[0].proof if beams else None for beams in proofs]
         predicted = [proof is None or not proof.sufficient for proof in best]
-        actual = [not sample.proof.sufficient for sample in self._prove]
+        actual = [not sample.proof.sufficient for sample in samples]
         hits = sum(p and a for p, a in zip(predicted, actual, strict=True))
         correct = sum(p == a for p, a in zip(predicted, actual, strict=True))
-        exact = sum(proof == s.proof for proof, s in zip(best, self._prove, strict=True))
-        count = len(predicted)
+        exact = sum(proof == s.proof for proof, s in zip(best, samples, strict=True))
         return {
             "prove_precision": (hits, sum(predicted)),
             "prove_recall": (hits, sum(actual)),
             "prove_f1": (2 * hits, sum(predicted) + sum(actual)),
-            "prove_accuracy": (correct, count),
-            "prove_exact": (exact, count),
+            "prove_accuracy": (correct, len(samples)),
+            "prove_exact": (exact, len(samples)),
         }
 
 
@@ -239,6 +234,7 @@ class MultiTaskProgram(Program):
     `tasks`: those of the checkpoint, some of `trie.safe_tokenizer.TASKS`.
     """
 
+    settings = TrainConfig
     product = "checkpoint"
     loss_kinds = KINDS
     reported_group = 1  # of the decoder
@@ -304,8 +300,9 @@ class MultiTaskProgram(Program):
     def batches(self) -> Iterator[Examples]:
         """Yield the samples of batches forever."""
         config = self._config
-        examples = self._train.examples
-        return batches_of(examples, config.batch_tokens, config.rerank_tokens, config.seed)
+        for epoch in count(config.seed):
+            budgets = config.batch_tokens, config.rerank_tokens
+            yield from one_epoch(self._train.examples, *budgets, epoch)
 
     def collate(self, items: Any) -> Batch:
         """Return a padded batch."""
@@ -313,7 +310,7 @@ class MultiTaskProgram(Program):
 
     def kind(self, batch: Any) -> str:
         """Return the name of the loss of a batch."""
-        return kind_of(batch)
+        return "generation" if isinstance(batch, SequenceBatch) else "reranking"
 
     def measure(self) -> dict[str, float]:
         """Return the development metrics of the current weights."""
@@ -326,12 +323,12 @@ class MultiTaskProgram(Program):
         with accelerator.autocast(), torch.no_grad():
             for items in own:
                 batch = moved(self.collate(items), accelerator.device)
-                total, count = losses[kind_of(batch)]
+                total, samples = losses[self.kind(batch)]
                 loss = float(self.module(batch))
-                losses[kind_of(batch)] = (total + loss * len(items), count + len(items))
-        all_total, all_count = map(sum, zip(*losses.values(), strict=True))
+                losses[self.kind(batch)] = (total + loss * len(items), samples + len(items))
+        all_total, all_samples = map(sum, zip(*losses.values(), strict=True))
         sums: MetricSums = {
-            "loss": (all_total, all_count),
+            "loss": (all_total, all_samples),
             **{f"loss_{kind}": sums for kind, sums in losses.items()},
             **self._evaluator.sums(),
         }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -124,13 +124,8 @@ def encode(tokens: SafeTokenizer, sample: Sample, config: TrainConfig) -> list[E
     if source.truncated:
         return []  # the target may refer to the cut text, which would teach guessing
     if isinstance(sample, RetrieveSample):
-        encoded = [
-            titles_target(tokens, sample.evidence, continuation)
-            if config.target == "titles"
-            else retrieval_target(tokens, continuation)
-            for continuation in sample.targets()
-        ]
-        targets = [ids for ids in encoded if len(ids) <= config.max_target]
+        every = [_retrieval_target(tokens, sample, t, config.target) for t in sample.targets()]
+        targets = [ids for ids in every if len(ids) <= config.max_target]
     else:
         evidence, longest = sample.evidence, config.max_target
         try:
@@ -161,22 +156,18 @@ def _symbols_and_separators(tokens: SafeTokenizer) -> tuple[frozenset[int], froz
     return frozenset(symbols), frozenset(symbols | identifiers)
 
 
-def retrieval_target(tokens: SafeTokenizer, target: Target) -> list[int]:
-    """Return ``e_i e_j [ title ] </s>``."""
-    identifiers = [tokens.identifier(i) for i in target.identifiers]
-    return [*identifiers, *_bracketed(tokens, target.title), tokens.eos]
-
-
-def titles_target(
-    tokens: SafeTokenizer, evidence: Sequence[tuple[str, str]], target: Target
+def _retrieval_target(
+    tokens: SafeTokenizer, sample: RetrieveSample, target: Target, named: str
 ) -> list[int]:
-    """Return ``[ title ] ... [ title ] </s>``, with titles in place of identifiers."""
-    titles = [*(evidence[i][0] for i in target.identifiers), target.title]
-    return [*(token for title in titles for token in _bracketed(tokens, title)), tokens.eos]
-
-
-def _bracketed(tokens: SafeTokenizer, title: str) -> list[int]:
-    return [tokens.single_token("["), *tokens.encode(title), tokens.single_token("]")]
+    """Return ``e_i e_j [ title ] </s>``, or titles in place of the identifiers."""
+    titles, ids = [target.title], []
+    if named == "titles":
+        titles = [*(sample.evidence[i][0] for i in target.identifiers), target.title]
+    else:
+        ids = [tokens.identifier(i) for i in target.identifiers]
+    for title in titles:
+        ids += [tokens.single_token("["), *tokens.encode(title), tokens.single_token("]")]
+    return [*ids, tokens.eos]
 
 
 def _reranking_example(
@@ -366,8 +357,6 @@ def collate(items: Examples, pad: int, start: int) -> Batch:
     """Pad a batch of one kind; `start` is the decoder's start token."""
     groups = [item for item in items if isinstance(item, RerankingExample)]
     pairs = [item for item in items if isinstance(item, GenerationExample)]
-    if groups and pairs:
-        raise ValueError("a batch mixes generation and reranking examples")
     if groups:
         return _collate_groups(groups, pad)
     ids, mask = pad_batch([p.source for p in pairs], pad)
@@ -400,24 +389,8 @@ def _collate_groups(groups: Sequence[RerankingExample], pad: int) -> RerankBatch
     )
 
 
-def batches_of(
-    items: Sequence[Example],
-    pair_budget: int,
-    group_budget: int,
-    seed: int,
-) -> Iterator[Examples]:
-    """Yield batches forever, epoch after epoch, in an order that depends on the seed alone."""
-    epoch = seed
-    while True:
-        yield from one_epoch(items, pair_budget, group_budget, epoch)
-        epoch += 1
-
-
 def one_epoch(
-    items: Sequence[Example],
-    pair_budget: int,
-    group_budget: int,
-    seed: int,
+    items: Sequence[Example], pair_budget: int, group_budget: int, seed: int
 ) -> list[Examples]:
     """Return batches that hold each example once, in random order and each of one kind."""
     pairs = [item for item in items if isinstance(item, GenerationExample)]
@@ -425,8 +398,3 @@ def one_epoch(
     batches = bucket(pairs, pair_budget, seed) + bucket(groups, group_budget, seed)
     random.Random(seed).shuffle(batches)
     return batches
-
-
-def kind_of(batch: Batch) -> str:
-    """Return the name of the loss of a batch, one of `KINDS`."""
-    return "generation" if isinstance(batch, SequenceBatch) else "reranking"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from array import array
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain, takewhile
 
@@ -66,25 +66,25 @@ class ReadingBatch:
     ends: Tensor
 
 
-def common_tokens(encoder: ReaderEncoder) -> frozenset[int]:
-    """Return the tokens without content, of which no place of a quotation is known."""
+def encoded_by(encoder: ReaderEncoder) -> Callable[[Example, ReaderInput], ReadingExample]:
+    """Return a function that returns an example, of which an encoder gave the input, as numbers."""
     words = encoder.tokenizer.get_vocab()
-    return frozenset(
+    common = frozenset(
         at for word, at in words.items() if word in STOP_WORDS or not _WORD.search(word)
     )
 
+    def encoded(example: Example, read: ReaderInput) -> ReadingExample:
+        names = example.sentences or [None] * len(read.markers)
+        known = [name in ("entailment", "contradiction", RELEVANT) for name in names]
+        return ReadingExample(
+            **Encoded.fields_of(example, read),
+            spans=array("H", chain(*read.spans)),
+            operators=array("B", possible_operators(example, read)),
+            quotable=array("B", known if not all(known) else [False] * len(known)),
+            quotations=array("H", chain(*quotations(read, common))),
+        )
 
-def encoded(example: Example, read: ReaderInput, common: frozenset[int]) -> ReadingExample:
-    """Return an example as numbers; `read` is its input, `common` the tokens without content."""
-    names = example.sentences or [None] * len(read.markers)
-    known = [name in ("entailment", "contradiction", RELEVANT) for name in names]
-    return ReadingExample(
-        **Encoded.fields_of(example, read),
-        spans=array("H", chain(*read.spans)),
-        operators=array("B", possible_operators(example, read)),
-        quotable=array("B", known if not all(known) else [False] * len(known)),
-        quotations=array("H", chain(*quotations(read, common))),
-    )
+    return encoded
 
 
 def quotations(read: ReaderInput, common: frozenset[int]) -> list[tuple[int, int, int]]:

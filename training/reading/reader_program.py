@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -37,8 +36,7 @@ from training.reading import (
     ReadingBatch,
     ReadingExample,
     collate,
-    common_tokens,
-    encoded,
+    encoded_by,
 )
 from training.reading.adapters import load_reader, with_adapters, write_reader
 from training.verification import UNKNOWN, marginal_losses
@@ -157,6 +155,7 @@ class ReaderLoss(nn.Module):
 class ReaderProgram(ExampleProgram[ReadingExample]):
     """Trains a natural-logic reader on examples."""
 
+    settings = ReaderConfig
     product = "reader"
     loss_kinds = ("reader",)
     heads = ("", "whole_")  # the automaton, and the whole head
@@ -202,7 +201,7 @@ class ReaderProgram(ExampleProgram[ReadingExample]):
             config,
             accelerator,
             encoder,
-            partial(encoded, common=common_tokens(encoder)),
+            encoded_by(encoder),
             [self._base, *started],
             {
                 **config.model_dump(include={"rank", "heads", "canonical_values"}),

@@ -188,6 +188,7 @@ def open_start(
 class VerifierProgram(ExampleProgram[EncodedExample]):
     """Trains a verifier on examples."""
 
+    settings = VerifierConfig
     product = "verifier"
     loss_kinds = ("verifier",)
     counts = ("sentences", "tokens")

@@ -1,7 +1,6 @@
 """Batches: their samples, order, and collation."""
 
 import hashlib
-from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -17,8 +16,8 @@ from training.multitask.sample_batches import (
     IGNORED,
     GenerationExample,
     SequenceBatch,
-    batches_of,
     collate,
+    one_epoch,
     read_training_set,
 )
 from trie import TokenTrie
@@ -104,26 +103,11 @@ def test_files_without_samples_are_errors(config, tokens, tmp_path):
 WORD_PAIRS = [GenerationExample([3] * (1 + n % 5), [[4, 2]], [[]]) for n in range(20)]
 
 
-def padded(items):
-    return collate(items, 1, 2)
-
-
-def stream(seed=3):
-    return batches_of(WORD_PAIRS, 24, 24, seed)
-
-
 def test_each_epoch_has_every_item_once_in_a_new_order():
-    first = []
-    batches = stream()
-    while len(first) < len(WORD_PAIRS):
-        first += map(id, next(batches))
-    assert sorted(first) == sorted(map(id, WORD_PAIRS))
-    second = []
-    while len(second) < len(WORD_PAIRS):
-        second += map(id, next(batches))
-    assert sorted(second) == sorted(first) and second != first
-    assert list(islice(stream(), 30)) == list(islice(stream(), 30))
-    assert list(islice(stream(), 30)) != list(islice(stream(4), 30))
+    first, again, second = (one_epoch(WORD_PAIRS, 24, 24, epoch) for epoch in (3, 3, 4))
+    items = [[id(item) for batch in epoch for item in batch] for epoch in (first, second)]
+    assert sorted(items[0]) == sorted(items[1]) == sorted(map(id, WORD_PAIRS))
+    assert items[0] != items[1] and first == again
 
 
 ROOT = Path(__file__).parents[3]

@@ -21,7 +21,7 @@ from training.__main__ import main
 from training.data.examples import Example
 from training.data.records import write_records
 from training.loop.training_loop import run_training
-from training.reading import ANY_OPERATOR, collate, common_tokens, encoded, possible_operators
+from training.reading import ANY_OPERATOR, collate, encoded_by, possible_operators
 from training.reading.adapters import load_reader, with_adapters
 from training.reading.reader_program import ReaderConfig, ReaderLoss, ReaderProgram
 from training.verification import marginal_losses, read_example_set
@@ -81,8 +81,7 @@ def encoder(settings):
 
 def read_items(path, encoder):
     """Return the examples of a file as the reader learns from them."""
-    as_numbers = partial(encoded, common=common_tokens(encoder))
-    return read_example_set("train", [Path(path)], encoder, as_numbers).items
+    return read_example_set("train", [Path(path)], encoder, encoded_by(encoder)).items
 
 
 def symbols(bits):
