@@ -30,6 +30,7 @@ from admiral.records import Document, Sentence
 from admiral.retrieval.state import best_first, non_blank_sentences, with_scores, z_scores
 from admiral.storage.atomic_files import sha256_of
 from proofs.generation.proof_grammar import encode_claim, max_claim_tokens
+from proofs.verifier.classifier_verifier import length_batches
 from trie import SafeTokenizer
 from trie.seq2seq import convert_linears_to_bfloat16, pad_batch
 
@@ -125,28 +126,13 @@ class MeanPoolingEncoder:
 
     def _states(self, rows: Sequence[Sequence[int]]) -> Iterator[tuple[int, torch.Tensor]]:
         """Yield the position and the encoder states, (tokens, width), of each input."""
-        for positions in batch_by_length([len(row) for row in rows], self._batch_tokens):
+        for positions in length_batches([len(row) for row in rows], self._batch_tokens):
             ids, mask = pad_batch([rows[position] for position in positions], self._pad)
             hidden = self.model(
                 input_ids=ids.to(self._device), attention_mask=mask.to(self._device)
             ).last_hidden_state.float()
             for position, states in zip(positions, hidden, strict=True):
                 yield position, states[: len(rows[position])]
-
-
-def batch_by_length(lengths: Sequence[int], budget: int) -> list[list[int]]:
-    """Group inputs of similar length into batches, because padding costs as much as text.
-
-    A batch has at most `budget` padded tokens; a longer input is a batch of its own. Returns the
-    positions of the inputs in each batch.
-    """
-    batches: list[list[int]] = []
-    for i in sorted(range(len(lengths)), key=lambda i: lengths[i]):
-        # Inputs are sorted, so this one is the longest so far.
-        if not batches or lengths[i] * (len(batches[-1]) + 1) > budget:
-            batches.append([])
-        batches[-1].append(i)
-    return batches
 
 
 # Sentences vary little in length, and a second occurrence of a term adds little to the first.
@@ -420,7 +406,7 @@ class CrossEncoderReranker:
                     )
                 ]
         results: list[list[Sentence]] = [[] for _ in claims]
-        for batch in batch_by_length([len(item.ids) for *_, item in inputs], self._batch_tokens):
+        for batch in length_batches([len(item.ids) for *_, item in inputs], self._batch_tokens):
             logits = self._logits([inputs[i][2].ids for i in batch])
             for row, i in enumerate(batch):
                 number, document, encoder_input = inputs[i]
@@ -493,7 +479,7 @@ class PointwiseReranker:
             for sentence in own
         ]
         scores = [0.0] * len(inputs)
-        for batch in batch_by_length(list(map(len, inputs)), self._batch_tokens):
+        for batch in length_batches(list(map(len, inputs)), self._batch_tokens):
             for i, score in zip(batch, self._scores([inputs[i] for i in batch]), strict=True):
                 scores[i] = score
         values = iter(scores)
