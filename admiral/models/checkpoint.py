@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from logging import getLogger
 from pathlib import Path
@@ -17,8 +18,6 @@ from torch import nn
 from transformers import (
     AutoConfig,
     AutoModelForSeq2SeqLM,
-    BartConfig,
-    PreTrainedConfig,
     PreTrainedModel,
     PreTrainedTokenizerBase,
 )
@@ -251,7 +250,7 @@ def load_seq2seq(path: Path, **config: Any) -> PreTrainedModel:
     `path`: the directory. `**config`: fields that replace those of ``config.json``. Raises
     AdmiralError if the model is damaged, has another architecture, or lacks weights.
     """
-    model_type = read_seq2seq_config(path).model_type
+    model_type = read_config(path).model_type
     try:
         with quiet_transformers():
             loaded: Any = AutoModelForSeq2SeqLM.from_pretrained(
@@ -329,25 +328,11 @@ def save_checkpoint(
 ARCHITECTURES = {"bart": "BART", "t5": "T5", "mt5": "mT5", "umt5": "UMT5", "longt5": "LongT5"}
 
 
-def read_config(directory: Path) -> BartConfig:
-    """Read the ``config.json`` of a BART model.
+def read_config(directory: Path, architectures: Mapping[str, str] = ARCHITECTURES) -> Any:
+    """Read the ``config.json`` of a model of one of some architectures.
 
     Raises AdmiralError if the file is missing or damaged, or describes another architecture.
     """
-    config: Any = _read(directory, {"bart": "BART"})
-    bart: BartConfig = config
-    return bart
-
-
-def read_seq2seq_config(directory: Path) -> PreTrainedConfig:
-    """Read the ``config.json`` of a model of one of `ARCHITECTURES`.
-
-    Raises AdmiralError if the file is missing or damaged, or describes another architecture.
-    """
-    return _read(directory, ARCHITECTURES)
-
-
-def _read(directory: Path, architectures: dict[str, str]) -> PreTrainedConfig:
     path = directory / "config.json"
     if not path.is_file():
         raise AdmiralError(f"{path}: no such file. Name a Hugging Face model directory.")

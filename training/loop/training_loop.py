@@ -195,9 +195,10 @@ def train(
             optimizer.step()
             scheduler.step()
             optimizer.zero_grad()
-            if stop_wanted():
-                accelerator.set_trigger()
-            stopping = accelerator.check_trigger()  # of any process
+            stopping = stop_wanted()
+            if accelerator.num_processes > 1:  # if one stops, all do
+                flag = torch.tensor(float(stopping), device=device)
+                stopping = bool(accelerator.reduce(flag))
             state.step += 1
             state.position += config.gradient_accumulation_steps * accelerator.num_processes
             state.seconds += time.monotonic() - began

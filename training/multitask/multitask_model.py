@@ -30,7 +30,7 @@ from admiral.models.checkpoint import (
     load_head,
     load_seq2seq,
     locate_checkpoint,
-    read_seq2seq_config,
+    read_config,
 )
 from admiral.requirements import MODELS
 from proofs.generation.proof_grammar import missing_proof_marks
@@ -103,7 +103,7 @@ def _directory(name: str) -> Path:
 
 def _dropout(path: Path, config: TrainConfig) -> dict[str, float]:
     """Return the fields of the model's configuration for the dropout of the settings."""
-    if read_seq2seq_config(path).model_type == "bart":
+    if read_config(path).model_type == "bart":
         return {"dropout": config.dropout, "attention_dropout": config.attention_dropout}
     if config.attention_dropout != config.dropout:
         raise AdmiralError(

@@ -110,8 +110,8 @@ Example = GenerationExample | RerankingExample
 def encode(tokens: SafeTokenizer, sample: Sample, config: TrainConfig) -> list[Example]:
     """Return the examples of a sample: none if it is too long or holds nothing to rank.
 
-    There is one, or one for each sentence that a pointwise reranker learns from. Longer targets of
-    a retrieval sample than `max_target` are dropped.
+    There is one, or one for each sentence that a pointwise reranker learns from, or for each target
+    of the objective ``single``. Longer targets of a retrieval sample than `max_target` are dropped.
     """
     if isinstance(sample, RerankSample):
         encode_one = _pointwise_examples if config.reranker == "pointwise" else _reranking_example
@@ -139,6 +139,9 @@ def encode(tokens: SafeTokenizer, sample: Sample, config: TrainConfig) -> list[E
         [(i, j) for i, j in copy_alignment(source.ids, ids, separators) if ids[i] not in symbols]
         for ids in targets
     ]
+    if config.objective == "single":
+        pairs = zip(targets, copies, strict=True)
+        return [GenerationExample(source.ids, [ids], [copied]) for ids, copied in pairs]
     return [GenerationExample(source.ids, targets, copies)]
 
 
@@ -261,17 +264,7 @@ def read_training_set(
         drawn = [at for own in by_task for at in rng.sample(own, min(limit, len(own)))]
         usable = [usable[at] for at in sorted(drawn)]
     examples = [example for _, own in usable for example in own]
-    if role == "train" and config.objective == "single":
-        examples = [one for example in examples for one in _by_target(example)]
     return TrainingSet([sample for sample, _ in usable], examples, source, left_out)
-
-
-def _by_target(item: Example) -> list[Example]:
-    """Return an example of its own for each target."""
-    if not isinstance(item, GenerationExample):
-        return [item]
-    pairs = zip(item.targets, item.copies, strict=True)
-    return [GenerationExample(item.source, [ids], [copies]) for ids, copies in pairs]
 
 
 def _is_of_hops(sample: Sample, hops: frozenset[int] | None) -> bool:

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from admiral.records import Document
 from admiral.requirements import minilm_directory
-from admiral.retrieval.rerankers import CrossEncoderReranker, reranker_inputs
-from proofs.verifier.classifier_verifier import length_batches
+from admiral.retrieval.rerankers import CrossEncoderReranker, length_batches, reranker_inputs
 from training.warm_start import mini_tokenizer
 from trie import SafeTokenizer
 
