@@ -15,11 +15,11 @@ from __future__ import annotations
 
 import random
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal, get_args
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 import torch
 from accelerate import Accelerator
@@ -190,15 +190,20 @@ class PassageBatch:
 
 
 class EmModule(nn.Module):
-    """A model that scores the passages of claims, with its loss."""
+    """A model with its loss.
 
-    def __init__(self, config: EmConfig) -> None:
+    `score`: returns the scores that a model gives to a batch, (claims, passages).
+    """
+
+    def __init__(
+        self, model: Any, score: Callable[[Any, PassageBatch], Tensor], config: EmConfig
+    ) -> None:
         super().__init__()
-        self._config = config
+        self.model, self._score, self._config = model, score, config
 
-    def forward(self, batch: PassageBatch) -> Tensor:
-        """Return the mean loss of a batch."""
-        return self.loss(self.scores(batch), batch)
+    def scores(self, batch: PassageBatch) -> Tensor:
+        """Return the scores of a batch, (claims, passages)."""
+        return self._score(self.model, batch)
 
     def loss(self, scores: Tensor, batch: PassageBatch) -> Tensor:
         """Return the mean loss of claims."""
@@ -206,44 +211,29 @@ class EmModule(nn.Module):
         sides = batch.positives, batch.negatives
         return em_loss(scores, *sides, config.strategy, sharpness=config.sharpness)
 
-    @abstractmethod
-    def scores(self, batch: PassageBatch) -> Tensor:
-        """Return the scores of a batch, (claims, passages)."""
+    def forward(self, batch: PassageBatch) -> Tensor:
+        """Return the mean loss of a batch."""
+        return self.loss(self.scores(batch), batch)
 
 
-class SourceVerifierLoss(EmModule):
-    """A verifier with its loss."""
-
-    def __init__(self, model: EvidenceModel, config: EmConfig) -> None:
-        super().__init__(config)
-        self.model = VerifierLoss(model, config.dropout).model  # which has the dropout
-
-    def scores(self, batch: PassageBatch) -> Tensor:
-        """Return the log-odds of entailment; a passage is only read with its claim."""
-        logits = self.model(batch.ids, batch.mask, batch.segments)[0].float()
-        entailed = LABELS.index("entailment")
-        others = [at for at in range(len(LABELS)) if at != entailed]
-        odds: Tensor = logits[:, entailed] - logits[:, others].logsumexp(1)
-        return odds.expand(len(batch.positives), -1)
+def entailment_odds(model: EvidenceModel, batch: PassageBatch) -> Tensor:
+    """Return the log-odds of entailment by a verifier, which reads a passage with its own claim."""
+    logits = model(batch.ids, batch.mask, batch.segments)[0].float()
+    entailed = LABELS.index("entailment")
+    others = [at for at in range(len(LABELS)) if at != entailed]
+    odds: Tensor = logits[:, entailed] - logits[:, others].logsumexp(1)
+    return odds.expand(len(batch.positives), -1)
 
 
-class DenseLoss(EmModule):
-    """An encoder with its loss."""
-
-    def __init__(self, model: PreTrainedModel, config: EmConfig) -> None:
-        super().__init__(config)
-        self.model = model
-
-    def scores(self, batch: PassageBatch) -> Tensor:
-        """Return the scaled cosines of claims and passages."""
-        queries = self._vectors(batch.query_ids, batch.query_mask)
-        scores: Tensor = self._config.scale * queries @ self._vectors(batch.ids, batch.mask).T
-        return scores
-
-    def _vectors(self, ids: Tensor, mask: Tensor) -> Tensor:
-        states = self.model(input_ids=ids, attention_mask=mask).last_hidden_state.float()
-        weights = mask[:, :, None].float()
-        return normalize((states * weights).sum(1) / weights.sum(1), dim=-1)
+def cosines(model: PreTrainedModel, batch: PassageBatch) -> Tensor:
+    """Return the cosines of claims and passages by an encoder with mean pooling."""
+    queries, passages = (
+        normalize((states * mask[:, :, None]).sum(1) / mask.sum(1, keepdim=True), dim=-1)
+        for ids, mask in ((batch.query_ids, batch.query_mask), (batch.ids, batch.mask))
+        for states in [model(input_ids=ids, attention_mask=mask).last_hidden_state.float()]
+    )
+    similarity: Tensor = queries @ passages.T
+    return similarity
 
 
 # Settings that all parts of a run must agree on.
@@ -362,14 +352,14 @@ class SourceVerifierProgram(EmProgram):
     loss_kinds = ("verifier",)
     introduction = "A verifier of sources: how likely a passage supports a claim"
     pipeline_tag = "text-classification"
-    module: SourceVerifierLoss
 
     def _open(self) -> None:
         config = self._config
         model, self._tokenizer, self._encoder = open_start(
             self.start, config.seed, config.max_length
         )
-        self.module = SourceVerifierLoss(model, config)
+        model = VerifierLoss(model, config.dropout).model  # which has the dropout
+        self.module = EmModule(model, entailment_odds, config)
         encoder = model.encoder_parameters()
         self.groups = parameter_groups(self.module, encoder, config.lr, config.head_lr)
 
@@ -399,7 +389,6 @@ class DenseProgram(EmProgram):
     introduction = "An encoder of claims and of passages of sources, with mean pooling"
     pipeline_tag = "sentence-similarity"
     can_share_negatives = True
-    module: DenseLoss
 
     def _open(self) -> None:
         if not (self.start / "config.json").is_file():
@@ -412,7 +401,8 @@ class DenseProgram(EmProgram):
             model = AutoModel.from_pretrained(
                 self.start, local_files_only=True, dtype=torch.float32
             )
-        self.module = DenseLoss(model, self._config)
+        scale = self._config.scale
+        self.module = EmModule(model, lambda *both: scale * cosines(*both), self._config)
         self.groups = [{"params": list(self.module.parameters()), "lr": self._config.lr}]
 
     def _inputs(

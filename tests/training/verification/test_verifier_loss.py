@@ -133,17 +133,6 @@ def test_labels_are_those_of_the_example(encoder, tmp_path):
         )
 
 
-@given(
-    st.lists(st.floats(-9, 9), min_size=3, max_size=3),
-    st.sampled_from((*POSSIBLE.values(), UNKNOWN)),
-)
-def test_losses_are_those_of_the_sum_of_possible_labels(scores, bits):
-    logits = torch.tensor(scores, dtype=torch.float64)
-    total = sum(p for at, p in enumerate(logits.softmax(0).tolist()) if bits >> at & 1)
-    loss = float(marginal_losses(logits, torch.tensor(bits)))
-    assert loss == pytest.approx(-torch.tensor(total, dtype=torch.float64).log().item(), abs=1e-9)
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     return write_classifier_directory(tmp_path_factory.mktemp("loss") / "start", labels=())
