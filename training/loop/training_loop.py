@@ -302,22 +302,17 @@ def parameter_groups(
 def stop_signals() -> Iterator[list[int]]:
     """Collect SIGTERM and Ctrl-C in a list; a second one ends the program at once."""
     received: list[int] = []
-    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
-
-    def restore() -> None:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
     def handle(number: int, _: object) -> None:
         received.append(number)
-        restore()
+        signal.signal(number, signal.SIG_DFL)
 
-    for number in before:
-        signal.signal(number, handle)
+    handlers = {number: signal.signal(number, handle) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
         yield received
     finally:
-        restore()
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
 
 
 def open_accelerator(config: LoopSettings, folder: Path) -> Accelerator:
